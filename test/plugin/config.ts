@@ -33,106 +33,81 @@ async function validate(
 const MISTYPED = ADDRESS.replace("C8", "c8");
 const root = "networks.live.vault";
 const contracts = `${root}.contracts`;
+const usdc = (settings: unknown) => ({ instances: { usdc: settings } });
+
 const mistakes: ReadonlyArray<
-  readonly [name: string, vault: unknown, path: string, message: RegExp]
+  readonly [vault: unknown, path: string, message: RegExp]
 > = [
-  ["null", null, root, /object/u],
+  [null, root, /object/u],
   [
-    "an unknown setting",
     { contract: {} },
     root,
     /unknown setting "contract"; the settings are contracts, tokenDecimals, displayDecimals, instances/u,
   ],
   [
-    "an unknown contract",
     { contracts: { pool: ADDRESS } },
     contracts,
     /unknown contract "pool"; the contracts are .*publicPool/u,
   ],
+  [{ contracts: { vault: "0x12" } }, `${contracts}.vault`, /40 hex digits/u],
   [
-    "an address that is too short",
-    { contracts: { vault: "0x12" } },
-    `${contracts}.vault`,
-    /40 hex digits/u,
-  ],
-  [
-    "an address with a wrong checksum",
     { contracts: { vault: MISTYPED } },
     `${contracts}.vault`,
     /checksum of 0x70997970C51812dc3A010C7d01b50e0d17dc79c8 is wrong/u,
   ],
   [
-    "an instance's address with a wrong checksum",
-    { instances: { usdc: { contracts: { vault: MISTYPED } } } },
+    usdc({ contracts: { vault: MISTYPED } }),
     `${root}.instances.usdc.contracts.vault`,
     /checksum of .* is wrong/u,
   ],
+  ...[12, { name: "SOME_ADDRESS" }].map(
+    (vault) =>
+      [
+        { contracts: { vault } },
+        `${contracts}.vault`,
+        /address .* or a configuration variable/u,
+      ] as const,
+  ),
+  [{ contracts: [] }, contracts, /object/u],
+  [{ instances: "" }, `${root}.instances`, /object/u],
+  [{ tokenDecimals: 1.5 }, `${root}.tokenDecimals`, /whole/u],
+  [{ tokenDecimals: -1 }, `${root}.tokenDecimals`, /0/u],
+  [{ tokenDecimals: 78 }, `${root}.tokenDecimals`, /77/u],
   [
-    "a number for an address",
-    { contracts: { vault: 12 } },
-    `${contracts}.vault`,
-    /address .* or a configuration variable/u,
-  ],
-  [
-    "an object that is no configuration variable",
-    { contracts: { vault: { name: "SOME_ADDRESS" } } },
-    `${contracts}.vault`,
-    /address .* or a configuration variable/u,
-  ],
-  ["a list of contracts", { contracts: [] }, contracts, /object/u],
-  [
-    "instances that are a text",
-    { instances: "" },
-    `${root}.instances`,
-    /object/u,
-  ],
-  ["half a decimal", { tokenDecimals: 1.5 }, `${root}.tokenDecimals`, /whole/u],
-  ["negative decimals", { tokenDecimals: -1 }, `${root}.tokenDecimals`, /0/u],
-  [
-    "more decimals than uint256 has",
-    { tokenDecimals: 78 },
-    `${root}.tokenDecimals`,
-    /77/u,
-  ],
-  [
-    "decimals of a value whose scale the protocol gives",
     { displayDecimals: { "round.strikePrice": 18 } },
     `${root}.displayDecimals`,
     /unknown value of unknown scale "round.strikePrice"; .*round\.settledAmount, order, order\.number/u,
   ],
   [
-    "decimals for display as text",
     { displayDecimals: { pools: "18" } },
     `${root}.displayDecimals.pools`,
     /whole number/u,
   ],
   [
-    "an instance whose name is no part of a file's name",
     { instances: { "../usdc": {} } },
     `${root}.instances.../usdc`,
     /name of an instance: lower-case/u,
   ],
   [
-    "an unknown setting of an instance",
-    { instances: { usdc: { instances: {} } } },
+    usdc({ instances: {} }),
     `${root}.instances.usdc`,
     /unknown setting "instances"; the settings are contracts, tokenDecimals, displayDecimals/u,
   ],
 ];
 
 describe("configuration", () => {
-  for (const [name, vault, path, message] of mistakes) {
-    for (const type of ["http", "edr-simulated"]) {
-      it(`should refuse ${name} on a network of type ${type}, and say where`, async () => {
-        const errors = await validate(userConfig(vault, type));
-        expect(errors).to.have.lengthOf(1);
-        expect(errors[0]?.[0]).to.equal(path);
-        expect(errors[0]?.[1]).to.match(message);
-      });
-    }
+  for (const [vault, path, message] of mistakes) {
+    it(`Hardhat refuses vault: ${JSON.stringify(vault)} of a network of either type, and names ${path}`, async () => {
+      for (const type of ["http", "edr-simulated"]) {
+        const [error, ...more] = await validate(userConfig(vault, type));
+        expect(more).to.deep.equal([]);
+        expect(error?.[0]).to.equal(path);
+        expect(error?.[1]).to.match(message);
+      }
+    });
   }
 
-  it("should accept what is right, and nothing at all", async () => {
+  it("Hardhat accepts settings that are right, or absent", async () => {
     for (const vault of [
       undefined,
       {},
@@ -152,7 +127,7 @@ describe("configuration", () => {
     }
   });
 
-  it("should leave to Hardhat what is no network at all", async () => {
+  it("the plugin leaves networks that are none to Hardhat", async () => {
     for (const networks of [null, 12, { live: null }, { live: "x" }]) {
       // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- wrong on purpose
       const config = { networks } as unknown as HardhatUserConfig;
@@ -160,7 +135,7 @@ describe("configuration", () => {
     }
   });
 
-  it("should resolve settings for networks of both types", async () => {
+  it("settings are resolved for networks of both types", async () => {
     const hre = await createTestHre({
       networks: {
         live: httpNetwork("http://127.0.0.1:1", {
@@ -184,7 +159,7 @@ describe("configuration", () => {
     expect(hre.config.networks["default"]?.vault).to.deep.equal(nothing);
   });
 
-  it("should read a configuration variable when it is needed, not before", async () => {
+  it("a configuration variable is read when an address is needed, and fails with VAULT_CONFIG_VARIABLE until it is set", async () => {
     delete process.env["TEST_LATE_ADDRESS"];
     const hre = await createTestHre({
       networks: {
@@ -201,17 +176,14 @@ describe("configuration", () => {
     expect(message).to.contain(`${contracts}.vault`);
     expect(message).to.contain("TEST_LATE_ADDRESS");
     process.env["TEST_LATE_ADDRESS"] = ADDRESS.toLowerCase();
-    try {
-      expect(await vault.addressOf("vault")).to.deep.equal({
-        address: ADDRESS,
-        source: `${contracts}.vault`,
-      });
-    } finally {
-      delete process.env["TEST_LATE_ADDRESS"];
-    }
+    expect(await vault.addressOf("vault")).to.deep.equal({
+      address: ADDRESS,
+      source: `${contracts}.vault`,
+    });
+    delete process.env["TEST_LATE_ADDRESS"];
   });
 
-  it("should refuse the wrong checksum of a variable where the address is first used, and show it", async () => {
+  it("a variable with a wrong checksum fails with VAULT_INVALID_ADDRESS, which shows it, when the address is first used", async () => {
     const settings = {
       contracts: { vault: configVariable("TEST_MISTYPED_ADDRESS") },
     };
@@ -224,57 +196,47 @@ describe("configuration", () => {
     });
     const { vault } = await hre.network.create("live");
     process.env["TEST_MISTYPED_ADDRESS"] = MISTYPED;
-    try {
-      for (const [of, path] of [
-        [vault, contracts],
-        [vault.instance("usdc"), `${root}.instances.usdc.contracts`],
-      ] as const) {
-        const { message } = await expectVaultError(
-          of.addressOf("vault"),
-          "VAULT_INVALID_ADDRESS",
-        );
-        expect(message).to.contain(
-          `${path}.vault is not a valid address: "${MISTYPED}" (its checksum is wrong)`,
-        );
-      }
-    } finally {
-      delete process.env["TEST_MISTYPED_ADDRESS"];
+    for (const [of, path] of [
+      [vault, contracts],
+      [vault.instance("usdc"), `${root}.instances.usdc.contracts`],
+    ] as const) {
+      const { message } = await expectVaultError(
+        of.addressOf("vault"),
+        "VAULT_INVALID_ADDRESS",
+      );
+      expect(message).to.contain(
+        `${path}.vault is not a valid address: "${MISTYPED}" (its checksum is wrong)`,
+      );
     }
+    delete process.env["TEST_MISTYPED_ADDRESS"];
   });
 
-  it("should keep the settings under an override of something else", async () => {
+  it("an override of another setting keeps the vault's settings", async () => {
+    const vault = { contracts: documentedContracts, tokenDecimals: 6 };
     const hre = await createTestHre({
       networks: {
         live: httpNetwork("http://127.0.0.1:1", {
           accounts: [configVariable("TEST_UNSET_PRIVATE_KEY")],
-          vault: { contracts: documentedContracts, tokenDecimals: 6 },
+          vault,
         }),
-        local: {
-          type: "edr-simulated",
-          vault: { contracts: documentedContracts, tokenDecimals: 8 },
-        },
+        local: { type: "edr-simulated", vault },
       },
     });
-    const live = await hre.network.create({
-      network: "live",
-      override: { accounts: "remote" },
-    });
-    expect(live.networkConfig.vault.tokenDecimals).to.equal(6);
-    const local = await hre.network.create({
-      network: "local",
-      override: { allowUnlimitedContractSize: true },
-    });
-    expect(local.networkConfig.vault.tokenDecimals).to.equal(8);
-    for (const { vault, networkName } of [live, local]) {
-      expect(await vault.addressOf("trading")).to.deep.equal({
+    for (const [network, override] of [
+      ["live", { accounts: "remote" }],
+      ["local", { allowUnlimitedContractSize: true }],
+    ] as const) {
+      const connection = await hre.network.create({ network, override });
+      expect(connection.networkConfig.vault.tokenDecimals).to.equal(6);
+      expect(await connection.vault.addressOf("trading")).to.deep.equal({
         address: documentedContracts.trading,
-        source: `networks.${networkName}.vault.contracts.trading`,
+        source: `networks.${network}.vault.contracts.trading`,
       });
+      await connection.close();
     }
-    await local.close();
   });
 
-  it("should take an override of the settings themselves", async () => {
+  it("an override of the vault's settings is used", async () => {
     const hre = await createTestHre({
       networks: { local: { type: "edr-simulated" } },
     });

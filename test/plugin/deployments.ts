@@ -38,11 +38,11 @@ const deployment = {
   contracts: documentedContracts,
 } as const;
 
-describe("addresses that deploy-mocks left behind", () => {
+describe("vault-deployments: addresses that deploy-mocks wrote", () => {
   let server: RpcServer;
   let project: FixtureProject;
   let projectRoot: string;
-  /** What the node has for a genesis and for code. */
+  /** The node's answers. */
   let genesis: unknown;
   let code: string;
 
@@ -94,8 +94,14 @@ describe("addresses that deploy-mocks left behind", () => {
     );
     return (await hre.network.create("local")).vault;
   };
+  const save = async (changes: object = {}): Promise<string | undefined> =>
+    await (
+      await (await open()).deployments?.()
+    )?.save({ ...deployment, ...changes });
+  const files = async (): Promise<string[]> =>
+    await readdir(path.join(projectRoot, "vault-deployments"));
 
-  it("should be used where the configuration names none", async () => {
+  it("a deployment file is used if the configuration names no address", async () => {
     await leave(deployment);
     const vault = await open();
     expect(await vault.addressOf("trading")).to.deep.equal({
@@ -105,7 +111,7 @@ describe("addresses that deploy-mocks left behind", () => {
     expect(await vault.queryVolume()).to.equal(1n);
   });
 
-  it("should be written in any case, but in none that is wrong", async () => {
+  it("a deployment file may have addresses in lower case, and fails with VAULT_INVALID_ADDRESS for a wrong checksum", async () => {
     await leave({
       ...deployment,
       contracts: {
@@ -123,20 +129,13 @@ describe("addresses that deploy-mocks left behind", () => {
     expect(message).to.contain("vault-deployments/1-abababab.json");
   });
 
-  it("should be kept apart from those of other chains with the same id", async () => {
-    const vault = await open();
-    await (await vault.deployments?.())?.save(deployment);
+  it("chains with the same id have deployment files of their own", async () => {
+    await save();
     genesis = { hash: `0x${"cd".repeat(32)}` };
-    const other = await open();
-    await (
-      await other.deployments?.()
-    )?.save({
-      ...deployment,
-      contracts: { ...documentedContracts, trading: OTHER },
-    });
-    expect(
-      await readdir(path.join(projectRoot, "vault-deployments")),
-    ).to.have.members(["1-abababab.json", "1-cdcdcdcd.json"]);
+    await save({ contracts: { ...documentedContracts, trading: OTHER } });
+    expect(await files()).to.have.members([
+      ...["1-abababab.json", "1-cdcdcdcd.json"],
+    ]);
     expect((await (await open()).addressOf("trading")).address).to.equal(OTHER);
     genesis = { hash: GENESIS };
     expect((await (await open()).addressOf("trading")).address).to.equal(
@@ -144,7 +143,7 @@ describe("addresses that deploy-mocks left behind", () => {
     );
   });
 
-  it("should come after the configuration, which is not even compared", async () => {
+  it("a configured address is used before a deployment file, without a request", async () => {
     await leave(deployment);
     const vault = await open({ vault: documentedContracts.trading });
     expect((await vault.addressOf("vault")).source).to.equal(
@@ -156,7 +155,7 @@ describe("addresses that deploy-mocks left behind", () => {
     );
   });
 
-  it("should be checked against the chain once, however many are needed", async () => {
+  it("a deployment file is checked once for several addresses", async () => {
     await leave(deployment);
     const vault = await open();
     await Promise.all([
@@ -165,12 +164,10 @@ describe("addresses that deploy-mocks left behind", () => {
       vault.at({ vault: OTHER }).addressOf("publicPool"),
     ]);
     const methods = server.requests.map(({ method }) => method);
-    expect(
-      methods.filter((method) => method === "eth_chainId"),
-    ).to.have.lengthOf(1);
-    expect(
-      methods.filter((method) => method === "eth_getCode"),
-    ).to.have.lengthOf(6);
+    expect(methods.toSorted()).to.deep.equal([
+      ...["eth_chainId", "eth_getBlockByNumber"],
+      ...Array.from({ length: 6 }, () => "eth_getCode"),
+    ]);
   });
 
   it("a read with a timeout throws VAULT_RPC_TIMEOUT while the node does not answer which chain it is", async () => {
@@ -190,31 +187,6 @@ describe("addresses that deploy-mocks left behind", () => {
     server.handler = handler;
   });
 
-  const mismatches: ReadonlyArray<
-    readonly [name: string, arrange: () => void, says: string]
-  > = [
-    [
-      "another chain with the same id",
-      () => {
-        genesis = { hash: `0x${"cd".repeat(32)}` };
-      },
-      "belongs to another chain",
-    ],
-    [
-      "a chain without its first block",
-      () => {
-        genesis = null;
-      },
-      "belongs to another chain",
-    ],
-    [
-      "a chain that was reset",
-      () => {
-        code = "0x";
-      },
-      "not on the chain any more",
-    ],
-  ];
   it("an error no longer names a deployment file that was removed", async () => {
     await leave(deployment);
     code = "0x";
@@ -233,23 +205,36 @@ describe("addresses that deploy-mocks left behind", () => {
     expect(second.message).not.to.contain("1-abababab.json");
   });
 
-  for (const [name, arrange, says] of mismatches) {
-    it(`should not be used on ${name}, and the error says why`, async () => {
+  for (const [name, arrange, says] of [
+    [
+      "another chain has the same id",
+      () => (genesis = { hash: `0x${"cd".repeat(32)}` }),
+      "belongs to another chain",
+    ],
+    [
+      "the chain has no first block",
+      () => (genesis = null),
+      "belongs to another chain",
+    ],
+    ["the chain was reset", () => (code = "0x"), "not on the chain any more"],
+  ] as const) {
+    it(`a read fails with VAULT_CONTRACT_NOT_CONFIGURED and names the deployment file if ${name}`, async () => {
       await leave(deployment);
       arrange();
       const { message } = await expectVaultError(
         (await open()).queryVolume(),
         "VAULT_CONTRACT_NOT_CONFIGURED",
       );
-      expect(message).to.contain("vault-deployments/1-abababab.json");
-      expect(message).to.contain(says);
-      expect(message).to.contain(
-        "run `npx hardhat vault deploy-mocks --network local` again",
-      );
+      expect(message)
+        .to.contain("vault-deployments/1-abababab.json")
+        .and.contain(says)
+        .and.contain(
+          "run `npx hardhat vault deploy-mocks --network local` again",
+        );
     });
   }
 
-  it("should not take an odd first block for that of another chain", async () => {
+  it("a read fails with VAULT_RPC_INVALID_RESPONSE if the first block is malformed", async () => {
     await leave(deployment);
     const vault = await open();
     for (const odd of [{}, { hash: null }, { hash: `${GENESIS}ab` }, "0x0"]) {
@@ -263,33 +248,36 @@ describe("addresses that deploy-mocks left behind", () => {
     await vault.getLatestRoundInfo();
   });
 
-  it("should not be used where no genesis was ever known", async () => {
+  it("a deployment file is not used if no genesis was ever known", async () => {
     genesis = null;
-    const vault = await open();
-    await (await vault.deployments?.())?.save(deployment);
-    expect(
-      await readdir(path.join(projectRoot, "vault-deployments")),
-    ).to.deep.equal(["1-unknown.json"]);
+    await save();
+    expect(await files()).to.deep.equal(["1-unknown.json"]);
     await expectVaultError(
       (await open()).queryVolume(),
       "VAULT_CONTRACT_NOT_CONFIGURED",
     );
   });
 
-  const broken: ReadonlyArray<
-    readonly [name: string, content: unknown, says: string]
-  > = [
-    ["that is not JSON", "{", "not JSON"],
-    ["of another version", { ...deployment, version: 2 }, "version"],
+  for (const [name, arrange, says] of [
+    ["is not JSON", async () => await leave("{"), "not JSON"],
     [
-      "with a contract missing",
-      { ...deployment, contracts: { vault: OTHER } },
+      "has another version",
+      async () => await leave({ ...deployment, version: 2 }),
+      "version",
+    ],
+    [
+      "has no address of a contract",
+      async () => await leave({ ...deployment, contracts: { vault: OTHER } }),
       "contracts",
     ],
-  ];
-  for (const [name, content, says] of broken) {
-    it(`should be refused in a file ${name}`, async () => {
-      await leave(content);
+    [
+      "is a pipe",
+      async () => await runCommand("mkfifo", [file()], { cwd: projectRoot }),
+      "it is not a regular file",
+    ],
+  ] as const) {
+    it(`a read fails with VAULT_INVALID_DEPLOYMENT_FILE if the file ${name}`, async () => {
+      await arrange();
       const { message } = await expectVaultError(
         (await open()).queryVolume(),
         "VAULT_INVALID_DEPLOYMENT_FILE",
@@ -301,43 +289,27 @@ describe("addresses that deploy-mocks left behind", () => {
     });
   }
 
-  for (const [what, lead] of [
-    [
-      "the file",
-      async (outside: string) => {
-        await symlink(
-          path.join(outside, "1-abababab.json"),
-          path.join(projectRoot, "vault-deployments/1-abababab.json"),
-        );
-      },
-    ],
-    [
-      "its folder",
-      async (outside: string) => {
-        await rm(path.join(projectRoot, "vault-deployments"), {
-          recursive: true,
-        });
-        await symlink(outside, path.join(projectRoot, "vault-deployments"));
-      },
-    ],
-  ] as const) {
-    it(`should be neither read nor written where a link leads ${what} out of the project`, async () => {
+  for (const what of ["the file", "its folder"]) {
+    it(`a deployment file is neither read nor written, with VAULT_INVALID_DEPLOYMENT_FILE, if a link leads ${what} out of the project`, async () => {
       const outside = await mkdtemp(path.join(tmpdir(), "hardhat-vault-out-"));
       const victim = path.join(outside, "1-abababab.json");
       try {
         await writeFile(victim, JSON.stringify(deployment));
-        await lead(outside);
-        const vault = await open();
+        if (what === "the file") {
+          await symlink(victim, file());
+        } else {
+          await rm(path.dirname(file()), { recursive: true });
+          await symlink(outside, path.dirname(file()));
+        }
         const { message } = await expectVaultError(
-          vault.queryVolume(),
+          (await open()).queryVolume(),
           "VAULT_INVALID_DEPLOYMENT_FILE",
         );
         expect(message).to.contain("a symbolic link leads out of the project");
-        await expectVaultError(async () => {
-          await (
-            await vault.deployments?.()
-          )?.save({ ...deployment, block: 8 });
-        }, "VAULT_INVALID_DEPLOYMENT_FILE");
+        await expectVaultError(
+          save({ block: 8 }),
+          "VAULT_INVALID_DEPLOYMENT_FILE",
+        );
         expect(JSON.parse(await readFile(victim, "utf8"))).to.deep.equal(
           deployment,
         );
@@ -347,20 +319,7 @@ describe("addresses that deploy-mocks left behind", () => {
     });
   }
 
-  it("should never be waited for where the file is a pipe", async () => {
-    await runCommand(
-      "mkfifo",
-      [path.join(projectRoot, "vault-deployments/1-abababab.json")],
-      { cwd: projectRoot },
-    );
-    const { message } = await expectVaultError(
-      (await open()).queryVolume(),
-      "VAULT_INVALID_DEPLOYMENT_FILE",
-    );
-    expect(message).to.contain("it is not a regular file");
-  });
-
-  it("should be ignored for another chain id, and by in-process networks", async () => {
+  it("a deployment file of another chain id is ignored, and every one by networks in process", async () => {
     await leave({ ...deployment, chainId: 2 });
     await expectVaultError(
       (await open()).queryVolume(),
@@ -380,7 +339,7 @@ describe("addresses that deploy-mocks left behind", () => {
     await connection.close();
   });
 
-  it("should be written whole, and be in use at once", async () => {
+  it("a deployment is saved whole, and used at once by the same vault and by new ones", async () => {
     const vault = await open();
     const { message } = await expectVaultError(
       vault.queryVolume(),

@@ -18,7 +18,7 @@ import { createTestHre, httpNetwork } from "../helpers/hre.js";
 
 const SOMEBODY = "0x000000000000000000000000000000000000dEaD";
 
-/** What a mock is told to revert with, and how that is to be shown. */
+/** The scripted reason of a mock, and its text in the error. */
 const reverts: ReadonlyArray<
   readonly [name: string, reason: ScriptedReason, text: string]
 > = [
@@ -62,7 +62,6 @@ for (const { name, start } of everyNode) {
       await node.stop();
     });
 
-    /** Every way to the same read. */
     const clients: ReadonlyArray<readonly [name: string, get: () => unknown]> =
       [
         ["connection.vault", () => connection.vault],
@@ -83,7 +82,7 @@ for (const { name, start } of everyNode) {
       ];
 
     for (const [clientName, get] of clients) {
-      it(`should read every value through ${clientName}`, async () => {
+      it(`${clientName} reads every value`, async () => {
         const client: unknown = await get();
         for (const { operation, args, expected } of expectedReads) {
           const method: unknown = Reflect.get(Object(client), operation);
@@ -96,7 +95,7 @@ for (const { name, start } of everyNode) {
       });
     }
 
-    it("should read the same through the typed contracts", async () => {
+    it("the typed contracts read the same values", async () => {
       for (const contracts of [
         connection.vault.contracts,
         await hre.vault.contracts,
@@ -113,7 +112,7 @@ for (const { name, start } of everyNode) {
       }
     });
 
-    it("should take every standalone reading in a snapshot", async () => {
+    it("a snapshot has every reading without arguments", async () => {
       const { chainId, block, ...readings } = await connection.vault.snapshot();
       expect(chainId).to.equal(31337);
       expect(block.number).to.be.above(0);
@@ -130,7 +129,7 @@ for (const { name, start } of everyNode) {
     });
 
     for (const [what, reason, text] of reverts) {
-      it(`should decode a call that reverted with ${what}`, async () => {
+      it(`a read throws VAULT_CALL_REVERTED with the reason of ${what}`, async () => {
         await mocks.fail("queryVolume", reason);
         const error = await expectVaultError(
           connection.vault.queryVolume(),
@@ -148,7 +147,7 @@ for (const { name, start } of everyNode) {
       });
     }
 
-    it("should hint at a wrong address where a contract reverts without a reason", async () => {
+    it("a read throws VAULT_CALL_REVERTED with a hint at the address if another contract refuses it", async () => {
       const { details } = await expectVaultError(
         connection.vault.at({ trading: mocks.addresses.vault }).getOrderInfo(1),
         "VAULT_CALL_REVERTED",
@@ -161,7 +160,7 @@ for (const { name, start } of everyNode) {
         .and.include("at()");
     });
 
-    it("should say which contract, network and source have no code", async () => {
+    it("a read throws VAULT_NO_CODE with contract, network and source of an address without code", async () => {
       const { details } = await expectVaultError(
         hre.vault.at({ publicPool: SOMEBODY }).getLPAmountInfo("public"),
         "VAULT_NO_CODE",

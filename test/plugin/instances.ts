@@ -1,4 +1,4 @@
-import { access, readFile, readdir } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -11,9 +11,10 @@ import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import type { CommandResult } from "../helpers/cli.js";
 import { documentedContracts } from "../helpers/scripted-node.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
-import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 
 const OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 
@@ -32,21 +33,19 @@ const settings = {
   },
 } as const;
 
-/** Nothing listens there. */
-const NOWHERE = "http://127.0.0.1:1";
-
 async function openLive(
   vault: VaultNetworkUserConfig,
-  url = NOWHERE,
+  url = "http://127.0.0.1:1",
+  projectRoot?: string,
 ): Promise<HardhatRuntimeEnvironment> {
   return await createTestHre(
     { networks: { live: httpNetwork(url, { vault }) } },
-    { network: "live" },
+    { network: "live", ...(projectRoot === undefined ? {} : { projectRoot }) },
   );
 }
 
 describe("instances", () => {
-  it("should have their own contracts, and the network's for the rest", async () => {
+  it("an instance has its own contracts, and the network's for the rest", async () => {
     const hre = await openLive(settings);
     const { vault } = await hre.network.create("live");
     const usdc = vault.instance("usdc");
@@ -58,22 +57,20 @@ describe("instances", () => {
       address: OTHER,
       source: "networks.live.vault.instances.usdc.contracts.vault",
     });
-    const inherited = {
+    expect(await usdc.addressOf("trading")).to.deep.equal({
       address: documentedContracts.trading,
       source: "networks.live.vault.contracts.trading",
-    };
-    expect(await usdc.addressOf("trading")).to.deep.equal(inherited);
+    });
     expect((await vault.addressOf("vault")).address).to.equal(
       documentedContracts.vault,
     );
-    // What is given replaces both.
     const at = usdc.at({ trading: OTHER });
     expect((await at.addressOf("trading")).address).to.equal(OTHER);
     expect(at.instanceName).to.equal("usdc");
     expect(await hre.vault.connect("live")).to.have.property("networkName");
   });
 
-  it("should have their own scales, and the network's for the rest", async () => {
+  it("an instance has its own scales, and the network's for the rest", async () => {
     const hre = await openLive(settings);
     const { vault } = await hre.network.create("live");
     expect(vault.settings).to.deep.equal({
@@ -87,7 +84,7 @@ describe("instances", () => {
     expect(vault.instance("dai").settings).to.deep.equal(vault.settings);
   });
 
-  it("should name those there are when there is no such one", async () => {
+  it("the API and tasks fail with VAULT_UNKNOWN_INSTANCE, which lists the instances", async () => {
     const hre = await openLive(settings);
     const { vault } = await hre.network.create("live");
     for (const name of ["usdt", "toString", ""]) {
@@ -103,16 +100,8 @@ describe("instances", () => {
     );
     expect(lazy.message).to.include("instances (none)");
     // Before a connection is opened.
-    for (const [task, args] of Object.entries({
-      round: {},
-      request: { operation: "queryVolume" },
-      settle: { yes: true },
-    })) {
-      const result = await runVaultTask(hre, task, {
-        ...args,
-        instance: "usdt",
-        json: true,
-      });
+    for (const task of ["round", "request queryVolume", "settle --yes"]) {
+      const result = await runTyped(hre, `${task} --instance usdt --json`);
       expect(result.exitCode).to.equal(1);
       expect(parseDocument(result)).to.have.nested.property(
         "error.code",
@@ -121,27 +110,21 @@ describe("instances", () => {
     }
   });
 
-  it("should be asked by tasks with --instance", async () => {
+  it("a task with --instance calls the contracts of that instance", async () => {
     const hre = await openLive(settings);
-    const requestOf = async (args: object): Promise<unknown> =>
-      parseDocument(
-        await runVaultTask(hre, "request", {
-          operation: "queryVolume",
-          json: true,
-          ...args,
-        }),
+    for (const [flag, to] of [
+      [" --instance usdc", OTHER],
+      ["", documentedContracts.vault],
+    ]) {
+      const typed = `request queryVolume --json${flag}`;
+      expect(parseDocument(await runTyped(hre, typed))).to.have.nested.property(
+        "params[0].to",
+        to,
       );
-    expect(await requestOf({ instance: "usdc" })).to.have.nested.property(
-      "params[0].to",
-      OTHER,
-    );
-    expect(await requestOf({})).to.have.nested.property(
-      "params[0].to",
-      documentedContracts.vault,
-    );
+    }
   });
 
-  it("should keep mocks in process apart", async () => {
+  it("mocks in process are those of one instance", async () => {
     const hre = await createTestHre({
       networks: {
         local: {
@@ -165,7 +148,7 @@ describe("instances", () => {
     expect(await vault.getLatestRoundInfo()).to.have.property("settled", false);
   });
 
-  describe("on a network that persists", () => {
+  describe("on a node", () => {
     let node: ServerProcess;
     before(async () => {
       node = await startAnvil();
@@ -174,117 +157,81 @@ describe("instances", () => {
       await node.stop();
     });
 
-    it("status --all should report each instance at one block, and name the address that is wrong", async () => {
-      const live = await createTestHre({
-        networks: { live: httpNetwork(node.url) },
-      });
+    it("status --all reports each instance at one block, and names the setting of a wrong address", async () => {
+      const live = await openLive({}, node.url);
       const { vault } = await live.network.create("live");
-      const { addresses: contracts } = await vault.deployMocks({
-        overrides: { volume: 1n },
-      });
-      const { addresses: other } = await vault.deployMocks({
-        overrides: { volume: 2n },
-      });
-      const statusOf = async (
+      const deploy = async (volume: bigint) =>
+        (await vault.deployMocks({ overrides: { volume } })).addresses;
+      const [contracts, other] = [await deploy(1n), await deploy(2n)];
+      const status = async (
         network: VaultNetworkUserConfig,
-        args = {},
-      ): Promise<CommandResult> => {
-        const hre = await openLive(network, node.url);
-        return await runVaultTask(hre, "status", { all: true, ...args });
-      };
-      const documentOf = async (
-        network: VaultNetworkUserConfig,
-        args = {},
-      ): Promise<unknown> =>
-        parseDocument(await statusOf(network, { json: true, ...args }));
+        options = "--json",
+      ): Promise<CommandResult> =>
+        await runTyped(
+          await openLive(network, node.url),
+          `status --all ${options}`,
+        );
       const usdc = { contracts: { vault: other.vault } };
       const configured = {
         contracts,
         instances: { usdc, broken: { contracts: { vault: OTHER } } },
       };
-      const all = await documentOf(configured);
+      const all = parseDocument(await status(configured));
       expect(all).to.have.all.keys(
         ...["network", "chainId", "block", "status", "instances"],
       );
-      expect(all).to.have.nested.property("status.volume", "1");
-      expect(all).to.have.nested.property("instances.usdc.volume", "2");
-      // What it shares with the network.
-      expect(all).to.have.nested.property(
-        "instances.usdc.round.strikePrice",
-        (65_000n * 10n ** 18n).toString(),
-      );
-      expect(all).to.have.nested.property(
-        "instances.broken.volume.error.code",
-        "VAULT_NO_CODE",
-      );
-      // A network may have contracts in its instances alone.
-      const apart = await documentOf({
-        instances: { usdc: { contracts: other } },
+      expect(all).to.deep.nested.include({
+        "status.volume": "1",
+        "instances.usdc.volume": "2",
+        // The contract is that of the network.
+        "instances.usdc.round.strikePrice": `65000${"0".repeat(18)}`,
+        "instances.broken.volume.error.code": "VAULT_NO_CODE",
       });
-      expect(apart).to.have.property("status", null);
-      expect(apart).to.have.nested.property("instances.usdc.volume", "2");
-      expect(
-        await documentOf({ instances: { usdc } }, { instance: "usdc" }),
-      ).to.have.nested.property("error.code", "VAULT_INVALID_ARGUMENT");
-      const { stdout } = await statusOf(configured);
-      const [own = "", ofUsdc = "", ofBroken = ""] =
-        stdout.split(/^Instance /mu);
-      expect(own).to.match(/^Volume +1 /mu);
-      expect(ofUsdc)
-        .to.match(/^usdc\n/u)
-        .and.match(/^Volume +2 /mu);
-      expect(ofBroken)
-        .to.match(/^broken\n/u)
+      // A network may have contracts in its instances alone.
+      const apart = { instances: { usdc: { contracts: other } } };
+      expect(parseDocument(await status(apart))).to.deep.nested.include({
+        status: null,
+        "instances.usdc.volume": "2",
+      });
+      const { stdout } = await status(configured, "");
+      expect(stdout)
+        .to.match(/^Volume +1 [^]*^Instance usdc\n[^]*^Volume +2 /mu)
         .and.match(
-          /no contract code at 0x\w{40}.* \(address from networks\.live\.vault\.instances\.broken\.contracts\.vault\)/u,
+          /^Instance broken\n[^]*no contract code at 0x\w{40}.* \(address from networks\.live\.vault\.instances\.broken\.contracts\.vault\)/mu,
         );
       process.env["TEST_INSTANCE_VAULT"] = "0x12";
-      const { stdout: malformed } = await statusOf({
-        contracts,
-        instances: {
-          usdc: {
-            contracts: { vault: configVariable("TEST_INSTANCE_VAULT") },
-          },
-        },
-      });
+      const variable = configVariable("TEST_INSTANCE_VAULT");
+      const malformed = { usdc: { contracts: { vault: variable } } };
+      expect(
+        (await status({ contracts, instances: malformed }, "")).stdout,
+      ).to.include("networks.live.vault.instances.usdc.contracts.vault");
       delete process.env["TEST_INSTANCE_VAULT"];
-      expect(malformed).to.include(
-        "networks.live.vault.instances.usdc.contracts.vault",
-      );
     });
 
-    it("should keep deployments and journals apart", async () => {
+    it("each instance has its own deployments, journals and forks", async () => {
       const project = await useFixtureProject("plain");
       try {
-        const hre = await createTestHre(
-          {
-            networks: {
-              live: httpNetwork(node.url, {
-                vault: { instances: { usdc: {} } },
-              }),
-            },
-          },
-          { network: "live", projectRoot: project.path },
+        const hre = await openLive(
+          { instances: { usdc: {} } },
+          node.url,
+          project.path,
         );
-        const run = async (task: string, args: object): Promise<unknown> =>
-          parseDocument(await runVaultTask(hre, task, { json: true, ...args }));
-        expect(await run("round", { instance: "usdc" }))
+        const run = async (typed: string): Promise<unknown> =>
+          parseDocument(await runTyped(hre, `${typed} --json`));
+        expect(await run("round --instance usdc"))
           .to.have.nested.property("error.message")
           .that.includes(
             "`npx hardhat vault deploy-mocks --instance usdc --network live` deploys mocks",
           );
-        const own = await run("deploy-mocks", {});
-        const other = await run("deploy-mocks", { instance: "usdc" });
-        const addressOf = (deployed: unknown): string =>
-          String(
-            Reflect.get(
-              Object(Reflect.get(Object(deployed), "contracts")),
-              "vault",
-            ),
-          );
-        expect(addressOf(own)).not.to.equal(addressOf(other));
+        const deploy = async (typed: string): Promise<string> => {
+          const { contracts } = fieldsOf(await run(typed));
+          return String(fieldsOf(contracts)["vault"]);
+        };
+        const own = await deploy("deploy-mocks");
+        const other = await deploy("deploy-mocks --instance usdc");
+        expect(own).not.to.equal(other);
         const folder = path.join(project.path, "vault-deployments");
-        for (const [pattern, deployed] of [
+        for (const [pattern, address] of [
           [/^31337-[0-9a-f]{8}\.json$/u, own],
           [/^31337-[0-9a-f]{8}-usdc\.json$/u, other],
         ] as const) {
@@ -292,53 +239,36 @@ describe("instances", () => {
             pattern.test(name),
           );
           expect(more).to.deep.equal([]);
-          const saved: unknown = JSON.parse(
-            await readFile(path.join(folder, file), "utf8"),
-          );
-          expect(saved).to.have.nested.property(
-            "contracts.vault",
-            addressOf(deployed),
-          );
+          const saved = await readFile(path.join(folder, file), "utf8");
+          expect(saved).to.include(`"vault": "${address}"`);
         }
-        const settled = await runVaultTask(hre, "settle", {
-          yes: true,
-          instance: "usdc",
-        });
+        const settled = await runTyped(hre, "settle --yes --instance usdc");
         expect(settled.stderr).to.include(
           "`npx hardhat vault settle --resume --instance usdc --network live` goes on",
         );
-        expect(
-          await run("round", { instance: "usdc" }),
-        ).to.have.nested.property("round.settled", true);
-        expect(await run("round", {})).to.have.nested.property(
-          "round.settled",
-          false,
+        for (const [typed, isSettled] of [
+          ["round --instance usdc", true],
+          ["round", false],
+        ] as const) {
+          expect(await run(typed)).to.have.nested.property(
+            "round.settled",
+            isSettled,
+          );
+        }
+        expect(await readdir(folder)).to.include(
+          `settlement-31337-${other.toLowerCase()}.finished.json`,
         );
-        await access(
-          path.join(
-            folder,
-            `settlement-31337-${addressOf(other).toLowerCase()}.finished.json`,
-          ),
-        );
-        // Simulated where the instance is, on a fork.
         const { vault } = await hre.network.create("live");
-        const fork = await vault.instance("usdc").fork();
-        expect((await fork.vault.addressOf("vault")).address).to.equal(
-          addressOf(other),
-        );
+        const ofInstance = await vault.instance("usdc").fork();
+        const { address } = await ofInstance.vault.addressOf("vault");
+        expect(address).to.equal(other);
+        await ofInstance.close();
+        const fork = await vault.fork();
+        const usdc = fork.vault.instance("usdc");
+        expect((await usdc.addressOf("vault")).address).to.equal(other);
+        expect((await usdc.getLatestRoundInfo()).settled).to.equal(true);
+        expect((await fork.vault.getLatestRoundInfo()).settled).to.equal(false);
         await fork.close();
-        const whole = await vault.fork();
-        expect(
-          (await whole.vault.instance("usdc").addressOf("vault")).address,
-        ).to.equal(addressOf(other));
-        expect(
-          await whole.vault.instance("usdc").getLatestRoundInfo(),
-        ).to.have.property("settled", true);
-        expect(await whole.vault.getLatestRoundInfo()).to.have.property(
-          "settled",
-          false,
-        );
-        await whole.close();
       } finally {
         await project.remove();
       }

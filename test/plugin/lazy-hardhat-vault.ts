@@ -24,7 +24,7 @@ describe("hre.vault", () => {
     server.requests.length = 0;
   });
 
-  it("should open one connection for callers that come at once", async () => {
+  it("hre.vault opens one connection for calls at the same time", async () => {
     const hre = await createTestHre();
     const [mocks, byName, addresses] = await Promise.all([
       hre.vault.deployMocks(),
@@ -37,28 +37,20 @@ describe("hre.vault", () => {
     expect(addresses.address).to.equal(documentedContracts.vault);
   });
 
-  it("should try again after a failure", async () => {
+  it("hre.vault connects again after a failure", async () => {
     const hre = await createTestHre({
       networks: {
         live: { type: "http", url: configVariable("TEST_LATE_URL") },
       },
     });
-    let refusal: unknown;
-    try {
-      await hre.vault.connect("live");
-    } catch (error) {
-      refusal = error;
-    }
-    expect(String(refusal)).to.contain("TEST_LATE_URL");
+    const refusal: unknown = await hre.vault.connect("live").catch(String);
+    expect(refusal).to.contain("TEST_LATE_URL");
     process.env["TEST_LATE_URL"] = server.url;
-    try {
-      expect(await (await hre.vault.connect("live")).chainId()).to.equal(1);
-    } finally {
-      delete process.env["TEST_LATE_URL"];
-    }
+    expect(await (await hre.vault.connect("live")).chainId()).to.equal(1);
+    delete process.env["TEST_LATE_URL"];
   });
 
-  it("should follow --network, and reach another one by its name", async () => {
+  it("hre.vault uses the network of --network, and connect() another one by its name", async () => {
     const hre = await createTestHre(
       {
         networks: {
@@ -80,24 +72,22 @@ describe("hre.vault", () => {
     ]);
   });
 
-  it("should keep connections apart that have the same network", async () => {
+  it("connections to the same network keep their own mocks", async () => {
     const hre = await createTestHre();
     const first = await hre.network.create();
     const second = await hre.network.create();
     await first.vault.deployMocks({ overrides: { volume: 5n } });
     expect(await first.vault.queryVolume()).to.equal(5n);
-    await expectVaultError(
-      second.vault.queryVolume(),
-      "VAULT_CONTRACT_NOT_CONFIGURED",
-    );
-    await expectVaultError(
-      hre.vault.queryVolume(),
-      "VAULT_CONTRACT_NOT_CONFIGURED",
-    );
+    for (const vault of [second.vault, hre.vault]) {
+      await expectVaultError(
+        vault.queryVolume(),
+        "VAULT_CONTRACT_NOT_CONFIGURED",
+      );
+    }
     await Promise.all([first.close(), second.close()]);
   });
 
-  it("should work with methods that are taken off it", async () => {
+  it("methods of hre.vault work without it", async () => {
     const hre = await createTestHre();
     await hre.vault.deployMocks({ overrides: { volume: 6n } });
     const { queryVolume, snapshot } = hre.vault;
@@ -105,7 +95,7 @@ describe("hre.vault", () => {
     expect((await snapshot()).volume).to.equal(6n);
   });
 
-  it("should bind what deployMocks() deploys to all vaults of the connection", async () => {
+  it("deployMocks() gives its addresses to all vaults of the connection", async () => {
     const hre = await createTestHre();
     const elsewhere = hre.vault.at({ vault: documentedContracts.trading });
     const { addresses } = await hre.vault.deployMocks();
@@ -121,7 +111,7 @@ describe("hre.vault", () => {
     });
   });
 
-  it("should bind what deployMocks() deploys before what is configured", async () => {
+  it("addresses of deployMocks() are used before configured ones", async () => {
     const contracts = documentedContracts;
     const hre = await createTestHre({
       networks: { default: { type: "edr-simulated", vault: { contracts } } },

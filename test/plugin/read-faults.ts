@@ -13,18 +13,16 @@ import type { ContractRole } from "../../src/protocol/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import type { CommandResult } from "../helpers/cli.js";
-import { collectAll } from "../helpers/collect.js";
 import { distinctState } from "../helpers/distinct-state.js";
 import {
   readFaultKinds,
   startFaultyRpcServer,
 } from "../helpers/faulty-rpc-server.js";
 import type { FaultyRpcServer } from "../helpers/faulty-rpc-server.js";
-import { fieldsOf } from "../helpers/fields.js";
 import { callsOf } from "../helpers/fuzz-subjects.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
-import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { sample } from "../helpers/sample.js";
 import {
   LATE_MS,
@@ -36,7 +34,6 @@ import type { Outcome } from "../helpers/try-fault.js";
 
 const LANES = 8;
 
-/** A read by the API. */
 interface Read {
   readonly name: string;
   readonly run: (client: VaultClient, timeout?: number) => Promise<unknown>;
@@ -61,12 +58,12 @@ const reads: readonly Read[] = [
   {
     name: "orders",
     run: async (client, timeout) =>
-      await collectAll(client.orders({ firstId: 1, lastId: 3, timeout })),
+      await Array.fromAsync(client.orders({ firstId: 1, lastId: 3, timeout })),
   },
   {
     name: "rounds",
     run: async (client, timeout) =>
-      await collectAll(client.rounds({ timeout })),
+      await Array.fromAsync(client.rounds({ timeout })),
   },
 ];
 
@@ -127,7 +124,7 @@ describe("reads under faults", () => {
     return { server, hre };
   };
 
-  it("should be right, or say what is wrong: every operation", async () => {
+  it("every read of the API returns the right value, or throws the code of the fault", async () => {
     const all = reads.flatMap((read) =>
       readFaultKinds.map((kind) => ({ read, kind })),
     );
@@ -142,7 +139,7 @@ describe("reads under faults", () => {
         for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
           const { read, kind } = one;
           const run = async (timeout?: number): Promise<Outcome> => {
-            // A provider of its own: nothing is known of its node yet.
+            // A new provider: nothing is known of its node yet.
             const client = new VaultClient(
               {
                 request: async ({ method, params = [] }): Promise<unknown> => {
@@ -178,137 +175,100 @@ describe("reads under faults", () => {
     report("operations", cases, failures);
   });
 
-  it("should simulate, capture and examine where every request fails once", async () => {
+  it("simulate --fork prints the right outcome if a request of the fork fails once", async () => {
     const server = await startRpcServer({ upstream: anvil.url });
     const { hre } = await open(server.url);
-    const out = path.join(folder, "capture.json");
-    const runs = [
-      ["simulate", { at: openRound }],
-      ["simulate", { fork: true, at: openRound }],
-      ["capture", { out, ids: "2", at: openRound }],
-      ["simulate", { block: "latest" }],
-      ["doctor", {}],
-    ] as const;
-    for (const [task, args] of runs) {
-      server.handler = () => undefined;
-      const right = await runVaultTask(hre, task, { ...args, json: true });
-      const failed = new Set<string>();
-      server.handler = ({ request, response }) => {
-        const key = JSON.stringify([request.method, request.params]);
-        if (
-          failed.has(key) ||
-          // Of what the simulator asks, which waits a second, only the first.
-          ("fork" in args &&
-            (failed.size > 0 || request.method !== "eth_getStorageAt"))
-        ) {
-          return undefined;
-        }
-        failed.add(key);
-        response.writeHead(503).end();
-        return "handled";
-      };
-      const result = await runVaultTask(hre, task, { ...args, json: true });
-      expect(failed.size).to.be.above(0);
-      expect(withoutTimes(result), task).to.deep.equal(withoutTimes(right));
-      expect(result.stdout, task).to.not.include("HTTP status 503");
-    }
+    const typed = `simulate --fork --json --at ${openRound}`;
+    const right = await runTyped(hre, typed);
+    let failed = 0;
+    server.handler = ({ request, response }) => {
+      if (request.method !== "eth_getStorageAt" || failed > 0) {
+        return undefined;
+      }
+      failed += 1;
+      response.writeHead(503).end();
+      return "handled";
+    };
+    expect(withoutTimes(await runTyped(hre, typed))).to.deep.equal(
+      withoutTimes(right),
+    );
+    expect(failed).to.equal(1);
     await server.stop();
   });
 
-  it("should end at the deadline, whatever hangs: simulate, capture and doctor", async () => {
+  it("simulate, capture and doctor end with VAULT_RPC_TIMEOUT at --timeout if a request hangs", async () => {
     const server = await startRpcServer({ upstream: anvil.url });
     const { hre } = await open(server.url);
-    const out = path.join(folder, "late.json");
     const runs = [
-      ["simulate", {}, "eth_simulateV1"],
-      // What the simulator fetches by itself.
-      ["simulate", { fork: true, at: openRound }, "eth_getStorageAt"],
-      ["capture", { out }, "eth_call"],
+      ["simulate", "eth_simulateV1"],
+      [`capture --out ${path.join(folder, "late.json")}`, "eth_call"],
+      // The simulator sends this by itself.
+      [`simulate --fork --at ${openRound}`, "eth_getStorageAt"],
     ] as const;
-    for (const [task, args, hangs] of runs) {
+    for (const [typed, hangs] of runs) {
       server.handler = ({ request: { method } }) =>
         method === hangs ? "handled" : undefined;
-      const result = await runVaultTask(hre, task, {
-        ...args,
-        json: true,
-        timeout: "0.5",
-      });
-      expect(parseDocument(result), task).to.have.nested.property(
+      const result = await runTyped(hre, `${typed} --json --timeout 0.5`);
+      expect(parseDocument(result), typed).to.have.nested.property(
         "error.code",
         "VAULT_RPC_TIMEOUT",
       );
     }
-    // A body that never ends, blank by blank.
+    // Without a deadline, they send it fifteen times.
+    for (const [typed, limited] of runs.slice(0, 2)) {
+      let asked = 0;
+      server.handler = ({ request: { method } }) => {
+        asked += method === limited ? 1 : 0;
+        return method === limited
+          ? { error: { code: -32_005, message: "limit exceeded" } }
+          : undefined;
+      };
+      const result = await runTyped(hre, `${typed} --json --timeout 3`);
+      expect(parseDocument(result), typed).to.have.property("error");
+      expect(asked, typed).to.be.within(1, 10);
+    }
+    server.handler = ({ request: { method } }) =>
+      method === "eth_call" ? "handled" : undefined;
+    const examined = await runTyped(hre, "doctor --json --timeout 3");
+    expect(examined.exitCode).to.equal(1);
+    expect(examined.stdout).to.include("did not answer");
+    await server.stop();
+  });
+
+  it("a read task ends with VAULT_RPC_TIMEOUT at --timeout if a body arrives blank by blank", async () => {
     let drips = 0;
-    // Not the same server: the simulator may still ask that one.
-    const dripping = await startRpcServer({ upstream: anvil.url });
-    const { hre: dripped } = await open(dripping.url);
-    dripping.handler = ({ response }) => {
-      // Closed before it was handled: there is no "close" to come.
-      if (response.destroyed) {
+    const server = await startRpcServer({
+      handler: ({ response }) => {
+        // Closed before it was handled: there is no "close" to come.
+        if (!response.destroyed) {
+          drips += 1;
+          const drip = setInterval(() => response.write(" "), 50);
+          response.on("close", () => {
+            drips -= 1;
+            clearInterval(drip);
+          });
+        }
         return "handled";
-      }
-      drips += 1;
-      const drip = setInterval(() => response.write(" "), 50);
-      response.on("close", () => {
-        drips -= 1;
-        clearInterval(drip);
-      });
-      return "handled";
-    };
+      },
+    });
+    const { hre } = await open(server.url);
     // The first ones end before the connection is there.
     for (const timeout of ["0.003", "0.01", "0.5"]) {
-      const { stderr } = await runVaultTask(dripped, "volume", { timeout });
+      const { stderr } = await runTyped(hre, `volume --timeout ${timeout}`);
       expect(stderr).to.include("VAULT_RPC_TIMEOUT");
       while (drips > 0) {
         await setImmediate();
       }
     }
-    await dripping.stop();
-    // Far from as often as without a deadline, fifteen times.
-    for (const [task, args, method] of runs) {
-      if ("fork" in args) {
-        continue;
-      }
-      let asked = 0;
-      server.handler = ({ request }) => {
-        asked += request.method === method ? 1 : 0;
-        return request.method === method
-          ? { error: { code: -32_005, message: "limit exceeded" } }
-          : undefined;
-      };
-      const result = await runVaultTask(hre, task, {
-        ...args,
-        json: true,
-        timeout: "3",
-      });
-      expect(parseDocument(result), task).to.have.property("error");
-      expect(asked, task).to.be.within(1, 10);
-    }
-    server.handler = ({ request: { method } }) =>
-      method === "eth_call" ? "handled" : undefined;
-    const examined = await runVaultTask(hre, "doctor", {
-      json: true,
-      timeout: "3",
-    });
-    expect(examined.exitCode).to.equal(1);
-    expect(examined.stdout).to.include("did not answer");
     await server.stop();
   });
 });
 
 /** Without clocks. */
 function withoutTimes(result: CommandResult): unknown {
-  const document: unknown = JSON.parse(
+  return JSON.parse(
     JSON.stringify(parseDocument(result), (key, value: unknown) =>
       key === "timestamp" ? undefined : value,
     ),
   );
-  const checks: unknown = Reflect.get(Object(document), "checks");
-  return Array.isArray(checks)
-    ? checks.map((check: unknown) => {
-        const { name, status } = fieldsOf(check);
-        return `${String(status)} ${String(name)}`;
-      })
-    : document;
 }

@@ -15,53 +15,33 @@ import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { connectTo } from "../helpers/hre.js";
 
-const NOTHING = /^$/u;
+interface Shown {
+  readonly exitCode: number;
+  readonly stdout?: RegExp;
+  readonly stderr?: RegExp;
+  readonly env?: Readonly<Record<string, string>>;
+}
 
-/** What only a shell shows; the variety is tested in process. */
-const commands: ReadonlyArray<
-  readonly [
-    typed: string,
-    exitCode: number,
-    stdout: RegExp,
-    stderr: RegExp,
-    env?: Readonly<Record<string, string>>,
-  ]
-> = [
-  [
-    "funding-rate",
-    0,
-    /^Funding fee rate {2}test \(chain 31337\), block \d+/u,
-    NOTHING,
-  ],
-  [
-    `order ${ORDER_ID}`,
-    0,
+/** What only a shell shows; every other test of a task runs it in process. */
+const commands: Readonly<Record<string, Shown>> = {
+  [`order ${ORDER_ID}`]: {
+    exitCode: 0,
     // eslint-disable-next-line no-control-regex -- colours are control characters
-    /^\u001b\[1mOrder\u001b\[22m {2}\u001b\[2mtest[^]*ÄTH\/USDT 🚀/u,
-    NOTHING,
-    { FORCE_COLOR: "1" },
-  ],
-  [
-    "margins --help",
-    0,
-    /--apy .* \(required\)\n[^]*--end-time .* \(required\)\n[^]*--max-volume .* \(required\)\n/u,
-    NOTHING,
-  ],
-  ["mock set volume=3 round.APY=4", 0, /^Mocks scripted/u, NOTHING],
-
-  // Mistakes, as they look from a shell.
-  [
-    "order -- -1",
-    1,
-    NOTHING,
-    /^Error <id> .*"-1".*\n.*\(VAULT_INVALID_INTEGER\)\n$/u,
-    { CI: "1" },
-  ],
-  // What the parser does not know comes to no task.
-  ["forecast", 1, NOTHING, /HHE416.*"forecast"/u],
-  ["status --narrow", 1, NOTHING, /HHE504.*"--narrow"/u],
-  ["volume --network nowhere", 1, NOTHING, /nowhere/u],
-];
+    stdout: /^\u001b\[1mOrder\u001b\[22m {2}\u001b\[2mtest[^]*ÄTH\/USDT 🚀/u,
+    env: { FORCE_COLOR: "1" },
+  },
+  "margins --help": {
+    exitCode: 0,
+    stdout:
+      /--apy .* \(required\)\n[^]*--end-time .* \(required\)\n[^]*--max-volume .* \(required\)\n/u,
+  },
+  "mock set volume=3 round.APY=4": { exitCode: 0, stdout: /^Mocks scripted/u },
+  "order -- -1": {
+    exitCode: 1,
+    stderr: /^Error <id> .*"-1".*\n.*\(VAULT_INVALID_INTEGER\)\n$/u,
+    env: { CI: "1" },
+  },
+};
 
 describe("the command line", function () {
   let node: ServerProcess;
@@ -87,29 +67,23 @@ describe("the command line", function () {
     await project.remove();
   });
 
-  // Two at a time: a machine that runs tests may have no more than two cores.
-  for (let at = 0; at < commands.length; at += 2) {
-    const pair = commands.slice(at, at + 2);
-    it(`a shell gets exit code and streams of vault ${pair.map(([typed]) => typed).join(", and of vault ")}`, async () => {
-      await Promise.all(
-        pair.map(async ([typed, exitCode, out, err, more]) => {
-          const network = typed.includes("--network") ? "" : "--network test ";
-          const result = await runHardhat(
-            `vault ${network}${typed}`.split(" "),
-            { cwd: project.path, env: { ...env, ...more } },
-          );
-          expect(result.stdout).to.match(out);
-          expect(result.stderr)
-            .to.match(err)
-            .and.not.match(/\n\s+at /u);
-          expect(result.exitCode).to.equal(exitCode);
-        }),
+  for (const [typed, expected] of Object.entries(commands)) {
+    const { exitCode, stdout = /^$/u, stderr = /^$/u } = expected;
+    it(`a shell gets exit code ${exitCode} and the streams of vault ${typed}`, async () => {
+      const result = await runHardhat(
+        `vault --network test ${typed}`.split(" "),
+        { cwd: project.path, env: { ...env, ...expected.env } },
       );
+      expect(result.stdout).to.match(stdout);
+      expect(result.stderr)
+        .to.match(stderr)
+        .and.not.match(/\n\s+at /u);
+      expect(result.exitCode).to.equal(exitCode);
     });
   }
 
-  describe("into a pipe that nobody reads from", () => {
-    /** Runs a command whose reader has gone, and says what is left to be read. */
+  describe("if the reader closes a pipe", () => {
+    /** Runs a command, and returns what the pipes that stay open got. */
     const runUnread = async (
       args: readonly string[],
       closed: ReadonlyArray<"stdout" | "stderr">,
@@ -136,13 +110,13 @@ describe("the command line", function () {
     };
 
     it("a task ends with the exit code of its outcome and prints nothing on stderr if the reader closes the pipe", async () => {
-      const quiet = { stdout: "", stderr: "" };
-      const [status, mistake] = await Promise.all([
-        runUnread(["vault", "status"], ["stdout"]),
-        runUnread(["vault", "order", "x", "--json"], ["stdout"]),
-      ]);
-      expect(status).to.deep.equal({ ...quiet, exitCode: 0 });
-      expect(mistake).to.deep.equal({ ...quiet, exitCode: 1 });
+      for (const [typed, exitCode] of [
+        ["vault status", 0],
+        ["vault order x --json", 1],
+      ] as const) {
+        const result = await runUnread(typed.split(" "), ["stdout"]);
+        expect(result).to.deep.equal({ stdout: "", stderr: "", exitCode });
+      }
     });
 
     it("every task does its work and succeeds if the readers close both pipes", async () => {

@@ -10,8 +10,8 @@ import type { MockVaultHandle } from "../../src/plugin/hardhat-vault.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import type { CommandResult } from "../helpers/cli.js";
 import { everyTaskRun } from "../helpers/every-vault-task.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
@@ -22,48 +22,34 @@ import {
 } from "../helpers/hostile-text.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
-import {
-  parseDocument,
-  runTyped,
-  runVaultTask,
-} from "../helpers/run-vault-task.js";
+import { runTyped, runVaultTask } from "../helpers/run-vault-task.js";
 import { runInTerminal } from "../helpers/terminal.js";
 
 const texts = Object.values(hostileTexts);
-/** Of all orders. */
 const range = { ids: `1-${texts.length}` };
-/** What is left of it where it was escaped, for people and for programs. */
 const ESCAPED = /\\u(?:\{(?:1b|202e)\}|001b|202e)/u;
 
 const errors = new Interface(["error Error(string)", "error Odd(string why)"]);
 const TOKEN = "0x7070707070707070707070707070707070707070";
 const LIVE = /^eth_(?:chainId|blockNumber|getBlockByNumber|getCode)$/u;
 
-/** Code that answers whatever it is asked with these words. */
 function codeThatAnswers(text: string): string {
   const answer = AbiCoder.defaultAbiCoder().encode(["string"], [text]).slice(2);
   const length = (answer.length / 2).toString(16).padStart(4, "0");
   return `0x61${length}80600c6000396000f3${answer}`;
 }
 
-/** What a node may answer, beside what it is asked to pass on. */
+const refusal = (text: string) => ({
+  error: { code: -32000, message: text, data: { message: text } },
+});
+
 const nodes = {
   "an honest node": () => undefined,
   "a node with a name": ({ request: { method } }) =>
     method === "web3_clientVersion" ? { result: everythingHostile } : undefined,
   "a node that refuses with words": ({ request: { method } }) =>
-    LIVE.test(method)
-      ? undefined
-      : {
-          error: {
-            code: -32000,
-            message: `${everythingHostile}\ud800`,
-            data: { message: everythingHostile },
-          },
-        },
-  "a node that refuses all": () => ({
-    error: { code: -32000, message: everythingHostile },
-  }),
+    LIVE.test(method) ? undefined : refusal(`${everythingHostile}\ud800`),
+  "a node that refuses all": () => refusal(everythingHostile),
   "a node that makes calls revert": ({ request: { method } }) =>
     /^eth_(?:call|estimateGas|simulateV1|sendRawTransaction)$/u.test(method)
       ? {
@@ -97,13 +83,9 @@ const nodes = {
       transactionIndex: "0x0",
       removed: false,
     };
-    return {
-      result: asRecord(
-        parseJson(
-          answer.replaceAll('"logs":[]', `"logs":[${JSON.stringify(log)}]`),
-        ),
-      )["result"],
-    };
+    const logs = `"logs":[${JSON.stringify(log)}]`;
+    const { result } = parseObject(answer.replaceAll('"logs":[]', logs));
+    return { result };
   },
 } satisfies Readonly<Record<string, RpcHandler>>;
 
@@ -158,23 +140,18 @@ describe("hostile text", function () {
     server.handler = () => undefined;
   });
 
-  const run = async (
-    task: string,
-    args: Readonly<Record<string, unknown>> = {},
-  ): Promise<CommandResult> => await runVaultTask(hre, task, args);
-
   /** Does something, and sets the chain and the project's files back. */
-  async function andBack(work: () => Promise<void>): Promise<void> {
+  async function andBack<T>(work: () => Promise<T>): Promise<T> {
     const { provider } = direct;
     const snapshot: unknown = await provider.request({
       method: "evm_snapshot",
     });
-    await work();
+    const result = await work();
     await provider.request({ method: "evm_revert", params: [snapshot] });
     await rm(deployments, { recursive: true, force: true });
+    return result;
   }
 
-  /** Has the contracts refuse with words, until the chain is set back. */
   async function refuseWithWords(): Promise<void> {
     await mocks.fail("settleAll", everythingHostile);
     await mocks.fail("queryVolume", everythingHostile);
@@ -184,19 +161,15 @@ describe("hostile text", function () {
     });
   }
 
-  /** How often every task was run: as JSON and for people by turns. */
+  /** Odd runs print JSON where even ones print text. */
   let turn = 0;
 
-  /** What every task did that it must not, and whether it showed anything. */
   async function harmOfEveryTask(): Promise<{
     readonly found: readonly string[];
     readonly isShown: boolean;
   }> {
     const found: string[] = [];
     let isShown = false;
-    const snapshot: unknown = await direct.provider.request({
-      method: "evm_snapshot",
-    });
     turn += 1;
     // A fork takes as long as ten other tasks.
     const runs = everyTaskRun().filter(
@@ -205,9 +178,9 @@ describe("hostile text", function () {
     for (const [place, { task, args }] of runs.entries()) {
       const out: unknown = args["out"];
       const json = (turn + place) % 2 === 0;
-      const { stdout, stderr } = await run(task, {
+      const { stdout, stderr } = await runVaultTask(hre, task, {
         ...args,
-        // What was sent may not be seen, however long it is looked for.
+        // A transaction that was refused never appears.
         ...(task === "settle" ? { timeout: "1" } : {}),
         ...("skipEmpty" in args ? range : {}),
         ...(typeof out === "string" ? { out: path.join(written, out) } : {}),
@@ -228,17 +201,15 @@ describe("hostile text", function () {
         found.push(`${name}: ${harm.join(" ")}`);
       }
     }
-    await direct.provider.request({ method: "evm_revert", params: [snapshot] });
-    await rm(deployments, { recursive: true, force: true });
     return { found, isShown };
   }
 
   for (const [name, handler] of Object.entries(nodes)) {
     it(`no task writes a hostile text raw: ${name}`, async () => {
       server.handler = handler;
-      expect(await harmOfEveryTask()).to.deep.equal({
+      expect(await andBack(harmOfEveryTask)).to.deep.equal({
         found: [],
-        // Of an answer that is none, nothing is repeated.
+        // Tasks repeat nothing of an object.
         isShown: name !== "a node that answers with objects",
       });
     });
@@ -252,34 +223,12 @@ describe("hostile text", function () {
     });
   });
 
-  it("orders and decode write a hostile text as its exact value in JSON", async () => {
-    const listed = parseDocument(await run("orders", { ...range, json: true }));
-    const lines = await run("orders", { ...range, format: "ndjson" });
-    const out = path.join(written, "exact.json");
-    await run("orders", { ...range, out });
-    for (const orders of [
-      asRecord(listed)["orders"],
-      lines.stdout.trimEnd().split("\n").map(parseJson),
-      asRecord(parseJson(await readFile(out, "utf8")))["orders"],
-    ]) {
-      expect(exTypesOf(orders)).to.deep.equal(texts);
-    }
-    const reverted = errors.encodeErrorResult("Error", [everythingHostile]);
+  it("orders --json writes a hostile text as its exact value", async () => {
+    const listed = await runVaultTask(hre, "orders", { ...range, json: true });
+    const { orders } = parseObject(listed.stdout);
     expect(
-      parseDocument(await run("decode", { hex: reverted, json: true })),
-    ).to.have.nested.property("decoded.values.message", everythingHostile);
-  });
-
-  it("orders --format csv starts no cell like a formula", async () => {
-    const { stdout } = await run("orders", { ...range, format: "csv" });
-    const rows = stdout.trimEnd().split("\n").slice(1);
-    expect(rows).to.have.length(texts.length);
-    for (const row of rows) {
-      // Also where the separator is a semicolon.
-      for (const cell of row.split(/[,;]/u)) {
-        expect(cell).to.not.match(/^[\s"]*[=+\-@]/u);
-      }
-    }
+      listOf(orders).map((order) => fieldsOf(order)["exType"]),
+    ).to.deep.equal(texts);
   });
 
   describe("in files of the project", () => {
@@ -297,18 +246,19 @@ describe("hostile text", function () {
       await rm(deployments, { recursive: true, force: true });
     });
 
-    /** What a run prints for each tampering of a file and of its parts. */
     const expectNoHarm = async (
       hreOf: HardhatRuntimeEnvironment,
       typed: string,
       ...parts: readonly string[]
     ): Promise<void> => {
-      const file = await onlyFileIn(deployments);
-      const whole = asRecord(parseJson(await readFile(file, "utf8")));
+      const [name = "", ...more] = await readdir(deployments);
+      expect(more).to.deep.equal([]);
+      const file = path.join(deployments, name);
+      const whole = parseObject(await readFile(file, "utf8"));
       for (const document of [
         ...tampered(whole),
         ...parts.flatMap((part) =>
-          tampered(asRecord(whole[part])).map((changed) => ({
+          tampered(fieldsOf(whole[part])).map((changed) => ({
             ...whole,
             [part]: changed,
           })),
@@ -344,9 +294,9 @@ describe("hostile text", function () {
 
     it("deployMocks refuses a tampered fixture with VAULT_INVALID_FIXTURE, and escapes what it holds", async () => {
       const out = path.join(written, "tampered.json");
-      await run("capture", { out, ids: "1" });
-      const fixture = asRecord(parseJson(await readFile(out, "utf8")));
-      const order = asRecord(asRecord(fixture["orders"])["1"]);
+      await runVaultTask(hre, "capture", { out, ids: "1" });
+      const fixture = parseObject(await readFile(out, "utf8"));
+      const order = fieldsOf(fieldsOf(fixture["orders"])["1"]);
       const { vault } = await (await createTestHre()).network.create();
       for (const document of [
         ...tampered(fixture).filter(
@@ -373,10 +323,6 @@ describe("hostile text", function () {
 
   it("no task sends a hostile text to a terminal raw", async () => {
     server.handler = nodes["a node with a name"];
-    const snapshot: unknown = await direct.provider.request({
-      method: "evm_snapshot",
-    });
-    await refuseWithWords();
     const runs = everyTaskRun()
       .filter(({ args }) => args["fork"] !== true)
       .map(({ task, args }) => [
@@ -388,29 +334,29 @@ describe("hostile text", function () {
           ...("timeout" in args ? { timeout: "5" } : {}),
         },
       ]);
-    const { output } = await runInTerminal(
-      ["run", "--no-compile", "every-task.ts", "--network", "test"],
-      {
-        cwd: project.path,
-        columns: 120,
-        env: {
-          TEST_URL: server.url,
-          TEST_VAULT: JSON.stringify({
-            contracts: mocks.addresses,
-            tokenDecimals: 18,
-          }),
-          TEST_RUNS: JSON.stringify(runs),
-          TEST_ENDS: path.join(written, "ends"),
+    const { output } = await andBack(async () => {
+      await refuseWithWords();
+      return await runInTerminal(
+        ["run", "--no-compile", "every-task.ts", "--network", "test"],
+        {
+          cwd: project.path,
+          columns: 120,
+          env: {
+            TEST_URL: server.url,
+            TEST_VAULT: JSON.stringify({
+              contracts: mocks.addresses,
+              tokenDecimals: 18,
+            }),
+            TEST_RUNS: JSON.stringify(runs),
+            TEST_ENDS: path.join(written, "ends"),
+          },
         },
-      },
-    );
-    await direct.provider.request({ method: "evm_revert", params: [snapshot] });
-    await rm(deployments, { recursive: true, force: true });
+      );
+    });
     for (const raw of ["\u001b[31;45;7m", "\u001b]", "\u009b"]) {
       expect(output).to.not.contain(raw);
     }
     const shown = output
-      // Colours, what draws in place, and the bar's way back.
       // eslint-disable-next-line no-control-regex -- they are controls
       .replaceAll(/\u001b(?:\[[\d;?]*[a-z]|[78])/giu, "")
       .replaceAll("\r", "");
@@ -429,22 +375,6 @@ describe("hostile text", function () {
   });
 });
 
-async function onlyFileIn(folder: string): Promise<string> {
-  const [name, ...more] = await readdir(folder);
-  expect(more).to.deep.equal([]);
-  return path.join(folder, name ?? "");
-}
-
-function exTypesOf(orders: unknown): unknown[] {
-  return Array.isArray(orders)
-    ? orders.map((order: unknown) => asRecord(order)["exType"])
-    : [];
-}
-
-function parseJson(text: string): unknown {
-  return JSON.parse(text);
-}
-
-function asRecord(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" ? { ...value } : {};
+function parseObject(text: string): Readonly<Record<string, unknown>> {
+  return fieldsOf(JSON.parse(text));
 }

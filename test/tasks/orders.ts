@@ -16,11 +16,11 @@ import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
-import { runTyped } from "../helpers/run-vault-task.js";
+import { runTyped, runVaultTask } from "../helpers/run-vault-task.js";
 import { deployGeneratedOrders } from "../helpers/trading.js";
 import { sendTransaction } from "../helpers/transactions.js";
 
-const LAST_ID = 200_000n;
+const LAST_ID = 10_000n;
 const mock = MockTrading__factory.createInterface();
 
 // What orders prints in each form is recorded: see sessions.ts.
@@ -46,19 +46,6 @@ describe("vault orders", () => {
     await anvil.stop();
     await project.remove();
   });
-
-  const environment = (url = anvil.url): Record<string, string> => ({
-    TEST_URL: url,
-    TEST_VAULT: JSON.stringify({ contracts: { trading } }),
-  });
-
-  const commandLine = (args: readonly string[]): string[] => [
-    "vault",
-    "orders",
-    "--network",
-    "test",
-    ...args,
-  ];
 
   it("orders lists failed orders in their place, and exits with 1", async () => {
     const reverting = await deployGeneratedOrders(provider, 1n, 3n);
@@ -105,11 +92,16 @@ describe("vault orders", () => {
       });
       try {
         const child = startHardhat(
-          commandLine([
-            ...["--ids", "1-9000"],
-            ...["--format", "ndjson", "--out", "out.ndjson"],
-          ]),
-          { cwd: project.path, env: environment(server.url) },
+          "vault orders --network test --ids 1-9000 --out out.ndjson".split(
+            " ",
+          ),
+          {
+            cwd: project.path,
+            env: {
+              TEST_URL: server.url,
+              TEST_VAULT: JSON.stringify({ contracts: { trading } }),
+            },
+          },
         );
         const closed = once(child, "close");
         await reached;
@@ -170,20 +162,25 @@ describe("vault orders", () => {
     });
   });
 
-  it("orders ends with exit code 0 and prints nothing on stderr if the reader closes the pipe", async () => {
-    const child = startHardhat(
-      commandLine([...["--ids", `1-${LAST_ID}`], ...["--format", "ndjson"]]),
-      { cwd: project.path, env: environment() },
+  it("orders stops reading, ends with exit code 0 and prints nothing if the reader has closed the pipe", async () => {
+    const server = await startRpcServer({ upstream: anvil.url });
+    const remote = await createTestHre(
+      { networks: { remote: httpNetwork(server.url) } },
+      { network: "remote" },
     );
-    let stderr = "";
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      stderr += text;
-    });
-    child.stdout?.once("data", () => {
-      child.stdout?.destroy();
-    });
-    await once(child, "close");
-    expect(stderr).to.equal("");
-    expect(child.exitCode).to.equal(0);
+    const closed = Object.assign(new Error("closed"), { code: "EPIPE" });
+    const ids = `1-${LAST_ID}`;
+    expect(
+      await runVaultTask(
+        remote,
+        "orders",
+        { ids, format: "ndjson", at: `trading=${trading}` },
+        closed,
+      ),
+    ).to.deep.equal({ stdout: "", stderr: "", exitCode: 0 });
+    const read = server.requests.length;
+    await runVaultTask(remote, "orders", { ids, at: `trading=${trading}` });
+    expect(server.requests.length - read).to.be.above(read);
+    await server.stop();
   });
 });

@@ -2,16 +2,14 @@ import { expect } from "chai";
 import { toQuantity } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { startAnvil } from "../helpers/anvil.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import {
   DOCUMENTED_BLOCK,
   documentedHandler,
   documentedContracts,
 } from "../helpers/scripted-node.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
-import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 
@@ -19,29 +17,19 @@ const ZERO = "0x0000000000000000000000000000000000000000";
 const FROM = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const NUMBER = `0x${DOCUMENTED_BLOCK.number.toString(16)}`;
 
-/** Read tasks, and how many values each has to read. */
-const tasks: ReadonlyArray<
-  readonly [
-    task: string,
-    args: Readonly<Record<string, unknown>>,
-    reads: number,
-  ]
-> = [
-  ["funding-rate", {}, 2],
-  ["funding-rate", { type: "call" }, 1],
-  ["round", {}, 1],
-  ["order", { id: "1" }, 1],
-  ["pools", {}, 2],
-  [
-    "margins",
-    { maxVolume: "1", apy: "2", endTime: "1800000000", raw: true },
-    1,
-  ],
-  ["volume", {}, 1],
-  ["margin-balance", {}, 1],
-  ["min-margin", {}, 1],
-  ["status", {}, 8],
-];
+/** Read tasks, and how many values each reads. */
+const tasks: Readonly<Record<string, number>> = {
+  "funding-rate": 2,
+  "funding-rate --type call": 1,
+  round: 1,
+  "order 1": 1,
+  pools: 2,
+  "margins --max-volume 1 --apy 2 --end-time 1800000000 --raw": 1,
+  volume: 1,
+  "margin-balance": 1,
+  "min-margin": 1,
+  status: 8,
+};
 
 describe("the block of a read task", () => {
   let server: RpcServer;
@@ -74,7 +62,6 @@ describe("the block of a read task", () => {
     server.requests.length = 0;
   });
 
-  /** The documented calls, without what asks for a state override. */
   const calls = (): ReadonlyArray<readonly unknown[]> =>
     server.requests
       .filter(
@@ -86,9 +73,9 @@ describe("the block of a read task", () => {
       .filter(({ method }) => method === "eth_getBlockByNumber")
       .map(({ params }) => params);
 
-  for (const [task, args, reads] of tasks) {
-    it(`should be read first, and every call of ${task} ${JSON.stringify(args)} pinned to it`, async () => {
-      const result = await runVaultTask(hre, task, { ...args, json: true });
+  for (const [typed, reads] of Object.entries(tasks)) {
+    it(`vault ${typed} reads the block first, and pins every call to its number`, async () => {
+      const result = await runTyped(hre, `${typed} --json`);
       expect(result.exitCode).to.equal(0);
       expect(parseDocument(result)).to.deep.include({
         network: "live",
@@ -97,16 +84,10 @@ describe("the block of a read task", () => {
       });
       expect(headers()).to.deep.equal([["latest", false]]);
       expect(calls()).to.have.lengthOf(reads);
-      for (const [call, tag, ...rest] of calls()) {
+      for (const [call, tag] of calls()) {
         expect(tag).to.equal(NUMBER);
-        expect(rest).to.deep.equal([]);
         expect(call).to.have.all.keys("from", "to", "data");
         expect(call).to.have.property("from", FROM);
-        if (task === "margins") {
-          expect(call)
-            .to.have.property("data")
-            .that.matches(/^0x.{8}0{63}10{63}20{56}6b49d200$/u);
-        }
       }
     });
   }
@@ -121,9 +102,7 @@ describe("the block of a read task", () => {
     ]) {
       for (const task of ["volume", "status"]) {
         server.requests.length = 0;
-        const args = { block: given, from: ZERO };
-        const { exitCode } = await runVaultTask(hre, task, args);
-        expect(exitCode).to.equal(0);
+        await runTyped(hre, `${task} --block ${given} --from ${ZERO}`);
         expect(headers()).to.deep.equal([[header, false]]);
         expect(calls()).to.have.lengthOf(task === "status" ? 8 : 1);
         for (const [call, tag] of calls()) {
@@ -135,61 +114,41 @@ describe("the block of a read task", () => {
   });
 });
 
-describe("the block of a read task, where the node runs code for it", () => {
-  let anvil: ServerProcess;
-  let server: RpcServer;
-  let hre: HardhatRuntimeEnvironment;
-  let vault: HardhatVault;
-  let at: string;
-  let older: number;
-
-  before(async () => {
-    anvil = await startAnvil();
-    server = await startRpcServer({ upstream: anvil.url });
-    hre = await createTestHre(
+describe("the block of a read task, if the node applies state overrides", () => {
+  it("a read task gets the block, latest or of --block, with the chain's id in one request", async () => {
+    const anvil = await startAnvil();
+    const server = await startRpcServer({ upstream: anvil.url });
+    const hre = await createTestHre(
       { networks: { live: httpNetwork(server.url) } },
       { network: "live" },
     );
-    ({ vault } = await hre.network.create());
+    const { vault } = await hre.network.create();
     const mocks = await vault.deployMocks();
-    at = `vaultFactory=${mocks.addresses.vaultFactory}`;
-    older = (await vault.block()).number;
+    const older = await vault.block();
     await mocks.set({ round: { strikePrice: 1n } });
-  });
-  after(async () => {
+    const typed = `round --json --at vaultFactory=${mocks.addresses.vaultFactory}`;
+    for (const [block, tag, strikePrice] of [
+      [older, toQuantity(older.number), /^65/u],
+      [await vault.block(), "latest", /^1$/u],
+    ] as const) {
+      server.requests.length = 0;
+      const result = await runTyped(
+        hre,
+        tag === "latest" ? typed : `${typed} --block ${block.number}`,
+      );
+      const document = parseDocument(result);
+      expect(document).to.deep.include({ chainId: 31_337, block });
+      expect(document)
+        .to.have.nested.property("round.strikePrice")
+        .that.matches(strikePrice);
+      expect(
+        server.requests.map(({ params: [, at, ...rest] }) => [at, rest.length]),
+      ).to.deep.equal([
+        [tag, 1],
+        [toQuantity(block.number), 0],
+      ]);
+    }
     await server.stop();
     await anvil.stop();
   });
-
-  for (const isOlder of [false, true]) {
-    it(`should come with the chain's id in one request${isOlder ? ", by its number" : ""}`, async () => {
-      const block = await vault.block(isOlder ? older : "latest");
-      const { strikePrice } = await vault.getLatestRoundInfo({
-        blockTag: block.number,
-      });
-      expect(strikePrice === 1n).to.equal(!isOlder);
-      server.requests.length = 0;
-      const result = await runVaultTask(hre, "round", {
-        ...(isOlder ? { block: String(older) } : {}),
-        at,
-        json: true,
-      });
-      expect(parseDocument(result)).to.deep.nested.include({
-        chainId: 31_337,
-        block,
-        "round.strikePrice": String(strikePrice),
-      });
-      const number = toQuantity(block.number);
-      expect(
-        server.requests.map(({ method, params }) => [
-          method,
-          params[1],
-          params.length,
-        ]),
-      ).to.deep.equal([
-        ["eth_call", isOlder ? number : "latest", 3],
-        ["eth_call", number, 2],
-      ]);
-    });
-  }
 });

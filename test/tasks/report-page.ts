@@ -19,7 +19,7 @@ const ORDERS = 1_100;
 /** As many as the page lists. */
 const LISTED = 1_000;
 
-describe("tasks - report in a browser", function () {
+describe("the page of vault report in a browser", function () {
   if (missingBrowser !== undefined) {
     // eslint-disable-next-line no-restricted-syntax -- no npm package brings a browser; CI installs one
     it.skip(missingBrowser);
@@ -73,7 +73,7 @@ describe("tasks - report in a browser", function () {
       .locator("h3", { hasText: "The first 1,000 orders" })
       .locator("+ table tbody tr");
 
-  it("the page should ask for nothing, run no script, complain of nothing, and show hostile texts as texts", async () => {
+  it("the page requests nothing, runs no script, and shows hostile texts as texts", async () => {
     const { page, complaints } = await openFile(browser, file);
     expect(await page.locator("svg[role=img]").count()).to.equal(5);
     expect(await ordersOf(page).first().textContent()).to.include(
@@ -83,7 +83,7 @@ describe("tasks - report in a browser", function () {
     expect(complaints).to.deep.equal([]);
   });
 
-  it("the page should list the first 1,000 orders without script, and name where all are", async () => {
+  it("the page lists the first 1,000 orders without JavaScript, and shows the command for all", async () => {
     const { page } = await openFile(browser, file, {
       javaScriptEnabled: false,
     });
@@ -95,7 +95,7 @@ describe("tasks - report in a browser", function () {
     );
   });
 
-  it("the page should run no script, apply no style and load nothing but its own", async () => {
+  it("the page runs no script, applies no style and loads nothing that somebody adds to it", async () => {
     const text = await readFile(file, "utf8");
     const tampered = path.join(folder, "tampered.html");
     const brought = [
@@ -110,19 +110,19 @@ describe("tasks - report in a browser", function () {
     await writeFile(tampered, changed);
     const { page, complaints } = await openFile(browser, tampered);
     await page.locator("p[onclick]").click();
-    const all = complaints.join("\n");
-    expect(all).to.include("Executing inline script violates");
-    expect(all).to.include("Applying inline style violates");
-    expect(all).to.include("Executing inline event handler violates");
-    expect(all).to.include("Loading the image");
-    expect(all).to.not.include("dialog");
+    expect(complaints.join("\n"))
+      .to.include("Executing inline script violates")
+      .and.include("Applying inline style violates")
+      .and.include("Executing inline event handler violates")
+      .and.include("Loading the image")
+      .and.not.include("dialog");
   });
 
   for (const [colorScheme, width, background] of [
     ["light", 1280, "rgb(255, 255, 255)"],
     ["dark", 400, "rgb(14, 17, 22)"],
   ] as const) {
-    it(`the page should have no barriers, ${colorScheme}, ${width} wide`, async () => {
+    it(`the page has no barriers for axe-core, ${colorScheme}, ${width} wide`, async () => {
       const { page } = await openFile(browser, file, {
         colorScheme,
         viewport: { width, height: 900 },

@@ -1,4 +1,5 @@
 import { EventEmitter, once } from "node:events";
+import { stripVTControlCharacters } from "node:util";
 
 import { CustomError } from "@nomicfoundation/hardhat-utils/error";
 import { expect } from "chai";
@@ -9,37 +10,38 @@ import { notes } from "../../tasks/output/blocks.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { runTask, taskAction } from "../../tasks/run-task.js";
 import type { TaskReport } from "../../tasks/run-task.js";
-import type { Output, Terminal } from "../../tasks/terminal.js";
+import type { Output } from "../../tasks/terminal.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
 
-/** A terminal that remembers what was written, and that it writes no more. */
-function remembering(
-  columns?: number,
+/** Runs a task on a terminal, and returns what it wrote. */
+async function run(
+  options: Parameters<typeof runTask>[0],
+  work: Parameters<typeof runTask>[1],
   outFails?: VaultError,
-): {
-  terminal: Pick<Terminal, "out" | "err">;
-  written: { out: string; err: string };
-} {
+): Promise<{ out: string; err: string; success: boolean }> {
   const written = { out: "", err: "" };
-  const isTTY = columns !== undefined;
   const output = (stream: "out" | "err", failure?: VaultError): Output => ({
-    style: createStyle({ isTTY, columns }),
+    style: createStyle({ isTTY: true, columns: 1_000 }),
     write: async (text) => {
       if (failure !== undefined) {
         throw failure;
       }
-      written[stream] += text;
+      written[stream] += stripVTControlCharacters(text);
       return await Promise.resolve(true);
     },
   });
-  return {
-    written,
-    terminal: {
-      out: { ...output("out", outFails), isTTY },
-      err: output("err"),
-    },
-  };
+  const { success } = await runTask(options, work, {
+    out: { ...output("out", outFails), isTTY: true },
+    err: output("err"),
+  });
+  return { ...written, success };
 }
+
+const failWith = (thrown: unknown) => async (): Promise<never> => {
+  await Promise.resolve();
+  throw thrown;
+};
 
 const report: TaskReport = {
   json: { amount: 2n ** 70n, text: "a\u001b[31mb", list: [1n, null, true] },
@@ -47,21 +49,17 @@ const report: TaskReport = {
 };
 
 describe("running a task", () => {
-  it("should print one line of JSON without colours, integers as text", async () => {
-    const { written, terminal } = remembering(80);
-    const result = await runTask(
-      { json: true },
-      async () => await Promise.resolve(report),
-      terminal,
-    );
-    expect(result.success).to.equal(true);
-    expect(written).to.deep.equal({
+  it("a task prints one line of JSON with integers as text, and escapes control characters", async () => {
+    expect(
+      await run({ json: true }, async () => await Promise.resolve(report)),
+    ).to.deep.equal({
       out: '{"amount":"1180591620717411303424","text":"a\\u001b[31mb","list":["1",null,true]}\n',
       err: "",
+      success: true,
     });
   });
 
-  it("should keep stdout for the documents of tasks that run at once, with --json", async () => {
+  it("tasks that run at once with --json keep stdout for their documents", async () => {
     const { stdout, stderr } = process;
     // eslint-disable-next-line @typescript-eslint/unbound-method -- put back as they were
     const own = [stdout.write, stderr.write] as const;
@@ -72,14 +70,14 @@ describe("running a task", () => {
     try {
       const gate = new EventEmitter();
       const hre = await createTestHre();
-      const run = async (number: number): Promise<unknown> =>
+      const start = async (number: number): Promise<unknown> =>
         await taskAction({}, async () => {
           await once(gate, `end ${number}`);
           console.log(`a contract of ${number}`);
           stdout.write(`a prompt of ${number}\n`);
           return { json: number, blocks: [] };
         })({ json: true }, hre);
-      const running = [run(1), run(2)];
+      const running = [start(1), start(2)];
       await new Promise(setImmediate);
       gate.emit("end 1");
       await running[0];
@@ -97,26 +95,24 @@ describe("running a task", () => {
     });
   });
 
-  for (const [name, work] of [
-    ["a report", async () => await Promise.resolve(report)],
+  for (const [name, work, shown] of [
+    [
+      "a report",
+      async () => await Promise.resolve(report),
+      /^Error .*no space left on device\.\n.*\(VAULT_OUTPUT_NOT_WRITTEN\)\n$/u,
+    ],
     [
       "an error",
-      async () => await Promise.reject(new Error("of something else")),
+      failWith(new Error("of something else")),
+      /^Error .*of something else.*\n.*\(VAULT_INTERNAL\)\n$/u,
     ],
   ] as const) {
-    it(`should say on stderr that the disk is full, with --json: ${name}`, async () => {
+    it(`a task with --json prints on stderr that the disk is full for ${name}`, async () => {
       const problem = "ENOSPC: no space left on device";
-      const { written, terminal } = remembering(
-        undefined,
-        vaultError("VAULT_OUTPUT_NOT_WRITTEN", { problem }),
-      );
-      const result = await runTask({ json: true }, work, terminal);
-      expect(result.success).to.equal(false);
-      expect(written.err).to.match(
-        name === "an error"
-          ? /^Error .*of something else.*\n.*\(VAULT_INTERNAL\)\n$/u
-          : /^Error .*no space left on device\.\n.*\(VAULT_OUTPUT_NOT_WRITTEN\)\n$/u,
-      );
+      const full = vaultError("VAULT_OUTPUT_NOT_WRITTEN", { problem });
+      const { success, err } = await run({ json: true }, work, full);
+      expect(success).to.equal(false);
+      expect(err).to.match(shown);
     });
   }
 
@@ -143,25 +139,14 @@ describe("running a task", () => {
       ],
     ];
     for (const [thrown, code, says] of failures) {
-      const fail = async (): Promise<never> => {
-        await Promise.resolve();
-        throw thrown;
-      };
-      const person = remembering();
-      const script = remembering();
-      for (const [json, { terminal }] of [
-        [false, person],
-        [true, script],
-      ] as const) {
-        const { success } = await runTask({ json }, fail, terminal);
-        expect(success).to.equal(false);
-      }
-      expect(person.written.out).to.equal("");
-      expect(person.written.err).to.match(/^Error /u);
-      expect(person.written.err).to.contain(says).and.contain(code);
-      expect(person.written.err.split("\n")).to.have.lengthOf(3);
-      expect(script.written.err).to.equal("");
-      const document: unknown = JSON.parse(script.written.out);
+      const person = await run({ json: false }, failWith(thrown));
+      expect(person).to.include({ out: "", success: false });
+      expect(person.err).to.match(/^Error /u);
+      expect(person.err).to.contain(says).and.contain(code);
+      expect(person.err.split("\n")).to.have.lengthOf(3);
+      const script = await run({ json: true }, failWith(thrown));
+      expect(script).to.include({ err: "", success: false });
+      const document: unknown = JSON.parse(script.out);
       expect(document).to.have.all.keys("error");
       expect(document).to.have.nested.property("error.code", code);
       expect(document)
@@ -170,7 +155,7 @@ describe("running a task", () => {
     }
   });
 
-  it("should name the flags where the API names its options", async () => {
+  it("an error of a task names flags if that of the API names options", async () => {
     const refusals: ReadonlyArray<
       readonly [VaultError, string | undefined, RegExp]
     > = [
@@ -209,22 +194,15 @@ describe("running a task", () => {
     ];
     for (const [error, where, text] of refusals) {
       expect(error.message).to.not.contain("--");
-      const fail = async (): Promise<never> => await Promise.reject(error);
       const options = {
         ...{ fromBlock: "1", block: undefined },
         ...{ instance: "usdc", network: "live" },
       };
-      const { written, terminal } = remembering();
-      await runTask({ json: false, ...options }, fail, terminal);
-      await runTask({ json: true, ...options }, fail, terminal);
-      expect(written.err).to.match(text);
-      const document: unknown = JSON.parse(written.out);
-      const details: unknown = Reflect.get(
-        Object(Reflect.get(Object(document), "error")),
-        "details",
-      );
-      expect(Reflect.get(Object(details), "where")).to.equal(where);
-      expect(written.out).to.not.contain("option `");
+      expect((await run(options, failWith(error))).err).to.match(text);
+      const { out } = await run({ json: true, ...options }, failWith(error));
+      const { details } = fieldsOf(fieldsOf(JSON.parse(out))["error"]);
+      expect(fieldsOf(details)["where"]).to.equal(where);
+      expect(out).to.not.contain("option `");
     }
   });
 });

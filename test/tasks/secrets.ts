@@ -6,15 +6,13 @@ import path from "node:path";
 import { expect } from "chai";
 import { AbiCoder, HDNodeWallet, JsonRpcProvider, Wallet } from "ethers";
 import { configVariable } from "hardhat/config";
-import type { HttpNetworkUserConfig } from "hardhat/types/config";
+import type {
+  EdrNetworkUserConfig,
+  HttpNetworkUserConfig,
+} from "hardhat/types/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import {
-  operationEntry,
-  readOperationNames,
-} from "../../src/protocol/index.js";
 import { keysOf } from "../../src/protocol/keys-of.js";
-import type { VaultNetworkUserConfig } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { everyTaskRun } from "../helpers/every-vault-task.js";
@@ -45,16 +43,12 @@ const planted = {
   variable: "cnry-badly-configured",
 } as const;
 
-/**
- * The same in other words, for another network: what is hidden for one is hidden
- * for all of this process.
- */
+/** The secrets of the fork's upstream: no other network of this process has them. */
 const reworded = (text: string): string => text.replaceAll("cnry", "frkd");
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const basic = base64("cnry-basic:cnry:secret");
 
-/** What the node has been told, and may repeat. */
 const sent = [
   planted.user,
   planted.password,
@@ -67,7 +61,6 @@ const sent = [
   basic,
 ] as const;
 
-/** What the upstream of a fork has been told. */
 const sentToUpstream = [
   planted.user,
   planted.password,
@@ -76,13 +69,12 @@ const sentToUpstream = [
   planted.header,
 ].map(reworded);
 
-/** What the node that is asked now has been told. */
+/** The secrets that the node in use has received, and may repeat. */
 let told: readonly string[] = sent;
 
-/** The ways in which a node writes what it repeats. */
 const spellings: ReadonlyArray<(text: string) => string> = [
   (text) => text,
-  (text) => encodeURIComponent(text),
+  encodeURIComponent,
   (text) => encodeURIComponent(text).toLowerCase(),
   (text) => text.toUpperCase(),
   (text) => text.toLowerCase(),
@@ -92,10 +84,8 @@ const keyHeaders = {
   "x-api-key": planted.header,
   "x-token": `Bearer ${planted.bearer}`,
 };
-/** In place of the user and the password of the URL. */
 const httpHeaders = { ...keyHeaders, authorization: `Basic ${basic}` };
 
-/** Whatever the spelling, none of it may be found. */
 const forbidden = [
   ...new Set(
     [...sent, ...sentToUpstream, ...Object.values(planted)].flatMap((text) =>
@@ -105,15 +95,13 @@ const forbidden = [
 ];
 
 let turn = 0;
-/** What came first in an echo. */
+/** The secrets that came first in an echo: tasks show the start of an error. */
 const echoed = new Set<string>();
 
-/** Repeats all of it in one spelling, the next one each time. */
 function echo(): string {
   turn += 1;
   const spell = spellings[turn % spellings.length] ?? String;
   const between = [" ", '"', "/", "', "][turn % 4] ?? " ";
-  // Nothing but so much of a node's words is shown.
   const first = turn % told.length;
   echoed.add(told[first] ?? "");
   const rotated = [...told.slice(first), ...told.slice(0, first)];
@@ -149,7 +137,6 @@ const firstOfEachKind =
 
 const notSent = "a refusal of whatever is sent";
 
-/** What can happen to the requests of a task. */
 const behaviours = {
   success: () => undefined,
   "a refusal of everything": echoError,
@@ -192,15 +179,6 @@ const behaviours = {
     method === "eth_chainId" ? { result: "0x1" } : undefined,
 } satisfies Readonly<Record<string, RpcHandler>>;
 type Behaviour = keyof typeof behaviours;
-
-/** How tasks show the node's words, where they show any. */
-const wordsShown: { readonly [Name in Behaviour]?: RegExp } = {
-  "a refusal of everything": /denied: [^\n]*<hidden>/u,
-  "a refusal of all but the block": /denied: [^\n]*<hidden>/u,
-  [notSent]: /denied: [^\n]*<hidden>/u,
-  "a refusal of the second request of each kind": /denied: [^\n]*<hidden>/u,
-  "a revert of every call": /reverted: [^\n]*<hidden>/u,
-};
 
 describe("secrets", function () {
   let anvil: ServerProcess;
@@ -262,8 +240,9 @@ describe("secrets", function () {
     await project.remove();
   });
 
+  type Settings = Partial<Omit<HttpNetworkUserConfig, "type">>;
   const hreWith = async (
-    settings: Partial<Omit<HttpNetworkUserConfig, "type">>,
+    settings: Settings,
   ): Promise<HardhatRuntimeEnvironment> =>
     await createTestHre(
       {
@@ -292,39 +271,17 @@ describe("secrets", function () {
     },
   };
   const bad = configVariable("TEST_CANARY_BAD");
-  /**
-   * What opens the network without its accounts: deriving one from a mnemonic
-   * takes a tenth of a second. A new task is none of these.
-   */
-  const usesNoKey = new Set([
-    ...readOperationNames.map((name) => operationEntry(name).task),
-    ...["status", "orders", "rounds", "report", "watch", "capture"],
-    ...["request", "decode"],
-  ]);
-  /** What it remembers of the chain stays. */
   let blockOfMocks = "";
 
-  /** Configurations, and what a node does that they are tried against. */
   const cases: ReadonlyArray<
-    readonly [
-      name: string,
-      settings: Partial<Omit<HttpNetworkUserConfig, "type">>,
-      behaviour: Behaviour,
-    ]
+    readonly [accounts: string, Settings, behaviour: Behaviour]
   > = [
     ...keysOf(behaviours).map(
       (behaviour) => ["a private key", key, behaviour] as const,
     ),
-    ...(
-      [
-        "success",
-        notSent,
-        "a refusal of everything",
-        "a revert of every call",
-        "another chain",
-        "HTTP 403",
-      ] as const
-    ).map((behaviour) => ["a mnemonic", mnemonic, behaviour] as const),
+    ["a mnemonic", mnemonic, "success"],
+    ["a mnemonic", mnemonic, notSent],
+    ["a mnemonic", mnemonic, "a refusal of everything"],
     ["a bad key", { accounts: [bad] }, "success"],
     ["a bad mnemonic", { accounts: { mnemonic: bad } }, "success"],
     ["a bad URL", { url: bad }, "success"],
@@ -340,17 +297,15 @@ describe("secrets", function () {
         args: { fork: true, block: blockOfMocks },
       };
       const possible = [pastFork, ...everyTaskRun()].filter(
-        ({ task, args }) =>
-          (settings !== mnemonic || !usesNoKey.has(task)) &&
-          // A fork takes as long as ten other tasks.
-          (args["fork"] !== true || index === 0 || behaviour === "HTTP 403"),
+        // A fork takes as long as ten other tasks.
+        ({ args }) =>
+          args["fork"] !== true || index === 0 || behaviour === "HTTP 403",
       );
       const runs =
         index === 0
           ? possible
           : [
               ...sample(possible, 5, index),
-              // They meet what is refused.
               ...possible.filter(
                 ({ task, args }) =>
                   args["yes"] === true ||
@@ -363,7 +318,7 @@ describe("secrets", function () {
         project,
         server,
         behaviour,
-        // What was sent will not be seen, however long it is looked for.
+        // A transaction that was refused never appears.
         behaviour === notSent
           ? runs.map(({ task, args }) => ({
               task,
@@ -373,7 +328,11 @@ describe("secrets", function () {
       );
       await node.send("evm_revert", [snapshot]);
       expect(leaks).to.deep.equal([]);
-      expect(said).to.match(wordsShown[behaviour] ?? /./u);
+      expect(said).to.match(
+        /refus|revert/u.test(behaviour)
+          ? /(?:denied|reverted): [^\n]*<hidden>/u
+          : /./u,
+      );
       if (settings === key && behaviour === "success") {
         expect(failed).to.deep.equal(
           runs
@@ -406,18 +365,10 @@ describe("secrets", function () {
   });
 
   it("a key and a mnemonic that stand in the configuration are hidden before they are used", async () => {
-    const [literal, phrase] = [
-      `0x${"1e7e4a1".repeat(9)}7`,
-      "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong",
-    ];
+    const literal = `0x${"1e7e4a1".repeat(9)}7`;
+    const phrase = "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong";
     const hre = await hreWith({ accounts: [literal] });
-    await createTestHre({
-      networks: {
-        other: httpNetwork("http://127.0.0.1:1", {
-          accounts: { mnemonic: phrase },
-        }),
-      },
-    });
+    await hreWith({ accounts: { mnemonic: phrase } });
     server.handler = () => ({
       error: {
         code: -32000,
@@ -429,142 +380,116 @@ describe("secrets", function () {
   });
 
   it("no task shows a secret on a terminal, or with --show-stack-traces", async () => {
-    const env = {
-      TEST_URL: process.env["TEST_CANARY_URL"] ?? "",
-      TEST_VAULT: JSON.stringify({ contracts }),
-      TEST_NETWORK: JSON.stringify({
-        accounts: [environment.TEST_CANARY_KEY],
-        httpHeaders,
-      }),
-    };
-    for (const [args, behaviour] of [
-      [["status"], "too many requests, the first of each kind"],
-      [["doctor"], "a name that repeats it"],
-      [["settle", "--yes", "--timeout", "1"], notSent],
-    ] as const) {
-      server.requests.length = 0;
-      server.handler = behaviours[behaviour];
-      const { lines } = await runInTerminal(
-        ["vault", ...args, "--network", "test", "--show-stack-traces"],
-        { cwd: project.path, columns: 1_000, env },
-      );
-      const shown = lines.map(({ text }) => text).join("\n");
-      expect(shown).to.contain("test (chain 31337)");
-      expect(leaksIn(shown, args.join(" "))).to.deep.equal([]);
-    }
+    server.requests.length = 0;
+    server.handler = (exchange) =>
+      behaviours[notSent](exchange) ??
+      behaviours["a name that repeats it"](exchange) ??
+      behaviours["too many requests, the first of each kind"](exchange);
+    const { lines } = await runInTerminal(
+      ["run", "--no-compile", "every-task.ts"].concat(
+        ...["--network", "test", "--show-stack-traces"],
+      ),
+      {
+        cwd: project.path,
+        columns: 1_000,
+        env: {
+          TEST_URL: process.env["TEST_CANARY_URL"] ?? "",
+          TEST_VAULT: JSON.stringify({ contracts }),
+          TEST_NETWORK: JSON.stringify({
+            accounts: [environment.TEST_CANARY_KEY],
+            httpHeaders,
+          }),
+          TEST_RUNS: JSON.stringify([
+            ["status", {}],
+            ["doctor", {}],
+            ["settle", { yes: true, timeout: "1" }],
+          ]),
+        },
+      },
+    );
+    const shown = lines.map(({ text }) => text).join("\n");
+    expect(shown.split("test (chain 31337)")).to.have.lengthOf.above(3);
+    expect(shown).to.match(/denied: [^\n]*<hidden>/u);
+    expect(leaksIn(shown, "a terminal")).to.deep.equal([]);
     expect(await leaksInFiles(project)).to.deep.equal([]);
   });
-});
 
-describe("secrets of a network that forks", function () {
-  let anvil: ServerProcess;
-  let server: RpcServer;
-  let project: FixtureProject;
-  before(async () => {
-    anvil = await startAnvil();
-    server = await startRpcServer({ upstream: anvil.url });
-    project = await useFixtureProject("plain");
-    told = sentToUpstream;
-  });
-  after(async () => {
-    told = sent;
-    await server.stop();
-    await anvil.stop();
-    await project.remove();
-  });
-
-  const forkOf = async (
-    forking: { url: string; httpHeaders: Record<string, string> },
-    vault: VaultNetworkUserConfig,
-    accounts: { mnemonic: string; passphrase?: string } | undefined,
-  ): Promise<HardhatRuntimeEnvironment> =>
-    await createTestHre(
-      {
-        networks: {
-          forked: {
-            type: "edr-simulated",
-            forking,
-            vault,
-            ...(accounts === undefined ? {} : { accounts }),
-          },
-        },
-      },
-      { network: "forked", projectRoot: project.path },
-    );
-
-  const run = async (urlKey: string, headerKey: string, isUp: boolean) => {
-    const denied = {
-      error: {
-        code: -32000,
-        message: `no more for <${urlKey}>/<${headerKey}>`,
-      },
-    };
-    server.handler = ({ request: { method } }) =>
-      isUp && headerMethods.test(method) ? undefined : denied;
-    const hre = await forkOf(
-      {
-        url: `${server.url}/v3/${urlKey}`,
-        httpHeaders: { "x-api-key": headerKey },
-      },
-      { contracts: { vault: `0x${"ab".repeat(20)}` } },
-      undefined,
-    );
-    const { stdout, stderr } = await runVaultTask(hre, "volume");
-    const said = stdout + stderr;
-    expect(said).to.contain("no more for");
-    expect(said).not.to.contain(urlKey);
-    expect(said).not.to.contain(headerKey);
-  };
-
-  it("no task shows a secret that the upstream of a fork repeats, while the fork is made or later", async () => {
-    await run("m4dekey", "m4dehdr", false);
-    await run("l8terkey", "l8terhdr", true);
-  });
-
-  for (const [index, behaviour] of (
-    ["success", "a refusal of all but the block", "HTTP 403"] as const
-  ).entries()) {
-    it(`no task on a fork writes a secret of its upstream with ${behaviour}`, async () => {
-      const { vault } = await connectTo(anvil.url);
-      const { addresses: contracts } = await vault.deployMocks({
-        scenario: "expired-round",
-      });
-      const [name, secret, place, value] =
-        sentToUpstream.map(encodeURIComponent);
-      const url = new URL(
-        `/v3/${place}?key=${value}`,
-        server.url.replace("//", `//${name}:${secret}@`),
-      );
-      const hre = await forkOf(
-        {
-          url: url.href,
-          httpHeaders: { "x-api-key": reworded(planted.header) },
-        },
-        { contracts, tokenDecimals: 18 },
-        { mnemonic: planted.mnemonic, passphrase: planted.passphrase },
-      );
-      const runs = everyTaskRun()
-        // Those that execute much take seconds, on a fork of a fork.
-        .filter(({ args }) => args["safe"] !== true)
-        .map(({ task, args }) => ({
-          task,
-          args: "simulate" in args ? { ...args, simulate: false } : args,
-        }));
-      const { leaks, said } = await runAll(
-        hre,
-        project,
-        server,
-        behaviour,
-        behaviour === "success" ? runs : sample(runs, 5, index),
-      );
-      expect(leaks).to.deep.equal([]);
-      // The rest has come to what is asked of its upstream.
-      expect(server.requests.length).to.be.above(0);
-      expect(said).to.match(
-        behaviour === "success" ? /Mocks scripted/u : /VAULT_/u,
-      );
+  describe("on a network that forks", () => {
+    before(() => {
+      told = sentToUpstream;
     });
-  }
+    after(() => {
+      told = sent;
+    });
+
+    const forkOf = async (
+      place: string,
+      header: string,
+      settings: Partial<EdrNetworkUserConfig> = {},
+    ): Promise<HardhatRuntimeEnvironment> => {
+      const [name, password] = sentToUpstream.map(encodeURIComponent);
+      const host = server.url.replace("//", `//${name}:${password}@`);
+      const forking = {
+        url: `${host}/v3/${place}`,
+        httpHeaders: { "x-api-key": header },
+      };
+      const forked = { ...settings, type: "edr-simulated", forking } as const;
+      const options = { network: "forked", projectRoot: project.path };
+      return await createTestHre({ networks: { forked } }, options);
+    };
+
+    for (const [when, isUp] of [
+      ["while the fork is made", false],
+      ["later", true],
+    ] as const) {
+      it(`no task shows a secret that the upstream of a fork repeats ${when}`, async () => {
+        const [place, header] = [`k${isUp}-key`, `h${isUp}-header`];
+        server.handler = ({ request: { method } }) =>
+          isUp && headerMethods.test(method)
+            ? undefined
+            : { error: { code: -32000, message: `no ${place} ${header}` } };
+        const hre = await forkOf(place, header, { vault: { contracts } });
+        const { stderr } = await runVaultTask(hre, "volume");
+        expect(stderr).to.contain("no <hidden> <hidden>");
+      });
+    }
+
+    for (const [index, behaviour] of (
+      ["success", "a refusal of all but the block", "HTTP 403"] as const
+    ).entries()) {
+      it(`no task on a fork writes a secret of its upstream with ${behaviour}`, async () => {
+        const [, , place, query, header = ""] = sentToUpstream;
+        const { mnemonic: phrase, passphrase } = planted;
+        const hre = await forkOf(
+          `${encodeURIComponent(place ?? "")}?key=${encodeURIComponent(query ?? "")}`,
+          header,
+          {
+            accounts: { mnemonic: phrase, passphrase },
+            vault: { contracts, tokenDecimals: 18 },
+          },
+        );
+        const runs = everyTaskRun()
+          // Simulations take seconds on a fork of a fork.
+          .filter(({ args }) => args["safe"] !== true)
+          .map(({ task, args }) => ({
+            task,
+            args: "simulate" in args ? { ...args, simulate: false } : args,
+          }));
+        const { leaks, said } = await runAll(
+          hre,
+          project,
+          server,
+          behaviour,
+          behaviour === "success" ? runs : sample(runs, 5, index),
+        );
+        expect(leaks).to.deep.equal([]);
+        expect(server.requests.length).to.be.above(0);
+        expect(said).to.match(
+          behaviour === "success" ? /Mocks scripted/u : /VAULT_/u,
+        );
+      });
+    }
+  });
 });
 
 /** Runs tasks, every other one with `--json`, and looks for secrets in all that is written. */

@@ -1,6 +1,3 @@
-import { once } from "node:events";
-import { Readable } from "node:stream";
-import { text as readText } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
 
 import { expect } from "chai";
@@ -11,22 +8,19 @@ import type { MockVaultHandle } from "../../src/plugin/hardhat-vault.js";
 import { taskArguments } from "../../tasks/arguments.js";
 import { parseArguments } from "../../tasks/parse-arguments.js";
 import { createStyle } from "../../tasks/output/style.js";
-import type { Terminal } from "../../tasks/terminal.js";
 import { createDisplay, watch } from "../../tasks/watch.js";
-import type { Sighting, WatchClock, WatchEvent } from "../../tasks/watch.js";
+import type { WatchClock, WatchEvent } from "../../tasks/watch.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import { startHardhat } from "../helpers/cli.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
-import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { runInTerminal } from "../helpers/terminal.js";
 
-/** What changed at each look that was shown, and the code of each outage. */
+/** What changed at each event, or the code of an outage. */
 function summarize(
   events: readonly WatchEvent[],
 ): Array<string | readonly string[]> {
@@ -35,23 +29,15 @@ function summarize(
   );
 }
 
-/** What was seen at each look that was shown. */
-function seenIn(events: readonly WatchEvent[]): Sighting[] {
-  return events.flatMap((event) =>
-    event.kind === "outage" ? [] : [event.seen],
+const display = (json: boolean): ReturnType<typeof createDisplay> =>
+  createDisplay(
+    { json, raw: false, tokenDecimals: 18 },
+    {
+      isTTY: true,
+      style: createStyle({ isTTY: true, columns: 200 }),
+      write: async () => await Promise.resolve(true),
+    },
   );
-}
-
-/** A terminal that a display is made for. */
-function outputOf(
-  stream: Readonly<{ isTTY: boolean; columns?: number }>,
-): Terminal["out"] {
-  return {
-    isTTY: stream.isTTY,
-    style: createStyle(stream),
-    write: async () => await Promise.resolve(true),
-  };
-}
 
 describe("vault watch", () => {
   let anvil: ServerProcess;
@@ -107,6 +93,8 @@ describe("vault watch", () => {
     };
   };
 
+  const settle = async (): Promise<unknown> =>
+    await connection.vault.settleAll();
   const down = (): void => {
     server.handler = () => ({ error: { code: -32000, message: "down" } });
   };
@@ -130,12 +118,8 @@ describe("vault watch", () => {
   it("watch shows each change once, and ends when the round is settled", async () => {
     const events = await watchThrough("settled", [
       () => undefined,
-      async () => {
-        await mocks.set({ round: { filledVolume: 7n } });
-      },
-      async () => {
-        await connection.vault.settleAll();
-      },
+      async () => await mocks.set({ round: { filledVolume: 7n } }),
+      settle,
     ]);
     expect(summarize(events)).to.deep.equal([
       [],
@@ -149,23 +133,40 @@ describe("vault watch", () => {
     ]);
   });
 
-  it("watch tells if the contract accepts a settlement, and why not", async () => {
+  it("watch shows if the contract accepts a settlement, and why not", async () => {
     const events = await watchThrough("settled", [
-      async () => {
-        await mocks.fail("settleAll", "too early");
-      },
-      async () => {
-        await mocks.succeed("settleAll");
-        await connection.vault.settleAll();
-      },
+      async () => await mocks.fail("settleAll", "too early"),
+      async () => await mocks.succeed("settleAll"),
+      settle,
     ]);
     expect(
-      seenIn(events).map(({ canBeSettled, reason }) => [canBeSettled, reason]),
+      events.map((event) =>
+        event.kind === "outage"
+          ? event.error.code
+          : [event.seen.canBeSettled, event.seen.reason],
+      ),
     ).to.deep.equal([
       [true, null],
       [false, "too early"],
+      [true, null],
       [false, "the round is settled"],
     ]);
+  });
+
+  it("watch gives each check 10 s", async () => {
+    const timeouts: unknown[] = [];
+    const vault = new Proxy(connection.vault, {
+      get: (target, name): unknown =>
+        name === "withDeadline"
+          ? (options: { readonly timeout: number }) => {
+              timeouts.push(options.timeout);
+              return target.withDeadline(options);
+            }
+          : Reflect.get(target, name, target),
+    });
+    const args = parseArguments(taskArguments.watch, { until: "+1s" }, hre);
+    await Array.fromAsync(watch(vault, args, clockOf([() => undefined])));
+    expect(timeouts).to.deep.equal([10_000, 10_000]);
   });
 
   it("watch --until expired ends at the round's end by the chain's clock", async () => {
@@ -184,23 +185,6 @@ describe("vault watch", () => {
   it("watch ends at a time, also on a chain whose clock stands still", async () => {
     const steps = [() => undefined, () => undefined, () => undefined];
     expect(summarize(await watchThrough("+3s", steps))).to.deep.equal([[]]);
-  });
-
-  it("watch survives an outage, shows it once, and shows what there is afterwards", async () => {
-    const events = await watchThrough("settled", [
-      down,
-      () => undefined,
-      up,
-      async () => {
-        await connection.vault.settleAll();
-      },
-    ]);
-    expect(summarize(events).slice(0, 3)).to.deep.equal([
-      [],
-      "VAULT_RPC_ERROR",
-      [],
-    ]);
-    expect(events).to.have.length(4);
   });
 
   for (const until of ["settled", "expired"]) {
@@ -243,21 +227,17 @@ describe("vault watch", () => {
     expect(summarize(events)).to.deep.equal([[]]);
   });
 
-  it("watch --json writes one document for each change, and one for an outage", async () => {
-    const display = createDisplay(
-      { json: true, raw: false, tokenDecimals: 18 },
-      outputOf({ isTTY: true }),
-    );
+  it("watch --json writes one document for each change, and one for an outage with its code", async () => {
     const events = await watchThrough("settled", [
       down,
       () => undefined,
       async () => {
         up();
-        await connection.vault.settleAll();
+        await settle();
       },
     ]);
     const documents = events.map((event): unknown => {
-      const line = display(event);
+      const line = display(true)(event);
       expect(line).to.match(/^[^\n]+\n$/u);
       return JSON.parse(line);
     });
@@ -274,15 +254,11 @@ describe("vault watch", () => {
     expect(documents[2]).to.have.nested.property("status.round.settled", true);
   });
 
-  it("watch shows a person on a terminal the round once, then a line at every change", async () => {
-    const display = createDisplay(
-      { json: false, raw: false, tokenDecimals: 18 },
-      outputOf({ isTTY: true, columns: 200 }),
-    );
+  it("watch shows a person on a terminal the round once, then a line at every change, an outage and its end", async () => {
     const { endTime } = await connection.vault.getLatestRoundInfo();
     await rpc("evm_setNextBlockTimestamp", Number(endTime) - 90);
     await rpc("evm_mine");
-    const events = await watchThrough("+4s", [
+    const events = await watchThrough("+5s", [
       async () => {
         await mocks.fail("queryVolume", "no\u001b[2J");
         await mocks.fail("settleAll", "too early");
@@ -292,13 +268,12 @@ describe("vault watch", () => {
           error: { code: -32000, message: "gone\u001b[2J" },
         });
       },
+      () => undefined,
       up,
-      async () => {
-        await mocks.set({ round: { filledVolume: 7n * 10n ** 18n } });
-      },
+      async () => await mocks.set({ round: { filledVolume: 7n * 10n ** 18n } }),
     ]);
     const shown = events.map((event) =>
-      stripVTControlCharacters(display(event)),
+      stripVTControlCharacters(display(false)(event)),
     );
     const [first = "", change, outage, back, filled] = shown;
     expect(first).to.match(/^Watching {2}remote \(chain 31337\), block \d+, /u);
@@ -313,7 +288,7 @@ describe("vault watch", () => {
     expect(filled).to.match(/^block \d+ {2}Filled volume {2}7 tokens\n$/u);
     expect(shown).to.have.length(5);
     await mocks.fail("getLatestRoundInfo", "lost");
-    const lost = (await watchThrough("+1s", [up])).map(display).join("");
+    const lost = (await watchThrough("+1s", [up])).map(display(false)).join("");
     expect(lost.split("lost")).to.have.length(2);
   });
 
@@ -344,54 +319,23 @@ describe("vault watch", () => {
     }
   });
 
-  describe("as a command", () => {
-    let project: FixtureProject;
-    before(async () => {
-      project = await useFixtureProject("plain");
-    });
-    after(async () => {
-      await project.remove();
-    });
-    const environment = (): Record<string, string> => ({
-      TEST_URL: anvil.url,
-      TEST_VAULT: JSON.stringify({ contracts: mocks.addresses }),
-    });
-
-    it("watch ends with exit code 0 and prints nothing on stderr if the reader closes the pipe", async () => {
-      const child = startHardhat(
-        ["vault", "watch", "--interval", "0.1", "--network", "test"],
-        { cwd: project.path, env: environment() },
-      );
-      const [stderr, line] = await Promise.all([
-        readText(child.stderr ?? Readable.from([])),
-        (async () => {
-          const data: unknown[] = await once(child.stdout ?? child, "data");
-          child.stdout?.destroy();
-          await mocks.set({ round: { filledVolume: 7n } });
-          return String(data[0]);
-        })(),
-        once(child, "close"),
-      ]);
-      expect({ stderr, exitCode: child.exitCode }).to.deep.equal({
-        stderr: "",
-        exitCode: 0,
-      });
-      expect(JSON.parse(line)).to.deep.include({ changed: [] });
-    });
-
-    it("watch leaves the terminal as it was on Ctrl-C", async () => {
-      const { lines, isCursorShown } = await runInTerminal(
-        ["vault", "watch", "--interval", "60", "--network", "test"],
-        {
-          cwd: project.path,
-          columns: 80,
-          env: environment(),
-          answers: [["Ctrl-C to stop", "\u0003"]],
+  it("watch leaves the terminal as it was on Ctrl-C", async () => {
+    const project = await useFixtureProject("plain");
+    const { lines, isCursorShown } = await runInTerminal(
+      ["vault", "watch", "--interval", "60", "--network", "test"],
+      {
+        cwd: project.path,
+        columns: 80,
+        env: {
+          TEST_URL: anvil.url,
+          TEST_VAULT: JSON.stringify({ contracts: mocks.addresses }),
         },
-      );
-      expect(isCursorShown).to.equal(true);
-      const screen = lines.map(({ text }) => text).join("\n");
-      expect(screen).to.include("Watching  test (chain 31337)");
-    });
+        answers: [["Ctrl-C to stop", "\u0003"]],
+      },
+    );
+    await project.remove();
+    expect(isCursorShown).to.equal(true);
+    const screen = lines.map(({ text }) => text).join("\n");
+    expect(screen).to.include("Watching  test (chain 31337)");
   });
 });
