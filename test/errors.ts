@@ -12,7 +12,7 @@ import { taskArguments } from "../tasks/arguments.js";
 import type { TaskName } from "../tasks/arguments.js";
 import { expectVaultError } from "./helpers/assertions.js";
 
-/** What the command line alone raises, about its own options. */
+/** Only tasks throw these, about their own options. */
 const ofTasks: readonly string[] = [
   "VAULT_TOKEN_DECIMALS_NOT_CONFIGURED",
   "VAULT_NO_TERMINAL",
@@ -23,7 +23,7 @@ describe("errors", () => {
     Object.entries(errors).map(([code, texts]) => ({ kind, code, ...texts })),
   );
   for (const { kind, code, text, fix } of all) {
-    it(`should say what ${code} is and what to do`, () => {
+    it(`${code} has a text and a fix, with every argument in the message`, () => {
       expect(code).to.match(/^VAULT_[A-Z0-9_]+$/u);
       expect(fix).to.match(/[.}]$/u);
       expect(text).to.match(/[.}]$/u);
@@ -31,7 +31,7 @@ describe("errors", () => {
         ([, tag = ""]) => tag,
       );
       if (!ofTasks.includes(code)) {
-        // Whoever calls the API has no flags; a whole command may have some.
+        // The API has no flags; a whole command may have some.
         expect(
           `${text} ${fix}`.replaceAll(/`npx hardhat [^`]*`/gu, ""),
         ).to.not.match(/--[a-z]/u);
@@ -72,7 +72,7 @@ describe("errors", () => {
     }
   });
 
-  it("should carry its arguments, integers as decimal strings", () => {
+  it("an error has its arguments as details, bigints as decimal strings", () => {
     const cause = new Error("why");
     const error = vaultError(
       "VAULT_CHAIN_CHANGED",
@@ -93,7 +93,7 @@ describe("errors", () => {
     );
   });
 
-  it("should not read the braces of its arguments as its own", () => {
+  it("braces in an argument are not filled", () => {
     const { message } = vaultError("VAULT_INVALID_ENUM", {
       where: "{value}",
       value: "{allowed}",
@@ -102,7 +102,7 @@ describe("errors", () => {
     expect(message).to.contain("{value} is not one of $& {where}: {allowed}.");
   });
 
-  it("should be recognised also from another copy of the package", () => {
+  it("isVaultError() accepts an error of another copy of the package, and no other value", () => {
     const twin = { [Symbol.for("hardhat-vault.VaultError")]: true };
     expect(VaultError.isVaultError(twin)).to.equal(true);
     for (const other of [new Error("x"), null, undefined, "x", {}]) {
@@ -110,14 +110,14 @@ describe("errors", () => {
     }
   });
 
-  it("should look to Hardhat as the error of a plugin, without its stack", () => {
+  it("Hardhat shows an error as that of a plugin, without its stack", () => {
     const error = vaultError("VAULT_INTERNAL", { problem: "x" });
     expect(HardhatPluginError.isHardhatPluginError(error)).to.equal(true);
     expect(Reflect.get(error, "pluginId")).to.equal("hardhat-vault");
     expect(Object.keys(error)).to.not.include("_isHardhatPluginError");
   });
 
-  it("should call what must not be a bug", async () => {
+  it("assertInvariant() throws VAULT_INTERNAL", async () => {
     assertInvariant(true, "fine");
     const { kind } = await expectVaultError(
       () => assertInvariant(false, "not fine"),

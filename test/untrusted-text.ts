@@ -13,23 +13,7 @@ import {
   redactUrls,
   toSafeJson,
 } from "../src/untrusted-text.js";
-
-/** What a terminal obeys or a reader cannot see, written independently. */
-function isHarmful(codePoint: number): boolean {
-  return (
-    codePoint < 0x20 ||
-    (codePoint >= 0x7f && codePoint <= 0x9f) ||
-    (codePoint >= 0x200b && codePoint <= 0x200f) ||
-    (codePoint >= 0x2028 && codePoint <= 0x202e) ||
-    (codePoint >= 0x2066 && codePoint <= 0x2069) ||
-    codePoint === 0xfeff ||
-    (codePoint >= 0xd800 && codePoint <= 0xdfff)
-  );
-}
-
-function harmfulOf(text: string): number[] {
-  return Array.from(text, (each) => each.codePointAt(0) ?? 0).filter(isHarmful);
-}
+import { harmfulIn } from "./helpers/hostile-text.js";
 
 const anyText = fc.oneof(
   fc.string({ unit: "binary" }),
@@ -42,44 +26,47 @@ function toBase64(text: string): string {
   return Buffer.from(text).toString("base64").replaceAll("=", "");
 }
 
-describe("text of others", () => {
-  it("should leave nothing that a terminal obeys", () => {
+describe("untrusted text", () => {
+  it("escapeUntrusted leaves nothing that a terminal obeys", () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        expect(harmfulOf(escapeUntrusted(text))).to.deep.equal([]);
+        const escaped = escapeUntrusted(text);
+        expect(harmfulIn(escaped)).to.deep.equal([]);
+        expect(escaped).to.not.include("\n");
       }),
     );
   });
 
-  it("should leave ordinary text as it is, in any script", () => {
+  it("escapeUntrusted and toSafeJson leave ordinary text of any script as it is", () => {
     const text = "BTC-USDT ₿ ä é 日本 العربية 🚀 100 %";
     expect(escapeUntrusted(text)).to.equal(text);
     expect(toSafeJson(text)).to.equal(JSON.stringify(text));
   });
 
-  it("should show what it escaped", () => {
+  it("escapeUntrusted shows control and bidirectional characters as escapes", () => {
     expect(escapeUntrusted("\u001b[31m\n\u202e\u{e0041}")).to.equal(
       "\\u{1b}[31m\\u{a}\\u{202e}\\u{e0041}",
     );
   });
 
-  it("should write JSON that is safe to show and means the same", () => {
+  it("toSafeJson writes JSON that is safe to show and has the same value", () => {
     fc.assert(
       fc.property(anyText, anyText, (key, value) => {
         const json = toSafeJson({ [`k${key}`]: [value] });
-        expect(harmfulOf(json)).to.deep.equal([]);
+        expect(harmfulIn(json)).to.deep.equal([]);
+        expect(json).to.not.include("\n");
         expect(JSON.parse(json)).to.deep.equal({ [`k${key}`]: [value] });
       }),
     );
   });
 
-  it("should keep the line breaks between tokens, and only those", () => {
+  it("toSafeJson keeps the line breaks between tokens, and only those", () => {
     const json = toSafeJson({ a: "x\ny", b: [1] }, 2);
     expect(json.split("\n")).to.have.lengthOf(6);
     expect(JSON.parse(json)).to.deep.equal({ a: "x\ny", b: [1] });
   });
 
-  // No other file has it: what one has configured is hidden for all it runs with.
+  // Secrets of a file are hidden for the whole process, so this key is in no other.
   const key = "5d0c8a3f9b6e4d1283a7c6b5e4f30912";
   for (const text of [
     `https://node.test/v3/${key}`,
@@ -87,7 +74,7 @@ describe("text of others", () => {
     `"http://127.0.0.1:1/${key}"`,
     `(see https://${key}.node.test/)`,
   ]) {
-    it(`should remove the URL from ${text}`, () => {
+    it(`redactUrls removes the URL from ${text}`, () => {
       expect(redactUrls(text)).to.contain("<url>").and.not.contain(key);
     });
   }
@@ -99,44 +86,37 @@ describe("text of others", () => {
     `key=${key}`,
     `"${key.toUpperCase()}"`,
   ]) {
-    it(`should remove the secret from ${text}`, () => {
+    it(`redactSecrets removes the secret from ${text}`, () => {
       expect(redactSecrets(text).toLowerCase()).to.not.contain(key);
       expect(redactSecrets(text)).to.match(/<path>|<hidden>/u);
     });
   }
 
-  it("should keep what a reader needs of a node's words", () => {
+  it("redactSecrets keeps addresses, methods and fractions in a node's error", () => {
     const text =
       "header not found for 0x70997970C51812dc3A010C7d01b50e0d17dc79C8, eth_getTransactionByBlockHashAndIndex w/o data 12/34";
     expect(redactSecrets(text)).to.equal(text);
   });
 
-  for (const [name, character] of Object.entries({
-    "Hangul filler": "\u3164",
-    "Hangul choseong filler": "\u115f",
-    "half-width Hangul filler": "\uffa0",
-    "blank Braille": "\u2800",
-    "variation selector supplement": "\u{e0100}",
-    "combining grapheme joiner": "\u034f",
-    "zero-width space": "\u200b",
-  })) {
-    it(`should show an invisible ${name}`, () => {
+  it("invisible characters are shown as escapes", () => {
+    const invisible = "\u3164\u115f\uffa0\u2800\u{e0100}\u034f\u200b";
+    for (const character of Array.from(invisible)) {
       const escape = `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
       expect(escapeUntrusted(`a${character}b`)).to.equal(`a${escape}b`);
       const json = toSafeJson([character]);
       expect(json).to.match(/^\["(?:\\u[0-9a-f]{4})+"\]$/u);
       expect(JSON.parse(json)).to.deep.equal([character]);
-    });
-  }
+    }
+  });
 
-  for (const [name, text] of Object.entries({
-    "dotted text": "a.".repeat(2_000_000),
-    "one long word": "a".repeat(4_000_000),
-    "words and slashes": "/a ".repeat(1_000_000),
-    "almost URLs": "a://".repeat(1_000_000),
-    blanks: " ".repeat(4_000_000),
-  })) {
-    it(`should be done at once with ${name}, however long`, () => {
+  it("long text of any kind is quoted in less than 5,000 characters at once", () => {
+    for (const text of [
+      "a.".repeat(2_000_000),
+      "a".repeat(4_000_000),
+      "/a ".repeat(1_000_000),
+      "a://".repeat(1_000_000),
+      " ".repeat(4_000_000),
+    ]) {
       for (const quoted of [
         quoteForeignText(text),
         quoteForeignText(redactSecrets(text)),
@@ -144,10 +124,10 @@ describe("text of others", () => {
       ]) {
         expect(quoted.length).to.be.below(5_000);
       }
-    });
-  }
+    }
+  });
 
-  describe("what is configured", () => {
+  describe("a secret of the configuration", () => {
     const url =
       "https://us%40er:p4ss@h0st-key.rpc.test/v3/short-key-123/my-net/x?token=q-value-9&a=1#fr4gment";
     before(() => {
@@ -173,7 +153,7 @@ describe("text of others", () => {
       "pass:w/ord",
       encodeURIComponent("pass:w/ord"),
     ]) {
-      it(`should be hidden wherever it is repeated: ${part}`, () => {
+      it(`${part} is hidden in every text that repeats it`, () => {
         for (const text of [
           part,
           `Cannot find project ${part}.`,
@@ -193,7 +173,7 @@ describe("text of others", () => {
       });
     }
 
-    it("should be hidden where what is looked at ends within it", () => {
+    it("a secret is hidden if the text is cut within it", () => {
       const secret = "abandon ability able";
       for (let cut = 1; cut < secret.length; cut += 1) {
         const before = `${secret} `.repeat(380);
@@ -204,7 +184,7 @@ describe("text of others", () => {
       }
     });
 
-    it("should leave words, names of networks and figures as they are", () => {
+    it("words, names of networks and figures of a URL are no secrets", () => {
       const text = "eth_call of v3 on my-net answered 1, x is 12, p4ssed";
       expect(escapeUntrusted(text)).to.equal(text);
       keepSecret("918273645", "a1b2c3d4e5");
@@ -244,13 +224,13 @@ describe("text of others", () => {
       ],
       ["1234567890123456789", "1234567890123456789"],
     ] as const) {
-      it(`should be ${said === shown ? "left" : "hidden"}: ${said}`, () => {
+      it(`toSafeJson ${said === shown ? "leaves" : "hides"} ${said}`, () => {
         expect(toSafeJson({ said })).to.equal(JSON.stringify({ said: shown }));
       });
     }
   });
 
-  it("should quote in one line, and not for ever", () => {
+  it("quoteForeignText quotes in one line of limited length", () => {
     expect(quoteForeignText(" a\r\n\tb\u001b ")).to.equal("a b\\u{1b}");
     expect(quoteForeignText("x".repeat(1_000))).to.have.lengthOf(501);
     expect(quoteForeignText("x".repeat(1_000), 10)).to.equal("xxxxxxxxxx…");

@@ -18,15 +18,15 @@ import { vaultTasks } from "../../tasks/index.js";
 import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
 import { runCommand } from "../helpers/consumers/run-command.js";
 
-describe("package - documents", () => {
-  it("should have tasks and errors as they are: else `npm run docs`", async () => {
+describe("documents", () => {
+  it("generated documents are up to date: else `npm run docs`", async () => {
     const examples = readExamples(await readFile(tasksDocument, "utf8"));
     for (const [file, text] of await generatedDocuments(examples)) {
       expect(await readFile(file, "utf8"), file).to.equal(text);
     }
   });
 
-  it("should show what every task prints", async () => {
+  it("docs/tasks.md shows the output of every task", async () => {
     const sections = (await readFile(tasksDocument, "utf8")).split(/^## /mu);
     const tasks = vaultTasks.filter(
       ({ type }) => type === TaskDefinitionType.NEW_TASK,
@@ -38,18 +38,16 @@ describe("package - documents", () => {
     }
   });
 
-  it("should have no block of code that nothing checks", async () => {
+  it("every block of code is compiled, run or compared", async () => {
     const blocks = [...(await readDocuments())].flatMap(([file, text]) =>
       [...text.matchAll(/^```(.*)\n([^]*?)^```$/gmu)].map(
         ([, language = "", code = ""]) => ({ file, language, code }),
       ),
     );
-    // Compiled, and where they can be, run, in the projects of test/consumers.
-    const compiled = ["ts", "js", "solidity"];
-    // The commands of the others are below.
-    const commands = ["console", "sh"];
+    // test/consumers compiles or runs code; commands are compared below.
     const others = blocks.filter(
-      ({ language }) => ![...compiled, ...commands].includes(language),
+      ({ language }) =>
+        !["ts", "js", "solidity", "console", "sh"].includes(language),
     );
     expect(
       others.map(({ file, language }) => `${file}: ${language}`),
@@ -70,20 +68,15 @@ describe("package - documents", () => {
           block.file === `docs/${name}.md` && block.language === language,
       )?.code ?? "";
 
+    const configuration =
+      "test/fixture-projects/consumers/readme/tsconfig.json";
     expect(codeOf("getting-started", "json")).to.equal(
-      await readFile(
-        path.join(
-          repositoryRoot,
-          "test/fixture-projects/consumers/readme/tsconfig.json",
-        ),
-        "utf8",
-      ),
+      await readFile(path.join(repositoryRoot, configuration), "utf8"),
     );
 
     const { vault, provider } = await network.create();
     await vault.deployMocks();
-    // What it is, the document says.
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- see above
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the document has a request
     const request = JSON.parse(codeOf("how-the-bytes-look", "json")) as {
       readonly method: string;
       readonly params: unknown[];
@@ -96,7 +89,7 @@ describe("package - documents", () => {
     );
   });
 
-  it("should name no task, argument or option that there is not", async () => {
+  it("every command names a task with its arguments and options", async () => {
     const wrong: string[] = [];
     let commands = 0;
     for (const [file, text] of await readDocuments()) {
@@ -116,7 +109,7 @@ describe("package - documents", () => {
     expect(commands).to.be.above(100);
   });
 
-  it("should show what the commands of README.md and coming-from.md print: else `npm run docs`", async () => {
+  it("README.md and coming-from.md show what their commands print: else `npm run docs`", async () => {
     for (const [file, text] of await runDocumentedCommands()) {
       expect(withoutGas(text)).to.equal(
         withoutGas(await readFile(file, "utf8")),
@@ -144,7 +137,7 @@ describe("package - documents", () => {
       await rm(site, { recursive: true });
     });
 
-    it("should have a page for every document, by its heading", async () => {
+    it("the site has a page for every document", async () => {
       const missing: string[] = [];
       for await (const file of glob("{docs/*,CHANGELOG,CONTRIBUTING}.md", {
         cwd: repositoryRoot,
@@ -159,7 +152,7 @@ describe("package - documents", () => {
       expect(missing, "not in typedoc.json").to.deep.equal([]);
     });
 
-    it("should have no link that leads nowhere, and ask no other host for anything", async () => {
+    it("the site has no broken link, and loads nothing from another host", async () => {
       const pages = new Map<string, string>();
       for await (const page of glob("**/*.html", { cwd: site })) {
         pages.set(page, await readFile(path.join(site, page), "utf8"));

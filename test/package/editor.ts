@@ -1,14 +1,14 @@
 import path from "node:path";
 
-import { expect } from "chai";
+import { assert, expect } from "chai";
 import ts from "typescript";
 
 import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
 
-/** What can be imported, but for what TypeChain and the ABIs have generated. */
+/** The entries with code that is written by hand. */
 const entries = ["", "/client", "/mocks", "/chai", "/assert", "/types"];
 
-/** A file of somebody who has the package; the marks are where the cursor is. */
+/** A user's file; the cursor stands at the marks. */
 const source = `import type {
   HardhatVault,
   VaultOrder,
@@ -28,7 +28,7 @@ ${[...entries, "/bindings"].map((entry) => `import "hardhat-vault${entry}";`).jo
 
 const file = path.join(repositoryRoot, "test/package/virtual.ts");
 
-/** What the package's declarations, as published, have TypeScript tell an editor. */
+/** A language service that reads the declarations of `dist/`. */
 function openEditor(): ts.LanguageService {
   const options: ts.CompilerOptions = {
     module: ts.ModuleKind.NodeNext,
@@ -59,7 +59,6 @@ function is({ flags }: ts.Symbol, flag: number): boolean {
   return (flags & flag) !== 0;
 }
 
-/** What others can name, if it is exported. */
 const named =
   ts.SymbolFlags.Interface |
   ts.SymbolFlags.Class |
@@ -109,11 +108,15 @@ function unaliased(
     : symbol;
 }
 
-describe("package - editor", function () {
+describe("declarations of the package in an editor", function () {
   let editor: ts.LanguageService;
+  let checker: ts.TypeChecker;
 
   before(() => {
     editor = openEditor();
+    const found = editor.getProgram()?.getTypeChecker();
+    assert(found !== undefined);
+    checker = found;
   });
 
   function at(mark: string): number {
@@ -121,98 +124,65 @@ describe("package - editor", function () {
     return source.indexOf(text) + text.length;
   }
 
-  function hover(mark: string): { text: string; documentation: string } {
+  /** The type, the documentation and the tags that a hover shows. */
+  function hover(mark: string): string {
     const info = editor.getQuickInfoAtPosition(file, at(mark));
-    return {
-      text: ts.displayPartsToString(info?.displayParts),
-      documentation: [
-        ts.displayPartsToString(info?.documentation),
-        ...(info?.tags ?? []).map(
-          ({ name, text }) => `@${name} ${ts.displayPartsToString(text)}`,
-        ),
-      ].join("\n"),
-    };
+    return [
+      ts.displayPartsToString(info?.displayParts),
+      ts.displayPartsToString(info?.documentation),
+      ...(info?.tags ?? []).map(
+        ({ name, text }) => `@${name} ${ts.displayPartsToString(text)}`,
+      ),
+    ].join("\n");
   }
 
-  function offered(mark: string): string[] {
-    const completions = editor.getCompletionsAtPosition(
-      file,
-      at(mark),
-      undefined,
-    );
-    return (completions?.entries ?? []).map(({ name }) => name).sort();
-  }
-
-  /** What the entries export, be it from where it may. */
-  function exported(among: readonly string[] = entries): Array<{
-    checker: ts.TypeChecker;
-    /** As in "/client"; empty for the main one. */
-    entry: string;
-    key: string;
-    /** As in "/client: VaultClient". */
-    name: string;
-    symbol: ts.Symbol;
-  }> {
-    const program = editor.getProgram();
-    const checker = program?.getTypeChecker();
-    const specifiers = (program?.getSourceFile(file)?.statements ?? []).flatMap(
-      (statement) =>
-        ts.isImportDeclaration(statement) ? [statement.moduleSpecifier] : [],
-    );
+  /** The exports of entries, for example "VaultClient" of "/client". */
+  function exported(
+    among: readonly string[] = entries,
+  ): Array<{ entry: string; key: string; symbol: ts.Symbol }> {
+    const statements = editor.getProgram()?.getSourceFile(file)?.statements;
     return among.flatMap((entry) => {
-      const specifier = specifiers.findLast(
-        (each) =>
-          ts.isStringLiteral(each) && each.text === `hardhat-vault${entry}`,
-      );
-      const module =
-        specifier === undefined
-          ? undefined
-          : checker?.getSymbolAtLocation(specifier);
-      return checker === undefined || module === undefined
-        ? expect.fail(`there is no entry ${entry}`)
-        : checker.getExportsOfModule(module).map((symbol) => ({
-            checker,
-            entry,
-            key: symbol.name,
-            name: `${entry}: ${symbol.name}`,
-            symbol: is(symbol, ts.SymbolFlags.Alias)
-              ? checker.getAliasedSymbol(symbol)
-              : symbol,
-          }));
+      const specifier = statements
+        ?.filter((statement) => ts.isImportDeclaration(statement))
+        .map(({ moduleSpecifier }) => moduleSpecifier)
+        .findLast((each) => each.getText() === `"hardhat-vault${entry}"`);
+      assert(specifier !== undefined);
+      const module = checker.getSymbolAtLocation(specifier);
+      assert(module !== undefined, entry);
+      return checker.getExportsOfModule(module).map((symbol) => ({
+        entry,
+        key: symbol.name,
+        symbol: unaliased(checker, symbol) ?? symbol,
+      }));
     });
   }
 
-  it("should show named results, parameters by their names, scales, and an example", () => {
-    for (const [mark, text] of [
-      [
-        "getLatestRoundInfo",
-        /\(options\?: ReadOptions.*\): Promise<VaultRound>$/u,
-      ],
-      [
-        "getOrderInfo",
-        /\(orderID: .*bigint.*, options\?: .*\): Promise<VaultOrder>$/u,
-      ],
-      [
-        "calMargins",
-        /values: CalMarginsParameters, .*Promise<MarginAmounts>$/u,
-      ],
-    ] as const) {
-      expect(hover(mark).text).to.match(text);
-    }
-    expect(hover("getOrderInfo").documentation)
-      .to.include("Reads one order (`ITrading.getOrderInfo`).")
+  it("a hover shows named results, parameters by their names, scales, and an example", () => {
+    expect(hover("getLatestRoundInfo")).to.match(
+      /\(options\?: ReadOptions.*\): Promise<VaultRound>$/mu,
+    );
+    expect(hover("calMargins")).to.match(
+      /values: CalMarginsParameters, .*Promise<MarginAmounts>$/mu,
+    );
+    expect(hover("getOrderInfo"))
+      .to.match(
+        /\(orderID: .*bigint.*, options\?: .*\): Promise<VaultOrder>$/mu,
+      )
+      .and.include("Reads one order (`ITrading.getOrderInfo`).")
       .and.include("@example")
       .and.include("holder: '0x7099");
-    expect(hover("strikePrice").documentation).to.include(
-      "real value times 1E18",
-    );
-    expect(hover("openPrice").documentation).to.include(
-      "scale is not documented",
-    );
+    expect(hover("strikePrice")).to.include("real value times 1E18");
+    expect(hover("openPrice")).to.include("scale is not documented");
   });
 
-  it("should offer what is public, and nothing else", () => {
-    expect(offered("vault").join(" ")).to.equal(
+  it("a vault completes to its public members, and nothing else", () => {
+    const completions = editor.getCompletionsAtPosition(
+      file,
+      at("vault"),
+      undefined,
+    );
+    const names = completions?.entries.map(({ name }) => name) ?? [];
+    expect(names.toSorted().join(" ")).to.equal(
       [
         "addressOf at block calMargins chainId connection contracts",
         "deployMocks fork getFundingFeeRate getLPAmountInfo",
@@ -223,40 +193,31 @@ describe("package - editor", function () {
     );
   });
 
-  it("should show an example of every function of every entry", () => {
+  it("every function of every entry has an example", () => {
     const functions = exported().filter(({ symbol }) =>
       is(symbol, ts.SymbolFlags.Function),
     );
     expect(functions.length).to.be.above(10);
-    expect(
-      functions
-        .filter(
-          ({ checker, symbol }) =>
-            !symbol.getJsDocTags(checker).some((tag) => tag.name === "example"),
-        )
-        .map(({ name }) => name),
-    ).to.deep.equal([]);
+    for (const { entry, key, symbol } of functions) {
+      const tags = symbol.getJsDocTags(checker).map(({ name }) => name);
+      expect(tags, `${entry}: ${key}`).to.include("example");
+    }
   });
 
-  it("should offer no function or object that an entry has as a type alone", async () => {
+  it("every function or object that an entry declares can be imported from it", async () => {
     const values = exported().filter(
       ({ symbol }) =>
         is(symbol, ts.SymbolFlags.Function | ts.SymbolFlags.Variable) &&
         !is(symbol, ts.SymbolFlags.Type),
     );
     expect(values.length).to.be.above(10);
-    const missing = await Promise.all(
-      values.map(async ({ entry, key, name }) => {
-        const module: unknown = await import(`hardhat-vault${entry}`);
-        return typeof module === "object" && module !== null && key in module
-          ? []
-          : [name];
-      }),
-    );
-    expect(missing.flat()).to.deep.equal([]);
+    for (const { entry, key } of values) {
+      const module: unknown = await import(`hardhat-vault${entry}`);
+      expect(module, entry).to.have.property(key);
+    }
   });
 
-  it("should have every type of the client in the main entry", () => {
+  it("the main entry has every type of the client", () => {
     const types = (from: string): string[] =>
       exported()
         .filter(({ entry }) => entry === from)
@@ -266,7 +227,7 @@ describe("package - editor", function () {
     expect(types("")).to.include.members(types("/client"));
   });
 
-  it("should have every type that a public one leads to in hardhat-vault/types", () => {
+  it("hardhat-vault/types has every type that a public one leads to", () => {
     const bindings = new Set(
       exported(["/bindings"]).map(({ symbol }) => symbol),
     );
@@ -276,13 +237,13 @@ describe("package - editor", function () {
     );
     expect(importable.size).to.be.above(50);
     const missing = new Map(
-      all.flatMap(({ checker, symbol, name }) =>
+      all.flatMap(({ symbol, entry, key }) =>
         [...typesNamedBy(checker, symbol, bindings)]
           .filter((type) => is(type, named) && !importable.has(type.name))
-          .map((type) => [type.name, name] as const),
+          .map((type) => [type.name, `${entry}: ${key}`] as const),
       ),
     );
-    // What others are computed from.
+    // Other types are computed from these.
     expect(
       [...missing.keys()].sort().join(" "),
       [...missing].map(([type, from]) => `${type}, by ${from}`).join("\n"),

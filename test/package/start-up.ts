@@ -13,8 +13,8 @@ const dist = pathToFileURL(
 /** In bytes. tsx rewrites a file with an `import()` in time that grows with it. */
 const SMALL = 10_000;
 
-describe("package - start-up", () => {
-  it("should load few files, no ethers and, for addresses without a checksum, no hash at the start of Hardhat", () => {
+describe("modules that the package loads", () => {
+  it("the start of Hardhat loads few files, no ethers and, for addresses without a checksum, no hash", () => {
     const modules = modulesLoadedBy(`
       const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
       const { default: vault } = await import("./dist/index.js");
@@ -35,7 +35,7 @@ describe("package - start-up", () => {
     ).to.deep.equal([]);
   });
 
-  it("should load few files with a connection, and no long one that tsx rewrites", () => {
+  it("a connection loads few files, and no long one that tsx rewrites", () => {
     const modules = modulesLoadedBy(openConnection("./dist/index.js"));
     const ours = modules.filter((url) => url.startsWith(dist));
     expect(ours).not.to.include(`${dist}/chunks/tasks.js`);
@@ -52,14 +52,11 @@ describe("package - start-up", () => {
     ).to.deep.equal([]);
   });
 
-  it("should load no Hardhat with what is used without it", () => {
+  it("entries for use without Hardhat load none of it", () => {
     const modules = modulesLoadedBy(`
-      await import("./dist/client.js");
-      await import("./dist/abi.js");
-      await import("./dist/bindings.js");
-      await import("./dist/mocks.js");
-      await import("./dist/assert.js");
-      await import("./dist/chai.js");
+      for (const entry of ["client", "abi", "bindings", "mocks", "assert", "chai"]) {
+        await import("./dist/" + entry + ".js");
+      }
     `);
     expect(modules).to.include(`${dist}/chunks/reads.js`);
     expect(

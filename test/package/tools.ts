@@ -9,8 +9,8 @@ import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
 import { runCommand } from "../helpers/consumers/run-command.js";
 import { packTarball } from "../helpers/tarball.js";
 
-describe("package - tools", () => {
-  it("should satisfy publint", async () => {
+describe("tools that check the package", () => {
+  it("publint finds nothing", async () => {
     const { file } = await packTarball();
     const { buffer, byteOffset, byteLength } = await readFile(file);
     const tarball = buffer.slice(byteOffset, byteOffset + byteLength);
@@ -23,7 +23,7 @@ describe("package - tools", () => {
     ).to.deep.equal([]);
   });
 
-  it("should satisfy Are the Types Wrong, for ES modules", async () => {
+  it("Are the Types Wrong finds nothing for ES modules", async () => {
     const { file } = await packTarball();
     await runCommand(
       process.execPath,
@@ -34,7 +34,7 @@ describe("package - tools", () => {
     );
   });
 
-  it("should satisfy knip: nothing unused, nothing undeclared", async () => {
+  it("knip finds nothing unused or undeclared", async () => {
     await runCommand(process.execPath, [tool("knip/bin/knip.js")], {
       cwd: repositoryRoot,
     });

@@ -32,7 +32,7 @@ const unread: AsyncIterable<string> = {
 
 const WHOLE = "one\ntwo\n";
 
-describe("output - what --out names", () => {
+describe("the file that --out names", () => {
   let folder: string;
   const at = (name: string): string => path.join(folder, name);
 
@@ -41,13 +41,6 @@ describe("output - what --out names", () => {
   });
   afterEach(async () => {
     await rm(folder, { recursive: true, force: true });
-  });
-
-  it("should be a file that is replaced whole", async () => {
-    await writeFile(at("out.csv"), "before");
-    await writeToFile(pieces(), at("out.csv"));
-    expect(await readFile(at("out.csv"), "utf8")).to.equal(WHOLE);
-    expect(await readdir(folder)).to.deep.equal(["out.csv"]);
   });
 
   it("writeToFile writes the file that a link points to, there or not yet, and leaves the link", async () => {
@@ -62,16 +55,18 @@ describe("output - what --out names", () => {
     }
   });
 
-  it("should keep the mode of a file that it replaces", async () => {
+  it("writeToFile replaces a file whole, and keeps its mode", async () => {
     await writeFile(at("out.csv"), "before");
     for (const mode of [0o600, 0o666]) {
       await chmod(at("out.csv"), mode);
       await writeToFile(pieces(), at("out.csv"));
       expect((await stat(at("out.csv"))).mode & 0o777).to.equal(mode);
     }
+    expect(await readFile(at("out.csv"), "utf8")).to.equal(WHOLE);
+    expect(await readdir(folder)).to.deep.equal(["out.csv"]);
   });
 
-  it("should be left as it was when the pieces end in an error", async () => {
+  it("writeToFile leaves the file as it was if the output ends in an error", async () => {
     await writeFile(at("out.csv"), "before");
     const broken = async function* (): AsyncGenerator<string> {
       yield* pieces();
@@ -83,43 +78,26 @@ describe("output - what --out names", () => {
     expect(await readdir(folder)).to.deep.equal(["out.csv"]);
   });
 
-  it("should refuse a folder and a file in none before it reads, with VAULT_INVALID_ARGUMENT", async () => {
+  it("writeToFile refuses a folder, a missing folder, and what is no regular file, with VAULT_INVALID_ARGUMENT, before it reads", async () => {
+    await runCommand("mkfifo", [at("pipe")], { cwd: folder });
+    await symlink("pipe", at("link"));
+    const log = await open(at("log"), "a");
+    const irregular = [
+      ...[at("pipe"), at("link"), "/dev/null", "/dev/stdout"],
+      ...[`/dev/fd/${log.fd}`, `/proc/self/fd/${log.fd}`],
+    ].map((file) => [file, "it is not a regular file"] as const);
     for (const [file, why] of [
       [folder, "it is a folder"],
       [at("no/such/out.csv"), "ENOENT: no such file or directory"],
+      ...irregular,
     ] as const) {
       const { message } = await expectVaultError(
         writeToFile(unread, file),
         "VAULT_INVALID_ARGUMENT",
       );
-      expect(message).to.contain(`${file} cannot be written (${why})`);
+      expect(message).to.contain(`--out: ${file} cannot be written (${why}`);
     }
-  });
-
-  it("should refuse what is no regular file before it reads, with VAULT_INVALID_ARGUMENT", async () => {
-    await runCommand("mkfifo", [at("pipe")], { cwd: folder });
-    await symlink("pipe", at("link"));
-    const log = await open(at("log"), "a");
-    try {
-      for (const file of [
-        at("pipe"),
-        at("link"),
-        "/dev/null",
-        "/dev/stdout",
-        `/dev/fd/${log.fd}`,
-        `/proc/self/fd/${log.fd}`,
-      ]) {
-        const { message } = await expectVaultError(
-          writeToFile(unread, file),
-          "VAULT_INVALID_ARGUMENT",
-        );
-        expect(message).to.contain(
-          `--out: ${file} cannot be written (it is not a regular file)`,
-        );
-      }
-    } finally {
-      await log.close();
-    }
+    await log.close();
     expect(await readFile(at("log"), "utf8")).to.equal("");
   });
 });

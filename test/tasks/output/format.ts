@@ -32,22 +32,20 @@ describe("values for a person", () => {
     ["none", 5n, "5"],
   ];
   for (const [unit, value, text, note] of values) {
-    it(`should show ${value} as ${unit}: ${text}`, () => {
+    it(`formatValue shows ${value} of unit ${unit} as ${text}`, () => {
       const shown = formatValue({ type: "uint256", unit }, value, context);
       expect(shown.text).to.equal(text);
       if (note !== undefined) {
         expect(shown.note).to.equal(note);
       }
-      expect(
-        formatValue({ type: "uint256", unit }, value, {
-          ...context,
-          raw: true,
-        }),
-      ).to.deep.equal({ text: value.toString() });
+      const raw = { ...context, raw: true };
+      expect(formatValue({ type: "uint256", unit }, value, raw)).to.deep.equal({
+        text: value.toString(),
+      });
     });
   }
 
-  it("should say that tokens are raw where their decimals are not known", () => {
+  it("formatValue shows tokens as raw, with a footnote, if tokenDecimals is not set", () => {
     const token = { type: "uint256", unit: "token" } as const;
     const unknown = { ...context, tokenDecimals: undefined };
     expect(formatValue(token, 1_500_000n, unknown)).to.deep.equal({
@@ -60,7 +58,7 @@ describe("values for a person", () => {
     ).to.equal("15 tokens");
   });
 
-  it("should name enum values with their numbers", () => {
+  it("formatValue names enum values with their numbers", () => {
     const show = (unit: Unit, value: number, raw = false): string =>
       formatValue({ type: "uint8", unit }, value, { ...context, raw }).text;
     expect(show("contractType", 1)).to.equal("call (1)");
@@ -70,7 +68,7 @@ describe("values for a person", () => {
     expect(show("orderState", 7, true)).to.equal("7");
   });
 
-  it("should escape text of the chain", () => {
+  it("formatValue escapes text of the chain", () => {
     expect(
       formatValue({ type: "string", unit: "none" }, "a\u001b[0m\nb", context),
     ).to.deep.equal({ text: "a\\u{1b}[0m\\u{a}b" });
@@ -89,7 +87,7 @@ describe("values for a person", () => {
     }
   });
 
-  it("should count from the chain's clock", () => {
+  it("formatCountdown counts from the chain's clock", () => {
     expect(formatCountdown(160n, 100)).to.equal("in 1m");
     expect(formatCountdown(40n, 100)).to.equal("1m ago");
     expect(formatCountdown(100n, 100)).to.equal("now");
@@ -108,14 +106,14 @@ describe("values for a person", () => {
     [MAX, MAX, 24, "100.0 %"],
   ];
   for (const [part, whole, filled, text] of bars) {
-    it(`should draw ${part} of ${whole} as ${text}`, () => {
+    it(`utilisationBar draws ${part} of ${whole} as ${text}`, () => {
       expect(utilisationBar(part, whole)).to.equal(
         `${"█".repeat(filled)}${"░".repeat(24 - filled)} ${text}`,
       );
     });
   }
 
-  it("should show the date of what is likely a time, as a reading of ours", () => {
+  it("formatValue notes the date of a number that is likely a time", () => {
     const opened = {
       type: "uint256",
       unit: "raw",
@@ -133,7 +131,7 @@ describe("values for a person", () => {
     ).to.deep.equal({ text: "1699900000" });
   });
 
-  it("should scale as configured what only the owner knows, and nothing else", () => {
+  it("formatValue scales by displayDecimals, and says so", () => {
     const displayDecimals = { pools: 6, "order.openPrice": 18 };
     const configured = { ...context, displayDecimals };
     const [deposit] = operations.getLPAmountInfo.outputs;

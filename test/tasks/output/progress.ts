@@ -39,11 +39,10 @@ async function onTerminal(
   }
 }
 
-describe("output - the line while a task waits", () => {
-  let { TERM } = process.env;
+describe("the line on a terminal while a task waits", () => {
+  const { TERM } = process.env;
 
   beforeEach(() => {
-    ({ TERM } = process.env);
     process.env["TERM"] = "xterm";
   });
   afterEach(() => {
@@ -54,7 +53,7 @@ describe("output - the line while a task waits", () => {
     }
   });
 
-  it("should be replaced by the next text, and by whatever a task or Hardhat writes", async () => {
+  it("the line is replaced by the next one, and by the output of the task or Hardhat", async () => {
     const hre = await createTestHre();
     await onTerminal(true, async (latest) => {
       hre.hooks.registerHandlers("userInterruptions", {
@@ -96,7 +95,7 @@ describe("output - the line while a task waits", () => {
     ["no terminal", false, "xterm"],
     ["a dumb terminal", true, "dumb"],
   ] as const) {
-    it(`should never be shown on ${name}`, async () => {
+    it(`the line is not shown on ${name}`, async () => {
       process.env["TERM"] = variable;
       const { hooks } = await createTestHre();
       await onTerminal(isTTY, async (latest) => {

@@ -33,7 +33,7 @@ const renderTable = (
 const renderValues = (values: readonly LabelledValue[], style: Style): string =>
   renderText([labelledValues(values)], style);
 
-describe("tasks - blocks as text", () => {
+describe("blocks of a task as text", () => {
   const { TERM, NO_COLOR, FORCE_COLOR } = process.env;
   const environment = { TERM, NO_COLOR, FORCE_COLOR };
   const set = (
@@ -47,20 +47,21 @@ describe("tasks - blocks as text", () => {
       }
     }
   };
+  const plain = {
+    TERM: "xterm",
+    // Node takes a CI for a terminal without colours.
+    CI: undefined,
+    NO_COLOR: undefined,
+    FORCE_COLOR: undefined,
+  };
   beforeEach(() => {
-    set({
-      TERM: "xterm",
-      // Node takes a CI for a terminal without colours.
-      CI: undefined,
-      NO_COLOR: undefined,
-      FORCE_COLOR: undefined,
-    });
+    set(plain);
   });
   afterEach(() => {
     set(environment);
   });
 
-  it("should align columns also with colours and wide characters", () => {
+  it("a table aligns columns with colours and wide characters", () => {
     const text = renderTable(
       [{ heading: "name" }, { heading: "size" }, { heading: "note" }],
       [
@@ -95,16 +96,17 @@ describe("tasks - blocks as text", () => {
     [{ FORCE_COLOR: "0" }, true, false],
     [{ FORCE_COLOR: "1", NO_COLOR: "1" }, true, false],
   ];
-  for (const [variables, isTTY, isColoured] of coloured) {
-    it(`should ${isColoured ? "" : "not "}colour ${isTTY ? "a terminal" : "a pipe"} with ${JSON.stringify(variables)}`, () => {
-      set(variables);
-      expect(createStyle({ isTTY }).bad("x")).to.equal(
-        isColoured ? "\u001b[31mx\u001b[39m" : "x",
-      );
-    });
-  }
+  it("createStyle colours a terminal, unless NO_COLOR, FORCE_COLOR or TERM say otherwise", () => {
+    for (const [variables, isTTY, isColoured] of coloured) {
+      set({ ...plain, ...variables });
+      expect(
+        createStyle({ isTTY }).bad("x"),
+        JSON.stringify(variables),
+      ).to.equal(isColoured ? "\u001b[31mx\u001b[39m" : "x");
+    }
+  });
 
-  it("should know the width of a terminal, and none where there is none", () => {
+  it("createStyle has the width of a terminal, 80 if that is unknown, and none for a pipe", () => {
     expect(terminal(132).width).to.equal(132);
     expect(createStyle({ isTTY: true, columns: 0 }).width).to.equal(80);
     expect(createStyle({ isTTY: true }).width).to.equal(80);
@@ -118,18 +120,10 @@ describe("tasks - blocks as text", () => {
     ],
     ["Cost", { text: "0.1", note: "at most 0.2" }],
   ] as const;
-  /** What is there, without colours. */
   const shown = (text: string): string[] =>
     stripVTControlCharacters(text).split("\n");
 
-  it("should put values beside each other where there is room", () => {
-    expect(shown(renderValues(values, terminal(120)))).to.deep.equal([
-      `Vault contract  ${ADDRESS}  networks.main.vault.contracts.vault`,
-      `Cost            0.1${" ".repeat(39)}  at most 0.2`,
-    ]);
-  });
-
-  it("should put a note below where there is none", () => {
+  it("values stand next to their notes, or above them, or below their labels, as the width allows", () => {
     expect(shown(renderValues(values, terminal(80)))).to.deep.equal([
       `Vault contract  ${ADDRESS}`,
       "                networks.main.vault.contracts.vault",
@@ -142,9 +136,6 @@ describe("tasks - blocks as text", () => {
       "Cost            0.1",
       "                at most 0.2",
     ]);
-  });
-
-  it("should show every digit of a number that no line can hold, below its label", () => {
     expect(
       shown(renderValues([["Volume", `${MAX} raw`]], terminal(60))),
     ).to.deep.equal(["Volume", `  ${MAX} raw`]);
@@ -160,7 +151,7 @@ describe("tasks - blocks as text", () => {
     ["10", ADDRESS, ""],
   ];
 
-  it("should show a table where it fits, else the value of every cell below the other", () => {
+  it("a table that is too wide becomes a list of its cells", () => {
     expect(shown(renderTable(columns, rows, terminal(53)))).to.deep.equal([
       `Id  Holder${" ".repeat(36)}  Price`,
       ` 1  ${ADDRESS}  5,000`,
@@ -209,7 +200,7 @@ describe("tasks - blocks as text", () => {
     ]);
   });
 
-  it("should break between words alone, from 60 columns up", () => {
+  it("text breaks only between words, from 60 columns up", () => {
     const word = fc.stringMatching(/^[!-~]{1,44}$/u);
     const sentence = fc
       .array(word, { minLength: 1, maxLength: 20 })
