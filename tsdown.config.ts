@@ -44,7 +44,12 @@ const groups = [
   // With the first snapshot, also without Hardhat, and with the first task.
   { name: "lens", test: /[\\/]src[\\/]client[\\/]lens[\\/]lens\.ts$/u },
   // With the first task.
-  { name: "tasks", test: /[\\/]tasks[\\/]/u, minShareCount: 4 },
+  {
+    name: "tasks",
+    // A folder above this one may be called tasks, too.
+    test: /[\\/]tasks[\\/](?:(?:output|report)[\\/])?[\w-]+\.ts$/u,
+    minShareCount: 4,
+  },
 ].map((group, index) => ({ ...group, priority: 9 - index }));
 
 export default defineConfig({
