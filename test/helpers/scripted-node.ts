@@ -753,16 +753,18 @@ export function handlerOf(node: Eip1193Provider): RpcHandler {
 /** An order, its text as bytes that need not be UTF-8. */
 export function orderWords({
   exType,
+  holder = 0x70997970c51812dc3a010c7d01b50e0d17dc79c8n,
   contractType = 1,
   state = 1,
 }: {
   readonly exType: Uint8Array;
+  readonly holder?: bigint;
   readonly contractType?: number;
   readonly state?: number;
 }): string {
   const text = Buffer.from(exType).toString("hex");
   return [
-    wordsOf(13 * 32, 0x70997970c51812dc3a010c7d01b50e0d17dc79c8n),
+    wordsOf(13 * 32, holder),
     ...[1, 2, 3, 4, 5, 6, 7, 8, 9, contractType, state, exType.length].map(
       word,
     ),
