@@ -1,355 +1,416 @@
 import { inspect } from "node:util";
 
 import { expect } from "chai";
-import { Contract, ZeroAddress, toBeHex } from "ethers";
+import { Interface, toBeHex } from "ethers";
 
-import { MockTrading__factory } from "../../src/bindings/factories/MockTrading__factory.js";
-import {
-  VaultClient,
-  isEmptyOrder,
-  isFailedOrder,
-} from "../../src/client/index.js";
+import { VaultClient, isFailedOrder } from "../../src/client/index.js";
 import type {
+  Eip1193Provider,
   ListedOrder,
   OrdersOptions,
   ScanProgress,
 } from "../../src/client/index.js";
-import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { collectAll } from "../helpers/collect.js";
-import { createTestHre } from "../helpers/hre.js";
-import { recordCalls } from "../helpers/recording-provider.js";
-import { deployGeneratedOrders } from "../helpers/trading.js";
-import { sendTransaction } from "../helpers/transactions.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { ScriptedNode, orderWords } from "../helpers/scripted-node.js";
+import type { ContractAnswer } from "../helpers/scripted-node.js";
 
-const mock = MockTrading__factory.createInterface();
-const UNUSED = "0x00000000000000000000000000000000000A11cE";
+const TRADING = "0x00000000000000000000000000000000000000A1";
+const HOLDER = `0x${"ab".repeat(20)}`;
+const LAST_ID = 2n ** 256n - 1n;
+const abis = [["error Odd(uint256 id)", "error Gone(uint256 id)"]];
+const odd = new Interface(["error Odd(uint256 id)", "error Gone(uint256 id)"]);
 
-async function collect(
-  client: Pick<VaultClient, "orders">,
-  options?: OrdersOptions,
-): Promise<ListedOrder[]> {
-  return await collectAll(client.orders(options));
+/** Each third order is closed, and each seventh is HOLDER's. */
+const order = (id: bigint): ContractAnswer => ({
+  reverted: false,
+  data: orderWords({
+    exType: Buffer.from("BTC-USDT"),
+    state: id % 3n === 0n ? 2 : 1,
+    ...(id % 7n === 0n ? { holder: BigInt(HOLDER) } : {}),
+  }),
+});
+const empty = (): ContractAnswer => ({
+  reverted: false,
+  data: `0x${toBeHex(13 * 32, 32).slice(2)}${"0".repeat(13 * 64)}`,
+});
+const refusal =
+  (name: "Odd" | "Gone") =>
+  (id: bigint): ContractAnswer => ({
+    reverted: true,
+    data: odd.encodeErrorResult(name, [id]),
+  });
+
+type Book = (id: bigint) => ContractAnswer;
+
+/** Orders with these ids, and another answer for the other ids. */
+const book =
+  (has: (id: bigint) => boolean, other: Book = empty): Book =>
+  (id) =>
+    has(id) ? order(id) : other(id);
+const upTo = (last: bigint): Book => book((id) => id >= 1n && id <= last);
+
+const idOf = (data: unknown): bigint => BigInt(`0x${String(data).slice(10)}`);
+
+/** A trading contract on a node that may change what the lens returns. */
+function nodeOf(
+  answers: Book,
+  change?: (answer: string) => string,
+): ScriptedNode {
+  const node = new ScriptedNode({
+    codeOf: () => "0x00",
+    answerOf: ({ data }) => answers(idOf(data)),
+  });
+  node.on("eth_call", async ([call, , overrides], answer) => {
+    const isLens =
+      overrides !== undefined && String(fieldsOf(call)["data"]).length > 200;
+    const found = await answer();
+    return isLens && change !== undefined ? change(String(found)) : found;
+  });
+  return node;
 }
 
-const idsOf = (orders: readonly ListedOrder[]): bigint[] =>
-  orders.map(({ orderID }) => orderID);
+const scan = (
+  provider: Eip1193Provider,
+  options?: OrdersOptions,
+): AsyncGenerator<ListedOrder, void, undefined> =>
+  new VaultClient(provider, { trading: TRADING }, { abis }).orders(options);
 
-const thrownBy = async (work: Promise<unknown>): Promise<unknown> => {
-  try {
-    return await work;
-  } catch (error) {
-    return error;
-  }
-};
+const outline = (orders: readonly ListedOrder[]): string[] =>
+  orders.map((found) =>
+    isFailedOrder(found)
+      ? `${found.orderID} ${found.error.code} ${found.error.details["reason"] ?? ""}`.trim()
+      : `${found.orderID} ${found.exType}`.trim(),
+  );
+const outlineOf = async (
+  provider: Eip1193Provider,
+  options?: OrdersOptions,
+): Promise<string[]> => outline(await collectAll(scan(provider, options)));
+const present = (...ids: Array<bigint | number>): string[] =>
+  ids.map((id) => `${id} BTC-USDT`);
+const range = (first: number, last: number): number[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
+const thrownBy = async (work: Promise<unknown>): Promise<unknown> =>
+  await work.catch((error: unknown) => error);
 
-const range = (first: number, last: number): bigint[] =>
-  Array.from({ length: last - first + 1 }, (_, index) => BigInt(first + index));
+/** The requests for one order, each with its id and block. */
+const singleReads = (node: ScriptedNode): unknown[] =>
+  node.asked
+    .filter(({ method, params }) => method === "eth_call" && params.length < 3)
+    .map(({ params: [call, tag] }) => [
+      Number(idOf(fieldsOf(call)["data"])),
+      tag,
+    ]);
+
+/** Hex digits before the entries of a lens' answer, and those of an entry. */
+const ENTRIES = 2 + 4 * 64;
+const ENTRY = 64 + order(1n).data.length - 2;
+
+/** Answers `most` orders a call, and notes how many were requested. */
+const sized = (sizes: number[], most = Infinity): ScriptedNode =>
+  nodeOf(order, (answer) => {
+    const size = (answer.length - ENTRIES) / ENTRY;
+    sizes.push(size);
+    return answer.slice(0, ENTRIES + Math.min(size, most) * ENTRY);
+  });
 
 describe("client - orders", () => {
-  let provider: Eip1193Provider;
-  let trading: string;
-  let client: VaultClient;
+  const odds = book(
+    (id) => ![2n, 3n].includes(id),
+    (id) =>
+      id === 2n ? refusal("Odd")(id) : { reverted: false, data: "0x1234" },
+  );
+  const noThird = book((id) => id !== 3n);
+  const goneThird = book((id) => id !== 3n, refusal("Gone"));
+  const failedThird = "3 VAULT_CALL_REVERTED Gone(id: 3)";
+  const listings: ReadonlyArray<
+    readonly [
+      title: string,
+      answers: Book,
+      options: OrdersOptions,
+      listed: readonly string[],
+    ]
+  > = [
+    [
+      "every id of a range in order, whatever the chunks",
+      order,
+      { firstId: 5, lastId: 505n, chunkSize: 7, concurrency: 3 },
+      present(...range(5, 505)),
+    ],
+    ["ids as they are named", order, { ids: [9, 2n, 3] }, present(9, 2, 3)],
+    [
+      "the reason of each order that fails, in the words of the contract's errors",
+      odds,
+      { firstId: 1, lastId: 4 },
+      [
+        ...present(1),
+        "2 VAULT_CALL_REVERTED Odd(id: 2)",
+        "3 VAULT_RETURN_DATA_MALFORMED",
+        ...present(4),
+      ],
+    ],
+    [
+      "an order of zeros as empty",
+      noThird,
+      { firstId: 2, lastId: 4 },
+      [...present(2), "3", ...present(4)],
+    ],
+    [
+      "no order of zeros with skipEmpty",
+      noThird,
+      { firstId: 2, lastId: 4, skipEmpty: true },
+      present(2, 4),
+    ],
+    [
+      "a missing order that reverts, also with skipEmpty and a state",
+      goneThird,
+      { firstId: 2, lastId: 4, skipEmpty: true, state: "open" },
+      [...present(2), failedThird, ...present(4)],
+    ],
+    [
+      "the orders of a state by its number",
+      order,
+      { firstId: 1, lastId: 9, state: 1 },
+      present(1, 2, 4, 5, 7, 8),
+    ],
+    [
+      "the orders of a state by its word",
+      order,
+      { firstId: 1, lastId: 9, state: "closed" },
+      present(3, 6, 9),
+    ],
+    [
+      "the orders of a holder, however the address is written",
+      order,
+      { firstId: 1, lastId: 15, holder: HOLDER },
+      present(7, 14),
+    ],
+    [
+      "every order without a range",
+      upTo(1_234n),
+      {},
+      present(...range(1, 1_234)),
+    ],
+    ["none if there is none", upTo(0n), {}, []],
+    [
+      "no id without a range that fails as the ids behind the end do",
+      book((id) => id >= 1n && id <= 20n && id !== 7n, refusal("Gone")),
+      {},
+      present(...range(1, 6), ...range(8, 20)),
+    ],
+    [
+      "the last ids that there can be",
+      order,
+      { firstId: LAST_ID - 1n },
+      present(LAST_ID - 1n, LAST_ID),
+    ],
+  ];
+  for (const [title, answers, options, listed] of listings) {
+    it(`orders() lists ${title}`, async () => {
+      expect(await outlineOf(nodeOf(answers), options)).to.deep.equal(listed);
+    });
+  }
 
-  beforeEach(async () => {
-    const hre = await createTestHre();
-    ({ provider } = await hre.network.create());
-    trading = await deployGeneratedOrders(provider, 1n, 100_000n);
-    client = new VaultClient(provider, { trading });
+  it("orders() finds the end in few requests, and reports how many ids there are", async () => {
+    const node = nodeOf(upTo(1_234n));
+    const totals: number[] = [];
+    await outlineOf(node, { onProgress: ({ total }) => totals.push(total) });
+    expect(node.asked.length).to.be.lessThan(25);
+    expect(totals.at(-1)).to.equal(1_235);
+    let seen = 0;
+    await outlineOf(nodeOf(empty), { onProgress: () => (seen += 1) });
+    expect(seen, "nothing is left to read").to.equal(0);
   });
 
-  describe("a range", () => {
-    it("should list every id of it, in order", async () => {
-      const orders = await collect(client, {
-        firstId: 5,
-        lastId: 505n,
-        chunkSize: 7,
-        concurrency: 3,
-      });
-      expect(idsOf(orders)).to.deep.equal(range(5, 505));
-      expect(orders.some(isFailedOrder)).to.equal(false);
-    });
+  it("orders() throws VAULT_INVALID_ARGUMENT if there is no end", async () => {
+    const { message } = await expectVaultError(
+      outlineOf(nodeOf(order)),
+      "VAULT_INVALID_ARGUMENT",
+    );
+    expect(message).to.include("2^40");
   });
 
-  describe("without a range", () => {
-    const send = async (
-      name: "generateOrders" | "removeOrder" | "setMissingOrdersRevert",
-      args: ReadonlyArray<bigint | boolean>,
-    ): Promise<void> => {
-      const { data } = await new Contract(trading, mock)
-        .getFunction(name)
-        .populateTransaction(...args);
-      await sendTransaction(provider, { to: trading, data });
-    };
-    const listAll = async (options?: OrdersOptions): Promise<bigint[]> =>
-      idsOf(await collect(client, options));
-
-    it("should list every order, in few requests", async () => {
-      await send("generateOrders", [1n, 1_234n]);
-      const recorder = recordCalls(provider);
-      const totals: number[] = [];
-      const orders = await collect(new VaultClient(recorder, { trading }), {
-        onProgress: ({ total }) => totals.push(total),
-      });
-      expect(idsOf(orders)).to.deep.equal(range(1, 1_234));
-      expect(recorder.calls.length).to.be.lessThan(25);
-      expect(totals.at(-1)).to.equal(1_235);
+  it("orders() reads one block, whatever is mined meanwhile, or the one of blockTag", async () => {
+    const node = new ScriptedNode({
+      codeOf: () => "0x00",
+      answerOf: ({ data, block }) => (block > 5 ? empty() : order(idOf(data))),
     });
-
-    it("should list none where there is none", async () => {
-      await send("generateOrders", [1n, 0n]);
-      let seen = 0;
-      expect(await listAll({ onProgress: () => (seen += 1) })).to.deep.equal(
-        [],
-      );
-      expect(seen, "nothing is left to read").to.equal(0);
-    });
-
-    it("should take what the ids behind the end answer for no order", async () => {
-      await send("generateOrders", [1n, 20n]);
-      await send("removeOrder", [7n]);
-      await send("setMissingOrdersRevert", [true]);
-      expect(await listAll()).to.deep.equal([...range(1, 6), ...range(8, 20)]);
-      await send("removeOrder", [20n]);
-      expect((await listAll({ from: trading })).at(-1)).to.equal(19n);
-    });
-
-    it("should end where ids do not", async () => {
-      await send("generateOrders", [1n, 2n ** 256n - 1n]);
-      const error = await expectVaultError(listAll(), "VAULT_INVALID_ARGUMENT");
-      expect(error.message).to.include("2^40");
-      const lastId = 2n ** 256n - 1n;
-      expect(await listAll({ firstId: lastId - 1n })).to.deep.equal([
-        lastId - 1n,
-        lastId,
-      ]);
-    });
-  });
-
-  describe("ids", () => {
-    it("should be listed as they are named, in one call", async () => {
-      const recorder = recordCalls(provider);
-      const orders = await collect(new VaultClient(recorder, { trading }), {
-        ids: [9, 2n, 3],
-      });
-      expect(orders).to.deep.equal([
-        { orderID: 9n, ...(await client.getOrderInfo(9)) },
-        { orderID: 2n, ...(await client.getOrderInfo(2)) },
-        { orderID: 3n, ...(await client.getOrderInfo(3)) },
-      ]);
-      expect(recorder.calls.map(({ method }) => method)).to.deep.equal([
-        "eth_call",
-        "eth_call",
-      ]);
-    });
-  });
-
-  describe("missing orders", () => {
-    it("should be listed as empty where all is zero, or left out by skipEmpty", async () => {
-      await sendTransaction(provider, {
-        to: trading,
-        data: mock.encodeFunctionData("removeOrder", [3]),
-      });
-      const orders = await collect(client, { firstId: 1, lastId: 5 });
-      expect(idsOf(orders.filter(isEmptyOrder))).to.deep.equal([3n]);
-      expect(orders).to.have.length(5);
-      const present = { firstId: 1, lastId: 5, skipEmpty: true };
-      expect(idsOf(await collect(client, present))).to.deep.equal([
-        1n,
-        2n,
-        4n,
-        5n,
-      ]);
-    });
-
-    it("should be failed orders with their reason where the contract reverts", async () => {
-      for (const data of [
-        mock.encodeFunctionData("removeOrder", [3]),
-        mock.encodeFunctionData("setMissingOrdersRevert", [true]),
-      ]) {
-        await sendTransaction(provider, { to: trading, data });
+    const found: ListedOrder[] = [];
+    const options = { firstId: 1, lastId: 60, chunkSize: 10, concurrency: 1 };
+    for await (const each of scan(node, options)) {
+      found.push(each);
+      if (found.length === 5) {
+        node.mine();
       }
-      for (const skipEmpty of [false, true]) {
-        const orders = await collect(client, {
-          firstId: 1,
-          lastId: 5,
-          state: "open",
-          skipEmpty,
-        });
-        const failed = orders.filter(isFailedOrder);
-        expect(idsOf(failed)).to.deep.equal([3n]);
-        expect(failed[0]?.error.code).to.equal("VAULT_CALL_REVERTED");
-        expect(failed[0]?.error.message).to.include("OrderNotFound");
-      }
-    });
-  });
-
-  describe("filters", () => {
-    it("should keep orders of a state, by number or word", async () => {
-      const open = await collect(client, { firstId: 1, lastId: 9, state: 1 });
-      expect(idsOf(open)).to.deep.equal([1n, 2n, 4n, 5n, 7n, 8n]);
-      const closed = await collect(client, {
-        firstId: 1,
-        lastId: 9,
-        state: "closed",
-      });
-      expect(idsOf(closed)).to.deep.equal([3n, 6n, 9n]);
-    });
-
-    it("should keep orders of a holder, however it is spelled", async () => {
-      const { holder } = await client.getOrderInfo(2);
-      const orders = await collect(client, {
-        firstId: 1,
-        lastId: 14,
-        holder: holder.toLowerCase(),
-      });
-      expect(idsOf(orders)).to.deep.equal([2n, 9n]);
-    });
-  });
-
-  describe("the block", () => {
-    it("should be one for all chunks, whatever happens meanwhile", async () => {
-      const orders: ListedOrder[] = [];
-      for await (const order of client.orders({
-        firstId: 1,
-        lastId: 200,
-        chunkSize: 10,
-        concurrency: 1,
-      })) {
-        if (orders.length === 5) {
-          await sendTransaction(provider, {
-            to: trading,
-            data: mock.encodeFunctionData("generateOrders", [1, 2]),
-          });
-        }
-        orders.push(order);
-      }
-      expect(orders.filter(isEmptyOrder)).to.deep.equal([]);
-      const [after] = await collect(client, { firstId: 3, lastId: 3 });
-      expect(after !== undefined && isEmptyOrder(after)).to.equal(true);
-    });
-
-    it("should be the one that blockTag names", async () => {
-      const { number } = await client.block();
-      await sendTransaction(provider, {
-        to: trading,
-        data: mock.encodeFunctionData("generateOrders", [1, 2]),
-      });
-      const [order] = await collect(client, {
-        firstId: 3,
-        lastId: 3,
-        blockTag: number,
-      });
-      expect(order !== undefined && isEmptyOrder(order)).to.equal(false);
-    });
-  });
-
-  describe("requests", () => {
-    it("should be a call a chunk, with two params and an override", async () => {
-      const recorder = recordCalls(provider);
-      const vault = new VaultClient(recorder, { trading });
-      const askedUpTo = async (lastId: number): Promise<readonly string[]> => {
-        recorder.calls.length = 0;
-        await collect(vault, {
-          firstId: 1,
-          lastId,
-          chunkSize: 50,
-        });
-        return recorder.calls.map(({ method }) => method);
-      };
-      expect(await askedUpTo(100)).to.deep.equal([
-        // The block, and if the node allows overrides at all.
-        "eth_call",
-        "eth_call",
-        "eth_call",
-      ]);
-      expect(await askedUpTo(50)).to.deep.equal(["eth_call", "eth_call"]);
-      expect(recorder.calls.at(-1)?.params).to.have.length(3);
-    });
-
-    it("should be no more than are wanted: a slow reader stops them", async () => {
-      const recorder = recordCalls(provider);
-      const orders = new VaultClient(recorder, { trading }).orders({
-        firstId: 1,
-        lastId: 100_000,
-        chunkSize: 10,
-        concurrency: 3,
-      });
-      for (let taken = 0; taken < 10; ++taken) {
-        await orders.next();
-      }
-      // Give what is under way the time to end and to start more.
-      for (let round = 0; round < 10; ++round) {
-        await client.block();
-      }
-      const chunks = recorder.calls.length - 1;
-      expect(chunks).to.be.within(3, 5);
-      await orders.return();
-    });
-  });
-
-  describe("signal", () => {
-    for (const [during, before] of [
-      ["the first request", 0],
-      ["a later request", 4],
-    ] as const) {
-      it(`should end the scan with its reason during ${during}`, async () => {
-        const controller = new AbortController();
-        const reason = new Error("enough");
-        const recorder = recordCalls(provider, async () => {
-          if (recorder.calls.length > before) {
-            controller.abort(reason);
-            // This request never ends.
-            await new Promise(() => undefined);
-          }
-        });
-        const orders = new VaultClient(recorder, { trading }).orders({
-          firstId: 1,
-          lastId: 1_000,
-          chunkSize: 5,
-          concurrency: 1,
-          signal: controller.signal,
-        });
-        expect(await thrownBy(collectAll(orders))).to.equal(reason);
-      });
     }
+    expect(outline(found)).to.deep.equal(present(...range(1, 60)));
+    expect(await outlineOf(node, { ids: [3] })).to.deep.equal(["3"]);
+    expect(await outlineOf(node, { ids: [3], blockTag: 5 })).to.deep.equal(
+      present(3),
+    );
+  });
 
-    it("should end the scan at the very next order, whatever was read ahead", async () => {
-      const controller = new AbortController();
-      const reason = new Error("enough");
-      const orders = client.orders({
-        firstId: 1,
-        lastId: 5,
-        signal: controller.signal,
-      });
+  it("orders() sends one call with an override a chunk, and one for the block", async () => {
+    const node = nodeOf(order);
+    const vault = new VaultClient(node, { trading: TRADING });
+    for (const [lastId, calls] of [
+      [100, 3],
+      [50, 2],
+    ] as const) {
+      node.asked.length = 0;
+      await collectAll(vault.orders({ firstId: 1, lastId, chunkSize: 50 }));
+      expect(node.asked.map(({ method }) => method)).to.deep.equal(
+        Array.from({ length: calls }, () => "eth_call"),
+      );
+    }
+    expect(node.asked.at(-1)?.params).to.have.length(3);
+  });
+
+  it("orders() requests no more chunks than a slow reader wants", async () => {
+    const node = nodeOf(order);
+    const options = {
+      firstId: 1,
+      lastId: 100_000,
+      chunkSize: 10,
+      concurrency: 3,
+    };
+    const orders = scan(node, options);
+    for (let taken = 0; taken < 10; ++taken) {
       await orders.next();
-      expect((await orders.next()).value).to.include({ orderID: 2n });
-      controller.abort(reason);
-      expect(await thrownBy(orders.next())).to.equal(reason);
-    });
+    }
+    for (let turn = 0; turn < 20; ++turn) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(node.asked.length - 1).to.be.within(3, 5);
+    await orders.return();
+  });
 
-    it("should send nothing if it is aborted already", async () => {
-      const recorder = recordCalls(provider);
-      const reason = new Error("too late");
-      const scan = collect(new VaultClient(recorder, { trading }), {
+  it("orders() requests alone what the lens could not find out", async () => {
+    const second = ENTRIES + ENTRY;
+    const node = nodeOf(
+      order,
+      (answer) => `${answer.slice(0, second)}02${answer.slice(second + 2)}`,
+    );
+    expect(await outlineOf(node, { firstId: 1, lastId: 3 })).to.deep.equal(
+      present(1, 2, 3),
+    );
+    expect(singleReads(node)).to.deep.equal([[2, "0x5"]]);
+  });
+
+  it("orders() goes on behind the orders that the gas of a call allowed", async () => {
+    const sizes: number[] = [];
+    const seen: number[] = [];
+    expect(
+      await outlineOf(sized(sizes, 3), {
         firstId: 1,
         lastId: 10,
-        signal: AbortSignal.abort(reason),
-      });
-      expect(await thrownBy(scan)).to.equal(reason);
-      expect(recorder.calls).to.deep.equal([]);
-    });
+        chunkSize: 5,
+        concurrency: 1,
+        onProgress: ({ done }) => seen.push(done),
+      }),
+    ).to.deep.equal(present(...range(1, 10)));
+    expect(sizes).to.deep.equal([5, 2, 5, 2]);
+    expect(seen.at(-1)).to.equal(10);
   });
 
-  it("should report progress by the chunk, also if one is halved", async () => {
+  const scattered = Array.from({ length: 250 }, (_, index) => 2 * index);
+  for (const [title, options, expected] of [
+    ["1,000 orders of a range", { firstId: 1, lastId: 1_600 }, [1_000, 600]],
+    ["100 ids that are not in a row", { ids: scattered }, [100, 100, 50]],
+    ["all ids that are in a row", { ids: range(7, 256) }, [250]],
+  ] as const) {
+    it(`orders() requests ${title} at once`, async () => {
+      const sizes: number[] = [];
+      await outlineOf(sized(sizes), { ...options, concurrency: 1 });
+      expect(sizes).to.deep.equal(expected);
+    });
+  }
+
+  for (const [title, wrong] of [
+    [
+      "more orders",
+      (answer: string) => `${answer}${answer.slice(ENTRIES, ENTRIES + ENTRY)}`,
+    ],
+    ["no orders", (answer: string) => answer.slice(0, ENTRIES)],
+  ] as const) {
+    it(`orders() requests each order alone if the lens returns ${title}`, async () => {
+      const node = nodeOf(order, wrong);
+      expect(await outlineOf(node, { firstId: 1, lastId: 4 })).to.deep.equal(
+        present(1, 2, 3, 4),
+      );
+      expect(singleReads(node)).to.have.length(4);
+    });
+  }
+
+  it("orders() throws VAULT_NO_CODE if there is no contract, whatever the lens returns", async () => {
+    const noCode = nodeOf(
+      () => ({ reverted: false, data: "0x" }),
+      (answer) =>
+        `${answer.slice(0, ENTRIES + 2)}00${answer.slice(ENTRIES + 4)}`,
+    );
+    for (const from of [toBeHex(0, 20), toBeHex(1, 20)]) {
+      await expectVaultError(
+        outlineOf(noCode, { firstId: 1, lastId: 2, from }),
+        "VAULT_NO_CODE",
+      );
+    }
+  });
+
+  for (const [during, before] of [
+    ["the first request", 0],
+    ["a later request", 4],
+  ] as const) {
+    it(`orders() ends with the reason of its signal during ${during}`, async () => {
+      const controller = new AbortController();
+      const reason = new Error("enough");
+      const node = nodeOf(order);
+      node.on("eth_call", async (_, answer) => {
+        if (node.asked.length > before) {
+          controller.abort(reason);
+          // This request never ends.
+          await new Promise(() => undefined);
+        }
+        return await answer();
+      });
+      const { signal } = controller;
+      const options = { firstId: 1, lastId: 1_000, chunkSize: 5, signal };
+      expect(await thrownBy(collectAll(scan(node, options)))).to.equal(reason);
+    });
+  }
+
+  it("orders() ends at the next order after its signal, whatever was read ahead", async () => {
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const { signal } = controller;
+    const orders = scan(nodeOf(order), { firstId: 1, lastId: 5, signal });
+    await orders.next();
+    expect((await orders.next()).value).to.include({ orderID: 2n });
+    controller.abort(reason);
+    expect(await thrownBy(orders.next())).to.equal(reason);
+  });
+
+  it("orders() sends nothing if its signal is aborted", async () => {
+    const node = nodeOf(order);
+    const reason = new Error("too late");
+    const signal = AbortSignal.abort(reason);
+    expect(
+      await thrownBy(collectAll(scan(node, { ids: [1], signal }))),
+    ).to.equal(reason);
+    expect(node.asked).to.deep.equal([]);
+  });
+
+  it("orders() reports progress by the chunk, also by the half of one", async () => {
     const tenOrders = toBeHex(10, 32).slice(2);
-    const recorder = recordCalls(provider, ({ method, params = [] }) => {
-      if (method === "eth_call" && JSON.stringify(params).includes(tenOrders)) {
+    const node = nodeOf(order);
+    node.on("eth_call", async (params, answer) => {
+      if (JSON.stringify(params).includes(tenOrders)) {
         throw Object.assign(new Error("response too large"), { code: -32000 });
       }
+      return await answer();
     });
     const seen: ScanProgress[] = [];
-    await collect(new VaultClient(recorder, { trading }), {
+    await outlineOf(node, {
       firstId: 1,
       lastId: 20,
       chunkSize: 10,
@@ -361,79 +422,49 @@ describe("client - orders", () => {
     );
   });
 
-  describe("mistakes", () => {
-    const mistakes = [
-      [{ firstId: -1 }, "VAULT_INVALID_INTEGER"],
-      [{ lastId: 1.5 }, "VAULT_INVALID_INTEGER"],
-      [{ firstId: 9 }, "VAULT_INVALID_ARGUMENT"],
-      [{ ids: [1] }, "VAULT_INVALID_ARGUMENT"],
-      [{ firstId: undefined, ids: [1] }, "VAULT_INVALID_ARGUMENT"],
-      [{ lastId: undefined, ids: [1] }, "VAULT_INVALID_ARGUMENT"],
-      [
-        { firstId: undefined, lastId: undefined, ids: [1, -1] },
-        "VAULT_INVALID_INTEGER",
-      ],
-      [{ state: 7 }, "VAULT_INVALID_ENUM"],
-      [{ state: "shut" }, "VAULT_INVALID_ENUM"],
-      [{ holder: "0x12" }, "VAULT_INVALID_ADDRESS"],
-      [{ chunkSize: 0 }, "VAULT_INVALID_ARGUMENT"],
-      [{ concurrency: 2.5 }, "VAULT_INVALID_ARGUMENT"],
-      [{ from: "me" }, "VAULT_INVALID_ADDRESS"],
-      [{ blockTag: "pending" }, "VAULT_INVALID_ARGUMENT"],
-    ] as const;
-    for (const [mistake, code] of mistakes) {
-      it(`should be refused before any request: ${inspect(mistake)}`, async () => {
-        const recorder = recordCalls(provider);
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the types refuse some of these mistakes
-        const options = { firstId: 1, lastId: 5, ...mistake } as OrdersOptions;
-        await expectVaultError(
-          collect(new VaultClient(recorder, { trading }), options),
-          code,
-        );
-        expect(recorder.calls).to.deep.equal([]);
-      });
-    }
-
-    it("should end the scan where there is no contract", async () => {
-      for (const from of [ZeroAddress, UNUSED]) {
-        await expectVaultError(
-          collect(new VaultClient(provider, { trading: UNUSED }), {
-            firstId: 1,
-            lastId: 5,
-            from,
-          }),
-          "VAULT_NO_CODE",
-        );
-      }
-    });
-  });
-
-  it("should end the scan, not each order, when the node is gone", async () => {
-    let gone = false;
-    const recorder = recordCalls(provider, () => {
-      if (gone) {
-        throw Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
-      }
-    });
-    const orders = new VaultClient(recorder, { trading }).orders({
+  it("orders() throws VAULT_NETWORK_UNREACHABLE if the node is gone, and lists no failed orders", async () => {
+    const node = nodeOf(order);
+    const options = {
       firstId: 1,
       lastId: 1_000,
       chunkSize: 10,
       concurrency: 1,
-    });
+    };
+    const orders = scan(node, options);
     await orders.next();
-    gone = true;
+    node.request = async () =>
+      await Promise.reject(
+        Object.assign(new Error("connect"), { code: "ECONNREFUSED" }),
+      );
     await expectVaultError(collectAll(orders), "VAULT_NETWORK_UNREACHABLE");
   });
 
-  it("should be offered by hre.vault, which connects when it is iterated", async () => {
-    const hre = await createTestHre();
-    const connection = await hre.network.getOrCreate();
-    const address = await deployGeneratedOrders(connection.provider, 1n, 5n);
-    const orders = await collect(hre.vault.at({ trading: address }), {
-      firstId: 1,
-      lastId: 5,
+  const mistakes = [
+    [{ firstId: -1 }, "VAULT_INVALID_INTEGER"],
+    [{ lastId: 1.5 }, "VAULT_INVALID_INTEGER"],
+    [{ firstId: 9 }, "VAULT_INVALID_ARGUMENT"],
+    [{ ids: [1] }, "VAULT_INVALID_ARGUMENT"],
+    [{ firstId: undefined, ids: [1] }, "VAULT_INVALID_ARGUMENT"],
+    [{ lastId: undefined, ids: [1] }, "VAULT_INVALID_ARGUMENT"],
+    [
+      { firstId: undefined, lastId: undefined, ids: [1, -1] },
+      "VAULT_INVALID_INTEGER",
+    ],
+    [{ state: 7 }, "VAULT_INVALID_ENUM"],
+    [{ state: "shut" }, "VAULT_INVALID_ENUM"],
+    [{ holder: "0x12" }, "VAULT_INVALID_ADDRESS"],
+    [{ chunkSize: 0 }, "VAULT_INVALID_ARGUMENT"],
+    [{ concurrency: 2.5 }, "VAULT_INVALID_ARGUMENT"],
+    [{ from: "me" }, "VAULT_INVALID_ADDRESS"],
+    [{ blockTag: "pending" }, "VAULT_INVALID_ARGUMENT"],
+  ] as const;
+  for (const [mistake, code] of mistakes) {
+    it(`orders() throws ${code} for ${inspect(mistake)} before any request`, async () => {
+      const node = nodeOf(order);
+      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the types refuse some of these mistakes
+      const options = { firstId: 1, lastId: 5, ...mistake } as OrdersOptions;
+      await expectVaultError(outlineOf(node, options), code);
+      expect(node.asked).to.deep.equal([]);
     });
-    expect(idsOf(orders)).to.deep.equal(range(1, 5));
-  });
+  }
 });
