@@ -800,8 +800,10 @@ export const DOCUMENTED_BLOCK = {
   timestamp: TIME_OF_GENESIS + 1_000,
 };
 
-/** A node whose contracts return the data above, and that ignores overrides. */
-export function documentedNode(): ScriptedNode {
+/** A node whose contracts return the data above; it ignores overrides. */
+export function documentedNode(
+  options: ScriptedNodeOptions = {},
+): ScriptedNode {
   return new ScriptedNode({
     chainId: 1,
     head: DOCUMENTED_BLOCK.number,
@@ -811,6 +813,7 @@ export function documentedNode(): ScriptedNode {
       reverted: false,
       data: documentedData[data.slice(0, 10)] ?? "0x",
     }),
+    ...options,
   });
 }
 
