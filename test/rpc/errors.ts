@@ -13,7 +13,6 @@ import {
   toRpcError,
 } from "../../src/rpc/errors.js";
 import type { Failure } from "../../src/rpc/errors.js";
-import type { RevertReason } from "../../src/rpc/revert-reason.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { MAX_FOREIGN_TEXT } from "../../src/untrusted-text.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -32,44 +31,14 @@ const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 /** As providers put them into the path, the query or the user part. */
 const KEY = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
 
-/** The shapes in which nodes and libraries tell of a revert. */
-const reverts: ReadonlyArray<
-  readonly [name: string, error: unknown, reason: string]
-> = [
-  [
-    "geth: code 3 with data",
-    {
-      code: 3,
-      message: "execution reverted: no",
-      data: `0x08c379a0${"20".padStart(64, "0")}${"2".padStart(64, "0")}${"6e6f".padEnd(64, "0")}`,
-    },
-    "no",
-  ],
-  [
-    "an error nested in data",
-    {
-      code: -32603,
-      message: "Internal error",
-      data: {
-        message: "VM Exception while processing transaction",
-        data: `0x4e487b71${"12".padStart(64, "0")}`,
-      },
-    },
-    "panic 0x12: division or modulo by zero",
-  ],
-  [
-    "the data of ganache 6, by a transaction's hash",
-    {
-      code: -32000,
-      message: "VM Exception while processing transaction: revert",
-      data: {
-        [`0x${"ab".repeat(32)}`]: { error: "revert", return: "0x12345678" },
-        name: "RuntimeError",
-      },
-    },
-    "unknown error 0x12345678 with 0 bytes of arguments",
-  ],
-];
+/** An error as a node sends it. */
+const said = (code: number, message: string, data?: string): object => ({
+  code,
+  message,
+  ...(data === undefined ? {} : { data }),
+});
+const causedBy = (cause: Error, code?: number): Error =>
+  Object.assign(new TypeError("no", { cause }), { code });
 
 function failingClient(error: unknown): VaultClient {
   return new VaultClient(
@@ -83,86 +52,39 @@ function failingClient(error: unknown): VaultClient {
   );
 }
 
-function findRevert(error: unknown): RevertReason | undefined {
-  const failure = classifyFailure(error);
-  return failure.kind === "reverted" ? failure.reverted : undefined;
-}
-
 describe("failed requests", () => {
   speedUpTime();
 
-  for (const [name, error, reason] of reverts) {
-    it(`should find the reason of a revert in ${name}`, async () => {
-      const { details } = await expectVaultError(
-        failingClient(error).queryVolume(),
-        "VAULT_CALL_REVERTED",
-      );
-      expect(details["reason"]).to.equal(reason);
-    });
-  }
-
-  for (const statusCode of [0, 99, 600, -32_000]) {
-    it(`should take no HTTP status from ${statusCode} in an error's class of its own`, () => {
-      class ProviderError extends Error {
-        public readonly statusCode = statusCode;
-      }
-      const error = new ProviderError("no such method");
-      expect(toRpcError(error, "testnet", "eth_call").code).to.equal(
-        "VAULT_RPC_ERROR",
-      );
-    });
-  }
-
+  const UNREACHABLE = "VAULT_NETWORK_UNREACHABLE";
   const foreignError: unknown = runInNewContext(
     `Object.assign(new Error("no"), { code: "ENOTFOUND" })`,
   );
+  const hardhatRefused = (message: string): Error =>
+    hardhatError("HHE703", { message });
   const told: ReadonlyArray<
     readonly [
       name: string,
       error: unknown,
       code: VaultErrorCode,
-      details: Readonly<Record<string, string>>,
+      problem?: string,
     ]
   > = [
     ...["HHE7", "HHE28", "HHE29", "HHE30"].map(
       (code) =>
-        [
-          `Hardhat's ${code}`,
-          hardhatError(code),
-          "VAULT_CONFIG_VARIABLE",
-          { where: "A setting of networks.testnet", problem: "no" },
-        ] as const,
+        [code, hardhatError(code), "VAULT_CONFIG_VARIABLE", "no"] as const,
     ),
-    [
-      "Hardhat's HHE708 in another one",
-      hardhatError("HHE1", {
-        cause: hardhatError("HHE708", {
-          messageArguments: { configChainId: 1, connectionChainId: 56 },
-        }),
-      }),
-      "VAULT_WRONG_CHAIN",
-      { expected: "1", actual: "56" },
-    ],
-    [
-      "Hardhat's HHE704",
-      hardhatError("HHE704"),
-      "VAULT_RPC_TIMEOUT",
-      { network: "testnet", method: "eth_call" },
-    ],
+    ["HHE704", hardhatError("HHE704"), "VAULT_RPC_TIMEOUT"],
     [
       "one of this package's errors in another one",
-      new Error("no", {
-        cause: vaultError("VAULT_NOT_CONFIRMED", {}),
-      }),
+      causedBy(vaultError("VAULT_NOT_CONFIRMED", {})),
       "VAULT_NOT_CONFIRMED",
-      {},
     ],
-    ["a text", "busy", "VAULT_RPC_ERROR", { problem: "busy" }],
+    ["a text", "busy", "VAULT_RPC_ERROR", "busy"],
     [
       "a host by its name, without a port",
       codedError("ENOTFOUND", { hostname: "node.test" }),
-      "VAULT_NETWORK_UNREACHABLE",
-      { problem: "no address was found for node.test (ENOTFOUND)" },
+      UNREACHABLE,
+      "no address was found for node.test (ENOTFOUND)",
     ],
     [
       "a host by its address, with a port",
@@ -171,16 +93,14 @@ describe("failed requests", () => {
         hostname: "node.test",
         port: 8545,
       }),
-      "VAULT_NETWORK_UNREACHABLE",
-      { problem: "127.0.0.1:8545 refused the connection" },
+      UNREACHABLE,
+      "127.0.0.1:8545 refused the connection",
     ],
     [
       "a host by the URL in Hardhat's text",
-      hardhatError("HHE703", {
-        message: "The connection to https://node.test:1/key was refused",
-      }),
-      "VAULT_NETWORK_UNREACHABLE",
-      { problem: "node.test:1 refused the connection" },
+      hardhatRefused("The connection to https://node.test:1/key was refused"),
+      UNREACHABLE,
+      "node.test:1 refused the connection",
     ],
     ...[
       "to https://node.test:1/key it was refused",
@@ -190,53 +110,44 @@ describe("failed requests", () => {
       (message) =>
         [
           `a URL elsewhere in a text: ${message}`,
-          hardhatError("HHE703", { message }),
-          "VAULT_NETWORK_UNREACHABLE",
-          { problem: "the node refused the connection" },
+          hardhatRefused(message),
+          UNREACHABLE,
+          "the node refused the connection",
         ] as const,
     ),
     [
       "the smallest HTTP status",
       new StatusError(100),
-      "VAULT_NETWORK_UNREACHABLE",
-      { problem: "the node answered HTTP status 100" },
+      UNREACHABLE,
+      "the node answered HTTP status 100",
     ],
     [
-      "Hardhat's HHE702",
+      "HHE702",
       hardhatError("HHE702"),
       "VAULT_RPC_INVALID_RESPONSE",
-      {
-        problem:
-          "the answer is not JSON; the URL may lead or redirect to a web page",
-      },
-    ],
-    [
-      "Hardhat's HHE703",
-      hardhatError("HHE703"),
-      "VAULT_NETWORK_UNREACHABLE",
-      { problem: "the node refused the connection" },
+      "the answer is not JSON; the URL may lead or redirect to a web page",
     ],
     [
       "a refused connection in an error with another code",
-      Object.assign(new TypeError("fetch failed"), {
-        code: 7,
-        cause: codedError("ECONNREFUSED"),
-      }),
-      "VAULT_NETWORK_UNREACHABLE",
-      { problem: "the node refused the connection" },
+      causedBy(codedError("ECONNREFUSED"), 7),
+      UNREACHABLE,
+      "the node refused the connection",
     ],
     [
       "an error of another realm",
       foreignError,
-      "VAULT_NETWORK_UNREACHABLE",
-      { problem: "no address was found for the node (ENOTFOUND)" },
+      UNREACHABLE,
+      "no address was found for the node (ENOTFOUND)",
     ],
-    [
-      "a status that is no number",
-      new TypeError("no", { cause: new StatusError("x") }),
-      "VAULT_RPC_ERROR",
-      { problem: "no" },
-    ],
+    ...[0, 99, 600, -32_000, "x"].map(
+      (status) =>
+        [
+          `an HTTP status of ${status}`,
+          causedBy(new StatusError(status)),
+          "VAULT_RPC_ERROR",
+          "no",
+        ] as const,
+    ),
     [
       "a copy of an error of Hardhat's",
       Object.assign(new Error("no"), {
@@ -244,94 +155,116 @@ describe("failed requests", () => {
         errorCode: "HHE7",
       }),
       "VAULT_RPC_ERROR",
-      { problem: "no" },
+      "no",
     ],
     [
       "several addresses that refuse",
       new AggregateError([codedError("ECONNREFUSED")]),
-      "VAULT_NETWORK_UNREACHABLE",
-      {},
+      UNREACHABLE,
+      "the node refused the connection",
     ],
     [
       "a node's own limit of gas, with the code of a revert",
-      { code: 3, message: "out of gas", data: "0x" },
+      said(3, "out of gas", "0x"),
       "VAULT_RPC_ERROR",
-      { problem: "out of gas" },
+      "out of gas",
     ],
   ];
-  for (const [name, error, code, details] of told) {
-    it(`should tell of ${name}`, () => {
+  for (const [name, error, code, problem] of told) {
+    it(`toRpcError() makes ${code} of ${name}`, () => {
       const made = toRpcError(error, "testnet", "eth_call");
       expect(made.code).to.equal(code);
-      expect(made.details).to.include(details);
-      expect(findRevert(error)).to.equal(undefined);
+      expect(made.details["problem"]).to.equal(problem);
+      expect(classifyFailure(error).kind).to.not.equal("reverted");
     });
   }
 
-  const refused = { error: { code: -32000, message: "no" } };
-  const busyBody = { error: { code: -32005, message: "no" } };
-  const failures: ReadonlyArray<
-    readonly [name: string, error: unknown, kind: Failure["kind"]]
-  > = [
-    ["a time-out", hardhatError("HHE704", { message: "timed out" }), "final"],
-    ["the words of a time-out", new Error("it timed out"), "passing"],
-    [
-      "the longest text that counts",
-      new Error("timed out".padEnd(MAX_FOREIGN_TEXT)),
-      "passing",
-    ],
-    [
-      "a longer text",
-      new Error("timed out".padEnd(MAX_FOREIGN_TEXT + 1)),
-      "final",
-    ],
-    ["HTTP status 400", new StatusError(400), "final"],
-    ["HTTP status 500", new StatusError(500), "passing"],
-    ["HTTP status 429", new StatusError(429), "busy"],
-    [
-      "a node's error in the body of HTTP status 399",
-      Object.assign(new StatusError(399), { body: busyBody }),
-      "final",
-    ],
-    [
-      "a node's error in the body of HTTP status 400",
-      Object.assign(new StatusError(400), { body: busyBody }),
-      "busy",
-    ],
-    [
-      "a node's error in the body of HTTP status 429",
-      Object.assign(new StatusError(429), { body: refused }),
-      "busy",
-    ],
-    [
-      "a node's error in the body of HTTP status 500",
-      Object.assign(new StatusError(500), { body: refused }),
-      "passing",
-    ],
-    [
-      "a node's error in the body of HTTP status 404, with a cause of its own",
-      Object.assign(new StatusError(404), {
-        body: refused,
-        cause: codedError("ECONNRESET"),
-      }),
-      "final",
-    ],
-    [
-      "a body without the status of an answer",
-      codedError("ECONNRESET", { body: refused }),
-      "passing",
-    ],
-    ["out of gas in one word", { code: 3, message: "OutOfGas" }, "final"],
-    [
-      "the words of a node's gas limit, with the data of a revert",
-      { code: 3, message: "out of gas", data: "0x12345678" },
-      "reverted",
-    ],
-  ];
-  for (const [name, error, kind] of failures) {
-    it(`classifies ${name} as ${kind}`, () => {
-      expect(classifyFailure(error).kind).to.equal(kind);
+  it("toRpcError() names both chains of VAULT_WRONG_CHAIN, and the network", () => {
+    const chains = { configChainId: 1, connectionChainId: 56 };
+    const cause = hardhatError("HHE708", { messageArguments: chains });
+    const { code, details } = toRpcError(
+      hardhatError("HHE1", { cause }),
+      "testnet",
+      "eth_call",
+    );
+    expect(code).to.equal("VAULT_WRONG_CHAIN");
+    expect(details).to.deep.equal({
+      network: "testnet",
+      expected: "1",
+      actual: "56",
     });
+  });
+
+  const refused = { error: said(-32000, "no") };
+  const busyBody = { error: said(-32005, "no") };
+  const withBody = (status: number, body: object, more: object = {}): Error =>
+    Object.assign(new StatusError(status), { body, ...more });
+  const date = { "retry-after": new Date(0).toUTCString() };
+  const longest = "timed out".padEnd(MAX_FOREIGN_TEXT);
+  const failures: Readonly<
+    Record<Failure["kind"], Readonly<Record<string, unknown>>>
+  > = {
+    passing: {
+      "the words of a time-out": new Error("it timed out"),
+      "the longest text that counts": new Error(longest),
+      "a reset": causedBy(codedError("ECONNRESET")),
+      "a broken pipe": codedError("EPIPE"),
+      "a closed socket": causedBy(codedError("UND_ERR_SOCKET")),
+      "a busy name server": codedError("EAI_AGAIN"),
+      "a body that Hardhat cannot parse": hardhatError("HHE702"),
+      "half a body": new SyntaxError("Unexpected end of JSON input"),
+      "another id": new Error("response id does not match"),
+      "a gateway's time-out": said(-32603, "upstream timed out"),
+      "HTTP status 500": new StatusError(500),
+      "HTTP status 503 in a cause": causedBy(new StatusError(503)),
+      "a node's error in HTTP status 500": withBody(500, refused),
+      "a body without a status": codedError("ECONNRESET", { body: refused }),
+    },
+    busy: {
+      "a rate limit by its code": said(-32005, "no"),
+      "a rate limit in words": said(-32000, "Too Many Requests"),
+      "HTTP status 429": new StatusError(429),
+      "HTTP status 429 with a date": new StatusError(429, date),
+      "a node's error in HTTP status 400": withBody(400, busyBody),
+      "a node's error in HTTP status 429": withBody(429, refused),
+    },
+    behind: { "a missing block": said(-32000, "header not found") },
+    reverted: {
+      "the words of a time-out": said(3, "reverted: timed out", "0x12345678"),
+      "the words of a gas limit": said(3, "out of gas", "0x12345678"),
+    },
+    final: {
+      "a time-out of Hardhat's": hardhatError("HHE704", { message: longest }),
+      "a time-out of undici's": codedError("UND_ERR_HEADERS_TIMEOUT"),
+      "a time-out by its name": new DOMException("no", "TimeoutError"),
+      "a longer text": new Error(`${longest} `),
+      "a revert behind a longer text": new Error(`${longest} reverted`),
+      "an endless complaint": said(-32000, "quota exceeded, ".repeat(300)),
+      "a reset that the node made up": { code: "ECONNRESET", message: "no" },
+      "an unknown host": codedError("ENOTFOUND"),
+      "a refused connection": codedError("ECONNREFUSED"),
+      "a limit of a day": said(-32005, "daily request count exceeded"),
+      "a block gas limit": said(-32000, "block gas limit exceeded"),
+      "a call that is too long": said(-32000, "execution aborted (timeout)"),
+      "too much gas": said(-32000, "out of gas"),
+      "out of gas in one word": said(3, "OutOfGas"),
+      "an unknown method": said(-32601, "Method not found"),
+      "HTTP status 400": new StatusError(400),
+      "HTTP status 401": new StatusError(401),
+      "a node's error in HTTP status 399": withBody(399, busyBody),
+      "a node's error in HTTP status 404, with a cause of its own": withBody(
+        404,
+        refused,
+        { cause: codedError("ECONNRESET") },
+      ),
+    },
+  };
+  for (const [kind, errors] of Object.entries(failures)) {
+    for (const [name, error] of Object.entries(errors)) {
+      it(`classifyFailure() takes ${name} as ${kind}`, () => {
+        expect(classifyFailure(error).kind).to.equal(kind);
+      });
+    }
   }
 
   it("takes refusals and wrong answers, and no time-out, for what another request may succeed after", () => {
@@ -344,20 +277,6 @@ describe("failed requests", () => {
     expect(
       [...errors, { code: "VAULT_RPC_ERROR" }].map(isRefusedAnyhow),
     ).to.deep.equal([true, true, true, false, false]);
-  });
-
-  it("should find a revert by its code alone, or deep inside", () => {
-    expect(findRevert({ code: 3, message: "no" })?.kind).to.equal("none");
-    // Half a byte is no data.
-    expect(findRevert({ code: 3, data: "0x123" })?.data).to.equal("0x");
-    let deep: object = { code: 3, data: "0x12345678" };
-    for (let depth = 0; depth < 60; depth += 1) {
-      deep = { message: "no", cause: deep };
-    }
-    expect(findRevert(deep)?.data).to.equal("0x12345678");
-    expect(
-      findRevert(new Error(`${" ".repeat(MAX_FOREIGN_TEXT)}reverted`)),
-    ).to.equal(undefined);
   });
 
   it("should tell a node's no from other failures", () => {
