@@ -17,7 +17,10 @@ import {
   projectFolder,
   repositoryRoot,
 } from "../test/helpers/consumers/consumer-project.js";
-import { consumers } from "../test/helpers/consumers/definitions.js";
+import {
+  allConsumers,
+  consumers,
+} from "../test/helpers/consumers/definitions.js";
 import type { ConsumerDefinition } from "../test/helpers/consumers/definitions.js";
 import { runCommand } from "../test/helpers/consumers/run-command.js";
 
@@ -77,10 +80,12 @@ async function withAllPlatforms(lock: Lock): Promise<Lock> {
   return { ...lock, packages: Object.fromEntries(packages) };
 }
 
-for (const definition of consumers) {
+for (const definition of allConsumers) {
   const { CONSUMERS_LOCK: wanted } = process.env;
   if (wanted === "write" || wanted === definition.name) {
     await writeLock(definition);
   }
-  await prepareConsumer(definition);
+  if (consumers.includes(definition)) {
+    await prepareConsumer(definition);
+  }
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import path from "node:path";
 
 import { format, resolveConfig } from "prettier";
@@ -5,6 +6,7 @@ import { format, resolveConfig } from "prettier";
 import type { Examples } from "./examples.js";
 import { renderErrors } from "./render-errors.js";
 import { renderTasks } from "./render-tasks.js";
+import { withTestIndex } from "./test-index.js";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
@@ -22,6 +24,10 @@ export async function generatedDocuments(
   const documents = [
     ["docs/tasks.md", renderTasks(examples)],
     ["docs/troubleshooting.md", renderErrors()],
+    [
+      "CONTRIBUTING.md",
+      withTestIndex(readFileSync(path.join(root, "CONTRIBUTING.md"), "utf8")),
+    ],
   ] as const;
   return new Map(
     await Promise.all(

@@ -17,10 +17,17 @@ export interface FixtureProject {
   remove(): Promise<void>;
 }
 
-/** Copies `test/fixture-projects/<name>` to a folder of its own. */
-export async function useFixtureProject(name: string): Promise<FixtureProject> {
+/**
+ * Copies `test/fixture-projects/<name>` to a folder of its own.
+ *
+ * @param start How the folder's name begins.
+ */
+export async function useFixtureProject(
+  name: string,
+  start = name,
+): Promise<FixtureProject> {
   await mkdir(workFolder, { recursive: true });
-  const folder = await mkdtemp(path.join(workFolder, `${name}-`));
+  const folder = await mkdtemp(path.join(workFolder, `${start}-`));
   await cp(path.join(fixtures, name), folder, { recursive: true });
   created.add(folder);
   return {

@@ -45,8 +45,29 @@ export const npmOptions = [
   "--ignore-scripts",
 ] as const;
 
-export function projectFolder({ name }: ConsumerDefinition): string {
-  return path.join(consumersFolder, name);
+export function projectFolder({
+  name,
+  folder = name,
+}: ConsumerDefinition): string {
+  return path.join(consumersFolder, folder);
+}
+
+const programs = new Map<string, Promise<string>>();
+
+/** The program of a version of Node, from npm. */
+export async function nodeProgram(version: string): Promise<string> {
+  const program =
+    programs.get(version) ??
+    runCommand(
+      "npx",
+      [
+        ...["--yes", `--package=node@${version}`],
+        ...["--", "node", "-p", "process.execPath"],
+      ],
+      { cwd: tmpdir() },
+    );
+  programs.set(version, program);
+  return (await program).trim();
 }
 
 /**
@@ -67,7 +88,10 @@ export async function prepareConsumer(
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   await writeManifest(definition);
-  await runCommand("npm", ["ci", ...npmOptions], { cwd: folder });
+  await Promise.all([
+    runCommand("npm", ["ci", ...npmOptions], { cwd: folder }),
+    definition.node === undefined ? undefined : nodeProgram(definition.node),
+  ]);
   await writeFile(stampFile, stamp);
 }
 
@@ -89,7 +113,7 @@ export async function createConsumer(
     await rm(path.join(folder, "contracts/Counter.t.sol"), { force: true });
   }
   await cp(path.join(fixtures, "common"), folder, { recursive: true });
-  await cp(path.join(fixtures, definition.name), folder, { recursive: true });
+  await cp(filesOf(definition), folder, { recursive: true });
   await writeCodeBlocks(folder, definition);
   await writeManifest(definition);
   return folder;
@@ -101,7 +125,7 @@ export async function manifestOf(
 ): Promise<string> {
   const folder =
     definition.template === undefined
-      ? path.join(fixtures, definition.name)
+      ? filesOf(definition)
       : path.join(templates, definition.template);
   const text = await readFile(path.join(folder, "package.json"), "utf8");
   const manifest: unknown = JSON.parse(text, (key, value: unknown) =>
@@ -112,6 +136,10 @@ export async function manifestOf(
         : value,
   );
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
+}
+
+function filesOf({ name, files = name }: ConsumerDefinition): string {
+  return path.join(fixtures, files);
 }
 
 export function lockFileOf({ name }: ConsumerDefinition): string {

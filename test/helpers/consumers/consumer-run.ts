@@ -15,6 +15,7 @@ import { checkBuild } from "./check-build.js";
 import {
   configurationOf,
   createConsumer,
+  nodeProgram,
   npmOptions,
   prepareConsumer,
   projectFolder,
@@ -105,9 +106,10 @@ async function installTarball(
     // Hardhat itself says what is missing.
     await install(file);
     for (const peer of peers) {
-      const error: unknown = await hardhat(folder, ["vault", "round"]).catch(
-        (reason: unknown) => reason,
-      );
+      const error: unknown = await hardhat(definition, [
+        "vault",
+        "round",
+      ]).catch((reason: unknown) => reason);
       expect(String(error)).to.include(`"${peer}"`);
       await install(peer);
     }
@@ -119,10 +121,10 @@ async function installTarball(
 }
 
 async function runTests(
-  folder: string,
+  _folder: string,
   definition: ConsumerDefinition,
 ): Promise<void> {
-  expect(await hardhat(folder, definition.testCommand)).to.match(
+  expect(await hardhat(definition, definition.testCommand)).to.match(
     /[1-9]\d* passing|all assertions hold/u,
   );
   const scripts = (await readDocuments(definition)).filter(
@@ -130,7 +132,7 @@ async function runTests(
   );
   expect(scripts.length > 0).to.equal(definition.documents === "ethers");
   if (scripts.length > 0) {
-    await runDocuments(folder, scripts);
+    await runDocuments(definition, scripts);
   }
 }
 
@@ -139,9 +141,10 @@ async function runTests(
  * Each makes its own connection, so one process can run them all.
  */
 async function runDocuments(
-  folder: string,
+  definition: ConsumerDefinition,
   scripts: readonly DocumentBlock[],
 ): Promise<void> {
+  const folder = projectFolder(definition);
   for (const { text } of scripts) {
     expect(text).to.include("await hre.network.create()");
   }
@@ -152,7 +155,7 @@ async function runDocuments(
       .map((file) => `console.log("${file}");\nawait import("./${file}");\n`)
       .join(""),
   );
-  const stdout = await hardhat(folder, [
+  const stdout = await hardhat(definition, [
     "--config",
     configurationOf("README.md"),
     "run",
@@ -166,19 +169,22 @@ async function runDocuments(
 
 async function runTasks(
   folder: string,
-  { hasNode = false }: ConsumerDefinition,
+  definition: ConsumerDefinition,
 ): Promise<void> {
-  if (hasNode) {
-    await runTasksOnNode(folder);
+  if (definition.hasNode === true) {
+    await runTasksOnNode(folder, definition);
     return;
   }
   expect(
-    JSON.parse(await hardhat(folder, ["vault", "deploy-mocks", "--json"])),
+    JSON.parse(await hardhat(definition, ["vault", "deploy-mocks", "--json"])),
   ).to.have.property("scenario", "open-round");
 }
 
 /** Also leaves a capture behind, for the project's test to replay. */
-async function runTasksOnNode(folder: string): Promise<void> {
+async function runTasksOnNode(
+  folder: string,
+  definition: ConsumerDefinition,
+): Promise<void> {
   const port = await freePort();
   const node = await startServerProcess(
     process.execPath,
@@ -195,7 +201,7 @@ async function runTasksOnNode(folder: string): Promise<void> {
   );
   const run = async (...args: string[]): Promise<object> => {
     const stdout = await hardhat(
-      folder,
+      definition,
       ["--config", "local-node.config.ts", "vault", ...args].concat(
         "--json",
         "--network",
@@ -294,14 +300,17 @@ depth = 50
 }
 
 async function hardhat(
-  folder: string,
+  definition: ConsumerDefinition,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  return await runCommand(process.execPath, [hardhatCli(folder), ...args], {
-    cwd: folder,
-    env,
-  });
+  const folder = projectFolder(definition);
+  const { node } = definition;
+  return await runCommand(
+    node === undefined ? process.execPath : await nodeProgram(node),
+    [hardhatCli(folder), ...args],
+    { cwd: folder, env },
+  );
 }
 
 function hardhatCli(folder: string): string {

@@ -1,8 +1,15 @@
 import type { CompilerSettings } from "../compiler-settings.js";
+import { isFull } from "../sample.js";
 
 /** A project of a user, that this package is installed in. */
 export interface ConsumerDefinition {
   readonly name: string;
+  /** Folder of its project; its name unless given. */
+  readonly folder?: string;
+  /** The consumer whose files it has; its own unless given. */
+  readonly files?: string;
+  /** Version of Node that it runs on; that of the tests unless given. */
+  readonly node?: string;
   /** Folder of Hardhat's own templates; without it, the project is ours. */
   readonly template?: string;
   /** Versions that replace those of the template. */
@@ -26,6 +33,9 @@ export interface ConsumerDefinition {
   readonly hasNode?: boolean;
 }
 
+/** The lower bound of `engines`. */
+const OLDEST_NODE = "22.13.0";
+
 /** Hardhat's templates ask for versions that the registry does not have. */
 const publishedVersions = {
   "@nomicfoundation/hardhat-toolbox-mocha-ethers": "^3.0.7",
@@ -40,10 +50,10 @@ const publishedVersions = {
 /**
  * The consumers: Hardhat's three templates, the project that README.md
  * describes, at the lower bound of every range that matters, one with Solidity
- * tests and nothing else, and one on Hardhat 2, in CommonJS. The two toolboxes'
+ * tests and nothing else, and two on Hardhat 2, in CommonJS. The two toolboxes'
  * own contract asks for a new compiler; the others can have older ones.
  */
-export const consumers: readonly ConsumerDefinition[] = [
+export const allConsumers: readonly ConsumerDefinition[] = [
   {
     name: "mocha-ethers",
     template: "02-mocha-ethers",
@@ -62,6 +72,7 @@ export const consumers: readonly ConsumerDefinition[] = [
   },
   {
     name: "minimal",
+    folder: "minimal, größe 1",
     template: "03-minimal",
     versions: {},
     testCommand: ["run", "scripts/vault.ts"],
@@ -71,6 +82,7 @@ export const consumers: readonly ConsumerDefinition[] = [
   },
   {
     name: "readme",
+    node: OLDEST_NODE,
     versions: {},
     testCommand: ["test"],
     compiler: { version: "0.8.28", optimizer: false, viaIR: false },
@@ -92,4 +104,23 @@ export const consumers: readonly ConsumerDefinition[] = [
     documents: "hardhat-2",
     hasNoPlugin: true,
   },
+  {
+    name: "hardhat-2-oldest",
+    files: "hardhat-2",
+    node: OLDEST_NODE,
+    versions: {
+      "@nomicfoundation/hardhat-ethers": "3.0.0",
+      chai: "4.0.0",
+      ethers: "6.14.0",
+      hardhat: "2.22.0",
+    },
+    testCommand: ["test", "--no-compile"],
+    documents: "hardhat-2",
+    hasNoPlugin: true,
+  },
 ];
+
+/** Without `FULL=1`, the consumers that stand for most users. */
+export const consumers = allConsumers.filter(
+  ({ name }) => isFull || name !== "hardhat-2-oldest",
+);
