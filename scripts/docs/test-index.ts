@@ -8,7 +8,7 @@ export function withTestIndex(document: string): string {
   const files = globSync("test/**/*.ts", {
     exclude: ["test/helpers", "test/fixture-projects", "test/types"],
   });
-  const lists = [...Map.groupBy(files.sort(), path.dirname)]
+  const lists = [...Map.groupBy(files.sort(), (file) => path.dirname(file))]
     .sort()
     .map(
       ([folder, names]) =>

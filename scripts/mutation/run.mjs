@@ -16,7 +16,11 @@ if (args.includes("--changed")) {
     .split("\n")
     .filter((file) => /^(src|tasks)\/.*\.ts$/u.test(file));
   args = args.filter((each) => each !== "--changed");
-  args.push("--mutate", mutate.join(",") || "none");
+  if (mutate.length === 0) {
+    console.log("No file of src or tasks is changed.");
+    process.exit();
+  }
+  args.push("--mutate", mutate.join(","));
 }
 const { status } = spawnSync(
   process.execPath,

@@ -8,45 +8,34 @@ import { expect } from "chai";
 
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import { startHardhat } from "../helpers/cli.js";
+import { runHardhat, startHardhat } from "../helpers/cli.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { connectTo } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { sample } from "../helpers/sample.js";
-import { DEV_KEYS } from "../helpers/settlement-world.js";
+import { DEV_KEYS } from "../helpers/world.js";
 
-type Signal = "SIGINT" | "SIGTERM";
+const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
+const SETTLE = "settle --yes --json";
 
-/** A task, and the request that a node leaves unanswered when the signal comes. */
-type Case = readonly [typed: string, method: string, occurrence: number];
-
-const settle = "settle --yes --json";
-const settlements: readonly Case[] = [
-  [settle, "eth_getTransactionCount", 0],
-  [settle, "eth_sendRawTransaction", 0],
-  [settle, "eth_getTransactionReceipt", 0],
-];
-const files: readonly Case[] = [
+/** Tasks, and the request of each that a node has when the signal arrives. */
+const cases = [
+  [SETTLE, "eth_getTransactionCount", 0],
+  [SETTLE, "eth_sendRawTransaction", 0],
+  [SETTLE, "eth_getTransactionReceipt", 0],
+  ["watch --interval 1", "eth_call", 4],
   ["orders --ids 1-9000 --format ndjson --out out", "eth_call", 5],
   ["capture --ids 1-9000 --out out", "eth_call", 5],
-  ["report --out out", "eth_call", 0],
-];
-const signals: readonly Signal[] = ["SIGINT", "SIGTERM"];
+].flatMap(([typed = "", method = "", stallsAt]) =>
+  (["SIGINT", "SIGTERM"] as const).map(
+    (signal) =>
+      [signal, String(typed), String(method), Number(stallsAt)] as const,
+  ),
+);
 
-/** Each case with each signal; without `FULL=1`, so many of them. */
-function withSignals(
-  cases: readonly Case[],
-  count: number,
-): ReadonlyArray<readonly [Signal, Case]> {
-  return sample(
-    cases.flatMap((each) => signals.map((signal) => [signal, each] as const)),
-    count,
-  );
-}
-
-// In a folder whose name has blanks and a letter beyond ASCII.
-describe("signals", () => {
+describe("signals, in a folder with blanks and letters beyond ASCII", () => {
   let anvil: ServerProcess;
   let project: FixtureProject;
 
@@ -61,115 +50,73 @@ describe("signals", () => {
     await project.remove();
   });
 
-  /** Sends the signal when the node has the request, and checks the exit code. */
-  async function interrupt(
-    signal: Signal,
-    [typed, method, stallsAt]: Case,
-    env: Readonly<Record<string, string>>,
-  ): Promise<string> {
-    let reached = (): void => undefined;
-    const stalled = new Promise<void>((resolve) => {
-      reached = resolve;
-    });
-    const server = await startRpcServer({
-      upstream: anvil.url,
-      handler: ({ request, occurrence }) => {
-        if (request.method !== method || occurrence < stallsAt) {
-          return undefined;
-        }
-        reached();
-        return "handled";
-      },
-    });
-    const child = startHardhat(
-      ["vault", ...typed.split(" "), "--network", "test"],
-      { cwd: project.path, env: { ...env, TEST_URL: server.url } },
-    );
-    const closed = once(child, "close");
-    if (child.stdout === null || child.stderr === null) {
-      throw new Error("its output is piped");
-    }
-    const [stdout, stderr] = [readText(child.stdout), readText(child.stderr)];
-    try {
-      await Promise.race([stalled, closed]);
-      expect(child.exitCode, "ended by itself").to.equal(null);
-      child.kill(signal);
-      await closed;
-    } finally {
-      await server.stop();
-    }
-    // As a shell reports it: 130 and 143.
-    const { exitCode, signalCode } = child;
-    expect(
-      exitCode ?? 128 + constants.signals[signalCode ?? "SIGKILL"],
-      await stderr,
-    ).to.equal(signal === "SIGINT" ? 130 : 143);
-    expect(await stderr).to.not.match(/\n\s+at /u);
-    return await stdout;
-  }
-
-  for (const [signal, each] of withSignals(settlements, 2)) {
-    it(`settle leaves a whole journal, and the next run settles once, if ${signal} arrives at ${each[1]}`, async () => {
+  for (const [signal, typed, method, stallsAt] of sample(cases, 4)) {
+    it(`vault ${typed} exits with ${exitCodes[signal]}, and leaves whole files, if ${signal} arrives at ${method}`, async () => {
       const { vault } = await connectTo(anvil.url);
-      const mocks = await vault.deployMocks({ scenario: "expired-round" });
-      const env = {
-        TEST_VAULT: JSON.stringify({ contracts: mocks.addresses }),
-        TEST_NETWORK: JSON.stringify({ accounts: [DEV_KEYS[1]] }),
-      };
-      expect(await interrupt(signal, each, env)).to.equal("");
-
-      const folder = path.join(project.path, "vault-deployments");
-      const journals = (await readdir(folder).catch(() => [])).filter((file) =>
-        file.includes(mocks.addresses.vault.toLowerCase()),
-      );
-      expect(journals).to.have.lengthOf(
-        each[1] === "eth_getTransactionCount" ? 0 : 1,
-      );
-      for (const file of journals) {
-        expect(
-          JSON.parse(await readFile(path.join(folder, file), "utf8")),
-        ).to.be.an("object");
-      }
-      const next = startHardhat(
-        ["vault", ...settle.split(" "), "--network", "test"],
-        { cwd: project.path, env: { ...env, TEST_URL: anvil.url } },
-      );
-      await once(next, "close");
-      expect(next.exitCode).to.equal(0);
-      expect(await mocks.settlements()).to.have.lengthOf(1);
-    });
-  }
-
-  for (const [signal, each] of withSignals(files, 1)) {
-    it(`${each[0]} leaves the earlier file, and no other, if ${signal} arrives`, async () => {
-      const { vault } = await connectTo(anvil.url);
-      const { addresses } = await vault.deployMocks({
-        scenario: "many-orders",
+      const mocks = await vault.deployMocks({ scenario: "many-orders" });
+      let stall = (): void => undefined;
+      const stalled = new Promise<void>((resolve) => {
+        stall = resolve;
+      });
+      const server = await startRpcServer({
+        upstream: anvil.url,
+        handler: ({ request, occurrence }) => {
+          if (request.method !== method || occurrence < stallsAt) {
+            return undefined;
+          }
+          stall();
+          return "handled";
+        },
+      });
+      const optionsAt = (url: string): Parameters<typeof runHardhat>[1] => ({
+        cwd: project.path,
+        env: {
+          TEST_URL: url,
+          TEST_VAULT: JSON.stringify({ contracts: mocks.addresses }),
+          TEST_NETWORK: JSON.stringify({ accounts: [DEV_KEYS[1]] }),
+        },
       });
       const out = path.join(project.path, "out");
       await writeFile(out, "earlier");
-      await interrupt(signal, each, {
-        TEST_VAULT: JSON.stringify({ contracts: addresses }),
-      });
+
+      const words = ["vault", "--network", "test", ...typed.split(" ")];
+      const child = startHardhat(words, optionsAt(server.url));
+      const closed = once(child, "close");
+      const printed = [child.stdout, child.stderr].map(async (stream) =>
+        stream === null ? "" : await readText(stream),
+      );
+      await Promise.race([stalled, closed]);
+      child.kill(signal);
+      await closed;
+      await server.stop();
+
+      const [stdout = "", stderr = ""] = await Promise.all(printed);
+      expect(stderr).to.not.match(/\n\s+at /u);
+      expect(
+        // As a shell reports it.
+        child.exitCode ??
+          128 + constants.signals[child.signalCode ?? "SIGKILL"],
+        stderr,
+      ).to.equal(exitCodes[signal]);
+      // One whole document, or nothing.
+      expect(stdout).to.match(
+        typed.startsWith("watch") ? /^\{"network":.*\}\n$/u : /^$/u,
+      );
       expect(
         (await readdir(project.path)).filter((file) => file.startsWith("out")),
       ).to.deep.equal(["out"]);
       expect(await readFile(out, "utf8")).to.equal("earlier");
-    });
-  }
 
-  for (const [signal, each] of withSignals(
-    [["watch --interval 1", "eth_call", 4]],
-    1,
-  )) {
-    it(`watch prints whole lines until ${signal} arrives`, async () => {
-      const { vault } = await connectTo(anvil.url);
-      const { addresses } = await vault.deployMocks();
-      const printed = await interrupt(signal, each, {
-        TEST_VAULT: JSON.stringify({ contracts: addresses }),
-      });
-      expect(printed).to.match(/^\{.*\}\n$/u);
-      expect(JSON.parse(printed)).to.have.property("changed");
+      if (typed === SETTLE) {
+        const next = await runHardhat(words, optionsAt(anvil.url));
+        expect(next.exitCode, next.stdout).to.equal(0);
+        expect(await mocks.settlements()).to.have.lengthOf(1);
+        // It was resumed, by a whole journal, unless nothing had been signed.
+        const { settlement } = fieldsOf(JSON.parse(next.stdout));
+        expect(fieldsOf(settlement).preview === null).to.equal(
+          method !== "eth_getTransactionCount",
+        );
+      }
     });
   }
 });
