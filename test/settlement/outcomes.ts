@@ -1,163 +1,91 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
+import { readdir, rm } from "node:fs/promises";
 
 import { expect } from "chai";
-import { Interface, toQuantity } from "ethers";
+import { toQuantity } from "ethers";
 
 import { vaultError } from "../../src/errors.js";
-import { settleAll } from "../../src/settlement/settle-all.js";
-import type { Ended } from "../../src/settlement/report.js";
-import type {
-  SettleAllOptions,
-  SettlementEvent,
-  SettlementPreflight,
-} from "../../src/settlement/types.js";
+import type { SettlementPreflight } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import type { BareHost } from "../helpers/bare-host.js";
-import { fieldsOf, listOf } from "../helpers/fields.js";
+import { fieldsOf } from "../helpers/fields.js";
 import {
-  KEY,
-  ScriptedNode,
+  GENESIS,
   OPEN_ROUND,
   SETTLER,
   VAULT,
   nextRound,
   settledRound,
 } from "../helpers/scripted-node.js";
+import { itSettlesAsEverywhere } from "../helpers/settlement-cases.js";
+import {
+  SENDS,
+  connectionLost,
+  itSettles,
+  remote,
+  useStage,
+} from "../helpers/settlement-stage.js";
+import type { SettlementStage } from "../helpers/settlement-stage.js";
 
-const GENESIS = `0x${"ee".repeat(32)}`;
-const key = { getHexString: async () => await Promise.resolve(KEY) };
-const NOT_YET = new Interface(["error Error(string)"]).encodeErrorResult(
-  "Error",
-  ["not yet"],
-);
-const SENDS = ["eth_sendRawTransaction", "eth_sendTransaction"];
+const SENT = "preflight sending";
+const notSent = { hash: null, blockNumber: null, gasUsed: null, after: null };
 
-describe("the outcomes of a settlement", () => {
-  let projectRoot: string;
-  let chain: ScriptedNode;
-  let events: SettlementEvent[];
-
-  before(async () => {
-    projectRoot = await mkdtemp(path.join(tmpdir(), "hardhat-vault-outcomes-"));
-  });
-  beforeEach(async () => {
-    await rm(path.join(projectRoot, "vault-deployments"), {
-      recursive: true,
-      force: true,
-    });
-    chain = new ScriptedNode();
-    events = [];
-  });
-  after(async () => {
-    await rm(projectRoot, { recursive: true });
-  });
-
-  const hostOf = (networkConfig: Readonly<Record<string, unknown>>): BareHost =>
-    chain.host({
-      networkConfig: {
-        type: "http",
-        accounts: [key],
-        gas: "auto",
-        gasPrice: "auto",
-        gasMultiplier: 1,
-        ...networkConfig,
-      },
-      projectRoot,
-    });
-  const settle = async (
-    options: SettleAllOptions = {},
-    networkConfig: Readonly<Record<string, unknown>> = {},
-  ): Promise<Ended> =>
-    await settleAll(hostOf(networkConfig), {
-      pollingInterval: 1,
-      timeout: 60_000,
-      onEvent: (event) => events.push(event),
-      ...options,
-    });
-  const journalFile = (end = ".finished"): string =>
-    path.join(
-      projectRoot,
-      "vault-deployments",
-      `settlement-31337-${VAULT.toLowerCase()}${end}.json`,
-    );
-  const sent = (): number =>
-    SENDS.reduce((sum, method) => sum + chain.count(method), 0);
-  const journal = async (): Promise<unknown> =>
-    JSON.parse(await readFile(journalFile(), "utf8"));
-  const refusedBy = async (
-    options: SettleAllOptions = {},
-    networkConfig: Readonly<Record<string, unknown>> = {},
-  ): Promise<unknown> => {
-    const { settlement } = await settle(options, networkConfig);
-    expect(settlement).to.include({
-      hash: null,
-      blockNumber: null,
-      gasUsed: null,
-      after: null,
-    });
-    expect(sent()).to.equal(0);
-    return [settlement.status, settlement.code, settlement.reason];
-  };
-  const typesOf = (): readonly string[] => events.map(({ type }) => type);
-  const blockOf = (number: number): object => ({
-    number,
-    timestamp: 1_700_000_000 + number,
-  });
+describe("settleAll: outcomes", () => {
+  const stage = useStage();
 
   for (const overrides of [true, false]) {
-    const where = overrides ? "in one request" : "call by call";
-    it(`should be all that came of it, where the node is asked ${where}`, async () => {
-      chain.overrides = overrides;
-      const { settlement, chainId, block } = await settle();
-      const [mined] = chain.mined;
-      const { preview, ...rest } = settlement;
-      expect({ ...rest, chainId, block }).to.deep.equal({
-        status: "settled",
-        code: null,
-        reason: null,
-        hash: mined?.hash,
-        blockNumber: 6,
-        gasUsed: 60_000n,
-        before: OPEN_ROUND,
-        after: settledRound(OPEN_ROUND),
-        chainId: 31_337,
-        block: blockOf(6),
+    describe(`on a node with state overrides: ${overrides}`, () => {
+      beforeEach(() => {
+        stage.chain.overrides = overrides;
       });
-      expect(preview?.status).to.equal(overrides ? "settled" : undefined);
-      expect(preview?.differences).to.deep.equal(overrides ? [] : undefined);
-      expect(typesOf()).to.deep.equal(["preflight", "sending", "mined"]);
-      expect(events[1]).to.deep.equal({
-        type: "sending",
-        hash: mined?.hash,
-        nonce: 0,
-      });
-      expect(sent()).to.equal(1);
-      expect(await journal()).to.deep.include({
-        mined: { status: "settled", blockNumber: 6 },
-        chainId: 31_337,
-        genesisHash: GENESIS,
-        vault: VAULT,
-        sentAfterBlock: 5,
+
+      itSettlesAsEverywhere(() => stage);
+
+      it("settleAll returns all that came of it, and keeps it in the journal", async () => {
+        const { settlement, chainId, block, isFinal } = await stage.end();
+        const [mined] = stage.chain.mined;
+        const { preview, ...rest } = settlement;
+        expect({ ...rest, chainId, block, isFinal }).to.deep.equal({
+          status: "settled",
+          code: null,
+          reason: null,
+          hash: mined?.hash,
+          blockNumber: 6,
+          gasUsed: 60_000n,
+          before: OPEN_ROUND,
+          after: settledRound(OPEN_ROUND),
+          chainId: 31_337,
+          block: { number: 6, timestamp: 1_700_000_006 },
+          isFinal: true,
+        });
+        expect(preview?.status).to.equal(overrides ? "settled" : undefined);
+        expect(preview?.differences).to.deep.equal(overrides ? [] : undefined);
+        expect(stage.types).to.equal(`${SENT} mined`);
+        expect(stage.events[1]).to.deep.equal({
+          type: "sending",
+          hash: mined?.hash,
+          nonce: 0,
+        });
+        expect(stage.sends).to.equal(1);
+        expect(existsSync(stage.journalFile())).to.equal(false);
+        expect(await stage.journal(".finished")).to.deep.include({
+          mined: { status: "settled", blockNumber: 6 },
+          chainId: 31_337,
+          genesisHash: GENESIS,
+          vault: VAULT,
+          sentAfterBlock: 5,
+        });
       });
     });
   }
 
-  it("should be shown with what it costs, and who signs", async () => {
+  it("settleAll shows what it costs and who signs, before it asks", async () => {
     let shown: SettlementPreflight | undefined;
-    const asked = await refusedBy({
+    await stage.settle({
       confirm: async (preflight) => {
         shown = preflight;
         return await Promise.resolve("only looking");
       },
     });
-    expect(asked).to.deep.equal([
-      "refused",
-      "VAULT_NOT_CONFIRMED",
-      "only looking",
-    ]);
     const { preview, tokens, ...rest } = shown ?? {};
     // Of a simulation a fifth is added for refunds, and a quarter to all of it.
     expect(rest).to.deep.equal({
@@ -175,214 +103,198 @@ describe("the outcomes of a settlement", () => {
       outcome: "succeeds",
       reason: null,
     });
-    expect(tokens?.size).to.equal(1);
+    expect([...(tokens?.keys() ?? [])]).to.deep.equal([VAULT]);
     expect(preview).to.include({ status: "settled" });
   });
 
-  it("should be refused by whatever is neither true nor a reason", async () => {
-    for (const answer of [undefined, null, false, 0, "", {}, "true", 1]) {
-      expect(
-        await refusedBy({
-          // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- as JavaScript may, where a `return` was forgotten
-          confirm: async () => answer as never,
-        }),
-        JSON.stringify(answer),
-      ).to.deep.equal([
-        "refused",
-        "VAULT_NOT_CONFIRMED",
-        answer === "true"
-          ? answer
-          : vaultError("VAULT_NOT_CONFIRMED", {}).message,
-      ]);
-    }
-  });
-
-  it("should not be previewed nor asked for where there is nothing to do", async () => {
-    chain.rounds = chain.rounds.map(settledRound);
-    const { settlement, chainId, block } = await settle();
-    expect({ ...settlement, chainId, block }).to.deep.equal({
-      status: "nothing-to-do",
-      code: null,
-      reason: "The round is settled already.",
-      hash: null,
-      blockNumber: null,
-      gasUsed: null,
-      before: settledRound(OPEN_ROUND),
-      after: null,
-      preview: null,
-      chainId: 31_337,
-      block: blockOf(5),
-    });
-    expect(events).to.deep.equal([]);
-  });
-
-  it("should look for nobody who signs, with assertOnly", async () => {
-    chain.on("eth_accounts", () => []);
-    const accounts = "remote";
-    const [status, code] = listOf(
-      await refusedBy({ assertOnly: true }, { accounts }),
-    );
-    expect([status, code]).to.deep.equal([
-      "refused",
-      "VAULT_SETTLEMENT_NEEDED",
-    ]);
-    chain.rounds = chain.rounds.map(settledRound);
-    expect(
-      listOf(await refusedBy({ assertOnly: true }, { accounts }))[0],
-    ).to.equal("nothing-to-do");
-    expect(chain.count("eth_accounts")).to.equal(0);
-    expect(listOf(await refusedBy({}, { accounts }))[1]).to.equal(
-      "VAULT_NO_SIGNER",
-    );
-  });
-
-  it("should be refused on another chain than the configured one", async () => {
-    const { settlement, chainId, block } = await settle({}, { chainId: 1 });
-    expect(settlement).to.include({
-      status: "refused",
-      code: "VAULT_WRONG_CHAIN",
-      before: null,
-      preview: null,
-    });
-    expect([chainId, block]).to.deep.equal([31_337, undefined]);
-    expect((await settle({}, { chainId: 31_337 })).settlement.status).to.equal(
-      "settled",
-    );
-  });
-
-  it("should cost at most what the account has", async () => {
-    chain.overrides = false;
-    let balance = 75_000n * 15n - 1n;
-    chain.on("eth_getBalance", () => toQuantity(balance));
-    const [status, code, reason] = listOf(await refusedBy());
-    expect([status, code]).to.deep.equal([
-      "refused",
-      "VAULT_INSUFFICIENT_FUNDS",
-    ]);
-    expect(reason)
-      .to.include("has 1124999 wei")
-      .and.include("cost 1125000 wei");
-    balance += 1n;
-    expect((await settle()).settlement.status).to.equal("settled");
-  });
-
-  it("should wait behind no other transaction of its account", async () => {
-    chain.pool.push({
-      hash: GENESIS,
-      from: SETTLER,
-      to: SETTLER,
-      data: "0x",
-      nonce: 0,
-    });
-    const [status, code, reason] = listOf(await refusedBy());
-    expect([status, code]).to.deep.equal([
-      "refused",
-      "VAULT_PENDING_TRANSACTIONS",
-    ]);
-    expect(reason).to.include("are not mined yet: 1, from nonce 0 on");
-  });
-
-  for (const [when, observed, pending] of [
-    ["the node that counts what waits is behind", "0x1", "0x0"],
-    ["a transaction was mined since the round was read", "0x0", "0x1"],
-    ["the state of that block is gone", undefined, "0x1"],
-  ] as const) {
-    it(`settleAll takes the greater nonce when ${when}`, async () => {
-      chain.on("eth_getTransactionCount", ([, tag]) => {
-        if (tag === "0x5" && observed === undefined) {
-          throw new Error("missing trie node");
-        }
-        return tag === "0x5" ? observed : tag === "pending" ? pending : "0x1";
+  for (const answer of [undefined, null, false, 0, "", {}, "true", 1]) {
+    it(`settleAll refuses with VAULT_NOT_CONFIRMED if confirm returns ${JSON.stringify(answer)}`, async () => {
+      const settlement = await stage.settle({
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- as JavaScript may, where a `return` was forgotten
+        confirm: async () => answer as never,
       });
-      await settle();
-      expect(events.find(({ type }) => type === "sending")).to.include({
-        nonce: 1,
+      expect(settlement).to.include({
+        status: "refused",
+        code: "VAULT_NOT_CONFIRMED",
+        reason:
+          answer === "true"
+            ? answer
+            : vaultError("VAULT_NOT_CONFIRMED", {}).message,
       });
+      expect(stage.sends).to.equal(0);
     });
   }
 
-  describe("when something changes after the question", () => {
-    for (const [name, change, expected] of [
-      [
-        "the next round opens",
-        nextRound,
-        [
-          "refused",
-          "VAULT_ROUND_CHANGED",
-          "The round changed. Expected: the round from",
-        ],
-      ],
-      [
-        "somebody else settles",
-        settledRound,
-        [
-          "nothing-to-do",
-          null,
-          "The round was settled by somebody else meanwhile.",
-        ],
-      ],
-    ] as const) {
-      it(`should not be sent where ${name}`, async () => {
-        const [status, code, reason] = listOf(
-          await refusedBy({
-            confirm: async () => {
-              chain.mine(change);
-              return await Promise.resolve(true);
+  /** Nothing has left, so that it stands in no one's way. */
+  const expectNoTrace = async (): Promise<void> => {
+    expect(existsSync(stage.journalFile())).to.equal(false);
+    expect(await stage.journal(".finished")).to.not.have.property("mined");
+  };
+
+  itSettles(stage, [
+    ...[nextRound, settledRound].map((change) => ({
+      title: `settleAll leaves no unfinished journal if it stops after confirm: ${change.name}`,
+      options: ({ chain }: SettlementStage) => ({
+        confirm: async () => {
+          chain.mine(change);
+          return await Promise.resolve(true as const);
+        },
+      }),
+      is: notSent,
+      then: expectNoTrace,
+    })),
+    {
+      title: "settleAll looks for no signer with assertOnly",
+      given: ({ chain }) => {
+        chain.on("eth_accounts", () => []);
+      },
+      network: remote,
+      options: { assertOnly: true },
+      is: { status: "refused", code: "VAULT_SETTLEMENT_NEEDED" },
+      then: ({ chain }) => {
+        expect(chain.count("eth_accounts")).to.equal(0);
+      },
+    },
+    {
+      title: "settleAll with assertOnly has nothing to do with a settled round",
+      given: ({ chain }) => {
+        chain.mine(settledRound);
+      },
+      network: remote,
+      options: { assertOnly: true },
+      is: { status: "nothing-to-do" },
+    },
+    {
+      title:
+        "settleAll refuses with VAULT_WRONG_CHAIN on another chain than the configured one",
+      network: { chainId: 1 },
+      is: { status: "refused", code: "VAULT_WRONG_CHAIN", before: null },
+      says: ["31337", "1"],
+    },
+    {
+      title: "settleAll settles on the configured chain",
+      network: { chainId: 31_337 },
+      is: { status: "settled" },
+      sends: 1,
+    },
+    ...[74_999n, 75_000n].map((gas) => {
+      const isEnough = gas === 75_000n;
+      return {
+        title: `settleAll ${isEnough ? "settles" : "refuses with VAULT_INSUFFICIENT_FUNDS"} if the account can pay ${gas} of 75000 gas`,
+        given: ({ chain }: SettlementStage) => {
+          chain.overrides = false;
+          const balance = gas * 15n + (isEnough ? 0n : 14n);
+          chain.on("eth_getBalance", () => toQuantity(balance));
+        },
+        is: isEnough
+          ? { status: "settled" as const }
+          : {
+              status: "refused" as const,
+              code: "VAULT_INSUFFICIENT_FUNDS" as const,
             },
-          }),
-        );
-        expect([status, code]).to.deep.equal(expected.slice(0, 2));
-        expect(reason).to.include(expected[2]);
-        expect(typesOf()).to.deep.equal(["preflight"]);
-        // Nothing has left, so that it stands in no one's way.
-        expect(await journal()).to.not.have.property("mined");
-        expect(existsSync(journalFile(""))).to.equal(false);
-      });
-    }
-  });
+        says: isEnough ? [] : ["has 1124999 wei", "cost 1125000 wei"],
+        sends: isEnough ? 1 : 0,
+      };
+    }),
+    {
+      title:
+        "settleAll refuses with VAULT_PENDING_TRANSACTIONS behind another transaction of its account",
+      given: ({ chain }) => {
+        const other = { from: SETTLER, to: SETTLER, data: "0x", nonce: 0 };
+        chain.pool.push({ hash: GENESIS, ...other });
+      },
+      is: { status: "refused", code: "VAULT_PENDING_TRANSACTIONS", ...notSent },
+      says: ["are not mined yet: 1, from nonce 0 on"],
+    },
+    {
+      title:
+        "settleAll lets the node sign, and notes the hash when it is known",
+      given: ({ chain }) => {
+        chain.on("eth_signTransaction", () => {
+          throw new Error("nope");
+        });
+      },
+      network: remote,
+      is: { status: "settled" },
+      sends: 1,
+      events: `${SENT} hash mined`,
+      then: async ({ chain, events }, settlement) => {
+        expect(events[1]).to.deep.equal({
+          type: "sending",
+          hash: null,
+          nonce: 0,
+        });
+        const { transaction } = await stage.journal(".finished");
+        expect(fieldsOf(transaction)["hash"]).to.equal(settlement?.hash);
+        expect(chain.count("eth_sendTransaction")).to.equal(1);
+      },
+    },
+    {
+      title:
+        "settleAll throws VAULT_NETWORK_UNREACHABLE, and writes nothing, if it is not known whether the node can sign",
+      given: ({ chain }) => {
+        chain.on("eth_signTransaction", () => {
+          throw connectionLost();
+        });
+      },
+      network: remote,
+      throws: "VAULT_NETWORK_UNREACHABLE",
+      then: async ({ projectRoot }) => {
+        expect(await readdir(projectRoot)).to.deep.equal([]);
+      },
+    },
+    {
+      title: "settleAll throws VAULT_RPC_ERROR if the node refuses to be read",
+      given: ({ chain }) => {
+        chain.on("eth_call", () => {
+          throw new Error("nope");
+        });
+      },
+      throws: "VAULT_RPC_ERROR",
+    },
+    {
+      title: "settleAll ignores what a listener throws",
+      options: {
+        onEvent: () => {
+          throw new Error("the listener's own problem");
+        },
+      },
+      is: { status: "settled" },
+      sends: 1,
+    },
+  ]);
 
-  it("should be signed by the node, and its hash noted as soon as it is known", async () => {
-    chain.on("eth_signTransaction", () => {
-      throw new Error("nope");
-    });
-    const { settlement } = await settle({}, { accounts: "remote" });
-    expect(settlement).to.include({
-      status: "settled",
-      hash: chain.mined[0]?.hash,
-    });
-    expect(typesOf()).to.deep.equal(["preflight", "sending", "hash", "mined"]);
-    expect(events[1]).to.deep.equal({ type: "sending", hash: null, nonce: 0 });
-    expect(fieldsOf(fieldsOf(await journal())["transaction"])).to.include({
-      hash: settlement.hash,
-    });
-    expect(chain.count("eth_sendTransaction")).to.equal(1);
-  });
-
-  it("should not leave unsigned where it is not known whether the node can sign", async () => {
-    chain.on("eth_signTransaction", () => {
-      throw Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
-    });
-    await expectVaultError(
-      settle({}, { accounts: "remote" }),
-      "VAULT_NETWORK_UNREACHABLE",
-    );
-    expect(chain.count("eth_sendTransaction")).to.equal(0);
-    expect(await readdir(projectRoot)).to.deep.equal([]);
-  });
-
-  it("throws VAULT_INVALID_ARGUMENT for numbers that cannot be", async () => {
+  it("settleAll throws VAULT_INVALID_ARGUMENT for impossible numbers, and asks nothing", async () => {
     for (const options of [
       { confirmations: 0 },
       { confirmations: 1.5 },
       { timeout: -1 },
       { pollingInterval: -1 },
     ]) {
-      await expectVaultError(settle(options), "VAULT_INVALID_ARGUMENT");
+      await expectVaultError(stage.settle(options), "VAULT_INVALID_ARGUMENT");
     }
+    expect(stage.chain.asked).to.deep.equal([]);
   });
 
-  it("should keep its hash whatever happens once it may have left", async () => {
-    const host = hostOf({});
+  for (const [when, observed, pending] of [
+    ["the node that counts the pool is behind", "0x1", "0x0"],
+    ["a transaction was mined since the round was read", "0x0", "0x1"],
+    ["the state of that block is gone", undefined, "0x1"],
+  ] as const) {
+    it(`settleAll takes the greater nonce if ${when}`, async () => {
+      stage.chain.on("eth_getTransactionCount", ([, tag]) => {
+        if (tag === "0x5" && observed === undefined) {
+          throw new Error("missing trie node");
+        }
+        return tag === "0x5" ? observed : tag === "pending" ? pending : "0x1";
+      });
+      await stage.settle();
+      expect(stage.events[1]).to.include({ type: "sending", nonce: 1 });
+    });
+  }
+
+  it("settleAll keeps its hash whatever fails once the transaction may have left", async () => {
+    const host = stage.host();
     const withDeadline = host.withDeadline.bind(host);
     for (const [problem, reason] of [
       [new Error("a bug"), "Error: a bug"],
@@ -397,68 +309,20 @@ describe("the outcomes of a settlement", () => {
         }
         return withDeadline(given);
       };
-      const { settlement } = await settleAll(host, {
-        pollingInterval: 1,
-      });
+      const { settlement } = await stage.end({}, host);
       expect(settlement).to.deep.include({
         status: "unconfirmed",
         code: null,
         reason,
-        hash: chain.mined.at(-1)?.hash,
+        hash: stage.chain.mined.at(-1)?.hash,
         blockNumber: null,
         before: OPEN_ROUND,
         after: null,
       });
       expect(settlement.preview?.differences).to.equal(null);
-      await rm(journalFile(""));
-      chain.mine(() => OPEN_ROUND);
+      await rm(stage.journalFile());
+      stage.chain.mine(() => OPEN_ROUND);
     }
-  });
-
-  it("should throw what is no outcome", async () => {
-    chain.on("eth_call", () => {
-      throw new Error("nope");
-    });
-    await expectVaultError(settle(), "VAULT_RPC_ERROR");
-    expect(sent()).to.equal(0);
-  });
-
-  it("should say where the contract refuses it, before anybody is asked", async () => {
-    for (const overrides of [true, false]) {
-      chain.overrides = overrides;
-      chain.revertsWith = NOT_YET;
-      events = [];
-      const [status, code, reason] = listOf(
-        await refusedBy({
-          confirm: async () => await Promise.reject(new Error("asked")),
-        }),
-      );
-      expect([status, code]).to.deep.equal(["reverted", "VAULT_CALL_REVERTED"]);
-      expect(reason).to.include("not yet");
-      const [preflight] = events;
-      expect(
-        preflight?.type === "preflight" ? preflight.preflight : {},
-      ).to.include({
-        gas: null,
-        cost: null,
-        maxCost: null,
-        outcome: "reverts",
-        reason,
-      });
-    }
-  });
-
-  describe("while it is simulated", () => {
-    it("should have nothing to do where somebody settles meanwhile", async () => {
-      chain.on("eth_maxPriorityFeePerGas", async (_, answer) => {
-        chain.mine(settledRound);
-        return await answer();
-      });
-      expect(await refusedBy()).to.deep.equal([
-        "nothing-to-do",
-        null,
-        "The round was settled by somebody else meanwhile.",
-      ]);
-    });
+    expect(SENDS.map((one) => stage.chain.count(one))).to.deep.equal([2, 0]);
   });
 });

@@ -1,0 +1,265 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { expect } from "chai";
+
+import type { VaultErrorCode } from "../../src/errors.js";
+import { toJsonValue } from "../../src/json.js";
+import type { Ended } from "../../src/settlement/report.js";
+import { settleAll } from "../../src/settlement/settle-all.js";
+import type {
+  SettleAllOptions,
+  Settlement,
+  SettlementEvent,
+} from "../../src/types.js";
+import { expectVaultError } from "./assertions.js";
+import type { BareHost } from "./bare-host.js";
+import { endDeadlines } from "./deadlines.js";
+import { fieldsOf } from "./fields.js";
+import {
+  KEY,
+  ScriptedNode,
+  VAULT,
+  nextRound,
+  settledRound,
+} from "./scripted-node.js";
+import type { SettlementChain } from "./settlement-cases.js";
+
+/** Changes to the configuration of a network whose account is a local key. */
+export type NetworkChanges = Readonly<Record<string, unknown>>;
+
+export const SENDS = ["eth_sendRawTransaction", "eth_sendTransaction"];
+
+/** An account of the configuration, as Hardhat resolves it. */
+export function keyOf(
+  key: string | Error,
+): Readonly<Record<string, () => Promise<string>>> {
+  const get = async (): Promise<string> =>
+    await (key instanceof Error ? Promise.reject(key) : Promise.resolve(key));
+  return { get, getHexString: get };
+}
+
+export const remote: NetworkChanges = { accounts: "remote" };
+
+/** Settlements on a scripted node, in a project of their own. */
+export class SettlementStage implements SettlementChain {
+  public chain = new ScriptedNode();
+  public events: SettlementEvent[] = [];
+  public projectRoot = "";
+
+  /** Starts again with another node, and no journal. */
+  public async reset(): Promise<void> {
+    this.chain = new ScriptedNode();
+    this.events = [];
+    await this.removeJournals();
+  }
+
+  public host(changes: NetworkChanges = {}): BareHost {
+    const networkConfig = {
+      type: "http",
+      accounts: [keyOf(KEY)],
+      gas: "auto",
+      gasPrice: "auto",
+      gasMultiplier: 1,
+      ...changes,
+    };
+    return this.chain.host({ networkConfig, projectRoot: this.projectRoot });
+  }
+
+  public async end(
+    options: SettleAllOptions = {},
+    host: NetworkChanges | BareHost = {},
+  ): Promise<Ended> {
+    this.events = [];
+    return await settleAll("rpc" in host ? host : this.host(host), {
+      pollingInterval: 1,
+      timeout: 60_000,
+      onEvent: (event) => this.events.push(event),
+      ...options,
+    });
+  }
+
+  public async settle(
+    options: SettleAllOptions = {},
+    network: NetworkChanges = {},
+  ): Promise<Settlement> {
+    return (await this.end(options, network)).settlement;
+  }
+
+  public get types(): string {
+    return this.events.map(({ type }) => type).join(" ");
+  }
+
+  public get troubles(): string {
+    return this.events
+      .flatMap((event) => (event.type === "trouble" ? [event.message] : []))
+      .join();
+  }
+
+  /** Number of requests that sent a transaction. */
+  public get sends(): number {
+    return SENDS.reduce((sum, method) => sum + this.chain.count(method), 0);
+  }
+
+  public journalFile(end: "" | ".finished" = ""): string {
+    const name = `settlement-31337-${VAULT.toLowerCase()}${end}.json`;
+    return path.join(this.projectRoot, "vault-deployments", name);
+  }
+
+  public async journal(
+    end: "" | ".finished" = "",
+  ): Promise<Readonly<Record<string, unknown>>> {
+    return fieldsOf(JSON.parse(await readFile(this.journalFile(end), "utf8")));
+  }
+
+  public async writeJournal(
+    content: unknown,
+    end: "" | ".finished" = "",
+  ): Promise<void> {
+    const file = this.journalFile(end);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(
+      file,
+      typeof content === "string"
+        ? content
+        : JSON.stringify(toJsonValue(content)),
+    );
+  }
+
+  public async removeJournals(): Promise<void> {
+    const folder = path.join(this.projectRoot, "vault-deployments");
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  /** Each answer to a send is lost, and the transaction with it. */
+  public loseTransactions(meanwhile: () => void = () => undefined): void {
+    for (const method of SENDS) {
+      this.chain.on(method, () => {
+        meanwhile();
+        throw connectionLost();
+      });
+    }
+  }
+
+  public async settleByOther(): Promise<void> {
+    await Promise.resolve(this.chain.mine(settledRound));
+  }
+
+  public async openNextRound(): Promise<void> {
+    await Promise.resolve(this.chain.mine(nextRound));
+  }
+
+  public async refuseWith(data: string): Promise<void> {
+    this.chain.revertsWith = await Promise.resolve(data);
+  }
+
+  public async stopMining(): Promise<void> {
+    this.chain.mines = false;
+    this.endAtLook(2);
+    await Promise.resolve();
+  }
+
+  /** The time is over when the receipt is looked for so often. */
+  public endAtLook(number: number): void {
+    this.chain.on("eth_getTransactionReceipt", async (_, answer, seen) => {
+      if (seen >= number - 1) {
+        endDeadlines();
+      }
+      return await answer();
+    });
+  }
+
+  public beforeSending(act: () => Promise<void>): void {
+    for (const method of SENDS) {
+      this.chain.on(method, async (_, answer) => {
+        await act();
+        return await answer();
+      });
+    }
+  }
+
+  public async settlementCount(): Promise<number> {
+    const ours = this.chain.mined.filter(({ succeeded }) => succeeded);
+    return await Promise.resolve(ours.length);
+  }
+}
+
+export function connectionLost(): Error {
+  return Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
+}
+
+/** A stage with a new node and no journal in each test. */
+export function useStage(): SettlementStage {
+  const stage = new SettlementStage();
+  before(async () => {
+    stage.projectRoot = await mkdtemp(
+      path.join(tmpdir(), "hardhat-vault-stage-"),
+    );
+  });
+  beforeEach(async () => {
+    await stage.reset();
+  });
+  after(async () => {
+    await rm(stage.projectRoot, { recursive: true });
+  });
+  return stage;
+}
+
+/** One behaviour: what is given, what is asked, and what comes of it. */
+export interface StageCase {
+  readonly title: string;
+  readonly given?: (stage: SettlementStage) => unknown;
+  readonly network?: NetworkChanges;
+  readonly options?:
+    SettleAllOptions | ((stage: SettlementStage) => SettleAllOptions);
+  readonly is?: Partial<Settlement>;
+  /** Code of the error in place of a settlement. */
+  readonly throws?: VaultErrorCode;
+  /** Texts in the reason, or in the error's message. */
+  readonly says?: RegExp | readonly string[];
+  /** Number of requests that send. Default: 0. */
+  readonly sends?: number;
+  /** Types of the events, with blanks between them. */
+  readonly events?: string;
+  readonly then?: (
+    stage: SettlementStage,
+    settlement: Settlement | undefined,
+  ) => unknown;
+}
+
+/** One test for each case of a table. */
+export function itSettles(
+  stage: SettlementStage,
+  cases: readonly StageCase[],
+): void {
+  for (const one of cases) {
+    it(one.title, async () => {
+      await one.given?.(stage);
+      const { options = {}, sends = 0, says = [] } = one;
+      const run = stage.settle(
+        typeof options === "function" ? options(stage) : options,
+        one.network,
+      );
+      let settlement: Settlement | undefined;
+      let text: string | null;
+      if (one.throws === undefined) {
+        settlement = await run;
+        text = settlement.reason;
+        expect(settlement, text ?? "").to.deep.include(one.is);
+      } else {
+        text = (await expectVaultError(run, one.throws)).message;
+      }
+      if (says instanceof RegExp) {
+        expect(text).to.match(says);
+      } else {
+        says.forEach((part) => expect(text).to.include(part));
+      }
+      expect(stage.sends, "requests that send").to.equal(sends);
+      if (one.events !== undefined) {
+        expect(stage.types).to.equal(one.events);
+      }
+      await one.then?.(stage, settlement);
+    });
+  }
+}
