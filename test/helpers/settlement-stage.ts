@@ -14,7 +14,7 @@ import type {
   SettlementEvent,
 } from "../../src/types.js";
 import { expectVaultError } from "./assertions.js";
-import type { BareHost } from "./bare-host.js";
+import { BareHost } from "./bare-host.js";
 import { endDeadlines } from "./deadlines.js";
 import { fieldsOf } from "./fields.js";
 import {
@@ -72,7 +72,7 @@ export class SettlementStage implements SettlementChain {
     host: NetworkChanges | BareHost = {},
   ): Promise<Ended> {
     this.events = [];
-    return await settleAll("rpc" in host ? host : this.host(host), {
+    return await settleAll(host instanceof BareHost ? host : this.host(host), {
       pollingInterval: 1,
       timeout: 60_000,
       onEvent: (event) => this.events.push(event),
@@ -143,11 +143,13 @@ export class SettlementStage implements SettlementChain {
   }
 
   public async settleByOther(): Promise<void> {
-    await Promise.resolve(this.chain.mine(settledRound));
+    this.chain.mine(settledRound);
+    await Promise.resolve();
   }
 
   public async openNextRound(): Promise<void> {
-    await Promise.resolve(this.chain.mine(nextRound));
+    this.chain.mine(nextRound);
+    await Promise.resolve();
   }
 
   public async refuseWith(data: string): Promise<void> {

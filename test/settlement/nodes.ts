@@ -3,11 +3,13 @@ import { readFile, stat } from "node:fs/promises";
 
 import { expect } from "chai";
 import { Wallet } from "ethers";
+import type { HttpNetworkUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import type { MockVaultHandle } from "../../src/mocks/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { endDeadlines } from "../helpers/deadlines.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
 import { createTestHre } from "../helpers/hre.js";
 import { itSettlesAsEverywhere } from "../helpers/settlement-cases.js";
@@ -72,17 +74,21 @@ for (const [nodeName, startNode, engine] of [
           lane.server.before({ method, occurrence: 0 }, act);
         }
       },
+      settlementCount: async () => {
+        const settlers = await lane.world.settlers();
+        return settlers.filter((one) => one === lane.settler).length;
+      },
     }));
 
     for (const [name, accounts] of [
       ["an array of keys", [DEV_KEYS[0], DEV_KEYS[1]]],
       ["a mnemonic", { mnemonic: DEV_MNEMONIC }],
       ["remote accounts", "remote"],
-    ] as const) {
+    ] satisfies ReadonlyArray<
+      readonly [string, HttpNetworkUserConfig["accounts"]]
+    >) {
       it(`settleAll settles with ${name}, and leaves a finished journal without a key that only its owner reads`, async () => {
-        const vault = await lane.connect({
-          accounts: Array.isArray(accounts) ? [...accounts] : accounts,
-        });
+        const vault = await lane.connect({ accounts });
 
         const { status, hash, gasUsed, blockNumber, after, preview } =
           await vault.settleAll({ pollingInterval: 20 });
@@ -139,13 +145,14 @@ describe("settleAll in process", () => {
     };
     const { provider } = connection;
     const request = provider.request.bind(provider);
-    provider.request = async ({ method, params }): Promise<unknown> => {
+    provider.request = async (args): Promise<unknown> => {
+      const { method, params } = args;
       const occurrence = asked.filter((one) => one.method === method).length;
       // A copy: Hardhat fills in what is missing in the very object.
       const copy: unknown = structuredClone(params);
       asked.push({ method, params: Array.isArray(copy) ? copy : [] });
       await act(method, occurrence);
-      return await request({ method, params });
+      return await request(args);
     };
   });
   afterEach(async () => {
@@ -178,9 +185,14 @@ describe("settleAll in process", () => {
     },
     beforeSending: (acted) => {
       act = async (method) => {
-        const sends = asked.filter((one) => one.method === method).length;
-        // The simulation sends the first one, and undoes it.
-        if (method === "eth_sendTransaction" && sends === 2) {
+        // The simulation sends some, too, and undoes them.
+        const isSigned = asked.some(
+          (one) => one.method === "eth_getTransactionCount",
+        );
+        if (method === "eth_sendTransaction" && isSigned) {
+          act = async () => {
+            await Promise.resolve();
+          };
           await acted();
         }
       };
@@ -211,7 +223,7 @@ describe("settleAll in process", () => {
     const [sent] =
       asked.findLast(({ method }) => method === "eth_sendTransaction")
         ?.params ?? [];
-    expect(Object.keys(Object(sent)).sort().join()).to.equal(
+    expect(Object.keys(fieldsOf(sent)).sort().join()).to.equal(
       "chainId,data,from,gas,nonce,to,value",
     );
     expect(
