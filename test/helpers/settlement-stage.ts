@@ -142,6 +142,22 @@ export class SettlementStage implements SettlementChain {
     }
   }
 
+  /** Leaves an unfinished settlement, which the node never got. */
+  public async interrupt(network: NetworkChanges = {}): Promise<Settlement> {
+    this.loseTransactions(endDeadlines);
+    const interrupted = await this.settle({}, network);
+    expect(interrupted.status).to.equal("unconfirmed");
+    this.restartNode();
+    return interrupted;
+  }
+
+  /** Another node with the same blocks, and without the pool. */
+  public restartNode(): void {
+    const { rounds, mined } = this.chain;
+    this.chain = new ScriptedNode();
+    Object.assign(this.chain, { rounds, mined });
+  }
+
   public async settleByOther(): Promise<void> {
     this.chain.mine(settledRound);
     await Promise.resolve();

@@ -1,8 +1,9 @@
-import fs, { existsSync, readdirSync } from "node:fs";
+import fs, { existsSync } from "node:fs";
 import {
   mkdir,
   mkdtemp,
   readFile,
+  readdir,
   rm,
   symlink,
   writeFile,
@@ -13,249 +14,134 @@ import { mock } from "node:test";
 
 import { expect } from "chai";
 
+import { Journal } from "../../src/settlement/journal.js";
+import type { JournalEntry } from "../../src/settlement/journal.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { freePort } from "../helpers/free-port.js";
-import { openLaneWithNode } from "../helpers/settlement-lane.js";
-import type { LaneWithNode } from "../helpers/settlement-lane.js";
-import { DEV_KEYS } from "../helpers/world.js";
+import {
+  FACTORY,
+  GENESIS,
+  KEY,
+  OPEN_ROUND,
+  SETTLE,
+  SETTLER,
+  VAULT,
+} from "../helpers/scripted-node.js";
+import { itSettles, keyOf, useStage } from "../helpers/settlement-stage.js";
+import type { StageCase } from "../helpers/settlement-stage.js";
 
-const POLLING = { pollingInterval: 20, timeout: 20_000 };
+const HASH = `0x${"ab".repeat(32)}`;
+const OTHER_KEY = `0x${"22".repeat(32)}`;
+const FILE = `vault-deployments/settlement-31337-${VAULT.toLowerCase()}.json`;
+
+const transaction = {
+  from: SETTLER,
+  to: VAULT,
+  data: SETTLE,
+  chainId: 31_337,
+  nonce: 0,
+  gas: 100_000n,
+};
+const entry: JournalEntry = {
+  sentAfterBlock: 5,
+  round: OPEN_ROUND,
+  transaction,
+};
+const subject = { chainId: 31_337, genesisHash: GENESIS, vault: VAULT };
+const content = { version: 1, ...subject, ...entry };
+
+/** What makes a journal invalid, and texts of the error. */
+type Broken = readonly [
+  title: string,
+  change: (unsent: Readonly<Record<string, unknown>>) => unknown,
+  says: readonly string[],
+];
 
 describe("the journal of a settlement", () => {
-  let lane: LaneWithNode;
-  let restore: () => Promise<void>;
-  /** The journal of a settlement that was signed and never left. */
-  let unsent: Record<string, unknown>;
+  const stage = useStage();
+  const journal = (genesisHash = GENESIS): Journal =>
+    new Journal(stage.projectRoot, { ...subject, genesisHash });
+  const folder = (): string => path.dirname(stage.journalFile());
+  const text = async (): Promise<string> =>
+    await readFile(stage.journalFile(), "utf8");
 
-  before(async () => {
-    lane = await openLaneWithNode();
-    restore = await lane.world.checkpoint();
-    // The second call looks at the round between journal and broadcast.
-    lane.server.before({ method: "eth_call", occurrence: 1 }, async () => {
-      unsent = fieldsOf(JSON.parse(await readFile(lane.journal, "utf8")));
-    });
-    await lane.vault.settleAll(POLLING);
-  });
-  beforeEach(async () => {
-    await restore();
-    lane.server.reset();
-    await lane.removeJournals();
-  });
-  after(async () => {
-    await lane.close();
-  });
-
-  it("should be read and written nowhere but in the project", async () => {
-    const outside = await mkdtemp(path.join(tmpdir(), "hardhat-vault-out-"));
-    const victim = path.join(outside, "victim.json");
-    try {
-      await writeFile(victim, "{}");
-      await mkdir(path.dirname(lane.journal), { recursive: true });
-      await symlink(victim, lane.journal);
-      for (const resume of [false, true]) {
-        const { message } = await expectVaultError(
-          lane.vault.settleAll({ ...POLLING, resume }),
-          "VAULT_INVALID_JOURNAL",
-        );
-        expect(message).to.contain("a symbolic link leads out of the project");
-      }
-      expect(await readFile(victim, "utf8")).to.equal("{}");
-    } finally {
-      await rm(outside, { recursive: true });
-    }
-  });
-
-  const write = async (content: unknown): Promise<void> => {
-    await mkdir(path.dirname(lane.journal), { recursive: true });
-    await writeFile(
-      lane.journal,
-      typeof content === "string" ? content : JSON.stringify(content),
-    );
-  };
-  const resume = { ...POLLING, resume: true };
-  const sent = (): number =>
-    lane.server.requests.filter(
-      ({ method }) => method === "eth_sendRawTransaction",
-    ).length;
-
-  it("should let one of two settlements begin, from whatever accounts", async () => {
-    for (let attempt = 0; attempt < 3; attempt += 1) {
-      await restore();
-      lane.server.reset();
-      await lane.removeJournals();
-      const vaults = [
-        lane.vault,
-        await lane.connect({ accounts: [DEV_KEYS[1]] }),
-      ];
-      // Both have asked all that there is to ask before they are journalled.
-      let arrived = 0;
-      let release = (): void => undefined;
-      const all = new Promise<void>((resolve) => {
-        release = resolve;
-      });
-      for (const occurrence of [0, 1, 2, 3]) {
-        lane.server.before(
-          { method: "eth_getTransactionCount", occurrence },
-          async () => {
-            arrived += 1;
-            if (arrived === 4) {
-              release();
-            }
-            await all;
-          },
-        );
-      }
-
-      const both = vaults.map(async (vault) => await vault.settleAll(POLLING));
-      // Else one may be mined before the other looks for its journal.
-      lane.server.before(
-        { method: "eth_sendRawTransaction", occurrence: 0 },
-        async () => {
-          await Promise.race(both);
-        },
-      );
-      const settlements = await Promise.all(both);
-
-      expect(settlements.map(({ status }) => status)).to.have.members([
-        "settled",
-        "refused",
-      ]);
-      expect(sent()).to.equal(1);
-      expect(await lane.world.settlers()).to.have.length(1);
-    }
-  });
-
-  it("should be given way to where another process began while the question was open", async () => {
-    const settlement = await lane.vault.settleAll({
-      ...POLLING,
-      confirm: async () => {
-        await write(unsent);
-        return true;
+  /** A journal that settleAll refuses, and leaves as it is. */
+  const refused = (
+    [title, change, says]: Broken,
+    resume: boolean,
+  ): StageCase => {
+    let before = "";
+    return {
+      title: `settleAll throws VAULT_INVALID_JOURNAL, and keeps the journal, if ${title} (resume: ${resume})`,
+      given: async () => {
+        await stage.interrupt();
+        await stage.writeJournal(change(await stage.journal()));
+        before = await text();
       },
-    });
-
-    expect(settlement).to.include({
-      status: "refused",
-      code: "VAULT_SETTLEMENT_UNFINISHED",
-      hash: fieldsOf(unsent["transaction"])["hash"],
-    });
-    expect(settlement.reason).to.include("the option `resume`");
-    expect(sent()).to.equal(0);
-    expect(JSON.parse(await readFile(lane.journal, "utf8"))).to.deep.equal(
-      unsent,
-    );
-  });
-
-  it("should not be sent in another round, and not stand in its way", async () => {
-    await write(unsent);
-    await lane.world.openNextRound();
-
-    const settlement = await lane.vault.settleAll(resume);
-
-    expect(settlement).to.include({ status: "refused" });
-    expect(settlement.reason).to.include(
-      "The round changed. Expected: the round from",
-    );
-    expect(sent()).to.equal(0);
-    expect((await lane.vault.settleAll(POLLING)).status).to.equal("settled");
-    expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
-  });
-
-  it("settles by --resume, or throws and keeps the journal, whatever request fails", async () => {
-    await write(unsent);
-    expect(await lane.vault.settleAll(resume)).to.include({
-      status: "settled",
-    });
-    const methods = lane.server.requests.map(({ method }) => method);
-    const keys = methods.map((method, index) => ({
-      method,
-      occurrence: methods.slice(0, index).filter((one) => one === method)
-        .length,
-    }));
-
-    for (const key of keys) {
-      await restore();
-      lane.server.reset();
-      await write(unsent);
-      lane.server.inject({ ...key, kind: "500" });
-
-      const { status } = await lane.vault
-        .settleAll(resume)
-        .catch(async (error: unknown) => {
-          expect(error).to.have.property("kind", "rpc");
-          expect(sent()).to.equal(0);
-          expect(existsSync(lane.journal)).to.equal(true);
-          return await lane.vault.settleAll(resume);
-        });
-
-      expect(status, JSON.stringify(key)).to.be.oneOf([
-        "settled",
-        "unconfirmed",
-      ]);
-      expect(lane.server.unused).to.deep.equal([]);
-    }
-  });
-
-  it("throws VAULT_NETWORK_UNREACHABLE on --resume while the node is down, and names no other network's settlement", async () => {
-    await write(unsent);
-    const text = await readFile(lane.journal, "utf8");
-    const elsewhere = await lane.connect({
-      url: `http://127.0.0.1:${await freePort()}`,
-    });
-
-    const { message } = await expectVaultError(
-      elsewhere.settleAll(resume),
-      "VAULT_NETWORK_UNREACHABLE",
-    );
-
-    expect(message)
-      .to.include("Network live")
-      .and.not.include(fieldsOf(unsent["transaction"])["hash"]);
-    expect(await readFile(lane.journal, "utf8")).to.equal(text);
-  });
-
-  const broken: ReadonlyArray<
-    readonly [name: string, change: () => unknown, problem: string]
-  > = [
-    ["is empty", () => "", "not JSON"],
-    ["is cut", () => JSON.stringify(unsent).slice(0, 300), "not JSON"],
-    ["is of a later version", () => ({ ...unsent, version: 2 }), "version"],
-    ["lacks a part", () => ({ ...unsent, round: undefined }), "round"],
+      options: { resume },
+      throws: "VAULT_INVALID_JOURNAL",
+      says: [...says, FILE],
+      then: async () => {
+        expect(await text()).to.equal(before);
+      },
+    };
+  };
+  const invalid: readonly Broken[] = [
+    ["it is empty", () => "", ["not JSON"]],
     [
-      "has another transaction's bytes",
-      () => ({
-        ...unsent,
-        transaction: { ...fieldsOf(unsent["transaction"]), nonce: 77 },
-      }),
-      "its signed bytes are not its transaction",
+      "it is cut",
+      (unsent) => JSON.stringify(unsent).slice(0, 300),
+      ["not JSON"],
     ],
+    [
+      "it is of a later version",
+      (unsent) => ({ ...unsent, version: 2 }),
+      ["version"],
+    ],
+    [
+      "it lacks a part",
+      (unsent) => ({ ...unsent, round: undefined }),
+      ["round"],
+    ],
+    [
+      "it is of another chain",
+      (unsent) => ({ ...unsent, chainId: 1 }),
+      [`vault ${VAULT} on chain 1, not of vault ${VAULT} on chain 31337`],
+    ],
+    [
+      "it is of another vault",
+      (unsent) => ({ ...unsent, vault: FACTORY }),
+      [`vault ${FACTORY} on chain 31337, not of vault ${VAULT}`],
+    ],
+    ...(
+      [
+        [
+          "is for another chain",
+          { chainId: 1 },
+          "on chain 31337, not of vault",
+        ],
+        ["goes elsewhere", { to: FACTORY }, `goes to ${FACTORY}, not to`],
+        ["calls something else", { data: "0x12345678" }, "not call settleAll"],
+        ["has other signed bytes", { nonce: 77 }, "signed bytes are not its"],
+      ] as const
+    ).map(
+      ([title, changes, says]) =>
+        [
+          `its transaction ${title}`,
+          (unsent: Readonly<Record<string, unknown>>) => ({
+            ...unsent,
+            transaction: { ...fieldsOf(unsent["transaction"]), ...changes },
+          }),
+          [says],
+        ] as const,
+    ),
   ];
-  for (const [name, change, problem] of broken) {
-    it(`should be refused, and kept, when it ${name}`, async () => {
-      await write(change());
-      const text = await readFile(lane.journal, "utf8");
-
-      for (const options of [POLLING, resume]) {
-        const { message } = await expectVaultError(
-          lane.vault.settleAll(options),
-          "VAULT_INVALID_JOURNAL",
-        );
-        expect(message).to.include(problem);
-      }
-
-      expect(sent()).to.equal(0);
-      expect(await readFile(lane.journal, "utf8")).to.equal(text);
-    });
-  }
 
   /** As on a full disk: files can be made, and nothing can be written to them. */
   const fillDisk = (): (() => void) => {
     const full = Object.assign(
       new Error("ENOSPC: no space left on device, write"),
-      {
-        code: "ENOSPC",
-      },
+      { code: "ENOSPC" },
     );
     const writes = [
       mock.method(fs, "writeFileSync", () => {
@@ -272,109 +158,230 @@ describe("the journal of a settlement", () => {
       }
     };
   };
-  const written = (): readonly string[] =>
-    readdirSync(path.dirname(lane.journal));
-
-  it("should send nothing and leave nothing where the disk is full before", async () => {
-    await mkdir(path.dirname(lane.journal), { recursive: true });
-    let empty = (): void => undefined;
-
-    const { message } = await expectVaultError(
-      lane.vault.settleAll({
-        ...POLLING,
-        confirm: async () => {
-          empty = fillDisk();
-          return await Promise.resolve(true);
-        },
-      }),
-      "VAULT_JOURNAL_NOT_WRITTEN",
-    ).finally(() => {
-      empty();
-    });
-
-    expect(message).to.include("ENOSPC");
-    expect(sent()).to.equal(0);
-    expect(written()).to.deep.equal([]);
-    expect((await lane.vault.settleAll(POLLING)).status).to.equal("settled");
-  });
-
-  it("should leave the entry of before where the disk is full afterwards", async () => {
-    let empty = (): void => undefined;
-    const troubles: string[] = [];
-
-    const settlement = await lane.vault.settleAll({
-      ...POLLING,
-      onEvent: (event) => {
-        if (event.type === "sending") {
-          empty = fillDisk();
-        } else if (event.type === "trouble") {
-          troubles.push(event.message);
-        }
-      },
-    });
+  let empty = (): void => undefined;
+  afterEach(() => {
     empty();
-
-    expect(settlement).to.include({ status: "settled" });
-    expect(troubles.join()).to.include("ENOSPC");
-    expect(written()).to.deep.equal([path.basename(lane.journal)]);
-    expect(await lane.vault.settleAll(resume)).to.deep.equal({
-      ...settlement,
-      preview: null,
-    });
   });
 
-  /** As somebody may write it who has no key: nothing in it is signed. */
-  const forged = (changes: Record<string, unknown> = {}): unknown => ({
-    ...unsent,
-    transaction: {
-      ...fieldsOf(unsent["transaction"]),
-      raw: undefined,
-      hash: undefined,
-      ...changes,
+  itSettles(stage, [
+    ...invalid.flatMap((one) => [refused(one, false), refused(one, true)]),
+    {
+      title: "settleAll settles if the journal is of a vault in lower case",
+      given: async () => {
+        await stage.interrupt();
+        const unsent = await stage.journal();
+        await stage.writeJournal({ ...unsent, vault: VAULT.toLowerCase() });
+      },
+      options: { resume: true },
+      is: { status: "settled" },
+      sends: 1,
     },
-  });
-  const signed = (): readonly unknown[] =>
-    lane.server.requests.flatMap(({ method, params }) =>
-      method.startsWith("eth_send") ? [params[0]] : [],
-    );
-
-  for (const [what, accounts, gap] of [
-    ["a key of the configuration", [DEV_KEYS[0]], 0],
-    ["a key of the node", "remote", 0],
-    ["a key of the node, with a nonce that is not the next", "remote", 3],
-  ] as const) {
-    it(`gets no signature on --resume from ${what}, and stands in no one's way`, async () => {
-      const vault = await lane.connect({
-        accounts: accounts === "remote" ? accounts : [...accounts],
-      });
-      lane.server.hide("eth_signTransaction");
-      const { nonce } = fieldsOf(unsent["transaction"]);
-      await write(forged({ nonce: Number(nonce) + gap }));
-
-      const settlement = await vault.settleAll(resume);
-
-      expect(settlement).to.include({
+    {
+      title:
+        "settleAll refuses with VAULT_SETTLEMENT_UNFINISHED if another process begins while it asks",
+      options: {
+        confirm: async () => {
+          await stage.writeJournal({
+            ...content,
+            transaction: { ...transaction, hash: HASH },
+          });
+          return true;
+        },
+      },
+      is: {
         status: "refused",
-        code: "VAULT_SETTLEMENT_LOST",
-        hash: null,
-      });
-      expect(signed()).to.deep.equal([]);
-      expect((await vault.settleAll(POLLING)).status).to.equal("settled");
-      lane.server.show();
-      expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
+        code: "VAULT_SETTLEMENT_UNFINISHED",
+        hash: HASH,
+      },
+      says: ["the option `resume`", FILE],
+      then: async () => {
+        expect(await stage.journal()).to.deep.include({ sentAfterBlock: 5 });
+      },
+    },
+    {
+      title:
+        "settleAll throws VAULT_JOURNAL_NOT_WRITTEN, and leaves no file, if the disk is full before it sends",
+      options: {
+        confirm: async () => {
+          await mkdir(folder(), { recursive: true });
+          empty = fillDisk();
+          return true;
+        },
+      },
+      throws: "VAULT_JOURNAL_NOT_WRITTEN",
+      says: ["ENOSPC"],
+      then: async () => {
+        empty();
+        expect(await readdir(folder())).to.deep.equal([]);
+        expect((await stage.settle()).status).to.equal("settled");
+      },
+    },
+    {
+      title:
+        "settleAll warns, and leaves the entry from before it sent, if the disk is full afterwards",
+      options: {
+        onEvent: (event) => {
+          stage.events.push(event);
+          if (event.type === "sending") {
+            empty = fillDisk();
+          }
+        },
+      },
+      is: { status: "settled" },
+      sends: 1,
+      then: async (_, settlement) => {
+        empty();
+        expect(stage.troubles).to.include("ENOSPC");
+        expect(await readdir(folder())).to.deep.equal([path.basename(FILE)]);
+        expect(await stage.settle({ resume: true })).to.deep.equal({
+          ...settlement,
+          preview: null,
+        });
+      },
+    },
+  ]);
+
+  it("settleAll throws VAULT_INVALID_JOURNAL for a link out of the project, and leaves its target", async () => {
+    const outside = await mkdtemp(path.join(tmpdir(), "hardhat-vault-out-"));
+    const victim = path.join(outside, "victim.json");
+    await writeFile(victim, "{}");
+    await mkdir(folder(), { recursive: true });
+    await symlink(victim, stage.journalFile());
+    for (const resume of [false, true]) {
+      const { message } = await expectVaultError(
+        stage.settle({ resume }),
+        "VAULT_INVALID_JOURNAL",
+      );
+      expect(message).to.include("a symbolic link leads out of the project");
+    }
+    expect(await readFile(victim, "utf8")).to.equal("{}");
+    await rm(outside, { recursive: true });
+  });
+
+  it("settleAll settles once if two begin together, from two accounts", async () => {
+    // Both have asked all that there is to ask before either writes its journal.
+    let arrived = 0;
+    let release = (): void => undefined;
+    const all = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    stage.chain.on("eth_getTransactionCount", async (_, answer) => {
+      arrived += 1;
+      if (arrived === 4) {
+        release();
+      }
+      await all;
+      return await answer();
+    });
+    const both = [KEY, OTHER_KEY].map(
+      async (key) => await stage.settle({}, { accounts: [keyOf(key)] }),
+    );
+    stage.beforeSending(async () => {
+      await Promise.race(both);
+    });
+
+    const statuses = (await Promise.all(both)).map(({ status }) => status);
+
+    expect(statuses).to.have.members(["settled", "refused"]);
+    expect(stage.sends).to.equal(1);
+    expect(stage.chain.mined).to.have.length(1);
+  });
+
+  it("begins once, also if chains cannot be told apart, and again once it is finished or the node is another", async () => {
+    const expectUnfinished = async (work: Promise<void>): Promise<void> => {
+      const { message } = await expectVaultError(
+        work,
+        "VAULT_SETTLEMENT_UNFINISHED",
+      );
+      expect(message).to.include("nonce 0").and.include(FILE);
+    };
+    await journal().begin(entry);
+    await expectUnfinished(journal().refuseUnfinished());
+    await expectUnfinished(journal("unknown").refuseUnfinished());
+    await expectUnfinished(journal().begin(entry));
+    await journal().update(entry, true);
+    await journal().refuseUnfinished();
+    await journal().begin(entry);
+    await journal(HASH).refuseUnfinished();
+    await journal(HASH).begin(entry);
+    await expectUnfinished(journal(HASH).begin(entry));
+  });
+
+  it("is begun by one of twenty at once, and whole whenever it is read", async () => {
+    const begun = await Promise.allSettled(
+      Array.from({ length: 20 }, async (_, nonce) => {
+        await journal().begin({
+          ...entry,
+          transaction: { ...transaction, nonce },
+        });
+        return nonce;
+      }),
+    );
+    const [first, ...others] = begun.flatMap((one) =>
+      one.status === "fulfilled" ? [one.value] : [],
+    );
+    expect(others).to.deep.equal([]);
+    expect((await journal().read())?.transaction.nonce).to.equal(first);
+    for (const one of begun) {
+      if (one.status === "rejected") {
+        expect(one.reason).to.include({ code: "VAULT_SETTLEMENT_UNFINISHED" });
+      }
+    }
+  });
+
+  it("is updated only for its own transaction, and kept when it is finished", async () => {
+    await journal().update(entry, true);
+    expect(await journal().read()).to.equal(undefined);
+    await journal().begin(entry);
+    for (const changes of [{ nonce: 1 }, { from: FACTORY }]) {
+      const other = { ...transaction, ...changes };
+      await journal().update({ ...entry, transaction: other }, true);
+      expect((await journal().read())?.transaction).to.include(transaction);
+    }
+    await journal().update({ ...entry, sentAfterBlock: 6 });
+    expect((await journal().read())?.sentAfterBlock).to.equal(6);
+    await journal().update(entry, true);
+    expect(await journal().read()).to.equal(undefined);
+    expect(await journal().read("finished")).to.deep.include(entry);
+  });
+
+  for (const [changes, where] of [
+    [{ chainId: -1 }, "chainId"],
+    [{ extra: 1 }, "Unrecognized key"],
+    [{ round: { ...OPEN_ROUND, extra: 1 } }, "round"],
+    [{ round: { ...OPEN_ROUND, APY: "1x" } }, "round.APY"],
+    [{ round: { ...OPEN_ROUND, settled: "no" } }, "round.settled"],
+    [{ transaction: { ...transaction, data: "0xa" } }, "data"],
+    [{ transaction: { ...transaction, hash: `${HASH}0` } }, "hash"],
+    [{ transaction: { ...transaction, extra: 1 } }, "transaction"],
+    [{ transaction: { ...transaction, fees: { gasPrice: 1n, x: 1 } } }, "fees"],
+    [{ transaction: { ...transaction, fees: {} } }, "fees"],
+  ] as const) {
+    it(`cannot be read with VAULT_INVALID_JOURNAL if ${where} is odd: ${Object.keys(changes).join()}`, async () => {
+      await stage.writeJournal({ ...content, ...changes });
+      const { message } = await expectVaultError(
+        journal().read(),
+        "VAULT_INVALID_JOURNAL",
+      );
+      expect(message).to.include(where).and.include(FILE);
     });
   }
 
-  it("should be told from the journal of a node that was started anew", async () => {
-    await write({ ...unsent, genesisHash: `0x${"ab".repeat(32)}` });
-
-    expect(await lane.vault.settleAll(resume)).to.include({
-      status: "refused",
-      code: "VAULT_NOTHING_TO_RESUME",
-    });
-    expect(sent()).to.equal(0);
-
-    // Its transaction cannot matter here, so a new settlement may be made.
-    expect((await lane.vault.settleAll(POLLING)).status).to.equal("settled");
+  it("fails with the system's reason if it cannot be read or written", async () => {
+    await mkdir(stage.journalFile(), { recursive: true });
+    const { message } = await expectVaultError(
+      journal().read(),
+      "VAULT_INVALID_JOURNAL",
+    );
+    expect(message).to.include("it cannot be read (");
+    await rm(folder(), { recursive: true });
+    await writeFile(folder(), "a file");
+    expect(await journal().read()).to.equal(undefined);
+    const failed = await expectVaultError(
+      journal().begin(entry),
+      "VAULT_JOURNAL_NOT_WRITTEN",
+    );
+    expect(failed.message).to.match(/EEXIST|ENOTDIR/u);
+    expect(existsSync(stage.journalFile())).to.equal(false);
   });
 });

@@ -1,221 +1,95 @@
-import { rm } from "node:fs/promises";
-
 import { expect } from "chai";
-import { id, toQuantity } from "ethers";
+import type { Contract } from "ethers";
 
-import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
-import type { SettlementPreflight } from "../../src/settlement/types.js";
+import type { HardhatVault } from "../../src/types.js";
 import { STATE_OVERRIDES } from "../helpers/faulty-rpc-server.js";
-import { deployOddVault } from "../helpers/odd-vault.js";
-import type { OddVault } from "../helpers/odd-vault.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
+import { deploySettlingVault } from "../helpers/settling-vaults.js";
+import type { SettlingVaultName } from "../helpers/settling-vaults.js";
+import { mined } from "../helpers/transactions.js";
 
 const POLLING = { pollingInterval: 20 };
+const ORDERS = 40;
 
-describe("a vault that settles in its own way", () => {
+describe("settleAll of a vault whose settlement grows, or goes on without gas", () => {
   let lane: LaneWithNode;
-  let odd: OddVault;
   let vault: HardhatVault;
-  let journal: string;
+  let contract: Contract;
+  let token: Contract;
 
   before(async () => {
     lane = await openLaneWithNode();
   });
-  beforeEach(async () => {
-    lane.server.reset();
-    odd = await deployOddVault(lane.world.provider);
-    vault = lane.vault.at({ vault: odd.address, vaultFactory: odd.address });
-    journal = lane.journal.replace(
-      lane.world.contracts.vault.toLowerCase(),
-      odd.address.toLowerCase(),
-    );
-    await rm(journal, { force: true });
-  });
   after(async () => {
     await lane.close();
   });
+  afterEach(() => {
+    lane.server.show();
+  });
 
-  const send = async (
-    method: string,
-    ...params: readonly unknown[]
-  ): Promise<unknown> => {
-    const result: unknown = await lane.world.provider.send(method, [...params]);
-    return result;
+  const open = async (name: SettlingVaultName): Promise<void> => {
+    const deployer = await lane.world.provider.getSigner(4);
+    const deployed = await deploySettlingVault(deployer, name, {
+      orders: ORDERS,
+    });
+    ({ contract, token } = deployed);
+    vault = await lane.connect({ vault: { contracts: deployed.contracts } });
+  };
+  const openOrders = async (count: number): Promise<void> => {
+    await mined(await contract.getFunction("open").send(count));
+  };
+  /** How many of the tokens the vault still has. */
+  const paid = async (): Promise<unknown> => {
+    const left: unknown = await token
+      .getFunction("balanceOf")
+      .staticCall(await contract.getAddress());
+    return 1_000_000n - BigInt(String(left));
   };
 
-  const OPENED = /^The vault is in its next round already in block \d+/u;
-
-  it("settle says settled, and what cannot be known, if the vault opens its next round in the same transaction", async () => {
-    await odd.set("opensNext");
-
-    const settlement = await vault.settleAll(POLLING);
-
-    expect(settlement).to.include({ status: "settled" });
-    expect(settlement.reason).to.match(OPENED);
-    expect(settlement.after?.startTime).to.equal(settlement.before?.endTime);
-    expect(settlement.after?.settled).to.equal(false);
-    const resumed = await vault.settleAll({ ...POLLING, resume: true });
-    expect(resumed).to.include({
-      status: "nothing-to-do",
-      hash: settlement.hash,
-      blockNumber: settlement.blockNumber,
-    });
-    expect(resumed.reason).to.include("The current round is the round from");
-  });
-
-  it("settle says the same if a stranger opens the next round in the same block, right after it", async () => {
-    await odd.set("settles");
-    const stranger = await lane.world.provider.getSigner(3);
-    await send("evm_setAutomine", false);
-    lane.server.before(
-      { method: "eth_sendRawTransaction", occurrence: 0 },
-      async () => {
-        const { baseFeePerGas } =
-          (await lane.world.provider.getBlock("pending")) ?? {};
-        await send("eth_sendTransaction", {
-          from: stranger.address,
-          to: odd.address,
-          data: id("openNextRound()").slice(0, 10),
-          // Of an open round it needs less than of a settled one.
-          gas: "0x100000",
-          // Less than a settlement pays, so that it comes later.
-          gasPrice: toQuantity((baseFeePerGas ?? 0n) + 1n),
-        });
-      },
-    );
-    lane.server.before(
-      { method: "eth_getTransactionReceipt", occurrence: 0 },
-      async () => {
-        await lane.world.mine();
-      },
-    );
-
-    const settlement = await vault.settleAll(POLLING);
-
-    await send("evm_setAutomine", true);
-    const block = await lane.world.provider.getBlock(
-      settlement.blockNumber ?? 0,
-    );
-    expect(block?.transactions).to.have.length(2);
-    expect(settlement).to.include({ status: "settled" });
-    expect(settlement.reason).to.match(OPENED);
-  });
-
-  it("should show all that it will do, and say that it came so", async () => {
-    await odd.set("settles", 3);
-    let shown: SettlementPreflight | undefined;
-
-    const settlement = await vault.settleAll({
-      ...POLLING,
-      confirm: async (preflight) => {
-        shown = preflight;
-        return await Promise.resolve(true);
-      },
-    });
-
-    const { differences, ...previewed } = settlement.preview ?? {};
-    expect(differences).to.deep.equal([]);
-    expect(shown?.preview).to.deep.equal(previewed);
-    expect(shown?.preview).to.include({
-      status: "settled",
-      engine: "simulateV1",
-      gasUsed: settlement.gasUsed,
-    });
-    expect(
-      shown?.preview?.changes.map(
-        ({ reading, field, before, after }) =>
-          `${reading} ${field} ${before} ${after}`,
-      ),
-    ).to.deep.equal([
-      "round settledPrice 0 2000000000000000000000",
-      "round settledAmount 0 77",
-      "round settled false true",
-      "volume volume 0 1",
-    ]);
-  });
-
-  for (const mode of ["doesNothing", "inBatches"] as const) {
-    it(`settle says before it asks, and afterwards by not-settled, that the round is not settled by a vault that ${mode}`, async () => {
-      await odd.set(mode);
-      let shown: SettlementPreflight | undefined;
-
-      const settlement = await vault.settleAll({
-        ...POLLING,
-        confirm: async (preflight) => {
-          shown = preflight;
-          return await Promise.resolve(true);
-        },
-      });
-
-      expect(shown).to.include({ outcome: "succeeds", reason: null });
-      expect(shown?.preview).to.include({ status: "not-settled" });
-      expect(settlement).to.include({ status: "not-settled" });
-      expect(settlement.reason).to.include("is not settled in that block");
-      expect(settlement.preview?.differences).to.deep.equal([]);
-      // That is final: the next settlement is not held up by it.
-      expect(await vault.settleAll(POLLING)).to.include({
-        status: "not-settled",
-      });
-    });
-  }
-
   for (const hasEngine of [true, false]) {
-    const how = hasEngine ? "a simulation" : "an estimate";
-    it(`should have gas to spare by ${how}, for orders that come meanwhile`, async () => {
+    it(`settleAll has gas to spare for orders that come meanwhile, by ${hasEngine ? "a simulation" : "an estimate"}`, async () => {
       if (!hasEngine) {
         lane.server.hide("eth_simulateV1", STATE_OVERRIDES);
-        vault = (await lane.connect({})).at({
-          vault: odd.address,
-          vaultFactory: odd.address,
-        });
       }
-      await odd.set("settles", 20);
-      // Of a simulation, nodes do not tell what it used before refunds, and the
-      // most that those may be is added too.
-      const orders = hasEngine ? 28 : 22;
+      await open("PayingVault");
+      // A node does not tell what a simulation used before refunds, so that the
+      // most that those can be is added, too.
+      const more = hasEngine ? 12 : 6;
 
       const settlement = await vault.settleAll({
         ...POLLING,
         confirm: async ({ preview }) => {
           expect(preview === null).to.equal(!hasEngine);
-          await odd.set("settles", orders);
+          await openOrders(more);
           return true;
         },
       });
 
-      lane.server.show();
       expect(settlement, settlement.reason ?? "").to.include({
         status: "settled",
       });
-      expect(await odd.paid(30)).to.equal(orders);
+      expect(await paid()).to.equal(10n * BigInt(ORDERS + more));
     });
   }
 
-  it("should give a contract enough that goes on when its own calls run out", async () => {
-    await odd.set("swallows", 20);
-    const least = await lane.world.provider.estimateGas({
-      from: lane.settler,
-      to: odd.address,
-      data: "0xa015aefe",
-    });
+  it("settleAll gives enough gas to a contract that goes on when its own calls run out", async () => {
+    await open("SwallowingVault");
 
     const settlement = await vault.settleAll(POLLING);
 
     expect(settlement).to.include({ status: "settled" });
     expect(settlement.preview?.differences).to.deep.equal([]);
-    // The node's estimate is what "succeeds", and pays nobody.
-    expect(least < (settlement.gasUsed ?? 0n)).to.equal(true);
-    expect(await odd.paid(20)).to.equal(20);
+    expect(await paid()).to.equal(10n * BigInt(ORDERS));
   });
 
-  it("should name a want of gas, once it is mined", async () => {
-    await odd.set("settles", 20);
+  it("settleAll is reverted with VAULT_OUT_OF_GAS if it needs more than it was given", async () => {
+    await open("PayingVault");
 
     const settlement = await vault.settleAll({
       ...POLLING,
       confirm: async () => {
-        await odd.set("settles", 60);
+        await openOrders(3 * ORDERS);
         return true;
       },
     });

@@ -253,6 +253,48 @@ describe("settleAll: outcomes", () => {
       throws: "VAULT_RPC_ERROR",
     },
     {
+      title:
+        "settleAll is settled, and names what cannot be known, if the vault opens its next round in the same transaction",
+      given: ({ chain }) => {
+        chain.effect = nextRound;
+      },
+      is: { status: "settled", after: nextRound(OPEN_ROUND) },
+      says: /^The vault is in its next round already in block 6/u,
+      sends: 1,
+      then: async (_, settlement) => {
+        const resumed = await stage.settle({ resume: true });
+        expect(resumed).to.include({
+          status: "nothing-to-do",
+          hash: settlement?.hash,
+          blockNumber: 6,
+        });
+        expect(resumed.reason).to.include(
+          "The current round is the round from",
+        );
+      },
+    },
+    {
+      title:
+        "settleAll is not-settled, as previewed, if the vault accepts the call and does nothing, and the next one is not held up",
+      given: ({ chain }) => {
+        chain.effect = (round) => round;
+      },
+      is: { status: "not-settled", code: null, after: OPEN_ROUND },
+      says: ["is not settled in that block"],
+      sends: 1,
+      then: async ({ events }, settlement) => {
+        expect(settlement?.preview).to.deep.include({
+          status: "not-settled",
+          differences: [],
+        });
+        const [preflight] = events;
+        expect(
+          preflight?.type === "preflight" && preflight.preflight,
+        ).to.include({ outcome: "succeeds", reason: null });
+        expect((await stage.settle()).status).to.equal("not-settled");
+      },
+    },
+    {
       title: "settleAll ignores what a listener throws",
       options: {
         onEvent: () => {

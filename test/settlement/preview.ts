@@ -1,141 +1,214 @@
 import { expect } from "chai";
-import type { Contract } from "ethers";
+import { Interface } from "ethers";
 
-import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
-import type { SettlementPreflight } from "../../src/settlement/types.js";
-import { toJsonValue } from "../../src/json.js";
-import { toSafeJson } from "../../src/untrusted-text.js";
-import { settle } from "../../tasks/settle.js";
-import { simulate } from "../../tasks/simulate.js";
-import { renderText } from "../../tasks/output/render-text.js";
-import { preflightBlocks } from "../../tasks/output/settlement.js";
-import { createStyle } from "../../tasks/output/style.js";
+import { NOT_YET } from "../helpers/settlement-cases.js";
+import {
+  connectionLost,
+  itSettles,
+  useStage,
+} from "../helpers/settlement-stage.js";
+import type {
+  SettlementStage,
+  StageCase,
+} from "../helpers/settlement-stage.js";
+import { speedUpTime } from "../helpers/deadlines.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
-import { directProvider } from "../helpers/world.js";
-import { openLaneWithNode } from "../helpers/settlement-lane.js";
-import type { LaneWithNode } from "../helpers/settlement-lane.js";
-import { deploySettlingVault } from "../helpers/settling-vaults.js";
-import type { SettlingVaultName } from "../helpers/settling-vaults.js";
+import { SETTLE, settledRound } from "../helpers/scripted-node.js";
 
-const POLLING = { pollingInterval: 20 };
+const TOO_LOW = {
+  status: "refused",
+  code: "VAULT_GAS_LIMIT_TOO_LOW",
+  hash: null,
+} as const;
 
-/** What a task's document says of the token that moves first. */
-function firstTransfer(document: string): object {
-  const { simulation, settlement } = fieldsOf(JSON.parse(document));
-  const { transfers } = fieldsOf(simulation ?? fieldsOf(settlement)["preview"]);
-  const { token, symbol, decimals } = fieldsOf(listOf(transfers)[0]);
-  return { token, symbol, decimals };
+const neverAsk = {
+  confirm: async () => await Promise.reject(new Error("asked")),
+};
+
+/** The settlement of a simulation runs out of gas. */
+function runOutOfGas({ chain }: SettlementStage): void {
+  chain.on("eth_simulateV1", async ([request], answer) => {
+    const { blockStateCalls } = fieldsOf(request);
+    const calls = listOf(blockStateCalls).map((block) =>
+      listOf(fieldsOf(block)["calls"]).map((call) => fieldsOf(call)["input"]),
+    );
+    return listOf(await answer()).map((block, blockIndex) => ({
+      ...fieldsOf(block),
+      calls: listOf(fieldsOf(block)["calls"]).map((call, index) =>
+        calls[blockIndex]?.[index] === SETTLE
+          ? {
+              status: "0x0",
+              returnData: "0x",
+              gasUsed: "0x1c9c380",
+              logs: [],
+              error: { code: -32_015, message: "out of gas" },
+            }
+          : call,
+      ),
+    }));
+  });
 }
 
-const context = { tokenDecimals: undefined, chainTime: 0, raw: false };
+/** Parameters of each call of settleAll. */
+const callsOf = ({ chain }: SettlementStage): readonly unknown[] =>
+  chain.asked
+    .filter(({ method }) => method === "eth_call")
+    .map(({ params: [call] }) => fieldsOf(call))
+    .filter(({ data }) => data === SETTLE);
 
-describe("the preview of what a settlement moves", () => {
-  let lane: LaneWithNode;
-  let provider: ReturnType<typeof directProvider>;
+describe("settleAll: preview and gas", () => {
+  const stage = useStage();
 
-  before(async () => {
-    lane = await openLaneWithNode();
-    provider = directProvider(lane.node.url);
-  });
-  after(async () => {
-    provider.destroy();
-    await lane.close();
-  });
-  beforeEach(() => {
-    lane.server.reset();
-  });
+  const gasCases = [
+    ["gas", 20_999n, "less than any transaction needs", false],
+    ["gas", 59_999n, "less than the simulation used", false],
+    ["gas", 60_000n, "as much as the simulation used", true],
+    ["gasMultiplier", 0.5, "half of the estimate", false],
+    ["gasMultiplier", 1.5, "more than the estimate", true],
+  ] as const;
 
-  async function open(
-    name: SettlingVaultName,
-  ): Promise<{ vault: HardhatVault; token: string; contract: Contract }> {
-    const deployer = await provider.getSigner(4);
-    const { contracts, token, contract } = await deploySettlingVault(
-      deployer,
-      name,
-    );
-    const vault = await lane.connect({ vault: { contracts } });
-    lane.server.reset();
-    return { vault, token: await token.getAddress(), contract };
-  }
-
-  it("settle asks a token for its symbol and for its decimals, with two calls", async () => {
-    const { vault, token } = await open("PayingVault");
-    lane.server.afterwards(
-      { method: "eth_sendRawTransaction", occurrence: 0 },
-      async () => {
-        await lane.world.mine();
+  itSettles(stage, [
+    ...gasCases.map(([name, value, what, isEnough]): StageCase => {
+      const given = `${name} ${value} is ${what}`;
+      return {
+        title: isEnough
+          ? `settleAll settles if ${given}`
+          : `settleAll refuses with VAULT_GAS_LIMIT_TOO_LOW, and does not ask, if ${given}`,
+        network: { [name]: value },
+        options: isEnough ? {} : neverAsk,
+        is: isEnough ? { status: "settled" } : TOO_LOW,
+        says: isEnough
+          ? []
+          : ["Raise `gas` or `gasMultiplier` in networks.scripted"],
+        sends: isEnough ? 1 : 0,
+      };
+    }),
+    {
+      title: "settleAll simulates nothing with a gas limit below 21000",
+      network: { gas: 20_999n },
+      is: TOO_LOW,
+      then: ({ chain }) => {
+        expect(chain.count("eth_simulateV1")).to.equal(0);
+        expect(chain.count("eth_maxPriorityFeePerGas")).to.equal(0);
       },
-    );
-    let shown: SettlementPreflight | undefined;
-
-    const settlement = await vault.settleAll({
-      ...POLLING,
-      confirm: async (preflight) => {
-        shown = preflight;
-        return await Promise.resolve(true);
+    },
+    {
+      title:
+        "settleAll has nothing to do, and shows nothing, if the simulation finds the round settled",
+      given: ({ chain }) => {
+        chain.on("eth_maxPriorityFeePerGas", async (_, answer) => {
+          // A re-org: the block that was read has another state now.
+          chain.rounds = chain.rounds.map(settledRound);
+          return await answer();
+        });
       },
-    });
+      is: {
+        status: "nothing-to-do",
+        reason: "The round was settled by somebody else meanwhile.",
+        preview: null,
+      },
+      events: "",
+    },
+    {
+      title:
+        "settleAll is reverted with VAULT_OUT_OF_GAS if the simulation uses all gas of a block",
+      given: runOutOfGas,
+      options: neverAsk,
+      is: { status: "reverted", code: "VAULT_OUT_OF_GAS", hash: null },
+      events: "preflight",
+    },
+    {
+      title:
+        "settleAll refuses with VAULT_GAS_LIMIT_TOO_LOW if the simulation uses all of the configured gas",
+      given: runOutOfGas,
+      network: { gas: 30_000n },
+      options: neverAsk,
+      is: TOO_LOW,
+    },
+    {
+      title: "settleAll estimates no gas if the simulation has told it",
+      is: { status: "settled" },
+      sends: 1,
+      then: (after) => {
+        expect(after.chain.count("eth_estimateGas")).to.equal(0);
+        expect(callsOf(after)).to.deep.equal([]);
+      },
+    },
+    {
+      title:
+        "settleAll calls with the configured gas if the node cannot simulate",
+      given: ({ chain }) => {
+        chain.overrides = false;
+      },
+      network: { gas: 500_000n },
+      is: { status: "settled", preview: null },
+      sends: 1,
+      then: (after) => {
+        const limits = callsOf(after).map((call) => fieldsOf(call)["gas"]);
+        expect([...new Set(limits)]).to.deep.equal(["0x7a120"]);
+        expect(after.chain.count("web3_clientVersion")).to.equal(1);
+        const [preflight] = after.events;
+        expect(
+          preflight?.type === "preflight" && preflight.preflight.tokens.size,
+        ).to.equal(0);
+      },
+    },
+    {
+      title: "settleAll estimates no gas of a call that reverts",
+      given: ({ chain }) => {
+        chain.overrides = false;
+        chain.revertsWith = NOT_YET;
+      },
+      is: { status: "reverted", code: "VAULT_CALL_REVERTED" },
+      says: ["not yet"],
+      then: ({ chain }) => {
+        expect(chain.count("eth_estimateGas")).to.equal(0);
+      },
+    },
+    {
+      title: "settleAll is reverted if only the estimate reverts",
+      given: ({ chain }) => {
+        chain.overrides = false;
+        chain.on("eth_estimateGas", () => {
+          throw Object.assign(new Error("execution reverted"), {
+            code: 3,
+            data: NOT_YET,
+          });
+        });
+      },
+      is: { status: "reverted", code: "VAULT_CALL_REVERTED" },
+      says: ["not yet"],
+    },
+    {
+      title: "settleAll returns the contract's own text, whatever it contains",
+      given: ({ chain }) => {
+        const error = new Interface(["error Error(string)"]);
+        chain.revertsWith = error.encodeErrorResult("Error", ["\u001b[2J"]);
+      },
+      is: { status: "reverted", reason: "\u001b[2J" },
+    },
+  ]);
 
-    const asked = lane.server.requests
-      .map(({ params }) => JSON.stringify(params).toLowerCase())
-      .filter((params) => params.includes(`"to":"${token.toLowerCase()}"`));
-    expect(asked).to.have.length(2);
-    expect(settlement).to.include({ status: "settled" });
-    expect(settlement.preview?.differences).to.deep.equal([]);
-    expect(shown?.tokens).to.deep.equal(
-      new Map([[token, { symbol: "TST", decimals: 6 }]]),
-    );
-    if (shown === undefined) {
-      throw new Error("nothing was shown");
-    }
-    const blocks = preflightBlocks(
+  describe("if the answers of a simulation are lost", () => {
+    speedUpTime();
+
+    itSettles(stage, [
       {
-        ...shown,
-        tokens: new Map([[token, { symbol: "T\u001b[2J", decimals: 6 }]]),
+        title: "settleAll throws VAULT_NETWORK_UNREACHABLE, and does not ask",
+        given: ({ chain }) => {
+          chain.on("eth_simulateV1", () => {
+            throw connectionLost();
+          });
+          chain.on("eth_call", async (_, answer) => {
+            if (chain.count("eth_simulateV1") > 0) {
+              throw connectionLost();
+            }
+            return await answer();
+          });
+        },
+        options: neverAsk,
+        throws: "VAULT_NETWORK_UNREACHABLE",
       },
-      { network: "live", chainId: 31_337 },
-      context,
-    );
-    const text = renderText(blocks, createStyle({}));
-    expect(text).to.match(/0\.0000\d+ T\\u\{1b\}\[2J/u);
-    expect(text).to.include("vault contract");
-  });
-
-  it("should say in JSON what tokens call themselves, escaped, and null where they do not tell", async () => {
-    const { vault, token } = await open("PayingVault");
-    const code = await provider.getCode(token);
-    const simulated = async (changed: string): Promise<string> => {
-      await provider.send("anvil_setCode", [token, changed]);
-      const { json } = await simulate(vault, {});
-      return toSafeJson(toJsonValue(json));
-    };
-
-    const said = [
-      // TST, which the compiler shifts by two bits, becomes an escape sequence.
-      await simulated(code.replaceAll("1514d5", "06d6d2")),
-      // It has neither symbol() nor decimals() any more.
-      await simulated(
-        code
-          .replaceAll("95d89b41", "95d89b42")
-          .replaceAll("313ce567", "313ce568"),
-      ),
-      await simulated(code),
-    ];
-    const { json } = await settle(vault, { yes: true }, POLLING, {
-      err: {
-        style: createStyle({}),
-        write: async () => await Promise.resolve(true),
-      },
-      ask: undefined,
-    });
-    said.push(toSafeJson(toJsonValue(json)));
-
-    expect(said.map(firstTransfer)).to.deep.equal([
-      { token, symbol: "\u001b[H", decimals: 6 },
-      { token, symbol: null, decimals: null },
-      { token, symbol: "TST", decimals: 6 },
-      { token, symbol: "TST", decimals: 6 },
     ]);
-    expect(said.join()).not.to.include("\u001b");
   });
 });

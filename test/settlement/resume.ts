@@ -1,395 +1,238 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
-
 import { expect } from "chai";
-import { Transaction, Wallet } from "ethers";
 
 import { describeRound } from "../../src/protocol/round.js";
-import type { Settlement } from "../../src/settlement/types.js";
-import { toJsonValue } from "../../src/json.js";
-import { RpcClient } from "../../src/rpc/rpc-client.js";
-import { Journal } from "../../src/settlement/journal.js";
-import type { JournalEntry } from "../../src/settlement/journal.js";
-import { settleAll } from "../../src/settlement/settle-all.js";
+import type { Settlement } from "../../src/types.js";
+import { VaultError } from "../../src/errors.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { codedError } from "../helpers/foreign-errors.js";
 import {
-  isSignedAs,
-  sign,
-  toRpcTransaction,
-} from "../../src/settlement/transaction.js";
-import { expectVaultError } from "../helpers/assertions.js";
-import type { BareHost } from "../helpers/bare-host.js";
-import {
-  GENESIS,
-  KEY,
-  ScriptedNode,
   OPEN_ROUND,
-  SETTLE,
-  SETTLER,
-  VAULT,
+  ScriptedNode,
   nextRound,
   settledRound,
 } from "../helpers/scripted-node.js";
+import { itSettles, remote, useStage } from "../helpers/settlement-stage.js";
+import type { SettlementStage } from "../helpers/settlement-stage.js";
 
 const HASH = `0x${"ab".repeat(32)}`;
-const FILE = `vault-deployments/settlement-31337-${VAULT.toLowerCase()}.json`;
-const FINISHED = FILE.replace(/json$/u, "finished.json");
+const resume = { resume: true } as const;
+const TO_RESUME = {
+  status: "refused",
+  code: "VAULT_NOTHING_TO_RESUME",
+} as const;
 
-const transaction = {
-  from: SETTLER,
-  to: VAULT,
-  data: SETTLE,
-  chainId: 31_337,
-  nonce: 0,
-  gas: 100_000n,
-};
-const entry: JournalEntry = {
-  sentAfterBlock: 5,
-  round: OPEN_ROUND,
-  transaction,
-};
-const subject = { chainId: 31_337, genesisHash: GENESIS, vault: VAULT };
-
-describe("a settlement that is taken up", () => {
-  let projectRoot: string;
-  let chain: ScriptedNode;
-
-  before(async () => {
-    projectRoot = await mkdtemp(path.join(tmpdir(), "hardhat-vault-resume-"));
-  });
-  beforeEach(async () => {
-    const folder = path.join(projectRoot, "vault-deployments");
-    await rm(folder, { recursive: true, force: true });
-    await mkdir(folder);
-    chain = new ScriptedNode();
-  });
-  after(async () => {
-    await rm(projectRoot, { recursive: true });
-  });
-
-  const write = async (
-    changes: Readonly<Record<string, unknown>> = {},
-    file = FILE,
-  ): Promise<void> => {
-    await writeFile(
-      path.join(projectRoot, file),
-      JSON.stringify(
-        toJsonValue({ version: 1, ...subject, ...entry, ...changes }),
-      ),
-    );
+/** Changes a journal that settleAll left. */
+const rewrite =
+  (
+    changes: (
+      transaction: Readonly<Record<string, unknown>>,
+    ) => Readonly<Record<string, unknown>>,
+    end: "" | ".finished" = "",
+  ) =>
+  async (stage: SettlementStage): Promise<void> => {
+    await (end === "" ? stage.interrupt() : stage.settle());
+    const journal = await stage.journal(end);
+    const transaction = fieldsOf(journal["transaction"]);
+    await stage.writeJournal({ ...journal, ...changes(transaction) }, end);
+    stage.restartNode();
   };
-  const hostOf = (
-    networkConfig: Readonly<Record<string, unknown>> = {},
-  ): BareHost =>
-    chain.host({
-      networkConfig: {
-        type: "http",
-        accounts: "remote",
-        gas: "auto",
-        gasPrice: "auto",
-        gasMultiplier: 1,
-        ...networkConfig,
+
+/** As written by someone without a key: without signed bytes. */
+const forge = (changes: Readonly<Record<string, unknown>> = {}) =>
+  rewrite((transaction) => ({
+    transaction: {
+      ...transaction,
+      raw: undefined,
+      hash: undefined,
+      ...changes,
+    },
+  }));
+
+/** The next settlement is not held up. */
+const settlesNext = async (stage: SettlementStage): Promise<void> => {
+  expect(await stage.settle()).to.include({ status: "settled" });
+  expect(stage.chain.mined.at(-1)).to.include({ nonce: 0, succeeded: true });
+};
+
+describe("settleAll: resume", () => {
+  const stage = useStage();
+
+  itSettles(stage, [
+    {
+      title: "resume refuses with VAULT_NOTHING_TO_RESUME without a journal",
+      options: resume,
+      is: { ...TO_RESUME, before: null },
+      says: ["vault-deployments/settlement-31337-", "scripted"],
+      events: "",
+    },
+    {
+      title: "resume refuses with VAULT_NOTHING_TO_RESUME in process",
+      network: { type: "edr-simulated" },
+      options: resume,
+      is: TO_RESUME,
+      says: ["in process there is no journal"],
+    },
+    ...(["", ".finished"] as const).map((end) => ({
+      title: `resume refuses with VAULT_NOTHING_TO_RESUME if the node was started anew, and the next one settles (${end})`,
+      given: rewrite(() => ({ genesisHash: HASH }), end),
+      options: resume,
+      is: TO_RESUME,
+      then: async () => {
+        stage.chain = new ScriptedNode();
+        await settlesNext(stage);
       },
-      projectRoot,
-    });
-  it("should be the one of the journal, at the newest block", async () => {
-    const reasonOf = async (host: BareHost): Promise<string | null> => {
-      const { settlement } = await settleAll(host, {
-        resume: true,
-        pollingInterval: 1,
-      });
-      expect(settlement.status).to.equal("refused");
-      expect(settlement.before).to.equal(
-        settlement.code === "VAULT_NOTHING_TO_RESUME" ? null : OPEN_ROUND,
-      );
-      return `${settlement.code}: ${settlement.reason}`;
-    };
-    expect(await reasonOf(hostOf()))
-      .to.match(/^VAULT_NOTHING_TO_RESUME/u)
-      .and.include(FILE);
-    expect(await reasonOf(hostOf({ type: "edr-simulated" }))).to.match(
-      /^VAULT_NOTHING_TO_RESUME: .*in process there is no journal/u,
-    );
-    await write({ genesisHash: HASH });
-    await write({ genesisHash: HASH }, FINISHED);
-    expect(await reasonOf(hostOf())).to.match(/^VAULT_NOTHING_TO_RESUME/u);
-    await write();
-    const wrong = await settleAll(hostOf({ chainId: 1 }), { resume: true });
-    expect(wrong.settlement).to.include({
-      status: "refused",
-      code: "VAULT_WRONG_CHAIN",
-    });
-  });
-
-  describe("and followed", () => {
-    const resume = async (
-      networkConfig: Readonly<Record<string, unknown>> = {},
-    ): Promise<readonly unknown[]> => {
-      const { settlement, chainId, block } = await settleAll(
-        hostOf(networkConfig),
-        { resume: true, pollingInterval: 1, timeout: 60_000 },
-      );
-      expect(chainId).to.equal(31_337);
-      expect(block?.number).to.be.a("number");
-      return [settlement.status, settlement.code, settlement.preview];
-    };
-    const sends = (method: string): number => chain.count(method);
-
-    it("gives up what a node was to sign and lost, so that the next settlement takes its nonce", async () => {
-      await write();
-      expect(await resume()).to.deep.equal([
-        "refused",
-        "VAULT_SETTLEMENT_LOST",
-        null,
-      ]);
-      expect(sends("eth_sendTransaction")).to.equal(0);
-      const { settlement } = await settleAll(hostOf(), { pollingInterval: 1 });
-      expect(settlement.status).to.equal("settled");
-      expect(chain.mined.map(({ nonce }) => nonce)).to.deep.equal([
-        transaction.nonce,
-      ]);
-    });
-
-    it("should send the very bytes that were signed, whoever signs now", async () => {
-      const unsigned = {
-        ...transaction,
-        fees: { maxFeePerGas: 9n, maxPriorityFeePerGas: 1n },
-      };
-      const wallet = new Wallet(KEY);
-      const signed = await sign(
-        new RpcClient(chain.provider, "scripted"),
-        {
-          address: SETTLER,
-          kind: "local",
-          sign: async (one) => await wallet.signTransaction(one),
-        },
-        unsigned,
-      );
-      await write({ transaction: signed });
-      expect(await resume({ accounts: "remote" })).to.deep.equal([
-        "settled",
-        null,
-        null,
-      ]);
-      const [sent] = chain.asked.filter(
-        ({ method }) => method === "eth_sendRawTransaction",
-      );
-      expect(sent?.params).to.deep.equal([signed.raw]);
-      expect(chain.mined[0]?.hash).to.equal(signed.hash);
-      expect(sends("eth_sendTransaction")).to.equal(0);
-    });
-
-    it("has nothing to do for a finished settlement, also on a node that lost its block and state", async () => {
-      const block = {
-        mined: { status: "settled", blockNumber: 4 },
-        transaction: { ...transaction, hash: HASH },
-      } as const;
-      const resumed = async (): Promise<Settlement> =>
-        (await settleAll(hostOf(), { resume: true })).settlement;
-      await write(block, FINISHED);
-      chain.mine(nextRound);
-      expect(await resumed()).to.deep.equal({
-        status: "nothing-to-do",
-        code: null,
-        reason: `The settlement of ${describeRound(OPEN_ROUND)} is finished: settled in block 4. The current round is ${describeRound(nextRound(OPEN_ROUND))}, not settled.`,
-        hash: HASH,
-        blockNumber: 4,
-        gasUsed: null,
+    })),
+    {
+      title:
+        "resume refuses with VAULT_WRONG_CHAIN on another chain than the configured one",
+      given: async () => {
+        await stage.interrupt();
+      },
+      network: { chainId: 1 },
+      options: resume,
+      is: { status: "refused", code: "VAULT_WRONG_CHAIN" },
+    },
+    {
+      title: "resume sends the very bytes that were signed, whoever signs now",
+      given: async () => {
+        await stage.interrupt();
+      },
+      network: remote,
+      options: resume,
+      is: { status: "settled", preview: null, before: OPEN_ROUND },
+      sends: 1,
+      events: "resuming sending mined",
+      then: async ({ chain }) => {
+        const { transaction } = await stage.journal(".finished");
+        const { raw, hash } = fieldsOf(transaction);
+        const sent = chain.asked.find(
+          ({ method }) => method === "eth_sendRawTransaction",
+        );
+        expect(sent?.params).to.deep.equal([raw]);
+        expect(chain.mined.map((one) => one.hash)).to.deep.equal([hash]);
+      },
+    },
+    {
+      title:
+        "resume refuses with VAULT_ROUND_CHANGED in another round, and the next one settles",
+      given: async () => {
+        await stage.interrupt();
+        await stage.openNextRound();
+      },
+      options: resume,
+      is: {
+        status: "refused",
+        code: "VAULT_ROUND_CHANGED",
         before: OPEN_ROUND,
-        after: null,
-        preview: null,
-      });
-      chain.mine(() => settledRound(OPEN_ROUND));
-      expect((await resumed()).reason).to.include(
-        "It is the current round still, settled.",
-      );
-      await write({}, FINISHED);
-      const { hash, reason } = await resumed();
-      expect(hash).to.equal(null);
-      expect(reason).to.include("without a transaction that was mined");
-      for (const { method } of chain.asked) {
-        expect(method).to.not.match(/^eth_send|Transaction/u);
-      }
+      },
+      says: [
+        "The round changed. Expected: the round from",
+        "is not sent again",
+      ],
+      events: "resuming",
+      then: async (after) => {
+        await settlesNext(after);
+      },
+    },
+    ...(
+      [
+        ["a key of the configuration", {}, 0],
+        ["a key of the node", remote, 0],
+        ["a key of the node, with a nonce that is not the next", remote, 3],
+      ] as const
+    ).map(([what, network, gap]) => ({
+      title: `resume gets no signature from ${what} for unsigned bytes: VAULT_SETTLEMENT_LOST, and the next one settles`,
+      given: forge({ nonce: gap }),
+      network,
+      options: resume,
+      is: {
+        status: "refused",
+        code: "VAULT_SETTLEMENT_LOST",
+        hash: null,
+        before: OPEN_ROUND,
+      } as const,
+      then: async (after: SettlementStage) => {
+        expect(after.chain.count("eth_signTransaction")).to.equal(0);
+        await settlesNext(after);
+      },
+    })),
+  ]);
+
+  it("resume has nothing to do for a finished settlement, also on a node that lost its block and state", async () => {
+    const { hash } = await stage.settle();
+    stage.chain = new ScriptedNode();
+    stage.chain.mine(nextRound);
+    const resumed = async (): Promise<Settlement> => await stage.settle(resume);
+    expect(await resumed()).to.deep.equal({
+      status: "nothing-to-do",
+      code: null,
+      reason: `The settlement of ${describeRound(OPEN_ROUND)} is finished: settled in block 6. The current round is ${describeRound(nextRound(OPEN_ROUND))}, not settled.`,
+      hash,
+      blockNumber: 6,
+      gasUsed: null,
+      before: OPEN_ROUND,
+      after: null,
+      preview: null,
     });
-  });
-
-  it("should be believed signed only where the bytes are the transaction's own", async () => {
-    const wallet = new Wallet(KEY);
-    const other = new Wallet(`0x${"22".repeat(32)}`);
-    for (const fees of [
-      undefined,
-      { gasPrice: 3n },
-      { maxFeePerGas: 9n, maxPriorityFeePerGas: 1n },
-    ]) {
-      const unsigned = { ...transaction, fees };
-      const bytes = {
-        type: fees !== undefined && "maxFeePerGas" in fees ? 2 : 0,
-        to: VAULT,
-        data: SETTLE,
-        chainId: 31_337,
-        nonce: 0,
-        gasLimit: 100_000n,
-        value: 0n,
-        ...fees,
-      };
-      const raw = await wallet.signTransaction(bytes);
-      const { hash } = Transaction.from(raw);
-      const known = { ...unsigned, hash: hash ?? "" };
-      expect(isSignedAs(raw, unsigned)).to.equal(true);
-      expect(isSignedAs(raw, known)).to.equal(true);
-      expect(isSignedAs(raw, { ...known, hash: HASH })).to.equal(false);
-      expect(isSignedAs(raw, { ...known, nonce: 1 })).to.equal(false);
-      expect(isSignedAs("0x02ffff", known)).to.equal(false);
-      expect(isSignedAs(await other.signTransaction(bytes), unsigned)).to.equal(
-        false,
-      );
-
-      const chainOf = (answer: () => unknown): RpcClient => {
-        chain.on("eth_signTransaction", answer);
-        return new RpcClient(chain.provider, "scripted");
-      };
-      const remote = { address: SETTLER, kind: "remote" } as const;
-      const signedBy = async (answer: () => unknown): Promise<unknown> =>
-        await sign(chainOf(answer), remote, unsigned);
-      expect(await signedBy(() => raw)).to.deep.equal({ ...known, raw });
-      expect(await signedBy(() => ({ raw }))).to.deep.equal({ ...known, raw });
-      expect(chain.asked.at(-1)?.params).to.deep.equal([
-        toRpcTransaction(unsigned),
-      ]);
-      for (const answer of [null, 7, "0x02", { raw: 7 }]) {
-        expect(await signedBy(() => answer)).to.deep.equal(unsigned);
-      }
-      expect(
-        await signedBy(() => {
-          throw new Error("nope");
-        }),
-      ).to.deep.equal(unsigned);
-      await expectVaultError(
-        signedBy(() => {
-          throw Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
-        }),
-        "VAULT_NETWORK_UNREACHABLE",
-      );
-      const asked = chain.asked.length;
-      expect(
-        await sign(
-          chainOf(() => raw),
-          { address: SETTLER, kind: "in-process" },
-          unsigned,
-        ),
-      ).to.deep.equal(unsigned);
-      expect(chain.asked).to.have.length(asked);
+    stage.chain.mine(() => settledRound(OPEN_ROUND));
+    expect((await resumed()).reason).to.include(
+      "It is the current round still, settled.",
+    );
+    const { mined: _, ...unmined } = await stage.journal(".finished");
+    await stage.writeJournal(unmined, ".finished");
+    const { hash: unknown, reason } = await resumed();
+    expect(unknown).to.equal(null);
+    expect(reason).to.include("without a transaction that was mined");
+    for (const { method } of stage.chain.asked) {
+      expect(method).to.not.match(/^eth_send|Transaction/u);
     }
   });
 
-  describe("from its journal", () => {
-    const journal = (genesisHash = GENESIS): Journal =>
-      new Journal(projectRoot, { ...subject, genesisHash });
-
-    it("should be begun once, and given way to by no other", async () => {
-      const refused = async (work: Promise<void>): Promise<void> => {
-        const { message } = await expectVaultError(
-          work,
-          "VAULT_SETTLEMENT_UNFINISHED",
-        );
-        expect(message).to.include("nonce 0").and.include(FILE);
+  describe("if a request fails", () => {
+    /** The request of this number is not answered. */
+    const failAt = (number: number, error: Error): void => {
+      const { chain } = stage;
+      const request = chain.request.bind(chain);
+      let count = 0;
+      chain.request = async (args) => {
+        count += 1;
+        return await (count === number || number === 0
+          ? Promise.reject(error)
+          : request(args));
       };
-      await journal().begin(entry);
-      await refused(journal().refuseUnfinished());
-      // Where chains cannot be told apart.
-      await refused(journal("unknown").refuseUnfinished());
-      await refused(journal().begin(entry));
-      await journal().update(entry, true);
-      await journal().refuseUnfinished();
-      await journal().begin(entry);
-      // Of a node that was started again.
-      await journal(HASH).refuseUnfinished();
-      await journal(HASH).begin(entry);
-      await refused(journal(HASH).begin(entry));
-    });
-
-    it("should be begun by one of many at once, and be whole whenever it is read", async () => {
-      const begun = await Promise.allSettled(
-        Array.from({ length: 20 }, async (_, nonce) => {
-          await journal().begin({
-            ...entry,
-            transaction: { ...transaction, nonce },
+    };
+    it("resume settles, or throws and keeps the journal, whatever request fails", async () => {
+      await stage.interrupt();
+      const unsent = await stage.journal();
+      expect(await stage.settle(resume)).to.include({ status: "settled" });
+      const requests = stage.chain.asked.length;
+      for (let number = 1; number <= requests; number += 1) {
+        await stage.reset();
+        await stage.writeJournal(unsent);
+        failAt(number, new Error("nope"));
+        const { status } = await stage
+          .settle(resume)
+          .catch(async (error: unknown) => {
+            expect(error).to.be.instanceOf(VaultError);
+            expect(stage.sends).to.equal(0);
+            expect(await stage.journal()).to.deep.equal(unsent);
+            return await stage.settle(resume);
           });
-          return nonce;
-        }),
-      );
-      const [first, ...others] = begun.flatMap((one) =>
-        one.status === "fulfilled" ? [one.value] : [],
-      );
-      expect(others).to.deep.equal([]);
-      expect((await journal().read())?.transaction.nonce).to.equal(first);
-      for (const one of begun) {
-        if (one.status === "rejected") {
-          expect(one.reason).to.include({
-            code: "VAULT_SETTLEMENT_UNFINISHED",
-          });
-        }
+        expect(status, `request ${number}`).to.equal("settled");
+        expect(stage.chain.mined).to.have.length(1);
       }
     });
 
-    it("should be updated only while it is the one, and be kept when it is finished", async () => {
-      await journal().update(entry, true);
-      expect(await journal().read()).to.equal(undefined);
-      await journal().begin(entry);
-      await journal().update(
-        { ...entry, transaction: { ...transaction, nonce: 1 } },
-        true,
-      );
-      expect((await journal().read())?.transaction.nonce).to.equal(0);
-      await journal().update({ ...entry, sentAfterBlock: 6 });
-      expect((await journal().read())?.sentAfterBlock).to.equal(6);
-      await journal().update(entry, true);
-      expect(await journal().read()).to.equal(undefined);
-      expect(await journal().read("finished")).to.deep.include(entry);
-    });
-
-    it("should be refused where anything in it is odd", async () => {
-      for (const [changes, where] of [
-        [{ chainId: -1 }, "chainId"],
-        [{ extra: 1 }, "Unrecognized key"],
-        [{ round: { ...OPEN_ROUND, extra: 1 } }, "round"],
-        [{ round: { ...OPEN_ROUND, APY: "1x" } }, "round.APY"],
-        [{ round: { ...OPEN_ROUND, settled: "no" } }, "round.settled"],
-        [{ transaction: { ...transaction, data: "0xa" } }, "data"],
-        [{ transaction: { ...transaction, hash: `${HASH}0` } }, "hash"],
-        [{ transaction: { ...transaction, extra: 1 } }, "transaction"],
-        [
-          { transaction: { ...transaction, fees: { gasPrice: 1n, x: 1 } } },
-          "fees",
-        ],
-        [{ transaction: { ...transaction, fees: {} } }, "fees"],
-      ] as const) {
-        await write(changes);
-        const { message } = await expectVaultError(
-          journal().read(),
-          "VAULT_INVALID_JOURNAL",
-        );
-        expect(message, where).to.include(where).and.include(FILE);
-      }
-    });
-
-    it("should say what the system says where it cannot be read or written", async () => {
-      await mkdir(path.join(projectRoot, FILE));
-      const { message } = await expectVaultError(
-        journal().read(),
-        "VAULT_INVALID_JOURNAL",
-      );
-      expect(message).to.include("it cannot be read (");
-      const folder = path.join(projectRoot, "vault-deployments");
-      await rm(folder, { recursive: true });
-      await writeFile(folder, "a file");
-      expect(await journal().read()).to.equal(undefined);
-      const failed = await expectVaultError(
-        journal().begin(entry),
-        "VAULT_JOURNAL_NOT_WRITTEN",
-      );
-      expect(failed.message).to.match(/EEXIST|ENOTDIR/u);
-      await rm(folder);
+    it("resume throws VAULT_NETWORK_UNREACHABLE while the node is down, and names no other network's settlement", async () => {
+      const { hash } = await stage.interrupt();
+      const unsent = await stage.journal();
+      failAt(0, codedError("ECONNREFUSED"));
+      const thrown: unknown = await stage
+        .settle(resume)
+        .catch((error: unknown) => error);
+      expect(thrown).to.include({ code: "VAULT_NETWORK_UNREACHABLE" });
+      expect(String(thrown)).to.include("scripted").and.not.include(hash);
+      expect(await stage.journal()).to.deep.equal(unsent);
     });
   });
 });

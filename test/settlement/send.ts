@@ -1,139 +1,191 @@
 import { expect } from "chai";
+import { Transaction, Wallet } from "ethers";
 
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { send } from "../../src/settlement/send.js";
+import {
+  isSignedAs,
+  sign,
+  toRpcTransaction,
+} from "../../src/settlement/transaction.js";
 import type { PreparedTransaction } from "../../src/settlement/transaction.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { codedError } from "../helpers/foreign-errors.js";
+import { KEY, SETTLE, SETTLER, VAULT } from "../helpers/scripted-node.js";
 
 const HASH = `0x${"ab".repeat(32)}`;
+const OTHER = `0x${"cd".repeat(32)}`;
 
-const transaction: PreparedTransaction = {
-  from: "0x00000000000000000000000000000000000000A1",
-  to: "0x00000000000000000000000000000000000000A2",
-  data: "0xa015aefe",
+const unsigned = {
+  from: SETTLER,
+  to: VAULT,
+  data: SETTLE,
   chainId: 1,
   nonce: 7,
   gas: 100_000n,
   fees: { gasPrice: 1n },
+};
+const transaction: PreparedTransaction = {
+  ...unsigned,
   raw: "0x02",
   hash: HASH,
 };
+const onTheWire = {
+  from: SETTLER,
+  to: VAULT,
+  data: SETTLE,
+  value: "0x0",
+  chainId: "0x1",
+  nonce: "0x7",
+  gas: "0x186a0",
+  gasPrice: "0x1",
+};
 
-const known: ReadonlyArray<readonly [node: string, message: string]> = [
-  ["geth and reth", "already known"],
-  ["erigon", "ALREADY_EXISTS: already known"],
-  ["besu", "Known transaction"],
-  ["nethermind", "AlreadyKnown"],
-  ["anvil", "transaction already imported"],
-  ["hardhat", "Known transaction: 0xabab"],
-];
-
-/** None of them proves that the transaction did not arrive. */
-const errors: ReadonlyArray<readonly [node: string, message: string]> = [
-  ["geth", "nonce too low: next nonce 8, tx nonce 7"],
-  ["a wallet", "User rejected the request."],
-  ["a gateway", "upstream timed out"],
-  ["nobody", ""],
-];
-
-describe("the answer of a node to a sent transaction", () => {
-  const refusing = (message: string, more: object = {}): RpcClient =>
+describe("the transaction of a settlement", () => {
+  let asked: unknown[];
+  beforeEach(() => {
+    asked = [];
+  });
+  /** A node with the same answer to everything. */
+  const nodeOf = (answer: unknown): RpcClient =>
     new RpcClient(
-      {
-        request: async () =>
-          await Promise.reject(
-            Object.assign(new Error(message), { code: -32000, ...more }),
-          ),
-      },
-      "test",
-    );
-
-  for (const [node, message] of known) {
-    it(`is accepted if ${node} says "${message}"`, async () => {
-      expect(await send(refusing(message), transaction)).to.deep.equal({
-        kind: "accepted",
-        hash: HASH,
-      });
-    });
-  }
-
-  for (const [node, message] of errors) {
-    it(`is an error with its words if ${node} says "${message}"`, async () => {
-      const answer = await send(refusing(message), transaction);
-      expect(answer.kind).to.equal("error");
-      expect(answer).to.have.property("problem").that.includes(message);
-    });
-  }
-
-  for (const [name, result] of [
-    ["nothing", null],
-    ["a number", 7],
-    ["a short hash", "0xab"],
-    ["a hash with a digit that is none", `0x${"zz".repeat(32)}`],
-  ] as const) {
-    it(`should take ${name} for a lost answer`, async () => {
-      const rpc = new RpcClient(
-        { request: async () => await Promise.resolve(result) },
-        "test",
-      );
-
-      expect((await send(rpc, transaction)).kind).to.equal("lost");
-    });
-  }
-
-  it("should be handed what was signed, or what is to be signed", async () => {
-    const asked: unknown[] = [];
-    const other = `0x${"cd".repeat(32)}`;
-    const rpc = new RpcClient(
       {
         request: async ({ method, params }) => {
           asked.push([method, params]);
-          return await Promise.resolve(other);
+          return await (answer instanceof Error
+            ? Promise.reject(answer)
+            : Promise.resolve(answer));
         },
       },
       "test",
     );
-    const { raw: _raw, ...unsigned } = transaction;
-    // What was signed has the hash of its bytes, whatever the node says.
-    expect(await send(rpc, transaction)).to.deep.equal({
-      kind: "accepted",
-      hash: HASH,
+  const refusing = (message: string, more: object = {}): RpcClient =>
+    nodeOf(Object.assign(new Error(message), { code: -32_000, ...more }));
+  const accepted = { kind: "accepted", hash: HASH };
+
+  for (const [node, message, kind] of [
+    ["geth and reth", "already known", "accepted"],
+    ["erigon", "ALREADY_EXISTS: already known", "accepted"],
+    ["besu", "Known transaction", "accepted"],
+    ["nethermind", "AlreadyKnown", "accepted"],
+    ["anvil", "transaction already imported", "accepted"],
+    ["hardhat", "Known transaction: 0xabab", "accepted"],
+    // None of them proves that the transaction did not arrive.
+    ["geth", "nonce too low: next nonce 8, tx nonce 7", "error"],
+    ["a wallet", "User rejected the request.", "error"],
+    ["a gateway", "upstream timed out", "error"],
+    ["nobody", "", "error"],
+  ] as const) {
+    it(`is sent, ${kind}, if ${node} answers "${message}"`, async () => {
+      const answer = await send(refusing(message), transaction);
+      if (kind === "accepted") {
+        expect(answer).to.deep.equal(accepted);
+      } else {
+        expect(answer.kind).to.equal("error");
+        expect(answer).to.have.property("problem").that.includes(message);
+      }
     });
-    expect(await send(rpc, { ...transaction, hash: undefined })).to.deep.equal({
-      kind: "accepted",
-      hash: other,
+  }
+
+  for (const result of [null, 7, "0xab", `0x${"zz".repeat(32)}`]) {
+    it(`is sent, its answer lost, if the node answers ${String(result).slice(0, 6)} in place of a hash`, async () => {
+      const { kind } = await send(nodeOf(result), transaction);
+      expect(kind).to.equal("lost");
     });
-    expect(await send(rpc, { ...unsigned, raw: undefined })).to.deep.equal({
-      kind: "accepted",
-      hash: other,
-    });
-    expect(asked[0]).to.deep.equal(["eth_sendRawTransaction", ["0x02"]]);
-    expect(asked[2]).to.deep.equal([
-      "eth_sendTransaction",
-      [
-        {
-          from: transaction.from,
-          to: transaction.to,
-          data: transaction.data,
-          value: "0x0",
-          chainId: "0x1",
-          nonce: "0x7",
-          gas: "0x186a0",
-          gasPrice: "0x1",
-        },
-      ],
-    ]);
+  }
+
+  it("is sent, its answer lost, if the connection fails", async () => {
+    const answer = await send(nodeOf(codedError("ECONNREFUSED")), transaction);
+    expect(answer.kind).to.equal("lost");
   });
 
-  it("is lost if there is none", async () => {
-    const rpc = refusing("connect", { code: "ECONNREFUSED" });
-    expect(await send(rpc, transaction)).to.have.property("kind", "lost");
-  });
-
-  it("is an error if the node says that it reverted", async () => {
+  it("is sent, an error, if the node answers that it reverted", async () => {
     const rpc = refusing("execution reverted", { code: 3, data: "0x" });
     expect(await send(rpc, transaction)).to.deep.equal({
       kind: "error",
       problem: "no reason given",
     });
   });
+
+  for (const [what, changes, hash, method, params] of [
+    ["signed bytes with their hash", {}, HASH, "Raw", "0x02"],
+    ["signed bytes without a hash", { hash: undefined }, OTHER, "Raw", "0x02"],
+    ["a transaction to sign", { raw: undefined }, OTHER, "", onTheWire],
+  ] as const) {
+    it(`is sent as ${what}`, async () => {
+      expect(
+        await send(nodeOf(OTHER), { ...transaction, ...changes }),
+      ).to.deep.equal({ kind: "accepted", hash });
+      expect(asked).to.deep.equal([[`eth_send${method}Transaction`, [params]]]);
+    });
+  }
+
+  for (const [name, fees] of [
+    ["no fees", undefined],
+    ["a gas price", { gasPrice: 3n }],
+    ["EIP-1559 fees", { maxFeePerGas: 9n, maxPriorityFeePerGas: 1n }],
+  ] as const) {
+    it(`is signed with ${name}, and the bytes of another one are not taken for it`, async () => {
+      const ours = { ...unsigned, fees };
+      const bytes = {
+        type: name === "EIP-1559 fees" ? 2 : 0,
+        to: VAULT,
+        data: SETTLE,
+        chainId: 1,
+        nonce: 7,
+        gasLimit: 100_000n,
+        value: 0n,
+        ...fees,
+      };
+      const signedBy = async (key: string): Promise<string> =>
+        await new Wallet(key).signTransaction(bytes);
+      const raw = await signedBy(KEY);
+      const known = { ...ours, hash: Transaction.from(raw).hash ?? "" };
+      const foreign = await signedBy(`0x${"22".repeat(32)}`);
+
+      expect(isSignedAs(raw, ours)).to.equal(true);
+      expect(isSignedAs(raw, known)).to.equal(true);
+      expect(isSignedAs(raw, { ...known, hash: HASH })).to.equal(false);
+      expect(isSignedAs(raw, { ...known, nonce: 1 })).to.equal(false);
+      expect(isSignedAs("0x02ffff", known)).to.equal(false);
+      expect(isSignedAs(foreign, ours)).to.equal(false);
+
+      const wallet = new Wallet(KEY);
+      const local = {
+        address: SETTLER,
+        kind: "local",
+        sign: async (one: Transaction) => await wallet.signTransaction(one),
+      } as const;
+      expect(await sign(nodeOf(null), local, ours)).to.deep.equal({
+        ...known,
+        raw,
+      });
+      const byNode = async (answer: unknown): Promise<unknown> =>
+        await sign(nodeOf(answer), { address: SETTLER, kind: "remote" }, ours);
+      expect(await byNode(raw)).to.deep.equal({ ...known, raw });
+      expect(await byNode({ raw })).to.deep.equal({ ...known, raw });
+      expect(asked.at(-1)).to.deep.equal([
+        "eth_signTransaction",
+        [toRpcTransaction(ours)],
+      ]);
+      for (const answer of [
+        null,
+        7,
+        "0x02",
+        { raw: 7 },
+        { raw: foreign },
+        new Error("nope"),
+      ]) {
+        expect(await byNode(answer)).to.deep.equal(ours);
+      }
+      await expectVaultError(
+        byNode(codedError("ECONNREFUSED")),
+        "VAULT_NETWORK_UNREACHABLE",
+      );
+      asked = [];
+      const inProcess = { address: SETTLER, kind: "in-process" } as const;
+      expect(await sign(nodeOf(raw), inProcess, ours)).to.deep.equal(ours);
+      expect(asked).to.deep.equal([]);
+    });
+  }
 });

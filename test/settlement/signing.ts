@@ -72,7 +72,7 @@ describe("how a settlement is signed", () => {
     ["a gas multiplier", { accounts: [DEV_KEYS[0]], gasMultiplier: 1.7 }],
   ];
   for (const [name, settings] of configurations) {
-    it(`should be what Hardhat itself would send: ${name}`, async () => {
+    it(`settleAll signs what Hardhat itself would send: ${name}`, async () => {
       // Hardhat goes first. Its transaction is not mined, so that ours meets
       // the same nonce and the same base fee.
       const { connection } = await lane.connect(settings);
@@ -109,42 +109,4 @@ describe("how a settlement is signed", () => {
       expect(ours.from).to.equal(Transaction.from(hardhats).from);
     });
   }
-
-  it("should let a node sign that can, and check what it signed", async () => {
-    const vault = await lane.connect({ accounts: "remote" });
-    lane.server.rewrite("eth_signTransaction", () => lastForeignRaw);
-    const foreign = new Wallet(DEV_KEYS[0]);
-    const lastForeignRaw = await foreign.signTransaction({
-      to: foreign.address,
-      nonce: 0,
-      gasLimit: 21_000,
-      gasPrice: 3_000_000_000,
-      chainId: 31337,
-    });
-
-    const settlement = await vault.settleAll({ pollingInterval: 20 });
-
-    // Not what was asked for, so it is not sent; the node sends instead.
-    expect(settlement.status, settlement.reason ?? "").to.equal("settled");
-    const methods = lane.server.requests.map(({ method }) => method);
-    expect(methods).to.include("eth_sendTransaction");
-    expect(methods).not.to.include("eth_sendRawTransaction");
-  });
-
-  it("should send accounts that a plugin owns through eth_sendTransaction", async () => {
-    // A hardware wallet's plugin answers eth_accounts and eth_sendTransaction
-    // in front of the node, beside the keys of the configuration.
-    const device = new Wallet(DEV_KEYS[1]).address;
-    const vault = await lane.connect({ accounts: "remote" });
-    lane.server.hide("eth_signTransaction");
-    lane.server.rewrite("eth_accounts", () => [device.toLowerCase()]);
-
-    const settlement = await vault.settleAll({
-      from: device,
-      pollingInterval: 20,
-    });
-
-    expect(settlement.status).to.equal("settled");
-    expect(await lane.world.settlers()).to.deep.equal([device]);
-  });
 });

@@ -1,0 +1,177 @@
+import { expect } from "chai";
+import { ZeroAddress, getAddress } from "ethers";
+
+import {
+  buildSettlement,
+  safeChecksum,
+  toSafeBatch,
+} from "../../src/settlement/calldata.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { BareHost } from "../helpers/bare-host.js";
+import { fieldsOf } from "../helpers/fields.js";
+import {
+  SETTLE,
+  SETTLER,
+  ScriptedNode,
+  VAULT,
+} from "../helpers/scripted-node.js";
+import { NOT_YET } from "../helpers/settlement-cases.js";
+import { useStage } from "../helpers/settlement-stage.js";
+
+const revert = Object.assign(new Error("execution reverted"), {
+  code: 3,
+  data: NOT_YET,
+});
+
+describe("buildSettlement", () => {
+  const stage = useStage();
+  const senders = (method: string): readonly unknown[] =>
+    stage.chain.asked.flatMap(({ method: one, params: [call] }) =>
+      one === method && fieldsOf(call)["data"] === SETTLE
+        ? [fieldsOf(call)["from"]]
+        : [],
+    );
+
+  it("returns the transaction, without an estimate, from no sender and no address but the vault's", async () => {
+    const { header, ...built } = await buildSettlement(
+      new BareHost(stage.chain, { vault: VAULT }, SETTLER),
+    );
+    expect(built).to.deep.equal({
+      chainId: 31_337,
+      to: VAULT,
+      data: SETTLE,
+      estimatedGas: null,
+      refusal: null,
+    });
+    expect(header).to.include({ number: 5, timestamp: 1_700_000_005 });
+    expect(senders("eth_call")).to.deep.equal([ZeroAddress]);
+    expect(senders("eth_estimateGas")).to.deep.equal([]);
+  });
+
+  it("estimates the gas of a sender", async () => {
+    expect(await buildSettlement(stage.host(), SETTLER)).to.include({
+      estimatedGas: 60_000n,
+      refusal: null,
+    });
+    expect(senders("eth_call")[0]).to.equal(SETTLER);
+    expect(senders("eth_estimateGas")).to.deep.equal([SETTLER]);
+  });
+
+  for (const [where, method] of [
+    ["call", "eth_call"],
+    ["estimate", "eth_estimateGas"],
+  ] as const) {
+    it(`returns the reason of a revert, and no estimate, if the ${where} reverts`, async () => {
+      stage.chain.on(method, async ([call], answer) => {
+        if (fieldsOf(call)["data"] === SETTLE) {
+          throw revert;
+        }
+        return await answer();
+      });
+      const built = await buildSettlement(stage.host(), SETTLER);
+      expect(built.estimatedGas).to.equal(null);
+      expect(built.refusal).to.include("not yet");
+      expect(stage.chain.count("eth_estimateGas")).to.equal(
+        method === "eth_call" ? 0 : 1,
+      );
+    });
+  }
+
+  it("throws VAULT_RPC_ERROR if the node refuses to estimate", async () => {
+    stage.chain.on("eth_estimateGas", () => {
+      throw Object.assign(new Error("no"), { code: -32_000 });
+    });
+    await expectVaultError(
+      buildSettlement(stage.host(), SETTLER),
+      "VAULT_RPC_ERROR",
+    );
+  });
+
+  it("throws VAULT_WRONG_CHAIN on another chain than the configured one", async () => {
+    const { details } = await expectVaultError(
+      buildSettlement(stage.host({ chainId: 1 })),
+      "VAULT_WRONG_CHAIN",
+    );
+    expect(details).to.include({ expected: 1, actual: 31_337 });
+  });
+
+  for (const overrides of [true, false]) {
+    it(`throws VAULT_NO_CODE, as settleAll does, for an address without code (overrides: ${overrides})`, async () => {
+      stage.chain = new ScriptedNode({
+        overrides,
+        codeOf: (address) => (getAddress(address) === VAULT ? "0x" : "0x60"),
+      });
+      for (const work of [buildSettlement(stage.host()), stage.settle()]) {
+        const { message } = await expectVaultError(work, "VAULT_NO_CODE");
+        expect(message).to.include(VAULT);
+      }
+      expect(stage.sends).to.equal(0);
+    });
+  }
+});
+
+describe("a batch for Safe's Transaction Builder", () => {
+  it("has the checksum that another implementation computes", () => {
+    // The file that the tests of @morpho-labs/gnosis-tx-builder expect.
+    expect(
+      safeChecksum({
+        version: "1.0",
+        chainId: "1",
+        createdAt: 1_665_177_409_513,
+        meta: {
+          name: "Transactions Batch",
+          description: "Created from @morpho-labs/gnosis-tx-builder",
+          txBuilderVersion: "1.8.0",
+          createdFromSafeAddress: ZeroAddress,
+          createdFromOwnerAddress: "",
+        },
+        transactions: [
+          {
+            to: ZeroAddress,
+            operation: 1,
+            value: "1000000000000000000",
+            data: "0x",
+          },
+        ],
+      }),
+    ).to.equal(
+      "0xcc15ad0f6efe4476b91fdb28019f8006198056434b8746f177b37f07bb3e86f8",
+    );
+  });
+
+  it("holds one transaction, its chain and its own checksum", () => {
+    const header = { number: 1, timestamp: 1_700_000_000, gasLimit: 1n };
+    const batch = toSafeBatch({
+      to: ZeroAddress,
+      data: "0xa015aefe",
+      chainId: 56,
+      header: { ...header, baseFeePerGas: undefined, hash: "0x" },
+      estimatedGas: null,
+      refusal: null,
+    });
+
+    const { checksum, ...meta } = batch.meta;
+    expect(meta).to.deep.equal({
+      name: "settleAll",
+      description: "Settles the round that is current when it is executed",
+      txBuilderVersion: "1.18.0",
+      createdFromSafeAddress: "",
+      createdFromOwnerAddress: "",
+    });
+    expect(checksum).to.equal(safeChecksum({ ...batch, meta }));
+    expect(batch).to.deep.include({
+      version: "1.0",
+      chainId: "56",
+      createdAt: 1_700_000_000_000,
+      transactions: [
+        {
+          to: ZeroAddress,
+          value: "0",
+          data: "0xa015aefe",
+          contractMethod: null,
+          contractInputsValues: null,
+        },
+      ],
+    });
+  });
+});
