@@ -1,48 +1,103 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { keysOf as kindsOf } from "../../src/protocol/keys-of.js";
 import { fieldsOf } from "./fields.js";
 import { answerBehind } from "./lagging-pair.js";
 import { startRpcServer } from "./rpc-server.js";
 import type { Exchange, RecordedRequest, RpcReply } from "./rpc-server.js";
 
-/**
- * What can go wrong with one request. "after" means that the node got it and
- * only the answer is lost.
- */
-export const faultKinds = [
-  "drop before forwarding",
-  "drop after forwarding",
-  "delay past the timeout",
-  "429 without Retry-After",
-  "429 with Retry-After",
-  "429 with a long Retry-After",
-  "500",
-  "502 after forwarding",
-  "non-JSON body",
-  "truncated JSON",
-  "wrong id",
-  "JSON-RPC error",
-  "JSON-RPC error after forwarding",
-  "JSON-RPC refusal",
-] as const;
+/** Bytes of a "huge answer". */
+const HUGE = 2_000_000;
+
+type Fault = (
+  exchange: Exchange,
+  delay: number,
+) => Promise<RpcReply> | RpcReply;
+
+const drop: Fault = ({ response }) => {
+  response.destroy();
+  return "handled";
+};
+
+const status =
+  (code: number, headers: Readonly<Record<string, string>> = {}): Fault =>
+  ({ response }) => {
+    response.writeHead(code, { "content-type": "text/html", ...headers });
+    response.end(`<html><body>${code}</body></html>`);
+    return "handled";
+  };
+
+const body =
+  (textFrom: (exchange: Exchange) => Promise<string> | string): Fault =>
+  async (exchange): Promise<RpcReply> => {
+    const text = await textFrom(exchange);
+    exchange.response.setHeader("content-type", "application/json");
+    exchange.response.end(text);
+    return "handled";
+  };
+
+const refusal =
+  (code: number, message: string): Fault =>
+  () => ({ error: { code, message } });
+
+/** A gateway's error, which leaves open if the node got the request. */
+const vague = refusal(-32603, "upstream timed out");
+
+/** The node gets the request; only the answer is lost. */
+const after =
+  (fault: Fault): Fault =>
+  async (exchange, delay) => {
+    await exchange.forward();
+    return await fault(exchange, delay);
+  };
+
+/** What can go wrong with one request. */
+const faultsOfAll = {
+  "drop before forwarding": drop,
+  "drop after forwarding": after(drop),
+  // The request arrives long after the client gave it up.
+  "delay past the timeout": async (exchange, delay) => {
+    await sleep(delay);
+    return await after(drop)(exchange, delay);
+  },
+  "429 without Retry-After": status(429),
+  "429 with Retry-After": status(429, { "retry-after": "0" }),
+  // More than Hardhat waits by itself.
+  "429 with a long Retry-After": status(429, { "retry-after": "6" }),
+  "500": status(500),
+  "502 after forwarding": after(status(502)),
+  "non-JSON body": body(() => "<html>Service Unavailable</html>"),
+  "truncated JSON": body(async ({ forward }) => {
+    const text = await forward();
+    return text.slice(0, text.length / 2);
+  }),
+  "wrong id": body(async ({ request: { id }, forward }) =>
+    JSON.stringify({
+      ...fieldsOf(JSON.parse(await forward())),
+      id: `not ${String(id)}`,
+    }),
+  ),
+  "JSON-RPC error": vague,
+  "JSON-RPC error after forwarding": after(vague),
+  "JSON-RPC refusal": refusal(-32000, "exceeds block gas limit"),
+} satisfies Readonly<Record<string, Fault>>;
+
+/** What can go wrong with a request that only reads. */
+const faultsOfReads = {
+  ...faultsOfAll,
+  "header not found": refusal(-32000, "header not found"),
+  "empty body": body(() => ""),
+  "a list of answers": body(async ({ forward }) => `[${await forward()}]`),
+  "no result": () => ({ result: null }),
+  "huge answer": () => ({ result: "01".repeat(HUGE) }),
+} satisfies Readonly<Record<string, Fault>>;
+
+export const faultKinds = kindsOf(faultsOfAll);
+export const readFaultKinds = kindsOf(faultsOfReads);
+export type FaultKind = keyof typeof faultsOfReads;
 
 /** To be hidden like a method: calls with a third parameter are refused. */
 export const STATE_OVERRIDES = "state overrides";
-
-/** What can go wrong with a request that only reads, besides. */
-export const readFaultKinds = [
-  ...faultKinds,
-  "header not found",
-  "empty body",
-  "a list of answers",
-  "no result",
-  "huge answer",
-] as const;
-
-export type FaultKind = (typeof readFaultKinds)[number];
-
-/** Bytes of a "huge answer". */
-const HUGE = 2_000_000;
 
 /** The request of a method that a fault hits, counted from 0. */
 export interface RequestKey {
@@ -123,7 +178,8 @@ export async function startFaultyRpcServer({
     const fault = faults.get(key);
     faults.delete(key);
     if (fault !== undefined) {
-      return await fail(fault, exchange, delay);
+      const fail: Fault = faultsOfReads[fault];
+      return await fail(exchange, delay);
     }
     if (hidden.has(request.method)) {
       return { error: { code: -32601, message: "Method not found" } };
@@ -233,102 +289,6 @@ const blockMethods = ["eth_getBlockByNumber", "eth_blockNumber"];
 interface Behind {
   readonly head: number;
   readonly methods: readonly string[];
-}
-
-/** What a gateway says, and what does not tell whether a node was asked. */
-const vagueError = {
-  error: { code: -32603, message: "upstream timed out" },
-} as const;
-
-async function fail(
-  kind: FaultKind,
-  exchange: Exchange,
-  delay: number,
-): Promise<RpcReply | undefined> {
-  const { request, response } = exchange;
-  const forward = async (): Promise<string> => await exchange.forward();
-  const status = (code: number, headers: Record<string, string> = {}): void => {
-    response.writeHead(code, { "content-type": "text/html", ...headers });
-    response.end(`<html><body>${code}</body></html>`);
-  };
-  const body = (text: string): void => {
-    response.setHeader("content-type", "application/json");
-    response.end(text);
-  };
-  switch (kind) {
-    case "drop before forwarding":
-      response.destroy();
-      break;
-    case "drop after forwarding":
-      await forward();
-      response.destroy();
-      break;
-    case "delay past the timeout":
-      // The request itself arrives, long after it was given up.
-      await sleep(delay);
-      await forward();
-      response.destroy();
-      break;
-    case "429 without Retry-After":
-      status(429);
-      break;
-    case "429 with Retry-After":
-      status(429, { "retry-after": "0" });
-      break;
-    case "429 with a long Retry-After":
-      // More than Hardhat waits by itself.
-      status(429, { "retry-after": "6" });
-      break;
-    case "500":
-      status(500);
-      break;
-    case "502 after forwarding":
-      await forward();
-      status(502);
-      break;
-    case "non-JSON body":
-      body("<html>Service Unavailable</html>");
-      break;
-    case "truncated JSON": {
-      const text = await forward();
-      body(text.slice(0, text.length / 2));
-      break;
-    }
-    case "wrong id": {
-      body(
-        JSON.stringify({
-          ...fieldsOf(JSON.parse(await forward())),
-          id: `not ${String(request.id)}`,
-        }),
-      );
-      break;
-    }
-    case "JSON-RPC error":
-      return vagueError;
-    case "JSON-RPC error after forwarding":
-      await forward();
-      return vagueError;
-    case "header not found":
-      return { error: { code: -32000, message: "header not found" } };
-    case "empty body":
-      body("");
-      break;
-    case "a list of answers":
-      body(`[${await forward()}]`);
-      break;
-    case "no result":
-      return { result: null };
-    case "huge answer":
-      return { result: "01".repeat(HUGE) };
-    case "JSON-RPC refusal":
-      return {
-        error: {
-          code: -32000,
-          message: "exceeds block gas limit",
-        },
-      };
-  }
-  return "handled";
 }
 
 /** All that was asked, each by its method and how often that was asked before. */

@@ -5,7 +5,6 @@ import path from "node:path";
 
 import { expect } from "chai";
 import { network } from "hardhat";
-import { ArgumentType } from "hardhat/types/arguments";
 import { TaskDefinitionType } from "hardhat/types/tasks";
 
 import { runDocumentedCommands } from "../../scripts/docs/commands.js";
@@ -17,6 +16,7 @@ import {
 import { vaultTasks } from "../../tasks/index.js";
 import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
 import { runCommand } from "../helpers/consumers/run-command.js";
+import { parseTyped } from "../helpers/run-vault-task.js";
 
 describe("documents", () => {
   it("generated documents are up to date: else `npm run docs`", async () => {
@@ -196,39 +196,16 @@ async function readDocuments(): Promise<ReadonlyMap<string, string>> {
 
 /** Why Hardhat would refuse a command; undefined if it would not. */
 function problemOf(command: string): string | undefined {
-  const words = command.match(/"[^"]*"|\S+/gu) ?? [];
-  const tasks = vaultTasks
-    .filter(({ type }) => type === TaskDefinitionType.NEW_TASK)
-    .filter(({ id }) => id.every((part, index) => part === words[index]));
-  const task = tasks.toSorted((a, b) => b.id.length - a.id.length).at(0);
-  if (task?.type !== TaskDefinitionType.NEW_TASK) {
-    return words.length === 2 && words[1] === "mock"
-      ? undefined
-      : "no such task";
+  const typed = command
+    .replace(/^vault /u, "")
+    .replaceAll(/--(?:network \S+|help)/gu, "")
+    .replaceAll('"', "'");
+  try {
+    parseTyped(typed);
+  } catch (error) {
+    return typed === "mock" ? undefined : String(error);
   }
-  const left = words.slice(task.id.length);
-  let positional = 0;
-  for (let word = left.shift(); word !== undefined; word = left.shift()) {
-    if (!word.startsWith("--")) {
-      positional += 1;
-      continue;
-    }
-    const name = word
-      .slice(2)
-      .replaceAll(/-(.)/gu, (_match, letter: string) => letter.toUpperCase());
-    const option = task.options[name];
-    if (option === undefined && !["network", "help"].includes(name)) {
-      return `no option ${word}`;
-    }
-    if (option?.type !== ArgumentType.FLAG && name !== "help") {
-      left.shift();
-    }
-  }
-  const { positionalArguments } = task;
-  return positional <= positionalArguments.length ||
-    positionalArguments.some(({ isVariadic }) => isVariadic)
-    ? undefined
-    : "too many arguments";
+  return undefined;
 }
 
 /** Without what another build of the mocks, or of anvil, would change. */

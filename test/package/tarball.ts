@@ -3,8 +3,11 @@ import { isBuiltin } from "node:module";
 import path from "node:path";
 
 import { expect } from "chai";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
 
 import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
+import { runCommand } from "../helpers/consumers/run-command.js";
 import { packTarball } from "../helpers/tarball.js";
 
 /**
@@ -88,6 +91,36 @@ describe("the tarball of the package", () => {
       Object.keys({ ...dependencies, ...peerDependencies }),
     );
   });
+
+  it("publint finds nothing", async () => {
+    const { file } = await packTarball();
+    const { buffer, byteOffset, byteLength } = await readFile(file);
+    const tarball = buffer.slice(byteOffset, byteOffset + byteLength);
+    const { messages, pkg } = await publint({
+      pack: { tarball },
+      strict: true,
+    });
+    expect(
+      messages.map((message) => formatMessage(message, pkg)),
+    ).to.deep.equal([]);
+  });
+
+  it("Are the Types Wrong finds nothing for ES modules", async () => {
+    const { file } = await packTarball();
+    await runCommand(
+      process.execPath,
+      [tool("@arethetypeswrong/cli/dist/index.js"), file]
+        // Hardhat 3 and its plugins are ES modules only.
+        .concat("--profile", "esm-only", "--format", "ascii"),
+      { cwd: repositoryRoot },
+    );
+  });
+
+  it("knip finds nothing unused or undeclared", async () => {
+    await runCommand(process.execPath, [tool("knip/bin/knip.js")], {
+      cwd: repositoryRoot,
+    });
+  });
 });
 
 function packageOf(specifier: string): string {
@@ -95,4 +128,8 @@ function packageOf(specifier: string): string {
     .split("/")
     .slice(0, specifier.startsWith("@") ? 2 : 1)
     .join("/");
+}
+
+function tool(file: string): string {
+  return path.join(repositoryRoot, "node_modules", file);
 }

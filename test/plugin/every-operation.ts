@@ -23,17 +23,11 @@ const reverts: ReadonlyArray<
   readonly [name: string, reason: ScriptedReason, text: string]
 > = [
   ["a string", "not today", "not today"],
-  ["an empty string", "", ""],
   ["a panic", { panic: 0x11 }, "panic 0x11: arithmetic overflow or underflow"],
   [
     "a custom error of the mocks",
     { customError: "OrderNotFound", args: [12n] },
     "OrderNotFound(orderID: 12)",
-  ],
-  [
-    "four unknown bytes",
-    { data: "0xdeadbeef" },
-    "unknown error 0xdeadbeef with 0 bytes of arguments",
   ],
   ["nothing at all", { data: "0x" }, "no reason given"],
   ["control characters", "\u001b[31mred", "\\u{1b}[31mred"],

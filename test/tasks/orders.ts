@@ -6,7 +6,6 @@ import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { MockTrading__factory } from "../../src/bindings/factories/MockTrading__factory.js";
-import { VaultClient } from "../../src/client/index.js";
 import type { Eip1193Provider } from "../../src/client/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
@@ -115,28 +114,6 @@ describe("vault orders", () => {
         (await readdir(project.path)).filter((file) => file.startsWith("out")),
       ).to.deep.equal(["out.ndjson"]);
       expect(await readFile(out, "utf8")).to.equal("earlier");
-    });
-
-    it("orders --out writes shards that join to the whole listing", async () => {
-      const block = String(
-        (await new VaultClient(provider, {}).block()).number,
-      );
-      for (const format of ["ndjson", "csv"]) {
-        const written: string[] = [];
-        for (const ids of ["1-1400", "1-700", "701-1400"]) {
-          const out = path.join(project.path, ids);
-          await runTyped(
-            hre,
-            `orders --ids ${ids} --skip-empty --block ${block} --format ${format} --out ${out} --at trading=${trading}`,
-          );
-          written.push(await readFile(out, "utf8"));
-        }
-        const [whole = "", first = "", second = ""] = written;
-        // As docs/reading-many-orders.md says it: CSV without the second header.
-        expect(
-          first + (format === "csv" ? second.replace(/^.*\n/u, "") : second),
-        ).to.equal(whole);
-      }
     });
 
     it("orders --out writes the form that the file's name asks for, and reports it on stderr", async () => {

@@ -1,9 +1,11 @@
 import { stripVTControlCharacters } from "node:util";
 
 import { expect } from "chai";
+import { toQuantity } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
+import type { VaultErrorCode } from "../../src/errors.js";
 import type { MockVaultHandle } from "../../src/plugin/hardhat-vault.js";
 import { taskArguments } from "../../tasks/arguments.js";
 import { parseArguments } from "../../tasks/parse-arguments.js";
@@ -13,6 +15,7 @@ import type { WatchClock, WatchEvent } from "../../tasks/watch.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
@@ -115,43 +118,102 @@ describe("vault watch", () => {
       ),
     );
 
-  it("watch shows each change once, and ends when the round is settled", async () => {
-    const events = await watchThrough("settled", [
-      () => undefined,
-      async () => await mocks.set({ round: { filledVolume: 7n } }),
-      settle,
-    ]);
-    expect(summarize(events)).to.deep.equal([
-      [],
-      ["round.filledVolume"],
-      [
-        "round.settledPrice",
-        "round.settledAmount",
-        "round.settled",
-        "canBeSettled",
-      ],
-    ]);
-  });
+  const nothing = (): void => undefined;
+  const setFilledVolume = async (): Promise<unknown> =>
+    await mocks.set({ round: { filledVolume: 7n } });
+  const startNextRound = async (): Promise<unknown> =>
+    await mocks.startNextRound();
+  const reachEnd = (seconds: bigint) => async (): Promise<void> => {
+    const { endTime } = await connection.vault.getLatestRoundInfo();
+    await rpc("evm_setNextBlockTimestamp", Number(endTime + seconds));
+    await rpc("evm_mine");
+  };
+  /** From now on, `latest` is the block before the last one. */
+  const fallBehind = async (): Promise<void> => {
+    const { number } = await connection.vault.block();
+    server.handler = async ({ request: asked, forward }) => {
+      const params = asked.params.map((param) =>
+        param === "latest" ? toQuantity(number - 1) : param,
+      );
+      const answer = await forward({ ...asked, params });
+      return { result: fieldsOf(JSON.parse(answer))["result"] };
+    };
+  };
+  const changeChain = async (): Promise<unknown> =>
+    await rpc("anvil_setChainId", 4242);
 
-  it("watch shows if the contract accepts a settlement, and why not", async () => {
-    const events = await watchThrough("settled", [
-      async () => await mocks.fail("settleAll", "too early"),
-      async () => await mocks.succeed("settleAll"),
-      settle,
-    ]);
-    expect(
-      events.map((event) =>
-        event.kind === "outage"
-          ? event.error.code
-          : [event.seen.canBeSettled, event.seen.reason],
-      ),
-    ).to.deep.equal([
-      [true, null],
-      [false, "too early"],
-      [true, null],
-      [false, "the round is settled"],
-    ]);
-  });
+  const watches: ReadonlyArray<
+    readonly [
+      title: string,
+      until: string | undefined,
+      steps: ReadonlyArray<() => unknown>,
+      expected: VaultErrorCode | ReadonlyArray<string | readonly string[]>,
+    ]
+  > = [
+    [
+      "watch shows each change once, and ends when the round is settled",
+      "settled",
+      [nothing, setFilledVolume, settle],
+      [
+        [],
+        ["round.filledVolume"],
+        [
+          ...["round.settledPrice", "round.settledAmount", "round.settled"],
+          "canBeSettled",
+        ],
+      ],
+    ],
+    [
+      "watch --until expired ends at the round's end by the chain's clock",
+      "expired",
+      [reachEnd(-1n), reachEnd(0n)],
+      [[], ["expired"]],
+    ],
+    [
+      "watch ends at a time, also on a chain whose clock stands still",
+      "+3s",
+      [nothing, nothing, nothing],
+      [[]],
+    ],
+    [
+      "watch ignores an answer of a node that is blocks behind",
+      "+3s",
+      [setFilledVolume, fallBehind, nothing],
+      [[], ["round.filledVolume"]],
+    ],
+    ...["settled", "expired"].map(
+      (until) =>
+        [
+          `watch --until ${until} fails with VAULT_ROUND_CHANGED if another round replaces the first one`,
+          until,
+          [startNextRound],
+          "VAULT_ROUND_CHANGED",
+        ] as const,
+    ),
+    [
+      "watch fails with VAULT_CHAIN_CHANGED if the chain becomes another one",
+      undefined,
+      [changeChain],
+      "VAULT_CHAIN_CHANGED",
+    ],
+    [
+      "watch fails with VAULT_TIME_IN_PAST for a time before the block",
+      "2001-01-01",
+      [],
+      "VAULT_TIME_IN_PAST",
+    ],
+  ];
+  for (const [title, until, steps, expected] of watches) {
+    it(title, async () => {
+      const watched = watchThrough(until, steps);
+      if (typeof expected === "string") {
+        await expectVaultError(watched, expected);
+      } else {
+        expect(summarize(await watched)).to.deep.equal(expected);
+      }
+      await rpc("anvil_setChainId", 31337);
+    });
+  }
 
   it("watch gives each check 10 s", async () => {
     const timeouts: unknown[] = [];
@@ -167,64 +229,6 @@ describe("vault watch", () => {
     const args = parseArguments(taskArguments.watch, { until: "+1s" }, hre);
     await Array.fromAsync(watch(vault, args, clockOf([() => undefined])));
     expect(timeouts).to.deep.equal([10_000, 10_000]);
-  });
-
-  it("watch --until expired ends at the round's end by the chain's clock", async () => {
-    const { endTime } = await connection.vault.getLatestRoundInfo();
-    const mineAt = async (time: bigint): Promise<void> => {
-      await rpc("evm_setNextBlockTimestamp", Number(time));
-      await rpc("evm_mine");
-    };
-    const events = await watchThrough("expired", [
-      async () => await mineAt(endTime - 1n),
-      async () => await mineAt(endTime),
-    ]);
-    expect(summarize(events)).to.deep.equal([[], ["expired"]]);
-  });
-
-  it("watch ends at a time, also on a chain whose clock stands still", async () => {
-    const steps = [() => undefined, () => undefined, () => undefined];
-    expect(summarize(await watchThrough("+3s", steps))).to.deep.equal([[]]);
-  });
-
-  for (const until of ["settled", "expired"]) {
-    it(`watch --until ${until} fails with VAULT_ROUND_CHANGED if another round replaces the one that was meant`, async () => {
-      await expectVaultError(
-        watchThrough(until, [async () => await mocks.startNextRound()]),
-        "VAULT_ROUND_CHANGED",
-      );
-    });
-  }
-
-  it("watch fails with VAULT_CHAIN_CHANGED if the chain becomes another one", async () => {
-    await expectVaultError(
-      watchThrough(undefined, [
-        async () => await rpc("anvil_setChainId", 4242),
-      ]),
-      "VAULT_CHAIN_CHANGED",
-    );
-    await rpc("anvil_setChainId", 31337);
-  });
-
-  it("watch ignores what a node shows that is blocks behind", async () => {
-    const old = await connection.vault.block();
-    await mocks.set({ round: { filledVolume: 7n } });
-    const events = await watchThrough("+2s", [
-      () => {
-        // From now on `latest` is a block that has been.
-        server.handler = async ({ request: asked, forward }) => {
-          const params = asked.params.map((param) =>
-            param === "latest" ? `0x${old.number.toString(16)}` : param,
-          );
-          const answer: unknown = JSON.parse(
-            await forward({ ...asked, params }),
-          );
-          return { result: Reflect.get(Object(answer), "result") };
-        };
-      },
-      () => undefined,
-    ]);
-    expect(summarize(events)).to.deep.equal([[]]);
   });
 
   it("watch --json writes one document for each change, and one for an outage with its code", async () => {
@@ -251,13 +255,15 @@ describe("vault watch", () => {
       "error.code",
       "VAULT_RPC_ERROR",
     );
-    expect(documents[2]).to.have.nested.property("status.round.settled", true);
+    expect(documents[2]).to.deep.nested.include({
+      "status.round.settled": true,
+      canBeSettled: false,
+      reason: "the round is settled",
+    });
   });
 
   it("watch shows a person on a terminal the round once, then a line at every change, an outage and its end", async () => {
-    const { endTime } = await connection.vault.getLatestRoundInfo();
-    await rpc("evm_setNextBlockTimestamp", Number(endTime) - 90);
-    await rpc("evm_mine");
+    await reachEnd(-90n)();
     const events = await watchThrough("+5s", [
       async () => {
         await mocks.fail("queryVolume", "no\u001b[2J");
@@ -290,13 +296,6 @@ describe("vault watch", () => {
     await mocks.fail("getLatestRoundInfo", "lost");
     const lost = (await watchThrough("+1s", [up])).map(display(false)).join("");
     expect(lost.split("lost")).to.have.length(2);
-  });
-
-  it("watch fails with VAULT_TIME_IN_PAST for a time that has been", async () => {
-    await expectVaultError(
-      watchThrough("2001-01-01", []),
-      "VAULT_TIME_IN_PAST",
-    );
   });
 
   it("watch exits with 1 if its last line cannot be written, or if its reader goes before the end", async () => {

@@ -119,7 +119,7 @@ export async function createConsumer(
   return folder;
 }
 
-/** The package.json of a consumer that has not installed this package yet. */
+/** The package.json of a consumer before it installs this package. */
 export async function manifestOf(
   definition: ConsumerDefinition,
 ): Promise<string> {

@@ -5,6 +5,7 @@ import path from "node:path";
 
 import { expect } from "chai";
 
+import { keysOf } from "../../../src/protocol/keys-of.js";
 import { foundryBinary } from "../anvil.js";
 import { startServerProcess } from "../child-process.js";
 import { freePort } from "../free-port.js";
@@ -27,55 +28,37 @@ import type { DocumentBlock } from "./consumer-project.js";
 import type { ConsumerDefinition } from "./definitions.js";
 import { runCommand, strangersEnvironment } from "./run-command.js";
 
-/** What is tried in a consumer's project, each on what the one before left. */
-const consumerSteps = [
-  "install the tarball",
-  "run tasks",
-  "run its own tests and ours, and end by itself",
-  "have compiled its contracts, which import all of ours",
-  "type-check strictly, our declarations included",
-  "run its Solidity tests with Foundry",
-] as const;
+type Action = (
+  folder: string,
+  definition: ConsumerDefinition,
+  tarball: Tarball,
+) => Promise<void>;
 
-type ConsumerStep = (typeof consumerSteps)[number];
-
-const actions: Readonly<
-  Record<
-    ConsumerStep,
-    (
-      folder: string,
-      definition: ConsumerDefinition,
-      tarball: Tarball,
-    ) => Promise<void>
-  >
-> = {
+/** Each step works on what the step before left. */
+const actions = {
   "install the tarball": installTarball,
   "run tasks": runTasks,
   "run its own tests and ours, and end by itself": runTests,
   "have compiled its contracts, which import all of ours": checkBuild,
   "type-check strictly, our declarations included": typeCheck,
   "run its Solidity tests with Foundry": runForge,
-};
+} satisfies Readonly<Record<string, Action>>;
 
-/** The steps that a project takes: without the plugin, there are no tasks. */
+type ConsumerStep = keyof typeof actions;
+
 export function stepsOf({
   compiler,
   hasForge = false,
   hasNoPlugin = false,
 }: ConsumerDefinition): readonly ConsumerStep[] {
-  return consumerSteps.filter((step) => {
-    switch (step) {
-      case "run tasks":
-      case "type-check strictly, our declarations included":
-        return !hasNoPlugin;
-      case "have compiled its contracts, which import all of ours":
-        return compiler !== undefined;
-      case "run its Solidity tests with Foundry":
-        return hasForge;
-      default:
-        return true;
-    }
-  });
+  const exceptions: { readonly [Step in ConsumerStep]?: boolean } = {
+    "run tasks": hasNoPlugin,
+    "have compiled its contracts, which import all of ours":
+      compiler === undefined,
+    "type-check strictly, our declarations included": hasNoPlugin,
+    "run its Solidity tests with Foundry": !hasForge,
+  };
+  return keysOf(actions).filter((step) => exceptions[step] !== true);
 }
 
 /** Takes one step in a consumer's project. */
@@ -84,7 +67,8 @@ export async function runStep(
   definition: ConsumerDefinition,
   tarball: Tarball,
 ): Promise<void> {
-  await actions[step](projectFolder(definition), definition, tarball);
+  const action: Action = actions[step];
+  await action(projectFolder(definition), definition, tarball);
 }
 
 async function installTarball(
@@ -186,16 +170,10 @@ async function runTasksOnNode(
   definition: ConsumerDefinition,
 ): Promise<void> {
   const port = await freePort();
+  const listen = ["--hostname", "127.0.0.1", "--port", String(port)];
   const node = await startServerProcess(
     process.execPath,
-    [
-      hardhatCli(folder),
-      "node",
-      "--hostname",
-      "127.0.0.1",
-      "--port",
-      String(port),
-    ],
+    [hardhatCli(folder), "node", ...listen],
     /JSON-RPC server at http:\/\/127\.0\.0\.1:(\d+)/u,
     { cwd: folder, env: strangersEnvironment() },
   );
