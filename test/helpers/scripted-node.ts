@@ -429,9 +429,10 @@ export class ScriptedNode implements Eip1193Provider {
     [to, data]: readonly [string, string],
     block: number,
     phase: ContractCall["phase"] = "before",
+    time?: unknown,
   ): string {
     return encodeEntry(
-      this.#tokenAnswer(data, block) ??
+      this.#tokenAnswer(data, block, time) ??
         this.#contracts.answerOf({ to, data, block, phase }),
       this.#contracts.codeOf(to, block) !== "0x",
     );
@@ -475,7 +476,8 @@ export class ScriptedNode implements Eip1193Provider {
       // Only the code in place of the sender can simulate.
       call.to === from
     ) {
-      return this.#simulateByLens(call.data, block);
+      const { time } = fieldsOf(params[3]);
+      return this.#simulateByLens(call.data, block, time);
     }
     const { reverted, data: returned } = this.#contracts.answerOf({
       ...call,
@@ -488,7 +490,7 @@ export class ScriptedNode implements Eip1193Provider {
     return returned;
   }
 
-  #simulateByLens(data: string, block: number): string {
+  #simulateByLens(data: string, block: number, time: unknown): string {
     const [, reads, to, settlement] = decodeArguments(
       simulationLens,
       "simulate",
@@ -500,16 +502,17 @@ export class ScriptedNode implements Eip1193Provider {
       block,
       phase: "before",
     });
-    const [before, after] = (["before", "after"] as const).map((phase) =>
+    const after = settled.reverted ? "before" : "after";
+    const results = (["before", after] as const).map((phase) =>
       pairsOf(reads)
-        .map((each) => this.#entryOf(each, block, phase))
+        .map((each) => this.#entryOf(each, block, phase, time))
         .join(""),
     );
-    const parts = [settled.data.slice(2), before ?? "", after ?? ""];
+    const parts = [settled.data.slice(2), ...results];
     const place = Math.min(this.head, block) + 1;
     return [
       id("hardhat-vault/SimulationLens/1"),
-      ...[place, TIME_OF_GENESIS + place, this.#chainId].map(word),
+      ...[place, Number(time), this.#chainId].map(word),
       ...[settled.reverted ? 0 : 1, CODE_GAS, 29_000_000].map(word),
       ...parts.map(({ length }) => word(length / 2)),
       ...parts,
@@ -531,9 +534,9 @@ export class ScriptedNode implements Eip1193Provider {
           const [target, data] = [String(to), String(input)];
           const isSettlement = data === SETTLE;
           const { reverted, data: returnData } =
-            this.#tokenAnswer(data, block) ??
+            this.#tokenAnswer(data, block, time) ??
             this.#contracts.answerOf({ to: target, data, block, phase });
-          phase = isSettlement ? "after" : phase;
+          phase = isSettlement && !reverted ? "after" : phase;
           return {
             status: hex(reverted ? 0 : 1),
             returnData,
@@ -555,7 +558,11 @@ export class ScriptedNode implements Eip1193Provider {
   }
 
   /** The answer of any token, and of the lens to a call of itself. */
-  #tokenAnswer(data: string, block: number): ContractAnswer | undefined {
+  #tokenAnswer(
+    data: string,
+    block: number,
+    time: unknown = TIME_OF_GENESIS + block + 1,
+  ): ContractAnswer | undefined {
     const selector = data.slice(0, 10);
     if (selector === BALANCE_OF) {
       return { reverted: false, data: wordsOf(BALANCE) };
@@ -568,7 +575,7 @@ export class ScriptedNode implements Eip1193Provider {
       reverted: false,
       data: wordsOf(
         block + 1,
-        TIME_OF_GENESIS + block + 1,
+        Number(time),
         this.#chainId,
         BASE_FEE,
         ...listOf(accounts).flatMap((account) => {

@@ -170,17 +170,27 @@ describe("mocks - capture and replay", () => {
     }
   });
 
-  it("should read everything at one block", async () => {
+  it("capture reads everything at one block, while the chain goes on or at a past block", async () => {
     const mocks = await live.deployMocks();
     const { number } = await live.block();
-    await mocks.set({ volume: 1n });
-    await mocks.set({ orders: { 1: { number: 1n } } });
-    const { fixture } = await capture(live, { orders: [1n], blockTag: number });
-    expect(fixture.block.number).to.equal(number);
-    expect(fixture["volume"]).to.equal((420n * 10n ** 18n).toString());
-    expect(Reflect.get(Object(fixture["orders"]), "1")).to.include({
-      number: (2n * 10n ** 18n).toString(),
-    });
+    const moving = new VaultClient(live.provider, mocks.addresses);
+    const snapshot = moving.snapshot.bind(moving);
+    moving.snapshot = async (options) => {
+      const found = await snapshot(options);
+      await mocks.set({ orders: { 1: { number: 1n } }, volume: 1n });
+      await mocks.set({ margins: { baseMarginAmount: 1n } });
+      return found;
+    };
+    const captured = await capture(moving, { orders: [1n] });
+    const past = await capture(live, { orders: [1n], blockTag: number });
+    for (const { fixture } of [captured, past]) {
+      expect(fixture.block.number).to.equal(number);
+      expect(fixture["volume"]).to.equal((420n * 10n ** 18n).toString());
+      expect(Reflect.get(Object(fixture["orders"]), "1")).to.include({
+        number: (2n * 10n ** 18n).toString(),
+      });
+      expect(fixture["margins"]).to.not.include({ baseMarginAmount: "1" });
+    }
   });
 
   it("should refuse the pending block, which is not one fixed block", async () => {

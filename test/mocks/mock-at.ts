@@ -87,15 +87,21 @@ describe("mocks - at production addresses", () => {
     );
   });
 
-  for (const [client, chainId] of [
+  for (const [client, chainId, metadata] of [
     ["Geth/v1.16.4-stable/linux-amd64", 31337],
     ["anvil/v1.7.1", 1],
-    ["HardhatNetwork/2.29.0", 56],
+    ["HardhatNetwork/2.29.0", 56, { result: null }],
+    ["HardhatNetwork/2.29.0", 56, { result: true }],
   ] as const) {
-    it(`should not trust ${client} by its name on chain ${chainId}`, async () => {
+    it(`deployMocks() and mockAt() do not trust ${client} by its name on chain ${chainId}${metadata === undefined ? "" : `, its hardhat_metadata ${String(metadata.result)}`}: VAULT_LIVE_NETWORK`, async () => {
+      const handler = asLiveNode({ client, chainId });
       const server = await startRpcServer({
         upstream: anvil.url,
-        handler: asLiveNode({ client, chainId }),
+        handler: (exchange) =>
+          exchange.request.method === "hardhat_metadata" &&
+          metadata !== undefined
+            ? metadata
+            : handler(exchange),
       });
       try {
         const { vault } = await connect(server.url);

@@ -7,6 +7,7 @@ import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { contracts as places } from "../helpers/distinct-state.js";
 import { everyNode } from "../helpers/every-node.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { createTestHre } from "../helpers/hre.js";
 import { recordCalls } from "../helpers/recording-provider.js";
@@ -37,37 +38,13 @@ for (const { name, start } of everyNode) {
       await stop();
     });
 
-    it("should deploy a scenario, and script and read it", async () => {
-      const mocks = await deployMocks(provider, { scenario: "expired-round" });
-      expect(mocks.scenario).to.equal("expired-round");
-      expect(mocks.vault).to.be.instanceOf(VaultClient);
-      await mocks.set({ round: { APY: 7n } });
-      await mocks.set({ orders: { 5: { state: 2 } } });
-      await mocks.fail("queryVolume", "closed");
-      expect(await mocks.vault.getLatestRoundInfo()).to.include({
-        APY: 7n,
-        settled: false,
-      });
-      const { volume } = await mocks.vault.snapshot();
-      expect(volume).to.have.nested.property(
-        "error.code",
-        "VAULT_CALL_REVERTED",
-      );
-      const listed = [];
-      for await (const order of mocks.vault.orders({ firstId: 4, lastId: 5 })) {
-        listed.push(order);
-      }
-      expect(
-        listed.map((order): unknown => Reflect.get(order, "state")),
-      ).to.deep.equal([0, 2]);
-      await mocks.succeed("queryVolume");
-      expect(await mocks.contracts.vault.queryVolume()).to.equal(
-        420n * 10n ** 18n,
-      );
-    });
-
     it("should find mocks again by their addresses", async () => {
-      const { addresses } = await deployMocks(provider);
+      const deployed = await deployMocks(provider, {
+        scenario: "expired-round",
+      });
+      expect(deployed.scenario).to.equal("expired-round");
+      expect(deployed.vault).to.be.instanceOf(VaultClient);
+      const { addresses } = deployed;
       const again = await connectMocks(provider, addresses);
       await again.set({ volume: 9n });
       expect(await new VaultClient(provider, addresses).queryVolume()).to.equal(
@@ -129,7 +106,7 @@ describe("mocks - over hre.vault", () => {
     expect(await mocks.vault.queryVolume()).to.equal(5n);
   });
 
-  it("deployMocks() fails with VAULT_MOCK_SCRIPT_FAILED when the node reverts a script", async () => {
+  it("deployMocks() fails with VAULT_MOCK_SCRIPT_FAILED if the node reverts a script, or mines it and it fails", async () => {
     const hre = await createTestHre();
     const { provider } = await hre.network.create();
     const reverting = recordCalls(provider, ({ method }) => {
@@ -137,10 +114,23 @@ describe("mocks - over hre.vault", () => {
         throw Object.assign(new Error("execution reverted"), { code: 3 });
       }
     });
-    const { details } = await expectVaultError(
-      deployMocks(reverting),
-      "VAULT_MOCK_SCRIPT_FAILED",
-    );
-    expect(details["problem"]).to.equal("no reason given");
+    const failing: Eip1193Provider = {
+      async request(call) {
+        const result: unknown = await provider.request(call);
+        return call.method === "eth_getTransactionReceipt"
+          ? { ...fieldsOf(result), status: "0x0" }
+          : result;
+      },
+    };
+    for (const [node, problem] of [
+      [reverting, "no reason given"],
+      [failing, "the transaction was mined and failed"],
+    ] as const) {
+      const { details } = await expectVaultError(
+        deployMocks(node),
+        "VAULT_MOCK_SCRIPT_FAILED",
+      );
+      expect(details["problem"]).to.equal(problem);
+    }
   });
 });

@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import { getAddress } from "ethers";
-import type { JsonRpcSigner } from "ethers";
+import fc from "fast-check";
 
-import type { HttpEngine } from "../../src/simulation/options.js";
+import { encodeRevertData } from "../../src/mocks/failure.js";
+import { explainRefusal } from "../../src/simulation/refusal.js";
 import type {
   HardhatVault,
   Simulation,
@@ -13,18 +14,19 @@ import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { collectAll } from "../helpers/collect.js";
 import { flatten } from "../helpers/flatten.js";
-import { connectTo } from "../helpers/hre.js";
-import { directProvider } from "../helpers/world.js";
+import { connectTo, createTestHre } from "../helpers/hre.js";
+import { isFull, seed } from "../helpers/sample.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
-import type {
-  SettlingVault,
-  SettlingVaultName,
-} from "../helpers/settling-vaults.js";
+import type { SettlingVaultName } from "../helpers/settling-vaults.js";
+import { mined, untilFound } from "../helpers/transactions.js";
+import { deployProtocol } from "../helpers/world.js";
+import type { MockProtocol } from "../helpers/world.js";
 
 const TRANSFER =
   "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
-const engines = ["simulateV1", "call", "fork"] as const;
+const engines = ["simulateV1", "call", "fork", "in-process"] as const;
+type Engine = (typeof engines)[number];
 
 interface Case {
   readonly title: string;
@@ -41,8 +43,9 @@ interface Case {
   readonly drifts?: boolean;
   /** Gas that `call` does not see given back; 4,800 of a settled round. */
   readonly givenBack?: bigint;
-  /** Engines that leave it to the next one. */
-  readonly passedOn?: readonly HttpEngine[];
+  /** Engines that cannot simulate it. */
+  readonly unableTo?: readonly Engine[];
+  readonly note?: RegExp;
 }
 
 const cases: readonly Case[] = [
@@ -51,6 +54,13 @@ const cases: readonly Case[] = [
     vault: "PayingVault",
     orders: 40,
     status: "settled",
+  },
+  {
+    title: "needs more gas than EIP-7825 allows a transaction",
+    vault: "PayingVault",
+    orders: 373,
+    status: "settled",
+    note: /EIP-7825/u,
   },
   {
     title: "is behind a proxy",
@@ -110,14 +120,14 @@ const cases: readonly Case[] = [
     title: "is for accounts without code",
     vault: "NoContractsVault",
     status: "settled",
-    passedOn: ["call"],
+    unableTo: ["call"],
   },
   {
     title: "is for contracts",
     vault: "ContractsOnlyVault",
     status: "reverted",
     reason: /for contracts only/u,
-    passedOn: ["call"],
+    unableTo: ["call"],
   },
   {
     title: "opens the next round",
@@ -152,241 +162,377 @@ const cases: readonly Case[] = [
   },
 ];
 
-describe("simulation - every engine against what happens", () => {
+/** How many random vaults each engine predicts; a fork takes ten times as long. */
+const scenariosOf = {
+  simulateV1: 40,
+  call: 40,
+  fork: 12,
+  "in-process": 12,
+} as const;
+
+/** In turn: a round that is already settled, and a vault that refuses. */
+const turns = [
+  "settled",
+  "refused",
+  "open",
+  "refused",
+  "open",
+  "open",
+] as const;
+
+const uint256 = fc.oneof(
+  fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),
+  fc.bigInt({ min: 0n, max: 10n ** 24n }),
+  fc.constantFrom(0n, 1n, 2n ** 256n - 1n),
+);
+/** A round may end long ago, about now, in ages, or never. */
+const roundTime = fc.oneof(
+  fc.bigInt({ min: 1_700_000_000n, max: 2_100_000_000n }),
+  uint256,
+);
+const bytes = fc
+  .uint8Array({ maxLength: 100 })
+  .map((data) => `0x${Buffer.from(data).toString("hex")}`);
+
+/** What a scripted settlement reverts with, 0x hex. */
+const revertData = fc.oneof(
+  fc.string({ unit: "binary" }).map((reason) => encodeRevertData(reason)),
+  fc
+    .oneof(
+      // A larger code aborts the whole process: EDR's own defect.
+      fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+      fc.constantFrom(0x01n, 0x11n, 0x12n, 0x32n),
+    )
+    .map((panic) => encodeRevertData({ panic })),
+  uint256.map((id) =>
+    encodeRevertData({ customError: "OrderNotFound", args: [id] }),
+  ),
+  fc
+    .tuple(uint256, uint256, uint256)
+    .map((args) =>
+      encodeRevertData({ customError: "RoundAlreadySettled", args }),
+    ),
+  bytes,
+);
+
+const scenario = fc.record({
+  round: fc.record({
+    strikePrice: uint256,
+    APY: uint256,
+    maxVolume: uint256,
+    filledVolume: uint256,
+    minDeposit: uint256,
+    startTime: roundTime,
+    endTime: roundTime,
+  }),
+  price: uint256,
+  amount: uint256,
+  pools: fc.tuple(uint256, uint256, uint256),
+  rate: uint256,
+  volume: uint256,
+  margins: fc.tuple(uint256, uint256),
+  minMargin: uint256,
+  refusal: fc.record({
+    data: revertData,
+    // By the vault itself, or by a contract that it calls.
+    by: fc.constantFrom("vault", "vaultFactory"),
+  }),
+  sender: fc.nat({ max: 9 }),
+  delay: fc.option(fc.integer({ min: 1, max: 10_000_000 })),
+});
+
+type Scenario = (typeof scenario extends fc.Arbitrary<infer T> ? T : never) & {
+  readonly turn: (typeof turns)[number];
+};
+
+type Values = ReadonlyMap<string, unknown>;
+/** Before and after, by path as in `round.settled`, or by account and token. */
+type Differences = ReadonlyMap<string, readonly [unknown, unknown]>;
+
+/** What a settlement really did. */
+interface Reality {
+  readonly succeeded: boolean;
+  readonly reason: string | null;
+  readonly gasUsed: bigint;
+  readonly gasPrice: bigint;
+  /** What the sender paid, in wei. */
+  readonly fee: bigint;
+  readonly transfers: Simulation["transfers"];
+  readonly changes: Differences;
+  readonly balances: Differences;
+  readonly block: { readonly number: number; readonly timestamp: number };
+}
+
+describe("every engine predicts what a settlement then does", () => {
   let anvil: ServerProcess;
-  let provider: ReturnType<typeof directProvider>;
+  let connected: HardhatVault;
   let checkpoint: unknown;
 
   before(async () => {
     anvil = await startAnvil();
-    provider = directProvider(anvil.url);
   });
   after(async () => {
-    provider.destroy();
     await anvil.stop();
   });
-  beforeEach(async () => {
-    checkpoint = await provider.send("evm_snapshot", []);
-  });
-  afterEach(async () => {
-    await provider.send("evm_revert", [checkpoint]);
-  });
-
-  async function open({ contracts }: SettlingVault): Promise<HardhatVault> {
-    return (await connectTo(anvil.url, { vault: { contracts } })).vault;
-  }
 
   for (const engine of engines) {
     describe(engine, () => {
+      beforeEach(async () => {
+        connected = await connect(engine);
+        checkpoint = await send("evm_snapshot");
+      });
+      afterEach(async () => {
+        await send("evm_revert", checkpoint);
+        await connected.connection.close();
+      });
+
+      const simulate = async (
+        vault: HardhatVault,
+        options: SimulateSettleAllOptions = {},
+      ): Promise<Simulation> =>
+        await vault.simulateSettleAll(
+          engine === "in-process" ? options : { engine, ...options },
+        );
+
       for (const {
         title,
         vault: name,
         status,
         reason,
+        note = /^/u,
         sender = 0,
         options = {},
-        passedOn = [],
+        unableTo = [],
         drifts = false,
         givenBack = status === "settled" ? 4_800n : 0n,
         ...set
       } of cases) {
-        it(`should know a vault that ${title}`, async () => {
-          const deployed = await deploySettlingVault(
-            await provider.getSigner(0),
-            name,
-            set,
-          );
-          const vault = await open(deployed);
-          const signer = await provider.getSigner(sender);
-          const token = await deployed.token.getAddress();
+        const isUnable = unableTo.includes(engine);
+        it(`${engine} ${isUnable ? "cannot simulate" : `predicts ${status} for`} a vault that ${title}`, async () => {
+          const { vault, token } = await deploy(name, set);
+          const as = await accountOf(sender);
           const asked = {
-            as: signer.address,
+            as,
             orders: [1, 2, 3],
             tokens: [token],
             ...options,
           };
-          if (passedOn.includes(engine)) {
+          if (isUnable) {
             await expectVaultError(
-              vault.simulateSettleAll({ ...asked, engine }),
+              simulate(vault, asked),
               "VAULT_ENGINE_UNAVAILABLE",
             );
             return;
           }
-          const simulation = await vault.simulateSettleAll({
-            ...asked,
-            engine,
-          });
+          const simulation = await simulate(vault, asked);
+          const { notes, transfers, gasUsed } = simulation;
           expect(simulation.engine).to.equal(engine);
           expect(simulation.status, String(simulation.reason)).to.equal(status);
-          if (reason === undefined) {
-            expect(simulation.reason).to.equal(null);
-          } else {
-            expect(simulation.reason).to.match(reason);
-          }
-          const real = await settleReally(
-            vault,
-            deployed,
-            signer,
-            [1n, 2n, 3n],
-            options.atTime === undefined ? undefined : set.endTime,
-          );
+          expect(simulation.reason ?? "").to.match(reason ?? /^$/u);
+          expect(notes.join(" ")).to.match(note);
+          const time = options.atTime === undefined ? undefined : set.endTime;
+          const real = await settleReally(vault, { as, token, time });
           expect(real.succeeded).to.equal(status !== "reverted");
           expectReality(simulation, real, drifts);
           if (engine === "call") {
-            expect(simulation.transfers).to.equal(null);
-            expect(simulation.notes.join(" ")).to.match(
-              /Transfers are not seen/u,
-            );
-            expect(simulation.gasUsed).to.equal(real.gasUsed + givenBack);
+            expect(transfers).to.equal(null);
+            expect(notes.join(" ")).to.match(/Transfers are not seen/u);
+            expect(gasUsed).to.equal(real.gasUsed + givenBack);
           } else {
-            expect(simulation.gasUsed).to.equal(real.gasUsed);
+            expect(gasUsed).to.equal(real.gasUsed);
             expect(
-              (simulation.transfers ?? []).filter(
-                ({ token: of }) => of !== "native",
-              ),
+              transfers?.filter(({ token: of }) => of !== "native"),
             ).to.deep.equal(real.transfers);
           }
         });
       }
-    });
-  }
 
-  for (const engine of ["simulateV1", "fork"] as const) {
-    it(`should see native currency move between any accounts, with ${engine}`, async () => {
-      const deployed = await deploySettlingVault(
-        await provider.getSigner(0),
-        "NativeVault",
-      );
-      const vault = await open(deployed);
-      const { address } = await provider.getSigner(4);
-      const { transfers } = await vault.simulateSettleAll({
-        engine,
-        as: address,
-      });
-      const from = await deployed.contract.getAddress();
-      const to = (tail: string): string =>
-        getAddress(`0x${tail.padStart(40, "0")}`);
-      expect(transfers).to.deep.equal([
-        { token: "native", from, to: address, amount: 1_000n },
-        { token: "native", from, to: to("beef0001"), amount: 3n * 10n ** 18n },
-        { token: "native", from, to: to("beef0002"), amount: 5n },
-      ]);
-    });
-  }
-
-  for (const engine of engines) {
-    it(`should see the block's own base fee, or say that it does not, with ${engine}`, async () => {
-      const signer = await provider.getSigner(0);
-      const deployed = await deploySettlingVault(signer, "FeeVault");
-      const vault = await open(deployed);
-      const { changes, notes } = await vault.simulateSettleAll({ engine });
-      const predicted = changes.find(({ field }) => field === "settledPrice");
-      await vault.settleAll({ pollingInterval: 20 });
-      const { settledPrice } = await vault.getLatestRoundInfo();
-      const isSeen = predicted?.after === settledPrice;
-      expect(isSeen, "anvil ignores it in eth_simulateV1 alone").to.equal(
-        engine !== "simulateV1",
-      );
-      expect(notes.filter((note) => note.includes("base fee"))).to.deep.equal(
-        isSeen
-          ? []
-          : [
-              `The node simulates with a base fee of 0 wei instead of ${settledPrice}: a contract that reads block.basefee can do something else when it is mined.`,
-            ],
-      );
-      expect(notes.join(" ")).to.contain("gasleft()");
-    });
-  }
-
-  for (const [engine, isWhole] of [
-    ["simulateV1", false],
-    ["fork", true],
-  ] as const) {
-    it(`should ${isWhole ? "list" : "say that the list lacks"} what a contract that destroys itself gives away, with ${engine}`, async () => {
-      const signer = await provider.getSigner(0);
-      const vault = await open(await deploySettlingVault(signer, "PurseVault"));
-      const { transfers, notes } = await vault.simulateSettleAll({ engine });
-      expect(transfers?.map(({ amount }) => amount)).to.deep.equal(
-        isWhole ? [7n, 7n] : [7n],
-      );
-      expect(notes.join(" ").includes("transfers is not whole")).to.equal(
-        !isWhole,
-      );
-    });
-  }
-
-  describe("373 orders, more gas than EIP-7825 allows a transaction", () => {
-    const orders = Array.from({ length: 373 }, (_, index) => index + 1);
-    const simulated = new Map<HttpEngine, Simulation>();
-    let vault: HardhatVault;
-    let deployed: SettlingVault;
-    let real: Reality;
-
-    before(async () => {
-      const signer = await provider.getSigner(0);
-      deployed = await deploySettlingVault(signer, "PayingVault", {
-        orders: orders.length,
-      });
-      vault = await open(deployed);
-      const token = await deployed.token.getAddress();
-      for (const engine of engines) {
-        simulated.set(
-          engine,
-          await vault.simulateSettleAll({ engine, orders, tokens: [token] }),
+      it(`${engine} sees the block's own base fee, or notes that the node ignores it`, async () => {
+        const { vault } = await deploy("FeeVault");
+        const { changes, notes } = await simulate(vault);
+        const predicted = changes.find(({ field }) => field === "settledPrice");
+        await vault.settleAll({ pollingInterval: 20 });
+        const { settledPrice } = await vault.getLatestRoundInfo();
+        const isSeen = predicted?.after === settledPrice;
+        expect(isSeen, "anvil ignores it in eth_simulateV1 alone").to.equal(
+          engine !== "simulateV1",
         );
+        expect(notes.join(" ").includes("base fee of 0 wei")).to.equal(!isSeen);
+      });
+
+      if (engine !== "call") {
+        it(`${engine} sees native currency move between any accounts`, async () => {
+          const { vault, address: from } = await deploy("NativeVault");
+          const as = await accountOf(4);
+          const { transfers } = await simulate(vault, { as });
+          const to = (tail: string): string =>
+            getAddress(`0x${tail.padStart(40, "0")}`);
+          expect(transfers).to.deep.equal(
+            [
+              { to: as, amount: 1_000n },
+              { to: to("beef0001"), amount: 3n * 10n ** 18n },
+              { to: to("beef0002"), amount: 5n },
+            ].map((moved) => ({ token: "native", from, ...moved })),
+          );
+        });
+
+        const isWhole = engine !== "simulateV1";
+        it(`${engine} ${isWhole ? "lists" : "notes that the list lacks"} what a contract that destroys itself gives away`, async () => {
+          const { vault } = await deploy("PurseVault");
+          const { transfers, notes } = await simulate(vault);
+          expect(transfers?.map(({ amount }) => amount)).to.deep.equal(
+            isWhole ? [7n, 7n] : [7n],
+          );
+          expect(notes.join(" ").includes("transfers is not whole")).to.equal(
+            !isWhole,
+          );
+        });
       }
-      const unsettled: unknown = await provider.send("evm_snapshot", []);
-      real = await settleReally(vault, deployed, signer, orders.map(BigInt));
-      await provider.send("evm_revert", [unsettled]);
-    });
 
-    it("should be settled by settleAll(), as previewed", async () => {
-      const settlement = await vault.settleAll({ pollingInterval: 20 });
-
-      expect(settlement.status, String(settlement.reason)).to.equal("settled");
-      expect(settlement.gasUsed).to.equal(real.gasUsed);
-      expect(settlement.preview?.gasUsed).to.equal(real.gasUsed);
-      expect(settlement.preview?.differences).to.deep.equal([]);
-    });
-
-    for (const engine of engines) {
-      it(`should come as ${engine} said`, () => {
-        const simulation = simulated.get(engine);
-        if (simulation === undefined) {
-          throw new Error("it was not simulated");
-        }
-        expect(simulation.status, String(simulation.reason)).to.equal(
-          "settled",
+      const scenarios = isFull ? 5_000 : scenariosOf[engine];
+      it(`${engine} predicts ${scenarios} random vaults`, async () => {
+        const { provider } = connected.connection.ethers;
+        const protocol = await deployProtocol(await provider.getSigner(0));
+        const vault = connected.at(protocol.contracts);
+        let number = 0;
+        const counts = {
+          ...{ settled: 0, "not-settled": 0, reverted: 0, "nothing-to-do": 0 },
+        };
+        await fc.assert(
+          fc.asyncProperty(scenario, async (drawn) => {
+            const turn = turns[number++ % turns.length] ?? "open";
+            const { delay } = drawn;
+            await setUp(protocol, { ...drawn, turn });
+            const as = await accountOf(drawn.sender);
+            const { timestamp } = await vault.block();
+            const predicted = await simulate(vault, {
+              as,
+              orders: [1],
+              ...(delay === null ? {} : { atTime: `+${delay}s` }),
+            });
+            counts[predicted.status] += 1;
+            if (turn === "settled") {
+              expect(predicted.status).to.equal("nothing-to-do");
+              return;
+            }
+            const time = delay === null ? undefined : timestamp + delay;
+            const real = await settleReally(vault, { as, time });
+            expect(predicted.status).to.equal(
+              real.succeeded ? "settled" : "reverted",
+            );
+            expect(predicted.reason).to.equal(real.reason);
+            expectReality(predicted, real, false);
+            expect(predicted.gasUsed).to.equal(real.gasUsed);
+            expect(predicted.block?.number).to.equal(real.block.number);
+            if (delay !== null) {
+              expect(predicted.block).to.deep.equal(real.block);
+            }
+          }),
+          {
+            seed,
+            numRuns: scenarios,
+            endOnFailure: true,
+            includeErrorInReport: true,
+          },
         );
-        expect(real.succeeded).to.equal(true);
-        expect(Number(real.gasUsed)).to.be.greaterThan(16_777_216);
-        expect(simulation.notes.join(" ")).to.contain("EIP-7825");
-        expectReality(simulation, real, false);
-        expect(
-          simulation.changes.filter(({ field }) => field === "state"),
-        ).to.have.length(orders.length);
-        if (engine === "call") {
-          expect(simulation.gasUsed).to.equal(real.gasUsed + 4_800n);
-        } else {
-          expect(simulation.gasUsed).to.equal(real.gasUsed);
-          expect(simulation.transfers).to.deep.equal(real.transfers);
+        for (const status of [
+          "settled",
+          "reverted",
+          "nothing-to-do",
+        ] as const) {
+          expect(counts[status], status).to.be.greaterThan(scenarios / 20);
         }
       });
+    });
+  }
+
+  async function connect(engine: Engine): Promise<HardhatVault> {
+    if (engine !== "in-process") {
+      return (await connectTo(anvil.url)).vault;
     }
-  });
+    const network = {
+      type: "edr-simulated",
+      throwOnTransactionFailures: false,
+      // Without the gas cap of a transaction, as on anvil.
+      hardfork: "prague",
+    } as const;
+    const hre = await createTestHre({ networks: { default: network } });
+    return (await hre.network.create()).vault;
+  }
 
-  /** Before and after, by account and token, or as in `orders.7.state`. */
-  type Differences = ReadonlyMap<string, readonly [unknown, unknown]>;
+  async function send(method: string, ...params: unknown[]): Promise<unknown> {
+    const result: unknown = await connected.provider.request({
+      method,
+      params,
+    });
+    return result;
+  }
 
-  interface Reality {
-    readonly succeeded: boolean;
-    readonly gasUsed: bigint;
-    readonly transfers: Simulation["transfers"];
-    readonly changes: Differences;
-    readonly balances: Differences;
-    /** What the sender paid, in wei. */
-    readonly fee: bigint;
-    readonly gasPrice: bigint;
+  async function accountOf(index: number): Promise<string> {
+    const { provider } = connected.connection.ethers;
+    return (await provider.getSigner(index)).address;
+  }
+
+  async function deploy(
+    name: SettlingVaultName,
+    set: Parameters<typeof deploySettlingVault>[2] = {},
+  ) {
+    const { provider } = connected.connection.ethers;
+    const { contract, token, contracts } = await deploySettlingVault(
+      await provider.getSigner(0),
+      name,
+      set,
+    );
+    return {
+      vault: connected.at(contracts),
+      address: await contract.getAddress(),
+      token: await token.getAddress(),
+    };
+  }
+
+  /** Scripts all mocks in one transaction. */
+  async function setUp(
+    { mocks }: MockProtocol,
+    chosen: Scenario,
+  ): Promise<void> {
+    const { vault: settler, vaultFactory } = mocks;
+    const settle = settler.getFunction("settleAll").fragment.selector;
+    const settleRound =
+      vaultFactory.getFunction("settleLatestRound").fragment.selector;
+    const { refusal, turn } = chosen;
+    const isSettled = turn === "settled";
+    const calls = await Promise.all([
+      vaultFactory.setRound.populateTransaction({
+        ...chosen.round,
+        settledPrice: isSettled ? chosen.price : 0n,
+        settledAmount: isSettled ? chosen.amount : 0n,
+        settled: isSettled,
+      }),
+      vaultFactory.setMinSLDMargin.populateTransaction(chosen.minMargin),
+      settler.setSettlement.populateTransaction(chosen.price, chosen.amount),
+      settler.setVolume.populateTransaction(chosen.volume),
+      settler.setMarginBalance.populateTransaction(...chosen.margins),
+      mocks.publicPool.setLPAmountInfo.populateTransaction(...chosen.pools),
+      mocks.underlyingAsset.setFundingFeeRate.populateTransaction(
+        1,
+        chosen.rate,
+      ),
+      settler.clearRevert.populateTransaction(settle),
+      vaultFactory.clearRevert.populateTransaction(settleRound),
+      ...(turn !== "refused"
+        ? []
+        : [
+            refusal.by === "vault"
+              ? settler.setRevert.populateTransaction(settle, refusal.data)
+              : vaultFactory.setRevert.populateTransaction(
+                  settleRound,
+                  refusal.data,
+                ),
+          ]),
+    ]);
+    const script = calls.map(({ to, data }) => ({ target: to, data }));
+    const sent = await settler.script(script, { gasLimit: 1_000_000n });
+    expect((await mined(sent)).status).to.equal(1);
   }
 
   /** Compares what an engine said with what then happened. */
@@ -429,48 +575,48 @@ describe("simulation - every engine against what happens", () => {
     ).to.deep.equal(real.balances);
   }
 
+  /** Settles past everything of ours that could be wrong. */
   async function settleReally(
     vault: HardhatVault,
-    { contract, token }: SettlingVault,
-    signer: JsonRpcSigner,
-    orders: readonly bigint[],
-    time?: number,
+    {
+      as,
+      token,
+      time,
+    }: {
+      readonly as: string;
+      readonly token?: string;
+      readonly time: number | undefined;
+    },
   ): Promise<Reality> {
-    const address = await contract.getAddress();
-    const tokenAddress = await token.getAddress();
-    const readAll = async () => {
-      const watched = await collectAll(vault.orders({ ids: orders }));
-      const { block, chainId, ...readings } = await vault.snapshot();
-      const balances = new Map<string, unknown>();
-      for (const account of [signer.address, address]) {
-        const balance: unknown = await token.getFunction("balanceOf")(account);
-        balances.set(`${account} native`, await provider.getBalance(account));
-        balances.set(`${account} ${tokenAddress}`, balance);
-      }
-      const values = flatten(readings);
-      for (const { orderID, ...order } of watched) {
-        for (const [path, value] of flatten(order, `orders.${orderID}.`)) {
-          values.set(path, value);
-        }
-      }
-      return { values, balances, block, chainId };
-    };
-    const before = await readAll();
+    const { address: to } = await vault.addressOf("vault");
+    const read = async () => await readAll(vault, [as, to], token);
+    const call = { from: as, to, data: "0xa015aefe" };
+    const before = await read();
     if (time !== undefined) {
-      await provider.send("evm_setNextBlockTimestamp", [time]);
+      await send("evm_setNextBlockTimestamp", time);
     }
-    const sent = { from: signer.address, to: address, data: "0xa015aefe" };
-    const hash: unknown = await provider.send("eth_sendTransaction", [
-      { ...sent, gas: "0x1c9c380" },
+    const called = await vault.rpc.requestOrRevert("eth_call", [
+      call,
+      "latest",
     ]);
-    const receipt = await provider.getTransactionReceipt(String(hash));
-    if (receipt === null) {
-      throw new Error("a transaction that was not mined");
-    }
-    const after = await readAll();
+    const hash = await send("eth_sendTransaction", {
+      ...call,
+      gas: token === undefined ? "0xf4240" : "0x1c9c380",
+      maxFeePerGas: "0x174876e800",
+      maxPriorityFeePerGas: await send("eth_maxPriorityFeePerGas"),
+    });
+    const { provider } = connected.connection.ethers;
+    const receipt = await untilFound(
+      async () => await provider.getTransactionReceipt(String(hash)),
+    );
+    const after = await read();
     const { gasUsed, gasPrice, status, logs } = receipt;
     return {
       succeeded: status === 1,
+      reason:
+        "reverted" in called
+          ? (await explainRefusal(vault, called.reverted)).reason
+          : null,
       gasUsed,
       gasPrice,
       fee: gasUsed * gasPrice,
@@ -484,20 +630,48 @@ describe("simulation - every engine against what happens", () => {
         })),
       changes: differences(before.values, after.values),
       balances: differences(before.balances, after.balances),
+      block: after.block,
     };
   }
 
-  function differences(
-    before: ReadonlyMap<string, unknown>,
-    after: ReadonlyMap<string, unknown>,
-  ): Differences {
-    return new Map(
-      [...before].flatMap(([key, value]) =>
-        value === after.get(key) ? [] : [[key, [value, after.get(key)]]],
-      ),
-    );
+  /** Readings, three orders, and balances of native currency and a token. */
+  async function readAll(
+    vault: HardhatVault,
+    accounts: readonly string[],
+    token = "",
+  ) {
+    const { block, chainId: _chain, ...readings } = await vault.snapshot();
+    const values = flatten(readings);
+    const ids = token === "" ? [1n] : [1n, 2n, 3n];
+    for (const { orderID, ...order } of await collectAll(
+      vault.orders({ ids }),
+    )) {
+      for (const [path, value] of flatten(order, `orders.${orderID}.`)) {
+        values.set(path, value);
+      }
+    }
+    const balances = new Map<string, unknown>();
+    for (const account of accounts) {
+      const native = await send("eth_getBalance", account, "latest");
+      balances.set(`${account} native`, BigInt(String(native)));
+      if (token !== "") {
+        const data = `0x70a08231${account.slice(2).padStart(64, "0")}`;
+        const call = { to: token, data };
+        const owned = await send("eth_call", call, "latest");
+        balances.set(`${account} ${token}`, BigInt(String(owned)));
+      }
+    }
+    return { values, balances, block };
   }
 });
+
+function differences(before: Values, after: Values): Differences {
+  return new Map(
+    [...before].flatMap(([key, value]) =>
+      value === after.get(key) ? [] : [[key, [value, after.get(key)]]],
+    ),
+  );
+}
 
 function pathOf(reading: string, field: string): string {
   return ["volume", "minXMargin"].includes(reading) ||

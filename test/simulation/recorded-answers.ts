@@ -6,17 +6,10 @@ import { getAddress } from "ethers";
 
 import { parseSimulated } from "../../src/simulation/engines/simulate-v1.js";
 import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
-import type { HardhatVault } from "../../src/types.js";
-import { startAnvil } from "../helpers/anvil.js";
+import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
+import type { Simulation, SimulateSettleAllOptions } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import type { ServerProcess } from "../helpers/child-process.js";
-import { connectTo } from "../helpers/hre.js";
-import { deployProtocol, directProvider } from "../helpers/world.js";
-import type { MockProtocol } from "../helpers/world.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import type { RpcServer } from "../helpers/rpc-server.js";
-
-const FIRST_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 
 interface RecordedError {
   readonly code: number;
@@ -51,8 +44,8 @@ const { answers } = recorded as { readonly answers: readonly RecordedAnswer[] };
 
 const simulated = answers.filter(({ method }) => method === "eth_simulateV1");
 
-describe("simulation - what geth answers", () => {
-  it("should be read whole, from every recorded answer", () => {
+describe("eth_simulateV1 as geth answers it", () => {
+  it("every recorded answer of geth is read whole", () => {
     const results = simulated.flatMap(({ name, result }) =>
       result === undefined ? [] : [{ name, result }],
     );
@@ -85,7 +78,7 @@ describe("simulation - what geth answers", () => {
       "geth",
     ).flatMap(({ calls }) => calls);
 
-  it("should tell a refusal with its reason from one without", () => {
+  it("a revert with a reason is told from one without", () => {
     const [refused] = callsOf("eth-send-should-not-produce-logs-on-revert");
     expect(refused).to.include({ succeeded: false, message: undefined });
     expect(decodeRevertReason(refused?.data ?? "").text).to.equal(
@@ -101,7 +94,7 @@ describe("simulation - what geth answers", () => {
     });
   });
 
-  it("should tell what ran out of gas, in geth's words", () => {
+  it("a call that ran out of gas has geth's own message", () => {
     const [, starved] = callsOf("run-out-of-gas-in-block-38015");
     expect(starved).to.include({
       succeeded: false,
@@ -110,7 +103,7 @@ describe("simulation - what geth answers", () => {
     });
   });
 
-  it("should see native currency move, and nothing where it came back", () => {
+  it("native currency that moves is a transfer, and none if it comes back", () => {
     expect(
       callsOf("eth-send-should-produce-logs").flatMap(
         ({ transfers }) => transfers,
@@ -140,63 +133,47 @@ describe("simulation - what geth answers", () => {
     }
   });
 
-  describe("to our own request", () => {
-    let anvil: ServerProcess;
-    let server: RpcServer;
-    let protocol: MockProtocol;
-    let answer: RecordedAnswer | undefined;
-
-    before(async () => {
-      anvil = await startAnvil();
-      const provider = directProvider(anvil.url);
-      protocol = await deployProtocol(await provider.getSigner(0));
-      provider.destroy();
-      server = await startRpcServer({
-        upstream: anvil.url,
-        handler: ({ request }) =>
-          request.method !== "eth_simulateV1" || answer === undefined
-            ? undefined
-            : answer.error === undefined
-              ? { result: answer.result }
-              : { error: answer.error },
+  describe("to a request of simulateSettleAll", () => {
+    const simulateOn = async (
+      { error, result }: RecordedAnswer,
+      options: SimulateSettleAllOptions = {},
+    ): Promise<Simulation> => {
+      const node = new ScriptedNode();
+      node.on("eth_simulateV1", () => {
+        if (error !== undefined) {
+          throw Object.assign(new Error(error.message), error);
+        }
+        return result;
       });
-    });
-    after(async () => {
-      await server.stop();
-      await anvil.stop();
-    });
+      const networkConfig = { type: "http", gasPrice: "auto" };
+      const host = node.host({ networkConfig, projectRoot: "" });
+      return (await simulateSettleAll(host, options)).simulation;
+    };
 
-    async function open(): Promise<HardhatVault> {
-      const { vault } = await connectTo(server.url, {
-        vault: { contracts: protocol.contracts },
-      });
-      return vault;
-    }
-
-    it("should be a reason to ask another engine, where it refuses the whole", async () => {
+    it("a refusal of geth is a reason to use the next engine, and VAULT_ENGINE_UNAVAILABLE if simulateV1 is asked for", async () => {
       const refusals = simulated.filter(({ error }) => error !== undefined);
       expect(refusals.length).to.be.greaterThan(20);
-      for (answer of refusals) {
-        const vault = await open();
-        const error = await expectVaultError(
-          vault.simulateSettleAll({ as: FIRST_ACCOUNT, engine: "simulateV1" }),
+      for (const refusal of refusals) {
+        const { message } = await expectVaultError(
+          simulateOn(refusal, { engine: "simulateV1" }),
           "VAULT_ENGINE_UNAVAILABLE",
         );
-        expect(error.message, answer.name).to.contain("refuses eth_simulateV1");
-        expect(
-          await vault.simulateSettleAll({ as: FIRST_ACCOUNT }),
-          answer.name,
-        ).to.include({ engine: "call", status: "settled" });
+        expect(message, refusal.name).to.contain("refuses eth_simulateV1");
+        expect(await simulateOn(refusal), refusal.name).to.include({
+          engine: "call",
+          status: "settled",
+        });
       }
     });
 
-    it("should not be believed where it is the answer to another one", async () => {
-      for (answer of simulated.filter(({ result }) => result !== undefined)) {
-        const vault = await open();
-        expect(
-          await vault.simulateSettleAll({ as: FIRST_ACCOUNT }),
-          answer.name,
-        ).to.include({ engine: "call", status: "settled" });
+    it("an answer of geth to another request is not believed", async () => {
+      for (const answer of simulated.filter(
+        ({ result }) => result !== undefined,
+      )) {
+        expect(await simulateOn(answer), answer.name).to.include({
+          engine: "call",
+          status: "settled",
+        });
       }
     });
   });

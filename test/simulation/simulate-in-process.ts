@@ -4,7 +4,7 @@ import type { EdrNetworkUserConfig } from "hardhat/types/config";
 import type { HardhatVault } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
-import { SETTLEMENT_CHANGES, deployProtocol } from "../helpers/world.js";
+import { deployProtocol } from "../helpers/world.js";
 import type { MockProtocol } from "../helpers/world.js";
 
 const NOBODY = "0x00000000000000000000000000000000000000AA";
@@ -53,7 +53,7 @@ async function createWorld(
   return new World(connection.vault.at(protocol.contracts), protocol);
 }
 
-describe("simulation - simulateSettleAll in process", () => {
+describe("simulateSettleAll in process", () => {
   let world: World;
 
   beforeEach(async () => {
@@ -64,20 +64,7 @@ describe("simulation - simulateSettleAll in process", () => {
     await world.close();
   });
 
-  it("should report the same as what really happens", async () => {
-    const simulated = await world.vault.simulateSettleAll();
-    expect(simulated).to.deep.include({
-      status: "settled",
-      reason: null,
-      changes: SETTLEMENT_CHANGES,
-    });
-    const settlement = await world.vault.settleAll();
-    expect(settlement.status).to.equal(simulated.status);
-    expect(settlement.gasUsed).to.equal(simulated.gasUsed);
-    expect(settlement.blockNumber).to.equal(simulated.block?.number);
-  });
-
-  it("should settle as anybody, at any time", async () => {
+  it("simulateSettleAll in process settles as any account, at any time", async () => {
     const { block, balances } = await world.vault.simulateSettleAll({
       as: NOBODY,
       atTime: "end",
@@ -86,7 +73,7 @@ describe("simulation - simulateSettleAll in process", () => {
     expect(balances.map(({ account }) => account)).to.deep.equal([NOBODY]);
   });
 
-  it("should refuse to fork what is in process", async () => {
+  it("simulateSettleAll in process refuses options of a fork: VAULT_INVALID_ARGUMENT", async () => {
     for (const [name, options] of [
       ["blockNumber", { blockNumber: 1 }],
       ["hardfork", { hardfork: "prague" }],
@@ -99,7 +86,7 @@ describe("simulation - simulateSettleAll in process", () => {
     }
   });
 
-  it("should refuse what is wrong, and leave everything as it was", async () => {
+  it("simulateSettleAll in process leaves the chain as it was if it is refused", async () => {
     const before = await world.block("latest");
     await expectVaultError(
       world.vault.simulateSettleAll({ atTime: 5 }),
@@ -118,7 +105,7 @@ describe("simulation - simulateSettleAll in process", () => {
     expect(await world.send("hardhat_getAutomine")).to.equal(true);
   });
 
-  describe("leaves no trace", () => {
+  describe("leaves no trace: simulateSettleAll in process", () => {
     const simulate = async (): Promise<void> => {
       const { status } = await world.vault.simulateSettleAll({
         as: NOBODY,
@@ -127,7 +114,7 @@ describe("simulation - simulateSettleAll in process", () => {
       expect(status).to.equal("settled");
     };
 
-    it("should leave what a script does to mocks meanwhile", async () => {
+    it("leaves what a script does to mocks meanwhile", async () => {
       const { connection } = world.vault;
       const mocks = await connection.vault.deployMocks();
       await Promise.all([
@@ -140,7 +127,7 @@ describe("simulation - simulateSettleAll in process", () => {
       expect(await mocks.vault.minXMargin()).to.equal(6n);
     });
 
-    it("should leave state, balances, nonces and blocks", async () => {
+    it("leaves state, balances, nonces and blocks", async () => {
       const [account] = await world.vault.connection.ethers.getSigners();
       const look = async (): Promise<unknown[]> => [
         await world.block("latest"),
@@ -161,7 +148,7 @@ describe("simulation - simulateSettleAll in process", () => {
       expect(await look()).to.deep.equal(before);
     });
 
-    it("should leave the clock", async () => {
+    it("leaves the clock", async () => {
       await world.send("evm_increaseTime", 10_000);
       await world.send("evm_mine");
       const before = Number((await world.block("pending"))["timestamp"]);
@@ -177,7 +164,7 @@ describe("simulation - simulateSettleAll in process", () => {
       ["hardhat_setNextBlockBaseFeePerGas", "0x77359400", "baseFeePerGas"],
       ["hardhat_setPrevRandao", `0x${"12".repeat(32)}`, "mixHash"],
     ] as const) {
-      it(`should leave what ${method} set for the next block`, async () => {
+      it(`leaves what ${method} set for the next block`, async () => {
         await world.send(method, set);
         const { status } = await world.vault.simulateSettleAll();
         expect(status).to.equal("settled");
@@ -187,26 +174,7 @@ describe("simulation - simulateSettleAll in process", () => {
       });
     }
 
-    it("should leave impersonation, of who was and who was not", async () => {
-      const isImpersonated = async (): Promise<unknown> =>
-        await world.send("hardhat_stopImpersonatingAccount", NOBODY);
-      await simulate();
-      expect(await isImpersonated()).to.equal(false);
-      await world.send("hardhat_impersonateAccount", NOBODY);
-      await simulate();
-      expect(await isImpersonated()).to.equal(true);
-    });
-
-    it("should leave snapshots that were taken before", async () => {
-      const snapshot = await world.send("evm_snapshot");
-      await world.protocol.mocks.vault.setVolume(5);
-      await simulate();
-      expect(await world.vault.queryVolume()).to.equal(5n);
-      expect(await world.send("evm_revert", snapshot)).to.equal(true);
-      expect(await world.vault.queryVolume()).to.equal(0n);
-    });
-
-    it("should leave automatic mining off, and what waits waiting", async () => {
+    it("leaves automatic mining off, and what waits waiting", async () => {
       await world.send("evm_setAutomine", false);
       const waiting = await world.protocol.mocks.vault.setVolume(5);
       const { number } = await world.vault.block();
@@ -221,7 +189,7 @@ describe("simulation - simulateSettleAll in process", () => {
     });
   });
 
-  it("should leave the user's mining mode: timed", async () => {
+  it("simulateSettleAll in process leaves timed mining on", async () => {
     const timed = await createWorld({
       mining: { auto: false, interval: 1_000 },
     });
@@ -241,7 +209,7 @@ describe("simulation - simulateSettleAll in process", () => {
   });
 
   for (const atTime of ["end", "+1s"]) {
-    it(`should refuse with VAULT_MINED_MEANWHILE where a timed block comes before the one at ${atTime}`, async () => {
+    it(`simulateSettleAll in process refuses if a timed block comes before the one at ${atTime}: VAULT_MINED_MEANWHILE`, async () => {
       const { provider } = world.vault.connection;
       const request = provider.request.bind(provider);
       const { timestamp } = await world.vault.block();
@@ -265,7 +233,7 @@ describe("simulation - simulateSettleAll in process", () => {
     });
   }
 
-  it("should leave no trace of a simulation that fails, at whatever request", async () => {
+  it("simulateSettleAll in process leaves no trace if it fails, at whatever request", async () => {
     const { provider } = world.vault.connection;
     const request = provider.request.bind(provider);
     const asked: string[] = [];
@@ -283,6 +251,7 @@ describe("simulation - simulateSettleAll in process", () => {
       isAutomatic: await world.send("hardhat_getAutomine"),
       waiting: await world.send("eth_pendingTransactions"),
       nonce: await world.send("eth_getTransactionCount", NOBODY, "pending"),
+      volume: await world.vault.queryVolume(),
       balance: await world.send("eth_getBalance", NOBODY, "latest"),
     });
     const isImpersonated = async (): Promise<unknown> =>
@@ -293,6 +262,8 @@ describe("simulation - simulateSettleAll in process", () => {
       await world.vault.simulateSettleAll({ as: NOBODY, atTime: "end" });
     }
     const methods = [...asked];
+    const snapshot = await world.send("evm_snapshot");
+    await world.protocol.mocks.vault.setVolume(5);
     const before = await look();
 
     // From there on, what would fail is the undoing itself.
@@ -314,18 +285,8 @@ describe("simulation - simulateSettleAll in process", () => {
         expect(await isImpersonated(), where).to.equal(wasImpersonated);
       }
     }
-  });
-
-  it("should work where a failed transaction is no exception", async () => {
-    const quiet = await createWorld({ throwOnTransactionFailures: false });
-    try {
-      const { vault } = quiet.protocol.mocks;
-      await vault.setRevert(vault.settleAll.fragment.selector, "0xdeadbeef");
-      const { reason } = await quiet.vault.simulateSettleAll();
-      expect(reason).to.contain("0xdeadbeef");
-    } finally {
-      await quiet.close();
-    }
+    expect(await world.send("evm_revert", snapshot)).to.equal(true);
+    expect(await world.vault.queryVolume()).to.equal(0n);
   });
 
   for (const settings of [
@@ -335,8 +296,9 @@ describe("simulation - simulateSettleAll in process", () => {
     { transactionGasCap: 5_000_000n },
     { chainType: "op" },
     { initialBaseFeePerGas: 0, minGasPrice: 0 },
+    { throwOnTransactionFailures: false },
   ] as const) {
-    it(`should work on a network with ${Object.entries(settings).join(" and ")}`, async () => {
+    it(`simulateSettleAll in process works on a network with ${Object.entries(settings).join(" and ")}`, async () => {
       const odd = await createWorld(settings);
       try {
         const { status } = await odd.vault.simulateSettleAll({ as: NOBODY });

@@ -15,6 +15,7 @@ import {
 } from "../helpers/bytecode.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { fieldsOf } from "../helpers/fields.js";
+import { startHardhatNode } from "../helpers/hardhat-node.js";
 import { connectTo } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
 import {
@@ -26,9 +27,7 @@ import type { MockProtocol } from "../helpers/world.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
-import { simulateToShow, simulate } from "../../tasks/simulate.js";
-import { renderText } from "../../tasks/output/render-text.js";
-import { createStyle } from "../../tasks/output/style.js";
+import { simulateToShow } from "../../tasks/simulate.js";
 
 /** Of anvil's development accounts. */
 const FIRST_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
@@ -53,7 +52,7 @@ const readMethods = [
   "net_version",
 ];
 
-describe("simulation - simulateSettleAll on a fork", () => {
+describe("simulateSettleAll with the engine fork", () => {
   let anvil: ServerProcess;
   let server: RpcServer;
   let provider: ReturnType<typeof directProvider>;
@@ -108,7 +107,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
     await provider.send("anvil_setCode", [address, code]);
   }
 
-  it("should report what a settlement changes, and send nothing", async () => {
+  it("fork reports what a settlement changes, and sends nothing", async () => {
     const vault = await openRecorded();
     const head = await vault.block();
     const nonce = await provider.getTransactionCount(FIRST_ACCOUNT);
@@ -141,7 +140,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
     expect((await vault.getLatestRoundInfo()).settled).to.equal(false);
   });
 
-  it("should read tokens as everything else, not as one of the node's accounts", async () => {
+  it("fork reads tokens as everything else, not as one of the node's accounts", async () => {
     server.handler = ({ request: { method, params } }) =>
       method === "eth_accounts" || (method === "eth_call" && params.length > 2)
         ? { error: { code: -32_602, message: "not here" } }
@@ -163,26 +162,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
     expect(new Set(callers)).to.deep.equal(new Set([ZeroAddress, NOBODY]));
   });
 
-  it("should do nothing where the round is settled already", async () => {
-    await (await protocol.mocks.vault.settleAll()).wait();
-    const vault = await open();
-    for (const engine of ["simulateV1", "call", "fork"] as const) {
-      expect(await vault.simulateSettleAll({ engine })).to.deep.equal({
-        status: "nothing-to-do",
-        code: null,
-        reason: "the round is settled already",
-        engine,
-        gasUsed: null,
-        block: null,
-        changes: [],
-        balances: [],
-        transfers: [],
-        notes: [],
-      });
-    }
-  });
-
-  it("should refuse with VAULT_ENGINE_UNAVAILABLE to execute a panic code of more than 64 bits, at which the simulator ends the process", async () => {
+  it("fork refuses a panic code of more than 64 bits, at which the simulator ends the process: VAULT_ENGINE_UNAVAILABLE", async () => {
     const { vault: mock } = protocol.mocks;
     await (
       await mock.setRevert(
@@ -197,7 +177,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
     expect(message).to.match(/panic 0xf{64}/u);
   });
 
-  it("should name an invalid instruction", async () => {
+  it("fork names an invalid instruction", async () => {
     await setCode(protocol.contracts.vault, failsInvalid);
     const { status, reason } = await (
       await open()
@@ -208,27 +188,62 @@ describe("simulation - simulateSettleAll on a fork", () => {
     });
   });
 
-  describe("gas", () => {
-    it("should run out of what it is given", async () => {
-      for (const [configured, options] of [
-        [{}, { gas: 60_000 }],
-        [{ gas: 60_000 }, {}],
-      ] as const) {
-        const simulation = await (
-          await open(configured)
-        ).simulateSettleAll({ engine: "fork", ...options });
-        expect(simulation).to.deep.include({
-          status: "reverted",
-          code: "VAULT_OUT_OF_GAS",
-          gasUsed: 60_000n,
-        });
-        expect(simulation.reason).to.match(
-          /^out of gas: .* 60000 .*`gas` of simulateSettleAll/u,
+  it("fork simulates on hardhat node, in the node's next block: VAULT_ENGINE_UNAVAILABLE with the other engines", async () => {
+    const node = await startHardhatNode();
+    const direct = directProvider(node.url);
+    try {
+      const { contracts } = await deployProtocol(await direct.getSigner(0));
+      const vault = await open({ vault: { contracts } }, node.url);
+      const head = await vault.block();
+      await direct.send("evm_increaseTime", [1_000]);
+      const simulation = await vault.simulateSettleAll();
+      expect(simulation).to.deep.include({
+        status: "settled",
+        engine: "fork",
+        changes: SETTLEMENT_CHANGES,
+      });
+      expect(simulation.block?.number).to.equal(head.number + 1);
+      expect(simulation.block?.timestamp).to.be.within(
+        head.timestamp + 1_000,
+        head.timestamp + 1_300,
+      );
+      for (const engine of ["simulateV1", "call"] as const) {
+        await expectVaultError(
+          vault.simulateSettleAll({ engine }),
+          "VAULT_ENGINE_UNAVAILABLE",
         );
       }
-    });
+    } finally {
+      direct.destroy();
+      await node.stop();
+    }
+  });
 
-    it("should have no limit that the chain has not, unless a hardfork is chosen", async () => {
+  it("fork is used if the node takes no overrides, and every call that tries the settlement names its gas", async () => {
+    server.handler = ({ request: { method, params } }) =>
+      method === "eth_simulateV1" ||
+      (method === "eth_call" && params.length > 2)
+        ? { error: { code: -32_602, message: "too many arguments" } }
+        : undefined;
+    const vault = await openRecorded();
+    const { engine } = await vault.simulateSettleAll();
+    expect(engine).to.equal("fork");
+    const { status } = await vault.settleAll({
+      confirm: async () => await Promise.resolve("no"),
+    });
+    expect(status).to.equal("refused");
+    const limits = server.requests.flatMap(({ method, params }) => {
+      const { data, gas } = fieldsOf(params[0]);
+      return method === "eth_call" && data === "0xa015aefe"
+        ? [Number(gas)]
+        : [];
+    });
+    expect(Math.min(...limits)).to.be.at.least(30_000_000);
+    expect(limits).to.not.deep.equal([]);
+  });
+
+  describe("gas", () => {
+    it("fork has no gas cap that the chain does not have, unless a hardfork is chosen", async () => {
       await setCode(protocol.contracts.vault, burnsGas(20_000_000));
       const vault = await open();
       const free = await vault.simulateSettleAll({ engine: "fork" });
@@ -250,7 +265,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
       expect(prague.status).to.equal("not-settled");
     });
 
-    it("should have no more than a block of the upstream", async () => {
+    it("fork has no more gas than a block of the upstream", async () => {
       await setCode(protocol.contracts.vault, burnsGas(6_000_000));
       await provider.send("evm_setBlockGasLimit", ["0x4c4b40"]);
       await provider.send("evm_mine", []);
@@ -272,7 +287,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
       (await vault.simulateSettleAll({ engine: "fork", as })).balances[0]
         ?.account;
 
-    it("should be the network's from, before its first account", async () => {
+    it("fork settles as the network's from, else as its first account", async () => {
       expect(await senderOf(await open({ from: NOBODY }))).to.equal(NOBODY);
       expect(await senderOf(await open())).to.equal(FIRST_ACCOUNT);
       expect(await senderOf(await open({ accounts: [SECOND_KEY] }))).to.equal(
@@ -280,43 +295,31 @@ describe("simulation - simulateSettleAll on a fork", () => {
       );
     });
 
-    it("should be anybody, also who has nothing", async () => {
-      const vault = await open();
-      const { status, balances } = await vault.simulateSettleAll({
-        engine: "fork",
-        as: NOBODY,
-      });
-      expect(status).to.equal("settled");
-      // Given on the fork what gas costs, and so counted from the beginning.
-      expect(balances[0]?.account).to.equal(NOBODY);
-      expect(balances[0]?.after).to.satisfy(
-        (after: bigint) => after < (balances[0]?.before ?? 0n),
-      );
-      expect(await provider.getBalance(NOBODY)).to.equal(0n);
-    });
-
-    it("should show its own balance where that pays for the gas", async () => {
+    it("fork settles as an account that has nothing, as one that pays for the gas, and as a contract", async () => {
       // Less than the gas limit may cost, more than what is used.
-      const balance = 10n ** 15n * 2n;
-      await provider.send("anvil_setBalance", [
-        NOBODY,
-        `0x${balance.toString(16)}`,
-      ]);
-      const { balances } = await (
-        await open()
-      ).simulateSettleAll({ engine: "fork", as: NOBODY });
-      expect(balances[0]?.before).to.equal(balance);
-      expect(balances[0]?.after).to.satisfy(
-        (after: bigint) => after > 0n && after < balance,
-      );
-    });
-
-    it("should be a contract, such as a multisig", async () => {
+      const affordable = 10n ** 15n * 2n;
+      for (const balance of [0n, affordable]) {
+        await provider.send("anvil_setBalance", [
+          NOBODY,
+          `0x${balance.toString(16)}`,
+        ]);
+        const { status, balances } = await (
+          await open()
+        ).simulateSettleAll({ engine: "fork", as: NOBODY });
+        expect(status).to.equal("settled");
+        const [paid] = balances;
+        expect(paid?.account).to.equal(NOBODY);
+        // An account with nothing is given on the fork what the gas costs.
+        expect(Number(paid?.before)).to.be.at.least(Number(balance));
+        expect(paid?.before === balance).to.equal(balance === affordable);
+        expect(Number(paid?.after)).to.be.below(Number(paid?.before));
+        expect(await provider.getBalance(NOBODY)).to.equal(balance);
+      }
       await setCode(NOBODY, paysItsCaller);
       expect(await senderOf(await open(), NOBODY)).to.equal(NOBODY);
     });
 
-    it("should be asked for where the node has no accounts", async () => {
+    it("fork needs the option `as` if the node has no accounts: VAULT_NO_SENDER", async () => {
       for (const reply of [
         { result: [] },
         { error: { code: -32601, message: "method not found" } },
@@ -335,90 +338,22 @@ describe("simulation - simulateSettleAll on a fork", () => {
         ).to.equal("settled");
       }
     });
-
-    it("should be refused if it is no address", async () => {
-      const vault = await openRecorded();
-      await expectVaultError(
-        vault.simulateSettleAll({ engine: "fork", as: "0x12" }),
-        "VAULT_INVALID_ADDRESS",
-      );
-      expect(server.requests).to.deep.equal([]);
-    });
   });
 
-  describe("time", () => {
-    const timeOf = async (
-      atTime?: string | number | bigint,
-    ): Promise<number | undefined> =>
+  it("fork simulates at the node's own time, at the round's end or after it", async () => {
+    const timeOf = async (atTime?: string): Promise<number | undefined> =>
       (await (await open()).simulateSettleAll({ engine: "fork", atTime })).block
         ?.timestamp;
-
-    it("should be the round's end, its last second", async () => {
-      expect(await timeOf("end")).to.equal(ROUND_END);
-    });
-
-    it("should be a date, a span from the chain's clock, or seconds", async () => {
-      const { timestamp } = await (await open()).block();
-      expect(await timeOf("+1h")).to.equal(timestamp + 3_600);
-      expect(await timeOf("2040-01-01T00:00:00Z")).to.equal(
-        Date.UTC(2040, 0, 1) / 1000,
-      );
-      expect(await timeOf(2_222_222_222)).to.equal(2_222_222_222);
-      expect(await timeOf(2_222_222_222n)).to.equal(2_222_222_222);
-    });
-
-    it("should be the node's own where none is given", async () => {
-      // A node whose clock was moved stays where it is.
-      await provider.send("evm_setNextBlockTimestamp", [3_000_000_000]);
-      await provider.send("evm_mine", []);
-      expect(await timeOf()).to.be.within(3_000_000_000, 3_000_000_100);
-    });
-
-    it("should be the node's own where the round has ended", async () => {
-      await provider.send("evm_setNextBlockTimestamp", [ROUND_END + 10]);
-      await provider.send("evm_mine", []);
-      expect(await timeOf("end")).to.be.within(ROUND_END + 10, ROUND_END + 100);
-    });
-
-    it("should not be in the past", async () => {
-      const vault = await open();
-      const { timestamp } = await vault.block();
-      for (const atTime of ["2020-01-01", timestamp, timestamp - 1, "+0s"]) {
-        const error = await expectVaultError(
-          vault.simulateSettleAll({ engine: "fork", atTime }),
-          "VAULT_TIME_IN_PAST",
-        );
-        expect(error.details["where"]).to.equal("atTime");
-      }
-    });
-
-    it("should be a time, and one that a block can have", async () => {
-      const vault = await open();
-      for (const atTime of ["soon", -1, 1.5, 2n ** 64n]) {
-        await expectVaultError(
-          vault.simulateSettleAll({ engine: "fork", atTime }),
-          "VAULT_INVALID_TIME",
-        );
-      }
-    });
-
-    it("should not be the end of a round that cannot be read", async () => {
-      const vault = await open({
-        vault: { contracts: { vault: protocol.contracts.vault } },
-      });
-      await expectVaultError(
-        vault.simulateSettleAll({ engine: "fork", atTime: "end" }),
-        "VAULT_INVALID_ARGUMENT",
-      );
-      // It is not needed otherwise.
-      expect(
-        (await vault.simulateSettleAll({ engine: "fork" })).status,
-      ).to.equal("settled");
-    });
+    expect(await timeOf("end")).to.equal(ROUND_END);
+    // A node whose clock was moved stays where it is.
+    await provider.send("evm_setNextBlockTimestamp", [3_000_000_000]);
+    await provider.send("evm_mine", []);
+    expect(await timeOf()).to.be.within(3_000_000_000, 3_000_000_100);
+    expect(await timeOf("end")).to.be.within(3_000_000_000, 3_000_000_100);
   });
 
   describe("changes and balances", () => {
-    it("should tell of a reading that fails afterwards", async () => {
+    it("fork reports a reading that fails afterwards", async () => {
       const vault = await open();
       const { number } = await vault.block();
       await setCode(
@@ -434,7 +369,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
       });
     });
 
-    it("should read by itself what refuses a caller with code", async () => {
+    it("fork reads by itself a contract that refuses a caller with code", async () => {
       const vault = await open();
       const { number } = await vault.block();
       await setCode(protocol.contracts.underlyingAsset, refusesCode);
@@ -447,7 +382,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
       });
     });
 
-    it("should refuse a token that is none", async () => {
+    it("fork refuses a token that is none: VAULT_NOT_A_TOKEN", async () => {
       const vault = await open();
       for (const token of [NOBODY, protocol.contracts.vault]) {
         const error = await expectVaultError(
@@ -456,42 +391,16 @@ describe("simulation - simulateSettleAll on a fork", () => {
         );
         expect(error.details["token"]).to.equal(token);
       }
-      await expectVaultError(
-        vault.simulateSettleAll({ engine: "fork", tokens: ["0x12"] }),
-        "VAULT_INVALID_ADDRESS",
-      );
-      await expectVaultError(
-        vault.simulateSettleAll({ engine: "fork", orders: [-1] }),
-        "VAULT_INVALID_INTEGER",
-      );
     });
   });
 
   describe("refusals", () => {
-    it("should find an address without code, with every engine", async () => {
-      const vault = (await open()).at({ vault: NOBODY });
-      for (const engine of ["simulateV1", "call", "fork"] as const) {
-        const { details } = await expectVaultError(
-          vault.simulateSettleAll({ engine }),
-          "VAULT_NO_CODE",
-        );
-        expect(details).to.include({
-          address: NOBODY,
-          contract: "vault",
-          network: "live",
-          source: "at()",
-        });
-      }
-    });
-
-    it("should name an address that cannot be read, by every engine and before a settlement", async () => {
+    it("every engine and settleAll name an address that cannot be read: VAULT_CONFIG_VARIABLE", async () => {
       const trading = configVariable("TEST_UNSET_TRADING");
       const vault = await open({
         vault: { contracts: { ...protocol.contracts, trading } },
       });
       for (const [name, work] of [
-        ["simulateV1", () => vault.simulateSettleAll({ engine: "simulateV1" })],
-        ["call", () => vault.simulateSettleAll({ engine: "call" })],
         ["fork", () => vault.simulateSettleAll({ engine: "fork" })],
         ["any", () => vault.simulateSettleAll({ orders: [1, 2, 7] })],
         [
@@ -512,25 +421,12 @@ describe("simulation - simulateSettleAll on a fork", () => {
       }
     });
 
-    it("should tell of orders that it could not read, and not count them", async () => {
-      const { vault: settling, vaultFactory } = protocol.contracts;
-      const contracts = { vault: settling, vaultFactory };
-      const vault = await open({ vault: { contracts } });
-      for (const engine of ["simulateV1", "call", "fork"] as const) {
-        const report = await simulate(vault, { orders: [1, 2, 7, 7], engine });
-        const note = "Of 3 orders that were asked about, 3 could not be read.";
-        const shown = renderText(report.blocks, createStyle({}));
-        expect(shown, engine).to.contain(note);
-        expect(shown, engine).not.to.contain("none changes");
-      }
-    });
-
     for (const [name, methods] of [
       ["any state", ["eth_getCode", "eth_call", "eth_getStorageAt"]],
       // Some nodes answer code from another database than storage.
       ["storage", ["eth_getStorageAt"]],
     ] as const) {
-      it(`should ask for an archive node where ${name} of an old block is gone`, async () => {
+      it(`fork asks for an archive node if ${name} of an old block is gone: VAULT_ARCHIVE_NODE_NEEDED`, async () => {
         const refusing: RpcHandler = ({ request }) =>
           methods.some((method) => method === request.method)
             ? {

@@ -1,0 +1,96 @@
+import { AbiCoder, encodeBytes32String } from "ethers";
+import { expect } from "chai";
+
+import {
+  describeTokens,
+  nativeTransfersOf,
+  transfersIn,
+} from "../../src/simulation/tokens.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
+
+const TOKEN = "0x00000000000000000000000000000000000000B1";
+const [FROM, TO] = [
+  "0x00000000000000000000000000000000000000c1",
+  "0x00000000000000000000000000000000000000C2",
+].map((address) => address.toLowerCase());
+
+const coder = AbiCoder.defaultAbiCoder();
+const word = (value: bigint | number): string =>
+  coder.encode(["uint256"], [value]);
+const text = (value: string): string => coder.encode(["string"], [value]);
+
+describe("symbol and decimals of a token", () => {
+  const longest = "A".repeat(32);
+  for (const [symbol, decimals, described] of [
+    [text("TST"), word(6), { symbol: "TST", decimals: 6 }],
+    [encodeBytes32String("OLD"), word(0), { symbol: "OLD", decimals: 0 }],
+    [text(`${longest}B`), word(77), { symbol: longest, decimals: 77 }],
+    [text(""), word(78), { symbol: null, decimals: null }],
+    ["0x1234", "0x06", { symbol: null, decimals: null }],
+    ["0x", "0x", { symbol: null, decimals: null }],
+    [undefined, undefined, { symbol: null, decimals: null }],
+  ] as const) {
+    it(`describeTokens() returns ${JSON.stringify(described)} if the decimals are ${String(decimals)}`, async () => {
+      const node = new ScriptedNode({
+        answerOf: ({ data }) => {
+          const answer = data === "0x95d89b41" ? symbol : decimals;
+          return { reverted: answer === undefined, data: answer ?? "0x" };
+        },
+      });
+      const networkConfig = { type: "http" };
+      const host = node.host({ networkConfig, projectRoot: "" });
+      const tokens = await describeTokens(host, ["native", TOKEN, TOKEN]);
+      expect([...tokens]).to.deep.equal([[TOKEN, described]]);
+      expect(node.count("eth_call")).to.equal(2);
+    });
+  }
+});
+
+describe("transfers in logs and traces", () => {
+  const topic =
+    "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+  const [from, to] = [FROM, TO].map((account = "") =>
+    coder.encode(["address"], [account]),
+  );
+  const log = { address: TOKEN, topics: [topic, from, to], data: word(5) };
+
+  for (const [title, logs, count] of [
+    ["is an ERC-20 transfer", [log], 1],
+    ["is no ERC-721 transfer", [{ ...log, topics: [topic, from, to, to] }], 0],
+    ["has another event", [{ ...log, topics: [from, from, to] }], 0],
+    ["has no receiver", [{ ...log, topics: [topic, from] }], 0],
+    ["has no sender", [{ ...log, topics: [topic] }], 0],
+    ["has no topics", [{ ...log, topics: [] }], 0],
+    ["has two words", [{ ...log, data: `${word(5)}${"00".repeat(32)}` }], 0],
+    ["has a short address", [{ ...log, address: "0x12" }], undefined],
+    ["has a short topic", [{ ...log, topics: ["0x12"] }], undefined],
+    ["has topics of another type", [{ ...log, topics: "0x" }], undefined],
+    ["has no data", [{ ...log, data: undefined }], undefined],
+    ["is no list", {}, undefined],
+  ] as const) {
+    it(`transfersIn() finds ${String(count)} if the log ${title}`, () => {
+      expect(transfersIn(logs)?.length).to.equal(count);
+    });
+  }
+
+  it("nativeTransfersOf() finds the calls of a trace that move value", () => {
+    const call = { type: "CALL", from: FROM, to: TO, value: "0x5" };
+    const inner = { ...call, value: "0x1" };
+    for (const [frame, amounts] of [
+      [{ ...call, calls: [inner] }, [5n, 1n]],
+      [{ ...call, value: "0x0", calls: [inner] }, [1n]],
+      [{ ...call, type: "DELEGATECALL", calls: [inner] }, [1n]],
+      [{ ...call, type: "STATICCALL" }, []],
+      [{ ...call, type: "CALLCODE" }, []],
+      [{ ...call, value: undefined }, []],
+      [{ ...call, to: undefined, calls: [inner] }, [1n]],
+      [{ ...call, from: undefined }, []],
+      [{ ...call, error: "reverted", calls: [inner] }, []],
+      [{ ...call, error: null }, [5n]],
+    ] as const) {
+      expect(
+        nativeTransfersOf(frame).map(({ amount }) => amount),
+      ).to.deep.equal(amounts);
+    }
+  });
+});
