@@ -137,45 +137,36 @@ describe("the comparison of a settlement with its preview", () => {
     ]);
   });
 
-  it("names the tokens that did not move, or moved without a preview", async () => {
-    const token = "0x4444444444444444444444444444444444444444";
-    const field = `${token} from ${VAULT} to ${PAID}`;
-    const moves = preview({
-      transfers: [
-        { token, from: VAULT, to: PAID, amount: 1n },
-        { token, from: VAULT, to: PAID, amount: 2n },
-      ],
-    });
-    expect(
-      await compare(moves, {
-        mined: { ...receipt, logs: [logOf(VAULT, PAID, 3n)] },
-      }),
-    ).to.deep.equal([]);
-    expect(await compare(moves)).to.deep.equal([
-      { reading: "transfers", field, previewed: 3n, happened: 0n },
-    ]);
-    expect(
-      await compare(preview(), {
-        mined: { ...receipt, logs: [logOf(VAULT, PAID, 4n)] },
-      }),
-    ).to.deep.equal([
-      { reading: "transfers", field, previewed: 0n, happened: 4n },
-    ]);
-    // Not seen by the engine, or not told by the node.
-    for (const [transfers, logs] of [
-      [null, [logOf(VAULT, PAID, 4n)]],
-      [moves.transfers, null],
-    ] as const) {
-      expect(
-        await compare(preview({ transfers }), { mined: { ...receipt, logs } }),
-      ).to.deep.equal([]);
-    }
+  const token = TOKEN;
+  const moved = { token, from: VAULT, to: PAID };
+  const moves = [1n, 2n].map((amount) => ({ ...moved, amount }));
+  const change = (previewed: bigint, happened: bigint): PreviewDifference => ({
+    reading: "transfers",
+    field: `${token} from ${VAULT} to ${PAID}`,
+    previewed,
+    happened,
   });
+  const three = [logOf(VAULT, PAID, 3n)];
+  const native = { ...moved, token: "native", amount: 3n } as const;
 
-  it("leaves native currency out, of which a receipt has no trace", async () => {
-    const transfers = [
-      { token: "native", from: VAULT, to: PAID, amount: 3n },
-    ] as const;
-    expect(await compare(preview({ transfers }))).to.deep.equal([]);
-  });
+  for (const [title, transfers, logs, expected] of [
+    [
+      "finds nothing in transfers with the sum that was previewed",
+      moves,
+      three,
+      [],
+    ],
+    ["names a token that did not move", moves, [], [change(3n, 0n)]],
+    ["names a token that moved without a preview", [], three, [change(0n, 3n)]],
+    ["compares no transfers that the engine did not see", null, three, []],
+    ["compares no transfers that the node does not tell", moves, null, []],
+    ["leaves native currency out, which a receipt lacks", [native], [], []],
+  ] as const) {
+    it(title, async () => {
+      const mined = { ...receipt, logs };
+      expect(await compare(preview({ transfers }), { mined })).to.deep.equal(
+        expected,
+      );
+    });
+  }
 });

@@ -76,6 +76,33 @@ const never = new Promise<never>(() => undefined);
 /** More requests than any test's way needs. */
 const MOST_REQUESTS = 500;
 
+/** One way of a transaction: what the node answers, and how it ends. */
+interface Way {
+  readonly title: string;
+  readonly start: "send" | "find";
+  readonly answers?: Answers;
+  readonly changes?: () => Partial<FollowOptions>;
+  readonly followed?: SentTransaction;
+  readonly is: object;
+  /** The reason. */
+  readonly says?: RegExp;
+  /** Number of requests that send it. Default: 0. */
+  readonly sends?: number | "any";
+  /** Texts of the events of trouble. */
+  readonly troubles?: readonly RegExp[];
+  /** Called with each method that was asked, and with each event. */
+  readonly then?: (
+    asked: readonly string[],
+    events: readonly SettlementEvent[],
+  ) => void;
+}
+
+const SEND = "eth_sendRawTransaction";
+const ASK = "eth_sendTransaction";
+const mined = { kind: "mined", hash: HASH };
+const open = { kind: "open", status: "unconfirmed", hash: HASH };
+const unsigned = { ...transaction, raw: undefined, hash: undefined };
+
 describe("the way of a settlement's transaction", () => {
   let asked: string[];
   let events: SettlementEvent[];
@@ -85,12 +112,12 @@ describe("the way of a settlement's transaction", () => {
     events = [];
   });
 
-  const run = async (
-    start: "send" | "find",
-    answers: Answers,
-    changes: Partial<FollowOptions> = {},
+  const run = async ({
+    start,
+    answers = {},
+    changes = () => ({}),
     followed = transaction,
-  ): Promise<FollowOutcome> => {
+  }: Way): Promise<FollowOutcome> => {
     const all = { ...unseen, ...answers };
     let fail: (error: Error) => void = () => undefined;
     const endless = new Promise<never>((_, reject) => {
@@ -113,167 +140,193 @@ describe("the way of a settlement's transaction", () => {
     const way = followTransaction(rpc, followed, start, {
       confirmations: 1,
       deadline: new Deadline(60_000),
-      pollingIntervalMs: 20,
+      pollingIntervalMs: 5,
       firstCheckAfterMs: 0,
       checkRound: async () => await Promise.resolve(undefined),
       onHash: async () => await Promise.resolve(),
       emit: (event) => {
         events.push(event);
       },
-      ...changes,
+      ...changes(),
     });
     return await Promise.race([way, endless]);
   };
-  const sends = (): number =>
-    asked.filter((method) => method === "eth_sendRawTransaction").length;
-  /** No receipt; and the time is over where it was sent so often. */
-  const overOnceSent = (times: number): null => {
+  const countOf = (method: string): number =>
+    asked.filter((one) => one === method).length;
+  const sends = (): number => countOf(SEND) + countOf(ASK);
+
+  const itGoes = (ways: readonly Way[]): void => {
+    for (const way of ways) {
+      it(way.title, async () => {
+        const end = await run(way);
+        expect(end).to.include(way.is);
+        if (way.says !== undefined) {
+          expect(end.kind === "mined" ? "" : end.reason).to.match(way.says);
+        }
+        if (way.sends !== "any") {
+          expect(sends()).to.equal(way.sends ?? 0);
+        }
+        const troubles = events.flatMap((event) =>
+          event.type === "trouble" ? [event.message] : [],
+        );
+        way.troubles?.forEach((text, index) => {
+          expect(troubles[index]).to.match(text);
+        });
+        expect(troubles.length).to.equal(
+          way.troubles?.length ?? troubles.length,
+        );
+        way.then?.(asked, events);
+      });
+    }
+  };
+
+  const minedOnceSent = (times: number) => (): unknown =>
+    sends() >= times ? minedIn6 : null;
+  /** No receipt; and the time is over when it was sent so often. */
+  const overOnceSent = (times: number) => (): null => {
     if (sends() >= times) {
       endDeadlines();
     }
     return null;
   };
-
-  it("should send again what the node does not have", async () => {
-    const end = await run("send", {
-      eth_getTransactionReceipt: () => (sends() > 1 ? minedIn6 : null),
-    });
-
-    expect(end).to.include({ kind: "mined", hash: HASH });
-    expect(sends()).to.equal(2);
+  const answeringWith = (words: string): Answers => ({
+    [SEND]: () => {
+      throw Object.assign(new Error(words), { code: -32000 });
+    },
   });
+  const NO_FUNDS = "insufficient funds for gas * price + value";
+  /** Something with its nonce waits. */
+  const nonceWaits: Answers = {
+    eth_getTransactionCount: (_, [, tag]) =>
+      tag === "pending" ? "0x8" : "0x7",
+  };
 
-  it("should not send again where the round's check gave no answer in time", async () => {
-    const end = await run(
-      "send",
-      {},
-      { ...soon(), checkRound: async () => await never },
-    );
-
-    expect(end).to.include({ kind: "open", hash: HASH });
-    expect(sends()).to.equal(1);
-  });
-
-  it("should not send again where the time is over with the round's check", async () => {
-    const end = await run(
-      "send",
-      {},
-      {
+  itGoes([
+    {
+      title: "settle sends again what the node does not have",
+      start: "send",
+      answers: { eth_getTransactionReceipt: minedOnceSent(2) },
+      is: mined,
+      sends: 2,
+      troubles: [],
+    },
+    {
+      title: "settle sends once if the round's check has no answer in time",
+      start: "send",
+      changes: () => ({ ...soon(), checkRound: async () => await never }),
+      is: open,
+      sends: 1,
+    },
+    {
+      title: "settle sends once if the time is over with the round's check",
+      start: "send",
+      changes: () => ({
         checkRound: async () => {
           await Promise.resolve();
           endDeadlines();
           return undefined;
         },
-      },
-    );
-
-    expect(end).to.include({ kind: "open", hash: HASH });
-    expect(sends()).to.equal(1);
-  });
-
-  const whyOpen = (end: FollowOutcome): string =>
-    end.kind === "open" ? end.reason : end.kind;
-
-  const answeringWith = (words: string): Answers => ({
-    eth_sendRawTransaction: () => {
-      throw Object.assign(new Error(words), { code: -32000 });
+      }),
+      is: open,
+      sends: 1,
     },
-  });
-
-  for (const words of [
-    "upstream request cancelled by timeout",
-    "request denied by rate limiter",
-    "execution reverted",
-    "insufficient funds for gas * price + value",
-  ]) {
-    it(`settle waits for the block if a gateway passes its transaction on, answers "${words}", and then asks a node that does not see it`, async () => {
-      const end = await run("send", {
+    {
+      title:
+        "settle warns, and ends open with the reason, if the round cannot be checked",
+      start: "send",
+      answers: { eth_getTransactionReceipt: () => null },
+      changes: () => ({
+        checkRound: async () => {
+          endDeadlines();
+          return await Promise.reject(new Error("There is no contract code."));
+        },
+      }),
+      is: open,
+      says: /^The time is over for .*: Error: There is no contract code\.$/u,
+      sends: 1,
+      troubles: [/There is no contract code/u],
+    },
+    ...[
+      "upstream request cancelled by timeout",
+      "request denied by rate limiter",
+      "execution reverted",
+      NO_FUNDS,
+    ].map((words): Way => ({
+      title: `settle waits for the block if a gateway passes its transaction on, answers "${words}", and then asks a node that does not see it`,
+      start: "send",
+      answers: {
         ...answeringWith(words),
         // Neither the first looks nor what is sent again finds it.
         eth_getTransactionReceipt: (occurrence) =>
           occurrence < 7 ? null : minedIn6,
-      });
-
-      expect(end).to.include({ kind: "mined", hash: HASH });
-    });
-  }
-
-  for (const start of ["send", "find"] as const) {
-    it(`settle is refused, in the node's words, if five sends are answered with an error and five looks after that find nothing (first: ${start})`, async () => {
-      const end = await run(
-        start,
-        answeringWith("insufficient funds for gas * price + value"),
-      );
-
-      expect(end).to.include({
+      },
+      is: mined,
+      sends: 4,
+    })),
+    ...(["send", "find"] as const).map((start): Way => ({
+      title: `settle is refused, in the node's words, if five sends are answered with an error and five looks after that find nothing (first: ${start})`,
+      start,
+      answers: answeringWith(NO_FUNDS),
+      is: {
         kind: "dropped",
         hash: HASH,
         status: "refused",
         code: "VAULT_RPC_ERROR",
-      });
-      expect(end.kind === "dropped" && end.reason).to.match(
-        /does not have the transaction, .*: insufficient funds for gas/u,
-      );
-      expect(sends()).to.equal(5);
-      const looks = asked.slice(asked.lastIndexOf("eth_sendRawTransaction"));
-      expect(
-        looks.filter((method) => method === "eth_getTransactionReceipt").length,
-      ).to.be.greaterThan(4);
-    });
-  }
-
-  it("settle stays unconfirmed if a transaction with its nonce waits, whatever the node answered", async () => {
-    const end = await run(
-      "send",
-      {
-        ...answeringWith("call rejected by upstream"),
-        eth_getTransactionCount: (_, [, tag]) =>
-          tag === "pending" ? "0x8" : "0x7",
       },
-      soon(),
-    );
-
-    expect(end).to.include({ kind: "open", hash: HASH, status: "unconfirmed" });
-    expect(sends()).to.equal(1);
-  });
-
-  it("settle warns once, and sends again, if the node drops a transaction that waited", async () => {
-    const end = await run("find", {
-      eth_getTransactionByHash: (occurrence) =>
-        occurrence === 0 ? pooled : null,
-      eth_getTransactionReceipt: () => (sends() > 1 ? minedIn6 : null),
-    });
-
-    expect(end).to.include({ kind: "mined", hash: HASH });
-    expect(events.filter((event) => event.type === "trouble")).to.have.lengthOf(
-      1,
-    );
-  });
-
-  it("settle begins to count again after a send without an answer", async () => {
-    const end = await run("send", {
-      eth_getTransactionReceipt: () => overOnceSent(9),
-      eth_sendRawTransaction: (occurrence) => {
-        throw Object.assign(
-          new Error("nope"),
-          occurrence === 4 ? { code: "ECONNRESET" } : { code: -32000 },
-        );
+      says: /does not have the transaction, .*: insufficient funds for gas/u,
+      sends: 5,
+      then: (all) => {
+        const looks = all.slice(all.lastIndexOf(SEND));
+        expect(
+          looks.filter((method) => method === "eth_getTransactionReceipt"),
+        ).to.have.length(6);
       },
-    });
-
-    expect(end).to.include({ kind: "open", hash: HASH });
-    expect(sends()).to.equal(9);
-  });
-
-  for (const [depth, kind] of [
-    [11, "mined"],
-    [12, "dropped"],
-  ] as const) {
-    it(`settle with 12 confirmations is ${kind} if the transaction that used its nonce was in ${depth} blocks when a re-org mined this one`, async () => {
+    })),
+    {
+      title:
+        "settle stays unconfirmed if a transaction with its nonce waits, whatever the node answered",
+      start: "send",
+      answers: { ...answeringWith("call rejected by upstream"), ...nonceWaits },
+      changes: soon,
+      is: open,
+      sends: 1,
+    },
+    {
+      title:
+        "settle warns once, and sends again, if the node drops a transaction that waited",
+      start: "find",
+      answers: {
+        eth_getTransactionByHash: (occurrence) =>
+          occurrence === 0 ? pooled : null,
+        eth_getTransactionReceipt: minedOnceSent(2),
+      },
+      is: mined,
+      sends: 2,
+      troubles: [/^the node dropped the transaction$/u],
+    },
+    {
+      title:
+        "settle begins to count errors again after a send without an answer",
+      start: "send",
+      answers: {
+        eth_getTransactionReceipt: () => overOnceSent(9)(),
+        [SEND]: (occurrence) => {
+          throw Object.assign(
+            new Error("nope"),
+            occurrence === 4 ? { code: "ECONNRESET" } : { code: -32000 },
+          );
+        },
+      },
+      is: open,
+      sends: 9,
+    },
+    ...[11, 12].map((depth): Way => {
+      const kind = depth === 11 ? "mined" : "dropped";
       let isReorged = false;
-      const end = await run(
-        "find",
-        {
+      return {
+        title: `settle with 12 confirmations is ${kind} if the transaction that used its nonce was in ${depth} blocks when a re-org mined this one`,
+        start: "find",
+        answers: {
           eth_getTransactionCount: () => "0x8",
           eth_blockNumber: () =>
             `0x${(isReorged ? 32 : 6 + depth - 1).toString(16)}`,
@@ -285,141 +338,161 @@ describe("the way of a settlement's transaction", () => {
             return isReorged ? minedIn6 : null;
           },
         },
-        { confirmations: 12 },
-      );
-      expect(end).to.include({ kind, hash: HASH });
-    });
-  }
-
-  it("settle says with hash and nonce, in one sentence, that the time is over", async () => {
-    const waiting = await run(
-      "send",
-      {
-        eth_getTransactionByHash: () => pooled,
+        changes: () => ({ confirmations: 12 }),
+        is: { kind, hash: HASH },
+      };
+    }),
+    {
+      title:
+        "settle is unconfirmed, and names the transaction, if another one used its nonce",
+      start: "find",
+      answers: {
+        eth_getTransactionCount: () => "0x8",
+        eth_blockNumber: () => "0x6",
+        eth_getBlockByNumber: () => ({
+          transactions: [{ ...rival, blockNumber: "0x6" }],
+        }),
       },
-      soon(),
-    );
-    expect(waiting).to.include({ kind: "open", status: "unconfirmed" });
-    expect(whyOpen(waiting)).to.equal(
-      `The time is over for transaction ${HASH} of ${transaction.from} with nonce 7: it waits in the node's pool.`,
-    );
-    asked = [];
-    const { raw: _, hash: __, ...unsigned } = transaction;
-    expect(
-      whyOpen(
-        await run(
-          "send",
-          { eth_sendTransaction: () => null },
-          soon(),
-          unsigned,
-        ),
+      is: { kind: "dropped", status: "unconfirmed", hash: HASH },
+      says: new RegExp(
+        `^It was replaced: transaction ${OTHER} .* nonce 7`,
+        "u",
       ),
-    ).to.match(
-      /^The time is over for the transaction of 0x\S+ with nonce 7: the node does not have it, and sending it failed: /u,
-    );
-  });
+    },
+    {
+      title:
+        "settle stays open if the node shows no transaction that used its nonce",
+      start: "find",
+      answers: {
+        eth_getTransactionCount: () => "0x8",
+        eth_blockNumber: () => "0x6",
+        eth_getBlockByNumber: () => ({ transactions: [] }),
+      },
+      changes: soon,
+      is: open,
+      says: /its nonce is used, and by which transaction could not be seen\.$/u,
+    },
+    {
+      title:
+        "settle follows its settlement under the new hash if a wallet sped it up",
+      start: "find",
+      answers: {
+        eth_getTransactionCount: () => "0x8",
+        eth_blockNumber: () => "0x6",
+        eth_getBlockByNumber: () => ({
+          transactions: [{ ...pooled, hash: OTHER, blockNumber: "0x6" }],
+        }),
+        eth_getTransactionReceipt: (_, [hash]) =>
+          hash === OTHER ? { ...minedIn6, transactionHash: OTHER } : null,
+      },
+      is: { kind: "mined", hash: OTHER },
+      troubles: [new RegExp(`replaced by ${OTHER}`, "u")],
+      then: (_, all) => {
+        expect(all.at(-2)).to.deep.equal({ type: "hash", hash: OTHER });
+      },
+    },
+    {
+      title:
+        "settle names hash, account and nonce if the time is over in the pool",
+      start: "send",
+      answers: { eth_getTransactionByHash: () => pooled },
+      changes: soon,
+      is: open,
+      says: new RegExp(
+        `^The time is over for transaction ${HASH} of ${transaction.from} with nonce 7: it waits in the node's pool\\.$`,
+        "u",
+      ),
+      sends: 1,
+    },
+    {
+      title:
+        "settle names account and nonce if the time is over without a hash",
+      start: "send",
+      answers: { [ASK]: () => null },
+      changes: soon,
+      followed: unsigned,
+      is: { kind: "open", status: "unconfirmed" },
+      says: /^The time is over for the transaction of 0x\S+ with nonce 7: the node does not have it, and sending it failed: /u,
+      sends: "any",
+    },
+    {
+      title:
+        "settle is unconfirmed in time if the node or the wallet that signs does not answer",
+      start: "send",
+      answers: { [ASK]: async () => await never },
+      changes: soon,
+      followed: unsigned,
+      is: { kind: "open", status: "unconfirmed" },
+      says: /with nonce 7/u,
+      sends: 1,
+    },
+  ]);
 
-  it("settle is unconfirmed in time if the node or the wallet that signs does not answer", async () => {
-    const { raw: _, hash: __, ...unsigned } = transaction;
-    const end = await run(
-      "send",
-      { eth_sendTransaction: async () => await never },
-      soon(),
-      unsigned,
-    );
-    expect(end).to.include({ kind: "open", status: "unconfirmed" });
-    expect(whyOpen(end)).to.include("with nonce 7");
-    expect(asked.filter((one) => one === "eth_sendTransaction")).to.have.length(
-      1,
-    );
-  });
-
-  it("should tell each confirmation once, and again after a re-org", async () => {
-    const mined = (block: string): unknown => ({
-      transactionHash: HASH,
+  it("settle emits each confirmation once, and again after a re-org, of which it warns", async () => {
+    const minedIn = (block: string): unknown => ({
+      ...minedIn6,
       blockNumber: block,
       blockHash: `0x${block.slice(2).repeat(64)}`,
-      gasUsed: "0x1",
-      status: "0x1",
     });
     // Each look asks for the newest block, and then for the receipt.
     const looks: ReadonlyArray<readonly [head: string, receipt: unknown]> = [
-      ["0x6", mined("0x6")],
-      ["0x6", mined("0x6")],
-      ["0x7", mined("0x6")],
+      ["0x6", minedIn("0x6")],
+      ["0x6", minedIn("0x6")],
+      ["0x7", minedIn("0x6")],
       ["0x7", null],
-      ["0x8", mined("0x8")],
-      ["0x9", mined("0x8")],
-      ["0xb", mined("0x8")],
+      ["0x8", minedIn("0x8")],
+      ["0x9", minedIn("0x8")],
+      ["0xb", minedIn("0x8")],
     ];
-    const told: string[] = [];
-    const end = await run(
-      "find",
-      {
+    const end = await run({
+      title: "",
+      start: "find",
+      answers: {
         eth_blockNumber: (occurrence) => looks[occurrence]?.[0],
         eth_getTransactionReceipt: (occurrence) => looks[occurrence]?.[1],
         eth_getTransactionByHash: () => pooled,
       },
-      {
-        confirmations: 3,
-        emit: (event) => {
-          if (event.type === "confirmed") {
-            told.push(`${event.confirmations} of ${event.wanted}`);
-          }
-        },
-      },
-    );
-    expect(end).to.include({ kind: "mined", hash: HASH });
-    expect(told).to.deep.equal([
+      changes: () => ({ confirmations: 3 }),
+      is: {},
+    });
+    expect(end).to.include(mined);
+    expect(
+      events.flatMap((event) =>
+        event.type === "confirmed"
+          ? [`${event.confirmations} of ${event.wanted}`]
+          : event.type === "trouble"
+            ? [event.message]
+            : event.type === "mined"
+              ? [`in ${event.blockNumber}`]
+              : [],
+      ),
+    ).to.deep.equal([
+      "in 6",
       "1 of 3",
       "2 of 3",
+      "a re-org took the transaction out of block 6",
+      "in 8",
       "1 of 3",
       "2 of 3",
       "3 of 3",
     ]);
   });
 
-  const troubles = (): string[] =>
-    events.flatMap((event) => (event.type === "trouble" ? event.message : []));
-
-  describe("where the node does not have it and the round forbids another try", () => {
+  describe("if the node does not have it and the round forbids another send", () => {
     const over: Stop = {
       status: "nothing-to-do",
       reason: "The round is settled.",
       code: "VAULT_WRONG_CHAIN",
     };
-    const checkRound = async (): Promise<Stop> => await Promise.resolve(over);
     const seen: Answers = { eth_blockNumber: () => "0x6" };
-
-    it("should end with why, where it sent nothing", async () => {
-      const end = await run("find", seen, {
-        checkRound,
-      });
-      expect(end).to.include({
-        kind: "dropped",
-        hash: HASH,
-        status: "nothing-to-do",
-        code: "VAULT_WRONG_CHAIN",
-      });
-      expect(end.kind === "dropped" && end.reason).to.match(
-        /^The round is settled\. .* is not sent again\. .* nonce 7, takes its place\.$/u,
-      );
-      expect(sends()).to.equal(0);
+    const forbid = (): Partial<FollowOptions> => ({
+      checkRound: async () => await Promise.resolve(over),
     });
-
-    it("should leave it open, where it sent one", async () => {
-      const end = await run("send", seen, {
-        checkRound,
-      });
-      expect(end).to.include({ kind: "open", hash: HASH });
-      expect(whyOpen(end)).to.match(/^The round .* it is not sent again\.$/u);
-      expect(sends()).to.equal(1);
-    });
-
     /** It is mined two looks after the round was checked. */
     const minedLater = (
-      check: (block?: number) => Promise<Stop | undefined>,
-    ): { answers: Answers; changes: Partial<FollowOptions> } => {
+      answers: Answers,
+      check: (block?: number) => Stop | undefined,
+    ): Pick<Way, "answers" | "changes"> => {
       let isChecked = false;
       let looks = 0;
       return {
@@ -429,66 +502,81 @@ describe("the way of a settlement's transaction", () => {
             looks += isChecked ? 1 : 0;
             return looks > 1 ? minedIn6 : null;
           },
+          ...answers,
         },
-        changes: {
+        changes: () => ({
           checkRound: async (block) => {
             isChecked = true;
-            return await check(block);
+            return await Promise.resolve(check(block));
           },
-        },
+        }),
       };
     };
 
-    it("should go on where its nonce is used at the block with the obstacle", async () => {
-      const { answers, changes } = minedLater(checkRound);
-      const end = await run(
-        "find",
-        {
-          ...answers,
-          eth_getTransactionCount: (_, [, tag]) =>
-            String(tag).startsWith("0x") ? "0x8" : "0x7",
+    itGoes([
+      {
+        title: "settle ends with the reason if this process sent nothing",
+        start: "find",
+        answers: seen,
+        changes: forbid,
+        is: {
+          kind: "dropped",
+          hash: HASH,
+          status: "nothing-to-do",
+          code: "VAULT_WRONG_CHAIN",
         },
-        changes,
-      );
-      expect(end).to.include({ kind: "mined", hash: HASH });
-      expect(sends()).to.equal(0);
-    });
-
-    it("should go on where that block has no obstacle", async () => {
-      const { answers, changes } = minedLater(
-        async (block) =>
-          await Promise.resolve(block === undefined ? over : undefined),
-      );
-      const end = await run("find", answers, changes);
-      expect(end).to.include({ kind: "mined", hash: HASH });
-      expect(sends()).to.equal(0);
-    });
+        says: /^The round is settled\. .* is not sent again\. .* nonce 7, takes its place\.$/u,
+      },
+      {
+        title: "settle stays open if this process sent it",
+        start: "send",
+        answers: seen,
+        changes: forbid,
+        is: open,
+        says: /^The round .* it is not sent again\.$/u,
+        sends: 1,
+      },
+      {
+        title:
+          "settle goes on if its nonce is used at the block of the obstacle",
+        start: "find",
+        ...minedLater(
+          {
+            eth_getTransactionCount: (_, [, tag]) =>
+              String(tag).startsWith("0x") ? "0x8" : "0x7",
+          },
+          () => over,
+        ),
+        is: mined,
+      },
+      {
+        title: "settle goes on if that block has no obstacle",
+        start: "find",
+        ...minedLater({}, (block) => (block === undefined ? over : undefined)),
+        is: mined,
+      },
+    ]);
   });
 
-  describe("where another one signs", () => {
-    const unsigned = { ...transaction, raw: undefined, hash: undefined };
-    const asks = (): number =>
-      asked.filter((method) => method === "eth_sendTransaction").length;
-
-    for (const hash of [undefined, HASH]) {
-      it(`gives a resumed transaction up after six checks without it, and sends nothing, with the hash ${hash ?? "unknown"}`, async () => {
-        const end = await run("find", {}, {}, { ...unsigned, hash });
-        expect(end).to.include({
-          kind: "dropped",
-          hash,
-          status: "refused",
-          code: "VAULT_SETTLEMENT_LOST",
-        });
-        expect(end.kind === "dropped" && end.reason).to.include(
-          `nonce ${NONCE}`,
-        );
-        expect(asks()).to.equal(0);
-      });
-
-      it(`keeps a resumed transaction open while something with its nonce waits, with the hash ${hash ?? "unknown"}`, async () => {
-        const end = await run(
-          "find",
-          {
+  describe("if the node signs", () => {
+    itGoes([
+      ...[undefined, HASH].flatMap((hash): readonly Way[] => [
+        {
+          title: `resume gives a transaction up after six checks without it, and sends nothing, with the hash ${hash ?? "unknown"}`,
+          start: "find",
+          followed: { ...unsigned, hash },
+          is: {
+            kind: "dropped",
+            hash,
+            status: "refused",
+            code: "VAULT_SETTLEMENT_LOST",
+          },
+          says: /nonce 7/u,
+        },
+        {
+          title: `resume keeps a transaction open while something with its nonce waits, with the hash ${hash ?? "unknown"}`,
+          start: "find",
+          answers: {
             eth_getTransactionCount: (occurrence, [, tag]) => {
               if (occurrence > 20) {
                 endDeadlines();
@@ -497,50 +585,44 @@ describe("the way of a settlement's transaction", () => {
             },
             eth_getBlockByNumber: () => ({ transactions: [] }),
           },
-          {},
-          { ...unsigned, hash },
-        );
-        expect(end).to.include({ kind: "open", status: "unconfirmed" });
-        expect(asks()).to.equal(0);
-      });
-    }
-
-    it("should be asked for once where it was taken, and remember its hash", async () => {
-      const hashes: string[] = [];
-      const end = await run(
-        "send",
-        { eth_sendTransaction: () => HASH },
-        {
+          followed: { ...unsigned, hash },
+          is: { kind: "open", status: "unconfirmed" },
+        },
+      ]),
+      {
+        title: "settle asks once for what was taken, and notes its hash",
+        start: "send",
+        answers: { [ASK]: () => HASH },
+        changes: () => ({
           ...soon(),
           onHash: async (hash) => {
-            hashes.push(hash);
+            events.push({ type: "hash", hash: `noted ${hash}` });
             await Promise.resolve();
           },
+        }),
+        followed: unsigned,
+        is: open,
+        sends: 1,
+        then: (_, all) => {
+          expect(all).to.deep.equal([
+            { type: "sending", hash: null, nonce: NONCE },
+            { type: "hash", hash: HASH },
+            { type: "hash", hash: `noted ${HASH}` },
+          ]);
         },
-        unsigned,
-      );
-      expect(end).to.include({ kind: "open", hash: HASH });
-      expect(asks()).to.equal(1);
-      expect(hashes).to.deep.equal([HASH]);
-      expect(events).to.deep.equal([
-        { type: "sending", hash: null, nonce: NONCE },
-        { type: "hash", hash: HASH },
-      ]);
-    });
-
-    it("should be asked for again where the answer was lost and nothing came", async () => {
-      const end = await run(
-        "send",
-        {
-          eth_sendTransaction: (occurrence) => (occurrence > 0 ? HASH : null),
+      },
+      {
+        title: "settle asks again if the answer was lost and nothing came",
+        start: "send",
+        answers: {
+          [ASK]: (occurrence) => (occurrence > 0 ? HASH : null),
           eth_getTransactionReceipt: () => minedIn6,
         },
-        {},
-        unsigned,
-      );
-      expect(end).to.include({ kind: "mined", hash: HASH });
-      expect(asks()).to.equal(2);
-      expect(troubles()[0]).to.match(/^the answer to sending was lost \(/u);
-    });
+        followed: unsigned,
+        is: mined,
+        sends: 2,
+        troubles: [/^the answer to sending was lost \(/u],
+      },
+    ]);
   });
 });

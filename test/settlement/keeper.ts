@@ -1,28 +1,15 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
 
-import type { VaultRound } from "../../src/protocol/index.js";
+import type { VaultRound } from "../../src/types.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { settleAll } from "../../src/settlement/settle-all.js";
-import type {
-  SettleAllOptions,
-  Settlement,
-  SettlementEvent,
-} from "../../src/settlement/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { endDeadlines } from "../helpers/deadlines.js";
-import {
-  KEY,
-  ScriptedNode,
-  OPEN_ROUND,
-  nextRound,
-  settledRound,
-} from "../helpers/scripted-node.js";
+import { OPEN_ROUND, nextRound } from "../helpers/scripted-node.js";
+import { itSettles, useStage } from "../helpers/settlement-stage.js";
 
-const SENDS = ["eth_sendRawTransaction", "eth_sendTransaction"];
 /** Time of the newest block. */
 const NOW = 1_700_000_005n;
 const ending = (endTime: bigint): VaultRound => ({ ...OPEN_ROUND, endTime });
@@ -30,234 +17,181 @@ const notEnded = (endTime: bigint): string =>
   `The round has not ended yet: it ends at ${describeTime(endTime)}.`;
 
 describe("a settlement by a keeper", () => {
-  let projectRoot: string;
-  let chain: ScriptedNode;
-  let events: SettlementEvent[];
-
-  beforeEach(async () => {
-    projectRoot = await mkdtemp(path.join(tmpdir(), "hardhat-vault-keeper-"));
-    events = [];
-    start(OPEN_ROUND);
-  });
-  afterEach(async () => {
-    await rm(projectRoot, { recursive: true });
-  });
-
+  const stage = useStage();
   const start = (round: VaultRound): void => {
-    chain = new ScriptedNode();
-    chain.rounds = chain.rounds.map(() => round);
+    stage.chain.rounds = stage.chain.rounds.map(() => round);
   };
-  const settle = async (
-    options: SettleAllOptions = {},
-    networkConfig: Readonly<Record<string, unknown>> = {},
-  ): Promise<Settlement> => {
-    events = [];
-    const host = chain.host({
-      networkConfig: {
-        type: "http",
-        accounts: [{ getHexString: async () => await Promise.resolve(KEY) }],
-        gas: "auto",
-        gasPrice: "auto",
-        gasMultiplier: 1,
-        ...networkConfig,
-      },
-      projectRoot,
-    });
-    const { settlement } = await settleAll(host, {
-      pollingInterval: 1,
-      timeout: 60_000,
-      onEvent: (event) => events.push(event),
-      ...options,
-    });
-    return settlement;
-  };
-  const sends = (): number =>
-    SENDS.reduce((sum, method) => sum + chain.count(method), 0);
-  const typesOf = (): readonly string[] => events.map(({ type }) => type);
   const journals = async (): Promise<string> =>
-    (await readdir(path.join(projectRoot, "vault-deployments"))).join();
-  /** The node takes no transaction any more, or each answer is lost on the way. */
-  const loseTransactions = (meanwhile: () => void = () => undefined): void => {
-    for (const method of SENDS) {
-      chain.on(method, () => {
-        meanwhile();
-        throw Object.assign(new Error("socket hang up"), {
-          code: "ECONNRESET",
-        });
-      });
-    }
-  };
-  /** Leaves an unfinished settlement, which the node never got. */
-  const interrupt = async (
-    networkConfig: Readonly<Record<string, unknown>> = {},
-  ): Promise<Settlement> => {
-    loseTransactions(endDeadlines);
-    const interrupted = await settle({}, networkConfig);
-    expect(interrupted.status).to.equal("unconfirmed");
-    const { rounds } = chain;
-    chain = new ScriptedNode();
-    chain.rounds = rounds;
-    return interrupted;
-  };
+    (await readdir(path.dirname(stage.journalFile()))).join();
 
   describe("with ifExpired", () => {
     for (const overrides of [true, false]) {
       const how = overrides ? "one request" : "single calls";
-      it(`has nothing to do one second before the round's end, seen by ${how}`, async () => {
-        start(ending(NOW + 1n));
-        chain.overrides = overrides;
-        const found = await settle({ ifExpired: true });
-        expect(found).to.include({
-          status: "nothing-to-do",
-          code: null,
-          reason: notEnded(NOW + 1n),
-          hash: null,
-        });
-        expect(found.before).to.include({ endTime: NOW + 1n });
-        expect([sends(), typesOf()]).to.deep.equal([0, []]);
-        chain.mine();
-        expect(await settle({ ifExpired: true })).to.include({
-          status: "settled",
-        });
-      });
-
-      it(`sends nothing if the chain goes back before the round's end while it asks, seen by ${how}`, async () => {
-        start(ending(NOW));
-        chain.overrides = overrides;
-        const found = await settle({
-          ifExpired: true,
-          confirm: async () => {
-            chain.rounds.pop();
-            return await Promise.resolve(true);
+      itSettles(stage, [
+        {
+          title: `settleAll has nothing to do one second before the round's end, and settles then, seen by ${how}`,
+          given: ({ chain }) => {
+            start(ending(NOW + 1n));
+            chain.overrides = overrides;
           },
-        });
-        expect(found).to.include({
-          status: "nothing-to-do",
-          reason: notEnded(NOW),
-        });
-        expect([sends(), typesOf()]).to.deep.equal([0, ["preflight"]]);
-        expect(await journals()).to.match(/\.finished\.json$/u);
-      });
+          options: { ifExpired: true },
+          is: { status: "nothing-to-do", code: null, hash: null },
+          says: [notEnded(NOW + 1n)],
+          events: "",
+          then: async ({ chain }, settlement) => {
+            expect(settlement?.before).to.include({ endTime: NOW + 1n });
+            chain.mine();
+            const { status } = await stage.settle({ ifExpired: true });
+            expect(status).to.equal("settled");
+          },
+        },
+        {
+          title: `settleAll sends nothing if the chain goes back before the round's end while it asks, seen by ${how}`,
+          given: ({ chain }) => {
+            start(ending(NOW));
+            chain.overrides = overrides;
+          },
+          options: ({ chain }) => ({
+            ifExpired: true,
+            confirm: async () => {
+              chain.rounds.pop();
+              return await Promise.resolve(true);
+            },
+          }),
+          is: { status: "nothing-to-do", reason: notEnded(NOW) },
+          events: "preflight",
+          then: async () => {
+            expect(await journals()).to.match(/\.finished\.json$/u);
+          },
+        },
+      ]);
     }
 
-    it("sends a lost transaction again only while the round has ended", async () => {
-      start(ending(NOW));
-      loseTransactions(() => {
-        chain.rounds.pop();
-      });
-      const found = await settle({ ifExpired: true });
-      expect(found.status).to.equal("unconfirmed");
-      expect(found.reason).to.include(notEnded(NOW));
-      expect(sends()).to.equal(1);
-    });
-
-    it("sends nothing on resume before the round's end", async () => {
-      await interrupt();
-      const found = await settle({ resume: true, ifExpired: true });
-      expect(found).to.include({ status: "nothing-to-do" });
-      expect(found.reason).to.include(notEnded(OPEN_ROUND.endTime));
-      expect([sends(), typesOf()]).to.deep.equal([0, ["resuming"]]);
-    });
-
-    it("is a check without a key: assertOnly refuses only a round that has ended", async () => {
-      const late = { ifExpired: true, assertOnly: true };
-      expect(await settle(late)).to.include({ status: "nothing-to-do" });
-      start(ending(NOW));
-      expect(await settle(late)).to.include({
-        status: "refused",
-        code: "VAULT_SETTLEMENT_NEEDED",
-      });
-    });
+    itSettles(stage, [
+      {
+        title:
+          "settleAll sends a lost transaction again only while the round has ended",
+        given: ({ chain }) => {
+          start(ending(NOW));
+          stage.loseTransactions(() => {
+            chain.rounds.pop();
+          });
+        },
+        options: { ifExpired: true },
+        is: { status: "unconfirmed" },
+        says: [notEnded(NOW)],
+        sends: 1,
+      },
+      {
+        title: "resume sends nothing before the round's end with ifExpired",
+        given: async () => {
+          await stage.interrupt();
+        },
+        options: { resume: true, ifExpired: true },
+        is: { status: "nothing-to-do" },
+        says: [notEnded(OPEN_ROUND.endTime)],
+        events: "resuming",
+      },
+      {
+        title:
+          "assertOnly has nothing to do before the round's end with ifExpired",
+        options: { ifExpired: true, assertOnly: true },
+        is: { status: "nothing-to-do" },
+      },
+      {
+        title:
+          "assertOnly refuses with VAULT_SETTLEMENT_NEEDED after the round's end with ifExpired",
+        given: () => {
+          start(ending(NOW));
+        },
+        options: { ifExpired: true, assertOnly: true },
+        is: { status: "refused", code: "VAULT_SETTLEMENT_NEEDED" },
+      },
+    ]);
   });
 
-  describe("with resume", () => {
-    it("refuses `from`, `confirm` and `assertOnly` with VAULT_INVALID_ARGUMENT", async () => {
-      for (const option of [
-        { from: OPEN_ROUND.endTime.toString() },
-        { confirm: async () => await Promise.resolve(true as const) },
-        { assertOnly: true },
-      ]) {
-        const { message } = await expectVaultError(
-          settle({ resume: true, ...option }),
-          "VAULT_INVALID_ARGUMENT",
-        );
-        expect(message).to.include(Object.keys(option)[0]);
-      }
-      expect(chain.asked).to.deep.equal([]);
-    });
+  it("resume refuses `from`, `confirm` and `assertOnly` with VAULT_INVALID_ARGUMENT", async () => {
+    for (const option of [
+      { from: OPEN_ROUND.endTime.toString() },
+      { confirm: async () => await Promise.resolve(true as const) },
+      { assertOnly: true },
+    ]) {
+      const { message } = await expectVaultError(
+        stage.settle({ resume: true, ...option }),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(message).to.include(Object.keys(option)[0]);
+    }
+    expect(stage.chain.asked).to.deep.equal([]);
+  });
 
-    it("emits `sending` only if it sends", async () => {
-      const { hash } = await interrupt();
-      expect(await settle({ resume: true })).to.include({
-        status: "settled",
-        hash,
-      });
-      expect(typesOf()).to.deep.equal(["resuming", "sending", "mined"]);
-      start(OPEN_ROUND);
-      await rm(path.join(projectRoot, "vault-deployments"), {
-        recursive: true,
-      });
-      await settle({
-        onEvent: ({ type }) => {
-          if (type === "mined") {
-            endDeadlines();
-            chain.on("eth_call", () => {
-              throw new Error("nope");
-            });
-          }
-        },
-      });
-      chain.on("eth_call", async (_, answer) => await answer());
-      expect(await settle({ resume: true })).to.include({ status: "settled" });
-      expect(typesOf()).to.deep.equal(["resuming", "mined"]);
+  it("resume emits no `sending` if the transaction is mined", async () => {
+    await stage.settle({
+      onEvent: ({ type }) => {
+        if (type === "mined") {
+          endDeadlines();
+          stage.chain.on("eth_call", () => {
+            throw new Error("nope");
+          });
+        }
+      },
     });
+    stage.chain.on("eth_call", async (_, answer) => await answer());
+    expect(await stage.settle({ resume: true })).to.include({
+      status: "settled",
+    });
+    expect(stage.types).to.equal("resuming mined");
   });
 
   describe('with resume "if-interrupted"', () => {
-    const keep = async (
-      networkConfig: Readonly<Record<string, unknown>> = {},
-    ): Promise<Settlement> =>
-      await settle({ resume: "if-interrupted" }, networkConfig);
+    const options = { resume: "if-interrupted" } as const;
 
     it("finishes an interrupted settlement of the current round with the bytes of before", async () => {
-      const { hash } = await interrupt();
-      expect(await keep()).to.include({ status: "settled", hash });
-      expect(typesOf()).to.deep.equal([
-        "resuming",
-        "sending",
-        "mined",
-        "resumed",
-      ]);
-      expect(chain.mined.map((one) => one.hash)).to.deep.equal([hash]);
+      const { hash } = await stage.interrupt();
+      expect(await stage.settle(options)).to.include({
+        status: "settled",
+        hash,
+      });
+      expect(stage.types).to.equal("resuming sending mined resumed");
+      expect(stage.chain.mined.map((one) => one.hash)).to.deep.equal([hash]);
     });
 
     it("goes on with the next round after it finished an interrupted settlement", async () => {
-      await interrupt();
-      chain.mine(settledRound);
-      chain.mine(nextRound);
-      const settlement = await keep();
+      await stage.interrupt();
+      await stage.settleByOther();
+      await stage.openNextRound();
+      const settlement = await stage.settle(options);
       expect(settlement).to.include({ status: "settled" });
       expect(settlement.before).to.deep.equal(nextRound(OPEN_ROUND));
-      const [, resumed] = events;
+      const [, resumed] = stage.events;
       expect(resumed?.type === "resumed" && resumed.settlement).to.include({
         status: "refused",
         code: "VAULT_ROUND_CHANGED",
       });
-      expect(sends()).to.equal(1);
+      expect(stage.sends).to.equal(1);
     });
 
     it("begins no other settlement while one may still be mined", async () => {
-      const { hash } = await interrupt();
-      chain.mines = false;
-      chain.on("eth_getTransactionReceipt", async (_, answer, occurrence) => {
-        if (occurrence > 2) {
-          endDeadlines();
-        }
-        return await answer();
+      const { hash } = await stage.interrupt();
+      await stage.stopMining();
+      expect(await stage.settle(options)).to.include({
+        status: "unconfirmed",
+        hash,
       });
-      expect(await keep()).to.include({ status: "unconfirmed", hash });
-      expect(typesOf()).to.not.include("resumed");
-      expect(sends()).to.equal(1);
+      expect(stage.types).to.not.include("resumed");
+      expect(stage.sends).to.equal(1);
+      // Nor without resume.
+      expect(await stage.settle()).to.include({
+        status: "refused",
+        code: "VAULT_SETTLEMENT_UNFINISHED",
+        hash,
+      });
+      stage.chain.mine();
+      expect(await stage.settle({ resume: true })).to.include({
+        status: "settled",
+        hash,
+      });
+      expect(stage.sends).to.equal(1);
     });
   });
 });
