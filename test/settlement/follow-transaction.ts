@@ -261,7 +261,7 @@ describe("the way of a settlement's transaction", () => {
           occurrence < 7 ? null : minedIn6,
       },
       is: mined,
-      sends: 4,
+      sends: 5,
     })),
     ...(["send", "find"] as const).map((start): Way => ({
       title: `settle is refused, in the node's words, if five sends are answered with an error and five looks after that find nothing (first: ${start})`,

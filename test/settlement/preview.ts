@@ -1,6 +1,9 @@
 import { expect } from "chai";
-import { Interface } from "ethers";
+import { AbiCoder, Interface, toBeHex } from "ethers";
 
+import { renderText } from "../../tasks/output/render-text.js";
+import { preflightBlocks } from "../../tasks/output/settlement.js";
+import { createStyle } from "../../tasks/output/style.js";
 import { NOT_YET } from "../helpers/settlement-cases.js";
 import {
   connectionLost,
@@ -13,7 +16,11 @@ import type {
 } from "../helpers/settlement-stage.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
-import { SETTLE, settledRound } from "../helpers/scripted-node.js";
+import { SETTLE, VAULT, settledRound } from "../helpers/scripted-node.js";
+
+/** The selectors of `symbol()` and `decimals()`. */
+const SYMBOL = "0x95d89b41";
+const DECIMALS = "0x313ce567";
 
 const TOO_LOW = {
   status: "refused",
@@ -178,6 +185,44 @@ describe("settleAll: preview and gas", () => {
       },
       is: { status: "reverted", code: "VAULT_CALL_REVERTED" },
       says: ["not yet"],
+    },
+    {
+      title:
+        "settleAll asks a moved token for symbol and decimals once each, and settle prints them escaped",
+      given: ({ chain }) => {
+        chain.on("eth_call", async ([call], answer) => {
+          const { data } = fieldsOf(call);
+          return data === SYMBOL
+            ? AbiCoder.defaultAbiCoder().encode(["string"], ["T\u001b[2J"])
+            : data === DECIMALS
+              ? toBeHex(0, 32)
+              : await answer();
+        });
+      },
+      is: { status: "settled" },
+      sends: 1,
+      then: ({ chain, events: [preflight] }) => {
+        const asked = chain.asked.map(({ params: [call] }) => fieldsOf(call));
+        expect(
+          asked.filter(({ data }) => data === SYMBOL || data === DECIMALS),
+        ).to.have.length(2);
+        if (preflight?.type !== "preflight") {
+          throw new Error("nothing was shown");
+        }
+        const { preflight: shown } = preflight;
+        expect([...shown.tokens]).to.deep.equal([
+          [VAULT, { symbol: "T\u001b[2J", decimals: 0 }],
+        ]);
+        const text = renderText(
+          preflightBlocks(
+            shown,
+            { network: "live", chainId: 31_337 },
+            { tokenDecimals: undefined, chainTime: 0, raw: false },
+          ),
+          createStyle({}),
+        );
+        expect(text).to.include("5 T\\u{1b}[2J").and.include("vault contract");
+      },
     },
     {
       title: "settleAll returns the contract's own text, whatever it contains",
