@@ -4,7 +4,6 @@ import type { EdrNetworkUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import { fixedAddresses } from "../../src/client/addresses.js";
-import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import type { MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
@@ -37,30 +36,27 @@ describe("mocks - in process", () => {
     ["chain id 56", { chainId: 56 }],
   ];
   for (const [what, settings] of awkward) {
-    it(`should work with ${what}`, async () => {
-      const { vault } = await connect(settings);
+    it(`deployMocks() and set() work with ${what}, and leave the accounts as they are`, async () => {
+      const { vault, ethers } = await connect(settings);
+      const accounts = async (): Promise<unknown> =>
+        await Promise.all(
+          (await ethers.getSigners())
+            .slice(0, 1)
+            .flatMap(({ address }) => [
+              ethers.provider.getBalance(address),
+              ethers.provider.getTransactionCount(address),
+            ]),
+        );
+      const before = await accounts();
       const mocks = await vault.deployMocks();
       await mocks.set({ volume: 7n });
       expect(await vault.queryVolume()).to.equal(7n);
-      expect((await vault.getLatestRoundInfo()).settled).to.equal(false);
+      expect(await vault.getLatestRoundInfo()).to.include({ settled: false });
+      expect(await accounts()).to.deep.equal(before);
     });
   }
 
-  it("should leave the user's accounts as they are", async () => {
-    const { vault, ethers } = await connect();
-    const [signer] = await ethers.getSigners();
-    const account = signer?.address ?? "";
-    const state = async (): Promise<unknown> => [
-      await ethers.provider.getBalance(account),
-      await ethers.provider.getTransactionCount(account),
-    ];
-    const before = await state();
-    const mocks = await vault.deployMocks();
-    await mocks.set({ volume: 7n });
-    expect(await state()).to.deep.equal(before);
-  });
-
-  it("should leave mining off, and mine what was pending", async () => {
+  it("deployMocks() leaves mining off, and mines pending transactions", async () => {
     const { vault, ethers, provider } = await connect({
       mining: { auto: false, interval: 0 },
     });
@@ -70,13 +66,12 @@ describe("mocks - in process", () => {
     expect(await provider.request({ method: "hardhat_getAutomine" })).to.equal(
       false,
     );
-    const receipt = await ethers.provider.getTransactionReceipt(
-      pending?.hash ?? "",
-    );
+    const { hash = "" } = pending ?? {};
+    const receipt = await ethers.provider.getTransactionReceipt(hash);
     expect(receipt?.status).to.equal(1);
   });
 
-  it("should forget the earlier scenario completely", async () => {
+  it("deployMocks() keeps nothing of an earlier scenario", async () => {
     const { vault } = await connect();
     const first = await vault.deployMocks({ scenario: "extremes" });
     await first.fail("queryVolume");
@@ -93,44 +88,36 @@ describe("mocks - in process", () => {
     expect(await vault.queryVolume()).to.equal(await fresh.vault.queryVolume());
   });
 
-  it("should keep the binding right whatever fixtures load in whatever order", async () => {
+  it("loadFixture() restores the mocks of each fixture, in any order", async () => {
     const { vault, networkHelpers: helpers } = await connect();
-    const openFixture = async (): Promise<MockVaultHandle> =>
-      await vault.deployMocks();
-    const settledFixture = async (): Promise<MockVaultHandle> =>
-      await vault.deployMocks({ scenario: "settled-round" });
-    const noFixture = async (): Promise<HardhatVault> =>
-      await Promise.resolve(vault);
-    await helpers.loadFixture(noFixture);
-    const expectSettled = async (settled: boolean): Promise<void> => {
-      expect((await vault.getLatestRoundInfo()).settled).to.equal(settled);
+    const nothing = async (): Promise<void> => {
+      await Promise.resolve();
     };
-    for (const [fixture, settled] of [
-      [openFixture, false],
-      [settledFixture, true],
-      [openFixture, false],
-      [openFixture, false],
-      [settledFixture, true],
-      [settledFixture, true],
-      [openFixture, false],
-    ] as const) {
+    const openRound = async (): Promise<MockVaultHandle> =>
+      await vault.deployMocks();
+    const settledRound = async (): Promise<MockVaultHandle> =>
+      await vault.deployMocks({ scenario: "settled-round" });
+    await helpers.loadFixture(nothing);
+    for (const fixture of [
+      ...[openRound, settledRound, openRound, openRound],
+      ...[settledRound, settledRound, openRound],
+    ]) {
       const mocks = await helpers.loadFixture(fixture);
-      await expectSettled(settled);
-      // What one test does must not reach the next.
+      const settled = fixture === settledRound;
+      expect(await vault.getLatestRoundInfo()).to.include({ settled });
+      // The next fixture must not keep it.
       await mocks.set({ round: { settled: !settled } });
-      await expectSettled(!settled);
+      expect(await vault.getLatestRoundInfo()).to.include({
+        settled: !settled,
+      });
     }
   });
 
-  it("should hand out a handle that stays bound", async () => {
+  it("the vault of the handle stays bound when another vault is bound", async () => {
     const { vault } = await connect();
     const mocks = await vault.deployMocks();
-    vault.bind(
-      fixedAddresses(
-        { vault: "0x00000000000000000000000000000000000000aa" },
-        "a test",
-      ),
-    );
+    const stranger = `0x${"aa".repeat(20)}`;
+    vault.bind(fixedAddresses({ vault: stranger }, "a test"));
     await expectVaultError(vault.queryVolume(), "VAULT_NO_CODE");
     expect(await mocks.vault.queryVolume()).to.equal(420n * 10n ** 18n);
   });

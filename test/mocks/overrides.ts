@@ -1,11 +1,9 @@
 import { expect } from "chai";
 
-import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
-import { VaultError } from "../../src/errors.js";
+import { ContractType, OrderState, VaultError } from "../../src/index.js";
 import { generatedOrder } from "../../src/mocks/index.js";
 import type { MockOverrides } from "../../src/mocks/index.js";
-import { ContractType, OrderState } from "../../src/protocol/index.js";
-import type { MockVaultHandle } from "../../src/types.js";
+import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { distinctState, expectedReads } from "../helpers/distinct-state.js";
 import { createTestHre } from "../helpers/hre.js";
@@ -20,7 +18,7 @@ describe("mocks - overrides", () => {
     mocks = await vault.deployMocks();
   });
 
-  it("should change every field", async () => {
+  it("deployMocks() changes every field that overrides name", async () => {
     await vault.deployMocks({ overrides: distinctState });
     for (const { operation, args, expected } of expectedReads) {
       expect(
@@ -31,7 +29,7 @@ describe("mocks - overrides", () => {
     }
   });
 
-  it("should change one order, add one and take one away", async () => {
+  it("deployMocks() changes, adds and removes orders of a scenario", async () => {
     await vault.deployMocks({
       scenario: "many-orders",
       overrides: {
@@ -56,7 +54,7 @@ describe("mocks - overrides", () => {
     }
   });
 
-  it("should fill up an order that there is not, as setOrder does", async () => {
+  it("deployMocks() and set() take omitted fields of a new order from order 1", async () => {
     mocks = await vault.deployMocks({
       overrides: { orders: { 7: { exType: "DOGE-USDT" } } },
     });
@@ -65,12 +63,14 @@ describe("mocks - overrides", () => {
       exType: "DOGE-USDT",
     };
     expect(await vault.getOrderInfo(7n)).to.deep.equal(likeOrder1);
-    await mocks.set({ orders: { 8: { exType: "DOGE-USDT" } } });
-    expect(await vault.getOrderInfo(8n)).to.deep.equal(likeOrder1);
-    // Also where a missing order has no answer that could be read.
-    await mocks.set({ missingOrdersRevert: true });
-    await mocks.set({ orders: { 9: { exType: "DOGE-USDT" } } });
-    expect(await vault.getOrderInfo(9n)).to.deep.equal(likeOrder1);
+    for (const [id, missingOrdersRevert] of [
+      [8n, false],
+      [9n, true],
+    ] as const) {
+      await mocks.set({ missingOrdersRevert });
+      await mocks.set({ orders: { [`${id}`]: { exType: "DOGE-USDT" } } });
+      expect(await vault.getOrderInfo(id)).to.deep.equal(likeOrder1);
+    }
     await mocks.set({ orders: { 9: { state: 2 } } });
     expect(await vault.getOrderInfo(9n)).to.deep.equal({
       ...likeOrder1,
@@ -78,7 +78,7 @@ describe("mocks - overrides", () => {
     });
   });
 
-  it("set() takes words where a number of an enumeration is", async () => {
+  it("deployMocks(), set() and addOrders() take the words of contractType and state", async () => {
     mocks = await vault.deployMocks({
       overrides: { orders: { 1: { contractType: "put" } } },
     });
@@ -90,9 +90,10 @@ describe("mocks - overrides", () => {
     expect((await vault.getOrderInfo(3n)).state).to.equal(OrderState.open);
   });
 
-  it("should script failures from the start", async () => {
+  it("deployMocks() scripts the failures and the settlement of overrides", async () => {
     mocks = await vault.deployMocks({
       overrides: {
+        settlement: { settledPrice: 4n },
         failures: [
           { operation: "queryVolume", reason: "closed" },
           { operation: "getLPAmountInfo", pool: "public", reason: "dry" },
@@ -100,146 +101,72 @@ describe("mocks - overrides", () => {
       },
     });
     const { volume, pools } = await vault.snapshot();
-    expect(Reflect.get(Object(volume), "error")).to.have.property(
-      "code",
-      "VAULT_CALL_REVERTED",
-    );
+    expect(volume).to.have.nested.property("error.code", "VAULT_CALL_REVERTED");
     expect(pools.public).to.have.property("error");
     expect(pools.private).not.to.have.property("error");
     await mocks.succeed("queryVolume");
     expect(await vault.queryVolume()).to.equal(420n * 10n ** 18n);
-  });
-
-  it("should script what settlement writes", async () => {
-    await vault.deployMocks({
-      overrides: { settlement: { settledPrice: 4n } },
-    });
-    const { after } = await vault.settleAll();
-    expect(after).to.include({
+    expect((await vault.settleAll()).after).to.include({
       settledPrice: 4n,
       settledAmount: 420n * 10n ** 18n,
     });
   });
 
-  // The compiler refuses most of them too.
-  const invalid: ReadonlyArray<[string, MockOverrides, RegExp]> = [
-    [
-      "an unknown key",
-      // @ts-expect-error -- it is "volume"
-      { volumes: 1n },
-      /there is no "volumes"; there are/u,
-    ],
-    [
-      "an unknown pool",
-      // @ts-expect-error -- public or private
-      { pools: { both: {} } },
-      /pools: there is no "both"/u,
-    ],
-    [
-      "an unknown field",
-      // @ts-expect-error -- no such field of a round
-      { round: { price: 1n } },
-      /"price" is not a field/u,
-    ],
-    [
-      "a text that is no number",
-      // @ts-expect-error -- bigint
-      { round: { strikePrice: "1.5" } },
-      /round\.strikePrice is not a whole number/u,
-    ],
-    // @ts-expect-error -- bigint
-    ["null for a number", { volume: null }, /volume is not a whole number/u],
-    ["a negative number", { volume: -1n }, /volume is not a whole number/u],
-    [
-      "a number above uint256",
-      { round: { APY: 2n ** 256n } },
-      /round\.APY is not a whole number/u,
-    ],
-    [
-      "a state above uint8",
-      { orders: { 1: { state: 256 } } },
-      /orders\.1\.state is not a whole number from 0 to 2\^8/u,
-    ],
-    [
-      "a word that its enumeration does not have",
-      // @ts-expect-error -- open or closed
-      { orders: { 1: { state: "put" } } },
-      /orders\.1\.state is not one of open \(1\), closed \(2\): "put"/u,
-    ],
-    [
-      "a holder with a wrong checksum",
-      {
-        orders: { 1: { holder: "0x70997970C51812dc3A010C7d01b50e0d17dc79c8" } },
-      },
-      /orders\.1\.holder is not a valid address/u,
-    ],
-    [
-      "a bool of another type",
-      // @ts-expect-error -- boolean
-      { round: { settled: 1 } },
-      /round\.settled is not one of true, false/u,
-    ],
-    [
-      "an order's id that is not a number",
-      // @ts-expect-error -- decimal digits
-      { orders: { first: null } },
-      /An order's id is not a whole number/u,
-    ],
-    [
-      "another spelling of an order's id",
-      // @ts-expect-error -- digits as they are counted with
-      { orders: { "007": { state: 2 }, 7: { exType: "DOGE-USDT" } } },
-      /An order's id is not a whole number/u,
-    ],
-    [
-      "half a range of orders",
-      // @ts-expect-error -- both ends
-      { generatedOrders: { firstId: 1n } },
-      /generatedOrders: lastId is missing/u,
-    ],
-    [
-      "null where a choice is asked for",
-      // @ts-expect-error -- a boolean
-      { missingOrdersRevert: null },
-      /missingOrdersRevert is not one of true, false/u,
-    ],
-    [
-      "failures that are no list",
-      // @ts-expect-error -- a list
-      { failures: { operation: "queryVolume", reason: "no" } },
-      /failures: a list is needed/u,
-    ],
-    [
-      "a failure of an unknown operation",
-      // @ts-expect-error -- no such operation
-      { failures: [{ operation: "volume", reason: "no" }] },
-      /failures\[0\]\.operation is not one of/u,
-    ],
-    [
-      "a failure without a reason",
-      // @ts-expect-error -- a reason
-      { failures: [{ operation: "queryVolume" }] },
-      /failures\[0\]\.reason: .* is needed, got undefined/u,
-    ],
-    [
-      "a pool that is no object",
-      // @ts-expect-error -- an object
-      { pools: { public: 5n } },
-      /pools\.public: an object is needed, got 5/u,
-    ],
-    [
-      "null in place of changes",
-      // @ts-expect-error -- an object
-      null,
-      /The changes to the mocks: an object is needed, got null/u,
-    ],
-  ];
-  for (const [what, changes, text] of invalid) {
-    it(`deployMocks() and set() refuse ${what}`, async () => {
+  it("deployMocks() and set() refuse each invalid override", async () => {
+    // @ts-expect-error -- the key is "volume"
+    const misspelt: MockOverrides = { volumes: 1n };
+    const holder = "0x70997970C51812dc3A010C7d01b50e0d17dc79c8";
+    const invalid: ReadonlyArray<readonly [unknown, RegExp]> = [
+      [misspelt, /there is no "volumes"; there are/u],
+      [null, /The changes to the mocks: an object is needed, got null/u],
+      [{ pools: { both: {} } }, /pools: there is no "both"/u],
+      [{ pools: { public: 5n } }, /pools\.public: an object is needed, got 5/u],
+      [{ round: { price: 1n } }, /"price" is not a field/u],
+      [{ round: { strikePrice: "1.5" } }, /round\.strikePrice is not a whole/u],
+      [{ round: { APY: 2n ** 256n } }, /round\.APY is not a whole number/u],
+      [{ round: { settled: 1 } }, /round\.settled is not one of true, false/u],
+      [{ volume: null }, /volume is not a whole number/u],
+      [{ volume: -1n }, /volume is not a whole number/u],
+      [
+        { orders: { 1: { state: 256 } } },
+        /orders\.1\.state is not a whole number from 0 to 2\^8/u,
+      ],
+      [
+        { orders: { 1: { state: "put" } } },
+        /orders\.1\.state is not one of open \(1\), closed \(2\): "put"/u,
+      ],
+      [
+        { orders: { 1: { holder } } },
+        /orders\.1\.holder is not a valid address/u,
+      ],
+      [{ orders: { first: null } }, /An order's id is not a whole number/u],
+      [{ orders: { "007": {} } }, /An order's id is not a whole number/u],
+      [
+        { generatedOrders: { firstId: 1n } },
+        /generatedOrders: lastId is miss/u,
+      ],
+      [
+        { missingOrdersRevert: null },
+        /missingOrdersRevert is not one of true, false/u,
+      ],
+      [{ settlement: { settledPrice: -1n } }, /settledPrice is not a whole/u],
+      [{ failures: {} }, /failures: a list is needed/u],
+      [
+        { failures: [{ operation: "volume", reason: "no" }] },
+        /failures\[0\]\.operation is not one of/u,
+      ],
+      [
+        { failures: [{ operation: "queryVolume" }] },
+        /failures\[0\]\.reason: .* is needed, got undefined/u,
+      ],
+    ];
+    for (const [given, text] of invalid) {
+      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- JavaScript passes them too
+      const overrides = given as MockOverrides;
       for (const attempt of [
-        async () => await vault.deployMocks({ overrides: changes }),
+        async () => await vault.deployMocks({ overrides }),
         async () => {
-          await mocks.set(changes);
+          await mocks.set(overrides);
         },
       ]) {
         const error: unknown = await attempt().catch(
@@ -248,6 +175,6 @@ describe("mocks - overrides", () => {
         expect(VaultError.isVaultError(error), String(error)).to.equal(true);
         expect(String(error)).to.match(text);
       }
-    });
-  }
+    }
+  });
 });
