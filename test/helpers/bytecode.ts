@@ -62,12 +62,6 @@ export function burnsGas(gas: number): string {
   ]);
 }
 
-/** Answers one word, and reverts from the given block on. */
-export function failsFromBlock(block: number): string {
-  // if (number < block) return one word; else revert.
-  return concat([push2(block), "0x4310600b575f5ffd5b60205ff3"]);
-}
-
 function storeBlockNumber(index: number): string {
   return concat(["0x43", push2(index * 32), "0x52"]);
 }

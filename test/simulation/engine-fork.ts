@@ -8,7 +8,6 @@ import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import {
   burnsGas,
-  failsFromBlock,
   failsInvalid,
   paysItsCaller,
   refusesCode,
@@ -353,22 +352,6 @@ describe("simulateSettleAll with the engine fork", () => {
   });
 
   describe("changes and balances", () => {
-    it("fork reports a reading that fails afterwards", async () => {
-      const vault = await open();
-      const { number } = await vault.block();
-      await setCode(
-        protocol.contracts.underlyingAsset,
-        failsFromBlock(number + 1),
-      );
-      const { changes } = await vault.simulateSettleAll({ engine: "fork" });
-      expect(changes).to.deep.include({
-        reading: "fundingFeeRate.put",
-        field: "error",
-        before: null,
-        after: "VAULT_CALL_REVERTED",
-      });
-    });
-
     it("fork reads by itself a contract that refuses a caller with code", async () => {
       const vault = await open();
       const { number } = await vault.block();

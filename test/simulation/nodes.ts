@@ -467,16 +467,24 @@ describe("simulateSettleAll on a node, with eth_simulateV1 and with eth_call", (
       expect(details).to.include({ contract: "vault", address: VAULT });
     });
 
-    it(`${engine} notes a round that cannot be read afterwards`, async () => {
+    it(`${engine} reports readings that fail afterwards, and notes that the round cannot be read`, async () => {
       const node = new ScriptedNode({
         answerOf: ({ data, phase }) => ({
           reverted: phase === "after" && data !== SETTLE,
-          data: "0x",
+          data: `0x${"00".repeat(data === SETTLE ? 0 : 320)}`,
         }),
       });
-      const { status, notes } = await simulate(hostOf(node), { engine });
-      expect(status).to.equal("settled");
-      expect(notes[0]).to.match(/^The round cannot be read afterwards/u);
+      const simulation = await simulate(hostOf(node), { engine });
+      expect(simulation).to.deep.include({
+        status: "settled",
+        changes: ["round", "volume", "marginBalance", "minXMargin"].map(
+          (reading) => ({
+            ...{ reading, field: "error" },
+            ...{ before: null, after: "VAULT_CALL_REVERTED" },
+          }),
+        ),
+      });
+      expect(simulation.notes[0]).to.match(/^The round cannot be read after/u);
     });
 
     it(`${engine} watches 400 orders in one request, and none above: VAULT_INVALID_ARGUMENT`, async () => {

@@ -64,15 +64,6 @@ describe("simulateSettleAll in process", () => {
     await world.close();
   });
 
-  it("simulateSettleAll in process settles as any account, at any time", async () => {
-    const { block, balances } = await world.vault.simulateSettleAll({
-      as: NOBODY,
-      atTime: "end",
-    });
-    expect(block?.timestamp).to.equal(ROUND_END);
-    expect(balances.map(({ account }) => account)).to.deep.equal([NOBODY]);
-  });
-
   it("simulateSettleAll in process refuses options of a fork: VAULT_INVALID_ARGUMENT", async () => {
     for (const [name, options] of [
       ["blockNumber", { blockNumber: 1 }],
