@@ -1,55 +1,142 @@
+import { Buffer } from "node:buffer";
+
 import { expect } from "chai";
+import { AbiCoder, getBytes, hexlify } from "ethers";
 import fc from "fast-check";
 
 import { decodeResult } from "../../src/client/codec.js";
 import {
   operationEntry,
+  operations,
   readOperationNames,
 } from "../../src/protocol/index.js";
 import type { ReadOperationName } from "../../src/protocol/index.js";
 import { decodeGenerally } from "../helpers/general-decoder.js";
 
-function decode(
-  name: ReadOperationName,
-  data: string,
-): Readonly<Record<string, unknown>> | undefined {
-  const result = decodeResult(name, Buffer.from(data.slice(2), "hex"));
+const wireTypes = operations.getOrderInfo.outputs.map(({ type }) =>
+  type === "string" ? "bytes" : type,
+);
+
+/** Any uint256, small and large ones alike. */
+const uint256 = fc.oneof(
+  fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),
+  fc.bigInt({ min: 0n, max: 2n ** 128n }),
+  fc.bigInt({ min: 0n, max: 2n ** 64n }),
+  fc.constantFrom(0n, 2n ** 64n, 2n ** 128n, 2n ** 128n - 1n, 2n ** 256n - 1n),
+);
+const uint8 = fc.integer({ min: 0, max: 255 });
+const address = fc
+  .uint8Array({ minLength: 20, maxLength: 20 })
+  .map((bytes) => hexlify(bytes));
+/** Any string: empty, long, multi-byte, and bytes that are not UTF-8. */
+const text = fc.oneof(
+  fc.string({ unit: "binary" }).map((value) => Buffer.from(value, "utf8")),
+  fc
+    .string({ minLength: 31, maxLength: 33 })
+    .map((value) => Buffer.from(value)),
+  fc.uint8Array({ maxLength: 100 }).map((value) => Buffer.from(value)),
+  fc.constantFrom(
+    Buffer.from("\uFEFFBTC-USDT"),
+    Buffer.from([0xf0, 0x9f, 0x98]),
+    Buffer.from([0xed, 0xa0, 0x80]),
+    Buffer.from([0xc0, 0x80]),
+    Buffer.alloc(5_000, "é"),
+  ),
+);
+
+const encodedOrder = fc
+  .tuple(
+    text,
+    address,
+    ...Array.from({ length: 9 }, () => uint256),
+    uint8,
+    uint8,
+  )
+  .map((values) =>
+    getBytes(AbiCoder.defaultAbiCoder().encode(wireTypes, values)),
+  );
+
+/** The values by name; undefined if the bytes are refused. */
+function decode(name: ReadOperationName, data: Uint8Array): unknown {
+  const result = decodeResult(name, Buffer.from(data));
+  const [only, ...others] = operationEntry(name).outputs;
   if (!("value" in result)) {
     return undefined;
   }
-  const { value } = result;
-  const [only, ...others] = operationEntry(name).outputs;
-  if (only !== undefined && others.length === 0) {
-    return { [only.name]: value };
-  }
-  return typeof value === "object" ? { ...value } : undefined;
+  return only !== undefined && others.length === 0
+    ? { [only.name]: result.value }
+    : result.value;
 }
 
 /** Words as they may come: small, large, and just beyond a bool. */
 const word = fc
-  .oneof(
-    fc.bigInt({ min: 0n, max: 3n }),
-    fc.bigInt({ min: 0n, max: 2n ** 64n }),
-    fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),
-  )
+  .oneof(fc.bigInt({ min: 0n, max: 3n }), uint256)
   .map((value) => value.toString(16).padStart(64, "0"));
 
 describe("client - decodeResult", () => {
   for (const name of readOperationNames) {
     const { length } = operationEntry(name).outputs;
-
-    it(`should read ${name} as the general decoder does`, () => {
+    it(`decodeResult() reads words of ${name} as the general decoder does`, () => {
       fc.assert(
         fc.property(
           fc.array(word, { minLength: length - 1, maxLength: length + 1 }),
           (words) => {
             const data = `0x${words.join("")}`;
-            expect(decode(name, data)).to.deep.equal(
+            expect(decode(name, getBytes(data))).to.deep.equal(
               decodeGenerally(name, data),
             );
           },
         ),
         { numRuns: 200 },
+      );
+    });
+  }
+
+  const damages: Record<
+    string,
+    fc.Arbitrary<(data: Uint8Array) => Uint8Array>
+  > = {
+    intact: fc.constant((data) => data),
+    truncated: fc
+      .nat({ max: 600 })
+      .map(
+        (kept) => (data) => data.subarray(0, Math.min(kept, data.length - 1)),
+      ),
+    padded: fc
+      .uint8Array({ minLength: 1, maxLength: 64 })
+      .map((padding) => (data) => Buffer.concat([data, padding])),
+    shifted: fc
+      .uint8Array({ minLength: 1, maxLength: 64 })
+      .map((prefix) => (data) => Buffer.concat([prefix, data])),
+    changed: fc
+      .tuple(fc.nat(), fc.integer({ min: 1, max: 255 }))
+      .map(([at, by]) => (data) => {
+        const copy = Uint8Array.from(data);
+        const index = at % copy.length;
+        copy[index] = (copy[index] ?? 0) ^ by;
+        return copy;
+      }),
+    "changed in its string's place": fc
+      .tuple(fc.constantFrom(0, 13), uint256)
+      .map(([place, value]) => (data) => {
+        const copy = Buffer.from(data);
+        copy.write(value.toString(16).padStart(64, "0"), place * 32, "hex");
+        return copy;
+      }),
+  };
+
+  for (const [name, damage] of Object.entries(damages)) {
+    it(`decodeResult() reads ${name} bytes of an order as the general decoder does`, () => {
+      fc.assert(
+        fc.property(encodedOrder, damage, (data, harm) => {
+          const damaged = harm(data);
+          // Not all are refused.
+          expect(decode("getOrderInfo", data)).to.not.equal(undefined);
+          expect(decode("getOrderInfo", damaged)).to.deep.equal(
+            decodeGenerally("getOrderInfo", hexlify(damaged)),
+          );
+        }),
+        { numRuns: 400 },
       );
     });
   }

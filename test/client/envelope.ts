@@ -1,25 +1,26 @@
 import { expect } from "chai";
-import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { VaultClient } from "../../src/client/index.js";
 import type { BlockTag, ReadOptions } from "../../src/client/index.js";
+import type { VaultErrorCode } from "../../src/errors.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { fetchProvider } from "../helpers/fetch-provider.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo } from "../helpers/hre.js";
+import type { NetworkSettings } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
-import type { RpcServer } from "../helpers/rpc-server.js";
 import {
+  KEY,
+  documentedContracts as contracts,
   documentedHandler,
-  documentedContracts,
+  documentedNode,
 } from "../helpers/scripted-node.js";
 
 const ZERO = "0x0000000000000000000000000000000000000000";
 const FROM = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const OTHER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 
-const contracts = documentedContracts;
-
 const word = (hex: string): string => hex.padStart(64, "0");
+
+type Read = (client: VaultClient, options?: ReadOptions) => Promise<unknown>;
 
 /**
  * Every read, and the bytes that the protocol's section 4 documents for it,
@@ -29,10 +30,7 @@ const requests: ReadonlyArray<{
   readonly name: string;
   readonly to: string;
   readonly data: string;
-  readonly read: (
-    client: VaultClient,
-    options?: ReadOptions,
-  ) => Promise<unknown>;
+  readonly read: Read;
 }> = [
   {
     name: "getFundingFeeRate(CALL)",
@@ -113,147 +111,112 @@ const blockForms: ReadonlyArray<readonly [given: BlockTag, sent: string]> = [
 ];
 
 describe("the documented envelope", () => {
-  let server: RpcServer;
-  let hre: HardhatRuntimeEnvironment;
-
-  before(async () => {
-    server = await startRpcServer({
-      handler: documentedHandler,
-    });
-    hre = await createTestHre({
-      networks: {
-        plain: httpNetwork(server.url, { vault: { contracts } }),
-        withFrom: httpNetwork(server.url, { from: FROM, vault: { contracts } }),
-        withAccounts: httpNetwork(server.url, {
-          accounts: [`0x${"11".repeat(32)}`],
-          vault: { contracts },
-        }),
-      },
-    });
-  });
-  after(async () => {
-    await server.stop();
-  });
-  beforeEach(() => {
-    server.requests.length = 0;
-    server.httpRequests.length = 0;
-  });
-
-  const clients: ReadonlyArray<
-    readonly [name: string, get: () => Promise<VaultClient>]
-  > = [
-    [
-      "connection.vault",
-      async () => (await hre.network.getOrCreate("plain")).vault,
-    ],
-    [
-      "VaultClient",
-      async () =>
-        await Promise.resolve(
-          new VaultClient(fetchProvider(server.url), contracts),
-        ),
-    ],
-  ];
-  for (const [clientName, getClient] of clients) {
-    for (const { name, to, data, read } of requests) {
-      it(`should be one eth_call for ${name} of ${clientName}`, async () => {
-        await read(await getClient());
-        expect(server.httpRequests).to.have.lengthOf(1);
-        const [
-          { method, headers, body } = { method: "", headers: {}, body: "" },
-        ] = server.httpRequests;
-        expect(method).to.equal("POST");
-        expect(headers["content-type"]).to.match(/^application\/json(;|$)/u);
-        // The whole text: not a key more, and in the documented order.
-        expect(body.replace(/"id":\d+/u, '"id":1')).to.equal(
-          `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"from":"${ZERO}","to":"${to}","data":"${data}"},"latest"]}`,
-        );
-        expect(body).to.match(/"id":\d+/u);
-      });
-    }
-  }
-
-  for (const [given, sent] of blockForms) {
-    it(`should send blockTag ${String(given)} as ${sent}`, async () => {
-      const { vault } = await hre.network.getOrCreate("plain");
-      for (const { read } of requests) {
-        await read(vault, { blockTag: given });
+  for (const { name, to, data, read } of requests) {
+    it(`${name} is one eth_call with documented bytes, at the given block`, async () => {
+      const node = documentedNode();
+      const client = new VaultClient(node, contracts);
+      await read(client);
+      for (const [blockTag] of blockForms) {
+        await read(client, { blockTag });
       }
-      expect(server.requests.map(({ params: [, tag] }) => tag)).to.deep.equal(
-        requests.map(() => sent),
+      // The whole text: not a key more, and in the documented order.
+      expect(JSON.stringify(node.asked)).to.equal(
+        JSON.stringify(
+          ["latest", ...blockForms.map(([, sent]) => sent)].map((tag) => ({
+            method: "eth_call",
+            params: [{ from: ZERO, to, data }, tag],
+          })),
+        ),
       );
     });
   }
 
-  it("should send the network's from where the caller names none", async () => {
-    const { vault } = await hre.network.getOrCreate("withFrom");
-    await vault.queryVolume();
-    await vault.queryVolume({ from: OTHER });
-    await vault.at({ vault: contracts.trading }).queryVolume();
-    expect(server.requests.map(fromOf)).to.deep.equal([FROM, OTHER, FROM]);
-  });
-
-  it("should send the zero address also where the network has accounts", async () => {
-    const { vault } = await hre.network.getOrCreate("withAccounts");
-    await vault.queryVolume();
-    expect(server.requests.map(fromOf)).to.deep.equal([ZERO]);
-  });
-
-  it("should give a client's from its checksum, and replace it by the caller's", async () => {
-    const client = new VaultClient(fetchProvider(server.url), contracts, {
+  it("a client's from gets its checksum, and the caller's replaces it", async () => {
+    const node = documentedNode();
+    const client = new VaultClient(node, contracts, {
       from: FROM.toLowerCase(),
     });
     await client.queryVolume();
     await client.queryVolume({ from: OTHER.toLowerCase() });
-    expect(server.requests.map(fromOf)).to.deep.equal([FROM, OTHER]);
+    expect(node.asked.map(fromOf)).to.deep.equal([FROM, OTHER]);
   });
 
-  it("should send nothing for what is refused", async () => {
-    const { vault } = await hre.network.getOrCreate("plain");
-    await expectVaultError(
-      // @ts-expect-error -- neither CALL nor PUT
-      () => vault.getFundingFeeRate(3),
-      "VAULT_INVALID_ENUM",
-    );
-    await expectVaultError(
-      // @ts-expect-error -- not one of the two pools
-      () => vault.getLPAmountInfo("secret"),
-      "VAULT_INVALID_ENUM",
-    );
-    for (const id of [-1, 1.5, NaN, 2n ** 256n, -1n]) {
-      await expectVaultError(vault.getOrderInfo(id), "VAULT_INVALID_INTEGER");
-    }
-    await expectVaultError(
-      // @ts-expect-error -- APY and endTime are missing
-      () => vault.calMargins({ maxVolume: 1n }),
+  const wrong = (value: unknown): never =>
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the types refuse these mistakes
+    value as never;
+  const refused: ReadonlyArray<
+    readonly [code: VaultErrorCode, call: (vault: VaultClient) => unknown]
+  > = [
+    ["VAULT_INVALID_ENUM", (vault) => vault.getFundingFeeRate(wrong(3))],
+    ["VAULT_INVALID_ENUM", (vault) => vault.getLPAmountInfo(wrong("secret"))],
+    ...[-1, 1.5, NaN, 2n ** 256n, -1n].map(
+      (id) =>
+        [
+          "VAULT_INVALID_INTEGER",
+          (vault: VaultClient) => vault.getOrderInfo(id),
+        ] as const,
+    ),
+    [
       "VAULT_INVALID_INTEGER",
-    );
-    await expectVaultError(
-      // @ts-expect-error -- the arguments are missing
-      () => vault.calMargins(),
-      "VAULT_INVALID_ARGUMENT",
-    );
-    await expectVaultError(
-      vault.queryVolume({ from: `${FROM.slice(0, -1)}c` }),
+      (vault) => vault.calMargins(wrong({ maxVolume: 1n })),
+    ],
+    ["VAULT_INVALID_ARGUMENT", (vault) => vault.calMargins(wrong(undefined))],
+    [
       "VAULT_INVALID_ADDRESS",
-    );
-    for (const blockTag of [-1, 1.5, 2n ** 64n, "newest", "0x1"]) {
-      await expectVaultError(
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- wrong on purpose
-        vault.queryVolume({ blockTag: blockTag as BlockTag }),
-        "VAULT_INVALID_BLOCK",
-      );
+      (vault) => vault.queryVolume({ from: `${FROM.slice(0, -1)}c` }),
+    ],
+    ...[-1, 1.5, 2n ** 64n, "newest", "0x1"].map(
+      (blockTag) =>
+        [
+          "VAULT_INVALID_BLOCK",
+          (vault: VaultClient) =>
+            vault.queryVolume({ blockTag: wrong(blockTag) }),
+        ] as const,
+    ),
+    ["VAULT_INVALID_ADDRESS", (vault) => vault.at({ vault: "0x12" })],
+    [
+      "VAULT_INVALID_ARGUMENT",
+      (vault) => vault.at(wrong({ pool: contracts.vault })),
+    ],
+  ];
+  it("a read sends nothing if its arguments are refused", async () => {
+    const node = documentedNode();
+    const vault = new VaultClient(node, contracts);
+    for (const [code, call] of refused) {
+      await expectVaultError(() => call(vault), code);
     }
-    await expectVaultError(
-      () => vault.at({ vault: "0x12" }),
-      "VAULT_INVALID_ADDRESS",
+    expect(node.asked).to.deep.equal([]);
+  });
+
+  it("a connection's vault sends one HTTP request, with the network's from or the zero address", async () => {
+    const server = await startRpcServer({ handler: documentedHandler });
+    const vaultOf = async (
+      settings: NetworkSettings = {},
+    ): Promise<VaultClient> =>
+      (await connectTo(server.url, { vault: { contracts }, ...settings }))
+        .vault;
+    await (await vaultOf()).queryVolume();
+    expect(server.httpRequests).to.have.lengthOf(1);
+    const [{ method, headers, body } = { method: "", headers: {}, body: "" }] =
+      server.httpRequests;
+    expect(method).to.equal("POST");
+    expect(headers["content-type"]).to.match(/^application\/json(;|$)/u);
+    expect(body.replace(/"id":\d+/u, '"id":1')).to.equal(
+      `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"from":"${ZERO}","to":"${contracts.vault}","data":"0xa69590a8"},"latest"]}`,
     );
-    await expectVaultError(
-      // @ts-expect-error -- no such contract
-      () => vault.at({ pool: contracts.vault }),
-      "VAULT_INVALID_ARGUMENT",
-    );
-    expect(server.requests).to.deep.equal([]);
+    server.requests.length = 0;
+    const vault = await vaultOf({ from: FROM });
+    await vault.queryVolume();
+    await vault.queryVolume({ from: OTHER });
+    await vault.at({ vault: contracts.trading }).queryVolume();
+    await (await vaultOf({ accounts: [KEY] })).queryVolume();
+    expect(server.requests.map(fromOf)).to.deep.equal([
+      FROM,
+      OTHER,
+      FROM,
+      ZERO,
+    ]);
+    await server.stop();
   });
 });
 

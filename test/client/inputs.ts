@@ -13,6 +13,15 @@ import {
   readInteger,
 } from "../../src/client/inputs.js";
 import { parseTime } from "../../src/client/parse-time.js";
+import {
+  checkAnswer,
+  checkValue,
+  checkValues,
+  requireObject,
+} from "../../src/client/values.js";
+import type { CheckedField } from "../../src/client/values.js";
+import type { VaultErrorCode } from "../../src/errors.js";
+import { operations } from "../../src/protocol/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 
 const CHECKSUMMED = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -226,6 +235,98 @@ describe("times", () => {
         () => parseTime(given, "--end-time", NOW),
         "VAULT_INVALID_INTEGER",
       );
+    }
+  });
+});
+
+describe("values of operations", () => {
+  const state = { type: "uint8", unit: "orderState" } as const;
+  const plain = <T extends CheckedField["type"]>(type: T) =>
+    ({ type, unit: "none" }) as const;
+  const flag = plain("bool");
+  const bytes = Uint8Array.of(0x41, 0xff);
+  const good: ReadonlyArray<
+    readonly [field: CheckedField, value: unknown, checked: unknown]
+  > = [
+    [plain("uint256"), "1e3", 1_000n],
+    [plain("uint256"), MAX, MAX],
+    [state, "closed", 2],
+    // A contract may return an unlisted number.
+    [state, "255", 255],
+    [state, 7n, 7],
+    [plain("uint8"), "0x1f", 31],
+    [plain("address"), CHECKSUMMED.toLowerCase(), CHECKSUMMED],
+    [flag, true, true],
+    [flag, "true", true],
+    [flag, false, false],
+    [flag, "false", false],
+    [plain("string"), "0x41", "0x41"],
+    [plain("string"), bytes, bytes],
+    [plain("string"), { bytes: "0x41ff" }, bytes],
+  ];
+  for (const [field, value, checked] of good) {
+    it(`checkValue() takes ${inspect(value)} as ${field.type} ${field.unit}`, () => {
+      expect(checkValue(field, value, "it")).to.deep.equal(checked);
+    });
+  }
+
+  const bad: ReadonlyArray<
+    readonly [field: CheckedField, value: unknown, code: VaultErrorCode]
+  > = [
+    [plain("uint256"), "1.5", "VAULT_INVALID_INTEGER"],
+    [plain("uint256"), MAX + 1n, "VAULT_INVALID_INTEGER"],
+    [state, "shut", "VAULT_INVALID_ENUM"],
+    [state, "256", "VAULT_INVALID_INTEGER"],
+    [plain("uint8"), "open", "VAULT_INVALID_INTEGER"],
+    [plain("address"), "0x12", "VAULT_INVALID_ADDRESS"],
+    [flag, "yes", "VAULT_INVALID_ENUM"],
+    [flag, 1, "VAULT_INVALID_ENUM"],
+    [plain("string"), 7, "VAULT_INVALID_ARGUMENT"],
+    [plain("string"), { bytes: "0x4" }, "VAULT_INVALID_ARGUMENT"],
+  ];
+  for (const [field, value, code] of bad) {
+    it(`checkValue() throws ${code} for ${inspect(value)} as ${field.type} ${field.unit}`, async () => {
+      await expectVaultError(() => checkValue(field, value, "it"), code);
+    });
+  }
+
+  it("checkValues() names the values that are missing or unknown", async () => {
+    const two = operations.queryMarginBalance.outputs;
+    const three = operations.getLPAmountInfo.outputs;
+    const [first, second] = two.map(({ name }) => name);
+    const partly = { [String(first)]: 1n, [String(second)]: undefined };
+    for (const [fields, values, problem] of [
+      [two, partly, `${second} is missing: give both`],
+      [three, {}, `${three.map(({ name }) => name).join(", ")} are missing`],
+      [
+        two,
+        { odd: 1 },
+        `"odd" is not a field; the fields are ${first}, ${second}`,
+      ],
+    ] as const) {
+      const { details } = await expectVaultError(
+        () => checkValues(fields, values, "it"),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(details["problem"]).to.equal(problem);
+    }
+    expect(checkValues(two, partly, "it", true)).to.deep.equal({
+      [String(first)]: 1n,
+    });
+  });
+
+  it("checkAnswer() takes the only value of an operation, or all of them by name", async () => {
+    expect(checkAnswer("queryVolume", "7", "it")).to.equal(7n);
+    const both = Object.fromEntries(
+      operations.queryMarginBalance.outputs.map(({ name }) => [name, 7n]),
+    );
+    expect(checkAnswer("queryMarginBalance", both, "it")).to.deep.equal(both);
+    for (const value of [null, 7n, [7n]]) {
+      const { details } = await expectVaultError(
+        () => requireObject(value, "it"),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(details["problem"]).to.include("an object is needed, got");
     }
   });
 });
