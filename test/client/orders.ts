@@ -12,9 +12,10 @@ import type {
 } from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { collectAll } from "../helpers/collect.js";
+import { speedUpTime } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { ScriptedNode, orderWords } from "../helpers/scripted-node.js";
-import type { ContractAnswer } from "../helpers/scripted-node.js";
+import type { ContractAnswer, Rewrite } from "../helpers/scripted-node.js";
 
 const TRADING = "0x00000000000000000000000000000000000000A1";
 const HOLDER = `0x${"ab".repeat(20)}`;
@@ -91,6 +92,8 @@ const present = (...ids: Array<bigint | number>): string[] =>
   ids.map((id) => `${id} BTC-USDT`);
 const range = (first: number, last: number): number[] =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
+const failure = (message: string, code: number | string): Error =>
+  Object.assign(new Error(message), { code });
 const thrownBy = async (work: Promise<unknown>): Promise<unknown> =>
   await work.catch((error: unknown) => error);
 
@@ -116,6 +119,8 @@ const sized = (sizes: number[], most = Infinity): ScriptedNode =>
   });
 
 describe("client - orders", () => {
+  speedUpTime();
+
   const odds = book(
     (id) => ![2n, 3n].includes(id),
     (id) =>
@@ -343,6 +348,50 @@ describe("client - orders", () => {
     });
   }
 
+  const limit = 10 * ENTRY;
+  const limits: Readonly<Record<string, Rewrite>> = {
+    "refuses overrides": async ([, , overrides], answer) => {
+      if (overrides !== undefined) {
+        throw failure("too many arguments, want at most 2", -32602);
+      }
+      return await answer();
+    },
+    "refuses big responses": async (_, answer) => {
+      if (String(await answer()).length > limit) {
+        throw failure("response is too big", -32008);
+      }
+      return await answer();
+    },
+    "drops the connection on big responses": async (_, answer) => {
+      if (String(await answer()).length > limit) {
+        throw failure("other side closed", "UND_ERR_SOCKET");
+      }
+      return await answer();
+    },
+    "cuts big responses off": async (_, answer) => {
+      const found = String(await answer());
+      return found.length > limit ? found.slice(0, limit + 2) : found;
+    },
+    "times out on big calls": async (_, answer) => {
+      if (String(await answer()).length > limit) {
+        throw failure("no", "UND_ERR_HEADERS_TIMEOUT");
+      }
+      return await answer();
+    },
+  };
+  for (const [title, rewrite] of Object.entries(limits)) {
+    it(`orders() lists good and failed orders of a node that ${title}`, async () => {
+      const node = nodeOf(odds);
+      node.on("eth_call", rewrite);
+      expect(await outlineOf(node, { firstId: 1, lastId: 40 })).to.deep.equal([
+        ...present(1),
+        "2 VAULT_CALL_REVERTED Odd(id: 2)",
+        "3 VAULT_RETURN_DATA_MALFORMED",
+        ...present(...range(4, 40)),
+      ]);
+    });
+  }
+
   it("orders() throws VAULT_NO_CODE if there is no contract, whatever the lens returns", async () => {
     const noCode = nodeOf(
       () => ({ reverted: false, data: "0x" }),
@@ -405,7 +454,7 @@ describe("client - orders", () => {
     const node = nodeOf(order);
     node.on("eth_call", async (params, answer) => {
       if (JSON.stringify(params).includes(tenOrders)) {
-        throw Object.assign(new Error("response too large"), { code: -32000 });
+        throw failure("response too large", -32000);
       }
       return await answer();
     });
@@ -433,9 +482,7 @@ describe("client - orders", () => {
     const orders = scan(node, options);
     await orders.next();
     node.request = async () =>
-      await Promise.reject(
-        Object.assign(new Error("connect"), { code: "ECONNREFUSED" }),
-      );
+      await Promise.reject(failure("connect", "ECONNREFUSED"));
     await expectVaultError(collectAll(orders), "VAULT_NETWORK_UNREACHABLE");
   });
 

@@ -13,23 +13,16 @@ import {
   toRpcError,
 } from "../../src/rpc/errors.js";
 import type { Failure } from "../../src/rpc/errors.js";
-import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { MAX_FOREIGN_TEXT } from "../../src/untrusted-text.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
-import { documentedHandler } from "../helpers/scripted-node.js";
 import {
   StatusError,
   codedError,
   hardhatError,
 } from "../helpers/foreign-errors.js";
-import { connectTo } from "../helpers/hre.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
 
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
-/** As providers put them into the path, the query or the user part. */
-const KEY = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
 
 /** An error as a node sends it. */
 const said = (code: number, message: string, data?: string): object => ({
@@ -408,126 +401,5 @@ describe("failed requests", () => {
       );
       expect(looked).to.be.within(1, 500);
     }
-  });
-});
-
-describe("failed requests over HTTP, with a key in the URL", () => {
-  let server: RpcServer;
-  before(async () => {
-    server = await startRpcServer({});
-  });
-  after(async () => {
-    await server.stop();
-  });
-
-  const text =
-    (status: number, body: string): RpcHandler =>
-    ({ response }) => {
-      response.writeHead(status, { "content-type": "text/html" });
-      response.end(body);
-      return "handled";
-    };
-  const cases: ReadonlyArray<
-    readonly [name: string, handler: RpcHandler, code: VaultErrorCode]
-  > = [
-    ["HTTP 401", text(401, `bad key ${KEY}`), "VAULT_NETWORK_UNREACHABLE"],
-    [
-      "a page instead of JSON",
-      text(200, `<html>/v3/${KEY}</html>`),
-      "VAULT_RPC_INVALID_RESPONSE",
-    ],
-    [
-      "an error that repeats the key",
-      () => ({
-        error: { code: -32000, message: `project ${KEY} is over its limit` },
-      }),
-      "VAULT_RPC_ERROR",
-    ],
-    [
-      "a closed connection",
-      ({ response }) => {
-        response.destroy();
-        return "handled";
-      },
-      "VAULT_NETWORK_UNREACHABLE",
-    ],
-  ];
-  for (const [name, handler, code] of cases) {
-    it(`should keep the key out of the error of ${name}`, async () => {
-      server.handler = handler;
-      const { provider } = await connectTo(
-        `${server.url}/v3/${KEY}?key=${KEY}`,
-        { vault: { contracts: { vault: ADDRESS } } },
-      );
-      // Not patiently: that is another test's.
-      const error = await expectVaultError(
-        new RpcClient(provider, "live").request("eth_gasPrice"),
-        code,
-      );
-      expect(error.message).to.contain("live").and.not.contain(KEY);
-      expect(JSON.stringify(error.details)).to.not.contain(KEY);
-    });
-  }
-
-  it("should name host and port of a node that refuses the connection, and not the key", async () => {
-    const closed = await startRpcServer({});
-    await closed.stop();
-    const { vault } = await connectTo(`${closed.url}/v3/${KEY}`, {
-      vault: { contracts: { vault: ADDRESS } },
-    });
-    const { message } = await expectVaultError(
-      vault.queryVolume(),
-      "VAULT_NETWORK_UNREACHABLE",
-    );
-    expect(message)
-      .to.contain(`${new URL(closed.url).host} refused the connection`)
-      .and.not.contain(KEY);
-  });
-
-  const refusal = { code: -32000, message: "no such block" };
-  for (const [name, contentType, body, shown] of [
-    [
-      "the error of its body",
-      "application/json",
-      { error: refusal },
-      "no such",
-    ],
-    ["an error in a text", "text/plain", { error: refusal }, "no such block"],
-    ["its status without one", "application/json", {}, "HTTP status 400"],
-  ] as const) {
-    it(`should tell of ${name} where a node answers HTTP 400`, async () => {
-      server.handler = ({ response }) => {
-        response.writeHead(400, { "content-type": contentType });
-        response.end(JSON.stringify(body));
-        return "handled";
-      };
-      const { provider } = await connectTo(server.url);
-      const { message } = await expectVaultError(
-        new RpcClient(provider, "live").request("eth_gasPrice"),
-        "error" in body ? "VAULT_RPC_ERROR" : "VAULT_NETWORK_UNREACHABLE",
-      );
-      expect(message).to.contain(shown);
-    });
-  }
-
-  it("should tell a node of another chain", async () => {
-    server.handler = documentedHandler;
-    const { vault } = await connectTo(server.url, {
-      chainId: 56,
-      vault: { contracts: { vault: ADDRESS } },
-    });
-    server.requests.length = 0;
-    const { details } = await expectVaultError(
-      vault.queryVolume(),
-      "VAULT_WRONG_CHAIN",
-    );
-    expect(details).to.deep.equal({
-      network: "live",
-      expected: "56",
-      actual: "1",
-    });
-    expect(server.requests.map(({ method }) => method)).to.not.contain(
-      "eth_call",
-    );
   });
 });

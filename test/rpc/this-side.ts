@@ -13,17 +13,41 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { connectTo } from "../helpers/hre.js";
 import { selfSigned } from "../helpers/self-signed.js";
 
+/** As providers put it into the path, the query or the user part of a URL. */
+const KEY = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
+const refused = JSON.stringify({
+  error: { code: -32000, message: `no such block of project ${KEY}` },
+});
+const JSON_TYPE = "application/json";
+
+/** What the server answers, by path: status, body, type of content. */
+const pages: Readonly<
+  Record<string, readonly [status: number, body: string, type: string]>
+> = {
+  "/page": [200, `<html>/v3/${KEY}</html>`, "text/html"],
+  "/401": [401, `bad key ${KEY}`, "text/html"],
+  "/error": [400, refused, JSON_TYPE],
+  "/text": [400, refused, "text/plain"],
+  "/400": [400, "{}", JSON_TYPE],
+  "/mainnet": [200, '{"jsonrpc":"2.0","id":1,"result":"0x1"}', JSON_TYPE],
+};
+
 /** A server that redirects, and as a proxy asks for a password. */
 async function startServer(): Promise<Server> {
   const server = createServer((request, response) => {
-    if (request.url === "/page") {
-      response.end("<html>");
-    } else {
-      response.writeHead(302, {
-        location: request.url === "/moved" ? "/page" : "/circle",
-      });
-      response.end();
+    const { pathname } = new URL(request.url ?? "", "http://node.test");
+    const [status, body, type] = pages[pathname] ?? [302, "", "text/plain"];
+    if (pathname === "/closed") {
+      response.destroy();
+      return;
     }
+    response.writeHead(status, {
+      "content-type": type,
+      ...(status === 302
+        ? { location: pathname === "/moved" ? "/page" : "/circle" }
+        : {}),
+    });
+    response.end(body);
   });
   server.on("connect", (_request, socket) => {
     socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
@@ -40,10 +64,14 @@ function portOf(server: Pick<Server, "address">): string {
 
 describe("a request that fails on this side", () => {
   let plain: Server;
+  let closedPort: string;
   let tls: ReturnType<typeof createTlsServer>;
   const proxies = { http_proxy: "", https_proxy: "" };
 
   before(async () => {
+    const closed = await startServer();
+    closedPort = portOf(closed);
+    closed.close();
     plain = await startServer();
     tls = createTlsServer(selfSigned, (_request, response) => {
       response.end("{}");
@@ -74,16 +102,49 @@ describe("a request that fails on this side", () => {
       said: readonly string[],
     ]
   > = [
+    ...(
+      [
+        ["/401", "VAULT_NETWORK_UNREACHABLE", "answered HTTP status 401"],
+        ["/page", "VAULT_RPC_INVALID_RESPONSE", "not JSON"],
+        ["/error", "VAULT_RPC_ERROR", "no such block"],
+        ["/text", "VAULT_RPC_ERROR", "no such block"],
+        ["/400", "VAULT_NETWORK_UNREACHABLE", "HTTP status 400"],
+        ["/closed", "VAULT_NETWORK_UNREACHABLE", "cannot be reached"],
+      ] as const
+    ).map(
+      ([path, code, text]) =>
+        [
+          `the answer of ${path}`,
+          () => `http://${asked()}${path}?key=${KEY}`,
+          {},
+          code,
+          ["live", text],
+        ] as const,
+    ),
+    [
+      "a node that refuses the connection",
+      () => `http://127.0.0.1:${closedPort}/v3/${KEY}`,
+      {},
+      "VAULT_NETWORK_UNREACHABLE",
+      ["refused the connection", "127.0.0.1:"],
+    ],
+    [
+      "a node of another chain",
+      () => `http://${asked()}/mainnet`,
+      { chainId: 56 },
+      "VAULT_WRONG_CHAIN",
+      ["live", "56"],
+    ],
     [
       "a certificate that is signed by itself",
-      () => `https://127.0.0.1:${portOf(tls)}/k3y`,
+      () => `https://127.0.0.1:${portOf(tls)}/${KEY}`,
       {},
       "VAULT_NETWORK_UNREACHABLE",
       ["the certificate of 127.0.0.1:", "NODE_EXTRA_CA_CERTS"],
     ],
     [
       "https on a port for http",
-      () => `https://${asked()}/k3y`,
+      () => `https://${asked()}/${KEY}`,
       {},
       "VAULT_NETWORK_UNREACHABLE",
       ["does not speak TLS", "Write http://"],
@@ -153,26 +214,26 @@ describe("a request that fails on this side", () => {
       return await new RpcClient(provider, "live").request("eth_accounts");
     };
     const { message } = await expectVaultError(ask(), code);
-    expect(message).to.not.contain("node's own").and.not.contain("k3y");
+    expect(message).to.not.contain("node's own").and.not.contain(KEY);
     expect(message).to.not.contain("..");
     for (const text of said) {
       expect(message).to.contain(text);
     }
   };
   for (const [name, url, settings, code, said] of cases) {
-    it(`should be told with its cause and its setting: ${name}`, async () => {
+    it(`is an error with its cause and its setting, without the key: ${name}`, async () => {
       await expectFailure(url(), settings, code, said);
     });
   }
 
-  it("should be told with its cause and its setting: a proxy that asks for a password", async () => {
+  it("is an error with its cause and its setting, without the key: a proxy that asks for a password", async () => {
     Object.assign(process.env, {
       http_proxy: `http://${asked()}`,
       https_proxy: `http://${asked()}`,
     });
     for (const protocol of ["http", "https"]) {
       await expectFailure(
-        `${protocol}://node.test/k3y`,
+        `${protocol}://node.test/${KEY}`,
         {},
         "VAULT_NETWORK_UNREACHABLE",
         [
