@@ -1,4 +1,4 @@
-import { readFile, readdir } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -51,16 +51,4 @@ describe("exports of the package", () => {
       }
     });
   }
-
-  it("an import of a file that is no entry fails with ERR_PACKAGE_PATH_NOT_EXPORTED", async () => {
-    const chunks = await readdir(path.join(repositoryRoot, "dist/chunks"));
-    expect(chunks).to.include("reads.js");
-    for (const file of ["dist/index.js", "dist/chunks/reads.js"]) {
-      await import(`hardhat-vault/${file}`).then(
-        () => expect.fail(`${file} can be imported`),
-        (error: unknown) =>
-          expect(error).to.include({ code: "ERR_PACKAGE_PATH_NOT_EXPORTED" }),
-      );
-    }
-  });
 });

@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import { isBuiltin } from "node:module";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -19,7 +18,6 @@ const SIZE_BUDGET_BYTES = 1_000_000;
 interface Manifest {
   readonly scripts: Readonly<Record<string, string>>;
   readonly dependencies: Readonly<Record<string, string>>;
-  readonly peerDependencies: Readonly<Record<string, string>>;
 }
 
 async function readManifest(): Promise<Manifest> {
@@ -71,27 +69,6 @@ describe("the tarball of the package", () => {
     }
   });
 
-  it("dist imports exactly the dependencies of package.json", async () => {
-    const { files } = await packTarball();
-    const { dependencies, peerDependencies } = await readManifest();
-    const imported = new Set<string>();
-    for (const file of files.filter((name) =>
-      /^dist\/.*\.(js|d\.ts)$/u.test(name),
-    )) {
-      const text = await readFile(path.join(repositoryRoot, file), "utf8");
-      for (const [, specifier = ""] of text.matchAll(
-        /(?:^(?:import|export|\}).* from |^import |\bimport\()"([^".][^"\n]*)"/gmu,
-      )) {
-        if (!isBuiltin(specifier)) {
-          imported.add(packageOf(specifier));
-        }
-      }
-    }
-    expect([...imported].sort()).to.have.members(
-      Object.keys({ ...dependencies, ...peerDependencies }),
-    );
-  });
-
   it("publint finds nothing", async () => {
     const { file } = await packTarball();
     const { buffer, byteOffset, byteLength } = await readFile(file);
@@ -122,13 +99,6 @@ describe("the tarball of the package", () => {
     });
   });
 });
-
-function packageOf(specifier: string): string {
-  return specifier
-    .split("/")
-    .slice(0, specifier.startsWith("@") ? 2 : 1)
-    .join("/");
-}
 
 function tool(file: string): string {
   return path.join(repositoryRoot, "node_modules", file);

@@ -110,20 +110,6 @@ describe("instances", () => {
     }
   });
 
-  it("a task with --instance calls the contracts of that instance", async () => {
-    const hre = await openLive(settings);
-    for (const [flag, to] of [
-      [" --instance usdc", OTHER],
-      ["", documentedContracts.vault],
-    ]) {
-      const typed = `request queryVolume --json${flag}`;
-      expect(parseDocument(await runTyped(hre, typed))).to.have.nested.property(
-        "params[0].to",
-        to,
-      );
-    }
-  });
-
   it("mocks in process are those of one instance", async () => {
     const hre = await createTestHre({
       networks: {

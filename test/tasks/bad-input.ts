@@ -19,6 +19,7 @@ import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import {
   parseDocument,
   parseTyped,
+  runTyped,
   runVaultTask,
 } from "../helpers/run-vault-task.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
@@ -372,29 +373,13 @@ describe("bad input of tasks", () => {
         method === "eth_call" && params.length === 3 ? LENS : method,
       );
       expect(sent, "what was sent").to.include.members(methods);
-      const texts = [String(error["message"])];
-      if (args["json"] !== true) {
-        const { stdout, stderr, exitCode } = await runVaultTask(
-          hre,
-          task,
-          args,
-        );
-        expect({ stdout, exitCode }).to.deep.equal({ stdout: "", exitCode: 1 });
-        expect(stderr)
-          .to.match(/^Error /u)
-          .and.contain(`(${code})`);
-        texts.push(stderr.replaceAll("\n", " "));
+      for (const words of says) {
+        expect(error["message"]).to.contain(words);
       }
-      for (const text of texts) {
-        for (const words of says) {
-          expect(text).to.contain(words);
-        }
-      }
-      for (const output of [...texts, JSON.stringify(error)]) {
-        expect(output, "the key in the URL").to.not.contain(KEY);
-        expect(output, "a network of ours").to.not.contain("vaultFork");
-        expect(output, "a stack").to.not.match(/(?:\n|\\n|^)\s+at /u);
-      }
+      const output = JSON.stringify(error);
+      expect(output, "the key in the URL").to.not.contain(KEY);
+      expect(output, "a network of ours").to.not.contain("vaultFork");
+      expect(output, "a stack").to.not.match(/(?:\n|\\n|^)\s+at /u);
     });
   }
 
@@ -404,10 +389,7 @@ describe("bad input of tasks", () => {
       ...["volume", "status", "order 1", `${margins} +7d`],
       "request queryVolume",
     ]) {
-      const { exitCode, stderr } = await runVaultTask(
-        hre,
-        ...parseTyped(typed),
-      );
+      const { exitCode, stderr } = await runTyped(hre, typed);
       expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: "" });
     }
   });

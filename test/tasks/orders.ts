@@ -1,5 +1,4 @@
-import { EventEmitter, once } from "node:events";
-import { readFile, readdir, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -9,7 +8,6 @@ import { MockTrading__factory } from "../../src/bindings/factories/MockTrading__
 import type { Eip1193Provider } from "../../src/client/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import { startHardhat } from "../helpers/cli.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
@@ -72,71 +70,26 @@ describe("vault orders", () => {
     expect(table.stdout).to.match(/^The first of these, 4: .*OrderNotFound/mu);
   });
 
-  describe("--out", () => {
-    it("orders --out leaves the file as it was, and no other, when it is interrupted", async () => {
-      const out = path.join(project.path, "out.ndjson");
-      await writeFile(out, "earlier");
-      const node = new EventEmitter();
-      const reached = once(node, "stalled");
-      const server = await startRpcServer({
-        upstream: anvil.url,
-        handler: ({ request, occurrence }) => {
-          if (request.method !== "eth_call" || occurrence < 5) {
-            return undefined;
-          }
-          // Answers no more.
-          node.emit("stalled");
-          return "handled";
-        },
-      });
-      try {
-        const child = startHardhat(
-          "vault orders --network test --ids 1-9000 --out out.ndjson".split(
-            " ",
-          ),
-          {
-            cwd: project.path,
-            env: {
-              TEST_URL: server.url,
-              TEST_VAULT: JSON.stringify({ contracts: { trading } }),
-            },
-          },
-        );
-        const closed = once(child, "close");
-        await reached;
-        child.kill("SIGINT");
-        await closed;
-        expect(child.signalCode).to.equal("SIGINT");
-      } finally {
-        await server.stop();
-      }
+  it("orders --out writes the form that the file's name asks for, and reports it on stderr", async () => {
+    for (const [file, start] of [
+      ["out.csv", /^orderID,/u],
+      ["out.jsonl", /^\{"orderID":"1",/u],
+      ["out.json", /^\{"network":/u],
+      ["out.txt", /^Orders/u],
+    ] as const) {
+      const out = path.join(project.path, file);
       expect(
-        (await readdir(project.path)).filter((file) => file.startsWith("out")),
-      ).to.deep.equal(["out.ndjson"]);
-      expect(await readFile(out, "utf8")).to.equal("earlier");
-    });
-
-    it("orders --out writes the form that the file's name asks for, and reports it on stderr", async () => {
-      for (const [file, start] of [
-        ["out.csv", /^orderID,/u],
-        ["out.jsonl", /^\{"orderID":"1",/u],
-        ["out.json", /^\{"network":/u],
-        ["out.txt", /^Orders/u],
-      ] as const) {
-        const out = path.join(project.path, file);
-        expect(
-          await runTyped(
-            hre,
-            `orders --ids 1-3 --out ${out} --at trading=${trading}`,
-          ),
-        ).to.deep.equal({
-          stdout: "",
-          stderr: `3 orders written to ${out}.\n`,
-          exitCode: 0,
-        });
-        expect(await readFile(out, "utf8")).to.match(start);
-      }
-    });
+        await runTyped(
+          hre,
+          `orders --ids 1-3 --out ${out} --at trading=${trading}`,
+        ),
+      ).to.deep.equal({
+        stdout: "",
+        stderr: `3 orders written to ${out}.\n`,
+        exitCode: 0,
+      });
+      expect(await readFile(out, "utf8")).to.match(start);
+    }
   });
 
   it("orders stops reading, ends with exit code 0 and prints nothing if the reader has closed the pipe", async () => {

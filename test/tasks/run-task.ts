@@ -170,11 +170,6 @@ describe("running a task", () => {
         /^Error --block is not a block/u,
       ],
       [
-        invalidArgument("deployMocks()", "it is wrong"),
-        "deployMocks()",
-        /^Error deployMocks\(\): it is wrong/u,
-      ],
-      [
         invalidArgument("networks.main.url", "it is wrong"),
         "networks.main.url",
         /^Error networks\.main\.url: it is wrong\.\nCorrect that value\. /u,

@@ -186,16 +186,7 @@ const sessions: Readonly<Record<string, Session>> = {
           "0x789F4B5A",
         ),
       ),
-      ...each(
-        "decode",
-
-        "0x",
-        "0x1234",
-        "''",
-        "12",
-        "0x1",
-        "0xzz",
-      ),
+      ...each("decode", ...["0x", "0x1234", "''", "12", "0x1", "0xzz"]),
       `decode 0xd311636b${"00".repeat(31)}`,
       // A bool of 2 in a round.
       `decode 0x${"00".repeat(319)}02`,
