@@ -121,8 +121,6 @@ export interface FaultyRpcServer {
   afterwards(key: RequestKey, action: () => Promise<void>): void;
   /** Another answer than the node's: the whole result, made from the node's. */
   rewrite(method: string, change: (result: unknown) => unknown): void;
-  /** As by a node that keeps the state of its newest block alone. */
-  forgetOldState(): void;
   /**
    * As by a node that has not seen the blocks after this one yet, or a gateway
    * that asks such a node for some methods.
@@ -152,7 +150,6 @@ export async function startFaultyRpcServer({
   let lateActions = new Map<string, () => Promise<void>>();
   let changes = new Map<string, (result: unknown) => unknown>();
   let counts = new Map<string, number>();
-  let forgetsState = false;
   let behind: Behind | undefined;
   const underWay = new Set<Promise<unknown>>();
 
@@ -183,9 +180,6 @@ export async function startFaultyRpcServer({
     }
     if (hidden.has(request.method)) {
       return { error: { code: -32601, message: "Method not found" } };
-    }
-    if (forgetsState && (await asksForOldState(exchange))) {
-      return { error: { code: -32000, message: "missing trie node 12ab" } };
     }
     if (behind?.methods.includes(request.method) === true) {
       return await answerBehind(exchange, behind.head);
@@ -233,14 +227,10 @@ export async function startFaultyRpcServer({
     rewrite(method, change) {
       changes.set(method, change);
     },
-    forgetOldState() {
-      forgetsState = true;
-    },
     fallBehind(head, methods = [...stateMethods, ...blockMethods]) {
       behind = { head, methods };
     },
     reset() {
-      forgetsState = false;
       behind = undefined;
       faults = new Map();
       actions = new Map();
@@ -261,27 +251,6 @@ export async function startFaultyRpcServer({
 }
 
 const stateMethods = ["eth_call", "eth_getTransactionCount", "eth_getBalance"];
-
-async function asksForOldState({
-  request: { method, params, id },
-  forward,
-}: Exchange): Promise<boolean> {
-  const tag = params[1];
-  if (!stateMethods.includes(method) || !String(tag).startsWith("0x")) {
-    return false;
-  }
-  const { result } = fieldsOf(
-    JSON.parse(
-      await forward({
-        jsonrpc: "2.0",
-        id,
-        method: "eth_blockNumber",
-        params: [],
-      }),
-    ),
-  );
-  return tag !== result;
-}
 
 const blockMethods = ["eth_getBlockByNumber", "eth_blockNumber"];
 

@@ -9,8 +9,6 @@ const fixtures = path.resolve(helpersFolder, "../fixture-projects");
 // as any project below a node_modules folder does; `cache/` is git-ignored.
 const workFolder = path.join(repositoryRoot, "cache", "test-projects");
 
-const created = new Set<string>();
-
 /** A copy of a fixture project that a test may write to. */
 export interface FixtureProject {
   readonly path: string;
@@ -29,22 +27,10 @@ export async function useFixtureProject(
   await mkdir(workFolder, { recursive: true });
   const folder = await mkdtemp(path.join(workFolder, `${start}-`));
   await cp(path.join(fixtures, name), folder, { recursive: true });
-  created.add(folder);
   return {
     path: folder,
     remove: async () => {
-      created.delete(folder);
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** Removes every copy that is still there. */
-export async function removeFixtureProjects(): Promise<void> {
-  await Promise.all(
-    [...created].map(async (folder) => {
-      await rm(folder, { recursive: true, force: true });
-    }),
-  );
-  created.clear();
 }

@@ -117,7 +117,10 @@ function capture(
 }
 
 /** Replaces properties of a stream, until they are restored. */
-function replace(stream: object, values: Readonly<Record<string, unknown>>) {
+export function replace(
+  stream: object,
+  values: Readonly<Record<string, unknown>>,
+): () => void {
   const own = Object.getOwnPropertyDescriptors(stream);
   for (const [name, value] of Object.entries(values)) {
     Object.defineProperty(stream, name, {

@@ -16,8 +16,6 @@ import type { TestNode } from "../helpers/every-node.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 
-const SOMEBODY = "0x000000000000000000000000000000000000dEaD";
-
 /** The scripted reason of a mock, and its text in the error. */
 const reverts: ReadonlyArray<
   readonly [name: string, reason: ScriptedReason, text: string]
@@ -152,20 +150,6 @@ for (const { name, start } of everyNode) {
           /^The contract refused .* another contract would: check the address.*\.$/u,
         )
         .and.include("at()");
-    });
-
-    it("a read throws VAULT_NO_CODE with contract, network and source of an address without code", async () => {
-      const { details } = await expectVaultError(
-        hre.vault.at({ publicPool: SOMEBODY }).getLPAmountInfo("public"),
-        "VAULT_NO_CODE",
-      );
-      expect(details).to.deep.equal({
-        address: SOMEBODY,
-        when: "",
-        contract: "public pool",
-        network: node.url === undefined ? "default" : "target",
-        source: "at()",
-      });
     });
   });
 }

@@ -210,15 +210,6 @@ const mistakes: readonly Mistake[] = [
   ],
   [
     "VAULT_CONTRACT_NOT_CONFIGURED",
-    "round",
-    [
-      ...["getLatestRoundInfo", "vault factory", "--at vaultFactory=0x"],
-      ...[settings("unconfigured", "vaultFactory"), "deploy-mocks"],
-    ],
-    on("unconfigured", header),
-  ],
-  [
-    "VAULT_CONTRACT_NOT_CONFIGURED",
     "request getOrderInfo 1",
     ["getOrderInfo", settings("unconfigured", "trading")],
     on("unconfigured"),
@@ -243,18 +234,6 @@ const mistakes: readonly Mistake[] = [
     "volume --timeout 0.2",
     ["timeout"],
     { node: () => "handled", sent: header },
-  ],
-  [
-    "VAULT_NO_CODE",
-    "min-margin",
-    [
-      ...[documentedContracts.vaultFactory, "vault factory", "network live"],
-      settings("live", "vaultFactory"),
-    ],
-    {
-      node: answers({ eth_call: "0x", eth_getCode: "0x" }),
-      sent: [...called, "eth_getCode"],
-    },
   ],
 ];
 

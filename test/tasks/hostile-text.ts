@@ -11,7 +11,7 @@ import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { everyTaskRun } from "../helpers/every-vault-task.js";
-import { fieldsOf, listOf } from "../helpers/fields.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
@@ -221,14 +221,6 @@ describe("hostile text", function () {
       const harm = await harmOfEveryTask();
       expect(harm).to.deep.equal({ found: [], isShown: true });
     });
-  });
-
-  it("orders --json writes a hostile text as its exact value", async () => {
-    const listed = await runVaultTask(hre, "orders", { ...range, json: true });
-    const { orders } = parseObject(listed.stdout);
-    expect(
-      listOf(orders).map((order) => fieldsOf(order)["exType"]),
-    ).to.deep.equal(texts);
   });
 
   describe("in files of the project", () => {

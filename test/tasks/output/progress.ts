@@ -4,25 +4,20 @@ import { expect } from "chai";
 
 import { withTerminal } from "../../../tasks/terminal.js";
 import { createTestHre } from "../../helpers/hre.js";
+import { replace } from "../../helpers/run-vault-task.js";
 
 /** What was written to stderr since the last call, with `⌫` for each line erased. */
 async function onTerminal(
   isTTY: boolean,
   work: (latest: () => string) => Promise<unknown>,
 ): Promise<void> {
-  const { stderr } = process;
   let written = "";
-  const own = Object.getOwnPropertyDescriptors(stderr);
-  Object.defineProperties(stderr, {
-    isTTY: { configurable: true, value: isTTY },
-    columns: { configurable: true, value: 80 },
-    write: {
-      configurable: true,
-      writable: true,
-      value: (text: string): boolean => {
-        written += text;
-        return true;
-      },
+  const restore = replace(process.stderr, {
+    isTTY,
+    columns: 80,
+    write: (text: string): boolean => {
+      written += text;
+      return true;
     },
   });
   try {
@@ -32,25 +27,17 @@ async function onTerminal(
       return stripVTControlCharacters(text.replaceAll("\u001b[2K", "⌫"));
     });
   } finally {
-    for (const name of ["isTTY", "columns", "write"]) {
-      Reflect.deleteProperty(stderr, name);
-    }
-    Object.defineProperties(stderr, own);
+    restore();
   }
 }
 
 describe("the line on a terminal while a task waits", () => {
-  const { TERM } = process.env;
-
+  const { env } = process;
   beforeEach(() => {
-    process.env["TERM"] = "xterm";
+    process.env = { ...env, TERM: "xterm" };
   });
   afterEach(() => {
-    if (TERM === undefined) {
-      Reflect.deleteProperty(process.env, "TERM");
-    } else {
-      process.env["TERM"] = TERM;
-    }
+    process.env = env;
   });
 
   it("the line is replaced by the next one, and by the output of the task or Hardhat", async () => {

@@ -34,31 +34,12 @@ const renderValues = (values: readonly LabelledValue[], style: Style): string =>
   renderText([labelledValues(values)], style);
 
 describe("blocks of a task as text", () => {
-  const { TERM, NO_COLOR, FORCE_COLOR } = process.env;
-  const environment = { TERM, NO_COLOR, FORCE_COLOR };
-  const set = (
-    variables: Readonly<Record<string, string | undefined>>,
-  ): void => {
-    for (const [name, value] of Object.entries(variables)) {
-      if (value === undefined) {
-        Reflect.deleteProperty(process.env, name);
-      } else {
-        process.env[name] = value;
-      }
-    }
-  };
-  const plain = {
-    TERM: "xterm",
-    // Node takes a CI for a terminal without colours.
-    CI: undefined,
-    NO_COLOR: undefined,
-    FORCE_COLOR: undefined,
-  };
+  const { env } = process;
   beforeEach(() => {
-    set(plain);
+    process.env = { TERM: "xterm" };
   });
   afterEach(() => {
-    set(environment);
+    process.env = env;
   });
 
   it("a table aligns columns with colours and wide characters", () => {
@@ -79,7 +60,7 @@ describe("blocks of a task as text", () => {
 
   const coloured: ReadonlyArray<
     readonly [
-      environment: Readonly<Record<string, string | undefined>>,
+      variables: Readonly<Record<string, string>>,
       isTTY: boolean,
       coloured: boolean,
     ]
@@ -98,7 +79,7 @@ describe("blocks of a task as text", () => {
   ];
   it("createStyle colours a terminal, unless NO_COLOR, FORCE_COLOR or TERM say otherwise", () => {
     for (const [variables, isTTY, isColoured] of coloured) {
-      set({ ...plain, ...variables });
+      process.env = { TERM: "xterm", ...variables };
       expect(
         createStyle({ isTTY }).bad("x"),
         JSON.stringify(variables),
