@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import path from "node:path";
 
+import { expect } from "chai";
 import { Wallet } from "ethers";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
 
@@ -115,6 +116,45 @@ export async function openLane({
       await server.stop();
     },
   };
+}
+
+/** A new round, nothing injected, no journal. */
+export async function startCase({
+  world,
+  server,
+  removeJournals,
+}: SettlementLane): Promise<void> {
+  await server.idle();
+  server.reset();
+  await world.openNextRound();
+  await removeJournals();
+}
+
+/** Runs all cases, as many at a time as there are lanes, and prints how many. */
+export async function runCases<Case>(
+  title: string,
+  lanes: readonly SettlementLane[],
+  cases: readonly Case[],
+  check: (lane: SettlementLane, one: Case, index: number) => Promise<void>,
+): Promise<void> {
+  const queue = [...cases];
+  const failures: string[] = [];
+  await Promise.all(
+    lanes.map(async (lane, index) => {
+      for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
+        try {
+          await startCase(lane);
+          await check(lane, one, index);
+        } catch (error) {
+          failures.push(`${JSON.stringify(one)}: ${String(error)}`);
+        }
+      }
+    }),
+  );
+  process.stdout.write(
+    `        ${title}: ${cases.length} cases, ${cases.length - failures.length} right, ${failures.length} wrong\n`,
+  );
+  expect(failures).to.deep.equal([]);
 }
 
 /** Starts a node, anvil unless told, and opens a lane on it in a new project. */

@@ -19,8 +19,9 @@ import type { FaultKind, RequestKey } from "../helpers/faulty-rpc-server.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { sample } from "../helpers/sample.js";
-import { openLane } from "../helpers/settlement-lane.js";
+import { openLane, runCases, startCase } from "../helpers/settlement-lane.js";
 import type { SettlementLane } from "../helpers/settlement-lane.js";
+import { SENDS } from "../helpers/settlement-stage.js";
 import type { SettlementWorld } from "../helpers/world.js";
 
 /**
@@ -45,8 +46,6 @@ const modes =
   Object.keys(accountModes) as readonly AccountMode[];
 
 const rivals = ["somebody else settles", "the next round opens"] as const;
-
-const sendMethods = ["eth_sendRawTransaction", "eth_sendTransaction"];
 
 interface Result {
   readonly settlement: Settlement | undefined;
@@ -174,9 +173,7 @@ function rivalCases(
   requests: readonly RequestKey[],
   rival: RivalCase["rival"],
 ): readonly RivalCase[] {
-  const sendIndex = requests.findIndex(({ method }) =>
-    sendMethods.includes(method),
-  );
+  const sendIndex = requests.findIndex(({ method }) => SENDS.includes(method));
   // The round is read right before it leaves; what happens later, nobody sees.
   const lastLook = requests
     .slice(0, sendIndex)
@@ -223,7 +220,7 @@ async function checkFault(
 
   expect(lane.server.unused, "faults that did not fire").to.deep.equal([]);
   const ours = await lane.world.settlers(before.count);
-  const wasSent = keys.some(({ method }) => sendMethods.includes(method));
+  const wasSent = keys.some(({ method }) => SENDS.includes(method));
   if (settlement?.status === "settled") {
     expect(ours, "settlements on chain").to.deep.equal([lane.settler]);
     expect(after.round).to.deep.equal({ ...before.round, settled: true });
@@ -275,9 +272,7 @@ async function checkRival(
       ? []
       : [`${lostSend.method} ${lostSend.occurrence}`],
   );
-  expect(keys.some(({ method }) => sendMethods.includes(method))).to.equal(
-    isSent,
-  );
+  expect(keys.some(({ method }) => SENDS.includes(method))).to.equal(isSent);
   const ours = (await world.settlers(before.count)).filter(
     (settler) => settler === lane.settler,
   );
@@ -291,7 +286,7 @@ async function checkRival(
   if (settledTheNext) {
     // Between the last look and the node nobody can look: this is the one
     // request, and what happened is said loudly.
-    expect(sendMethods).to.include(stage.method);
+    expect(SENDS).to.include(stage.method);
     expect(stage.occurrence).to.equal(0);
     expect(settlement?.status).to.equal("not-settled");
     expect(settlement?.reason).to.match(/^MISMATCH/u);
@@ -343,7 +338,7 @@ async function requestsOfSettlement([lane]: readonly SettlementLane[]): Promise<
     throw new Error("there is a lane");
   }
   await startCase(lane);
-  for (const method of sendMethods) {
+  for (const method of SENDS) {
     // Mined when it is answered, so that the first look finds the receipt and
     // every case comes by all of these requests, however slow the machine.
     lane.server.afterwards({ method, occurrence: 0 }, async () => {
@@ -353,18 +348,6 @@ async function requestsOfSettlement([lane]: readonly SettlementLane[]): Promise<
   const { settlement, keys } = await settle(lane, { pollingInterval: 1_000 });
   expect(settlement?.status).to.equal("settled");
   return keys;
-}
-
-/** A new round, nothing injected, no journal. */
-async function startCase({
-  world,
-  server,
-  removeJournals,
-}: SettlementLane): Promise<void> {
-  await server.idle();
-  server.reset();
-  await world.openNextRound();
-  await removeJournals();
 }
 
 async function chainState({ world, settler }: SettlementLane): Promise<{
@@ -389,33 +372,6 @@ async function expectMined(
   );
   expect(receipt?.from).to.equal(settler);
   expect(settlement?.blockNumber).to.equal(receipt?.blockNumber);
-}
-
-/** Runs all cases, as many at a time as there are lanes, and prints how many. */
-async function runCases<Case>(
-  title: string,
-  lanes: readonly SettlementLane[],
-  cases: readonly Case[],
-  check: (lane: SettlementLane, one: Case) => Promise<void>,
-): Promise<void> {
-  const queue = [...cases];
-  const failures: string[] = [];
-  await Promise.all(
-    lanes.map(async (lane) => {
-      for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
-        try {
-          await startCase(lane);
-          await check(lane, one);
-        } catch (error) {
-          failures.push(`${JSON.stringify(one)}: ${String(error)}`);
-        }
-      }
-    }),
-  );
-  process.stdout.write(
-    `        ${title}: ${cases.length} cases, ${cases.length - failures.length} right, ${failures.length} wrong\n`,
-  );
-  expect(failures).to.deep.equal([]);
 }
 
 async function openLanes(

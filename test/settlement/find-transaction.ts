@@ -113,62 +113,85 @@ describe("the search for a settlement's transaction", () => {
     scan = { next: 0 },
   ): Promise<object> => await findTransaction(chainOf(world), what, scan);
 
-  it("should end with the node's pool", async () => {
-    expect(await find({ known: [HASH] })).to.deep.equal({
-      kind: "pending",
-      hash: HASH,
-    });
-    expect(counts).to.deep.equal([]);
-  });
+  const minedOther = { [OTHER]: receiptOf(OTHER) };
+  const notFound = { kind: "not-found" };
+  const waiting = { kind: "pending", hash: undefined };
+  const unknownUser = { kind: "replaced", by: undefined };
 
-  it("is not found if its nonce is free, mined and waiting", async () => {
-    expect(await find({})).to.deep.equal({ kind: "not-found" });
-    expect(counts).to.deep.equal(["latest", "pending"]);
-  });
-
-  it("waits, without a hash, if a transaction with its nonce does and its own hash is unknown to the node", async () => {
-    expect(await find({ pendingNonce: 8, pool: [seen()] })).to.deep.equal({
-      kind: "pending",
-      hash: undefined,
+  for (const [title, world, what, expected, asked] of [
+    [
+      "waits if the node knows its hash",
+      { known: [HASH] },
+      sent,
+      { kind: "pending", hash: HASH },
+      [],
+    ],
+    [
+      "is not found if its nonce is free, mined and waiting",
+      {},
+      sent,
+      notFound,
+      ["latest", "pending"],
+    ],
+    [
+      "waits, without a hash, if a transaction with its nonce does and its own hash is unknown to the node",
+      { pendingNonce: 8, pool: [seen()] },
+      sent,
+      waiting,
+      ["latest", "pending"],
+    ],
+    [
+      "is not looked for in the pool without a hash if its nonce is free",
+      { pool: [seen()], known: ["undefined"] },
+      unsigned,
+      notFound,
+      ["latest", "pending"],
+    ],
+    [
+      "is found in the pool by account and nonce without a hash",
+      {
+        pendingNonce: 8,
+        pool: [
+          seen({ nonce: "0x6", hash: HASH }),
+          seen({ from: TO.toLowerCase(), hash: HASH }),
+          seen(),
+        ],
+      },
+      unsigned,
+      { kind: "pending", hash: OTHER },
+      ["latest", "pending"],
+    ],
+    [
+      "waits, without a hash, if the node shows no pool",
+      { pendingNonce: 8 },
+      unsigned,
+      waiting,
+      ["latest", "pending"],
+    ],
+    [
+      "is not the transaction of another account with its nonce",
+      { usedIn: 9, transactions: [seen({ from: TO.toLowerCase() })] },
+      sent,
+      unknownUser,
+      ["latest"],
+    ],
+  ] as const) {
+    it(title, async () => {
+      expect(await find(world, what)).to.deep.equal(expected);
+      expect(counts).to.deep.equal(asked);
     });
-  });
-
-  it("should look in the pool for what has no hash yet", async () => {
-    expect(
-      await find(
-        { pendingNonce: 7, pool: [seen()], known: ["undefined"] },
-        unsigned,
-      ),
-    ).to.deep.equal({ kind: "not-found" });
-    expect(
-      await find(
-        {
-          pendingNonce: 8,
-          pool: [
-            seen({ nonce: "0x6", hash: HASH }),
-            seen({ from: TO.toLowerCase(), hash: HASH }),
-            seen(),
-          ],
-        },
-        unsigned,
-      ),
-    ).to.deep.equal({ kind: "pending", hash: OTHER });
-    expect(await find({ pendingNonce: 8 }, unsigned)).to.deep.equal({
-      kind: "pending",
-      hash: undefined,
-    });
-  });
+  }
 
   for (const [where, usedIn] of [
-    ["the first that can hold it", 6],
-    ["the newest", 60],
+    ["the first block that can hold it", 6],
+    ["the newest block", 60],
   ] as const) {
     it(`is found in ${where} by account and nonce`, async () => {
       const found = await find({
         usedIn,
         head: 60,
         transactions: [seen({ nonce: "0x6", hash: HASH }), seen()],
-        receipts: { [OTHER]: receiptOf(OTHER) },
+        receipts: minedOther,
       });
       expect(found).to.include({ kind: "mined", hash: OTHER });
       expect(blocks.at(-1)).to.equal(usedIn);
@@ -180,11 +203,11 @@ describe("the search for a settlement's transaction", () => {
     ["that creates a contract", { to: null }],
     ["with other data", { input: "0xa015aeff" }],
   ] as const) {
-    it(`should take its nonce for taken by a transaction ${what}`, async () => {
+    it(`is replaced by a transaction ${what} with its nonce`, async () => {
       const found = await find({
         usedIn: 9,
         transactions: [seen(changes)],
-        receipts: { [OTHER]: receiptOf(OTHER) },
+        receipts: minedOther,
       });
       expect(found).to.have.nested.include({
         kind: "replaced",
@@ -194,32 +217,20 @@ describe("the search for a settlement's transaction", () => {
     });
   }
 
-  it("should not take another account's for its own", async () => {
-    const found = await find({
-      usedIn: 9,
-      transactions: [seen({ from: TO.toLowerCase() })],
-    });
-    expect(found).to.deep.equal({ kind: "replaced", by: undefined });
-  });
-
-  it("is looked for in 64 blocks at a time, from where the last look ended, and again where it was found", async () => {
+  it("is looked for in 64 blocks at a time, from the end of the last look, and again in the block that had it", async () => {
     const scan = { next: 0 };
     const world = { usedIn: 100, transactions: [seen()] };
-    expect(await find(world, sent, scan)).to.deep.equal({
-      kind: "replaced",
-      by: undefined,
-    });
-    expect(blocks).to.deep.equal(
-      Array.from({ length: 64 }, (_, index) => 6 + index),
-    );
-    blocks = [];
-    expect(await find(world, sent, scan)).to.include({ kind: "pending" });
-    expect(blocks).to.deep.equal(
-      Array.from({ length: 31 }, (_, index) => 70 + index),
-    );
-    blocks = [];
-    expect(await find(world, sent, scan)).to.include({ kind: "pending" });
-    expect(blocks).to.deep.equal([100]);
+    for (const [first, last, expected] of [
+      [6, 69, unknownUser],
+      [70, 100, { kind: "pending", hash: OTHER }],
+      [100, 100, { kind: "pending", hash: OTHER }],
+    ] as const) {
+      blocks = [];
+      expect(await find(world, sent, scan)).to.deep.equal(expected);
+      expect(blocks).to.deep.equal(
+        Array.from({ length: last - first + 1 }, (_, index) => first + index),
+      );
+    }
   });
 
   it("is looked for from the first block again after the newest", async () => {

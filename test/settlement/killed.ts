@@ -10,15 +10,15 @@ import { startHardhat } from "../helpers/cli.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { sample } from "../helpers/sample.js";
-import { openLane } from "../helpers/settlement-lane.js";
+import { openLane, runCases, startCase } from "../helpers/settlement-lane.js";
 import type { SettlementLane } from "../helpers/settlement-lane.js";
 import { devKey } from "../helpers/world.js";
+import { keysOf } from "../helpers/faulty-rpc-server.js";
 import type { RequestKey } from "../helpers/faulty-rpc-server.js";
+import { SENDS } from "../helpers/settlement-stage.js";
 
 /** Killed settlements run side by side, each with a vault of its own. */
 const LANES = 3;
-
-const sendMethods = ["eth_sendRawTransaction", "eth_sendTransaction"];
 
 /** When it is killed: before the node gets a request, or when it has it. */
 type Moment = "before the request arrives" | "after the request arrived";
@@ -58,7 +58,7 @@ for (const mode of ["local keys", "remote accounts"] as const) {
       await project.remove();
     });
 
-    it("should settle once whenever it is killed", async () => {
+    it("settle settles once whenever it is killed and resumed", async () => {
       const all = await stages(lanes[0]);
       // Up to the nonce, both ways of signing are one.
       const kills = sample(
@@ -71,37 +71,14 @@ for (const mode of ["local keys", "remote accounts"] as const) {
             ),
         4,
       );
-      const queue = [...kills];
-      const failures: string[] = [];
-
-      await Promise.all(
-        lanes.map(async (lane, index) => {
-          for (
-            let kill = queue.shift();
-            kill !== undefined;
-            kill = queue.shift()
-          ) {
-            try {
-              await checkKill(lane, index, kill);
-            } catch (error) {
-              failures.push(`${JSON.stringify(kill)}: ${String(error)}`);
-            }
-          }
-        }),
-      );
-
-      process.stdout.write(
-        `      ${kills.length} kills, ${kills.length - failures.length} right, ${failures.length} wrong\n`,
-      );
-      expect(failures).to.deep.equal([]);
+      await runCases("kills", lanes, kills, checkKill);
     });
 
     async function checkKill(
       lane: SettlementLane,
-      index: number,
       kill: Kill,
+      index: number,
     ): Promise<void> {
-      await reset(lane);
       const countBefore = await lane.world.settlementCount();
 
       const stderr = await settleAndKill(lane, index, kill);
@@ -182,32 +159,16 @@ async function stages(lane: SettlementLane | undefined): Promise<Kill[]> {
   if (lane === undefined) {
     throw new Error("there is a lane");
   }
-  await reset(lane);
+  await startCase(lane);
   // Unhurried, as the command is: a request that comes only now and then is no
   // moment to kill it at.
   expect(await settle(lane, 1_000)).to.include({ status: "settled" });
-  const counts = new Map<string, number>();
-  const keys = lane.server.requests.map(({ method }) => {
-    const occurrence = counts.get(method) ?? 0;
-    counts.set(method, occurrence + 1);
-    return { method, occurrence };
-  });
-  return keys.flatMap((key): Kill[] => [
+  return keysOf(lane.server).flatMap((key): Kill[] => [
     { ...key, moment: "before the request arrives" },
-    ...(sendMethods.includes(key.method)
+    ...(SENDS.includes(key.method)
       ? [{ ...key, moment: "after the request arrived" } as const]
       : []),
   ]);
-}
-
-async function reset({
-  server,
-  world,
-  removeJournals,
-}: SettlementLane): Promise<void> {
-  server.reset();
-  await world.openNextRound();
-  await removeJournals();
 }
 
 async function settle(

@@ -45,7 +45,7 @@ const ours: Waiting = {
   data: SETTLE,
   nonce: 0,
 };
-describe("what is said of a settlement that was followed", () => {
+describe("the report of a settlement that was followed", () => {
   let chain: ScriptedNode;
 
   beforeEach(() => {
@@ -101,7 +101,7 @@ describe("what is said of a settlement that was followed", () => {
 
   for (const overrides of [true, false]) {
     const where = overrides ? "in one request" : "call by call";
-    it(`should be settled where the round is, read ${where}`, async () => {
+    it(`is settled if the round is, read ${where}`, async () => {
       chain.overrides = overrides;
       mine(ours);
       chain.mine(nextRound);
@@ -112,18 +112,6 @@ describe("what is said of a settlement that was followed", () => {
       expect(said.block).to.deep.equal({ number: 6, timestamp: 1_700_000_006 });
     });
   }
-
-  it("is not-settled and final if the transaction left the round as it was", async () => {
-    chain.effect = (round) => round;
-    mine(ours);
-    const said = await reportMined();
-    expect(words(said).slice(0, 2)).to.deep.equal(["not-settled", null]);
-    expect(words(said)[2]).to.match(
-      /^It was mined in block 6 without a revert, but the round from .* is not settled in that block\.$/u,
-    );
-    expect(said.settlement.after).to.deep.equal(OPEN_ROUND);
-    expect(said.isFinal).to.equal(true);
-  });
 
   for (const [settled, effect] of [
     ["no", nextRound],
@@ -158,14 +146,12 @@ describe("what is said of a settlement that was followed", () => {
       return said.settlement.status;
     };
 
-    for (const overrides of [true, false]) {
-      it(`is settled, with what cannot be known, if the round was open one block before, state overrides ${overrides}`, async () => {
-        chain.overrides = overrides;
-        chain.effect = nextRound;
-        mine(ours);
-        expect(await statusOf()).to.equal("settled");
-      });
-    }
+    it("is settled, with what cannot be known, if another transaction of the block opened it", async () => {
+      const opened = { ...ours, hash: `0x${"cd".repeat(32)}`, data: "0x" };
+      mine(ours, opened);
+      chain.rounds[6] = NEXT;
+      expect(await statusOf()).to.equal("settled");
+    });
 
     it("is not settled if the round was another one before, or settled", async () => {
       for (const change of [nextRound, settledRound]) {
@@ -189,8 +175,8 @@ describe("what is said of a settlement that was followed", () => {
     });
   });
 
-  describe("where the state of its block is gone", () => {
-    it("should be settled where the newest block has the same round", async () => {
+  describe("if the state of its block is gone", () => {
+    it("is settled if the newest block has the same round", async () => {
       mine(ours);
       chain.mine();
       forget(6);
@@ -200,7 +186,7 @@ describe("what is said of a settlement that was followed", () => {
       expect(said.block).to.equal(undefined);
     });
 
-    it("should be left to an archive node where the vault is in another round by now", async () => {
+    it("is unconfirmed and final, for an archive node, if the vault is in another round by now", async () => {
       mine(ours);
       chain.mine(nextRound);
       forget(6);
@@ -214,7 +200,7 @@ describe("what is said of a settlement that was followed", () => {
       expect(said.isFinal).to.equal(true);
     });
 
-    it("should be asked for again where nothing can be read, or the node is behind", async () => {
+    it("is unconfirmed and not final if nothing can be read, or the node is behind", async () => {
       mine(ours);
       const isUnread = async (): Promise<void> => {
         const said = await reportMined();
@@ -241,7 +227,7 @@ describe("what is said of a settlement that was followed", () => {
     });
   });
 
-  describe("where it reverted", () => {
+  describe("if it reverted", () => {
     const reverted = async (
       changes: Partial<Receipt> = {},
     ): Promise<readonly unknown[]> => {
@@ -253,7 +239,7 @@ describe("what is said of a settlement that was followed", () => {
       return words(said);
     };
 
-    it("should say why, as it is at its block", async () => {
+    it("is reverted with VAULT_CALL_REVERTED and the reason at its block", async () => {
       const said = await reverted();
       expect(said.slice(0, 2)).to.deep.equal([
         "reverted",
@@ -290,7 +276,7 @@ describe("what is said of a settlement that was followed", () => {
       ]);
     });
 
-    it("should name a want of gas where it used nearly all", async () => {
+    it("is reverted with VAULT_OUT_OF_GAS if it used nearly all of its gas", async () => {
       for (const [gasUsed, code] of [
         [95_000n, "VAULT_OUT_OF_GAS"],
         [94_999n, "VAULT_CALL_REVERTED"],
@@ -308,7 +294,7 @@ describe("what is said of a settlement that was followed", () => {
     });
   });
 
-  it("should be what is known of one that is not mined", async () => {
+  it("is what is known of a transaction that is not mined", async () => {
     const nothing = {
       hash: HASH,
       blockNumber: null,
