@@ -88,35 +88,6 @@ describe("answers of contracts", () => {
       });
     }
 
-    const order = orderWords({ exType: ascii("BTC-USDT") });
-    const replaced = (index: number, value: string): string =>
-      `${order.slice(0, 2 + index * 64)}${value}${order.slice(66 + index * 64)}`;
-    const malformed: ReadonlyArray<
-      readonly [name: string, data: string, read: "order" | "round"]
-    > = [
-      ["an offset past the end", replaced(0, word(10_000)), "order"],
-      ["a holder of 21 bytes", replaced(1, word(2n ** 160n)), "order"],
-      ["a state of nine bits", replaced(12, word(256)), "order"],
-      [
-        "a struct with one more offset in front",
-        `0x${word(32)}${order.slice(2)}`,
-        "order",
-      ],
-      ["a bool of 2", `0x${word(1).repeat(9)}${word(2)}`, "round"],
-    ];
-    for (const [name, data, operation] of malformed) {
-      it(`should refuse ${name}`, async () => {
-        const client = clientOf(data);
-        const { message } = await expectVaultError(
-          operation === "order"
-            ? client.getOrderInfo(1n)
-            : client.getLatestRoundInfo(),
-          "VAULT_RETURN_DATA_MALFORMED",
-        );
-        expect(message).to.contain(ADDRESS).and.to.contain("VaultClient");
-      });
-    }
-
     for (const answer of [null, 1, {}, "nonsense", "0x0", "0xzz", undefined]) {
       it(`should refuse ${inspect(answer)} for bytes`, async () => {
         const { details } = await expectVaultError(

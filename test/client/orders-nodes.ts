@@ -7,10 +7,11 @@ import {
 } from "../../src/client/index.js";
 import type { Eip1193Provider } from "../../src/client/index.js";
 import { startAnvil } from "../helpers/anvil.js";
+import { collectAll } from "../helpers/collect.js";
 import { everyNode } from "../helpers/every-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { deployHostileTrading } from "../helpers/hostile-trading.js";
-import { connectTo } from "../helpers/hre.js";
+import { connectTo, createTestHre } from "../helpers/hre.js";
 import { deployGeneratedOrders } from "../helpers/trading.js";
 
 const FIRST_ID = 1n;
@@ -84,5 +85,21 @@ describe("client - orders of a node", () => {
     } finally {
       await node.stop();
     }
+  });
+
+  it("orders() of hre.vault connects when it is iterated", async () => {
+    const hre = await createTestHre();
+    const { provider } = await hre.network.getOrCreate();
+    const trading = await deployGeneratedOrders(provider, 1n, 5n);
+    const orders = await collectAll(
+      hre.vault.at({ trading }).orders({ firstId: 1, lastId: 5 }),
+    );
+    expect(orders.map(({ orderID }) => orderID)).to.deep.equal([
+      1n,
+      2n,
+      3n,
+      4n,
+      5n,
+    ]);
   });
 });

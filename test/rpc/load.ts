@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -18,7 +16,12 @@ import { speedUpTime } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { connectTo } from "../helpers/hre.js";
 import { isFull } from "../helpers/sample.js";
-import { ScriptedNode, documentedContracts } from "../helpers/scripted-node.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import {
+  ScriptedNode,
+  documentedContracts,
+  handlerOf,
+} from "../helpers/scripted-node.js";
 
 const SNAPSHOTS = isFull ? 1_000 : 100;
 const LATENCY_MS = 50;
@@ -122,49 +125,34 @@ describe("reads of a pair of nodes", () => {
 
 describe("reads under load", () => {
   it(`should all be whole, ${SNAPSHOTS} snapshots at a time with ${LATENCY_MS} ms of latency and a fault in ${FAULT_EVERY} requests`, async () => {
-    const node = tellingNode(HEAD, true);
-    const sockets = new Set<Socket>();
+    const answer = handlerOf(tellingNode(HEAD, true));
+    const sockets = new Set<Socket | null>();
     let [requests, faults, mostSockets] = [0, 0, 0];
-    const server = createServer((request, response) => {
-      let body = "";
-      request.setEncoding("utf8");
-      request.on("data", (text: string) => {
-        body += text;
-      });
-      request.on("end", () => {
+    const server = await startRpcServer({
+      handler: async (exchange) => {
+        const { socket } = exchange.response;
+        if (!sockets.has(socket)) {
+          sockets.add(socket);
+          socket?.once("close", () => sockets.delete(socket));
+        }
+        mostSockets = Math.max(mostSockets, sockets.size);
         requests += 1;
         const isFault = requests % FAULT_EVERY === 0;
         faults += isFault ? 1 : 0;
         const kind = faults % 3;
-        void (async () => {
-          await sleep(LATENCY_MS);
-          if (isFault && kind === 0) {
-            response.destroy();
-            return;
-          }
-          if (isFault) {
-            response.writeHead(kind === 1 ? 503 : 200).end("<html>");
-            return;
-          }
-          const { id, method, params } = fieldsOf(JSON.parse(body));
-          const result = await node.request({
-            method: String(method),
-            params: Array.isArray(params) ? params : [],
-          });
-          response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
-        })();
-      });
+        await sleep(LATENCY_MS);
+        if (!isFault) {
+          return await answer(exchange);
+        }
+        if (kind === 0) {
+          exchange.response.destroy();
+        } else {
+          exchange.response.writeHead(kind === 1 ? 503 : 200).end("<html>");
+        }
+        return "handled";
+      },
     });
-    server.on("connection", (socket: Socket) => {
-      sockets.add(socket);
-      mostSockets = Math.max(mostSockets, sockets.size);
-      socket.on("close", () => sockets.delete(socket));
-    });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const address = server.address();
-    const port = typeof address === "object" ? address?.port : undefined;
-    const connection = await connectTo(`http://127.0.0.1:${port}`, {
+    const connection = await connectTo(server.url, {
       vault: { contracts: documentedContracts },
     });
     await connection.vault.snapshot();
@@ -182,8 +170,7 @@ describe("reads under load", () => {
     const seconds = (performance.now() - begin) / 1_000;
     const mib = (process.memoryUsage.rss() - rest) / 2 ** 20;
     await connection.close();
-    server.closeAllConnections();
-    server.close();
+    await server.stop();
     const whole = taken.filter((snapshot) =>
       standaloneQueries.every((reading) =>
         isOf(get(snapshot, reading.path), reading, snapshot.block.number),
