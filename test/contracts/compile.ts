@@ -9,7 +9,7 @@ import { consumers } from "../helpers/consumers/definitions.js";
 import { isFull, sample } from "../helpers/sample.js";
 import { compile, contractSources } from "../helpers/solc.js";
 
-describe("contracts - in other people's projects", () => {
+describe("contracts in projects of others", () => {
   // The settings that no project of test/consumers/ compiles them with.
   const inProjects = new Set(
     consumers.flatMap(({ compiler }) =>
@@ -23,7 +23,7 @@ describe("contracts - in other people's projects", () => {
       (isFull || !settings.viaIR),
   );
   for (const settings of sample(others, 1)) {
-    it(`should compile with ${describeSettings(settings)}`, async () => {
+    it(`contracts compile with ${describeSettings(settings)}`, async () => {
       const { errors = [], contracts } = compile(
         settings.version,
         await importableSources(),

@@ -52,7 +52,7 @@ function sorted(abi: readonly unknown[]): unknown[] {
   );
 }
 
-describe("contracts - ABIs and interfaces", () => {
+describe("ABIs and Solidity interfaces", () => {
   let output: CompilerOutput;
 
   before(async function () {
@@ -68,13 +68,13 @@ describe("contracts - ABIs and interfaces", () => {
     );
   });
 
-  it("should have five ABI files and nothing else", async () => {
+  it("abi/ has five ABI files and nothing else", async () => {
     const files = await readdir(abiFolder);
     expect(files.sort()).to.deep.equal(abiNames.map((name) => `${name}.json`));
   });
 
   for (const name of abiNames) {
-    it(`should have the same functions in ${name}.json and I${name}`, async () => {
+    it(`${name}.json and I${name}.sol have the same functions`, async () => {
       const compiled =
         output.contracts[`contracts/interfaces/I${name}.sol`]?.[`I${name}`];
       expect(compiled, `I${name} compiled`).not.to.equal(undefined);
@@ -83,7 +83,7 @@ describe("contracts - ABIs and interfaces", () => {
       );
     });
 
-    it(`should export ${name}.json as a constant`, async () => {
+    it(`hardhat-vault/abi exports ${name}.json as a constant`, async () => {
       const key = `${name.charAt(0).toLowerCase()}${name.slice(1)}Abi`;
       expect(Reflect.get(constantAbis, key)).to.deep.equal(await readAbi(name));
     });
@@ -91,7 +91,7 @@ describe("contracts - ABIs and interfaces", () => {
 
   // Ten operations of nine functions: both pools have the same one.
   for (const operation of operationNames) {
-    it(`should use the documented selector of ${operation}`, async () => {
+    it(`${operation} has the documented selector`, async () => {
       const documented = documentedSelectors[operation];
       expect(operationEntry(operation).selector).to.equal(documented);
       const [abiName = "none", ...others] = new Set(
@@ -104,7 +104,7 @@ describe("contracts - ABIs and interfaces", () => {
     });
   }
 
-  it("should not find the tenth selector under its documented name", () => {
+  it("minXMargin has the selector of minSLDMargin()", () => {
     expect(id("minXMargin()").slice(0, 10)).to.equal("0xfe6071c3");
     expect(id("minSLDMargin()").slice(0, 10)).to.equal(
       documentedSelectors.minXMargin,

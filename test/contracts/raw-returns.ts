@@ -82,7 +82,7 @@ function hexOf(ascii: string): string {
   return Buffer.from(ascii, "ascii").toString("hex");
 }
 
-describe("contracts - raw answers of the mocks", () => {
+describe("raw answers of the mock contracts", () => {
   let vault: HardhatVault;
   let mocks: MockVaultHandle;
 
@@ -99,12 +99,12 @@ describe("contracts - raw answers of the mocks", () => {
     });
 
   for (const [what, role, data, expected] of cases) {
-    it(`should answer exactly the documented words of ${what}`, async () => {
+    it(`mocks return exactly the documented words of ${what}`, async () => {
       expect(await call(role, data)).to.equal(answer(...expected));
     });
   }
 
-  it("should answer nothing to settleAll", async () => {
+  it("settleAll of the mock returns no data", async () => {
     await mocks.set({ round: { settled: false } });
     expect(await call("vault", "0xa015aefe")).to.equal("0x");
   });
@@ -117,7 +117,7 @@ describe("contracts - raw answers of the mocks", () => {
     [33, 64],
     [100, 128],
   ] as const) {
-    it(`should pad a text of ${length} bytes to ${paddedTo}`, async () => {
+    it(`getOrderInfo of the mock pads a text of ${length} bytes to ${paddedTo}`, async () => {
       await mocks.set({
         orders: { [String(ORDER_ID)]: { exType: "x".repeat(length) } },
       });
@@ -128,7 +128,7 @@ describe("contracts - raw answers of the mocks", () => {
     });
   }
 
-  it("should answer bytes that are not UTF-8 as they are", async () => {
+  it("getOrderInfo of the mock returns bytes that are not UTF-8 as they are", async () => {
     const { trading } = mocks.contracts;
     const [signer] = await vault.connection.ethers.getSigners();
     const order = await vault.getOrderInfo(ORDER_ID);
@@ -140,14 +140,14 @@ describe("contracts - raw answers of the mocks", () => {
     );
   });
 
-  it("should answer zeros for a missing order, with an empty text", async () => {
+  it("getOrderInfo of the mock returns zeros and an empty text for a missing order", async () => {
     const raw = await call("trading", `0xd311636b${word(404)}`);
     expect(raw).to.equal(
       answer(word(13 * 32), ...Array.from({ length: 13 }, () => word(0))),
     );
   });
 
-  it("should refuse a contract type that is neither CALL nor PUT", async () => {
+  it("getFundingFeeRate of the mock reverts for a contract type that is neither CALL nor PUT", async () => {
     const refused = call("underlyingAsset", `0xc138aa5f${word(3)}`);
     const error: unknown = await refused.catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(Error);
@@ -163,7 +163,7 @@ describe("contracts - raw answers of the mocks", () => {
     ["trading", "0xd311636b00"],
     ["vault", "0xdeadbeef"],
   ] as const) {
-    it(`should revert when the ${role} mock is called with ${data}`, async () => {
+    it(`the ${role} mock reverts if it is called with ${data}`, async () => {
       const error: unknown = await call(role, data).catch(
         (thrown: unknown) => thrown,
       );

@@ -135,7 +135,7 @@ function revertData(error: unknown): unknown {
   return Reflect.get(Object(error), "data");
 }
 
-describe("contracts - mocks for Solidity tests", function () {
+describe("VaultMocks.sol, mocks for Solidity tests", function () {
   type Addresses = Readonly<Record<ContractRole, string>>;
 
   let vault: HardhatVault;
@@ -231,7 +231,7 @@ describe("contracts - mocks for Solidity tests", function () {
     );
 
   for (const scenario of solidityScenarios) {
-    it(`should answer ${scenario} word by word as in TypeScript, settled too`, async () => {
+    it(`VaultMocks returns ${scenario} word by word as in TypeScript, settled too`, async () => {
       await setTime(NOW);
       const typescript = await vault.deployMocks({ scenario });
       await setTime(NOW);
@@ -249,7 +249,7 @@ describe("contracts - mocks for Solidity tests", function () {
     });
   }
 
-  it("should put deployed mocks into another scenario, with nothing left", async () => {
+  it("load() puts deployed mocks into another scenario, with nothing left of the first", async () => {
     await setTime(NOW);
     await send("deploy", scenarioIn("full-round"));
     const fresh = await answers(await addresses());
@@ -272,7 +272,7 @@ describe("contracts - mocks for Solidity tests", function () {
   });
 
   for (const operation of operationNames) {
-    it(`should fail ${operation}, and let it succeed again`, async () => {
+    it(`fail() makes ${operation} revert, and succeed() ends it`, async () => {
       await send("deploy", scenarioIn("open-round"));
       const at = await addresses();
       const attempts = async (): Promise<unknown[]> =>
@@ -304,7 +304,7 @@ describe("contracts - mocks for Solidity tests", function () {
     });
   }
 
-  it("should refuse a selector that is no operation's", async () => {
+  it("fail() and succeed() revert for a selector of no operation: FunctionNotScriptable", async () => {
     await send("deploy", scenarioIn("open-round"));
     for (const [method, ...args] of [["fail", "paused"], ["succeed"]]) {
       const error: unknown = await send(
@@ -329,7 +329,7 @@ describe("contracts - mocks for Solidity tests", function () {
     ["order", 1n],
     ["round"],
   ] as const) {
-    it(`should name deploy when ${method} is called without it`, async () => {
+    it(`${method}() names deploy() if it is called first`, async () => {
       const error: unknown = await test
         .getFunction(method)
         .staticCall(...args)
@@ -344,7 +344,7 @@ describe("contracts - mocks for Solidity tests", function () {
     ["a settled round", true],
     ["a round without a length", false],
   ] as const) {
-    it(`should start a round after ${what} as in TypeScript`, async () => {
+    it(`nextRound() starts a round after ${what} as in TypeScript`, async () => {
       await setTime(NOW);
       await send("deploy", scenarioIn("settled-round"));
       if (!hasLength) {
@@ -366,7 +366,7 @@ describe("contracts - mocks for Solidity tests", function () {
     });
   }
 
-  it("should settle next rounds by their own terms, until scripted", async () => {
+  it("a next round settles by its own terms until setSettlement()", async () => {
     await send("deploy", scenarioIn("open-round"));
     const bound = vault.at(await addresses());
     await send("nextRoundAt", 70n);
@@ -387,7 +387,7 @@ describe("contracts - mocks for Solidity tests", function () {
     });
   });
 
-  it("should set an order by the struct that reads it, and remove it", async () => {
+  it("setOrder() takes the struct that order() returns, and removeOrder() removes the order", async () => {
     await send("deploy", scenarioIn("open-round"));
     const order = generatedOrder(12n);
     await send("setOrder", 12n, order);
@@ -403,14 +403,14 @@ describe("contracts - mocks for Solidity tests", function () {
     expect((await at.getOrderInfo(12n)).exType).to.equal("");
   });
 
-  it("should deploy a scenario with changes", async () => {
+  it("deploy() takes a scenario with changes", async () => {
     await send("deployStrict");
     const at = vault.at(await addresses());
     expect((await at.getOrderInfo(1n)).state).to.equal(1);
     await expectVaultError(at.getOrderInfo(9n), "VAULT_CALL_REVERTED");
   });
 
-  it("should refuse what is no answer of a trading contract", async () => {
+  it("readOrder() reverts for an answer of no trading contract: InvalidAnswer", async () => {
     await send("deploy", scenarioIn("open-round"));
     const { trading, vault: other } = await addresses();
     const orderOf = test.getFunction("orderOf");

@@ -2,8 +2,8 @@ import { expect } from "chai";
 
 import { changesBetween } from "../../src/simulation/compare-readings.js";
 
-describe("simulation - readings before and after", () => {
-  it("should differ by their fields, or by themselves if they are one value", () => {
+describe("changes of a simulation", () => {
+  it("changes list the fields of a reading, or the reading itself if it is one value", () => {
     const readings = (value: bigint): ReadonlyMap<string, unknown> =>
       new Map<string, unknown>([
         ["round", { filledVolume: value, settled: false }],

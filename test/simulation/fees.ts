@@ -13,7 +13,7 @@ const call = {
   data: "0xa015aefe",
 };
 
-describe("the fees of a settlement", () => {
+describe("fees and gas of a settlement", () => {
   let asked: Array<readonly [string, readonly unknown[]]>;
 
   beforeEach(() => {
@@ -72,7 +72,7 @@ describe("the fees of a settlement", () => {
       [TIP],
     ],
   ] as const) {
-    it(`should be ${JSON.stringify(fees, (_, fee: unknown) => (typeof fee === "bigint" ? String(fee) : fee))}, as configured or as getFeeData of ethers has them`, async () => {
+    it(`resolveFees() returns ${JSON.stringify(fees, (_, fee: unknown) => (typeof fee === "bigint" ? String(fee) : fee))}, as configured or as getFeeData of ethers has them`, async () => {
       const rpc = chainOf(answers);
       const price = await resolveFees(rpc, settings, {
         baseFeePerGas: undefined,
@@ -83,14 +83,14 @@ describe("the fees of a settlement", () => {
     });
   }
 
-  it("should not be guessed where the node cannot be reached", async () => {
+  it("resolveFees() fails if the node cannot be reached: VAULT_NETWORK_UNREACHABLE", async () => {
     await expectVaultError(
       resolveFees(chainOf({ [TIP]: lost }), market, london),
       "VAULT_NETWORK_UNREACHABLE",
     );
   });
 
-  describe("its gas", () => {
+  describe("gas limit of a settlement", () => {
     const block = { gasLimit: 1_000_000n };
     const auto = { gas: "auto", gasMultiplier: 1 } as const;
     const estimating = (gas: number): RpcClient =>
@@ -102,14 +102,14 @@ describe("the fees of a settlement", () => {
     ): Promise<unknown> =>
       await resolveGas(chainOf({}), auto, call, { gasLimit }, { used, needed });
 
-    it("should be what is configured, without a question", async () => {
+    it("resolveGas() returns the configured gas without a request", async () => {
       expect(
         await resolveGas(chainOf({}), { ...auto, gas: 5n }, call, block),
       ).to.equal(5n);
       expect(asked).to.deep.equal([]);
     });
 
-    it("should be the estimate by the configured factor, below the block's", async () => {
+    it("resolveGas() returns the estimate times the configured factor, below the block's limit", async () => {
       for (const [estimate, factor, gas] of [
         [100_001, 1.5, 150_001n],
         [475_000, 2, 950_000n],
@@ -127,7 +127,7 @@ describe("the fees of a settlement", () => {
       expect(asked[0]).to.deep.equal(["eth_estimateGas", [call]]);
     });
 
-    it("should be a quarter more than the estimate, or than a simulation needed, which is not asked again", async () => {
+    it("resolveGas() adds a quarter to the estimate, or to the gas that a simulation needed", async () => {
       expect(await simulated(80_000n, 100_000n)).to.equal(125_000n);
       expect(asked).to.deep.equal([]);
       expect(await resolveGas(estimating(100_000), auto, call, block)).to.equal(
@@ -135,7 +135,7 @@ describe("the fees of a settlement", () => {
       );
     });
 
-    it("should keep below the block's limit, unless more is needed", async () => {
+    it("resolveGas() stays below the block's limit, unless more is needed", async () => {
       for (const [used, needed, gas] of [
         [760_000n, 760_000n, 950_000n],
         [760_001n, 760_001n, 950_000n],
@@ -146,14 +146,14 @@ describe("the fees of a settlement", () => {
       }
     });
 
-    it("should keep what fits in a transaction's cap within it", async () => {
+    it("resolveGas() stays within a transaction's gas cap if the gas used fits", async () => {
       const cap = TRANSACTION_GAS_CAP;
       expect(await simulated(cap - 1n)).to.equal(cap);
       expect(await simulated(cap)).to.equal(cap);
       expect(await simulated(cap + 1n)).to.equal(((cap + 1n) * 5n) / 4n);
     });
 
-    it("should be the revert that an estimate runs into", async () => {
+    it("resolveGas() returns the revert of an estimate", async () => {
       const reverts = Object.assign(new Error("execution reverted"), {
         code: 3,
         data: "0x",

@@ -12,8 +12,8 @@ async function extend(userConfig: HardhatUserConfig): Promise<unknown> {
   );
 }
 
-describe("simulation - the network of forks", () => {
-  it("should be added beside the user's networks, and change none", async () => {
+describe("the network vaultFork, on which forks run", () => {
+  it("vaultFork is added beside the user's networks, and changes none", async () => {
     const live = httpNetwork("http://127.0.0.1:1", { chainId: 5 });
     const userConfig = Object.freeze({
       networks: Object.freeze({ default: live, live }),
@@ -26,7 +26,7 @@ describe("simulation - the network of forks", () => {
     });
   });
 
-  it("should be the user's own where there is one", async () => {
+  it("vaultFork is the user's own if the configuration has one", async () => {
     const networks = {
       vaultFork: { type: "edr-simulated", hardfork: "prague" },
     } as const;
@@ -35,7 +35,7 @@ describe("simulation - the network of forks", () => {
     expect(hre.config.networks["vaultFork"]).to.include({ hardfork: "prague" });
   });
 
-  it("should not stand in the way of overrides of other networks", async () => {
+  it("overrides of other networks work beside vaultFork", async () => {
     const hre = await createTestHre({
       networks: { live: httpNetwork("http://127.0.0.1:1") },
     });

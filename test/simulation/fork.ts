@@ -21,7 +21,6 @@ import {
 } from "../helpers/world.js";
 import type { MockProtocol } from "../helpers/world.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
-import type { RpcServer } from "../helpers/rpc-server.js";
 
 /** Any chain id that no table of hardforks knows. */
 const UNKNOWN_CHAIN_ID = 987_654;
@@ -322,71 +321,42 @@ describe("vault.fork()", () => {
     expect(prices).to.deep.equal([1n, 2n]);
   });
 
-  describe("towards its upstream", () => {
-    let server: RpcServer;
-
-    beforeEach(async () => {
-      server = await startRpcServer({ upstream: anvil.url });
-    });
-
-    afterEach(async () => {
-      await server.stop();
-    });
-
-    it("vault.fork() carries the http headers in every request", async () => {
-      const { connection } = await connect(
-        { httpHeaders: { "x-api-key": "s3cret" } },
-        server.url,
-      );
-      const fork = await open(connection.vault);
-      await fork.vault.settleAll();
-      expect(server.httpRequests.length).to.be.greaterThan(10);
-      expect(
-        new Set(server.httpRequests.map(({ headers }) => headers["x-api-key"])),
-      ).to.deep.equal(new Set(["s3cret"]));
-    });
-
-    it("vault.fork() starts at the head, not behind it", async () => {
-      const { vault } = (await connect({}, server.url)).connection;
-      const fork = await open(vault);
-      await fork.vault.queryVolume();
-      const head = `0x${(await vault.block()).number.toString(16)}`;
-      const blocks = server.requests
-        .filter(({ method }) => method === "eth_getStorageAt")
-        .map(({ params }) => params[2]);
-      expect(new Set(blocks)).to.deep.equal(new Set([head]));
-    });
-  });
-
-  it("vault.fork() names a network that is down", async () => {
+  it("vault.fork() reads its upstream at the head, with the network's http headers", async () => {
+    const server = await startRpcServer({ upstream: anvil.url });
     const { connection } = await connect(
-      {},
-      `http://127.0.0.1:${await freePort()}`,
+      { httpHeaders: { "x-api-key": "s3cret" } },
+      server.url,
     );
-    await expectVaultError(
-      connection.vault.fork(),
-      "VAULT_NETWORK_UNREACHABLE",
-    );
+    const fork = await open(connection.vault);
+    await fork.vault.queryVolume();
+    await fork.vault.settleAll();
+    await server.stop();
+    expect(
+      new Set(server.httpRequests.map(({ headers }) => headers["x-api-key"])),
+    ).to.deep.equal(new Set(["s3cret"]));
+    const head: unknown = await provider.send("eth_blockNumber", []);
+    const blocks = server.requests
+      .filter(({ method }) => method === "eth_getStorageAt")
+      .map(({ params }) => params[2]);
+    expect(new Set(blocks)).to.deep.equal(new Set([head]));
   });
 
-  it("vault.fork() refuses a block in the future, and one without a number", async () => {
+  it("vault.fork() refuses a block that is not there, a network that is down, and one in process", async () => {
     const { vault } = (await connect()).connection;
+    const { vault: down } = (
+      await connect({}, `http://127.0.0.1:${await freePort()}`)
+    ).connection;
+    const { vault: local } = await (await createTestHre()).network.create();
     const blockNumber = (await vault.block()).number + 1_000;
-    for (const [block, code] of [
-      [blockNumber, "VAULT_BLOCK_NOT_FOUND"],
-      ["pending", "VAULT_INVALID_BLOCK"],
-      [-1, "VAULT_INVALID_BLOCK"],
+    for (const [refused, options, code] of [
+      [vault, { blockNumber }, "VAULT_BLOCK_NOT_FOUND"],
+      [vault, { blockNumber: "pending" }, "VAULT_INVALID_BLOCK"],
+      [vault, { blockNumber: -1 }, "VAULT_INVALID_BLOCK"],
+      [down, {}, "VAULT_NETWORK_UNREACHABLE"],
+      [local, {}, "VAULT_CANNOT_FORK_IN_PROCESS"],
     ] as const) {
-      await expectVaultError(vault.fork({ blockNumber: block }), code);
+      const { fix } = await expectVaultError(refused.fork(options), code);
+      expect(fix.includes("simulateSettleAll")).to.equal(refused === local);
     }
-  });
-
-  it("vault.fork() refuses an in-process network, and names what to do instead", async () => {
-    const connection = await (await createTestHre()).network.create();
-    const error = await expectVaultError(
-      connection.vault.fork(),
-      "VAULT_CANNOT_FORK_IN_PROCESS",
-    );
-    expect(error.fix).to.contain("simulateSettleAll");
   });
 });
