@@ -306,6 +306,23 @@ describe("settleAll: outcomes", () => {
     },
   ]);
 
+  it("settleAll asks for nothing twice, and reads the vault with one call each time", async () => {
+    await stage.settle();
+    expect(stage.chain.asked.map(({ method }) => method)).to.deep.equal([
+      // The newest block, the next one, the vault, and the genesis block.
+      ...["eth_getBlockByNumber", "eth_getBlockByNumber", "eth_call"],
+      "eth_getBlockByNumber",
+      ...["eth_maxPriorityFeePerGas", "eth_simulateV1"],
+      // Symbol and decimals of the token that moves.
+      ...["eth_call", "eth_call"],
+      ...["eth_getTransactionCount", "eth_getTransactionCount"],
+      // The round again, right before the transaction leaves.
+      ...["eth_call", "eth_sendRawTransaction", "eth_getTransactionReceipt"],
+      // The readings after and before it.
+      ...["eth_call", "eth_call"],
+    ]);
+  });
+
   it("settleAll throws VAULT_INVALID_ARGUMENT for impossible numbers, and asks nothing", async () => {
     for (const options of [
       { confirmations: 0 },
