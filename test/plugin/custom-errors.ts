@@ -15,7 +15,6 @@ import type { ServerProcess } from "../helpers/child-process.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
-import { runVaultTask } from "../helpers/run-vault-task.js";
 
 const KEEPER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const keeper = new Interface([
@@ -37,8 +36,6 @@ describe("custom errors of the project's contracts", () => {
   let connection: NetworkConnection;
   let mocks: MockVaultHandle;
   let artifact: string;
-  /** For `--at`. */
-  let at: string;
 
   const writeArtifact = async (text: string): Promise<void> => {
     await mkdir(path.dirname(artifact), { recursive: true });
@@ -56,9 +53,6 @@ describe("custom errors of the project's contracts", () => {
     hre = await open("remote");
     connection = await hre.network.getOrCreate();
     mocks = await connection.vault.deployMocks();
-    at = Object.entries(mocks.addresses)
-      .map(([role, address]) => `${role}=${address}`)
-      .join(",");
     for (const operation of ["settleAll", "queryVolume"] as const) {
       await mocks.fail(operation, { data });
     }
@@ -114,13 +108,6 @@ describe("custom errors of the project's contracts", () => {
       expect(await reasonOf()).to.be.oneOf([KNOWN, escaped]);
     });
   }
-
-  it("simulate prints a custom error, escaped", async () => {
-    const { stdout } = await runVaultTask(hre, "simulate", { at });
-    expect(stdout).to.include("OnlyKeeper");
-    // eslint-disable-next-line no-control-regex -- there must be none
-    expect(stdout).not.to.match(/[\u001b\u202e]/u);
-  });
 
   it("a VaultClient names a custom error of the ABIs that it is given", async () => {
     const { provider } = connection;

@@ -68,12 +68,6 @@ describe("values for a person", () => {
     expect(show("orderState", 7, true)).to.equal("7");
   });
 
-  it("formatValue escapes text of the chain", () => {
-    expect(
-      formatValue({ type: "string", unit: "none" }, "a\u001b[0m\nb", context),
-    ).to.deep.equal({ text: "a\\u{1b}[0m\\u{a}b" });
-  });
-
   it("formatDuration shows the two largest units", () => {
     for (const [seconds, text] of [
       [0n, "0s"],
