@@ -55,39 +55,26 @@ function sorted(abi: readonly unknown[]): unknown[] {
 describe("ABIs and Solidity interfaces", () => {
   let output: CompilerOutput;
 
-  before(async function () {
-    const sources = await contractSources();
-    output = compile(
-      "0.8.37",
-      Object.fromEntries(
-        Object.entries(sources).filter(([file]) =>
-          file.startsWith("contracts/interfaces/"),
-        ),
-      ),
-      {},
+  before(async () => {
+    const sources = Object.entries(await contractSources());
+    const interfaces = sources.filter(([file]) =>
+      file.startsWith("contracts/interfaces/"),
     );
+    output = compile("0.8.37", Object.fromEntries(interfaces), {});
   });
 
-  it("abi/ has five ABI files and nothing else", async () => {
+  it("abi/ has five files, each with the functions of its interface and exported as a constant", async () => {
     const files = await readdir(abiFolder);
     expect(files.sort()).to.deep.equal(abiNames.map((name) => `${name}.json`));
-  });
-
-  for (const name of abiNames) {
-    it(`${name}.json and I${name}.sol have the same functions`, async () => {
-      const compiled =
-        output.contracts[`contracts/interfaces/I${name}.sol`]?.[`I${name}`];
-      expect(compiled, `I${name} compiled`).not.to.equal(undefined);
-      expect(sorted(await readAbi(name))).to.deep.equal(
-        sorted(compiled?.abi ?? []),
-      );
-    });
-
-    it(`hardhat-vault/abi exports ${name}.json as a constant`, async () => {
+    for (const name of abiNames) {
+      const abi = await readAbi(name);
+      const file = output.contracts[`contracts/interfaces/I${name}.sol`];
+      const compiled = file?.[`I${name}`]?.abi ?? [];
+      expect(sorted(abi), name).to.deep.equal(sorted(compiled));
       const key = `${name.charAt(0).toLowerCase()}${name.slice(1)}Abi`;
-      expect(Reflect.get(constantAbis, key)).to.deep.equal(await readAbi(name));
-    });
-  }
+      expect(Reflect.get(constantAbis, key), key).to.deep.equal(abi);
+    }
+  });
 
   // Ten operations of nine functions: both pools have the same one.
   for (const operation of operationNames) {

@@ -1,9 +1,14 @@
 import { expect } from "chai";
-import { id } from "ethers";
+import { Interface, id } from "ethers";
 
-import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
-import type { MockVaultHandle } from "../../src/types.js";
+import { mockArtifacts } from "../../src/mocks/mock-contracts.js";
+import {
+  contractRoleNames,
+  operationEntry,
+  operationNames,
+} from "../../src/protocol/index.js";
 import type { ContractRole } from "../../src/protocol/index.js";
+import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { distinctState, ORDER_ID } from "../helpers/distinct-state.js";
 import { createTestHre } from "../helpers/hre.js";
 
@@ -11,38 +16,26 @@ import { createTestHre } from "../helpers/hre.js";
 // sections 2 and 4: no encoder is asked.
 const word = (value: bigint | number): string =>
   BigInt(value).toString(16).padStart(64, "0");
-const answer = (...words: string[]): string => `0x${words.join("")}`;
-const MAX_WORD = "f".repeat(64);
-
-const ORDER_ARGUMENT = word(ORDER_ID);
-
 const words = (first: number, last: number): string[] =>
   Array.from({ length: last - first + 1 }, (_, index) => word(first + index));
+const hexOf = (ascii: string): string =>
+  Buffer.from(ascii, "ascii").toString("hex");
 
-const cases: ReadonlyArray<[string, ContractRole, string, string[]]> = [
+const operationAt = (data: string): string =>
+  operationNames.find((name) =>
+    data.startsWith(operationEntry(name).selector),
+  ) ?? "no operation";
+
+const GET_ORDER = `0xd311636b${word(ORDER_ID)}`;
+
+const documented: ReadonlyArray<[string, ContractRole, string[]]> = [
+  [`0xc138aa5f${word(1)}`, "underlyingAsset", [word(1)]],
+  [`0xc138aa5f${word(2)}`, "underlyingAsset", [word(2)]],
+  // strikePrice to settledPrice, settledAmount, settled
+  ["0x2016e80b", "vaultFactory", [...words(11, 18), "f".repeat(64), word(1)]],
   [
-    "getFundingFeeRate of CALL",
-    "underlyingAsset",
-    `0xc138aa5f${word(1)}`,
-    [word(1)],
-  ],
-  [
-    "getFundingFeeRate of PUT",
-    "underlyingAsset",
-    `0xc138aa5f${word(2)}`,
-    [word(2)],
-  ],
-  [
-    "getLatestRoundInfo",
-    "vaultFactory",
-    "0x2016e80b",
-    // strikePrice to settledPrice, settledAmount, settled
-    [...words(11, 18), MAX_WORD, word(1)],
-  ],
-  [
-    "getOrderInfo",
+    GET_ORDER,
     "trading",
-    `0xd311636b${ORDER_ARGUMENT}`,
     [
       word(13 * 32), // exType: thirteen words before its length
       word(0x70997970c51812dc3a010c7d01b50e0d17dc79c8n), // holder
@@ -55,32 +48,15 @@ const cases: ReadonlyArray<[string, ContractRole, string, string[]]> = [
       `${hexOf("ord")}${"00".repeat(29)}`,
     ],
   ],
-  [
-    "calMargins",
-    "vault",
-    `0xb6624fb0${word(1)}${word(2)}${word(3)}`,
-    words(41, 42),
-  ],
-  [
-    "getLPAmountInfo of the private pool",
-    "privatePool",
-    "0x53ac2d24",
-    words(34, 36),
-  ],
-  [
-    "getLPAmountInfo of the public pool",
-    "publicPool",
-    "0x53ac2d24",
-    words(31, 33),
-  ],
-  ["queryVolume", "vault", "0xa69590a8", [word(45)]],
-  ["queryMarginBalance", "vault", "0xea17f924", words(43, 44)],
-  ["minXMargin", "vaultFactory", "0x789f4b5a", [word(46)]],
+  // A missing order: zeros, with an empty text.
+  [`0xd311636b${word(404)}`, "trading", [word(13 * 32), word(0).repeat(13)]],
+  [`0xb6624fb0${word(1)}${word(2)}${word(3)}`, "vault", words(41, 42)],
+  ["0x53ac2d24", "privatePool", words(34, 36)],
+  ["0x53ac2d24", "publicPool", words(31, 33)],
+  ["0xa69590a8", "vault", [word(45)]],
+  ["0xea17f924", "vault", words(43, 44)],
+  ["0x789f4b5a", "vaultFactory", [word(46)]],
 ];
-
-function hexOf(ascii: string): string {
-  return Buffer.from(ascii, "ascii").toString("hex");
-}
 
 describe("raw answers of the mock contracts", () => {
   let vault: HardhatVault;
@@ -92,82 +68,84 @@ describe("raw answers of the mock contracts", () => {
     mocks = await vault.deployMocks({ overrides: distinctState });
   });
 
-  const call = async (role: ContractRole, data: string): Promise<unknown> =>
-    await vault.provider.request({
-      method: "eth_call",
-      params: [{ to: mocks.addresses[role], data }, "latest"],
-    });
+  const call = async (role: ContractRole, data: string): Promise<string> =>
+    String(
+      await vault.provider.request({
+        method: "eth_call",
+        params: [{ to: mocks.addresses[role], data }, "latest"],
+      }),
+    );
 
-  for (const [what, role, data, expected] of cases) {
-    it(`mocks return exactly the documented words of ${what}`, async () => {
-      expect(await call(role, data)).to.equal(answer(...expected));
+  for (const [data, role, expected] of documented) {
+    it(`${operationAt(data)} of the ${role} mock returns the documented words to ${data}`, async () => {
+      expect(await call(role, data)).to.equal(`0x${expected.join("")}`);
     });
   }
 
-  it("settleAll of the mock returns no data", async () => {
+  it("the vault mock returns nothing to settleAll", async () => {
     await mocks.set({ round: { settled: false } });
     expect(await call("vault", "0xa015aefe")).to.equal("0x");
   });
 
-  for (const [length, paddedTo] of [
-    [0, 0],
-    [1, 32],
-    [31, 32],
-    [32, 32],
-    [33, 64],
-    [100, 128],
-  ] as const) {
-    it(`getOrderInfo of the mock pads a text of ${length} bytes to ${paddedTo}`, async () => {
-      await mocks.set({
-        orders: { [String(ORDER_ID)]: { exType: "x".repeat(length) } },
-      });
-      const raw = String(await call("trading", `0xd311636b${ORDER_ARGUMENT}`));
-      expect(raw.slice(2 + 13 * 64)).to.equal(
-        word(length) + "78".repeat(length) + "00".repeat(paddedTo - length),
-      );
-    });
-  }
-
-  it("getOrderInfo of the mock returns bytes that are not UTF-8 as they are", async () => {
+  it("the trading mock returns exType with its length, padded with zeros, also if it is not UTF-8", async () => {
     const { trading } = mocks.contracts;
     const [signer] = await vault.connection.ethers.getSigners();
     const order = await vault.getOrderInfo(ORDER_ID);
-    const exType = Uint8Array.of(0xff, 0x00, 0xc3, 0x28);
-    await trading.connect(signer).setOrder(ORDER_ID, { ...order, exType });
-    const raw = String(await call("trading", `0xd311636b${ORDER_ARGUMENT}`));
-    expect(raw.slice(2 + 13 * 64)).to.equal(
-      `${word(4)}ff00c328${"00".repeat(28)}`,
-    );
+    for (const [exType, padding] of [
+      [new Uint8Array(0), 0],
+      [new Uint8Array(1).fill(0x78), 31],
+      [new Uint8Array(31).fill(0x78), 1],
+      [new Uint8Array(32).fill(0x78), 0],
+      [new Uint8Array(33).fill(0x78), 31],
+      [Uint8Array.of(0xff, 0x00, 0xc3, 0x28), 28],
+    ] as const) {
+      await trading.connect(signer).setOrder(ORDER_ID, { ...order, exType });
+      expect((await call("trading", GET_ORDER)).slice(2 + 13 * 64)).to.equal(
+        word(exType.length) +
+          Buffer.from(exType).toString("hex") +
+          "00".repeat(padding),
+      );
+    }
   });
 
-  it("getOrderInfo of the mock returns zeros and an empty text for a missing order", async () => {
-    const raw = await call("trading", `0xd311636b${word(404)}`);
-    expect(raw).to.equal(
-      answer(word(13 * 32), ...Array.from({ length: 13 }, () => word(0))),
-    );
-  });
-
-  it("getFundingFeeRate of the mock reverts for a contract type that is neither CALL nor PUT", async () => {
-    const refused = call("underlyingAsset", `0xc138aa5f${word(3)}`);
-    const error: unknown = await refused.catch((thrown: unknown) => thrown);
-    expect(error).to.be.instanceOf(Error);
-    expect(String(Reflect.get(Object(error), "data"))).to.equal(
-      `${id("UnknownContractType(uint8)").slice(0, 10)}${word(3)}`,
-    );
-  });
-
-  for (const [role, data] of [
-    ["trading", "0x"],
-    ["trading", "0xdeadbeef"],
-    ["trading", "0xd311636b"],
-    ["trading", "0xd311636b00"],
-    ["vault", "0xdeadbeef"],
-  ] as const) {
-    it(`the ${role} mock reverts if it is called with ${data}`, async () => {
+  it("a mock reverts for a contract type that is neither CALL nor PUT, unknown selectors and missing arguments", async () => {
+    const unknownType = id("UnknownContractType(uint8)").slice(0, 10);
+    for (const [role, data, revert] of [
+      ["underlyingAsset", `0xc138aa5f${word(3)}`, `${unknownType}${word(3)}`],
+      ["trading", "0x", "0x"],
+      ["trading", "0xdeadbeef", "0x"],
+      ["trading", "0xd311636b", "0x"],
+      ["trading", "0xd311636b00", "0x"],
+      ["vault", "0xdeadbeef", "0x"],
+    ] as const) {
       const error: unknown = await call(role, data).catch(
         (thrown: unknown) => thrown,
       );
-      expect(error).to.be.instanceOf(Error);
+      expect(error, data).to.be.instanceOf(Error);
+      expect(Reflect.get(Object(error), "data"), data).to.equal(revert);
+    }
+  });
+
+  // In process and by mockAt(), the runtime code is placed without a deployment.
+  for (const role of contractRoleNames) {
+    it(`the runtime code of the ${role} mock needs no constructor, library or immutable`, async () => {
+      const { abi, bytecode, deployedBytecode } = mockArtifacts[role];
+      expect(new Interface(abi).deploy.inputs).to.deep.equal([]);
+      // A library's address would be a name in underscores.
+      expect(deployedBytecode).to.match(/^0x(?:[0-9a-f]{2})+$/u);
+      const { ethers, provider } = vault.connection;
+      const [signer] = await ethers.getSigners();
+      const deployment = await signer?.sendTransaction({ data: bytecode });
+      const { contractAddress } = (await deployment?.wait()) ?? {};
+      const address = contractAddress ?? "";
+      expect(await ethers.provider.getCode(address)).to.equal(deployedBytecode);
+      // The only variable that is not a mapping.
+      expect(
+        await provider.request({
+          method: "eth_getStorageAt",
+          params: [address, "0x0", "latest"],
+        }),
+      ).to.equal(`0x${"00".repeat(32)}`);
     });
   }
 });

@@ -1,9 +1,7 @@
 import { expect } from "chai";
 import { concat, Contract, Interface, toBeHex, zeroPadValue } from "ethers";
 
-import { scenarios } from "../../src/mocks/scenarios.js";
-import { generatedOrder } from "../../src/mocks/state.js";
-import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
+import { generatedOrder, scenarios } from "../../src/mocks/index.js";
 import {
   contractRoleNames,
   operationEntry,
@@ -12,6 +10,7 @@ import {
 } from "../../src/protocol/index.js";
 import type { ContractRole, OperationName } from "../../src/protocol/index.js";
 import { keysOf } from "../../src/protocol/keys-of.js";
+import type { HardhatVault } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
 import { compile, contractSources } from "../helpers/solc.js";
@@ -84,56 +83,52 @@ contract Scripted {
 }
 `;
 
-/** In the order of the enum `Scenario`: `extremes` is for what shows values. */
+/** In the order of the Solidity enum `Scenario`, which has no `extremes`. */
 const solidityScenarios = keysOf(scenarios).filter(
   (name) => name !== "extremes",
 );
-
-/** A scenario as the contract takes it: the member of its enum. */
-const scenarioIn = (name: (typeof solidityScenarios)[number]): number =>
-  solidityScenarios.indexOf(name);
+type SolidityScenario = (typeof solidityScenarios)[number];
 
 /** The clock of all blocks here, since scenarios are relative to it. */
 const NOW = 1_800_000_000;
 const HOUR = 3_600;
 
-const MAX_UINT256 = 2n ** 256n - 1n;
-const orderIDs = [0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n, 500n, 1_000n, 1_001n].concat(
-  MAX_UINT256,
-);
+const orderIDs = [
+  ...[0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n, 500n, 1_000n, 1_001n],
+  2n ** 256n - 1n,
+];
+
+const argumentsOf: Partial<Record<OperationName, bigint[][]>> = {
+  getFundingFeeRate: [[1n], [2n], [3n]],
+  getOrderInfo: orderIDs.map((id) => [id]),
+  calMargins: [[1n, 2n, 3n]],
+};
 
 const word = (value: bigint | number): string =>
   zeroPadValue(toBeHex(value), 32);
 
-/** Every read call that there is, as a contract's role and call data. */
-const reads = operationNames
-  .filter((operation) => operation !== "settleAll")
-  .flatMap((operation) =>
-    targetsOf(operation).flatMap(({ role }) =>
-      argumentsOf(operation).map((args) => ({
-        role,
-        data: concat([operationEntry(operation).selector, ...args.map(word)]),
-      })),
-    ),
-  );
+/** A call of every operation with every choice of its arguments. */
+const calls = operationNames.flatMap((operation) =>
+  targetsOf(operation).flatMap(({ role }) =>
+    (argumentsOf[operation] ?? [[]]).map((args) => ({
+      operation,
+      role,
+      data: concat([operationEntry(operation).selector, ...args.map(word)]),
+    })),
+  ),
+);
 
-function argumentsOf(operation: OperationName): bigint[][] {
-  switch (operation) {
-    case "getFundingFeeRate":
-      return [[1n], [2n], [3n]];
-    case "getOrderInfo":
-      return orderIDs.map((id) => [id]);
-    case "calMargins":
-      return [[1n, 2n, 3n]];
-    default:
-      return [[]];
-  }
-}
-
-/** What a failed call reverted with. */
-function revertData(error: unknown): unknown {
+/** The data of a call's revert. */
+async function revertOf(call: Promise<unknown>): Promise<unknown> {
+  const error: unknown = await call.catch((thrown: unknown) => thrown);
+  expect(error).to.be.instanceOf(Error);
   return Reflect.get(Object(error), "data");
 }
+
+const encodeError = (signature: string, ...args: unknown[]): string => {
+  const [name = ""] = signature.split("(");
+  return new Interface([`error ${signature}`]).encodeErrorResult(name, args);
+};
 
 describe("VaultMocks.sol, mocks for Solidity tests", function () {
   type Addresses = Readonly<Record<ContractRole, string>>;
@@ -218,25 +213,26 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     ) as Addresses;
   };
 
-  /** What each read call answers, or what it reverts with. */
+  const deploy = async (scenario: SolidityScenario): Promise<Addresses> => {
+    await send("deploy", solidityScenarios.indexOf(scenario));
+    return await addresses();
+  };
+
+  /** What each call returns, or the data of its revert. */
   const answers = async (at: Addresses): Promise<unknown[]> =>
     await Promise.all(
-      reads.map(async ({ role, data }) => [
-        role,
-        data,
-        await request("eth_call", { to: at[role], data }, "latest").catch(
-          (error: unknown) => ["reverts", revertData(error)],
-        ),
-      ]),
+      calls.map(async ({ role, data }) => {
+        const call = request("eth_call", { to: at[role], data }, "latest");
+        return await call.catch(async () => await revertOf(call));
+      }),
     );
 
   for (const scenario of solidityScenarios) {
-    it(`VaultMocks returns ${scenario} word by word as in TypeScript, settled too`, async () => {
+    it(`deploy() returns the same words for ${scenario} as deployMocks(), also when it is settled`, async () => {
       await setTime(NOW);
       const typescript = await vault.deployMocks({ scenario });
       await setTime(NOW);
-      await send("deploy", scenarioIn(scenario));
-      const solidity = await addresses();
+      const solidity = await deploy(scenario);
       const before = await answers(solidity);
       expect(before).to.deep.equal(await answers(typescript.addresses));
       if (scenario !== "settled-round") {
@@ -249,19 +245,17 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     });
   }
 
-  it("load() puts deployed mocks into another scenario, with nothing left of the first", async () => {
+  it("load() loads another scenario, and keeps nothing of the first one", async () => {
     await setTime(NOW);
-    await send("deploy", scenarioIn("full-round"));
-    const fresh = await answers(await addresses());
+    const fresh = await answers(await deploy("full-round"));
     await goBack();
-    await send("deploy", scenarioIn("many-orders"));
+    const deployed = await deploy("many-orders");
     await send("nextRound");
     for (const operation of operationNames) {
       await send("fail", operationEntry(operation).selector, "paused");
     }
-    const deployed = await addresses();
     await setTime(NOW);
-    await send("load", scenarioIn("full-round"));
+    await send("load", solidityScenarios.indexOf("full-round"));
     expect(await addresses()).to.deep.equal(deployed);
     expect(await answers(deployed)).to.deep.equal(fresh);
     // As new: this round has a scripted settlement, and the first one is it.
@@ -271,88 +265,61 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     });
   });
 
-  for (const operation of operationNames) {
-    it(`fail() makes ${operation} revert, and succeed() ends it`, async () => {
-      await send("deploy", scenarioIn("open-round"));
-      const at = await addresses();
-      const attempts = async (): Promise<unknown[]> =>
-        await Promise.all(
-          targetsOf(operation).map(
-            async ({ role }) =>
-              await request(
-                "eth_call",
-                {
-                  to: at[role],
-                  data: concat([
-                    operationEntry(operation).selector,
-                    ...(argumentsOf(operation)[0] ?? []).map(word),
-                  ]),
-                },
-                "latest",
-              ).catch(revertData),
-          ),
-        );
-      const before = await attempts();
-      await send("fail", operationEntry(operation).selector, "paused");
-      const reverted = new Interface(["error Error(string)"]).encodeErrorResult(
-        "Error",
-        ["paused"],
+  it("fail() makes one operation revert until succeed(), and both refuse an unknown selector", async () => {
+    const at = await deploy("open-round");
+    const before = await answers(at);
+    const paused = encodeError("Error(string)", "paused");
+    for (const operation of operationNames) {
+      const { selector } = operationEntry(operation);
+      await send("fail", selector, "paused");
+      expect(await answers(at)).to.deep.equal(
+        before.map((answer, index) =>
+          calls[index]?.operation === operation ? paused : answer,
+        ),
       );
-      expect(await attempts()).to.deep.equal(before.map(() => reverted));
-      await send("succeed", operationEntry(operation).selector);
-      expect(await attempts()).to.deep.equal(before);
-    });
-  }
-
-  it("fail() and succeed() revert for a selector of no operation: FunctionNotScriptable", async () => {
-    await send("deploy", scenarioIn("open-round"));
-    for (const [method, ...args] of [["fail", "paused"], ["succeed"]]) {
-      const error: unknown = await send(
-        String(method),
-        "0x12345678",
-        ...args,
-      ).catch((thrown: unknown) => thrown);
-      expect(revertData(error)).to.equal(
-        new Interface([
-          "error FunctionNotScriptable(bytes4 selector)",
-        ]).encodeErrorResult("FunctionNotScriptable", ["0x12345678"]),
-      );
+      await send("succeed", selector);
     }
+    expect(await answers(at)).to.deep.equal(before);
+    const unknown = "0x12345678";
+    const refused = encodeError("FunctionNotScriptable(bytes4)", unknown);
+    expect(await revertOf(send("fail", unknown, "no"))).to.equal(refused);
+    expect(await revertOf(send("succeed", unknown))).to.equal(refused);
   });
 
-  for (const [method, ...args] of [
-    ["load", 0],
-    ["fail", operationEntry("settleAll").selector, "paused"],
-    ["succeed", operationEntry("settleAll").selector],
-    ["nextRound"],
-    ["setSettlement", 1n, 2n],
-    ["order", 1n],
-    ["round"],
-  ] as const) {
-    it(`${method}() names deploy() if it is called first`, async () => {
+  it("every function names deploy() when it is called without it", async () => {
+    const { selector } = operationEntry("settleAll");
+    for (const [method, ...args] of [
+      ["load", 0],
+      ["fail", selector, "paused"],
+      ["succeed", selector],
+      ["nextRound"],
+      ["setSettlement", 1n, 2n],
+      ["order", 1n],
+      ["round"],
+    ] as const) {
       const error: unknown = await test
         .getFunction(method)
         .staticCall(...args)
         .catch((thrown: unknown) => thrown);
-      expect(String(error)).to.contain(
+      expect(String(error), method).to.contain(
         "VaultMocks: call deploy first, for example mocks.deploy(Scenario.OpenRound) in setUp",
       );
-    });
-  }
+    }
+  });
 
   for (const [what, hasLength] of [
     ["a settled round", true],
     ["a round without a length", false],
   ] as const) {
-    it(`nextRound() starts a round after ${what} as in TypeScript`, async () => {
+    it(`nextRound() after ${what} starts the same round as startNextRound()`, async () => {
       await setTime(NOW);
-      await send("deploy", scenarioIn("settled-round"));
+      const at = await deploy("settled-round");
       if (!hasLength) {
         await send("setTimes", NOW, NOW);
       }
       await setTime(NOW + HOUR);
       await send("nextRound");
-      const solidity = await answers(await addresses());
+      const solidity = await answers(at);
       await goBack();
       await setTime(NOW);
       const typescript = await vault.deployMocks({ scenario: "settled-round" });
@@ -366,9 +333,8 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     });
   }
 
-  it("a next round settles by its own terms until setSettlement()", async () => {
-    await send("deploy", scenarioIn("open-round"));
-    const bound = vault.at(await addresses());
+  it("settleAll() settles a next round by its own terms until setSettlement()", async () => {
+    const bound = vault.at(await deploy("open-round"));
     await send("nextRoundAt", 70n);
     await send("settle");
     expect(await bound.getLatestRoundInfo()).to.include({
@@ -387,11 +353,10 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     });
   });
 
-  it("setOrder() takes the struct that order() returns, and removeOrder() removes the order", async () => {
-    await send("deploy", scenarioIn("open-round"));
+  it("setOrder() takes the struct of order(), and removeOrder() removes it", async () => {
+    const at = vault.at(await deploy("open-round"));
     const order = generatedOrder(12n);
     await send("setOrder", 12n, order);
-    const at = vault.at(await addresses());
     expect(await at.getOrderInfo(12n)).to.deep.equal(order);
     const read: unknown = await test.getFunction("order").staticCall(12n);
     for (const [field, value] of Object.entries(order)) {
@@ -403,32 +368,26 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     expect((await at.getOrderInfo(12n)).exType).to.equal("");
   });
 
-  it("deploy() takes a scenario with changes", async () => {
+  it("deploy() takes a changed state", async () => {
     await send("deployStrict");
     const at = vault.at(await addresses());
     expect((await at.getOrderInfo(1n)).state).to.equal(1);
     await expectVaultError(at.getOrderInfo(9n), "VAULT_CALL_REVERTED");
   });
 
-  it("readOrder() reverts for an answer of no trading contract: InvalidAnswer", async () => {
-    await send("deploy", scenarioIn("open-round"));
-    const { trading, vault: other } = await addresses();
-    const orderOf = test.getFunction("orderOf");
-    const order: unknown = await orderOf.staticCall(trading);
-    expect(Reflect.get(Object(order), "exType")).to.equal("BTC-USDT");
+  it("readOrder() reverts with InvalidAnswer for an account without code, and with its revert for another contract", async () => {
+    const { trading, vault: other } = await deploy("open-round");
+    const orderOf = async (target: string): Promise<unknown> => {
+      const order: unknown = await test
+        .getFunction("orderOf")
+        .staticCall(target);
+      return Reflect.get(Object(order), "exType");
+    };
+    expect(await orderOf(trading)).to.equal("BTC-USDT");
     const stranger = `0x${"ab".repeat(20)}`;
-    const error: unknown = await orderOf
-      .staticCall(stranger)
-      .catch((thrown: unknown) => thrown);
-    expect(revertData(error)).to.equal(
-      new Interface([
-        "error InvalidAnswer(address target, bytes answer)",
-      ]).encodeErrorResult("InvalidAnswer", [stranger, "0x"]),
+    expect(await revertOf(orderOf(stranger))).to.equal(
+      encodeError("InvalidAnswer(address,bytes)", stranger, "0x"),
     );
-    // Of a contract without such a function, it is that contract's own revert.
-    const refusal: unknown = await orderOf
-      .staticCall(other)
-      .catch((thrown: unknown) => thrown);
-    expect(revertData(refusal)).to.equal("0x");
+    expect(await revertOf(orderOf(other))).to.equal("0x");
   });
 });

@@ -29,28 +29,37 @@ async function connect(
   return await hre.network.create("test");
 }
 
-describe("mocks - at production addresses", () => {
+describe("mocks - at given addresses and on a live network", () => {
   let anvil: ServerProcess;
   let live: RpcServer;
+  let provider: ReturnType<typeof directProvider>;
+  let protocol: MockProtocol;
 
   before(async () => {
     anvil = await startAnvil({ args: ["--chain-id", "56"] });
-    // The same node, but by its name and chain id a live one.
-    live = await startRpcServer({
-      upstream: anvil.url,
-      handler: asLiveNode({ client: "Geth/v1.16.4-stable/linux-amd64" }),
-    });
+    live = await startRpcServer({ upstream: anvil.url });
+    provider = directProvider(anvil.url);
+    protocol = await deployProtocol(await provider.getSigner(0));
+    await (await protocol.mocks.publicPool.setLPAmountInfo(5n, 6n, 7n)).wait();
+    await (await protocol.mocks.vault.setVolume(88n)).wait();
+    await (await protocol.mocks.vault.setMarginBalance(1n, 2n)).wait();
+  });
+
+  beforeEach(() => {
+    live.handler = asLiveNode({ client: "Geth/v1.16.4-stable", chainId: 56 });
+    live.requests.length = 0;
   });
 
   after(async () => {
+    provider.destroy();
     await live.stop();
     await anvil.stop();
   });
 
-  it("should count from the start where another contract left storage", async () => {
-    const { vault, provider } = await connect(undefined);
+  it("deployMocks({ at }) resets the storage that another contract left", async () => {
+    const { vault } = await connect(undefined);
     for (const address of Object.values(contracts)) {
-      await provider.request({
+      await vault.provider.request({
         method: "hardhat_setStorageAt",
         params: [address, "0x0", `0x${"ff".repeat(32)}`],
       });
@@ -59,149 +68,74 @@ describe("mocks - at production addresses", () => {
     expect(await vault.queryVolume()).to.equal(420n * 10n ** 18n);
   });
 
-  it("should refuse a network that looks live, and send nothing", async () => {
-    const { vault } = await connect(live.url);
-    live.requests.length = 0;
-    for (const attempt of [
-      async () => await vault.deployMocks({ at: contracts }),
-      async () => await vault.mockAt("vault"),
-      async () => await vault.deployMocks(),
-    ]) {
-      const error = await expectVaultError(attempt, "VAULT_LIVE_NETWORK");
-      expect(error.details).to.include({ network: "test", chainId: 56 });
-      // A whole command may have flags.
-      expect(error.message.replaceAll(/`npx [^`]*`/gu, "")).to.not.match(/--/u);
-    }
-    await expectVaultError(
-      vault.deployMocks({ at: contracts, allowLiveNetwork: true }),
-      "VAULT_LIVE_NETWORK",
-    );
-    expect(new Set(live.requests.map(({ method }) => method))).to.deep.equal(
-      new Set([
-        "eth_chainId",
-        "web3_clientVersion",
-        // What it would have to do to be a development node.
-        "hardhat_metadata",
-        "anvil_nodeInfo",
-      ]),
-    );
-  });
-
   for (const [client, chainId, metadata] of [
+    ["Geth/v1.16.4-stable/linux-amd64", 56],
     ["Geth/v1.16.4-stable/linux-amd64", 31337],
     ["anvil/v1.7.1", 1],
     ["HardhatNetwork/2.29.0", 56, { result: null }],
     ["HardhatNetwork/2.29.0", 56, { result: true }],
   ] as const) {
-    it(`deployMocks() and mockAt() do not trust ${client} by its name on chain ${chainId}${metadata === undefined ? "" : `, its hardhat_metadata ${String(metadata.result)}`}: VAULT_LIVE_NETWORK`, async () => {
+    it(`deployMocks() and mockAt() send nothing to ${client} on chain ${chainId}${metadata === undefined ? "" : `, with the hardhat_metadata ${String(metadata.result)}`}: VAULT_LIVE_NETWORK`, async () => {
       const handler = asLiveNode({ client, chainId });
-      const server = await startRpcServer({
-        upstream: anvil.url,
-        handler: (exchange) =>
-          exchange.request.method === "hardhat_metadata" &&
-          metadata !== undefined
-            ? metadata
-            : handler(exchange),
-      });
-      try {
-        const { vault } = await connect(server.url);
-        for (const attempt of [
-          async () => await vault.deployMocks(),
-          async () => await vault.mockAt("vault"),
-        ]) {
-          const error = await expectVaultError(attempt, "VAULT_LIVE_NETWORK");
-          expect(error.details).to.include({ chainId });
-        }
-        expect(
-          server.requests.filter(({ method }) => method.startsWith("eth_send")),
-        ).to.deep.equal([]);
-      } finally {
-        await server.stop();
+      live.handler = (exchange) =>
+        exchange.request.method === "hardhat_metadata" && metadata !== undefined
+          ? metadata
+          : handler(exchange);
+      const { vault } = await connect(live.url);
+      for (const attempt of [
+        async () => await vault.deployMocks(),
+        async () => await vault.deployMocks({ at: contracts }),
+        async () => await vault.mockAt("vault"),
+        async () =>
+          await vault.deployMocks({ at: contracts, allowLiveNetwork: true }),
+      ]) {
+        const error = await expectVaultError(attempt, "VAULT_LIVE_NETWORK");
+        expect(error.details).to.include({ network: "test", chainId });
+        // A whole command may have flags.
+        expect(error.message.replaceAll(/`npx [^`]*`/gu, "")).to.not.match(
+          /--/u,
+        );
       }
+      // The last two are methods of development nodes.
+      expect([
+        ...new Set(live.requests.map(({ method }) => method)),
+      ]).to.have.members([
+        ...["eth_chainId", "web3_clientVersion"],
+        ...["hardhat_metadata", "anvil_nodeInfo"],
+      ]);
     });
   }
 
-  it("should deploy to a live network only if told to", async () => {
+  it("deployMocks({ allowLiveNetwork }) deploys to a live network", async () => {
     const { vault } = await connect(live.url);
     const mocks = await vault.deployMocks({ allowLiveNetwork: true });
     expect(await vault.queryVolume()).to.equal(420n * 10n ** 18n);
     expect(mocks.addresses.vault).not.to.equal(contracts.vault);
   });
 
-  it("should refuse a contract that there is not", async () => {
-    const { vault } = await connect(undefined);
-    await expectVaultError(
-      // @ts-expect-error -- no such contract
-      vault.mockAt("oracle"),
-      "VAULT_INVALID_ENUM",
-    );
-  });
-});
-
-describe("mocks - one contract on a fork", () => {
-  let anvil: ServerProcess;
-  let provider: ReturnType<typeof directProvider>;
-  let protocol: MockProtocol;
-
-  before(async () => {
-    anvil = await startAnvil();
-    provider = directProvider(anvil.url);
-    protocol = await deployProtocol(await provider.getSigner(0));
-    await (await protocol.mocks.publicPool.setLPAmountInfo(5n, 6n, 7n)).wait();
-    await (await protocol.mocks.vault.setVolume(88n)).wait();
-    await (await protocol.mocks.vault.setMarginBalance(1n, 2n)).wait();
-  });
-
-  after(async () => {
-    provider.destroy();
-    await anvil.stop();
-  });
-
-  it("should begin with the real answers, and leave the rest real", async () => {
+  it("mockAt() on a fork starts with the real values, and leaves the other contracts and the forked chain as they are", async () => {
     const { vault: real } = await connect(anvil.url, protocol.contracts);
     const fork = await real.fork();
     try {
-      const before = await fork.vault.snapshot();
-      const mocks = await fork.vault.mockAt("vault");
-      const { volume, marginBalance, round, pools } =
-        await fork.vault.snapshot();
-      expect({ volume, marginBalance, round, pools }).to.deep.equal({
-        volume: 88n,
-        marginBalance: { baseMarginAmount: 1n, xMarginAmount: 2n },
-        round: before.round,
-        pools: before.pools,
-      });
-
-      await mocks.set({ volume: 5n });
-      expect(await fork.vault.queryVolume()).to.equal(5n);
-      // Upstream nothing has changed.
+      const { block: _block, ...before } = await fork.vault.snapshot();
+      for (const role of contractRoleNames) {
+        const mocks = await fork.vault.mockAt(role, {
+          overrides: { volume: 4n },
+        });
+        expect(mocks.addresses).to.deep.equal(protocol.contracts);
+        expect(await fork.vault.snapshot(), role).to.deep.include({
+          ...before,
+          marginBalance: { baseMarginAmount: 1n, xMarginAmount: 2n },
+          volume: role === "vault" ? 4n : 88n,
+        });
+      }
       expect(await real.queryVolume()).to.equal(88n);
     } finally {
       await fork.close();
     }
   });
 
-  it("should script each contract alone", async () => {
-    const { vault: real } = await connect(anvil.url, protocol.contracts);
-    for (const role of contractRoleNames) {
-      const fork = await real.fork();
-      try {
-        const mocks = await fork.vault.mockAt(role, {
-          overrides: { volume: 4n },
-        });
-        expect(mocks.addresses).to.deep.equal(protocol.contracts);
-        if (role === "vault") {
-          expect(await fork.vault.queryVolume()).to.equal(4n);
-        } else {
-          expect(await fork.vault.queryVolume()).to.equal(88n);
-        }
-      } finally {
-        await fork.close();
-      }
-    }
-  });
-
-  it("should refuse to script what stayed real", async () => {
+  it("the handle of mockAt() refuses to script the contracts that stayed real", async () => {
     const { vault } = await connect(undefined, { vault: contracts.vault });
     const mocks = await vault.mockAt("vault");
     await mocks.set({ volume: 1n });
@@ -214,7 +148,7 @@ describe("mocks - one contract on a fork", () => {
     }
   });
 
-  it("should be there on hre.vault, too", async () => {
+  it("mockAt() works on hre.vault", async () => {
     const hre = await createTestHre(
       { networks: { test: { type: "edr-simulated", vault: { contracts } } } },
       { network: "test" },
@@ -226,8 +160,13 @@ describe("mocks - one contract on a fork", () => {
     });
   });
 
-  it("should need the contract's address", async () => {
+  it("mockAt() refuses an unknown contract with VAULT_INVALID_ENUM, and one without an address with VAULT_CONTRACT_NOT_CONFIGURED", async () => {
     const { vault } = await connect(undefined, {});
+    await expectVaultError(
+      // @ts-expect-error -- no such contract
+      vault.mockAt("oracle"),
+      "VAULT_INVALID_ENUM",
+    );
     await expectVaultError(
       vault.mockAt("vault"),
       "VAULT_CONTRACT_NOT_CONFIGURED",
