@@ -3,8 +3,8 @@
  * have before they have this package. Takes a minute or two the first time
  * (about 1 GB in the system's folder for temporary files), no time after that.
  *
- * With `CONSUMERS_LOCK=write`, writes their lock files anew; with the name of
- * one, its lock file.
+ * With `CONSUMERS_LOCK=write`, writes their lock files anew (`FULL=1`: all); with
+ * the name of one, its lock file.
  */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -17,10 +17,7 @@ import {
   projectFolder,
   repositoryRoot,
 } from "../test/helpers/consumers/consumer-project.js";
-import {
-  allConsumers,
-  consumers,
-} from "../test/helpers/consumers/definitions.js";
+import { consumers } from "../test/helpers/consumers/definitions.js";
 import type { ConsumerDefinition } from "../test/helpers/consumers/definitions.js";
 import { runCommand } from "../test/helpers/consumers/run-command.js";
 
@@ -80,12 +77,10 @@ async function withAllPlatforms(lock: Lock): Promise<Lock> {
   return { ...lock, packages: Object.fromEntries(packages) };
 }
 
-for (const definition of allConsumers) {
+for (const definition of consumers) {
   const { CONSUMERS_LOCK: wanted } = process.env;
   if (wanted === "write" || wanted === definition.name) {
     await writeLock(definition);
   }
-  if (consumers.includes(definition)) {
-    await prepareConsumer(definition);
-  }
+  await prepareConsumer(definition);
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import path from "node:path";
 
 import { format, resolveConfig } from "prettier";
@@ -6,7 +5,7 @@ import { format, resolveConfig } from "prettier";
 import type { Examples } from "./examples.js";
 import { renderErrors } from "./render-errors.js";
 import { renderTasks } from "./render-tasks.js";
-import { withTestIndex } from "./test-index.js";
+import { renderContributing } from "./test-index.js";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
@@ -24,10 +23,7 @@ export async function generatedDocuments(
   const documents = [
     ["docs/tasks.md", renderTasks(examples)],
     ["docs/troubleshooting.md", renderErrors()],
-    [
-      "CONTRIBUTING.md",
-      withTestIndex(readFileSync(path.join(root, "CONTRIBUTING.md"), "utf8")),
-    ],
+    ["CONTRIBUTING.md", renderContributing()],
   ] as const;
   return new Map(
     await Promise.all(

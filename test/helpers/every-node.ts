@@ -24,4 +24,5 @@ export const everyNode: ReadonlyArray<{
   },
   { name: "hardhat node", start: startHardhatNode },
   { name: "anvil", start: async () => await startAnvil() },
-];
+  // A mutation run starts them for each change.
+].slice(0, process.env["STRYKER_MUTATOR_WORKER"] === undefined ? 3 : 1);

@@ -53,7 +53,7 @@ const publishedVersions = {
  * tests and nothing else, and two on Hardhat 2, in CommonJS. The two toolboxes'
  * own contract asks for a new compiler; the others can have older ones.
  */
-export const allConsumers: readonly ConsumerDefinition[] = [
+const all: readonly ConsumerDefinition[] = [
   {
     name: "mocha-ethers",
     template: "02-mocha-ethers",
@@ -121,6 +121,6 @@ export const allConsumers: readonly ConsumerDefinition[] = [
 ];
 
 /** Without `FULL=1`, the consumers that stand for most users. */
-export const consumers = allConsumers.filter(
+export const consumers = all.filter(
   ({ name }) => isFull || name !== "hardhat-2-oldest",
 );
