@@ -39,8 +39,8 @@ const RUNS = isFull ? 100_000 : 1_000;
 const CONCURRENCY = 50;
 /** Milliseconds of a case in which the node does something wrong. */
 const TIMEOUT_MS = 100;
-/** Of this thread's processor time, that so many cases may take. */
-const MOST_CPU_SECONDS = 2;
+/** How often the usual processor time so many cases may take, on any machine. */
+const MOST_TIMES_USUAL = 20;
 /** Requests that a case may come to: those of a scan, each as often as allowed. */
 const MOST_REQUESTS = 1_000;
 const MOST_MEMORY_MIB = 50;
@@ -197,7 +197,7 @@ describe("fuzz - reads of a hostile node and hostile contracts", () => {
       );
       return counterexample?.[0] ?? failed;
     };
-    let slowest = 0;
+    const took: number[] = [];
     const rest = memoryInUse();
     let most = rest;
     for (let start = 0; start < cases.length; start += CONCURRENCY) {
@@ -217,21 +217,21 @@ describe("fuzz - reads of a hostile node and hostile contracts", () => {
           }
         });
       });
-      slowest = Math.max(slowest, batchTook);
-      if (batchTook > MOST_CPU_SECONDS) {
-        failures.push(`${batchTook} s of CPU from case ${start} on`);
-      }
+      took.push(batchTook);
       if (start % (40 * CONCURRENCY) === 0) {
         most = Math.max(most, memoryInUse());
       }
     }
+    const slowest = Math.max(...took);
+    const usual = took.toSorted((a, b) => a - b)[took.length >> 1] ?? 0;
     process.stdout.write(
-      `    ${cases.length} cases (seed ${seed}): ${counts.answered} answered, ${counts.refused} refused, ${failures.length} wrong; at most ${slowest.toFixed(2)} s of CPU for ${CONCURRENCY} of them, ${(most - rest).toFixed(0)} MiB kept, ${(process.resourceUsage().maxRSS / 1_024).toFixed(0)} MiB at the peak\n`,
+      `    ${cases.length} cases (seed ${seed}): ${counts.answered} answered, ${counts.refused} refused, ${failures.length} wrong; ${usual.toFixed(2)} s of CPU for ${CONCURRENCY} of them, at most ${slowest.toFixed(2)}, ${(most - rest).toFixed(0)} MiB kept, ${(process.resourceUsage().maxRSS / 1_024).toFixed(0)} MiB at the peak\n`,
     );
     expect(
       failures.slice(0, 5).join("\n\n"),
       `${failures.length} wrong`,
     ).to.equal("");
+    expect(slowest, "s of CPU").to.be.below(MOST_TIMES_USUAL * usual);
     expect(most - rest, "MiB above rest").to.be.below(MOST_MEMORY_MIB);
     // Neither refuses everything nor swallows everything.
     expect(counts.answered).to.be.above(cases.length / 10);
