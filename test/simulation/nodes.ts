@@ -525,6 +525,36 @@ describe("simulateSettleAll on a node, with eth_simulateV1 and with eth_call", (
     }
   });
 
+  it("simulateSettleAll reports the chain, the block that it starts from, the sender and the orders that it read", async () => {
+    const node = documentedNode();
+    node.overrides = true;
+    node.on("eth_chainId", () => "0x1");
+    const host = new BareHost(node, documentedContracts, SETTLER);
+    const simulated = await simulateSettleAll(host, { orders: [1, 2] });
+    expect(simulated).to.deep.include({
+      ...{ chainId: 1, base: 1_000, sender: SETTLER, ordersRead: 2 },
+      ...{ balance: BALANCE, gasNeeded: null },
+    });
+  });
+
+  it("simulateV1 and call replace the code of the lens, and simulateV1 traces transfers", async () => {
+    const node = new ScriptedNode();
+    await simulate(hostOf(node), { engine: "simulateV1" });
+    await simulate(hostOf(node), { engine: "call" });
+    const [simulated, lensCall] = node.asked.filter(
+      ({ method, params }) =>
+        method === "eth_simulateV1" ||
+        Object.keys(fieldsOf(params[2])).length > 0,
+    );
+    const code = SimulationLensArtifact.deployedBytecode;
+    const payload = fieldsOf(simulated?.params[0]);
+    const [block] = listOf(payload["blockStateCalls"]);
+    const { stateOverrides } = fieldsOf(block);
+    expect(payload["traceTransfers"]).to.equal(true);
+    expect(Object.values(fieldsOf(stateOverrides))).to.deep.equal([{ code }]);
+    expect(fieldsOf(lensCall?.params[2])[SETTLER]).to.deep.equal({ code });
+  });
+
   it("simulateV1 and call name the gas of every call", async () => {
     const node = new ScriptedNode();
     await simulate(hostOf(node), { engine: "simulateV1" });
