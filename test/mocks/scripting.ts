@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { id } from "ethers";
 
 import { VaultClient, VaultError } from "../../src/client/index.js";
 import {
@@ -21,6 +20,7 @@ import type { TestNode } from "../helpers/every-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
+import { recordCalls } from "../helpers/recording-provider.js";
 
 const STRANGER = "0x00000000000000000000000000000000000000aa";
 
@@ -428,13 +428,20 @@ describe("mocks - scripting", () => {
     );
   });
 
-  it("a mock vault reverts a second settlement of a round with RoundAlreadySettled", async () => {
-    await vault.settleAll();
-    const error: unknown = await mocks.contracts.vault.settleAll
-      .staticCall()
-      .catch((thrown: unknown) => thrown);
-    expect(String(Reflect.get(Object(error), "data")).slice(0, 10)).to.equal(
-      id("RoundAlreadySettled(uint256,uint256,uint256)").slice(0, 10),
-    );
+  it("set() retries when the nonce is too low, and fails after 20 times with VAULT_RPC_ERROR", async () => {
+    const { addresses } = await deployMocks(vault.provider);
+    let refusals = 2;
+    const contended = recordCalls(vault.provider, ({ method }) => {
+      if (method === "eth_sendTransaction" && refusals > 0) {
+        refusals -= 1;
+        throw Object.assign(new Error("nonce too low"), { code: -32003 });
+      }
+    });
+    const handle = await connectMocks(contended, addresses);
+    await handle.set({ volume: 5n });
+    expect(await handle.vault.queryVolume()).to.equal(5n);
+    refusals = 100;
+    await expectVaultError(handle.set({ volume: 6n }), "VAULT_RPC_ERROR");
+    expect(refusals).to.equal(80);
   });
 });
