@@ -1,9 +1,9 @@
-import { expect } from "chai";
+import { assert, expect } from "chai";
 import { concat, Contract, Interface, toBeHex, zeroPadValue } from "ethers";
 
 import { generatedOrder, scenarios } from "../../src/mocks/index.js";
 import {
-  contractRoleNames,
+  byRole,
   operationEntry,
   operationNames,
   targetsOf,
@@ -149,9 +149,7 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
       [],
     );
     const compiled = contracts["Scripted.sol"]?.Scripted;
-    if (compiled === undefined) {
-      throw new Error("Scripted was not compiled");
-    }
+    assert(compiled !== undefined);
     const abi = Interface.from(JSON.stringify(compiled.abi));
     const hre = await createTestHre({
       networks: {
@@ -204,13 +202,7 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
 
   const addresses = async (): Promise<Addresses> => {
     const deployed: unknown = await test.getFunction("mocks").staticCall();
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry
-    return Object.fromEntries(
-      contractRoleNames.map((role) => [
-        role,
-        String(Reflect.get(Object(deployed), role)),
-      ]),
-    ) as Addresses;
+    return byRole((role) => String(Reflect.get(Object(deployed), role)));
   };
 
   const deploy = async (scenario: SolidityScenario): Promise<Addresses> => {

@@ -236,17 +236,6 @@ describe("mocks - capture and fixtures", () => {
       await expectInvalid(file, /it is not JSON/u);
     });
 
-    it("deployMocks() takes the greatest values of an order", async () => {
-      const changes = { number: String(MAX), state: 255, contractType: 0 };
-      await replay.deployMocks({
-        fixture: await save({ ...fixture, ...orders(changes) }),
-      });
-      expect(await replay.getOrderInfo(2n)).to.include({
-        ...changes,
-        number: MAX,
-      });
-    });
-
     it("deployMocks() refuses a scenario and a fixture together with VAULT_INVALID_ARGUMENT", async () => {
       await expectVaultError(
         replay.deployMocks({
