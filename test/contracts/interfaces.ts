@@ -6,6 +6,7 @@ import { Interface, id } from "ethers";
 
 import * as constantAbis from "../../src/abi/index.js";
 import {
+  contractRoleNames,
   contractRoles,
   operationEntry,
   operationNames,
@@ -31,12 +32,8 @@ const documentedSelectors = {
 } as const;
 
 const abiNames = [
-  "LiquidityPool",
-  "Trading",
-  "UnderlyingAsset",
-  "Vault",
-  "VaultFactory",
-] as const;
+  ...new Set(contractRoleNames.map((role) => contractRoles[role].abi)),
+].sort();
 
 const readAbi = async (name: string): Promise<string> =>
   await readFile(path.join(abiFolder, `${name}.json`), "utf8");

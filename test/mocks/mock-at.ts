@@ -135,22 +135,10 @@ describe("mocks - at given addresses and on a live network", () => {
     }
   });
 
-  it("the handle of mockAt() refuses to script the contracts that stayed real", async () => {
-    const { vault } = await connect(undefined, { vault: contracts.vault });
-    const mocks = await vault.mockAt("vault");
-    await mocks.set({ volume: 1n });
-    for (const script of [
-      async () => await mocks.set({ minXMargin: 1n }),
-      async () => await mocks.set({ fundingFeeRate: { call: 1n } }),
-      async () => await mocks.fail("getLPAmountInfo"),
-    ]) {
-      await expectVaultError(script, "VAULT_NOT_A_MOCK");
-    }
-  });
-
-  it("mockAt() works on hre.vault", async () => {
+  it("hre.vault.mockAt() returns a handle that scripts its contract, and refuses the others with VAULT_NOT_A_MOCK", async () => {
+    const vault = { contracts: { publicPool: contracts.publicPool } };
     const hre = await createTestHre(
-      { networks: { test: { type: "edr-simulated", vault: { contracts } } } },
+      { networks: { test: { type: "edr-simulated", vault } } },
       { network: "test" },
     );
     const mocks = await hre.vault.mockAt("publicPool");
@@ -158,6 +146,13 @@ describe("mocks - at given addresses and on a live network", () => {
     expect(await hre.vault.getLPAmountInfo("public")).to.include({
       locked: 9n,
     });
+    for (const script of [
+      async () => await mocks.set({ minXMargin: 1n }),
+      async () => await mocks.set({ fundingFeeRate: { call: 1n } }),
+      async () => await mocks.fail("getLPAmountInfo"),
+    ]) {
+      await expectVaultError(script, "VAULT_NOT_A_MOCK");
+    }
   });
 
   it("mockAt() refuses an unknown contract with VAULT_INVALID_ENUM, and one without an address with VAULT_CONTRACT_NOT_CONFIGURED", async () => {
