@@ -68,7 +68,7 @@ describe("mocks - capture and fixtures", () => {
     });
   }
 
-  it("a replay reverts with OrderNotFound for an order that was not captured, until it is scripted", async () => {
+  it("a replay reverts with OrderNotFound for an order that was not captured, until it is scripted, and settles at the recorded strike price", async () => {
     const source = await live.deployMocks();
     await source.set({ orders: { 2: null } });
     const { fixture } = await capture(live, { orders: [1n, 2n] });
@@ -88,6 +88,12 @@ describe("mocks - capture and fixtures", () => {
     const overrides = { missingOrdersRevert: false };
     await replay.deployMocks({ fixture: file, overrides });
     expect((await replay.getOrderInfo(9n)).state).to.equal(0);
+    const { status, after } = await replay.settleAll();
+    expect(status).to.equal("settled");
+    expect(after).to.include({
+      settledPrice: 65_000n * 10n ** 18n,
+      settledAmount: 420n * 10n ** 18n,
+    });
   });
 
   it("capture() records failures, with which a replay fails too", async () => {
@@ -152,18 +158,6 @@ describe("mocks - capture and fixtures", () => {
       capture(await freshVault()),
       "VAULT_CONTRACT_NOT_CONFIGURED",
     );
-  });
-
-  it("settleAll() settles a replay at the recorded strike price", async () => {
-    await live.deployMocks();
-    const { fixture } = await capture(live);
-    await replay.deployMocks({ fixture: await save(fixture) });
-    const { status, after } = await replay.settleAll();
-    expect(status).to.equal("settled");
-    expect(after).to.include({
-      settledPrice: 65_000n * 10n ** 18n,
-      settledAmount: 420n * 10n ** 18n,
-    });
   });
 
   describe("files that cannot be used", () => {
