@@ -222,6 +222,19 @@ const behaviours: readonly Behaviour[] = [
     },
   },
   {
+    title: "a past block, at the end of the round that was open then",
+    script: (node) => {
+      node.rounds = node.rounds.map((round, block) =>
+        block > 2 ? nextRound(round) : round,
+      );
+    },
+    options: { blockNumber: 2, atTime: "end" },
+    expected: {
+      status: "settled",
+      block: { number: 3, timestamp: Number(OPEN_ROUND.endTime) },
+    },
+  },
+  {
     title: "a sender whose network has a gas price of 0",
     network: { gasPrice: 0n },
     expected: { status: "settled", balances: [] },

@@ -160,12 +160,17 @@ describe("vault doctor", () => {
     expect(text).to.match(/^.*fail.*vault/mu);
   });
 
-  it("doctor warns if a contract refuses a read with a reason", async () => {
+  it("doctor warns if a contract refuses a read with a reason, and fails if it refuses another without one", async () => {
     await mocks.fail("queryVolume", "not yet");
     const checks = await checksOf("remote");
-    await mocks.succeed("queryVolume");
     expect(named(checks, "vault").status).to.equal("warn");
     expect(named(checks, "vault").detail).to.include("not yet");
+    await mocks.fail("queryMarginBalance", { data: "0x" });
+    const worse = await checksOf("remote");
+    expect(named(worse, "vault").status).to.equal("fail");
+    expect(named(worse, "vault").detail).to.include("queryMarginBalance");
+    await mocks.succeed("queryVolume");
+    await mocks.succeed("queryMarginBalance");
   });
 
   it("doctor prints the failed network check alone, without an envelope, if the node refuses the connection", async () => {

@@ -141,9 +141,10 @@ describe("vault report", () => {
     );
   });
 
-  it("report shows what failed in its place, and exits with 1", async () => {
+  it("report shows what failed in its place, and exits with 1, also if every order can be read", async () => {
     await mocks.fail("queryVolume", HOSTILE);
-    const result = await runVaultTask(hre, "report", { out: file });
+    const args = { out: file, ids: "1-3" };
+    const result = await runVaultTask(hre, "report", args);
     await mocks.succeed("queryVolume");
     expect(result.exitCode).to.equal(1);
     expect(result.stdout).to.include(

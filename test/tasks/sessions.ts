@@ -91,6 +91,8 @@ const sessions: Readonly<Record<string, Session>> = {
       "mock fail getLPAmountInfo 0x --pool public --json",
       ...both("status", "volume", "pools", "report --out report.html"),
       "mock succeed queryVolume --json",
+      "mock succeed getLPAmountInfo --pool private",
+      "pools",
       "mock succeed getLPAmountInfo",
       "pools --json",
       ...each("mock set", "", "volume", "round.price=1", "orders.7.price=1"),
