@@ -228,4 +228,22 @@ describe("mocks - many orders in process", () => {
     await vault.provider.request({ method: "evm_revert", params: [snapshot] });
     expect(await vault.getOrderInfo(598n)).to.deep.equal(generatedOrder(199n));
   });
+
+  it("deployMocks() removes recorded orders that it records under other ids", async () => {
+    for (const first of [0, 16]) {
+      await deploy(
+        new Map(
+          Array.from({ length: 112 }, (_, index) => [
+            BigInt(first + index),
+            // Seven pages of the same 16 orders.
+            generatedOrder(BigInt(index % 16)),
+          ]),
+        ),
+      );
+      expect(await vault.getOrderInfo(0n)).to.have.property(
+        "state",
+        first === 0 ? generatedOrder(0n).state : 0,
+      );
+    }
+  });
 });

@@ -183,18 +183,19 @@ describe("mocks - scripting", () => {
     mocks = await vault.deployMocks();
   });
 
-  it("startNextRound() settles by the round's own terms until a settlement is scripted", async () => {
+  it("startNextRound() keeps the length of the round, and settles by its own terms until a settlement is scripted", async () => {
     const first = await vault.getLatestRoundInfo();
     await mocks.startNextRound({ strikePrice: 77n, filledVolume: 5n });
     expect((await vault.settleAll()).after).to.include({
       settledPrice: 77n,
       settledAmount: 5n,
     });
-    await mocks.startNextRound({ strikePrice: 78n });
+    await mocks.startNextRound({ strikePrice: 78n, startTime: 5n });
     const next = await vault.getLatestRoundInfo();
     expect(next).to.include({
       strikePrice: 78n,
       APY: first.APY,
+      startTime: 5n,
       filledVolume: 0n,
       settledPrice: 0n,
       settled: false,
@@ -426,6 +427,23 @@ describe("mocks - scripting", () => {
         expect(String(error)).to.match(text);
       }),
     );
+  });
+
+  it("set() of two mocks retries when another process scripts one of them meanwhile", async () => {
+    const other = await deployMocks(vault.provider);
+    let isFirst = true;
+    const contended = recordCalls(vault.provider, async ({ method }) => {
+      if (method === "eth_sendTransaction" && isFirst) {
+        isFirst = false;
+        await other.set({ marginBalance: { xMarginAmount: 7n } });
+      }
+    });
+    const handle = await connectMocks(contended, other.addresses);
+    await handle.set({ volume: 5n, fundingFeeRate: { put: 6n } });
+    expect(await other.vault.snapshot()).to.deep.nested.include({
+      ...{ volume: 5n, "fundingFeeRate.put": 6n },
+      "marginBalance.xMarginAmount": 7n,
+    });
   });
 
   it("set() retries when the nonce is too low, and fails after 20 times with VAULT_RPC_ERROR", async () => {
