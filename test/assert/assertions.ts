@@ -346,6 +346,12 @@ const changesReadings: readonly Case[] = [
     failsNegated: /but it did:\n {2}round\.settled: false → true$/u,
   },
   {
+    title: "fails on a change to another value than 0",
+    transaction: ({ setVolume }) => setVolume(95n),
+    expected: { volume: 0n },
+    fails: /volume: expected a change to 0, but it changed 100 → 95$/u,
+  },
+  {
     title: "fails if the value before is another one",
     expected: { round: { settledAmount: { from: 1n, to: 77n } } },
     fails: /a change from 1 to 77, but it changed 0 → 77$/u,

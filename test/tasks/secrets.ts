@@ -364,19 +364,22 @@ describe("secrets", function () {
     }
   });
 
-  it("a key and a mnemonic that stand in the configuration are hidden before they are used", async () => {
+  it("a key, a mnemonic and a passphrase that stand in the configuration are hidden before they are used", async () => {
     const literal = `0x${"1e7e4a1".repeat(9)}7`;
     const phrase = "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong";
     const hre = await hreWith({ accounts: [literal] });
-    await hreWith({ accounts: { mnemonic: phrase } });
+    const passphrase = "a word of its own";
+    await hreWith({ accounts: { mnemonic: phrase, passphrase } });
     server.handler = () => ({
       error: {
         code: -32000,
-        message: `no <${literal}>, <${literal.slice(2)}>, <${phrase}>`,
+        message: `no <${literal}>, <${literal.slice(2)}>, <${phrase}>, <${passphrase}>`,
       },
     });
     const { stderr } = await runVaultTask(hre, "volume");
-    expect(stderr).to.contain("no <<hidden>>, <<hidden>>, <<hidden>>");
+    expect(stderr).to.contain(
+      "no <<hidden>>, <<hidden>>, <<hidden>>, <<hidden>>",
+    );
   });
 
   it("no task shows a secret on a terminal, or with --show-stack-traces", async () => {
