@@ -20,16 +20,23 @@ const refused = JSON.stringify({
 });
 const JSON_TYPE = "application/json";
 
-/** What the server answers, by path: status, body, type of content. */
+/**
+ * What the server answers, by path: status, body, type of content. Parts of a URL
+ * count as secrets in this process from then on, so no other test has these words.
+ */
 const pages: Readonly<
   Record<string, readonly [status: number, body: string, type: string]>
 > = {
-  "/page": [200, `<html>/v3/${KEY}</html>`, "text/html"],
+  "/answer-page": [200, `<html>/v3/${KEY}</html>`, "text/html"],
   "/401": [401, `bad key ${KEY}`, "text/html"],
-  "/error": [400, refused, JSON_TYPE],
-  "/text": [400, refused, "text/plain"],
+  "/answer-error": [400, refused, JSON_TYPE],
+  "/answer-text": [400, refused, "text/plain"],
   "/400": [400, "{}", JSON_TYPE],
-  "/mainnet": [200, '{"jsonrpc":"2.0","id":1,"result":"0x1"}', JSON_TYPE],
+  "/answer-mainnet": [
+    200,
+    '{"jsonrpc":"2.0","id":1,"result":"0x1"}',
+    JSON_TYPE,
+  ],
 };
 
 /** A server that redirects, and as a proxy asks for a password. */
@@ -37,14 +44,17 @@ async function startServer(): Promise<Server> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "", "http://node.test");
     const [status, body, type] = pages[pathname] ?? [302, "", "text/plain"];
-    if (pathname === "/closed") {
+    if (pathname === "/answer-closed") {
       response.destroy();
       return;
     }
     response.writeHead(status, {
       "content-type": type,
       ...(status === 302
-        ? { location: pathname === "/moved" ? "/page" : "/circle" }
+        ? {
+            location:
+              pathname === "/answer-moved" ? "/answer-page" : "/answer-circle",
+          }
         : {}),
     });
     response.end(body);
@@ -105,11 +115,11 @@ describe("a request that fails on this side", () => {
     ...(
       [
         ["/401", "VAULT_NETWORK_UNREACHABLE", "answered HTTP status 401"],
-        ["/page", "VAULT_RPC_INVALID_RESPONSE", "not JSON"],
-        ["/error", "VAULT_RPC_ERROR", "no such block"],
-        ["/text", "VAULT_RPC_ERROR", "no such block"],
+        ["/answer-page", "VAULT_RPC_INVALID_RESPONSE", "not JSON"],
+        ["/answer-error", "VAULT_RPC_ERROR", "no such block"],
+        ["/answer-text", "VAULT_RPC_ERROR", "no such block"],
         ["/400", "VAULT_NETWORK_UNREACHABLE", "HTTP status 400"],
-        ["/closed", "VAULT_NETWORK_UNREACHABLE", "cannot be reached"],
+        ["/answer-closed", "VAULT_NETWORK_UNREACHABLE", "cannot be reached"],
       ] as const
     ).map(
       ([path, code, text]) =>
@@ -130,7 +140,7 @@ describe("a request that fails on this side", () => {
     ],
     [
       "a node of another chain",
-      () => `http://${asked()}/mainnet`,
+      () => `http://${asked()}/answer-mainnet`,
       { chainId: 56 },
       "VAULT_WRONG_CHAIN",
       ["live", "56"],
@@ -151,14 +161,14 @@ describe("a request that fails on this side", () => {
     ],
     [
       "a redirect in a circle",
-      () => `http://${asked()}/circle`,
+      () => `http://${asked()}/answer-circle`,
       {},
       "VAULT_INVALID_ARGUMENT",
       ["networks.live.url: Redirect loop"],
     ],
     [
       "a redirect to a page",
-      () => `http://${asked()}/moved`,
+      () => `http://${asked()}/answer-moved`,
       {},
       "VAULT_RPC_INVALID_RESPONSE",
       ["the URL may lead or redirect to"],
