@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
 import { encodeCall } from "../../src/client/codec.js";
-import { VaultError } from "../../src/errors.js";
 import {
   operationEntry,
   operations,
@@ -12,6 +11,7 @@ import {
 } from "../../src/protocol/index.js";
 import type {
   ContractRole,
+  OperationName,
   ReadOperationName,
 } from "../../src/protocol/index.js";
 import { findBlock } from "../../src/simulation/next-block.js";
@@ -19,31 +19,28 @@ import { simulateSettlement } from "../../src/simulation/simulate-settle-all.js"
 import type { HttpEngine } from "../../src/simulation/options.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
-import type { ListedOrder, PastRound } from "../../src/client/index.js";
+import { VaultError } from "../../src/client/index.js";
 import type { BareHost } from "./bare-host.js";
-import { distinctState } from "./distinct-state.js";
-import { decodeGenerally } from "./general-decoder.js";
 import { fieldsOf } from "./fields.js";
-import { connectTo } from "./hre.js";
-import { ScriptedNode } from "./scripted-node.js";
+import { decodeGenerally } from "./general-decoder.js";
+import {
+  documentedAnswer,
+  documentedContracts,
+  documentedNode,
+} from "./scripted-node.js";
 import type { ContractAnswer, ContractCall } from "./scripted-node.js";
-import { sendTransaction } from "./transactions.js";
 
-/** The newest block of a recorded node. */
+/** The newest block of the node. */
 export const HEAD = 40;
 /** Who settles in a simulation. */
 export const SENDER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 const ORDERS = { firstId: 1n, lastId: 4n };
 
-/** What anvil answers, with the mocks on it. */
-export interface Recording {
-  readonly contracts: Readonly<Record<ContractRole, string>>;
-  readonly code: ReadonlyMap<string, string>;
-  readonly answers: ReadonlyMap<string, ContractAnswer>;
-}
+/** Digits. */
+const WORD = 64;
 
 /** Answers of contracts to a call, as 0x hex or as "revert". */
-export type Said = (call: Partial<ContractCall>) => readonly string[];
+type Said = (call: Partial<ContractCall>) => readonly string[];
 
 /**
  * Tells what is wrong with a result, held against what contracts said; without
@@ -57,43 +54,32 @@ export interface Subject {
   readonly run: (host: BareHost, timeout?: number) => Promise<Check>;
 }
 
-/** A node that tells truly what its contracts say, and what they said to it. */
-export function recordedNode(
-  { answers, code }: Recording,
-  {
-    overrides = true,
-    hasHistory = false,
-    change = (_key, answer) => answer,
-  }: {
-    readonly overrides?: boolean;
-    /** Whether the round was another one in the past. */
-    readonly hasHistory?: boolean;
-    /** What a contract says in place of what was recorded. */
-    readonly change?: (
-      key: string,
-      answer: ContractAnswer,
-      call: ContractCall,
-    ) => ContractAnswer;
-  } = {},
+/**
+ * A node that tells truly what its contracts say, and what they said to it.
+ *
+ * @param hasHistory Whether the round was another one each seven blocks.
+ * @param change Makes what a contract says of the documented answer.
+ */
+export function honestNode(
+  overrides: boolean,
+  hasHistory: boolean,
+  change: (answer: ContractAnswer, call: ContractCall) => ContractAnswer,
 ): { readonly node: Eip1193Provider; readonly said: Said } {
   const all: Array<ContractCall & { readonly answer: string }> = [];
-  const answerOf = (call: ContractCall): ContractAnswer => {
-    const key = keyOf({ ...call, phase: "before" });
-    const recorded = answers.get(keyOf(call)) ??
-      answers.get(key) ?? { reverted: true, data: "0x" };
-    const then =
-      hasHistory && call.data === operations.getLatestRoundInfo.selector
-        ? { ...recorded, data: atBlock(recorded.data, call.block) }
-        : recorded;
-    const answer = evenly(change(key, then, call));
-    all.push({ ...call, answer: answer.reverted ? "revert" : answer.data });
-    return answer;
-  };
-  const node = new ScriptedNode({
+  const node = documentedNode({
     head: HEAD,
     overrides,
-    answerOf,
-    codeOf: (address) => code.get(address.toLowerCase()) ?? "0x",
+    answerOf: (call) => {
+      const isRound = call.data === operations.getLatestRoundInfo.selector;
+      const { data, reverted } = change(
+        isRound ? roundAt(call, hasHistory) : documentedAnswer(call),
+        call,
+      );
+      // No contract returns half a byte.
+      const whole = data.length % 2 === 0 ? data : `${data}0`;
+      all.push({ ...call, answer: reverted ? "revert" : whole });
+      return { reverted, data: whole };
+    },
   });
   const said: Said = ({ to, data, block, phase }) =>
     all
@@ -108,17 +94,41 @@ export function recordedNode(
   return { node, said };
 }
 
-/** No contract returns half a byte. */
-function evenly({ data, reverted }: ContractAnswer): ContractAnswer {
-  return { reverted, data: data.length % 2 === 0 ? data : `${data}0` };
+/** The round at a block, which is settled after a simulated settlement only. */
+function roundAt(call: ContractCall, hasHistory: boolean): ContractAnswer {
+  const { reverted, data } = documentedAnswer(call);
+  const startTime = Math.floor(call.block / 7) + 1;
+  const place = 2 + 5 * WORD;
+  const dated = hasHistory
+    ? `${data.slice(0, place)}${hexWord(startTime)}${data.slice(place + WORD)}`
+    : data;
+  const settled = hexWord(call.phase === "after" ? 1 : 0);
+  return { reverted, data: `${dated.slice(0, -WORD)}${settled}` };
 }
 
-/** The round as it was at a block: another one each seven blocks. */
-function atBlock(data: string, block: number): string {
-  const startTime = Math.floor(block / 7) + 1;
-  const place = 2 + 5 * 64;
-  return `${data.slice(0, place)}${startTime.toString(16).padStart(64, "0")}${data.slice(place + 64)}`;
-}
+const hexWord = (value: number): string =>
+  value.toString(16).padStart(WORD, "0");
+
+const callOf = (
+  operation: OperationName,
+  role: ContractRole,
+  args: readonly unknown[],
+): Pick<ContractCall, "to" | "data"> => ({
+  to: documentedContracts[role],
+  data: encodeCall(operation, args).data,
+});
+
+/** All that a contract is asked. */
+export const calls = [
+  ...readOperationNames.flatMap((name) =>
+    callsOf(name).map(({ role, args }) => callOf(name, role, args)),
+  ),
+  ...standaloneQueries.map(({ operation, role, args }) =>
+    callOf(operation, role, args),
+  ),
+  ...[1n, 2n, 3n, 4n].map((id) => callOf("getOrderInfo", "trading", [id])),
+  callOf("settleAll", "vault", []),
+];
 
 /** What is wrong with an error: it has to be one of ours, and fit to be shown. */
 export function problemOfError(error: unknown): string | undefined {
@@ -137,128 +147,99 @@ export function problemOfError(error: unknown): string | undefined {
     : undefined;
 }
 
-/** All that can be asked of a vault. */
-export function listSubjects(
-  contracts: Readonly<Record<ContractRole, string>>,
-): readonly Subject[] {
-  const callOf = (
-    name: ReadOperationName,
-    role: ContractRole,
-    args: readonly unknown[],
-  ): { to: string; data: string } => ({
-    to: contracts[role],
-    data: encodeCall(name, args).data,
-  });
-  const reads = readOperationNames.flatMap((name) =>
-    callsOf(name).map(({ role, args }): Subject => ({
-      name,
-      run: async (host, timeout) => {
-        const method: unknown = Reflect.get(host, name);
-        const value: unknown =
-          typeof method === "function"
-            ? await Reflect.apply(method, host, [...args, { timeout }])
-            : "no method";
-        return (said) =>
-          problemOfValue(name, value, said?.(callOf(name, role, args)));
-      },
-    })),
-  );
-  const snapshot: Subject = {
-    name: "snapshot",
+const reads = readOperationNames.flatMap((name) =>
+  callsOf(name).map(({ role, args }): Subject => ({
+    name,
     run: async (host, timeout) => {
-      const taken = await host.snapshot({ timeout });
+      const method: unknown = Reflect.get(host, name);
+      const value: unknown =
+        typeof method === "function"
+          ? await Reflect.apply(method, host, [...args, { timeout }])
+          : "no method";
       return (said) =>
-        firstOf(
-          standaloneQueries.map(({ operation, args, role, path }) =>
-            problemOfReading(
-              operation,
-              get(taken, path),
-              said?.(callOf(operation, role, args)),
-            ),
+        problemOfValue(name, value, said?.(callOf(name, role, args)));
+    },
+  })),
+);
+const snapshot: Subject = {
+  name: "snapshot",
+  run: async (host, timeout) => {
+    const taken = await host.snapshot({ timeout });
+    return (said) =>
+      firstOf(
+        standaloneQueries.map(({ operation, args, role, path }) =>
+          problemOfReading(
+            operation,
+            get(taken, path),
+            said?.(callOf(operation, role, args)),
           ),
-        );
-    },
-  };
-  const orders: Subject = {
-    name: "orders",
-    run: async (host, timeout) => {
-      const found: ListedOrder[] = [];
-      for await (const order of host.orders({ ...ORDERS, timeout })) {
-        found.push(order);
-      }
-      const ids = found.map(({ orderID }) => orderID).join();
-      return (said) =>
-        ids === "1,2,3,4"
-          ? firstOf(
-              found.map(({ orderID, ...order }) =>
-                problemOfReading(
-                  "getOrderInfo",
-                  order,
-                  said?.(callOf("getOrderInfo", "trading", [orderID])),
-                ),
-              ),
-            )
-          : `orders ${ids}`;
-    },
-  };
-  const rounds: Subject = {
-    name: "rounds",
-    run: async (host, timeout) => {
-      const found: PastRound[] = [];
-      for await (const round of host.rounds({ timeout })) {
-        found.push(round);
-      }
-      return (said) =>
-        firstOf(
-          found.map(
-            ({
-              firstBlock: _first,
-              settledBlock: _settled,
-              lastBlock,
-              outOfOrder: _order,
-              unreadBlocks: _unread,
-              ...round
-            }) =>
-              problemOfValue(
-                "getLatestRoundInfo",
-                round,
-                said?.({
-                  ...callOf("getLatestRoundInfo", "vaultFactory", []),
-                  block: lastBlock,
-                }),
-              ),
-          ),
-        );
-    },
-  };
-  const blocks = (["latest", 7] as const).map((tag): Subject => ({
-    name: `block ${tag}`,
-    run: async (host) => {
-      const block = await host.block(tag);
-      return () =>
-        Number.isSafeInteger(block.number) &&
-        Number.isSafeInteger(block.timestamp) &&
-        (tag === "latest" || tag === block.number)
-          ? undefined
-          : `block ${JSON.stringify(block)}`;
-    },
-  }));
-  const engines = (["simulateV1", "call"] as const).map((engine): Subject => ({
-    name: engine,
-    run: async (host, timeout) => {
-      const { simulation } = await simulate(
-        host.withDeadline({ timeout }),
-        engine,
+        ),
       );
-      return (said) => problemOfSimulation(simulation, contracts, said);
-    },
-  }));
-  const composed = [snapshot, orders, rounds, ...blocks, ...engines];
-  // What has more to it is asked more often.
-  return [...reads, ...composed, snapshot, orders, ...engines, ...engines];
-}
+  },
+};
+const orders: Subject = {
+  name: "orders",
+  run: async (host, timeout) => {
+    const found = await Array.fromAsync(host.orders({ ...ORDERS, timeout }));
+    const ids = found.map(({ orderID }) => orderID).join();
+    return (said) =>
+      ids === "1,2,3,4"
+        ? firstOf(
+            found.map((order) =>
+              problemOfReading(
+                "getOrderInfo",
+                order,
+                said?.(callOf("getOrderInfo", "trading", [order.orderID])),
+              ),
+            ),
+          )
+        : `orders ${ids}`;
+  },
+};
+const rounds: Subject = {
+  name: "rounds",
+  run: async (host, timeout) => {
+    const found = await Array.fromAsync(host.rounds({ timeout }));
+    const call = callOf("getLatestRoundInfo", "vaultFactory", []);
+    return (said) =>
+      firstOf(
+        found.map((round) =>
+          problemOfValue(
+            "getLatestRoundInfo",
+            round,
+            said?.({ ...call, block: round.lastBlock }),
+          ),
+        ),
+      );
+  },
+};
+const blocks = (["latest", 7] as const).map((tag): Subject => ({
+  name: `block ${tag}`,
+  run: async (host) => {
+    const block = await host.block(tag);
+    return () =>
+      Number.isSafeInteger(block.number) &&
+      Number.isSafeInteger(block.timestamp) &&
+      (tag === "latest" || tag === block.number)
+        ? undefined
+        : `block ${JSON.stringify(block)}`;
+  },
+}));
+const engines = (["simulateV1", "call"] as const).map((engine): Subject => ({
+  name: engine,
+  run: async (host, timeout) => {
+    const simulation = await simulate(host.withDeadline({ timeout }), engine);
+    return (said) => problemOfSimulation(simulation, said);
+  },
+}));
 
-/** Every way to ask for an operation, with arguments that anvil was asked too. */
+/** All that can be asked of a vault; what has more to it is asked more often. */
+export const subjects: readonly Subject[] = [
+  ...[...reads, rounds, ...blocks, snapshot, orders, ...engines],
+  ...[snapshot, orders, ...engines, ...engines],
+];
+
+/** Every way to ask for an operation. */
 export function callsOf(
   name: ReadOperationName,
 ): ReadonlyArray<{ readonly role: ContractRole; readonly args: unknown[] }> {
@@ -281,15 +262,16 @@ export function callsOf(
 /** Those that a simulation reads before and after. */
 export const WATCHED_ORDERS = [1n, 2n];
 
-export async function simulate(
+async function simulate(
   host: BareHost,
   engine: HttpEngine,
-): Promise<{ readonly simulation: Simulation }> {
-  return await simulateSettlement(
+): Promise<Simulation> {
+  const { simulation } = await simulateSettlement(
     host,
     { sender: SENDER, orderIDs: WATCHED_ORDERS, engines: [engine] },
     await findBlock(host),
   );
+  return simulation;
 }
 
 function problemOfReading(
@@ -323,9 +305,12 @@ function problemOfValue(
     return undefined;
   }
   const { outputs } = operationEntry(name);
-  const [only, ...others] = outputs;
-  const named =
-    only !== undefined && others.length === 0 ? { [only.name]: value } : value;
+  const named = Object.fromEntries(
+    outputs.map((field) => [
+      field.name,
+      outputs.length === 1 ? value : fieldsOf(value)[field.name],
+    ]),
+  );
   return said.some((data) =>
     isDeepStrictEqual(decodeGenerally(name, data), named),
   )
@@ -335,7 +320,6 @@ function problemOfValue(
 
 function problemOfSimulation(
   { status, changes }: Simulation,
-  contracts: Readonly<Record<ContractRole, string>>,
   said: Said | undefined,
 ): string | undefined {
   if (
@@ -345,7 +329,7 @@ function problemOfSimulation(
   }
   const readings = [
     ...standaloneQueries,
-    ...[1n, 2n].map((orderID) => ({
+    ...WATCHED_ORDERS.map((orderID) => ({
       operation: "getOrderInfo" as const,
       role: "trading" as const,
       args: [orderID],
@@ -362,10 +346,7 @@ function problemOfSimulation(
         return undefined;
       }
       const { operation, role, args } = found;
-      const call = {
-        to: contracts[role],
-        data: encodeCall(operation, args).data,
-      };
+      const call = callOf(operation, role, args);
       const isSaid = (phase: ContractCall["phase"], value: unknown): boolean =>
         said({ ...call, phase }).some(
           (data) => decodeGenerally(operation, data)?.[field] === value,
@@ -387,74 +368,4 @@ function inspectBigints(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === "bigint" ? `${inner}n` : inner,
   );
-}
-
-function keyOf({ to, data, phase }: Omit<ContractCall, "block">): string {
-  return [to.toLowerCase(), data.toLowerCase(), phase].join(" ");
-}
-
-/** Asks anvil for everything that a case may come to, before and after. */
-export async function record(url: string): Promise<Recording> {
-  const { vault, provider } = await connectTo(url);
-  const [order] = Object.values(distinctState.orders ?? {});
-  const { addresses: contracts } = await vault.deployMocks({
-    overrides: {
-      ...distinctState,
-      round: { ...distinctState.round, settled: false },
-      orders: { 1: order ?? {}, 2: { ...order, exType: "" }, 3: { ...order } },
-    },
-  });
-  const answers = new Map<string, ContractAnswer>();
-  const calls = [
-    ...readOperationNames.flatMap((name) =>
-      callsOf(name).map(({ role, args }) => ({ role, name, args })),
-    ),
-    ...standaloneQueries.map(({ operation: name, role, args }) => ({
-      role,
-      name,
-      args,
-    })),
-    ...[1n, 2n, 3n, 4n].map((orderID) => ({
-      role: "trading" as const,
-      name: "getOrderInfo" as const,
-      args: [orderID],
-    })),
-    { role: "vault" as const, name: "settleAll" as const, args: [] },
-  ];
-  const ask = async (phase: ContractCall["phase"]): Promise<void> => {
-    for (const { role, name, args } of calls) {
-      const call = { to: contracts[role], data: encodeCall(name, args).data };
-      const key = keyOf({ ...call, phase });
-      try {
-        const data: unknown = await provider.request({
-          method: "eth_call",
-          params: [{ from: SENDER, ...call }, "latest"],
-        });
-        answers.set(key, { reverted: false, data: String(data) });
-      } catch (error) {
-        const { data } = fieldsOf(error);
-        answers.set(key, {
-          reverted: true,
-          data: typeof data === "string" ? data : "0x",
-        });
-      }
-    }
-  };
-  await ask("before");
-  const snapshot: unknown = await provider.request({ method: "evm_snapshot" });
-  await sendTransaction(provider, {
-    to: contracts.vault,
-    data: operations.settleAll.selector,
-  });
-  await ask("after");
-  await provider.request({ method: "evm_revert", params: [snapshot] });
-  const code = new Map<string, string>();
-  for (const address of Object.values(contracts)) {
-    const found: unknown = await provider.request({
-      method: "eth_getCode",
-      params: [address, "latest"],
-    });
-    code.set(address.toLowerCase(), String(found));
-  }
-  return { contracts, code, answers };
 }

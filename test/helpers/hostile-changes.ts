@@ -1,35 +1,43 @@
 import fc from "fast-check";
 
+/** What becomes of hex before and after a place; each edit is a byte or a word. */
+const hexEditors = {
+  flip: (before, after, word) => `${before}${word.slice(-2)}${after.slice(2)}`,
+  case: (before, after) =>
+    `${before}${after.slice(0, 40).toUpperCase()}${after.slice(40)}`,
+  cut: (before) => before,
+  insert: (before, after, word) => `${before}${word}${after}`,
+  replace: (before, after, word) =>
+    `${before}${word}${after.slice(word.length)}`,
+  drop: (before, after, _word, unit) => `${before}${after.slice(unit)}`,
+  odd: (before, after) => `${before}${after.slice(1)}`,
+} satisfies Readonly<
+  Record<
+    string,
+    (before: string, after: string, word: string, unit: number) => string
+  >
+>;
+
 /** One change of 0x hex. */
 export interface HexEdit {
   /** Where, in parts of its length. */
   readonly at: number;
-  readonly edit:
-    "flip" | "case" | "cut" | "insert" | "replace" | "drop" | "odd";
+  readonly edit: keyof typeof hexEditors;
   /** What is put there, hex. */
   readonly word: string;
 }
 
-/** What becomes of one answer. */
-export type Change =
-  | {
-      readonly change: "value";
-      readonly path: readonly number[];
-      readonly value: unknown;
-    }
-  | { readonly change: "delete"; readonly path: readonly number[] }
-  | {
-      readonly change: "hex";
-      readonly path: readonly number[];
-      readonly edits: readonly HexEdit[];
-    }
-  | {
-      readonly change: "failure";
-      readonly wrap: "bare" | "error" | "cause" | "data";
-      readonly code: unknown;
-      readonly message: unknown;
-      readonly data: unknown;
-    };
+/** What becomes of one answer: one change of a place in it, or a failure. */
+export interface Change {
+  readonly change: "value" | "delete" | "hex" | "failure";
+  readonly path: readonly number[];
+  readonly value?: unknown;
+  readonly edits: readonly HexEdit[];
+  /** The form of a failure, and its fields; the value is its data. */
+  readonly wrap?: "bare" | "error" | "cause" | "data";
+  readonly code?: unknown;
+  readonly message?: unknown;
+}
 
 /** So many parts a length has, where something is to happen in one of them. */
 const PARTS = 1_000;
@@ -46,11 +54,9 @@ const hostileTexts = [
 
 const wordOf = (value: bigint): string => value.toString(16).padStart(64, "0");
 
+const powers = [31n, 32n, 48n, 53n, 64n, 160n, 255n].map((bits) => 2n ** bits);
 const boundaryWord = fc.constantFrom(
-  ...[0n, 1n, 2n, 31n, 32n, 33n, 255n, 256n, 416n, 2n ** 31n, 2n ** 32n].map(
-    wordOf,
-  ),
-  ...[2n ** 48n, 2n ** 53n, 2n ** 64n, 2n ** 160n, 2n ** 255n].map(wordOf),
+  ...[0n, 1n, 2n, 31n, 32n, 33n, 255n, 256n, 416n, ...powers].map(wordOf),
   "f".repeat(64),
   "ff",
   "C1aF",
@@ -58,103 +64,55 @@ const boundaryWord = fc.constantFrom(
 
 const anyValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
-    null,
-    true,
-    false,
-    0,
-    -1,
-    1.5,
-    1e308,
-    2 ** 53,
-    "",
-    "0x",
-    "0x0",
-    "0x1",
-    "0x00",
-    "0xzz",
-    "0X1",
-    "-0x1",
-    " 0x1",
-    "1",
-    `0x${"f".repeat(64)}`,
-    `0x${"f".repeat(65)}`,
-    `0x${"0".repeat(64)}`,
-    `0x${"20".padStart(64, "0")}`,
-    {},
-    [],
-    [[null]],
-    { toString: 1, valueOf: 1 },
-    { length: 2 ** 40 },
+    ...[null, true, false, 0, -1, 1.5, 1e308, 2 ** 53],
+    ...",0x,0x0,0x1,0x00,0xzz,0X1,-0x1, 0x1,1".split(","),
+    ...["f".repeat(64), "f".repeat(65), wordOf(0n), wordOf(32n)].map(
+      (digits) => `0x${digits}`,
+    ),
+    ...[{}, [], [[null]], { toString: 1, valueOf: 1 }, { length: 2 ** 40 }],
     JSON.parse('{"__proto__":{"code":3},"then":1}'),
     ...hostileTexts,
   ),
   fc.jsonValue({ maxDepth: 3 }),
   fc.constantFrom<unknown>(
-    "a.".repeat(100_000),
-    "0x".repeat(100_000),
-    "ff".repeat(300_000),
-    "://".repeat(60_000),
+    ...["a.", "0x", "://", "ff"].map((text) => text.repeat(100_000)),
     nested(5_000),
-    Array.from({ length: 20_000 }, (_, index) => ({
-      code: index,
-      message: `text ${index}`,
-    })),
+    Array.from({ length: 20_000 }, (_, code) => ({ code, message: "text" })),
   ),
 );
-
-const path = fc.array(fc.nat(40), { maxLength: 6 });
 
 export const hexEdits: fc.Arbitrary<readonly HexEdit[]> = fc.array(
   fc.record({
     at: fc.nat(PARTS),
     edit: fc.constantFrom<HexEdit["edit"]>(
-      "flip",
-      "case",
-      "cut",
-      "insert",
-      "replace",
-      "drop",
-      "odd",
+      ...(["flip", "case", "cut", "insert", "replace", "drop", "odd"] as const),
     ),
     word: fc.oneof(
       boundaryWord,
-      fc
-        .bigInt({ min: 0n, max: 2n ** 256n - 1n })
-        .map((number) => wordOf(number)),
+      fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }).map(wordOf),
     ),
   }),
   { minLength: 1, maxLength: 3 },
 );
 
 /** All that may become of an answer on its way, or in the node itself. */
-export const anyChange: fc.Arbitrary<Change> = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      change: fc.constant("value"),
-      path,
-      value: anyValue,
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ change: fc.constant("delete"), path }) },
-  {
-    weight: 5,
-    arbitrary: fc.record({ change: fc.constant("hex"), path, edits: hexEdits }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      change: fc.constant("failure"),
-      wrap: fc.constantFrom("bare", "error", "cause", "data"),
-      code: fc.oneof(
-        fc.constantFrom(3, -32_000, -32_005, -32_601, 429, "ECONNRESET"),
-        anyValue,
-      ),
-      message: fc.oneof(fc.constantFrom(...hostileTexts), anyValue),
-      data: anyValue,
-    }),
-  },
-);
+export const anyChange: fc.Arbitrary<Change> = fc.record({
+  change: fc.oneof(
+    { weight: 3, arbitrary: fc.constant("value" as const) },
+    { weight: 1, arbitrary: fc.constant("delete" as const) },
+    { weight: 5, arbitrary: fc.constant("hex" as const) },
+    { weight: 2, arbitrary: fc.constant("failure" as const) },
+  ),
+  path: fc.array(fc.nat(40), { maxLength: 6 }),
+  value: anyValue,
+  edits: hexEdits,
+  wrap: fc.constantFrom("bare", "error", "cause", "data"),
+  code: fc.oneof(
+    fc.constantFrom(3, -32_000, -32_005, -32_601, 429, "ECONNRESET"),
+    anyValue,
+  ),
+  message: fc.oneof(fc.constantFrom(...hostileTexts), anyValue),
+});
 
 function nested(depth: number): unknown {
   let value: unknown = [];
@@ -171,44 +129,36 @@ export class Failure {
 
 /** What an answer becomes. */
 export function changed(answer: unknown, change: Change): unknown {
+  const { path, value, edits } = change;
   switch (change.change) {
     case "failure":
       return new Failure(failureOf(change));
     case "value":
-      return at(answer, change.path, () => change.value);
+      return at(answer, path, () => value);
     case "delete":
-      return at(answer, change.path, () => undefined);
+      return at(answer, path, () => undefined);
     case "hex":
       return at(
         answer,
-        change.path,
-        (leaf) =>
-          typeof leaf === "string" ? editHex(leaf, change.edits) : leaf,
+        path,
+        (leaf) => (typeof leaf === "string" ? editHex(leaf, edits) : leaf),
         true,
       );
   }
 }
 
-function failureOf({
-  wrap,
-  code,
-  message,
-  data,
-}: Extract<Change, { readonly change: "failure" }>): unknown {
+function failureOf({ wrap, code, message, value: data }: Change): unknown {
   const said = { code, message, data };
-  switch (wrap) {
-    case "bare":
-      return said;
-    case "error":
-      return Object.assign(new Error(), said);
-    case "cause": {
-      const error = new Error("call failed", { cause: said });
-      // Circles happen, too.
-      return Object.assign(error, { error });
-    }
-    case "data":
-      return data;
+  if (wrap === "cause") {
+    const error = new Error("call failed", { cause: said });
+    // Circles happen, too.
+    return Object.assign(error, { error });
   }
+  return wrap === "data"
+    ? data
+    : wrap === "error"
+      ? Object.assign(new Error(), said)
+      : said;
 }
 
 /**
@@ -229,48 +179,28 @@ function at(
   }
   const [key, inner] = entries[step % entries.length] ?? [];
   const result: unknown = at(inner, rest, change, toLeaf);
-  if (Array.isArray(value)) {
-    return value.map((item: unknown, index) =>
-      String(index) === key ? result : item,
-    );
-  }
-  return Object.fromEntries(
-    entries.map(([name, item]) => [name, name === key ? result : item]),
-  );
+  const replaced = entries.map(([name, item]): [string, unknown] => [
+    name,
+    name === key ? result : item,
+  ]);
+  return Array.isArray(value)
+    ? replaced.map(([, item]) => item)
+    : Object.fromEntries(replaced);
 }
 
-/** Hex after some edits, each of it a byte or a word. */
+/** Hex after some edits. */
 export function editHex(hex: string, edits: readonly HexEdit[]): string {
   let digits = hex.startsWith("0x") ? hex.slice(2) : hex;
   for (const { at: part, edit, word } of edits) {
     // Whole words where there are any, so that more comes of it than refusals.
     const unit = digits.length >= 64 && edit !== "flip" ? 64 : 2;
     const place = Math.floor((part * digits.length) / PARTS / unit) * unit;
-    const [before, after] = [digits.slice(0, place), digits.slice(place)];
-    const aligned = word.length < unit ? word.padStart(unit, "0") : word;
-    switch (edit) {
-      case "flip":
-        digits = `${before}${word.slice(-2)}${after.slice(2)}`;
-        break;
-      case "case":
-        digits = `${before}${after.slice(0, 40).toUpperCase()}${after.slice(40)}`;
-        break;
-      case "cut":
-        digits = before;
-        break;
-      case "insert":
-        digits = `${before}${aligned}${after}`;
-        break;
-      case "replace":
-        digits = `${before}${aligned}${after.slice(aligned.length)}`;
-        break;
-      case "drop":
-        digits = `${before}${after.slice(unit)}`;
-        break;
-      case "odd":
-        digits = `${before}${after.slice(1)}`;
-        break;
-    }
+    digits = hexEditors[edit](
+      digits.slice(0, place),
+      digits.slice(place),
+      word.padStart(unit, "0"),
+      unit,
+    );
   }
   return `0x${digits}`;
 }

@@ -807,6 +807,13 @@ export const DOCUMENTED_BLOCK = {
   timestamp: TIME_OF_GENESIS + 1_000,
 };
 
+export function documentedAnswer({ data }: ContractCall): ContractAnswer {
+  return {
+    reverted: false,
+    data: documentedData[data.slice(0, 10)] ?? "0x",
+  };
+}
+
 /** A node whose contracts return the data above; it ignores overrides. */
 export function documentedNode(
   options: ScriptedNodeOptions = {},
@@ -816,10 +823,7 @@ export function documentedNode(
     head: DOCUMENTED_BLOCK.number,
     overrides: "ignored",
     codeOf: () => "0x01",
-    answerOf: ({ data }) => ({
-      reverted: false,
-      data: documentedData[data.slice(0, 10)] ?? "0x",
-    }),
+    answerOf: documentedAnswer,
     ...options,
   });
 }
