@@ -7,12 +7,13 @@ import {
 } from "../../src/client/index.js";
 import type { Eip1193Provider } from "../../src/client/index.js";
 import { startAnvil } from "../helpers/anvil.js";
-import { collectAll } from "../helpers/collect.js";
 import { everyNode } from "../helpers/every-node.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { deployHostileTrading } from "../helpers/hostile-trading.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
-import { deployGeneratedOrders } from "../helpers/trading.js";
+import {
+  deployGeneratedOrders,
+  deployHostileTrading,
+} from "../helpers/trading.js";
 
 const FIRST_ID = 1n;
 const LAST_ID = 60n;
@@ -91,7 +92,7 @@ describe("client - orders of a node", () => {
     const hre = await createTestHre();
     const { provider } = await hre.network.getOrCreate();
     const trading = await deployGeneratedOrders(provider, 1n, 5n);
-    const orders = await collectAll(
+    const orders = await Array.fromAsync(
       hre.vault.at({ trading }).orders({ firstId: 1, lastId: 5 }),
     );
     expect(orders.map(({ orderID }) => orderID)).to.deep.equal([

@@ -11,7 +11,6 @@ import type {
   ScanProgress,
 } from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { collectAll } from "../helpers/collect.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { ScriptedNode, orderWords } from "../helpers/scripted-node.js";
@@ -87,7 +86,7 @@ const outline = (orders: readonly ListedOrder[]): string[] =>
 const outlineOf = async (
   provider: Eip1193Provider,
   options?: OrdersOptions,
-): Promise<string[]> => outline(await collectAll(scan(provider, options)));
+): Promise<string[]> => outline(await Array.fromAsync(scan(provider, options)));
 const present = (...ids: Array<bigint | number>): string[] =>
   ids.map((id) => `${id} BTC-USDT`);
 const range = (first: number, last: number): number[] =>
@@ -264,7 +263,9 @@ describe("client - orders", () => {
       [50, 2],
     ] as const) {
       node.asked.length = 0;
-      await collectAll(vault.orders({ firstId: 1, lastId, chunkSize: 50 }));
+      await Array.fromAsync(
+        vault.orders({ firstId: 1, lastId, chunkSize: 50 }),
+      );
       expect(node.asked.map(({ method }) => method)).to.deep.equal(
         Array.from({ length: calls }, () => "eth_call"),
       );
@@ -424,7 +425,9 @@ describe("client - orders", () => {
       });
       const { signal } = controller;
       const options = { firstId: 1, lastId: 1_000, chunkSize: 5, signal };
-      expect(await thrownBy(collectAll(scan(node, options)))).to.equal(reason);
+      expect(await thrownBy(Array.fromAsync(scan(node, options)))).to.equal(
+        reason,
+      );
     });
   }
 
@@ -444,7 +447,7 @@ describe("client - orders", () => {
     const reason = new Error("too late");
     const signal = AbortSignal.abort(reason);
     expect(
-      await thrownBy(collectAll(scan(node, { ids: [1], signal }))),
+      await thrownBy(Array.fromAsync(scan(node, { ids: [1], signal }))),
     ).to.equal(reason);
     expect(node.asked).to.deep.equal([]);
   });
@@ -483,7 +486,10 @@ describe("client - orders", () => {
     await orders.next();
     node.request = async () =>
       await Promise.reject(failure("connect", "ECONNREFUSED"));
-    await expectVaultError(collectAll(orders), "VAULT_NETWORK_UNREACHABLE");
+    await expectVaultError(
+      Array.fromAsync(orders),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
   });
 
   const mistakes = [

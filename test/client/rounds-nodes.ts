@@ -4,7 +4,6 @@ import { MockVaultFactory__factory } from "../../src/bindings/factories/MockVaul
 import { VaultClient } from "../../src/client/index.js";
 import { MockVaultFactoryArtifact } from "../../src/mocks/artifacts.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
-import { collectAll } from "../helpers/collect.js";
 import { everyNode } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { connectTo } from "../helpers/hre.js";
@@ -85,7 +84,7 @@ describe("client - rounds on a node", () => {
         expect(answers.map(([block]) => block)).to.deep.equal(
           answers.map((_, block) => block),
         );
-        expect(await collectAll(client.rounds())).to.deep.equal(
+        expect(await Array.fromAsync(client.rounds())).to.deep.equal(
           roundsBlockByBlock(answers),
         );
       });

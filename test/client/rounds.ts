@@ -11,7 +11,6 @@ import type {
   Eip1193Provider,
 } from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { collectAll } from "../helpers/collect.js";
 import { pastRound, roundsBlockByBlock } from "../helpers/past-rounds.js";
 import {
   ScriptedNode,
@@ -35,7 +34,7 @@ async function collect(
   options?: RoundsOptions,
 ): Promise<PastRound[]> {
   const client = new VaultClient(provider, { vaultFactory: FACTORY });
-  return await collectAll(client.rounds(options));
+  return await Array.fromAsync(client.rounds(options));
 }
 
 /** As a look at every block finds them. */

@@ -1,17 +1,6 @@
 import { fieldsOf } from "./fields.js";
 import type { Exchange, RpcHandler, RpcReply } from "./rpc-server.js";
-
-/** Where the block is among the parameters. */
-const blockParameter: Readonly<Record<string, number>> = {
-  eth_call: 1,
-  eth_estimateGas: 1,
-  eth_getBalance: 1,
-  eth_getBlockByNumber: 0,
-  eth_getCode: 1,
-  eth_getStorageAt: 2,
-  eth_getTransactionCount: 1,
-  eth_simulateV1: 1,
-};
+import { blockParameter } from "./scripted-node.js";
 
 const lookUps: readonly string[] = [
   "eth_getTransactionReceipt",

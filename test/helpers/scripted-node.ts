@@ -138,12 +138,13 @@ const simulationLens = new Interface(SimulationLensArtifact.abi);
 const coder = AbiCoder.defaultAbiCoder();
 
 /** The parameter that names a block, by method. */
-const blockParameter: Readonly<Record<string, number>> = {
+export const blockParameter: Readonly<Record<string, number>> = {
   eth_call: 1,
   eth_estimateGas: 1,
   eth_getBalance: 1,
   eth_getBlockByNumber: 0,
   eth_getCode: 1,
+  eth_getStorageAt: 2,
   eth_getTransactionCount: 1,
   eth_simulateV1: 1,
 };

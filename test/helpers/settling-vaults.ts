@@ -1,84 +1,34 @@
-import { readFileSync } from "node:fs";
-import path from "node:path";
-
 import { Contract, ContractFactory } from "ethers";
 import type { Signer } from "ethers";
 
-import { contractRoleNames } from "../../src/protocol/index.js";
-import { compile } from "./solc.js";
-import type { CompiledContract } from "./solc.js";
+import { contractRoles } from "../../src/client/index.js";
+import { compileFixture } from "./solc.js";
 import { deployContract, mined } from "./transactions.js";
 
-const FILE = "SettlingVaults.sol";
-
-/** The vaults of SettlingVaults.sol, each of which settles in a way of its own. */
-export const settlingVaultNames = [
-  "PayingVault",
-  "RefundingVault",
-  "KeeperVault",
-  "ClockVault",
-  "NativeVault",
-  "NoContractsVault",
-  "ContractsOnlyVault",
-  "RollingVault",
-  "BatchVault",
-  "IdleVault",
-  "SwallowingVault",
-  "FeeVault",
-  "PurseVault",
-] as const;
-
-export type SettlingVaultName = (typeof settlingVaultNames)[number];
-
-/** One of those vaults on a chain, in all six roles. */
-export interface SettlingVault {
-  readonly contract: Contract;
-  readonly token: Contract;
-  readonly oracle: Contract;
-  /** For `vault.contracts` of a network. */
-  readonly contracts: Readonly<Record<string, string>>;
-}
-
-let compiled: Readonly<Record<string, CompiledContract>> | undefined;
-
-function artifact(name: string): CompiledContract {
-  compiled ??= compile(
-    "0.8.37",
-    {
-      [FILE]: {
-        content: readFileSync(
-          path.resolve(
-            import.meta.dirname,
-            "../fixture-projects/settling-vaults",
-            FILE,
-          ),
-          "utf8",
-        ),
-      },
-    },
-    { optimizer: { enabled: true }, evmVersion: "paris" },
-  ).contracts[FILE];
-  const found = compiled?.[name];
-  if (found === undefined) {
-    throw new Error(`${FILE} has no ${name}, or does not compile`);
-  }
-  return found;
-}
+/** Vaults of SettlingVaults.sol, each of which settles in a way of its own. */
+export type SettlingVaultName =
+  | `${"Paying" | "Refunding" | "Keeper" | "Clock" | "Native" | "Rolling"}Vault`
+  | `${"NoContracts" | "ContractsOnly" | "Batch" | "Idle"}Vault`
+  | `${"Swallowing" | "Fee" | "Purse"}Vault`;
 
 async function deploy(
   deployer: Signer,
   name: string,
   ...args: readonly string[]
-): Promise<string> {
-  const { abi, evm } = artifact(name);
+): Promise<Contract> {
+  const { abi, evm } = compileFixture("SettlingVaults.sol", name);
   const contract = await deployContract(
     new ContractFactory(JSON.stringify(abi), evm.bytecode.object, deployer),
     ...args,
   );
-  return await contract.getAddress();
+  return new Contract(
+    await contract.getAddress(),
+    contract.interface,
+    deployer,
+  );
 }
 
-/** Deploys one, with orders of holders that are nobody else. */
+/** Deploys one in all six roles, with orders of holders that are nobody else. */
 export async function deploySettlingVault(
   deployer: Signer,
   name: SettlingVaultName,
@@ -91,16 +41,22 @@ export async function deploySettlingVault(
     readonly endTime?: number;
     readonly isProxied?: boolean;
   } = {},
-): Promise<SettlingVault> {
-  const connect = (address: string, of: string): Contract =>
-    new Contract(address, JSON.stringify(artifact(of).abi), deployer);
-  const token = connect(await deploy(deployer, "TestToken"), "TestToken");
-  const oracle = connect(await deploy(deployer, "TestOracle"), "TestOracle");
+): Promise<{
+  readonly contract: Contract;
+  readonly token: Contract;
+  readonly oracle: Contract;
+  /** For `vault.contracts` of a network. */
+  readonly contracts: Readonly<Record<string, string>>;
+}> {
+  const token = await deploy(deployer, "TestToken");
+  const oracle = await deploy(deployer, "TestOracle");
   const implementation = await deploy(deployer, name);
-  const address = isProxied
-    ? await deploy(deployer, "Proxy", implementation)
-    : implementation;
-  const contract = connect(address, name);
+  const address = await (
+    isProxied
+      ? await deploy(deployer, "Proxy", await implementation.getAddress())
+      : implementation
+  ).getAddress();
+  const contract = new Contract(address, implementation.interface, deployer);
   const call = async (
     on: Contract,
     method: string,
@@ -108,20 +64,11 @@ export async function deploySettlingVault(
   ): Promise<void> => {
     await mined(await on.getFunction(method).send(...args));
   };
-  await call(
-    contract,
-    "initialise",
-    await token.getAddress(),
-    await oracle.getAddress(),
-    await deployer.getAddress(),
-    endTime,
-  );
+  await call(contract, "initialise", token, oracle, deployer, endTime);
   await call(token, "mint", address, 1_000_000n);
-  const sent = await deployer.sendTransaction({
-    to: address,
-    value: 10n ** 19n,
-  });
-  await mined(sent);
+  await mined(
+    await deployer.sendTransaction({ to: address, value: 10n ** 19n }),
+  );
   const AT_ONCE = 100;
   for (let opened = 0; opened < orders; opened += AT_ONCE) {
     await call(contract, "open", Math.min(AT_ONCE, orders - opened));
@@ -131,7 +78,7 @@ export async function deploySettlingVault(
     token,
     oracle,
     contracts: Object.fromEntries(
-      contractRoleNames.map((role) => [role, address]),
+      Object.keys(contractRoles).map((role) => [role, address]),
     ),
   };
 }

@@ -6,7 +6,6 @@ import path from "node:path";
 
 import writeFileAtomic from "write-file-atomic";
 
-const { resolve } = createRequire(import.meta.url);
 const load = createRequire(import.meta.url);
 const root = path.resolve(import.meta.dirname, "../..");
 
@@ -91,18 +90,16 @@ export function compile(
   return output as CompilerOutput;
 }
 
-/** One contract of a source; fails with what the compiler complains of. */
-export function compileContract(
-  version: SolcVersion,
-  name: string,
-  content: string,
-  settings: Readonly<Record<string, unknown>> = {},
-): CompiledContract {
-  const file = `${name}.sol`;
+/** A contract of `test/fixture-projects/settling-vaults/`. */
+export function compileFixture(file: string, name: string): CompiledContract {
+  const content = readFileSync(
+    path.join(root, "test/fixture-projects/settling-vaults", file),
+    "utf8",
+  );
   const { errors = [], contracts } = compile(
-    version,
+    "0.8.37",
     { [file]: { content } },
-    settings,
+    { optimizer: { enabled: true }, evmVersion: "paris" },
   );
   const found = contracts[file]?.[name];
   if (found === undefined) {
@@ -116,7 +113,7 @@ export function compileContract(
 function run(version: SolcVersion, input: string): string {
   // The package has no types; this is its documented interface.
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- see above
-  const solc = load(resolve(solcPackages[version])) as {
+  const solc = load(solcPackages[version]) as {
     compile(input: string): string;
   };
   return solc.compile(input);

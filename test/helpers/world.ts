@@ -8,13 +8,8 @@ import {
   MockVaultFactory__factory,
   MockVault__factory,
 } from "../../src/bindings/index.js";
-import type {
-  MockLiquidityPool,
-  MockTrading,
-  MockUnderlyingAsset,
-  MockVault,
-  MockVaultFactory,
-} from "../../src/bindings/index.js";
+import type { MockVault, MockVaultFactory } from "../../src/bindings/index.js";
+import type { MockContracts } from "../../src/mocks/handle.js";
 import type { ContractRole, VaultRound } from "../../src/protocol/index.js";
 import { deployContract, mined, untilFound } from "./transactions.js";
 
@@ -56,14 +51,7 @@ function roundUntil(endTime: bigint): VaultRound {
 }
 
 export interface MockProtocol {
-  readonly mocks: {
-    readonly underlyingAsset: MockUnderlyingAsset;
-    readonly publicPool: MockLiquidityPool;
-    readonly privatePool: MockLiquidityPool;
-    readonly trading: MockTrading;
-    readonly vaultFactory: MockVaultFactory;
-    readonly vault: MockVault;
-  };
+  readonly mocks: MockContracts;
   /** For `vault.contracts` of a network. */
   readonly contracts: Readonly<Record<ContractRole, string>>;
 }

@@ -10,7 +10,6 @@ import type { ScriptedReason } from "../../src/mocks/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { collectAll } from "../helpers/collect.js";
 import {
   contracts as places,
   expectedReads,
@@ -63,7 +62,9 @@ for (const { name, start } of everyNode) {
         "error.code",
         "VAULT_CALL_REVERTED",
       );
-      const orders = await collectAll(client.orders({ firstId: 4, lastId: 5 }));
+      const orders = await Array.fromAsync(
+        client.orders({ firstId: 4, lastId: 5 }),
+      );
       expect(
         orders.map((order): unknown => Reflect.get(order, "state")),
       ).to.deep.equal([0, 2]);

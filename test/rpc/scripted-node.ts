@@ -5,7 +5,6 @@ import { VaultClient, isFailedReading } from "../../src/client/index.js";
 import type { Eip1193Provider } from "../../src/client/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import { collectAll } from "../helpers/collect.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
@@ -199,7 +198,9 @@ async function exercise(
     trading: REFUSER,
   });
   const { volume, round } = await client.snapshot();
-  const orders = await collectAll(client.orders({ firstId: 1, lastId: 2 }));
+  const orders = await Array.fromAsync(
+    client.orders({ firstId: 1, lastId: 2 }),
+  );
   Object.assign(answers, {
     volume,
     failures: [round, ...orders].map(

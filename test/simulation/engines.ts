@@ -12,7 +12,6 @@ import type {
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import { collectAll } from "../helpers/collect.js";
 import { flatten } from "../helpers/flatten.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
 import { isFull, seed } from "../helpers/sample.js";
@@ -643,7 +642,7 @@ describe("every engine predicts what a settlement then does", () => {
     const { block, chainId: _chain, ...readings } = await vault.snapshot();
     const values = flatten(readings);
     const ids = token === "" ? [1n] : [1n, 2n, 3n];
-    for (const { orderID, ...order } of await collectAll(
+    for (const { orderID, ...order } of await Array.fromAsync(
       vault.orders({ ids }),
     )) {
       for (const [path, value] of flatten(order, `orders.${orderID}.`)) {
