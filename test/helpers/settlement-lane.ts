@@ -1,3 +1,5 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 
@@ -8,11 +10,12 @@ import type { HttpNetworkUserConfig } from "hardhat/types/config";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { startAnvil } from "./anvil.js";
 import type { ServerProcess } from "./child-process.js";
-import { startFaultyRpcServer } from "./faulty-rpc-server.js";
-import type { FaultyRpcServer } from "./faulty-rpc-server.js";
+import { keysOf, startFaultyRpcServer } from "./faulty-rpc-server.js";
+import type { FaultyRpcServer, RequestKey } from "./faulty-rpc-server.js";
 import { useFixtureProject } from "./fixture-project.js";
 import type { FixtureProject } from "./fixture-project.js";
 import { createTestHre, httpNetwork } from "./hre.js";
+import { SENDS } from "./settlement-stage.js";
 import { createWorld, devKey } from "./world.js";
 import type { SettlementWorld } from "./world.js";
 
@@ -42,7 +45,7 @@ export interface LaneWithNode extends SettlementLane {
   readonly project: FixtureProject;
 }
 
-export interface LaneOptions {
+interface LaneOptions {
   /** URL of the node. */
   readonly node: string;
   readonly projectRoot: string;
@@ -57,7 +60,7 @@ export interface LaneOptions {
 }
 
 /** Opens a lane with an open round, its settler's key in the configuration. */
-export async function openLane({
+async function openLane({
   node,
   projectRoot,
   settlerIndex = 0,
@@ -116,6 +119,78 @@ export async function openLane({
       await server.stop();
     },
   };
+}
+
+/** Opens lanes that settle side by side, each with accounts of its own. */
+export async function openLanes(
+  count: number,
+  hidden: readonly string[],
+  options: LaneOptions,
+): Promise<readonly SettlementLane[]> {
+  return await Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const lane = await openLane({
+        ...options,
+        settlerIndex: index,
+        otherIndex: count + index,
+      });
+      lane.server.hide(...hidden);
+      return lane;
+    }),
+  );
+}
+
+/** The requests of a settlement without any fault, in order. */
+export async function requestsOfSettlement(
+  lane: SettlementLane | undefined,
+): Promise<readonly RequestKey[]> {
+  if (lane === undefined) {
+    throw new Error("there is no lane");
+  }
+  await startCase(lane);
+  for (const method of SENDS) {
+    // Mined when it is answered, so that the first look finds the receipt and
+    // every case comes by all of these requests, however slow the machine.
+    lane.server.afterwards({ method, occurrence: 0 }, lane.world.mine);
+  }
+  const { status } = await lane.vault.settleAll({
+    from: lane.settler,
+    pollingInterval: 1_000,
+  });
+  expect(status).to.equal("settled");
+  return keysOf(lane.server);
+}
+
+/** A request that ends the process: before the node has it, or afterwards. */
+export interface Kill extends RequestKey {
+  readonly moment: "before" | "after";
+}
+
+/** Kills a process at a request, and returns what it printed on stderr. */
+export async function killAt(
+  { moment, ...key }: Kill,
+  child: ChildProcess,
+  server: FaultyRpcServer,
+): Promise<string> {
+  let stderr = "";
+  child.stderr?.on("data", (text: Buffer) => {
+    stderr += text.toString();
+  });
+  const killed = once(child, "close");
+  const kill = async (): Promise<void> => {
+    child.kill("SIGKILL");
+    await killed;
+  };
+  if (moment === "before") {
+    server.before(key, kill);
+    server.inject({ ...key, kind: "drop before forwarding" });
+  } else {
+    server.afterwards(key, kill);
+  }
+  await killed;
+  await server.idle();
+  expect([child.signalCode, server.unused], stderr).to.eql(["SIGKILL", []]);
+  return stderr;
 }
 
 /** A new round, nothing injected, no journal. */

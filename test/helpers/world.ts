@@ -141,7 +141,7 @@ export interface SettlementWorld {
   /** Senders of the settlements that succeeded, without the first ones. */
   settlers(skip?: number): Promise<string[]>;
   round(): Promise<{ readonly startTime: bigint; readonly settled: boolean }>;
-  mine(): Promise<void>;
+  readonly mine: () => Promise<void>;
   /** Returns a function that takes the chain back to this moment, any number of times. */
   checkpoint(): Promise<() => Promise<void>>;
   close(): void;

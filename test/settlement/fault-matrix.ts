@@ -19,7 +19,12 @@ import type { FaultKind, RequestKey } from "../helpers/faulty-rpc-server.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { sample } from "../helpers/sample.js";
-import { openLane, runCases, startCase } from "../helpers/settlement-lane.js";
+import {
+  openLanes,
+  requestsOfSettlement,
+  runCases,
+  startCase,
+} from "../helpers/settlement-lane.js";
 import type { SettlementLane } from "../helpers/settlement-lane.js";
 import { SENDS } from "../helpers/settlement-stage.js";
 import type { SettlementWorld } from "../helpers/world.js";
@@ -34,16 +39,12 @@ const LATE_MS = 2_200;
 /** So many settlements run at a time, each with a vault and accounts its own. */
 const LANES = 8;
 
-const accountModes = {
-  "local keys": { hidden: [] },
-  "remote, node signs": { hidden: [] },
-  "remote, node sends": { hidden: ["eth_signTransaction", STATE_OVERRIDES] },
-} as const;
-
-type AccountMode = keyof typeof accountModes;
-const modes =
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- Object.keys is typed string[]; the table is a constant
-  Object.keys(accountModes) as readonly AccountMode[];
+/** Accounts, and what their node does not have. */
+const accountModes = [
+  ["local keys", []],
+  ["remote, node signs", []],
+  ["remote, node sends", ["eth_signTransaction", STATE_OVERRIDES]],
+] as const;
 
 const rivals = ["somebody else settles", "the next round opens"] as const;
 
@@ -67,13 +68,21 @@ describe("settleAll under faults", function () {
     await node.stop();
   });
 
-  for (const mode of modes) {
+  for (const [mode, hidden] of accountModes) {
     describe(mode, () => {
       let lanes: readonly SettlementLane[] = [];
       let requests: readonly RequestKey[];
 
       before(async () => {
-        lanes = await openLanes(node.url, project, mode);
+        lanes = await openLanes(LANES, hidden, {
+          node: node.url,
+          projectRoot: project.path,
+          settings: {
+            timeout: REQUEST_TIMEOUT_MS,
+            ...(mode === "local keys" ? {} : { accounts: "remote" }),
+          },
+          delay: LATE_MS,
+        });
         // What a node can do is found out once.
         await Promise.all(
           lanes.map(async (lane) => {
@@ -81,7 +90,7 @@ describe("settleAll under faults", function () {
             await settle(lane, {});
           }),
         );
-        requests = await requestsOfSettlement(lanes);
+        requests = await requestsOfSettlement(lanes[0]);
         if (mode !== "local keys") {
           // Whoever signs, what comes before the nonce is one.
           requests = requests.slice(
@@ -284,8 +293,7 @@ async function checkRival(
   const isNextRound = after.round.startTime !== settlement?.before?.startTime;
   const settledTheNext = isNextRound && after.round.settled;
   if (settledTheNext) {
-    // Between the last look and the node nobody can look: this is the one
-    // request, and what happened is said loudly.
+    // Nothing can be read between the last look and the send.
     expect(SENDS).to.include(stage.method);
     expect(stage.occurrence).to.equal(0);
     expect(settlement?.status).to.equal("not-settled");
@@ -330,26 +338,6 @@ async function settle(
   return { settlement, error, keys: keysOf(server) };
 }
 
-/** The requests of a settlement without any fault, in order. */
-async function requestsOfSettlement([lane]: readonly SettlementLane[]): Promise<
-  readonly RequestKey[]
-> {
-  if (lane === undefined) {
-    throw new Error("there is a lane");
-  }
-  await startCase(lane);
-  for (const method of SENDS) {
-    // Mined when it is answered, so that the first look finds the receipt and
-    // every case comes by all of these requests, however slow the machine.
-    lane.server.afterwards({ method, occurrence: 0 }, async () => {
-      await lane.world.mine();
-    });
-  }
-  const { settlement, keys } = await settle(lane, { pollingInterval: 1_000 });
-  expect(settlement?.status).to.equal("settled");
-  return keys;
-}
-
 async function chainState({ world, settler }: SettlementLane): Promise<{
   count: number;
   round: Awaited<ReturnType<SettlementWorld["round"]>>;
@@ -372,28 +360,4 @@ async function expectMined(
   );
   expect(receipt?.from).to.equal(settler);
   expect(settlement?.blockNumber).to.equal(receipt?.blockNumber);
-}
-
-async function openLanes(
-  url: string,
-  project: FixtureProject,
-  mode: AccountMode,
-): Promise<readonly SettlementLane[]> {
-  return await Promise.all(
-    Array.from({ length: LANES }, async (_, index) => {
-      const lane = await openLane({
-        node: url,
-        projectRoot: project.path,
-        settlerIndex: index,
-        otherIndex: LANES + index,
-        settings: {
-          timeout: REQUEST_TIMEOUT_MS,
-          ...(mode === "local keys" ? {} : { accounts: "remote" }),
-        },
-        delay: LATE_MS,
-      });
-      lane.server.hide(...accountModes[mode].hidden);
-      return lane;
-    }),
-  );
 }

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 
 import { expect } from "chai";
@@ -10,22 +9,18 @@ import { startHardhat } from "../helpers/cli.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { sample } from "../helpers/sample.js";
-import { openLane, runCases, startCase } from "../helpers/settlement-lane.js";
-import type { SettlementLane } from "../helpers/settlement-lane.js";
+import {
+  killAt,
+  openLanes,
+  requestsOfSettlement,
+  runCases,
+} from "../helpers/settlement-lane.js";
+import type { Kill, SettlementLane } from "../helpers/settlement-lane.js";
 import { devKey } from "../helpers/world.js";
-import { keysOf } from "../helpers/faulty-rpc-server.js";
-import type { RequestKey } from "../helpers/faulty-rpc-server.js";
 import { SENDS } from "../helpers/settlement-stage.js";
 
 /** Killed settlements run side by side, each with a vault of its own. */
 const LANES = 3;
-
-/** When it is killed: before the node gets a request, or when it has it. */
-type Moment = "before the request arrives" | "after the request arrived";
-
-interface Kill extends RequestKey {
-  readonly moment: Moment;
-}
 
 for (const mode of ["local keys", "remote accounts"] as const) {
   describe(`a settlement that is killed, and --resume: ${mode}`, function () {
@@ -36,21 +31,12 @@ for (const mode of ["local keys", "remote accounts"] as const) {
     before(async () => {
       node = await startAnvil();
       project = await useFixtureProject("plain");
-      lanes = await Promise.all(
-        Array.from({ length: LANES }, async (_, index) => {
-          const lane = await openLane({
-            node: node.url,
-            projectRoot: project.path,
-            settlerIndex: index,
-            otherIndex: LANES + index,
-            settings: mode === "local keys" ? {} : { accounts: "remote" },
-          });
-          if (mode === "remote accounts") {
-            lane.server.hide("eth_signTransaction");
-          }
-          return lane;
-        }),
-      );
+      const isLocal = mode === "local keys";
+      lanes = await openLanes(LANES, isLocal ? [] : ["eth_signTransaction"], {
+        node: node.url,
+        projectRoot: project.path,
+        settings: isLocal ? {} : { accounts: "remote" },
+      });
     });
     after(async () => {
       await Promise.all(lanes.map(async (lane) => await lane.close()));
@@ -115,7 +101,7 @@ for (const mode of ["local keys", "remote accounts"] as const) {
     async function settleAndKill(
       lane: SettlementLane,
       index: number,
-      { moment, ...key }: Kill,
+      kill: Kill,
     ): Promise<string> {
       const child = startHardhat(
         ["vault", "settle", "--yes", "--json", "--network", "test"],
@@ -131,51 +117,23 @@ for (const mode of ["local keys", "remote accounts"] as const) {
           },
         },
       );
-      let stderr = "";
-      child.stderr?.on("data", (text: Buffer) => {
-        stderr += text.toString();
-      });
-      const killed = once(child, "close");
-      const die = async (): Promise<void> => {
-        child.kill("SIGKILL");
-        await killed;
-      };
-      if (moment === "before the request arrives") {
-        lane.server.before(key, die);
-        lane.server.inject({ ...key, kind: "drop before forwarding" });
-      } else {
-        lane.server.afterwards(key, die);
-      }
-      await killed;
-      await lane.server.idle();
-      expect(child.signalCode, stderr).to.equal("SIGKILL");
-      return stderr;
+      return await killAt(kill, child, lane.server);
     }
   });
 }
 
 /** Every request of a settlement, and both sides of the one that sends. */
 async function stages(lane: SettlementLane | undefined): Promise<Kill[]> {
-  if (lane === undefined) {
-    throw new Error("there is a lane");
-  }
-  await startCase(lane);
-  // Unhurried, as the command is: a request that comes only now and then is no
-  // moment to kill it at.
-  expect(await settle(lane, 1_000)).to.include({ status: "settled" });
-  return keysOf(lane.server).flatMap((key): Kill[] => [
-    { ...key, moment: "before the request arrives" },
+  return (await requestsOfSettlement(lane)).flatMap((key): Kill[] => [
+    { ...key, moment: "before" },
     ...(SENDS.includes(key.method)
-      ? [{ ...key, moment: "after the request arrived" } as const]
+      ? [{ ...key, moment: "after" } as const]
       : []),
   ]);
 }
 
-async function settle(
-  { vault, settler }: SettlementLane,
-  pollingInterval = 20,
-): Promise<Settlement> {
-  return await vault.settleAll({ from: settler, pollingInterval });
+async function settle({ vault, settler }: SettlementLane): Promise<Settlement> {
+  return await vault.settleAll({ from: settler, pollingInterval: 20 });
 }
 
 function isJournalled({ journal, finishedJournal }: SettlementLane): boolean {

@@ -17,6 +17,7 @@ import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { sample } from "../helpers/sample.js";
+import { killAt } from "../helpers/settlement-lane.js";
 import { DEV_KEYS, openRound, createWorld } from "../helpers/world.js";
 import type { SettlementWorld } from "../helpers/world.js";
 import { mined } from "../helpers/transactions.js";
@@ -110,27 +111,13 @@ describe("two keepers", () => {
   };
   const keepTwice = async (): Promise<readonly Run[]> =>
     await Promise.all([keep(), keep()]);
-  /** A keeper that is killed at this request. */
   const keepAndKill = async (
     key: RequestKey,
     moment: "before" | "after",
   ): Promise<void> => {
     server.reset();
     const child = startHardhat(KEEPER.split(" "), commandOptions(server.url));
-    const closed = once(child, "close");
-    const kill = async (): Promise<void> => {
-      child.kill("SIGKILL");
-      await closed;
-    };
-    if (moment === "before") {
-      server.before(key, kill);
-      server.inject({ ...key, kind: "drop before forwarding" });
-    } else {
-      server.afterwards(key, kill);
-    }
-    await closed;
-    await server.idle();
-    expect([child.signalCode, server.unused]).to.deep.equal(["SIGKILL", []]);
+    await killAt({ ...key, moment }, child, server);
   };
 
   const faults: ReadonlyArray<
