@@ -24,7 +24,7 @@ const slowTests = [
   "test/plugin/read-faults",
   "test/fuzz/",
   "test/bench/",
-  "test/client/orders-nodes",
+  "test/client/nodes",
   "test/package/",
   "test/mocks/",
   "test/rpc/",

@@ -1,0 +1,243 @@
+import { expect } from "chai";
+import { getAddress, toBeHex } from "ethers";
+
+import { MockVaultFactory__factory } from "../../src/bindings/index.js";
+import {
+  VaultClient,
+  VaultError,
+  isFailedOrder,
+  isFailedReading,
+} from "../../src/client/index.js";
+import type {
+  ContractAddresses,
+  Eip1193Provider,
+} from "../../src/client/index.js";
+import { MockVaultFactoryArtifact } from "../../src/mocks/index.js";
+import { everyNode } from "../helpers/every-node.js";
+import type { TestNode } from "../helpers/every-node.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { connectTo, createTestHre } from "../helpers/hre.js";
+import { pastRound, roundsBlockByBlock } from "../helpers/past-rounds.js";
+import { settledRound } from "../helpers/scripted-node.js";
+import type { Answer } from "../helpers/scripted-node.js";
+import {
+  deployGeneratedOrders,
+  deployHostileTrading,
+} from "../helpers/trading.js";
+import { deployCode, sendTransaction } from "../helpers/transactions.js";
+
+const CALLER = "0x00000000000000000000000000000000000A11cE";
+const NO_CODE = "0x000000000000000000000000000000000000dEaD";
+const LAST_ID = 60n;
+/** Runtime code of contracts that answer every call alike. */
+const codes = {
+  /** The caller, as a word. */
+  caller: "0x3360005260206000f3",
+  threeBytes: "0x60036000f3",
+  /** Sixteen words, each of them 0xff…ff. */
+  allOnes: `0x${Array.from({ length: 16 }, (_, index) => `60001961${toBeHex(index * 32, 2).slice(2)}52`).join("")}6102006000f3`,
+  /** Reads one storage slot after the other, until the gas is used up. */
+  endlessLoop: "0x60005b805450600101600256",
+  /** 20,000 bytes of zeros. */
+  long: "0x614e206000f3",
+  invalidOpcode: "0xfe",
+  silentRevert: "0x60006000fd",
+  /** Returns 7 to callers without code, and reverts for the others. */
+  accountsOnly: "0x333b600f57600760005260206000f35b60006000fd",
+} as const;
+
+/** The values and the codes of the errors, place by place. */
+function outline(value: unknown): unknown {
+  if (isFailedReading(value)) {
+    return { error: value.error.code, message: value.error.message };
+  }
+  return typeof value === "object" && value !== null
+    ? Object.fromEntries(
+        Object.entries(value).map(([key, inner]) => [key, outline(inner)]),
+      )
+    : value;
+}
+
+async function placeCode(
+  provider: Eip1193Provider,
+  code: keyof typeof codes,
+): Promise<string> {
+  const place = 0xc0de00 + Object.keys(codes).indexOf(code);
+  const address = getAddress(toBeHex(place, 20));
+  const params = [address, codes[code]];
+  await provider.request({ method: "hardhat_setCode", params });
+  return address;
+}
+
+/** Changes the params of each `eth_call`. */
+const changingCalls = (
+  provider: Eip1193Provider,
+  change: (params: readonly unknown[]) => readonly unknown[],
+): Eip1193Provider => ({
+  request: async ({ method, params = [] }) =>
+    await provider.request({
+      method,
+      params: method === "eth_call" ? change(params) : params,
+    }),
+});
+
+/** A node that knows eth_call with two params only. */
+const withoutOverrides = (provider: Eip1193Provider): Eip1193Provider =>
+  changingCalls(provider, (params) => {
+    if (params.length === 3) {
+      throw Object.assign(new Error("too many arguments"), { code: -32602 });
+    }
+    return params;
+  });
+
+/** A node that gives each call 3 million gas. */
+const capped = (provider: Eip1193Provider): Eip1193Provider =>
+  changingCalls(provider, ([call, ...rest]) => [
+    { ...fieldsOf(call), gas: "0x2dc6c0" },
+    ...rest,
+  ]);
+
+/** The order by a call of its own, or the code of the error. */
+async function readAlone(client: VaultClient, id: bigint): Promise<unknown> {
+  try {
+    return { orderID: id, ...(await client.getOrderInfo(id)) };
+  } catch (error) {
+    return VaultError.isVaultError(error) ? [id, error.code] : error;
+  }
+}
+
+for (const { name, start } of everyNode) {
+  describe(`client - reads of ${name}`, () => {
+    let node: TestNode;
+    let provider: Eip1193Provider;
+    let addresses: ContractAddresses;
+
+    before(async () => {
+      node = await start();
+      const connection = await connectTo(node.url);
+      ({ provider } = connection);
+      ({ addresses } = await connection.vault.deployMocks());
+    });
+    after(async () => {
+      await node.stop();
+    });
+
+    it("orders() lists good and hostile orders as single reads do, also if a call has 3 million gas", async () => {
+      const good = await deployGeneratedOrders(provider, 1n, 1_000_000n);
+      const hostile = await deployHostileTrading(provider, good);
+      for (const trading of [good, hostile]) {
+        for (const asked of [provider, capped(provider)]) {
+          const client = new VaultClient(asked, { trading });
+          const scanned = await Array.fromAsync(
+            client.orders({ firstId: 1n, lastId: LAST_ID }),
+          );
+          const alone: unknown[] = [];
+          for (let id = 1n; id <= LAST_ID; ++id) {
+            alone.push(await readAlone(client, id));
+          }
+          expect(
+            scanned.map((order) =>
+              isFailedOrder(order) ? [order.orderID, order.error.code] : order,
+            ),
+          ).to.deep.equal(alone);
+        }
+      }
+    });
+
+    it("snapshot() returns the same in one call and contract by contract, whatever the contracts do", async () => {
+      const at = async (code: keyof typeof codes): Promise<string> =>
+        await placeCode(provider, code);
+      for (const contracts of [
+        addresses,
+        {
+          ...addresses,
+          underlyingAsset: await at("endlessLoop"),
+          publicPool: await at("threeBytes"),
+          privatePool: NO_CODE,
+          vaultFactory: await at("allOnes"),
+          vault: await at("long"),
+        },
+        {
+          ...addresses,
+          publicPool: await at("invalidOpcode"),
+          privatePool: await at("silentRevert"),
+          vault: await at("accountsOnly"),
+        },
+      ]) {
+        const [inOneCall, callByCall] = await Promise.all(
+          [provider, withoutOverrides(provider)].map(
+            async (asked) => await new VaultClient(asked, contracts).snapshot(),
+          ),
+        );
+        expect(outline(callByCall)).to.deep.equal(outline(inOneCall));
+        expect(isFailedReading(inOneCall?.volume)).to.equal(false);
+      }
+    });
+
+    it("snapshot() lets the contracts see the caller and the block that are given", async () => {
+      const vault = await placeCode(provider, "caller");
+      const client = new VaultClient(provider, { ...addresses, vault });
+      const { number } = await client.block();
+      await provider.request({ method: "hardhat_mine", params: ["0x2"] });
+      const past = await client.snapshot({ from: CALLER, blockTag: number });
+      expect(past.block).to.deep.equal(await client.block(number));
+      const latest = await client.snapshot({ from: CALLER });
+      expect(latest.block).to.deep.equal(await client.block());
+      expect(latest.block.number).to.equal(number + 2);
+      expect(latest.volume).to.equal(BigInt(CALLER));
+      expect((await client.snapshot()).volume).to.equal(0n);
+    });
+
+    it("rounds() finds the rounds that a look at every block finds", async () => {
+      const { bytecode } = MockVaultFactoryArtifact;
+      const factory = await deployCode(provider, bytecode);
+      const client = new VaultClient(provider, { vaultFactory: factory });
+      const { number: deployedIn } = await client.block();
+      const mock = MockVaultFactory__factory.createInterface();
+      const history = [1, 2, 3].flatMap((index) => {
+        const round = pastRound(index);
+        return index === 2 ? [round] : [round, settledRound(round)];
+      });
+      const answers: Array<readonly [number, Answer]> = [
+        ...Array.from({ length: deployedIn }, () => "no code" as const),
+        "zeros" as const,
+      ].map((answer, block) => [block, answer]);
+      for (const round of history) {
+        const data = mock.encodeFunctionData("setRound", [round]);
+        await sendTransaction(provider, { to: factory, data });
+        await provider.request({ method: "evm_mine" });
+        answers.push([answers.length, round], [answers.length + 1, round]);
+      }
+      expect((await client.block()).number).to.equal(answers.length - 1);
+      expect(await Array.fromAsync(client.rounds())).to.deep.equal(
+        roundsBlockByBlock(answers),
+      );
+    });
+  });
+}
+
+describe("client - reads of a connection", () => {
+  it("orders() of hre.vault connects when it is iterated", async () => {
+    const hre = await createTestHre();
+    const { provider } = await hre.network.getOrCreate();
+    const trading = await deployGeneratedOrders(provider, 1n, 5n);
+    const orders = await Array.fromAsync(
+      hre.vault.at({ trading }).orders({ firstId: 1, lastId: 5 }),
+    );
+    expect(orders.map(({ orderID }) => orderID)).to.deep.equal([
+      ...[1n, 2n, 3n, 4n, 5n],
+    ]);
+  });
+
+  it("snapshot() numbers blocks as Arbitrum's nodes do", async () => {
+    const { provider } = await connectTo(undefined);
+    // arbBlockNumber() of ArbSys: answers 0x123456.
+    await provider.request({
+      method: "hardhat_setCode",
+      params: [toBeHex(0x64, 20), "0x6212345660005260206000f3"],
+    });
+    const client = new VaultClient(provider, {});
+    expect((await client.snapshot()).block.number).to.equal(0x123456);
+    expect((await client.snapshot({ blockTag: 0 })).block.number).to.equal(0);
+  });
+});
