@@ -58,8 +58,63 @@ const two = pastRound(2);
 const three = pastRound(3);
 const four = pastRound(4);
 
+const changed = { ...one, filledVolume: 5n, maxVolume: 6n, minDeposit: 7n };
+const otherStrike = { ...one, strikePrice: 1n };
+const otherEnd = { ...otherStrike, endTime: one.endTime + 1n };
+const gap: History = [
+  [100, one],
+  [200, two],
+  [250, settledRound(two)],
+  [300, "no code"],
+  [900, three],
+  [950, "revert"],
+  [960, four],
+];
+const each = (first: number, ...answers: readonly Answer[]): History =>
+  answers.map((answer, index) => [first + 100 * index, answer]);
+/** Answers up to block 1,000, and the first blocks of the rounds that are marked. */
+const histories: ReadonlyArray<
+  readonly [
+    title: string,
+    outOfOrder: readonly number[],
+    history: History,
+    blocks?: { readonly fromBlock: number; readonly toBlock: number },
+  ]
+> = [
+  ["no round if none was opened yet", [], [[10, "zeros"]]],
+  [
+    // They start together, and so none before another.
+    "rounds that differ in start, end or strike, and in nothing else",
+    [],
+    each(0, one, changed, otherStrike, otherEnd),
+  ],
+  ["the rounds before and after a gap without code", [], gap],
+  ["the rounds of the given blocks", [], gap, { fromBlock: 160, toBlock: 240 }],
+  [
+    "no settlement before the given blocks",
+    [],
+    gap,
+    { fromBlock: 260, toBlock: 299 },
+  ],
+  [
+    "rounds, and marks each whose start is not the latest",
+    [300, 400],
+    each(100, two, three, one, { ...two, strikePrice: 1n }, four),
+  ],
+  [
+    "rounds, and marks those of a second life",
+    [300, 400],
+    each(100, one, two, one, two),
+  ],
+  [
+    "rounds, and marks one that is not settled any more",
+    [400],
+    each(400, settledRound(three), three),
+  ],
+];
+
 describe("client - rounds", () => {
-  it("should find every round with its blocks, oldest first, as it was last seen", async () => {
+  it("rounds() lists every round with its blocks, oldest first, as it was last seen", async () => {
     const filled = { ...two, filledVolume: 777n };
     const history: History = [
       [120, "zeros"],
@@ -70,173 +125,79 @@ describe("client - rounds", () => {
       [5_000, settledRound(filled)],
       [5_100, three],
     ];
-    expect(await collectWhole(historyNode(history, 9_999))).to.deep.equal([
-      {
-        ...settledRound(one),
-        firstBlock: 200,
-        settledBlock: 300,
-        lastBlock: 349,
-      },
-      {
-        ...settledRound(filled),
-        firstBlock: 350,
-        settledBlock: 5_000,
-        lastBlock: 5_099,
-      },
-      { ...three, firstBlock: 5_100, settledBlock: null, lastBlock: 9_999 },
-    ]);
-  });
-
-  it("should tell rounds apart by start, end and strike, and by nothing else", async () => {
-    const history: History = [
-      [1, one],
-      [2, { ...one, filledVolume: 5n, maxVolume: 6n, minDeposit: 7n, APY: 8n }],
-      [3, { ...one, strikePrice: 1n }],
-      [4, { ...one, strikePrice: 1n, endTime: one.endTime + 1n }],
-    ];
-    const rounds = await collect(historyNode(history, 4));
-    expect(blocksOf(rounds)).to.deep.equal([
-      [1, null, 2],
-      [3, null, 3],
-      [4, null, 4],
-    ]);
-    // They start together, and so none before another.
-    expect(rounds.some(({ outOfOrder }) => outOfOrder)).to.equal(false);
-  });
-
-  it("should look at the given blocks only, and claim nothing of those before", async () => {
-    const history: History = [
-      [100, one],
-      [150, settledRound(one)],
-      [200, two],
-      [250, settledRound(two)],
-    ];
-    const provider = historyNode(history, 1_000);
-    expect(
-      blocksOf(await collect(provider, { fromBlock: 160, toBlock: 240n })),
-    ).to.deep.equal([
-      [160, null, 199],
-      [200, null, 240],
-    ]);
-    expect(
-      provider.asked
-        .map((request) => provider.blockOf(request) ?? 160)
-        .filter((block) => block < 160 || block > 240),
-    ).to.deep.equal([]);
-    expect(
-      blocksOf(await collect(provider, { fromBlock: "latest" })),
-    ).to.deep.equal([[1_000, null, 1_000]]);
-  });
-
-  describe("a re-deployed factory", () => {
-    it("should find the rounds before and after the gap without code", async () => {
-      const history: History = [
-        [100, one],
-        [200, two],
-        [250, settledRound(two)],
-        [300, "no code"],
-        [9_000, three],
-        [9_500, "revert"],
-        [9_600, four],
-      ];
-      const rounds = await collect(historyNode(history, 10_000));
-      expect(blocksOf(rounds)).to.deep.equal([
-        [100, null, 199],
-        [200, 250, 299],
-        [9_000, null, 9_499],
-        [9_600, null, 10_000],
-      ]);
-      expect(rounds.some(({ outOfOrder }) => outOfOrder)).to.equal(false);
-    });
-
-    it("should say how many blocks of a round were not read, where a gap may hide", async () => {
-      const history: History = [
-        [0, one],
-        [400, "revert"],
-        [600, one],
-      ];
-      const [round, ...others] = await collect(historyNode(history, 10_000));
-      expect(others).to.deep.equal([]);
-      expect(round?.unreadBlocks).to.be.within(200, 400);
-      const [whole] = await collect(historyNode([[0, one]], 4));
-      expect(whole).to.not.have.property("unreadBlocks");
-    });
-  });
-
-  const life = [one, two, three, four];
-  const disorders: ReadonlyArray<
-    readonly [name: string, history: History, outOfOrder: readonly number[]]
-  > = [
-    [
-      "whose start time went back, or is not the latest",
+    expect(await collectWhole(historyNode(history, 9_999))).to.deep.equal(
       [
-        [100, two],
-        [200, three],
-        [300, one],
-        [350, { ...two, strikePrice: 1n }],
-        [400, four],
-      ],
-      [300, 350],
-    ],
-    [
-      "of a second life with the same rounds",
-      [0, 500].flatMap((birth) =>
-        life.map((round, index) => [birth + 10 + index * 100, round] as const),
-      ),
-      [510, 610, 710, 810],
-    ],
-    [
-      "that came back, or stopped being settled",
-      [
-        [100, one],
-        [200, two],
-        [300, one],
-        [400, settledRound(three)],
-        [500, three],
-      ],
-      [300, 400],
-    ],
-  ];
-  for (const [name, history, outOfOrder] of disorders) {
-    it(`rounds() marks a round ${name}`, async () => {
-      const found = await collect(historyNode(history, 1_000));
+        { ...settledRound(one), firstBlock: 200, settledBlock: 300 },
+        { ...settledRound(filled), firstBlock: 350, settledBlock: 5_000 },
+        { ...three, firstBlock: 5_100, settledBlock: null },
+      ].map((round, index) => ({
+        ...round,
+        lastBlock: [349, 5_099, 9_999][index],
+      })),
+    );
+  });
+
+  for (const [title, outOfOrder, history, blocks] of histories) {
+    it(`rounds() lists ${title}`, async () => {
+      const node = historyNode(history, 1_000);
+      const { fromBlock, toBlock } = blocks ?? { fromBlock: 0, toBlock: 1_000 };
+      const answers = Array.from({ length: 1_001 }, (_, block) => {
+        const started = history.findLast(([first]) => first <= block);
+        return [block, started?.[1] ?? "no code"] as const;
+      }).slice(fromBlock, toBlock + 1);
+      const found = await collect(node, blocks);
+      expect(blocksOf(found)).to.deep.equal(
+        blocksOf(roundsBlockByBlock(answers)),
+      );
       expect(
         found.filter((round) => round.outOfOrder).map((of) => of.firstBlock),
       ).to.deep.equal(outOfOrder);
+      for (const request of node.asked) {
+        expect(node.blockOf(request) ?? toBlock).to.be.within(
+          fromBlock,
+          request.method === "eth_call" ? toBlock : 1_000,
+        );
+      }
     });
   }
 
-  it("should find what a look at every block finds, in any history", async () => {
+  it("rounds() reports how many blocks of a round it did not read, where a gap may hide", async () => {
+    const history: History = [
+      [0, one],
+      [400, "revert"],
+      [600, one],
+    ];
+    const [round, ...others] = await collect(historyNode(history, 10_000));
+    expect(others).to.deep.equal([]);
+    expect(round?.unreadBlocks).to.be.within(200, 400);
+    const [whole] = await collect(historyNode([[0, one]], 4));
+    expect(whole).to.not.have.property("unreadBlocks");
+  });
+
+  it("rounds() lists what a look at every block finds, in any history", async () => {
     // Rounds replace each other, get settled or not, within the same block too.
     const steps = fc.array(
       fc.record({
         blocks: fc.integer({ min: 0, max: 40 }),
-        settle: fc.boolean(),
-        blocksSettled: fc.integer({ min: 0, max: 40 }),
+        blocksSettled: fc.option(fc.integer({ min: 0, max: 40 }), { nil: 0 }),
       }),
       { maxLength: 12 },
     );
+    const times = (count: number, answer: Answer): Answer[] =>
+      Array.from({ length: count }, () => answer);
     await fc.assert(
       fc.asyncProperty(
         steps,
-        fc.integer({ min: 0, max: 60 }),
+        fc.integer({ min: 1, max: 61 }),
         fc.constantFrom<Answer>("no code", "zeros", "revert"),
         async (rounds, before, nothing) => {
-          const answers: Answer[] = Array.from(
-            { length: before + 1 },
-            () => nothing,
-          );
-          rounds.forEach(({ blocks, settle, blocksSettled }, index) => {
-            const round = pastRound(index + 1);
-            answers.push(...Array.from({ length: blocks }, () => round));
-            if (settle) {
-              answers.push(
-                ...Array.from({ length: blocksSettled }, () =>
-                  settledRound(round),
-                ),
-              );
-            }
-          });
+          const answers = [
+            ...times(before, nothing),
+            ...rounds.flatMap(({ blocks, blocksSettled }, index) => [
+              ...times(blocks, pastRound(index + 1)),
+              ...times(blocksSettled, settledRound(pastRound(index + 1))),
+            ]),
+          ];
           const history = answers.map(
             (answer, block) => [block, answer] as const,
           );
@@ -254,7 +215,7 @@ describe("client - rounds", () => {
   });
 
   const count = isFull ? 1_000 : 100;
-  it(`should ask at most 2 × ⌈log2(blocks between)⌉ + 4 times a round: ${count} rounds in 50,000,000 blocks`, async () => {
+  it(`rounds() makes at most 2 × ⌈log2(blocks between)⌉ + 4 requests a round for ${count} rounds in 50,000,000 blocks`, async () => {
     const head = 50_000_000;
     const { history, expected } = writeHistory(count, head);
     const provider = historyNode(history, head);
@@ -264,20 +225,20 @@ describe("client - rounds", () => {
     expect(provider.asked.length / count).to.be.at.most(allowed);
   });
 
-  it("should say how far it is, and never more than there is to do", async () => {
+  it("rounds() reports its progress by the request, and never more than there is to do", async () => {
     const { history } = writeHistory(50, 1_000_000);
     const seen: ScanProgress[] = [];
     const provider = historyNode(history, 1_000_000);
     await collect(provider, { onProgress: (progress) => seen.push(progress) });
     expect(seen.map(({ done }) => done)).to.deep.equal(
-      Array.from({ length: seen.length }, (_, index) => index + 1),
+      seen.map((_, index) => index + 1),
     );
     expect(seen.every(({ done, total }) => done <= total)).to.equal(true);
     expect(seen.at(-1)?.done).to.equal(seen.at(-1)?.total);
     expect(seen.at(-1)?.done).to.equal(provider.count("eth_call"));
   });
 
-  it("should look at each block of a short range once", async () => {
+  it("rounds() reads each block of a short range once", async () => {
     for (const [fromBlock, toBlock, looks] of [
       [100, 103, [100, 101, 102, 103]],
       [7, 7, [7]],
@@ -291,26 +252,21 @@ describe("client - rounds", () => {
     }
   });
 
-  it("should ask no more at a time than it may", async () => {
-    const provider = historyNode(writeHistory(9, 1_000).history, 1_000);
+  it("rounds() makes no more requests at a time than concurrency allows", async () => {
+    const node = historyNode(writeHistory(9, 1_000).history, 1_000);
     let [now, most] = [0, 0];
-    await collect(
-      {
-        async request(args) {
-          now += 1;
-          most = Math.max(most, now);
-          await setImmediate();
-          const answer = await provider.request(args);
-          now -= 1;
-          return answer;
-        },
-      },
-      { concurrency: 3 },
-    );
+    node.on("eth_call", async (_, answer) => {
+      now += 1;
+      most = Math.max(most, now);
+      await setImmediate();
+      now -= 1;
+      return await answer();
+    });
+    await collect(node, { concurrency: 3 });
     expect(most).to.equal(3);
   });
 
-  it("should stop asking when it is aborted, with the caller's reason", async () => {
+  it("rounds() makes no request after its signal, and throws the signal's reason", async () => {
     const stop = new AbortController();
     const provider = historyNode([[5, one]], 1_000_000);
     const reason = new Error("enough");
@@ -327,83 +283,71 @@ describe("client - rounds", () => {
     expect(provider.count("eth_call")).to.be.at.most(8);
   });
 
-  describe("what cannot be answered", () => {
-    it("should ask for an archive node where the state of old blocks is gone", async () => {
-      const provider = historyNode([[5, one]], 100_000, 99_873);
-      const error = await expectVaultError(
-        collect(provider),
-        "VAULT_ARCHIVE_NODE_NEEDED",
-      );
-      expect(error.details["block"]).to.be.below(99_873);
-      expect(error.message).to.include("missing trie node");
-      expect(
-        blocksOf(await collect(provider, { fromBlock: 99_873 })),
-      ).to.deep.equal([[99_873, null, 100_000]]);
-    });
+  it("rounds() throws VAULT_ARCHIVE_NODE_NEEDED if the state of old blocks is gone", async () => {
+    const provider = historyNode([[5, one]], 100_000, 99_873);
+    const error = await expectVaultError(
+      collect(provider),
+      "VAULT_ARCHIVE_NODE_NEEDED",
+    );
+    expect(error.details["block"]).to.be.below(99_873);
+    expect(error.message).to.include("missing trie node");
+    expect(
+      blocksOf(await collect(provider, { fromBlock: 99_873 })),
+    ).to.deep.equal([[99_873, null, 100_000]]);
+    expect(
+      blocksOf(await collect(provider, { fromBlock: "latest" })),
+    ).to.deep.equal([[100_000, null, 100_000]]);
+  });
 
-    it("should end the search: nothing is asked once a look has failed", async () => {
-      const provider = historyNode([[5, one]], 1_000_000);
-      let calls = 0;
-      const { message } = await expectVaultError(
-        collect(
-          {
-            async request(args) {
-              if (args.method === "eth_call" && ++calls >= 3) {
-                throw new Error("daily quota used up");
-              }
-              return await provider.request(args);
-            },
-          },
-          { concurrency: 1 },
-        ),
-        "VAULT_RPC_ERROR",
-      );
-      expect(message).to.include("daily quota used up");
-      for (let turn = 0; turn < 20; turn += 1) {
-        await setImmediate();
+  it("rounds() throws VAULT_RPC_ERROR and makes no request after one that failed", async () => {
+    const node = historyNode([[5, one]], 1_000_000);
+    node.on("eth_call", async (_, answer, occurrence) => {
+      if (occurrence >= 2) {
+        throw new Error("daily quota used up");
       }
-      expect(calls).to.be.at.most(4);
+      return await answer();
     });
+    const { message } = await expectVaultError(
+      collect(node, { concurrency: 1 }),
+      "VAULT_RPC_ERROR",
+    );
+    expect(message).to.include("daily quota used up");
+    for (let turn = 0; turn < 20; turn += 1) {
+      await setImmediate();
+    }
+    expect(node.count("eth_call")).to.be.at.most(4);
+  });
 
-    it("should be no empty list where the address is wrong", async () => {
-      await expectVaultError(collect(historyNode([], 1_000)), "VAULT_NO_CODE");
-      await expectVaultError(
-        collect(historyNode([[0, "revert"]], 1_000)),
-        "VAULT_CALL_REVERTED",
-      );
-    });
+  it("rounds() throws instead of an empty list if the address is wrong: VAULT_NO_CODE, VAULT_CALL_REVERTED", async () => {
+    await expectVaultError(collect(historyNode([], 1_000)), "VAULT_NO_CODE");
+    await expectVaultError(
+      collect(historyNode([[0, "revert"]], 1_000)),
+      "VAULT_CALL_REVERTED",
+    );
+  });
 
-    it("should be an empty list where there was no round yet", async () => {
-      expect(await collect(historyNode([[10, "zeros"]], 1_000))).to.deep.equal(
-        [],
+  it("rounds() refuses pending blocks, a range that is none and a wrong concurrency: VAULT_INVALID_ARGUMENT", async () => {
+    const provider = historyNode([[5, one]], 100);
+    for (const [options, where, problem] of [
+      [{ fromBlock: "pending" }, "fromBlock", "not a fixed block"],
+      [{ toBlock: "pending" }, "toBlock", "not a fixed block"],
+      [{ fromBlock: 50, toBlock: 49 }, "fromBlock", "50 is above"],
+      [{ concurrency: 0 }, "concurrency", "got 0"],
+      [{ concurrency: 1.5 }, "concurrency", "got 1.5"],
+    ] as const) {
+      const { details } = await expectVaultError(
+        collect(provider, options),
+        "VAULT_INVALID_ARGUMENT",
       );
-    });
-
-    it("should be refused: pending blocks, a range that is none, a wrong concurrency", async () => {
-      const provider = historyNode([[5, one]], 100);
-      for (const [options, where, problem] of [
-        [{ fromBlock: "pending" }, "fromBlock", "not a fixed block"],
-        [{ toBlock: "pending" }, "toBlock", "not a fixed block"],
-        [{ fromBlock: 50, toBlock: 49 }, "fromBlock", "50 is above"],
-        [{ concurrency: 0 }, "concurrency", "got 0"],
-        [{ concurrency: 1.5 }, "concurrency", "got 1.5"],
-      ] as const) {
-        const { details } = await expectVaultError(
-          collect(provider, options),
-          "VAULT_INVALID_ARGUMENT",
-        );
-        expect(details["where"]).to.equal(where);
-        expect(details["problem"]).to.include(problem);
-      }
-      await expectVaultError(
-        collect(provider, { fromBlock: -1 }),
-        "VAULT_INVALID_BLOCK",
-      );
-      await expectVaultError(
-        collect(provider, { toBlock: 101 }),
-        "VAULT_BLOCK_NOT_FOUND",
-      );
-    });
+      expect(details["where"]).to.equal(where);
+      expect(details["problem"]).to.include(problem);
+    }
+    for (const [options, code] of [
+      [{ fromBlock: -1 }, "VAULT_INVALID_BLOCK"],
+      [{ toBlock: 101 }, "VAULT_BLOCK_NOT_FOUND"],
+    ] as const) {
+      await expectVaultError(collect(provider, options), code);
+    }
   });
 });
 
@@ -415,33 +359,26 @@ function writeHistory(
   history: History;
   expected: Array<readonly [number, number | null, number]>;
 } {
-  // A generator of pseudo-random numbers: the same history in every run.
-  let state = 12_345;
-  const random = (): number => {
-    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
-    return state / 2 ** 31;
-  };
-  const history: Array<readonly [number, Answer]> = [];
-  const expected: Array<readonly [number, number | null, number]> = [];
+  /** A number from 0 to 1, another one for each index. */
+  const part = (index: number): number => (index * 0.618) % 1;
   const slot = Math.floor(head / count);
   const starts = Array.from(
     { length: count },
-    (_, index) => index * slot + 1 + Math.floor((random() * slot) / 2),
+    (_, index) => index * slot + 1 + Math.floor((part(index) * slot) / 2),
   );
-  starts.forEach((start, index) => {
-    const round = pastRound(index + 1);
+  const expected = starts.map((start, index) => {
     const next = starts[index + 1] ?? head + 1;
-    history.push([start, round]);
-    const settledBlock =
-      index % 7 === 3
-        ? null
-        : index % 10 === 0
-          ? next - 1
-          : start + 1 + Math.floor(random() * (next - start - 2));
-    if (settledBlock !== null) {
-      history.push([settledBlock, settledRound(round)]);
-    }
-    expected.push([start, settledBlock, next - 1]);
+    const settled =
+      index % 10 === 0
+        ? next - 1
+        : start + 1 + Math.floor(part(7 * index) * (next - start - 2));
+    return [start, index % 7 === 3 ? null : settled, next - 1] as const;
+  });
+  const history = expected.flatMap(([start, settled], index) => {
+    const round = pastRound(index + 1);
+    return settled === null
+      ? [[start, round] as const]
+      : [[start, round] as const, [settled, settledRound(round)] as const];
   });
   return { history, expected };
 }
