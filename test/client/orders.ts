@@ -125,6 +125,12 @@ describe("client - orders", () => {
     (id) =>
       id === 2n ? refusal("Odd")(id) : { reverted: false, data: "0x1234" },
   );
+  const oddOnes = [
+    ...present(1),
+    "2 VAULT_CALL_REVERTED Odd(id: 2)",
+    "3 VAULT_RETURN_DATA_MALFORMED",
+    ...present(4),
+  ];
   const noThird = book((id) => id !== 3n);
   const goneThird = book((id) => id !== 3n, refusal("Gone"));
   const failedThird = "3 VAULT_CALL_REVERTED Gone(id: 3)";
@@ -147,12 +153,7 @@ describe("client - orders", () => {
       "the reason of each order that fails, in the words of the contract's errors",
       odds,
       { firstId: 1, lastId: 4 },
-      [
-        ...present(1),
-        "2 VAULT_CALL_REVERTED Odd(id: 2)",
-        "3 VAULT_RETURN_DATA_MALFORMED",
-        ...present(4),
-      ],
+      oddOnes,
     ],
     [
       "an order of zeros as empty",
@@ -292,18 +293,6 @@ describe("client - orders", () => {
     await orders.return();
   });
 
-  it("orders() requests alone what the lens could not find out", async () => {
-    const second = ENTRIES + ENTRY;
-    const node = nodeOf(
-      order,
-      (answer) => `${answer.slice(0, second)}02${answer.slice(second + 2)}`,
-    );
-    expect(await outlineOf(node, { firstId: 1, lastId: 3 })).to.deep.equal(
-      present(1, 2, 3),
-    );
-    expect(singleReads(node)).to.deep.equal([[2, "0x5"]]);
-  });
-
   it("orders() goes on behind the orders that the gas of a call allowed", async () => {
     const sizes: number[] = [];
     const seen: number[] = [];
@@ -333,65 +322,61 @@ describe("client - orders", () => {
     });
   }
 
-  for (const [title, wrong] of [
+  const second = ENTRIES + ENTRY;
+  for (const [title, wrong, alone] of [
     [
       "more orders",
-      (answer: string) => `${answer}${answer.slice(ENTRIES, ENTRIES + ENTRY)}`,
+      (answer: string) => `${answer}${answer.slice(ENTRIES, second)}`,
+      [1, 2, 3, 4],
     ],
-    ["no orders", (answer: string) => answer.slice(0, ENTRIES)],
+    ["no orders", (answer: string) => answer.slice(0, ENTRIES), [1, 2, 3, 4]],
+    [
+      "an order that it could not find out",
+      (answer: string) =>
+        `${answer.slice(0, second)}02${answer.slice(second + 2)}`,
+      [2],
+    ],
   ] as const) {
-    it(`orders() requests each order alone if the lens returns ${title}`, async () => {
+    it(`orders() requests ${alone.join()} of 4 orders alone if the lens returns ${title}`, async () => {
       const node = nodeOf(order, wrong);
       expect(await outlineOf(node, { firstId: 1, lastId: 4 })).to.deep.equal(
         present(1, 2, 3, 4),
       );
-      expect(singleReads(node)).to.have.length(4);
+      expect(singleReads(node)).to.have.deep.members(
+        alone.map((id) => [id, "0x5"]),
+      );
     });
   }
 
   const limit = 10 * ENTRY;
-  const limits: Readonly<Record<string, Rewrite>> = {
-    "refuses overrides": async ([, , overrides], answer) => {
-      if (overrides !== undefined) {
-        throw failure("too many arguments, want at most 2", -32602);
-      }
-      return await answer();
-    },
-    "refuses big responses": async (_, answer) => {
-      if (String(await answer()).length > limit) {
-        throw failure("response is too big", -32008);
-      }
-      return await answer();
-    },
-    "drops the connection on big responses": async (_, answer) => {
-      if (String(await answer()).length > limit) {
-        throw failure("other side closed", "UND_ERR_SOCKET");
-      }
-      return await answer();
-    },
-    "cuts big responses off": async (_, answer) => {
-      const found = String(await answer());
-      return found.length > limit ? found.slice(0, limit + 2) : found;
-    },
-    "times out on big calls": async (_, answer) => {
-      if (String(await answer()).length > limit) {
-        throw failure("no", "UND_ERR_HEADERS_TIMEOUT");
-      }
-      return await answer();
-    },
+  const limits = {
+    "refuses big responses": failure("response is too big", -32008),
+    "drops the connection on big responses": failure("no", "UND_ERR_SOCKET"),
+    "times out on big calls": failure("no", "UND_ERR_HEADERS_TIMEOUT"),
+    "cuts big responses off": undefined,
   };
-  for (const [title, rewrite] of Object.entries(limits)) {
+  for (const [title, error] of Object.entries(limits)) {
     it(`orders() lists good and failed orders of a node that ${title}`, async () => {
-      const node = nodeOf(odds);
-      node.on("eth_call", rewrite);
+      const node = nodeOf(odds, (answer) => {
+        if (answer.length > limit && error !== undefined) {
+          throw error;
+        }
+        return answer.slice(0, limit + 2);
+      });
       expect(await outlineOf(node, { firstId: 1, lastId: 40 })).to.deep.equal([
-        ...present(1),
-        "2 VAULT_CALL_REVERTED Odd(id: 2)",
-        "3 VAULT_RETURN_DATA_MALFORMED",
-        ...present(...range(4, 40)),
+        ...oddOnes,
+        ...present(...range(5, 40)),
       ]);
     });
   }
+
+  it("orders() lists good and failed orders of a node that refuses overrides", async () => {
+    const node = nodeOf(odds);
+    node.overrides = false;
+    expect(await outlineOf(node, { firstId: 1, lastId: 4 })).to.deep.equal(
+      oddOnes,
+    );
+  });
 
   it("orders() throws VAULT_NO_CODE if there is no contract, whatever the lens returns", async () => {
     const noCode = nodeOf(

@@ -1,8 +1,12 @@
 import { expect } from "chai";
 import { Interface, toBeHex } from "ethers";
 
-import { VaultClient, isFailedReading } from "../../src/client/index.js";
-import { operations } from "../../src/protocol/index.js";
+import {
+  VaultClient,
+  contractRoles,
+  isFailedReading,
+  operations,
+} from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { recordCalls } from "../helpers/recording-provider.js";
@@ -29,34 +33,35 @@ const node = (overrides = true): RecordingProvider =>
     }),
   );
 
+/** A node whose contracts revert with `Odd(7)`. */
+const odd = new ScriptedNode({
+  head: 5,
+  codeOf: () => "0x00",
+  answerOf: () => ({
+    reverted: true,
+    data: new Interface(["error Odd(uint256)"]).encodeErrorResult("Odd", [7]),
+  }),
+});
+
 const callsTo = (recorder: RecordingProvider): unknown[] =>
   recorder.calls.map(({ params = [] }) => fieldsOf(params[0])["to"]);
 
 describe("client - VaultClient", () => {
-  it("should make each of its contracts once, and when it is used", async () => {
+  it("a client makes each of its contracts once, and when it is used", async () => {
     const recorder = node();
     const { contracts } = new VaultClient(recorder, { vault: VAULT });
-    expect(Object.keys(contracts)).to.deep.equal([
-      "underlyingAsset",
-      "publicPool",
-      "privatePool",
-      "trading",
-      "vaultFactory",
-      "vault",
-    ]);
+    expect(Object.keys(contracts)).to.deep.equal(Object.keys(contractRoles));
     expect(contracts.vault).to.equal(contracts.vault);
     expect(contracts.vault).not.to.equal(contracts.vaultFactory);
     expect(recorder.calls).to.deep.equal([]);
-    expect((await contracts.vault.queryVolume()) === BigInt(VAULT)).to.equal(
-      true,
-    );
+    expect(await contracts.vault.queryVolume()).to.equal(BigInt(VAULT));
     await expectVaultError(
       contracts.vaultFactory.minSLDMargin(),
       "VAULT_CONTRACT_NOT_CONFIGURED",
     );
   });
 
-  it("should keep all but the addresses that are given to at()", async () => {
+  it("a client keeps all but the addresses that are given to at()", async () => {
     const recorder = node();
     const own = new VaultClient(
       recorder,
@@ -87,21 +92,18 @@ describe("client - VaultClient", () => {
     );
   });
 
-  it("should tell a custom error by the ABIs that it was given, also in at()", async () => {
-    const odd = new Interface(["error Odd(uint256 code)"]);
-    const provider = new ScriptedNode({
-      head: 5,
-      codeOf: () => "0x00",
-      answerOf: () => ({
-        reverted: true,
-        data: odd.encodeErrorResult("Odd", [7]),
-      }),
-    });
+  it("a read and a snapshot name a custom error by the ABIs of the client, also of at()", async () => {
+    const json = JSON.stringify([
+      { type: "error", name: "Odd", inputs: [{ type: "uint256" }] },
+    ]);
     for (const [abis, reason] of [
       [[["error Odd(uint256 code)"]], "Odd(code: 7)"],
+      [[["error Other()"], json], "Odd(_0: 7)"],
       [[], "unknown error"],
+      // A function and an event with the same signature.
+      [[["function Odd(uint256)", "event Odd(uint256)"]], "unknown error"],
     ] as const) {
-      const client = new VaultClient(provider, { vault: VAULT }, { abis });
+      const client = new VaultClient(odd, { vault: VAULT }, { abis });
       for (const asked of [client, client.at({ vault: OTHER_VAULT })]) {
         const { details } = await expectVaultError(
           asked.queryVolume(),
@@ -116,7 +118,37 @@ describe("client - VaultClient", () => {
     }
   });
 
-  it("should name a network that has no name, and a block that is not there", async () => {
+  it("a read that reverts gives the reason, and why its custom error could not be looked up", async () => {
+    const findErrors = (): never => {
+      throw new Error("\u001b[2J");
+    };
+    const { details } = await expectVaultError(
+      new VaultClient(odd, { vault: VAULT }, { findErrors }).queryVolume(),
+      "VAULT_CALL_REVERTED",
+    );
+    expect(details["reason"])
+      .to.include("unknown error")
+      .and.include("looked up")
+      .and.not.include("\u001b");
+  });
+
+  it("a client refuses what is no ABI, and names its place: VAULT_INVALID_ARGUMENT", async () => {
+    for (const [bad, problem] of [
+      ["{", "JSON"],
+      ["{}", "an ABI is a list"],
+      [["error ("], "expected ID"],
+    ] as const) {
+      const abis = [["error Paused()"], bad];
+      const { details } = await expectVaultError(
+        () => new VaultClient(odd, {}, { abis }),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(details["where"]).to.equal("abis[1]");
+      expect(details["problem"]).to.include(problem);
+    }
+  });
+
+  it("a client reads a block and the chain id, and names a network without a name", async () => {
     const client = new VaultClient(node(), {});
     expect(await client.block()).to.deep.equal({
       number: 5,
@@ -130,10 +162,8 @@ describe("client - VaultClient", () => {
     );
     expect(message).to.include("on network of the given provider");
   });
-});
 
-describe("client - snapshots", () => {
-  it("should not put the lens in the place of what is read", async () => {
+  it("snapshot() does not put the lens in the place of a contract that it reads", async () => {
     const recorder = node();
     const client = new VaultClient(recorder, {
       vault: VAULT,

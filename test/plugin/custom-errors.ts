@@ -12,6 +12,7 @@ import { buildSettlement } from "../../src/settlement/calldata.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
+import { listOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
@@ -49,7 +50,9 @@ describe("custom errors of the project's contracts", () => {
       project.path,
       "artifacts/contracts/Keeper.sol/Keeper.json",
     );
-    await writeArtifact(JSON.stringify({ abi }));
+    // Another tool may write types that ethers does not know.
+    const strange = { type: "error", name: "Odd", inputs: [{ type: "(((" }] };
+    await writeArtifact(JSON.stringify({ abi: [strange, ...listOf(abi)] }));
     hre = await open("remote");
     connection = await hre.network.getOrCreate();
     mocks = await connection.vault.deployMocks();
