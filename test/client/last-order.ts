@@ -6,13 +6,11 @@ import {
   findLastOrder,
 } from "../../src/client/orders/last-order.js";
 import type { OrdersEnd } from "../../src/client/orders/last-order.js";
+import { VaultError } from "../../src/client/index.js";
 import type { ListedOrder } from "../../src/client/index.js";
-import { vaultError } from "../../src/errors.js";
 import { zeroAnswer } from "../../src/mocks/scenarios.js";
-import { generatedOrder } from "../../src/mocks/state.js";
+import { generatedOrder } from "../../src/mocks/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
-
-const address = "0x00000000000000000000000000000000000A11cE";
 
 const order = (orderID: bigint): ListedOrder => ({
   orderID,
@@ -24,32 +22,21 @@ const empty = (orderID: bigint): ListedOrder => ({
   ...zeroAnswer("getOrderInfo"),
 });
 
+type Book = (id: bigint) => ListedOrder;
 const reverting =
-  (reasonOf: (id: bigint) => string) =>
-  (orderID: bigint): ListedOrder => ({
+  (reasonOf: (id: bigint) => string): Book =>
+  (orderID) => ({
     orderID,
-    error: vaultError("VAULT_CALL_REVERTED", {
-      operation: "getOrderInfo",
-      reason: reasonOf(orderID),
-      contract: "trading",
-      address,
-      hint: "",
-    }),
+    error: new VaultError("VAULT_CALL_REVERTED", { reason: reasonOf(orderID) }),
   });
 
-const unreadable = (orderID: bigint): ListedOrder => ({
+const unreadable: Book = (orderID) => ({
   orderID,
-  error: vaultError("VAULT_RETURN_DATA_MALFORMED", {
-    operation: "getOrderInfo",
-    problem: "3 bytes",
-    contract: "trading",
-    address,
-    source: "",
-  }),
+  error: new VaultError("VAULT_RETURN_DATA_MALFORMED", {}),
 });
 
 async function search(
-  answer: (id: bigint) => ListedOrder,
+  answer: Book,
   first = 0n,
 ): Promise<OrdersEnd & { readonly reads: number }> {
   let reads = 0;
@@ -62,89 +49,89 @@ async function search(
 
 /** A book with these orders and nothing else. */
 const book =
-  (missing: (id: bigint) => ListedOrder, ...ids: bigint[]) =>
-  (id: bigint): ListedOrder =>
+  (missing: Book, ...ids: bigint[]): Book =>
+  (id) =>
     ids.includes(id) ? order(id) : missing(id);
+const upTo =
+  (count: bigint): Book =>
+  (id) =>
+    id >= 1n && id <= count ? order(id) : empty(id);
+
+const gap = BigInt(EMPTY_IDS_AT_END);
+const far = 2n ** 20n;
+const faraway = book(empty, 5n, 1_000_000_007n);
+const searches: ReadonlyArray<
+  readonly [
+    title: string,
+    orders: Book,
+    last: bigint | undefined,
+    from?: bigint,
+  ]
+> = [
+  ...[1n, 2n, 999n, 65_536n, 3_000_000_000n].map(
+    (count) => [`the last of ${count}`, upTo(count), count] as const,
+  ),
+  ["none of no orders", upTo(0n), undefined],
+  ["one behind 499 empty ids", book(empty, 3n, 7n, 7n + gap), 7n + gap],
+  ["none behind 500 empty ids", book(empty, 3n, 7n, 8n + gap), 7n],
+  ["one at a distance of 1,024", book(empty, 7n, 1_031n), 1_031n],
+  ["one at a distance of 2^20", book(empty, 7n, 7n + far), 7n + far],
+  ["none behind a distance of 2^20", book(empty, 7n, 8n + far), 7n],
+  ["none at a distance of 2^21", book(empty, 7n, 7n + 2n * far), 7n],
+  ["the first of two that are far apart", faraway, 5n],
+  ["none behind the first id", faraway, undefined, 6n],
+  ["one behind the first id", faraway, 1_000_000_007n, 1_000_000_000n],
+  [
+    "one that cannot be read",
+    (id) => (id === 9n ? unreadable(id) : book(empty, 5n)(id)),
+    9n,
+  ],
+  [
+    "one of the largest ids",
+    (id) => {
+      expect(id <= MaxUint256, String(id)).to.equal(true);
+      return book(empty, MaxUint256 - 5n)(id);
+    },
+    MaxUint256 - 5n,
+    MaxUint256 - 10n,
+  ],
+];
 
 describe("client - the last order", () => {
-  it("should be found in steps that grow and shrink", async () => {
-    for (const count of [0n, 1n, 2n, 999n, 65_536n, 3_000_000_000n]) {
-      const { last, reads } = await search((id) =>
-        id >= 1n && id <= count ? order(id) : empty(id),
-      );
-      expect(last).to.equal(count === 0n ? undefined : count);
+  for (const [title, orders, expected, first] of searches) {
+    it(`findLastOrder() finds ${title}, in steps that grow and shrink`, async () => {
+      const { last, reads } = await search(orders, first);
+      expect(last).to.equal(expected);
       expect(reads).to.be.at.most(45);
-    }
-  });
+    });
+  }
 
-  it("should be found behind ids that do not exist, as far as is said", async () => {
-    const gap = BigInt(EMPTY_IDS_AT_END);
-    for (const [next, isFound] of [
-      [7n + gap, true],
-      [7n + gap + 1n, false],
-      [7n + 1_024n, true],
-      [7n + 2n ** 20n, true],
-      [7n + 2n ** 20n + 1n, false],
-      [7n + 2n ** 21n, false],
-    ] as const) {
-      const { last } = await search(book(empty, 3n, 7n, next));
-      expect(last, String(next)).to.equal(isFound ? next : 7n);
-    }
-  });
-
-  it("should be looked for behind the first id", async () => {
-    const answer = book(empty, 5n, 1_000_000_007n);
-    expect((await search(answer)).last).to.equal(5n);
-    expect((await search(answer, 6n)).last).to.equal(undefined);
-    expect((await search(answer, 1_000_000_000n)).last).to.equal(
-      1_000_000_007n,
-    );
-  });
-
-  it("should not take a refusal of another kind for an id that does not exist", async () => {
+  it("findLastOrder() returns a check for the answers of ids that do not exist", async () => {
     const missing = reverting((id) => `OrderNotFound(orderID: ${id})`);
-    const paused = reverting(() => "order 10 is frozen");
+    const frozen = reverting(() => "order 10 is frozen");
     const { last, isMissing } = await search((id) =>
-      id === 3n ? paused(id) : book(missing, 1n, 5n)(id),
+      id === 3n ? frozen(id) : book(missing, 1n, 5n)(id),
     );
     expect(last).to.equal(5n);
-    expect(isMissing(missing(0n))).to.equal(true);
-    expect(isMissing(missing(2n))).to.equal(true);
-    expect(isMissing(paused(3n))).to.equal(false);
-    expect(isMissing(order(5n))).to.equal(false);
-    expect(isMissing(empty(4n))).to.equal(true);
+    for (const [answer, is] of [
+      [missing(0n), true],
+      [missing(2n), true],
+      [empty(4n), true],
+      [frozen(3n), false],
+      [order(5n), false],
+      [unreadable(9n), false],
+    ] as const) {
+      expect(isMissing(answer)).to.equal(is);
+    }
+    // An id is no part of another number.
+    const numbered = reverting((id) => `order ${id} of 110`);
+    const other = await search(book(numbered, 5n));
+    expect(other.isMissing(numbered(1n))).to.equal(true);
   });
 
-  it("should be one that cannot be read, too", async () => {
-    const { last, isMissing } = await search((id) =>
-      id === 9n ? unreadable(id) : book(empty, 5n)(id),
-    );
-    expect(last).to.equal(9n);
-    expect(isMissing(unreadable(9n))).to.equal(false);
-  });
-
-  it("should be looked for among the ids that there can be", async () => {
-    const { last } = await search((id) => {
-      expect(id <= MaxUint256, String(id)).to.equal(true);
-      return id === MaxUint256 - 5n ? order(id) : empty(id);
-    }, MaxUint256 - 10n);
-    expect(last).to.equal(MaxUint256 - 5n);
-  });
-
-  it("should not take an id for a part of another number", async () => {
-    const missing = reverting((id) => `order ${id} of 110`);
-    const { isMissing } = await search(book(missing, 5n));
-    expect(isMissing(missing(1n))).to.equal(true);
-  });
-
-  it("should fail as the ids do where all revert", async () => {
-    await expectVaultError(
-      search(reverting(() => "paused")),
-      "VAULT_CALL_REVERTED",
-    );
-  });
-
-  it("should not be looked for without end", async () => {
+  it("findLastOrder() throws VAULT_CALL_REVERTED if every id reverts, and VAULT_INVALID_ARGUMENT if there is no end", async () => {
+    const paused = reverting(() => "paused");
+    await expectVaultError(search(paused), "VAULT_CALL_REVERTED");
     await expectVaultError(search(order), "VAULT_INVALID_ARGUMENT");
   });
 });
