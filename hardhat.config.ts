@@ -21,7 +21,6 @@ const slowTests = [
   "test/tasks/",
   "test/settlement/",
   "test/simulation/",
-  "test/plugin/read-faults",
   "test/fuzz/",
   "test/bench/",
   "test/client/nodes",

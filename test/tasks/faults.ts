@@ -1,13 +1,16 @@
 import { mkdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
+import { setImmediate } from "node:timers/promises";
 
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { EthereumProvider } from "hardhat/types/providers";
 
-import type { ContractRole } from "../../src/protocol/index.js";
+import { VaultClient, VaultError } from "../../src/client/index.js";
+import type { ContractRole } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
+import { distinctState, expectedReads } from "../helpers/distinct-state.js";
 import { everyTaskRun } from "../helpers/every-vault-task.js";
 import type { TaskRun } from "../helpers/every-vault-task.js";
 import {
@@ -20,8 +23,11 @@ import type { FixtureProject } from "../helpers/fixture-project.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { isFull, sample } from "../helpers/sample.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
-import { runInTerminal } from "../helpers/terminal.js";
-import { runVaultTask } from "../helpers/run-vault-task.js";
+import {
+  parseDocument,
+  runTyped,
+  runVaultTask,
+} from "../helpers/run-vault-task.js";
 import {
   LATE_MS,
   REQUEST_TIMEOUT_MS,
@@ -46,7 +52,41 @@ const asking = everyTaskRun().filter(
   ({ task }) => !/^(?:request|decode)$/u.test(task),
 );
 
-describe("tasks under faults", () => {
+/** The reads of the API. */
+const reads: ReadonlyArray<
+  readonly [
+    name: string,
+    run: (client: VaultClient, timeout?: number) => Promise<unknown>,
+  ]
+> = [
+  ...expectedReads.map(
+    ({ operation, args }) =>
+      [
+        `${operation}(${JSON.stringify(args, (_key, value: unknown) => String(value))})`,
+        async (client: VaultClient, timeout?: number): Promise<unknown> => {
+          const method: unknown = Reflect.get(client, operation);
+          return typeof method === "function"
+            ? await Reflect.apply(method, client, [...args, { timeout }])
+            : undefined;
+        },
+      ] as const,
+  ),
+  ["snapshot", async (client, timeout) => await client.snapshot({ timeout })],
+  [
+    "orders",
+    async (client, timeout) =>
+      await Array.fromAsync(client.orders({ firstId: 1, lastId: 3, timeout })),
+  ],
+  [
+    "rounds",
+    async (client, timeout) =>
+      await Array.fromAsync(client.rounds({ timeout })),
+  ],
+];
+/** Reads of the API at a time, each on a connection of its own. */
+const LANES = 8;
+
+describe("reads and tasks under faults", () => {
   let anvil: ServerProcess;
   let contracts: Readonly<Record<ContractRole, string>>;
   let node: EthereumProvider;
@@ -62,6 +102,7 @@ describe("tasks under faults", () => {
     node = provider;
     ({ addresses: contracts } = await vault.deployMocks({
       scenario: "expired-round",
+      overrides: { orders: distinctState.orders ?? {} },
     }));
   });
   after(async () => {
@@ -122,6 +163,63 @@ describe("tasks under faults", () => {
     };
   };
 
+  it("every read of the API returns the right value, or throws the code of the fault", async () => {
+    const all = reads.flatMap(([name, read]) =>
+      readFaultKinds.map((kind) => ({ name, read, kind })),
+    );
+    const queue = [...sample(all, 50)];
+    const failures: string[] = [];
+    let cases = 0;
+    await Promise.all(
+      Array.from({ length: LANES }, async () => {
+        const server = await startFaultyRpcServer({
+          upstream: anvil.url,
+          delay: LATE_MS,
+        });
+        const { provider } = await connectTo(server.url, {
+          timeout: REQUEST_TIMEOUT_MS,
+        });
+        const asked: Array<Promise<unknown>> = [];
+        for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
+          const { name, read, kind } = one;
+          const run = async (timeout?: number): Promise<Outcome> => {
+            // A new provider: nothing is known of its node yet.
+            const client = new VaultClient(
+              {
+                request: async ({ method, params = [] }): Promise<unknown> => {
+                  const answer = provider.request({
+                    method,
+                    params: [...params],
+                  });
+                  asked.push(answer);
+                  return await answer;
+                },
+              },
+              contracts,
+            );
+            try {
+              return { value: await read(client, timeout) };
+            } catch (error) {
+              return {
+                code: VaultError.isVaultError(error)
+                  ? error.code
+                  : String(error),
+              };
+            } finally {
+              // What was given up at a deadline may not have arrived yet, and
+              // would meet the fault of the next case.
+              await Promise.allSettled(asked.splice(0));
+            }
+          };
+          const tried = await tryFault(server, name, kind, run, failures);
+          cases += tried;
+        }
+        await server.stop();
+      }),
+    );
+    report("operations", cases, failures);
+  });
+
   it("every task prints the right output if the node answers with HTTP 429 to two of three requests", async () => {
     const server = await startRpcServer({ upstream: anvil.url });
     const hre = await open(server.url);
@@ -173,33 +271,6 @@ describe("tasks under faults", () => {
     await server.stop();
   });
 
-  it("a task shows on a terminal how often a request has failed, from the second time on", async () => {
-    const server = await startRpcServer({ upstream: anvil.url });
-    server.handler = ({ occurrence, response, request: { method } }) => {
-      if (method !== "eth_call" || occurrence > 2) {
-        return undefined;
-      }
-      response.writeHead(503).end();
-      return "handled";
-    };
-    const { output, exitCode } = await runInTerminal(
-      ["vault", "volume", "--network", "test"],
-      {
-        cwd: project.path,
-        columns: 100,
-        env: {
-          TEST_URL: server.url,
-          TEST_VAULT: JSON.stringify({ contracts }),
-        },
-      },
-    );
-    await server.stop();
-    expect(exitCode).to.equal(0);
-    expect(output)
-      .to.include("Waiting for test: eth_call failed 2 times…")
-      .and.not.include("failed 1 times");
-  });
-
   it("every task that reads prints the right output, or an error with the code of the fault", async () => {
     const server = await startFaultyRpcServer({
       upstream: anvil.url,
@@ -230,6 +301,92 @@ describe("tasks under faults", () => {
     }
     await server.stop();
     report("tasks", cases, failures);
+  });
+
+  it("simulate --fork prints the right outcome if a request of the fork fails once", async () => {
+    const server = await startRpcServer({ upstream: anvil.url });
+    const hre = await open(server.url);
+    const run = { task: "simulate", args: { fork: true } };
+    const right = await outcomeOf(hre, run);
+    let failed = 0;
+    server.handler = ({ request, response }) => {
+      if (request.method !== "eth_getStorageAt" || failed > 0) {
+        return undefined;
+      }
+      failed += 1;
+      response.writeHead(503).end();
+      return "handled";
+    };
+    expect(await outcomeOf(hre, run)).to.deep.equal(right);
+    expect(failed).to.equal(1);
+    await server.stop();
+  });
+
+  it("simulate, capture and doctor end with VAULT_RPC_TIMEOUT at --timeout if a request hangs", async () => {
+    const server = await startRpcServer({ upstream: anvil.url });
+    const hre = await open(server.url);
+    const runs = [
+      ["simulate", "eth_simulateV1"],
+      [`capture --out ${path.join(written, "late.json")}`, "eth_call"],
+      // The simulator sends this by itself.
+      ["simulate --fork", "eth_getStorageAt"],
+    ] as const;
+    for (const [typed, hangs] of runs) {
+      server.handler = ({ request: { method } }) =>
+        method === hangs ? "handled" : undefined;
+      const result = await runTyped(hre, `${typed} --json --timeout 0.5`);
+      expect(parseDocument(result), typed).to.have.nested.property(
+        "error.code",
+        "VAULT_RPC_TIMEOUT",
+      );
+    }
+    // Without a deadline, they send it fifteen times.
+    for (const [typed, limited] of runs.slice(0, 2)) {
+      let asked = 0;
+      server.handler = ({ request: { method } }) => {
+        asked += method === limited ? 1 : 0;
+        return method === limited
+          ? { error: { code: -32_005, message: "limit exceeded" } }
+          : undefined;
+      };
+      const result = await runTyped(hre, `${typed} --json --timeout 3`);
+      expect(parseDocument(result), typed).to.have.property("error");
+      expect(asked, typed).to.be.within(1, 10);
+    }
+    server.handler = ({ request: { method } }) =>
+      method === "eth_call" ? "handled" : undefined;
+    const examined = await runTyped(hre, "doctor --json --timeout 3");
+    expect(examined.exitCode).to.equal(1);
+    expect(examined.stdout).to.include("did not answer");
+    await server.stop();
+  });
+
+  it("a read task ends with VAULT_RPC_TIMEOUT at --timeout if a body arrives blank by blank", async () => {
+    let drips = 0;
+    const server = await startRpcServer({
+      handler: ({ response }) => {
+        // Closed before it was handled: there is no "close" to come.
+        if (!response.destroyed) {
+          drips += 1;
+          const drip = setInterval(() => response.write(" "), 50);
+          response.on("close", () => {
+            drips -= 1;
+            clearInterval(drip);
+          });
+        }
+        return "handled";
+      },
+    });
+    const hre = await open(server.url);
+    // The first ones end before the connection is there.
+    for (const timeout of ["0.003", "0.01", "0.5"]) {
+      const { stderr } = await runTyped(hre, `volume --timeout ${timeout}`);
+      expect(stderr).to.include("VAULT_RPC_TIMEOUT");
+      while (drips > 0) {
+        await setImmediate();
+      }
+    }
+    await server.stop();
   });
 });
 

@@ -3,8 +3,13 @@ import { stripVTControlCharacters } from "node:util";
 import { expect } from "chai";
 
 import { withTerminal } from "../../../tasks/terminal.js";
-import { createTestHre } from "../../helpers/hre.js";
+import { createTestHre, httpNetwork } from "../../helpers/hre.js";
+import { startRpcServer } from "../../helpers/rpc-server.js";
 import { replace } from "../../helpers/run-vault-task.js";
+import {
+  documentedContracts,
+  documentedHandler,
+} from "../../helpers/scripted-node.js";
 
 /** What was written to stderr since the last call, with `⌫` for each line erased. */
 async function onTerminal(
@@ -76,6 +81,37 @@ describe("the line on a terminal while a task waits", () => {
       expect(result).to.equal("Error: no");
       expect(latest()).to.match(/^⌫+$/u);
     });
+  });
+
+  it("the line shows how often a request of a read task has failed, from the second time on", async () => {
+    const server = await startRpcServer({
+      handler: async (exchange) => {
+        const { occurrence, request, response } = exchange;
+        if (request.method !== "eth_call" || occurrence > 2) {
+          return await documentedHandler(exchange);
+        }
+        response.writeHead(503).end();
+        return "handled";
+      },
+    });
+    const hre = await createTestHre(
+      {
+        networks: {
+          live: httpNetwork(server.url, {
+            vault: { contracts: documentedContracts },
+          }),
+        },
+      },
+      { network: "live" },
+    );
+    await onTerminal(true, async (latest) => {
+      const restore = replace(process.stdout, { write: () => true });
+      await hre.tasks.getTask(["vault", "volume"]).run({}).finally(restore);
+      expect(latest())
+        .to.include("Waiting for live: eth_call failed 2 times…")
+        .and.not.include("failed 1 times");
+    });
+    await server.stop();
   });
 
   for (const [name, isTTY, variable] of [
