@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { AbiCoder, ErrorFragment, id } from "ethers";
+import { ErrorFragment, Interface } from "ethers";
 
 import { classifyFailure } from "../../src/rpc/errors.js";
 import {
@@ -7,16 +7,16 @@ import {
   decodeRevertReason,
 } from "../../src/rpc/revert-reason.js";
 
-const coder = AbiCoder.defaultAbiCoder();
+/** Revert data of an error by its declaration, as in Solidity. */
+const errorData = (error: string, ...values: readonly unknown[]): string =>
+  new Interface([`error ${error}`]).encodeErrorResult(
+    error.slice(0, error.indexOf("(")),
+    values,
+  );
 
-/** Revert data of an error by its signature. */
-function errorData(
-  signature: string,
-  types: readonly string[],
-  values: readonly unknown[],
-): string {
-  return `${id(signature).slice(0, 10)}${coder.encode([...types], [...values]).slice(2)}`;
-}
+/** Data whose texts are bytes, which need not be UTF-8. */
+const withBytes = (selector: string, types: string, ...values: unknown[]) =>
+  `${selector}${errorData(`E(${types})`, ...values).slice(10)}`;
 
 /** An error as geth and anvil send it. */
 const carrying = (data: string): object => ({
@@ -29,123 +29,91 @@ const nested = Array.from({ length: 60 }).reduce<object>(
   (cause) => ({ message: "no", cause }),
   { code: 3, data: "0x12345678" },
 );
+/** The data of ganache 6, by a transaction's hash. */
+const ganache = {
+  code: -32000,
+  message: "VM Exception while processing transaction: revert",
+  data: {
+    [`0x${"ab".repeat(32)}`]: { error: "revert", return: "0x12345678" },
+    name: "RuntimeError",
+  },
+};
+const inData = {
+  code: -32603,
+  message: "Internal error",
+  data: {
+    message: "VM Exception while processing transaction",
+    data: errorData("Panic(uint256)", 0x12),
+  },
+};
 const longest = `0x${"ab".repeat(499_999)}`;
-const UNKNOWN = "unknown error 0x12345678 with 0 bytes of arguments";
+const ERROR = "0x08c379a0";
+const argumentsOf = (selector: string, bytes = 0): string =>
+  `unknown error ${selector} with ${bytes} bytes of arguments`;
 
 describe("the reason of a revert", () => {
-  const told: ReadonlyArray<
-    readonly [what: string, error: unknown, kind: string, text: string]
-  > = [
-    ["no data", carrying("0x"), "none", "no reason given"],
-    [
-      "a code without data",
+  const told: Readonly<
+    Record<string, ReadonlyArray<readonly [error: unknown, text: string]>>
+  > = {
+    none: [
+      carrying("0x"),
       { code: 3, message: "no" },
-      "none",
-      "no reason given",
+      { code: 3, data: "0x123" },
+      carrying(`${longest}ab`),
+    ].map((error) => [error, "no reason given"]),
+    string: [
+      [carrying(errorData("Error(string)", "closed")), "closed"],
+      [carrying(withBytes(ERROR, "bytes", "0x41ff")), "A\ufffd"],
     ],
-    ["half a byte", { code: 3, data: "0x123" }, "none", "no reason given"],
-    [
-      "a text",
-      carrying(errorData("Error(string)", ["string"], ["closed"])),
-      "string",
-      "closed",
+    panic: [
+      [
+        carrying(errorData("Panic(uint256)", 0x11)),
+        "panic 0x11: arithmetic overflow or underflow",
+      ],
+      [
+        carrying(errorData("Panic(uint256)", 2)),
+        "panic 0x02: unknown panic code",
+      ],
+      [inData, "panic 0x12: division or modulo by zero"],
     ],
-    [
-      "a text that is not UTF-8",
-      carrying(errorData("Error(string)", ["bytes"], ["0x41ff"])),
-      "string",
-      "A\ufffd",
+    // Of the mocks.
+    custom: [
+      [
+        carrying(errorData("OrderNotFound(uint256)", 7)),
+        "OrderNotFound(orderID: 7)",
+      ],
     ],
-    [
-      "a text without its words",
-      carrying("0x08c379a0"),
-      "unknown",
-      "unknown error 0x08c379a0 with 0 bytes of arguments",
+    unknown: [
+      [carrying(ERROR), argumentsOf(ERROR)],
+      [carrying("0xabcdef"), "unknown error data 0xabcdef"],
+      [nested, argumentsOf("0x12345678")],
+      [ganache, argumentsOf("0x12345678")],
+      [carrying(longest), argumentsOf("0xabababab", 499_995)],
     ],
-    [
-      "a panic",
-      carrying(errorData("Panic(uint256)", ["uint256"], [0x11])),
-      "panic",
-      "panic 0x11: arithmetic overflow or underflow",
-    ],
-    [
-      "a panic with an unknown code",
-      carrying(errorData("Panic(uint256)", ["uint256"], [2])),
-      "panic",
-      "panic 0x02: unknown panic code",
-    ],
-    [
-      "an error of the mocks",
-      carrying(errorData("OrderNotFound(uint256)", ["uint256"], [7])),
-      "custom",
-      "OrderNotFound(orderID: 7)",
-    ],
-    [
-      "three bytes",
-      carrying("0xabcdef"),
-      "unknown",
-      "unknown error data 0xabcdef",
-    ],
-    [
-      "an error nested in data",
-      {
-        code: -32603,
-        message: "Internal error",
-        data: {
-          message: "VM Exception while processing transaction",
-          data: errorData("Panic(uint256)", ["uint256"], [0x12]),
-        },
-      },
-      "panic",
-      "panic 0x12: division or modulo by zero",
-    ],
-    ["an error that is nested deeply", nested, "unknown", UNKNOWN],
-    [
-      "the data of ganache 6, by a transaction's hash",
-      {
-        code: -32000,
-        message: "VM Exception while processing transaction: revert",
-        data: {
-          [`0x${"ab".repeat(32)}`]: { error: "revert", return: "0x12345678" },
-          name: "RuntimeError",
-        },
-      },
-      "unknown",
-      UNKNOWN,
-    ],
-    [
-      "the longest data",
-      carrying(longest),
-      "unknown",
-      "unknown error 0xabababab with 499995 bytes of arguments",
-    ],
-    ["longer data", carrying(`${longest}ab`), "none", "no reason given"],
-  ];
-  for (const [what, error, kind, text] of told) {
-    it(`is read from ${what}`, () => {
-      const failure = classifyFailure(error);
-      const found = failure.kind === "reverted" ? failure.reverted : undefined;
-      expect(found?.kind).to.equal(kind);
-      expect(found?.text.split(": 0xab")[0]).to.equal(text);
+  };
+  for (const [kind, errors] of Object.entries(told)) {
+    it(`is ${kind}, with the text, wherever a node's error has its data`, () => {
+      for (const [error, text] of errors) {
+        const failure = classifyFailure(error);
+        const found =
+          failure.kind === "reverted" ? failure.reverted : undefined;
+        expect(found?.kind, text).to.equal(kind);
+        expect(found?.text.split(": 0xab")[0]).to.equal(text);
+      }
     });
   }
 
-  it("should be told of an error of a given ABI, lists and tuples too", () => {
+  it("has the arguments of an error of a given ABI, lists and tuples too", () => {
     const odd = ErrorFragment.from(
       "error Odd(tuple(uint256 a, string)[] list, address)",
     );
     const account = `0x${"11".repeat(20)}`;
-    const data = errorData(
-      "Odd((uint256,string)[],address)",
-      ["tuple(uint256,bytes)[]", "address"],
-      [
-        [
-          [1, "0x41"],
-          [2, "0x42ff"],
-        ],
-        account,
-      ],
-    );
+    const list = [
+      [1, "0x41"],
+      [2, "0x42ff"],
+    ];
+    const types = "tuple(uint256,bytes)[],address";
+    const data = withBytes(odd.selector, types, list, account);
     const other = ErrorFragment.from("error Other()");
     expect(decodeRevertReason(data, [other, odd])).to.deep.equal({
       kind: "custom",
@@ -153,44 +121,32 @@ describe("the reason of a revert", () => {
       data,
     });
     expect(decodeRevertReason(data, [other]).kind).to.equal("unknown");
-    // As with arguments that are cut off.
-    expect(decodeRevertReason(data.slice(0, -64), [odd]).kind).to.equal(
-      "unknown",
-    );
+    const cut = decodeRevertReason(data.slice(0, -64), [odd]);
+    expect(cut.kind).to.equal("unknown");
   });
 
-  describe("and its arguments", () => {
-    const error = ErrorFragment.from("error Late(uint256 end, bytes)");
-    const data = errorData(
-      "Late(uint256,bytes)",
-      ["uint256", "bytes"],
-      [7, "0xab"],
-    );
-    const values = { end: 7n, _1: "0xab" };
+  const error = ErrorFragment.from("error Late(uint256 end, bytes)");
+  const data = errorData("Late(uint256,bytes)", 7, "0xab");
+  const values = { end: 7n, _1: "0xab" };
 
-    it("should be called as in the ABI, or as told", () => {
-      expect(decodeArguments(error, data)).to.deep.equal({ values });
-      expect(decodeArguments(error, data, ["a", "b"])).to.deep.equal({
-        values: { a: 7n, b: "0xab" },
-      });
-      expect(decodeArguments(error, data, ["a"])).to.deep.equal({
-        values: { a: 7n, _1: "0xab" },
-      });
+  it("names its arguments as the ABI does, or as given", () => {
+    expect(decodeArguments(error, data)).to.deep.equal({ values });
+    expect(decodeArguments(error, data, ["a", "b"])).to.deep.equal({
+      values: { a: 7n, b: "0xab" },
     });
+    expect(decodeArguments(error, data, ["a"])).to.deep.equal({
+      values: { a: 7n, _1: "0xab" },
+    });
+  });
 
-    it("should be told apart from what stands behind them", () => {
-      expect(decodeArguments(error, `${data}cafe`)).to.deep.equal({
-        values,
-        trailing: "0xcafe",
-      });
+  it("has its arguments apart from what stands behind them, and none if they are cut off or encoded in another way", () => {
+    expect(decodeArguments(error, `${data}cafe`)).to.deep.equal({
+      values,
+      trailing: "0xcafe",
     });
-
-    it("should be none where they are cut off, or encoded in another way", () => {
-      expect(decodeArguments(error, data.slice(0, -64))).to.equal(undefined);
-      // What fills the last word is not zero.
-      expect(decodeArguments(error, `${data.slice(0, -2)}01`)).to.equal(
-        undefined,
-      );
-    });
+    expect(decodeArguments(error, data.slice(0, -64))).to.equal(undefined);
+    // What fills the last word is not zero.
+    const dirty = `${data.slice(0, -2)}01`;
+    expect(decodeArguments(error, dirty)).to.equal(undefined);
   });
 });
