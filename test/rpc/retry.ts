@@ -3,16 +3,15 @@ import { mock } from "node:test";
 import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
-import type { RetryEvent } from "../../src/client/index.js";
+import type { Eip1193Provider, RetryEvent } from "../../src/client/index.js";
 import { Deadline } from "../../src/rpc/deadline.js";
 import { fewRetries } from "../../src/rpc/retry.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
-import { StatusError } from "../helpers/foreign-errors.js";
-import { ScriptedNode } from "../helpers/scripted-node.js";
+import { StatusError, codedError } from "../helpers/foreign-errors.js";
+import { ScriptedNode, VAULT } from "../helpers/scripted-node.js";
 
-const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const WORD = `0x${"7".padStart(64, "0")}`;
 
 const header = {
@@ -22,28 +21,30 @@ const header = {
   gasLimit: "0x1",
 };
 
+const clientOf = (request: Eip1193Provider["request"]): VaultClient =>
+  new VaultClient(
+    { request },
+    { vault: VAULT, trading: VAULT, vaultFactory: VAULT },
+  );
+
 /** Fails so many times, then answers. */
 function failing(
   times: number,
   failure: unknown,
-  answer: unknown = WORD,
 ): { client: VaultClient; asked: () => number } {
   let asked = 0;
-  const request = async (): Promise<unknown> => {
+  const client = clientOf(async () => {
     asked += 1;
     if (asked <= times) {
       throw failure;
     }
-    return await Promise.resolve(answer);
-  };
-  return {
-    client: new VaultClient({ request }, { vault: ADDRESS }),
-    asked: () => asked,
-  };
+    return await Promise.resolve(WORD);
+  });
+  return { client, asked: () => asked };
 }
 
-const coded = (code: string | number, message = "no"): Error =>
-  Object.assign(new Error(message), { code });
+const behindError = (): Error =>
+  Object.assign(new Error("header not found"), { code: -32000 });
 
 /** How often a call at a block reaches a node that lacks it. */
 async function timesAsked(
@@ -58,7 +59,7 @@ async function timesAsked(
         request: async ({ method }) => {
           if (method === "eth_call") {
             asked += 1;
-            throw coded(-32000, "header not found");
+            throw behindError();
           }
           return await Promise.resolve({ ...header, number });
         },
@@ -71,15 +72,15 @@ async function timesAsked(
   return asked;
 }
 
-describe("reads that are made again", () => {
+describe("a client that retries requests", () => {
   speedUpTime();
 
-  for (const [name, failure, times] of [
-    ["after a passing failure", coded("ECONNRESET"), 3],
-    ["if the node is busy", new StatusError(429), 3],
-    ["not after a final failure", coded("ECONNREFUSED"), 1],
+  for (const [why, failure, times] of [
+    ["fails in passing", codedError("ECONNRESET"), 3],
+    ["is busy", new StatusError(429), 3],
+    ["refuses the connection", codedError("ECONNREFUSED"), 1],
   ] as const) {
-    it(`queryVolume() is requested again ${name}`, async () => {
+    it(`requests a value ${times} times if the node ${why}`, async () => {
       const { client, asked } = failing(2, failure);
       const value: unknown = await client
         .queryVolume()
@@ -89,51 +90,45 @@ describe("reads that are made again", () => {
     });
   }
 
-  it("should give up with the failure itself", async () => {
+  it("throws the failure itself after six attempts", async () => {
     const { client, asked } = failing(Infinity, new StatusError(503));
     const told: number[] = [];
     const { message } = await expectVaultError(
       client.queryVolume({ onRetry: ({ attempt }) => told.push(attempt) }),
       "VAULT_NETWORK_UNREACHABLE",
     );
-    expect(message).to.contain("503");
-    expect(message).to.match(/\(tried 6 times in \d+ s\)/u);
+    expect(message).to.match(/503.* \(tried 6 times in \d+ s\)/u);
     expect(asked()).to.equal(6);
     // The last one is not made again.
     expect(told).to.deep.equal([1, 2, 3, 4, 5]);
   });
 
-  it("should wait as long as it is told to, and say so", async () => {
+  it("calls onRetry, and waits as long as Retry-After tells, at most ten seconds", async () => {
     const events: RetryEvent[] = [];
-    const { client } = failing(1, new StatusError(429, { "retry-after": "1" }));
     const random = mock.method(Math, "random", () => 0.8);
-    const begin = performance.now();
-    await client.queryVolume({ onRetry: (event) => events.push(event) });
-    random.mock.restore();
+    const waitFor = async (seconds: string): Promise<number> => {
+      const { client } = failing(
+        1,
+        new StatusError(429, { "retry-after": seconds }),
+      );
+      const begin = performance.now();
+      await client.queryVolume({ onRetry: (event) => events.push(event) });
+      return performance.now() - begin;
+    };
     // And then as long as after any failure, which is by chance.
-    expect(performance.now() - begin).to.be.within(1_080, 1_130);
-    expect(events).to.deep.equal([
-      {
-        method: "eth_call",
-        reason: "busy",
-        problem:
-          "Network of the given provider cannot be reached: the node answered HTTP status 429.",
-        attempt: 1,
-      },
-    ]);
+    expect(await waitFor("1")).to.be.within(1_080, 1_130);
+    expect(await waitFor("3600")).to.be.within(10_000, 10_200);
+    random.mock.restore();
+    expect(events[0]).to.deep.equal({
+      method: "eth_call",
+      reason: "busy",
+      problem:
+        "Network of the given provider cannot be reached: the node answered HTTP status 429.",
+      attempt: 1,
+    });
   });
 
-  it("should not wait for longer than ten seconds, whatever it is told", async () => {
-    const { client } = failing(
-      1,
-      new StatusError(503, { "retry-after": "3600" }),
-    );
-    const begin = performance.now();
-    await client.queryVolume();
-    expect(performance.now() - begin).to.be.within(10_000, 10_200);
-  });
-
-  it("should leave no timer behind", async () => {
+  it("leaves no timer behind", async () => {
     const stopped = mock.method(globalThis, "clearTimeout");
     expect(await new Deadline(60_000).within(Promise.resolve("done"))).to.equal(
       "done",
@@ -142,11 +137,8 @@ describe("reads that are made again", () => {
     stopped.mock.restore();
   });
 
-  it("should end at the deadline, whatever is under way", async () => {
-    const hanging = new VaultClient(
-      { request: async () => await new Promise(() => undefined) },
-      { vault: ADDRESS, trading: ADDRESS, vaultFactory: ADDRESS },
-    );
+  it("ends with VAULT_RPC_TIMEOUT at the deadline, whatever is under way", async () => {
+    const hanging = clientOf(async () => await new Promise(() => undefined));
     for (const read of [
       async () => await hanging.queryVolume({ timeout: 20 }),
       async () => await hanging.snapshot({ timeout: 20 }),
@@ -170,7 +162,7 @@ describe("reads that are made again", () => {
     );
   });
 
-  it("a snapshot says how often it tried the request that its timeout ended", async () => {
+  it("tells in the error of a snapshot how often it tried the request that its timeout ended", async () => {
     const busy = failing(Infinity, new StatusError(429));
     const { details } = await expectVaultError(
       busy.client.snapshot({ timeout: 200 }),
@@ -181,18 +173,13 @@ describe("reads that are made again", () => {
     );
   });
 
-  it("should give all that a read asks five minutes where the time-out is undefined", async () => {
+  it("has five minutes for all requests if the time-out is undefined", async () => {
     let asked = 0;
-    const client = new VaultClient(
-      {
-        request: async () => {
-          asked += 1;
-          await new Deadline(400_000).pause(200_000);
-          return "0x";
-        },
-      },
-      { vault: ADDRESS },
-    );
+    const client = clientOf(async () => {
+      asked += 1;
+      await new Deadline(400_000).pause(200_000);
+      return "0x";
+    });
     await expectVaultError(
       client.queryVolume({ timeout: undefined }),
       "VAULT_RPC_TIMEOUT",
@@ -200,79 +187,62 @@ describe("reads that are made again", () => {
     expect(asked).to.equal(2);
   });
 
-  for (const timeout of [0, NaN, 0.0001, 2 ** 31]) {
-    it(`should refuse a time-out of ${timeout}`, async () => {
-      const { client, asked } = failing(0, undefined);
+  it("refuses a time-out that no timer has with VAULT_INVALID_ARGUMENT", async () => {
+    const { client, asked } = failing(0, undefined);
+    for (const timeout of [0, NaN, 0.0001, 2 ** 31]) {
       const { message } = await expectVaultError(
         client.queryVolume({ timeout }),
         "VAULT_INVALID_ARGUMENT",
       );
       expect(message).to.contain("timeout").and.contain("milliseconds");
-      expect(asked()).to.equal(0);
-    });
-  }
+    }
+    expect(asked()).to.equal(0);
+  });
 
-  it("should never send anything twice", async () => {
+  it("sends nothing twice", async () => {
     for (const method of [
-      "eth_sendRawTransaction",
-      "eth_sendTransaction",
-      "eth_signTransaction",
-      "evm_mine",
-      "hardhat_setCode",
-      "personal_sign",
+      ...["eth_sendRawTransaction", "eth_sendTransaction", "evm_mine"],
+      ...["eth_signTransaction", "hardhat_setCode", "personal_sign"],
     ]) {
       let asked = 0;
-      const rpc = new RpcClient(
-        {
-          request: () => {
-            asked += 1;
-            throw coded("ECONNRESET");
-          },
-        },
-        "testnet",
-      );
+      const request = (): never => {
+        asked += 1;
+        throw codedError("ECONNRESET");
+      };
+      const rpc = new RpcClient({ request }, "testnet");
       await expectVaultError(rpc.request(method), "VAULT_NETWORK_UNREACHABLE");
-      expect(asked).to.equal(1);
+      expect(asked, method).to.equal(1);
     }
   });
 
-  it("should make at most 16 requests at a time", async () => {
-    let underWay = 0;
-    let most = 0;
-    const provider = {
-      request: async (): Promise<unknown> => {
-        underWay += 1;
-        most = Math.max(most, underWay);
-        await new Promise((resolve) => setImmediate(resolve));
-        underWay -= 1;
-        return WORD;
-      },
-    };
-    const client = new VaultClient(provider, { vault: ADDRESS });
+  it("makes at most 16 requests at a time", async () => {
+    let [underWay, most] = [0, 0];
+    const client = clientOf(async () => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await new Promise((resolve) => setImmediate(resolve));
+      underWay -= 1;
+      return WORD;
+    });
     await Promise.all(
       Array.from({ length: 200 }, async () => await client.queryVolume()),
     );
     expect(most).to.equal(16);
   });
 
-  it("should ask again where another node has the block already", async () => {
+  it("asks again if another node has the block already", async () => {
     let behind = 2;
-    const client = new VaultClient(
-      {
-        request: async ({ method, params }) => {
-          if (method === "eth_getBlockByNumber") {
-            return await Promise.resolve(
-              params?.[0] === "latest" || behind-- <= 0 ? header : null,
-            );
-          }
-          if (behind-- > 0) {
-            throw coded(-32000, "header not found");
-          }
-          return WORD;
-        },
-      },
-      { vault: ADDRESS },
-    );
+    const client = clientOf(async ({ method, params }) => {
+      if (method === "eth_getBlockByNumber") {
+        return await Promise.resolve(
+          params?.[0] === "latest" || behind-- <= 0 ? header : null,
+        );
+      }
+      if (behind-- > 0) {
+        throw behindError();
+      }
+      return WORD;
+    });
     const { number } = await client.block();
     expect(await client.queryVolume({ blockTag: number })).to.equal(7n);
     behind = 2;
@@ -291,43 +261,34 @@ describe("reads that are made again", () => {
     tag,
     number: `0x${number.toString(16)}`,
   });
-  const waits: ReadonlyArray<
-    readonly [
-      name: string,
-      told: Parameters<typeof timesAsked>[0],
-      block: unknown,
-      times: number,
-    ]
-  > = [
-    ["the newest block, told by its tag", head(5), "0x5", 6],
-    ["a block told by its number", head(5, "0x5"), "0x5", 6],
-    ["the block before the pending one", head(6, "pending"), "0x5", 6],
-    ["a block that is only pending", head(6, "pending"), "0x6", 1],
-    ["a block that nobody told of", head(5), "0x6", 1],
-    ["no block", { tag: "latest", number: null }, "0x5", 1],
-    ["a block 127 behind", head(1_000), "0x369", 6],
-    ["a block 128 behind, which few nodes keep", head(1_000), "0x368", 1],
-    ["a head that is no number", head(2 ** 60), "0x5", 1],
-    ["a block that is not named as on the wire", head(5), 5, 1],
-  ];
-  for (const [name, told, block, times] of waits) {
-    it(`should ask ${times} times where a node lacks ${name}`, async () => {
+  for (const [told, block, times, why] of [
+    [head(5), "0x5", 6, "the newest block, by its tag"],
+    [head(5, "0x5"), "0x5", 6, "a block by its number"],
+    [head(6, "pending"), "0x5", 6, "the block before the pending one"],
+    [head(6, "pending"), "0x6", 1, "a block that is only pending"],
+    [head(5), "0x6", 1, "a block that no node named"],
+    [{ tag: "latest", number: null }, "0x5", 1, "a block without a number"],
+    [head(1_000), "0x369", 6, "a block 127 behind"],
+    [head(1_000), "0x368", 1, "a block 128 behind, which few nodes keep"],
+    [head(2 ** 60), "0x5", 1, "a head that is no safe number"],
+    [head(5), 5, 1, "a block that is not named in hex"],
+  ] as const) {
+    it(`asks ${times} times if a node lacks ${why}`, async () => {
       expect(await timesAsked(told, block)).to.equal(times);
     });
   }
 
-  it("should not wait long for a block that a heavy request needs", async () => {
+  it("asks 3 times if a node lacks the block of a heavy request", async () => {
     expect(
       await timesAsked(head(5), "0x5", (rpc) => rpc.withRetries(fewRetries)),
     ).to.equal(3);
   });
 
-  it("should end other work at the deadline of its provider, by its name", async () => {
-    const request = async (): Promise<unknown> => await Promise.resolve();
+  it("ends other work at the deadline, by its name", async () => {
+    const rpcWith = (timeout: number | undefined): RpcClient =>
+      new RpcClient(new ScriptedNode(), "testnet").withOptions({ timeout });
     const { details } = await expectVaultError(
-      new RpcClient({ request }, "testnet")
-        .withOptions({ timeout: 1 })
-        .withinDeadline("a fork", new Promise(() => undefined)),
+      rpcWith(1).withinDeadline("a fork", new Promise(() => undefined)),
       "VAULT_RPC_TIMEOUT",
     );
     expect(details).to.deep.equal({
@@ -336,46 +297,29 @@ describe("reads that are made again", () => {
       tried: "",
     });
     for (const timeout of [undefined, 1_000]) {
-      const rpc = new RpcClient({ request }, "testnet").withOptions({
-        timeout,
-      });
       for (const value of [7, undefined]) {
-        expect(await rpc.withinDeadline("it", Promise.resolve(value))).to.equal(
-          value,
+        const work = rpcWith(timeout).withinDeadline(
+          "it",
+          Promise.resolve(value),
         );
+        expect(await work).to.equal(value);
       }
     }
-  });
-
-  it("should keep the deadline of the outer operation", () => {
-    const request = async (): Promise<unknown> => await Promise.resolve();
-    const outer = new RpcClient({ request }, "testnet").withOptions({
-      timeout: 1_000,
-    });
+    const outer = rpcWith(1_000);
     expect(outer.withOptions({ timeout: 9_000 })).to.equal(outer);
   });
 
-  it("should give a scan one deadline for all that it asks", async () => {
+  it("has one deadline for all that a scan asks", async () => {
+    // Each answer comes at once, and there is no end of them.
     const node = new ScriptedNode({
-      head: 1,
       overrides: false,
-      codeOf: () => "0x00",
       answerOf: () => ({ reverted: true, data: "0x" }),
     });
-    // Each answer comes at once, and there is no end of them.
-    const client = new VaultClient(node, { trading: ADDRESS });
-    const scan = client.orders({
+    const scan = new VaultClient(node, { trading: VAULT }).orders({
       firstId: 0,
       lastId: 10n ** 12n,
       timeout: 150,
     });
-    await expectVaultError(
-      (async () => {
-        for await (const order of scan) {
-          expect(order).to.have.property("error");
-        }
-      })(),
-      "VAULT_RPC_TIMEOUT",
-    );
+    await expectVaultError(Array.fromAsync(scan), "VAULT_RPC_TIMEOUT");
   });
 });

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 
-import { VaultClient } from "../../src/client/index.js";
 import {
   UNKNOWN_GENESIS,
   RpcClient,
   describeBlock,
   toBlockId,
 } from "../../src/rpc/rpc-client.js";
+import type { Eip1193Provider } from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 
@@ -20,12 +20,22 @@ const header = {
   gasLimit: "0x10",
 };
 
+const call = { from: ADDRESS, to: ADDRESS, data: "0x" };
+
+/** A client of a node that answers so, and all that the node was asked. */
+function recording(
+  answer: (method: string, params: readonly unknown[]) => unknown,
+): { readonly rpc: RpcClient; readonly asked: unknown[][] } {
+  const asked: unknown[][] = [];
+  const request: Eip1193Provider["request"] = async ({ method, params }) => {
+    asked.push([method, ...(params ?? ["nothing"])]);
+    return await Promise.resolve(answer(method, params ?? []));
+  };
+  return { rpc: new RpcClient({ request }, "testnet"), asked };
+}
+
 /** A node that gives the same answer to everything. */
-const answering = (answer: unknown): RpcClient =>
-  new RpcClient(
-    { request: async () => await Promise.resolve(answer) },
-    "testnet",
-  );
+const answering = (answer: unknown): RpcClient => recording(() => answer).rpc;
 
 describe("a response of another type", () => {
   const parser = answering(null).parser("eth_test");
@@ -56,24 +66,15 @@ describe("a response of another type", () => {
 describe("the price of a node", () => {
   it("is requested once for each latest block", async () => {
     let hash = HASH;
-    const requests: string[] = [];
-    const client = new RpcClient(
-      {
-        request: async ({ method }) => {
-          requests.push(method);
-          return await Promise.resolve(
-            method === "eth_gasPrice" ? "0x7" : { ...header, hash },
-          );
-        },
-      },
-      "testnet",
+    const { rpc: client, asked } = recording((method) =>
+      method === "eth_gasPrice" ? "0x7" : { ...header, hash },
     );
     const priceCalls = async (times: number): Promise<number> => {
-      requests.length = 0;
+      asked.length = 0;
       for (let time = 0; time < times; ++time) {
         expect(await client.price("eth_gasPrice")).to.equal(7n);
       }
-      return requests.length;
+      return asked.length;
     };
     // Without a block, nothing says how long a price holds.
     expect(await priceCalls(2)).to.equal(2);
@@ -89,23 +90,15 @@ describe("the price of a node", () => {
 
 describe("a request that executes no contract", () => {
   it("throws VAULT_RPC_ERROR with the words of a revert", async () => {
-    const client = new RpcClient(
-      {
-        request: () => {
-          throw Object.assign(new Error("execution reverted"), { code: 3 });
-        },
-      },
-      "testnet",
-    );
+    const { rpc: client } = recording(() => {
+      throw Object.assign(new Error("execution reverted"), { code: 3 });
+    });
     await expectVaultError(client.request("eth_gasPrice"), "VAULT_RPC_ERROR");
   });
 });
 
-describe("what a node says", () => {
-  it("should be read as it is", async () => {
-    expect(await answering(header).getBlock("latest")).to.include({
-      number: 5,
-    });
+describe("the answer of a node", () => {
+  it("has numbers, hashes and code as they are", async () => {
     expect(await answering(header).getBlock("0x5")).to.deep.equal({
       number: 5,
       timestamp: 100,
@@ -119,16 +112,20 @@ describe("what a node says", () => {
     expect(await answering(null).genesisHash()).to.equal(UNKNOWN_GENESIS);
   });
 
-  it("should be read as it is, where it tells more", async () => {
-    const more = { ...header, baseFeePerGas: "0x7" };
-    expect(await answering(more).getBlock()).to.include({ baseFeePerGas: 7n });
-    expect(
-      await answering({ ...header, baseFeePerGas: null }).getBlock(),
-    ).to.include({ baseFeePerGas: undefined });
-    expect(
-      await answering({ ...header, hash: null }).getBlock("pending"),
-    ).to.include({ number: 5, hash: undefined });
+  it("has the base fee and the hash of a block only if there are any", async () => {
+    const blockOf = async (more: object) =>
+      await answering({ ...header, ...more }).getBlock();
+    expect(await blockOf({ baseFeePerGas: "0x7" })).to.include({
+      baseFeePerGas: 7n,
+    });
+    expect(await blockOf({ baseFeePerGas: null })).to.include({
+      baseFeePerGas: undefined,
+    });
+    expect(await blockOf({ hash: null })).to.include({ hash: undefined });
     expect(await answering(header).genesisHash()).to.equal(HASH);
+  });
+
+  it("names a block in hex for the node, in decimal for people", async () => {
     expect(toBlockId(255)).to.equal("0xff");
     expect(toBlockId("safe")).to.equal("safe");
     expect(["0xff", "safe", 7].map(describeBlock)).to.deep.equal([
@@ -143,24 +140,14 @@ describe("what a node says", () => {
     expect(details).to.deep.equal({ network: "testnet", block: "5" });
   });
 
-  it("should be asked for at the block that is meant", async () => {
-    const asked: unknown[] = [];
-    const rpc = new RpcClient(
-      {
-        request: async ({ method, params }) => {
-          asked.push([method, ...(params ?? ["nothing"])]);
-          return await Promise.resolve(
-            method === "eth_getBlockByNumber"
-              ? { ...header, transactions: [] }
-              : method.includes("Transaction") && !method.includes("Count")
-                ? null
-                : "0x01",
-          );
-        },
-      },
-      "testnet",
+  it("is requested at the block that is meant", async () => {
+    const { rpc, asked } = recording((method) =>
+      method === "eth_getBlockByNumber"
+        ? { ...header, transactions: [] }
+        : method.includes("Transaction") && !method.includes("Count")
+          ? null
+          : "0x01",
     );
-    const call = { from: ADDRESS, to: ADDRESS, data: "0x" };
     await rpc.balance(ADDRESS);
     await rpc.balance(ADDRESS, 9);
     await rpc.hasCode(ADDRESS, "safe");
@@ -191,37 +178,25 @@ describe("what a node says", () => {
     ]);
   });
 
-  it("should be asked with EIP-7825's gas where the node refuses a call more, and not after a revert", async () => {
+  it("is requested with EIP-7825's gas if the node refuses more, and not after a revert", async () => {
     for (const [code, message, expected] of [
-      [
-        -32_000,
-        "gas limit is greater than the cap",
-        ["0x1c9c380", "0x1000000"],
-      ],
-      [3, "execution reverted", ["0x1c9c380"]],
+      [-32_000, "gas limit is greater than the cap", "0x1c9c380 0x1000000"],
+      [3, "execution reverted", "0x1c9c380"],
     ] as const) {
-      const asked: unknown[] = [];
-      const rpc = new RpcClient(
-        {
-          request: async ({ params = [] }) => {
-            const { gas } = fieldsOf([...params][0]);
-            asked.push(gas);
-            if (gas !== "0x1000000") {
-              throw Object.assign(new Error(message), { code, data: "0x" });
-            }
-            return await Promise.resolve("0x");
-          },
-        },
-        "testnet",
-      );
-      const call = { from: ADDRESS, to: ADDRESS, data: "0x" };
+      const { rpc, asked } = recording((_, [given]) => {
+        if (fieldsOf(given)["gas"] !== "0x1000000") {
+          throw Object.assign(new Error(message), { code, data: "0x" });
+        }
+        return "0x";
+      });
       const reverted = await rpc.simulate(call, 12, 30_000_000n);
-      expect(asked).to.deep.equal(expected);
+      const gas = asked.map(([, given]) => fieldsOf(given)["gas"]);
+      expect(gas.join(" ")).to.equal(expected);
       expect(reverted !== undefined).to.equal(code === 3);
     }
   });
 
-  it("should be read as it is of a transaction", async () => {
+  it("of a transaction has lower-case addresses and whether it is mined", async () => {
     const transaction = {
       hash: HASH,
       from: ADDRESS,
@@ -253,7 +228,7 @@ describe("what a node says", () => {
     ).to.deep.equal([seen]);
   });
 
-  it("should be read as it is of a receipt", async () => {
+  it("of a receipt is undefined until the transaction is in a block", async () => {
     const receipt = {
       transactionHash: HASH.toUpperCase().replace("0X", "0x"),
       blockNumber: "0x5",
@@ -295,7 +270,7 @@ describe("what a node says", () => {
     }
   });
 
-  describe("of the block that it would make next", () => {
+  describe("about the next block", () => {
     const pending = {
       ...header,
       number: "0x6",
@@ -306,12 +281,8 @@ describe("what a node says", () => {
     };
     /** A node whose newest block is 5. */
     const nextOf = async (block: unknown): Promise<unknown> => {
-      const rpc = new RpcClient(
-        {
-          request: async ({ params = [] }) =>
-            await Promise.resolve(params[0] === "pending" ? block : header),
-        },
-        "testnet",
+      const { rpc } = recording((_, [tag]) =>
+        tag === "pending" ? block : header,
       );
       return (await rpc.nextBlock()).next;
     };
@@ -322,7 +293,7 @@ describe("what a node says", () => {
       baseFeePerGas: 7n,
     };
 
-    it("should have time and base fee of the pending block", async () => {
+    it("has time and base fee of the pending block", async () => {
       expect(await nextOf(pending)).to.deep.equal(next);
       for (const other of [
         { number: null },
@@ -340,7 +311,7 @@ describe("what a node says", () => {
       });
     });
 
-    it("should be a second after the newest one where no block is pending", async () => {
+    it("has a time one second after the newest block if no block is pending", async () => {
       for (const none of [
         null,
         { ...pending, number: "0x5" },
@@ -358,56 +329,37 @@ describe("what a node says", () => {
     });
   });
 
-  const wrong: ReadonlyArray<
-    readonly [name: string, ask: () => Promise<unknown>]
-  > = [
-    [
-      "a chain id of 2^53",
-      () =>
-        new VaultClient(
-          { request: async () => await Promise.resolve("0x20000000000000") },
-          {},
-        ).chainId(),
-    ],
-    [
-      "block 9 in place of block 5",
-      () => answering({ ...header, number: "0x9" }).getBlock(5),
-    ],
-    ["a block that is a text", () => answering("0x5").getBlock(5)],
-    ["no number", () => answering({ ...header, number: null }).getBlock(5)],
-    ["a number that is none", () => answering(5).chainId()],
-    ["a number in a list", () => answering(["0x5"]).chainId()],
-    [
-      "a number of 33 bytes",
-      () => answering(`0x${"1".repeat(65)}`).balance(ADDRESS),
-    ],
-    [
-      "a hash that is short",
-      () => answering({ ...header, hash: "0xab" }).getBlock(),
-    ],
-    ["a first block without a hash", () => answering({}).genesisHash()],
-    [
-      "a transaction from something else than an address",
-      () =>
-        answering({
-          hash: HASH,
-          from: { toString: 1 },
-          input: "0x",
-          nonce: "0x0",
-        }).transaction(HASH),
-    ],
-    ["code that is not hex", () => answering("0xzz").hasCode(ADDRESS)],
-    ["code that is null", () => answering(null).hasCode(ADDRESS)],
-    [
-      "a block with transactions that are none",
-      () => answering({ transactions: [HASH] }).transactionsOf(5),
-    ],
-    ["a receipt that is a text", () => answering("0x").receipt(HASH)],
-    ["a receipt of none", () => answering({}).receipt(HASH)],
-  ];
-  for (const [name, ask] of wrong) {
-    it(`should be refused where it is wrong: ${name}`, async () => {
-      await expectVaultError(ask(), "VAULT_RPC_INVALID_RESPONSE");
-    });
-  }
+  it("VAULT_RPC_INVALID_RESPONSE is thrown if it is wrong", async () => {
+    const sender = { toString: 1 };
+    const wrong: ReadonlyArray<
+      readonly [
+        read: (rpc: RpcClient) => Promise<unknown>,
+        ...answers: unknown[],
+      ]
+    > = [
+      [async (rpc) => await rpc.chainId(), "0x20000000000000", 5, ["0x5"]],
+      [
+        async (rpc) => await rpc.getBlock(5),
+        "0x5",
+        { ...header, number: "0x9" },
+        { ...header, number: null },
+        { ...header, hash: "0xab" },
+      ],
+      [async (rpc) => await rpc.balance(ADDRESS), `0x${"1".repeat(65)}`],
+      [async (rpc) => await rpc.genesisHash(), {}],
+      [async (rpc) => await rpc.hasCode(ADDRESS), "0xzz", null],
+      [
+        async (rpc) => await rpc.transaction(HASH),
+        { hash: HASH, from: sender, input: "0x", nonce: "0x0" },
+      ],
+      [async (rpc) => await rpc.transactionsOf(5), { transactions: [HASH] }],
+      [async (rpc) => await rpc.receipt(HASH), "0x", {}],
+    ];
+    for (const [read, ...answers] of wrong) {
+      for (const answer of answers) {
+        const work = read(answering(answer));
+        await expectVaultError(work, "VAULT_RPC_INVALID_RESPONSE");
+      }
+    }
+  });
 });
