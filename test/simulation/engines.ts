@@ -2,10 +2,10 @@ import { expect } from "chai";
 import { getAddress } from "ethers";
 import fc from "fast-check";
 
-import { encodeRevertData } from "../../src/mocks/failure.js";
 import { explainRefusal } from "../../src/simulation/refusal.js";
 import type {
   HardhatVault,
+  ScriptedReason,
   Simulation,
   SimulateSettleAllOptions,
 } from "../../src/types.js";
@@ -17,9 +17,7 @@ import { connectTo, createTestHre } from "../helpers/hre.js";
 import { isFull, seed } from "../helpers/sample.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type { SettlingVaultName } from "../helpers/settling-vaults.js";
-import { mined, untilFound } from "../helpers/transactions.js";
-import { deployProtocol } from "../helpers/world.js";
-import type { MockProtocol } from "../helpers/world.js";
+import { untilFound } from "../helpers/transactions.js";
 
 const TRANSFER =
   "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
@@ -192,57 +190,41 @@ const roundTime = fc.oneof(
 const bytes = fc
   .uint8Array({ maxLength: 100 })
   .map((data) => `0x${Buffer.from(data).toString("hex")}`);
+const margins = { baseMarginAmount: uint256, xMarginAmount: uint256 };
+const pool = { deposit: uint256, availabe: uint256, locked: uint256 };
 
-/** What a scripted settlement reverts with, 0x hex. */
-const revertData = fc.oneof(
-  fc.string({ unit: "binary" }).map((reason) => encodeRevertData(reason)),
-  fc
-    .oneof(
-      // A larger code aborts the whole process: EDR's own defect.
-      fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
-      fc.constantFrom(0x01n, 0x11n, 0x12n, 0x32n),
-    )
-    .map((panic) => encodeRevertData({ panic })),
-  uint256.map((id) =>
-    encodeRevertData({ customError: "OrderNotFound", args: [id] }),
-  ),
-  fc
-    .tuple(uint256, uint256, uint256)
-    .map((args) =>
-      encodeRevertData({ customError: "RoundAlreadySettled", args }),
-    ),
-  bytes,
+/** Reasons of a scripted settlement that reverts. */
+const reasons: fc.Arbitrary<ScriptedReason> = fc.oneof(
+  fc.string({ unit: "binary" }),
+  // A larger code aborts the whole process: EDR's own defect.
+  fc.record({ panic: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }) }),
+  fc.record({ panic: fc.constantFrom(0x01n, 0x11n, 0x12n, 0x32n) }),
+  fc.record({
+    customError: fc.constant("RoundAlreadySettled"),
+    args: fc.tuple(uint256, uint256, uint256),
+  }),
+  fc.record({ data: bytes }),
 );
 
 const scenario = fc.record({
-  round: fc.record({
-    strikePrice: uint256,
-    APY: uint256,
-    maxVolume: uint256,
-    filledVolume: uint256,
-    minDeposit: uint256,
-    startTime: roundTime,
-    endTime: roundTime,
+  changes: fc.record({
+    round: fc.record({
+      ...{ strikePrice: uint256, APY: uint256, maxVolume: uint256 },
+      ...{ filledVolume: uint256, minDeposit: uint256 },
+      ...{ startTime: roundTime, endTime: roundTime },
+      ...{ settledPrice: uint256, settledAmount: uint256 },
+    }),
+    settlement: fc.record({ settledPrice: uint256, settledAmount: uint256 }),
+    pools: fc.record({ public: fc.record(pool) }),
+    fundingFeeRate: fc.record({ call: uint256 }),
+    volume: uint256,
+    marginBalance: fc.record(margins),
+    minXMargin: uint256,
   }),
-  price: uint256,
-  amount: uint256,
-  pools: fc.tuple(uint256, uint256, uint256),
-  rate: uint256,
-  volume: uint256,
-  margins: fc.tuple(uint256, uint256),
-  minMargin: uint256,
-  refusal: fc.record({
-    data: revertData,
-    // By the vault itself, or by a contract that it calls.
-    by: fc.constantFrom("vault", "vaultFactory"),
-  }),
+  reason: reasons,
   sender: fc.nat({ max: 9 }),
   delay: fc.option(fc.integer({ min: 1, max: 10_000_000 })),
 });
-
-type Scenario = (typeof scenario extends fc.Arbitrary<infer T> ? T : never) & {
-  readonly turn: (typeof turns)[number];
-};
 
 type Values = ReadonlyMap<string, unknown>;
 /** Before and after, by path as in `round.settled`, or by account and token. */
@@ -390,9 +372,8 @@ describe("every engine predicts what a settlement then does", () => {
 
       const scenarios = isFull ? 5_000 : scenariosOf[engine];
       it(`${engine} predicts ${scenarios} random vaults`, async () => {
-        const { provider } = connected.connection.ethers;
-        const protocol = await deployProtocol(await provider.getSigner(0));
-        const vault = connected.at(protocol.contracts);
+        const mocks = await connected.deployMocks();
+        const { vault } = mocks;
         let number = 0;
         const counts = {
           ...{ settled: 0, "not-settled": 0, reverted: 0, "nothing-to-do": 0 },
@@ -400,8 +381,18 @@ describe("every engine predicts what a settlement then does", () => {
         await fc.assert(
           fc.asyncProperty(scenario, async (drawn) => {
             const turn = turns[number++ % turns.length] ?? "open";
-            const { delay } = drawn;
-            await setUp(protocol, { ...drawn, turn });
+            const { delay, changes, reason } = drawn;
+            const settled = turn === "settled";
+            const round = { ...changes.round, settled };
+            await mocks.set({
+              ...changes,
+              round: settled
+                ? round
+                : { ...round, settledPrice: 0n, settledAmount: 0n },
+            });
+            await (turn === "refused"
+              ? mocks.fail("settleAll", reason)
+              : mocks.succeed("settleAll"));
             const as = await accountOf(drawn.sender);
             const { timestamp } = await vault.block();
             const predicted = await simulate(vault, {
@@ -487,51 +478,6 @@ describe("every engine predicts what a settlement then does", () => {
       address: await contract.getAddress(),
       token: await token.getAddress(),
     };
-  }
-
-  /** Scripts all mocks in one transaction. */
-  async function setUp(
-    { mocks }: MockProtocol,
-    chosen: Scenario,
-  ): Promise<void> {
-    const { vault: settler, vaultFactory } = mocks;
-    const settle = settler.getFunction("settleAll").fragment.selector;
-    const settleRound =
-      vaultFactory.getFunction("settleLatestRound").fragment.selector;
-    const { refusal, turn } = chosen;
-    const isSettled = turn === "settled";
-    const calls = await Promise.all([
-      vaultFactory.setRound.populateTransaction({
-        ...chosen.round,
-        settledPrice: isSettled ? chosen.price : 0n,
-        settledAmount: isSettled ? chosen.amount : 0n,
-        settled: isSettled,
-      }),
-      vaultFactory.setMinSLDMargin.populateTransaction(chosen.minMargin),
-      settler.setSettlement.populateTransaction(chosen.price, chosen.amount),
-      settler.setVolume.populateTransaction(chosen.volume),
-      settler.setMarginBalance.populateTransaction(...chosen.margins),
-      mocks.publicPool.setLPAmountInfo.populateTransaction(...chosen.pools),
-      mocks.underlyingAsset.setFundingFeeRate.populateTransaction(
-        1,
-        chosen.rate,
-      ),
-      settler.clearRevert.populateTransaction(settle),
-      vaultFactory.clearRevert.populateTransaction(settleRound),
-      ...(turn !== "refused"
-        ? []
-        : [
-            refusal.by === "vault"
-              ? settler.setRevert.populateTransaction(settle, refusal.data)
-              : vaultFactory.setRevert.populateTransaction(
-                  settleRound,
-                  refusal.data,
-                ),
-          ]),
-    ]);
-    const script = calls.map(({ to, data }) => ({ target: to, data }));
-    const sent = await settler.script(script, { gasLimit: 1_000_000n });
-    expect((await mined(sent)).status).to.equal(1);
   }
 
   /** Compares what an engine said with what then happened. */
