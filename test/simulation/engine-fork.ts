@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { ZeroAddress } from "ethers";
+import { toQuantity } from "ethers";
 import { configVariable } from "hardhat/config";
 
-import { encodeRevertData } from "../../src/mocks/failure.js";
+import { encodeRevertData } from "../../src/mocks/index.js";
 import type { HardhatVault } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -24,9 +24,7 @@ import {
 } from "../helpers/world.js";
 import type { MockProtocol } from "../helpers/world.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
-import { deploySettlingVault } from "../helpers/settling-vaults.js";
-import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
-import { simulateToShow } from "../../tasks/simulate.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
 
 /** Of anvil's development accounts. */
 const FIRST_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
@@ -123,42 +121,15 @@ describe("simulateSettleAll with the engine fork", () => {
     });
     expect(block?.number).to.equal(head.number + 1);
     expect(Number(gasUsed)).to.be.within(50_000, 500_000);
-    // Only the sender's balance changes, and by the gas.
-    const [paid, ...others] = balances;
-    expect(others).to.deep.equal([]);
-    expect(paid).to.include({ account: FIRST_ACCOUNT, token: "native" });
-    expect(paid?.before).to.equal(await provider.getBalance(FIRST_ACCOUNT));
-    const cost = (paid?.before ?? 0n) - (paid?.after ?? 0n);
-    expect(cost % (gasUsed ?? 0n)).to.equal(0n);
-
+    expect(balances.map(({ account }) => account)).to.deep.equal([
+      FIRST_ACCOUNT,
+    ]);
     const methods = new Set(server.requests.map(({ method }) => method));
     expect(readMethods).to.include.members([...methods]);
     expect(server.requests.length).to.be.greaterThan(20);
     expect(await vault.block()).to.deep.equal(head);
     expect(await provider.getTransactionCount(FIRST_ACCOUNT)).to.equal(nonce);
     expect((await vault.getLatestRoundInfo()).settled).to.equal(false);
-  });
-
-  it("fork reads tokens as everything else, not as one of the node's accounts", async () => {
-    server.handler = ({ request: { method, params } }) =>
-      method === "eth_accounts" || (method === "eth_call" && params.length > 2)
-        ? { error: { code: -32_602, message: "not here" } }
-        : undefined;
-    const signer = await provider.getSigner(0);
-    const { token, contracts } = await deploySettlingVault(
-      signer,
-      "PayingVault",
-    );
-    const address = await token.getAddress();
-    const { tokens } = await simulateToShow(
-      await openRecorded({ vault: { contracts } }),
-      { engine: "fork", as: NOBODY, tokens: [address] },
-    );
-    expect(tokens.get(address)).to.deep.equal({ symbol: "TST", decimals: 6 });
-    const callers = server.requests.flatMap(({ method, params }) =>
-      method === "eth_call" ? [fieldsOf(params[0])["from"]] : [],
-    );
-    expect(new Set(callers)).to.deep.equal(new Set([ZeroAddress, NOBODY]));
   });
 
   it("fork refuses a panic code of more than 64 bits, at which the simulator ends the process: VAULT_ENGINE_UNAVAILABLE", async () => {
@@ -174,17 +145,6 @@ describe("simulateSettleAll with the engine fork", () => {
       "VAULT_ENGINE_UNAVAILABLE",
     );
     expect(message).to.match(/panic 0xf{64}/u);
-  });
-
-  it("fork names an invalid instruction", async () => {
-    await setCode(protocol.contracts.vault, failsInvalid);
-    const { status, reason } = await (
-      await open()
-    ).simulateSettleAll({ engine: "fork" });
-    expect({ status, reason }).to.deep.equal({
-      status: "reverted",
-      reason: "invalid opcode: INVALID",
-    });
   });
 
   it("fork simulates on hardhat node, in the node's next block: VAULT_ENGINE_UNAVAILABLE with the other engines", async () => {
@@ -241,102 +201,106 @@ describe("simulateSettleAll with the engine fork", () => {
     expect(limits).to.not.deep.equal([]);
   });
 
-  describe("gas", () => {
-    it("fork has no gas cap that the chain does not have, unless a hardfork is chosen", async () => {
-      await setCode(protocol.contracts.vault, burnsGas(20_000_000));
-      const vault = await open();
-      const free = await vault.simulateSettleAll({ engine: "fork" });
+  const burns20M = burnsGas(20_000_000);
+  for (const [title, code, hardfork, expected, says] of [
+    [
+      "an invalid instruction",
+      failsInvalid,
+      undefined,
+      { status: "reverted" },
+      /^invalid opcode: INVALID /u,
+    ],
+    [
+      "20 million gas without a cap of the chain",
+      burns20M,
+      undefined,
       // It burns gas, and settles nothing.
-      expect(free).to.include({
-        status: "not-settled",
-        code: "VAULT_NOT_SETTLED",
+      { status: "not-settled", code: "VAULT_NOT_SETTLED" },
+      /It uses 2\d{7} gas, .*EIP-7825/u,
+    ],
+    [
+      "20 million gas by the rules of prague",
+      burns20M,
+      "prague",
+      { status: "not-settled" },
+      /EIP-7825/u,
+    ],
+    [
+      "20 million gas by the rules of osaka",
+      burns20M,
+      "osaka",
+      { status: "reverted", code: "VAULT_OUT_OF_GAS", gasUsed: 16_777_216n },
+      /^out of gas: .*16777216.*prague/u,
+    ],
+    [
+      "more gas than a block of the node has",
+      burnsGas(40_000_000),
+      undefined,
+      { status: "reverted", gasUsed: 30_000_000n },
+      /^out of gas/u,
+    ],
+  ] as const) {
+    it(`fork reports ${expected.status} for ${title}`, async () => {
+      await setCode(protocol.contracts.vault, code);
+      const vault = await open();
+      const simulation = await vault.simulateSettleAll({
+        ...(hardfork === undefined ? { engine: "fork" } : { hardfork }),
       });
-      expect(Number(free.gasUsed)).to.be.greaterThan(19_000_000);
-      expect(free.notes.join(" ")).to.contain("EIP-7825");
-      const capped = await vault.simulateSettleAll({ hardfork: "osaka" });
-      expect(capped).to.include({
-        status: "reverted",
-        code: "VAULT_OUT_OF_GAS",
-        gasUsed: 16_777_216n,
-      });
-      expect(capped.reason).to.match(/^out of gas: .*16777216.*prague/u);
-      const prague = await vault.simulateSettleAll({ hardfork: "prague" });
-      expect(prague.status).to.equal("not-settled");
+      expect(simulation).to.include({ engine: "fork", ...expected });
+      const { reason, notes } = simulation;
+      expect([reason, ...notes].join(" ")).to.match(says);
     });
+  }
 
-    it("fork has no more gas than a block of the upstream", async () => {
-      await setCode(protocol.contracts.vault, burnsGas(6_000_000));
-      await provider.send("evm_setBlockGasLimit", ["0x4c4b40"]);
-      await provider.send("evm_mine", []);
-      const { status, gasUsed } = await (
-        await open()
-      ).simulateSettleAll({ engine: "fork" });
-      expect({ status, gasUsed }).to.deep.equal({
-        status: "reverted",
-        gasUsed: 5_000_000n,
-      });
-    });
+  const senderOf = async (
+    vault: HardhatVault,
+    as?: string,
+  ): Promise<string | undefined> =>
+    (await vault.simulateSettleAll({ engine: "fork", as })).balances[0]
+      ?.account;
+
+  it("fork settles as the network's from, else as its first account, also as a contract", async () => {
+    expect(await senderOf(await open({ from: NOBODY }))).to.equal(NOBODY);
+    expect(await senderOf(await open())).to.equal(FIRST_ACCOUNT);
+    expect(await senderOf(await open({ accounts: [SECOND_KEY] }))).to.equal(
+      SECOND_ACCOUNT,
+    );
+    await setCode(NOBODY, paysItsCaller);
+    expect(await senderOf(await open(), NOBODY)).to.equal(NOBODY);
   });
 
-  describe("the sender", () => {
-    const senderOf = async (
-      vault: HardhatVault,
-      as?: string,
-    ): Promise<string | undefined> =>
-      (await vault.simulateSettleAll({ engine: "fork", as })).balances[0]
-        ?.account;
+  // Less than the gas limit may cost, more than what is used.
+  for (const balance of [0n, 10n ** 15n * 2n]) {
+    it(`fork settles as an account that has ${balance} wei, and gives it what the gas costs if it has nothing`, async () => {
+      await provider.send("anvil_setBalance", [NOBODY, toQuantity(balance)]);
+      const vault = await open();
+      const { status, balances } = await vault.simulateSettleAll({
+        ...{ engine: "fork", as: NOBODY },
+      });
+      expect(status).to.equal("settled");
+      const [paid] = balances;
+      expect(paid?.account).to.equal(NOBODY);
+      expect(paid?.before === balance).to.equal(balance > 0n);
+      expect(Number(paid?.after)).to.be.below(Number(paid?.before));
+      expect(await provider.getBalance(NOBODY)).to.equal(balance);
+    });
+  }
 
-    it("fork settles as the network's from, else as its first account", async () => {
-      expect(await senderOf(await open({ from: NOBODY }))).to.equal(NOBODY);
-      expect(await senderOf(await open())).to.equal(FIRST_ACCOUNT);
-      expect(await senderOf(await open({ accounts: [SECOND_KEY] }))).to.equal(
-        SECOND_ACCOUNT,
+  it("fork needs the option `as` if the node has no accounts: VAULT_NO_SENDER", async () => {
+    const vault = await openRecorded();
+    for (const reply of [
+      { result: [] },
+      { error: { code: -32601, message: "method not found" } },
+    ]) {
+      server.handler = ({ request }) =>
+        request.method === "eth_accounts" ? reply : undefined;
+      const error = await expectVaultError(
+        vault.simulateSettleAll({ engine: "fork" }),
+        "VAULT_NO_SENDER",
       );
-    });
-
-    it("fork settles as an account that has nothing, as one that pays for the gas, and as a contract", async () => {
-      // Less than the gas limit may cost, more than what is used.
-      const affordable = 10n ** 15n * 2n;
-      for (const balance of [0n, affordable]) {
-        await provider.send("anvil_setBalance", [
-          NOBODY,
-          `0x${balance.toString(16)}`,
-        ]);
-        const { status, balances } = await (
-          await open()
-        ).simulateSettleAll({ engine: "fork", as: NOBODY });
-        expect(status).to.equal("settled");
-        const [paid] = balances;
-        expect(paid?.account).to.equal(NOBODY);
-        // An account with nothing is given on the fork what the gas costs.
-        expect(Number(paid?.before)).to.be.at.least(Number(balance));
-        expect(paid?.before === balance).to.equal(balance === affordable);
-        expect(Number(paid?.after)).to.be.below(Number(paid?.before));
-        expect(await provider.getBalance(NOBODY)).to.equal(balance);
-      }
-      await setCode(NOBODY, paysItsCaller);
-      expect(await senderOf(await open(), NOBODY)).to.equal(NOBODY);
-    });
-
-    it("fork needs the option `as` if the node has no accounts: VAULT_NO_SENDER", async () => {
-      for (const reply of [
-        { result: [] },
-        { error: { code: -32601, message: "method not found" } },
-      ]) {
-        server.handler = ({ request }) =>
-          request.method === "eth_accounts" ? reply : undefined;
-        const vault = await openRecorded();
-        const error = await expectVaultError(
-          vault.simulateSettleAll({ engine: "fork" }),
-          "VAULT_NO_SENDER",
-        );
-        expect(error.fix).to.contain("the option `as`");
-        expect(
-          (await vault.simulateSettleAll({ engine: "fork", as: NOBODY }))
-            .status,
-        ).to.equal("settled");
-      }
-    });
+      expect(error.fix).to.contain("the option `as`");
+      expect(await senderOf(vault, NOBODY)).to.equal(NOBODY);
+    }
   });
 
   it("fork simulates at the node's own time, at the round's end or after it", async () => {
@@ -351,85 +315,60 @@ describe("simulateSettleAll with the engine fork", () => {
     expect(await timeOf("end")).to.be.within(3_000_000_000, 3_000_000_100);
   });
 
-  describe("changes and balances", () => {
-    it("fork reads by itself a contract that refuses a caller with code", async () => {
-      const vault = await open();
-      const { number } = await vault.block();
-      await setCode(protocol.contracts.underlyingAsset, refusesCode);
-      const { changes } = await vault.simulateSettleAll({ engine: "fork" });
-      expect(changes).to.deep.include({
-        reading: "fundingFeeRate.put",
-        field: "fundingFeeRate",
-        before: BigInt(number),
-        after: BigInt(number + 1),
-      });
-    });
-
-    it("fork refuses a token that is none: VAULT_NOT_A_TOKEN", async () => {
-      const vault = await open();
-      for (const token of [NOBODY, protocol.contracts.vault]) {
-        const error = await expectVaultError(
-          vault.simulateSettleAll({ engine: "fork", tokens: [token] }),
-          "VAULT_NOT_A_TOKEN",
-        );
-        expect(error.details["token"]).to.equal(token);
-      }
+  it("fork reads by itself a contract that refuses a caller with code", async () => {
+    const vault = await open();
+    const { number } = await vault.block();
+    await setCode(protocol.contracts.underlyingAsset, refusesCode);
+    const { changes } = await vault.simulateSettleAll({ engine: "fork" });
+    expect(changes).to.deep.include({
+      reading: "fundingFeeRate.put",
+      field: "fundingFeeRate",
+      before: BigInt(number),
+      after: BigInt(number + 1),
     });
   });
 
-  describe("refusals", () => {
-    it("every engine and settleAll name an address that cannot be read: VAULT_CONFIG_VARIABLE", async () => {
-      const trading = configVariable("TEST_UNSET_TRADING");
-      const vault = await open({
-        vault: { contracts: { ...protocol.contracts, trading } },
-      });
-      for (const [name, work] of [
-        ["fork", () => vault.simulateSettleAll({ engine: "fork" })],
-        ["any", () => vault.simulateSettleAll({ orders: [1, 2, 7] })],
-        [
-          "settle",
-          () =>
-            vault.settleAll({
-              confirm: async () => await Promise.resolve(true),
-            }),
-        ],
-      ] as const) {
-        const { message } = await expectVaultError(
-          work,
-          "VAULT_CONFIG_VARIABLE",
-        );
-        expect(message, name).to.contain(
-          "networks.live.vault.contracts.trading",
-        );
-      }
-    });
-
-    for (const [name, methods] of [
-      ["any state", ["eth_getCode", "eth_call", "eth_getStorageAt"]],
-      // Some nodes answer code from another database than storage.
-      ["storage", ["eth_getStorageAt"]],
-    ] as const) {
-      it(`fork asks for an archive node if ${name} of an old block is gone: VAULT_ARCHIVE_NODE_NEEDED`, async () => {
-        const refusing: RpcHandler = ({ request }) =>
-          methods.some((method) => method === request.method)
-            ? {
-                error: {
-                  code: -32000,
-                  message: "missing trie node 4f3c (path ) <nil>",
-                },
-              }
-            : undefined;
-        const vault = await openRecorded();
-        const { number } = await vault.block();
-        server.handler = refusing;
-        const error = await expectVaultError(
-          vault.simulateSettleAll({ engine: "fork", blockNumber: number - 1 }),
-          "VAULT_ARCHIVE_NODE_NEEDED",
-        );
-        expect(error.message).to.contain("archive node");
-        expect(error.message).to.contain("missing trie node");
-        expect(error.details["block"]).to.equal(number - 1);
-      });
+  it("fork refuses a token that is none: VAULT_NOT_A_TOKEN", async () => {
+    const vault = await open();
+    for (const token of [NOBODY, protocol.contracts.vault]) {
+      const error = await expectVaultError(
+        vault.simulateSettleAll({ engine: "fork", tokens: [token] }),
+        "VAULT_NOT_A_TOKEN",
+      );
+      expect(error.details["token"]).to.equal(token);
     }
+  });
+  it("simulateSettleAll and settleAll name an address that cannot be read: VAULT_CONFIG_VARIABLE", async () => {
+    const trading = configVariable("TEST_UNSET_TRADING");
+    const vault = await open({
+      vault: { contracts: { ...protocol.contracts, trading } },
+    });
+    const confirm = async (): Promise<boolean> => await Promise.resolve(true);
+    for (const work of [
+      async () => await vault.simulateSettleAll({ engine: "fork" }),
+      async () => await vault.simulateSettleAll({ orders: [1, 2, 7] }),
+      async () => await vault.settleAll({ confirm }),
+    ]) {
+      const { message } = await expectVaultError(work, "VAULT_CONFIG_VARIABLE");
+      expect(message).to.contain("networks.live.vault.contracts.trading");
+    }
+  });
+
+  it("fork asks for an archive node if the storage of an old block is gone: VAULT_ARCHIVE_NODE_NEEDED", async () => {
+    const vault = await openRecorded();
+    const { number } = await vault.block();
+    const message = "missing trie node 4f3c (path ) <nil>";
+    // Some nodes answer code from another database than storage.
+    server.handler = ({ request: { method } }) =>
+      method === "eth_getStorageAt"
+        ? { error: { code: -32000, message } }
+        : undefined;
+    const error = await expectVaultError(
+      vault.simulateSettleAll({ engine: "fork", blockNumber: number - 1 }),
+      "VAULT_ARCHIVE_NODE_NEEDED",
+    );
+    expect(error.message).to.contain("archive node");
+    expect(error.message).to.contain("missing trie node");
+    expect(error.details["block"]).to.equal(number - 1);
   });
 });
