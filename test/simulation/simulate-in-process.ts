@@ -1,56 +1,41 @@
 import { expect } from "chai";
 import type { EdrNetworkUserConfig } from "hardhat/types/config";
 
-import type { HardhatVault } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
 import { deployProtocol } from "../helpers/world.js";
-import type { MockProtocol } from "../helpers/world.js";
 
 const NOBODY = "0x00000000000000000000000000000000000000AA";
 const ROUND_END = 2_000_000_000;
 
+type World = Awaited<ReturnType<typeof createWorld>>;
+
 /** An in-process network with the mocks on it. */
-class World {
-  public constructor(
-    public readonly vault: HardhatVault,
-    public readonly protocol: MockProtocol,
-  ) {}
-
-  public async send(method: string, ...params: unknown[]): Promise<unknown> {
-    return await this.vault.provider.request({ method, params });
-  }
-
-  public async block(tag: string): Promise<Readonly<Record<string, unknown>>> {
-    const block = await this.send("eth_getBlockByNumber", tag, false);
-    return typeof block === "object" ? { ...block } : {};
-  }
-
-  public async close(): Promise<void> {
-    await this.vault.connection.close();
-  }
-}
-
-async function createWorld(
-  settings: Partial<EdrNetworkUserConfig> = {},
-): Promise<World> {
+async function createWorld(settings: Partial<EdrNetworkUserConfig> = {}) {
   const hre = await createTestHre({
     networks: { local: { ...settings, type: "edr-simulated" } },
   });
   const connection = await hre.network.create("local");
-  await connection.provider.request({
-    method: "evm_setAutomine",
-    params: [true],
-  });
+  const send = async (method: string, ...params: unknown[]): Promise<unknown> =>
+    await connection.provider.request({ method, params });
+  await send("evm_setAutomine", true);
   const protocol = await deployProtocol(
     await connection.ethers.provider.getSigner(0),
     BigInt(ROUND_END),
   );
-  await connection.provider.request({
-    method: "evm_setAutomine",
-    params: [settings.mining?.auto ?? settings.mining === undefined],
-  });
-  return new World(connection.vault.at(protocol.contracts), protocol);
+  const isAutomatic = settings.mining?.auto ?? settings.mining === undefined;
+  await send("evm_setAutomine", isAutomatic);
+  return {
+    vault: connection.vault.at(protocol.contracts),
+    protocol,
+    send,
+    block: async (tag: string) =>
+      fieldsOf(await send("eth_getBlockByNumber", tag, false)),
+    close: async () => {
+      await connection.close();
+    },
+  };
 }
 
 describe("simulateSettleAll in process", () => {
@@ -77,107 +62,65 @@ describe("simulateSettleAll in process", () => {
     }
   });
 
-  it("simulateSettleAll in process leaves the chain as it was if it is refused", async () => {
-    const before = await world.block("latest");
-    await expectVaultError(
-      world.vault.simulateSettleAll({ atTime: 5 }),
-      "VAULT_TIME_IN_PAST",
-    );
-    await expectVaultError(
-      world.vault.at({ vault: NOBODY }).simulateSettleAll(),
-      "VAULT_NO_CODE",
-    );
-    // The simulator refuses the transaction, in the middle of it all.
-    await expectVaultError(
-      world.vault.simulateSettleAll({ gas: 100 }),
-      "VAULT_RPC_ERROR",
-    );
-    expect(await world.block("latest")).to.deep.equal(before);
-    expect(await world.send("hardhat_getAutomine")).to.equal(true);
+  const simulate = async (): Promise<void> => {
+    const { status } = await world.vault.simulateSettleAll({
+      as: NOBODY,
+      atTime: "+30d",
+    });
+    expect(status).to.equal("settled");
+  };
+
+  it("simulateSettleAll in process leaves what a script does to mocks meanwhile", async () => {
+    const { connection } = world.vault;
+    const mocks = await connection.vault.deployMocks();
+    await Promise.all([
+      world.vault.simulateSettleAll(),
+      mocks.set({ volume: 5n }),
+      world.vault.simulateSettleAll(),
+      mocks.set({ minXMargin: 6n }),
+    ]);
+    expect(await mocks.vault.queryVolume()).to.equal(5n);
+    expect(await mocks.vault.minXMargin()).to.equal(6n);
   });
 
-  describe("leaves no trace: simulateSettleAll in process", () => {
-    const simulate = async (): Promise<void> => {
-      const { status } = await world.vault.simulateSettleAll({
-        as: NOBODY,
-        atTime: "+30d",
-      });
+  it("simulateSettleAll in process leaves the clock", async () => {
+    await world.send("evm_increaseTime", 10_000);
+    await world.send("evm_mine");
+    const before = Number((await world.block("pending"))["timestamp"]);
+    await simulate();
+    await world.send("evm_mine");
+    const { timestamp } = await world.vault.block();
+    // Real time goes on meanwhile, by less than this.
+    expect(timestamp - before).to.be.within(0, 20);
+  });
+
+  for (const [method, set, field] of [
+    ["evm_setNextBlockTimestamp", 3_333_333_333, "timestamp"],
+    ["hardhat_setNextBlockBaseFeePerGas", "0x77359400", "baseFeePerGas"],
+    ["hardhat_setPrevRandao", `0x${"12".repeat(32)}`, "mixHash"],
+  ] as const) {
+    it(`simulateSettleAll in process leaves what ${method} set for the next block`, async () => {
+      await world.send(method, set);
+      const { status } = await world.vault.simulateSettleAll();
       expect(status).to.equal("settled");
-    };
-
-    it("leaves what a script does to mocks meanwhile", async () => {
-      const { connection } = world.vault;
-      const mocks = await connection.vault.deployMocks();
-      await Promise.all([
-        world.vault.simulateSettleAll(),
-        mocks.set({ volume: 5n }),
-        world.vault.simulateSettleAll(),
-        mocks.set({ minXMargin: 6n }),
-      ]);
-      expect(await mocks.vault.queryVolume()).to.equal(5n);
-      expect(await mocks.vault.minXMargin()).to.equal(6n);
-    });
-
-    it("leaves state, balances, nonces and blocks", async () => {
-      const [account] = await world.vault.connection.ethers.getSigners();
-      const look = async (): Promise<unknown[]> => [
-        await world.block("latest"),
-        await world.send("eth_getTransactionCount", NOBODY, "pending"),
-        await world.send(
-          "eth_getTransactionCount",
-          account?.address,
-          "pending",
-        ),
-        await world.send("eth_getBalance", NOBODY, "latest"),
-        await world.vault.snapshot(),
-        await world.protocol.mocks.vault.settlementCount(),
-        await world.send("hardhat_getAutomine"),
-        (await world.block("pending"))["baseFeePerGas"],
-      ];
-      const before = await look();
-      await simulate();
-      expect(await look()).to.deep.equal(before);
-    });
-
-    it("leaves the clock", async () => {
-      await world.send("evm_increaseTime", 10_000);
       await world.send("evm_mine");
-      const before = Number((await world.block("pending"))["timestamp"]);
-      await simulate();
-      await world.send("evm_mine");
-      const { timestamp } = await world.vault.block();
-      // Real time goes on meanwhile, by less than this.
-      expect(timestamp - before).to.be.within(0, 20);
+      const found = (await world.block("latest"))[field];
+      expect(typeof set === "number" ? Number(found) : found).to.equal(set);
     });
+  }
 
-    for (const [method, set, field] of [
-      ["evm_setNextBlockTimestamp", 3_333_333_333, "timestamp"],
-      ["hardhat_setNextBlockBaseFeePerGas", "0x77359400", "baseFeePerGas"],
-      ["hardhat_setPrevRandao", `0x${"12".repeat(32)}`, "mixHash"],
-    ] as const) {
-      it(`leaves what ${method} set for the next block`, async () => {
-        await world.send(method, set);
-        const { status } = await world.vault.simulateSettleAll();
-        expect(status).to.equal("settled");
-        await world.send("evm_mine");
-        const found = (await world.block("latest"))[field];
-        expect(typeof set === "number" ? Number(found) : found).to.equal(set);
-      });
-    }
-
-    it("leaves automatic mining off, and what waits waiting", async () => {
-      await world.send("evm_setAutomine", false);
-      const waiting = await world.protocol.mocks.vault.setVolume(5);
-      const { number } = await world.vault.block();
-      const { changes } = await world.vault.simulateSettleAll();
-      // What others wait for is not an effect of the settlement.
-      expect(changes.map(({ reading }) => reading)).not.to.include("volume");
-      expect(await world.send("hardhat_getAutomine")).to.equal(false);
-      expect((await world.vault.block()).number).to.equal(number);
-      await world.send("evm_mine");
-      expect((await waiting.wait())?.blockNumber).to.equal(number + 1);
-      expect(await world.vault.queryVolume()).to.equal(5n);
-    });
+  it("simulateSettleAll in process leaves automatic mining off, and what waits waiting", async () => {
+    await world.send("evm_setAutomine", false);
+    const waiting = await world.protocol.mocks.vault.setVolume(5);
+    const { number } = await world.vault.block();
+    const { changes } = await world.vault.simulateSettleAll();
+    // What others wait for is not an effect of the settlement.
+    expect(changes.map(({ reading }) => reading)).not.to.include("volume");
+    expect(await world.send("hardhat_getAutomine")).to.equal(false);
+    expect((await world.vault.block()).number).to.equal(number);
+    await world.send("evm_mine");
+    expect((await waiting.wait())?.blockNumber).to.equal(number + 1);
+    expect(await world.vault.queryVolume()).to.equal(5n);
   });
 
   it("simulateSettleAll in process leaves timed mining on", async () => {
@@ -224,7 +167,7 @@ describe("simulateSettleAll in process", () => {
     });
   }
 
-  it("simulateSettleAll in process leaves no trace if it fails, at whatever request", async () => {
+  it("simulateSettleAll in process leaves state, balances, nonces and blocks, whichever request fails or none", async () => {
     const { provider } = world.vault.connection;
     const request = provider.request.bind(provider);
     const asked: string[] = [];
@@ -237,13 +180,21 @@ describe("simulateSettleAll in process", () => {
       const answer: unknown = await request(call);
       return answer;
     };
+    const [account] = await world.vault.connection.ethers.getSigners();
+    const of = async (method: string, who = NOBODY): Promise<unknown> =>
+      await world.send(method, who, "pending");
     const look = async (): Promise<unknown> => ({
       block: await world.block("latest"),
+      baseFee: (await world.block("pending"))["baseFeePerGas"],
       isAutomatic: await world.send("hardhat_getAutomine"),
       waiting: await world.send("eth_pendingTransactions"),
-      nonce: await world.send("eth_getTransactionCount", NOBODY, "pending"),
-      volume: await world.vault.queryVolume(),
-      balance: await world.send("eth_getBalance", NOBODY, "latest"),
+      nonces: [
+        await of("eth_getTransactionCount"),
+        await of("eth_getTransactionCount", account?.address),
+      ],
+      balance: await of("eth_getBalance"),
+      snapshot: await world.vault.snapshot(),
+      settlements: await world.protocol.mocks.vault.settlementCount(),
     });
     const isImpersonated = async (): Promise<unknown> =>
       await world.send("hardhat_stopImpersonatingAccount", NOBODY);
@@ -259,16 +210,17 @@ describe("simulateSettleAll in process", () => {
 
     // From there on, what would fail is the undoing itself.
     const undoing = methods.indexOf("evm_revert");
-    for (const [index, method] of methods.slice(0, undoing).entries()) {
+    const failures = [...methods.slice(0, undoing), "no failure"];
+    for (const [index, method] of failures.entries()) {
       for (const wasImpersonated of [true, false]) {
         await (wasImpersonated
           ? world.send("hardhat_impersonateAccount", NOBODY)
           : isImpersonated());
         asked.length = 0;
-        failing = index;
+        failing = index < undoing ? index : -1;
         const end = await world.vault
           .simulateSettleAll({ as: NOBODY, atTime: "end" })
-          .then(() => "no failure", String);
+          .then(({ status }) => status, String);
         failing = -1;
 
         const where = `${method}, request ${index}: ${end}`;
