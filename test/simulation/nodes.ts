@@ -97,15 +97,6 @@ interface Behaviour {
   readonly note?: RegExp;
 }
 
-const nothing = {
-  gasUsed: null,
-  block: null,
-  changes: [],
-  balances: [],
-  transfers: [],
-  notes: [],
-};
-
 const behaviours: readonly Behaviour[] = [
   {
     title: "a vault that settles",
@@ -181,7 +172,10 @@ const behaviours: readonly Behaviour[] = [
     script: (node) => {
       node.rounds = node.rounds.map(settledRound);
     },
-    expected: { status: "nothing-to-do", code: null, ...nothing },
+    expected: {
+      ...{ status: "nothing-to-do", code: null, gasUsed: null, block: null },
+      ...{ changes: [], balances: [], transfers: [], notes: [] },
+    },
     reason: /^the round is settled already$/u,
   },
   {
