@@ -343,7 +343,7 @@ describe("simulateSettleAll with the engine fork", () => {
     const vault = await open({
       vault: { contracts: { ...protocol.contracts, trading } },
     });
-    const confirm = async (): Promise<boolean> => await Promise.resolve(true);
+    const confirm = async (): Promise<true> => await Promise.resolve(true);
     for (const work of [
       async () => await vault.simulateSettleAll({ engine: "fork" }),
       async () => await vault.simulateSettleAll({ orders: [1, 2, 7] }),
