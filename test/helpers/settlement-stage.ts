@@ -6,6 +6,8 @@ import { expect } from "chai";
 
 import type { VaultErrorCode } from "../../src/errors.js";
 import { toJsonValue } from "../../src/json.js";
+import type { SentTransaction } from "../../src/settlement/find-transaction.js";
+import type { JournalEntry } from "../../src/settlement/journal.js";
 import type { Ended } from "../../src/settlement/report.js";
 import { settleAll } from "../../src/settlement/settle-all.js";
 import type {
@@ -19,6 +21,9 @@ import { endDeadlines } from "./deadlines.js";
 import { fieldsOf } from "./fields.js";
 import {
   KEY,
+  OPEN_ROUND,
+  SETTLE,
+  SETTLER,
   ScriptedNode,
   VAULT,
   nextRound,
@@ -30,6 +35,31 @@ import type { SettlementChain } from "./settlement-cases.js";
 export type NetworkChanges = Readonly<Record<string, unknown>>;
 
 export const SENDS = ["eth_sendRawTransaction", "eth_sendTransaction"];
+
+export const HASH = `0x${"ab".repeat(32)}`;
+export const OTHER_HASH = `0x${"cd".repeat(32)}`;
+
+/** A settlement to sign, as it was sent, and as the journal has it. */
+export const unsigned = {
+  from: SETTLER,
+  to: VAULT,
+  data: SETTLE,
+  chainId: 31_337,
+  nonce: 7,
+  gas: 100_000n,
+};
+export const sent: SentTransaction = {
+  ...unsigned,
+  fees: { gasPrice: 1n },
+  raw: "0x02",
+  hash: HASH,
+  sentAfterBlock: 5,
+};
+export const entry: JournalEntry = {
+  sentAfterBlock: 5,
+  round: OPEN_ROUND,
+  transaction: { ...unsigned, hash: HASH },
+};
 
 /** An account of the configuration, as Hardhat resolves it. */
 export function keyOf(

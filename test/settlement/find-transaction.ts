@@ -1,27 +1,17 @@
 import { expect } from "chai";
+import { toQuantity } from "ethers";
 
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { findTransaction } from "../../src/settlement/find-transaction.js";
 import type { SentTransaction } from "../../src/settlement/find-transaction.js";
+import {
+  HASH,
+  OTHER_HASH as OTHER,
+  sent as signed,
+} from "../helpers/settlement-stage.js";
 
-const FROM = "0x00000000000000000000000000000000000000A1";
-const TO = "0x00000000000000000000000000000000000000A2";
-const hashOf = (byte: string): string => `0x${byte.repeat(32)}`;
-const HASH = hashOf("ab");
-const OTHER = hashOf("cd");
-
-const sent: SentTransaction = {
-  from: FROM,
-  to: TO,
-  data: "0xA015AEFE",
-  chainId: 1,
-  nonce: 7,
-  gas: 100_000n,
-  fees: { gasPrice: 1n },
-  raw: "0x02",
-  hash: HASH,
-  sentAfterBlock: 5,
-};
+const sent: SentTransaction = { ...signed, data: "0xA015AEFE" };
+const { from: FROM, to: TO } = sent;
 const unsigned: SentTransaction = { ...sent, hash: undefined, raw: undefined };
 
 /** As a node tells of the settlement, with changes. */
@@ -33,14 +23,6 @@ const seen = (changes: object = {}): object => ({
   nonce: "0x7",
   blockNumber: "0x64",
   ...changes,
-});
-
-const receiptOf = (hash: string): object => ({
-  transactionHash: hash,
-  blockNumber: "0x64",
-  blockHash: HASH,
-  gasUsed: "0x1",
-  status: "0x1",
 });
 
 /** A chain whose account used its nonce 7 in block 100 of 200, or never. */
@@ -72,37 +54,30 @@ describe("the search for a settlement's transaction", () => {
     pool = [],
     head = 200,
   }: World): RpcClient => {
-    const answer = (
-      method: string,
-      [first, second]: readonly unknown[],
-    ): unknown => {
-      switch (method) {
-        case "eth_getTransactionReceipt":
-          return receipts[String(first)] ?? null;
-        case "eth_getTransactionByHash":
-          return known.includes(String(first)) ? seen({ hash: first }) : null;
-        case "eth_blockNumber":
-          return `0x${head.toString(16)}`;
-        case "eth_getTransactionCount": {
-          counts.push(second);
-          if (second === "pending") {
-            return `0x${pendingNonce.toString(16)}`;
-          }
-          return head >= usedIn ? "0x8" : "0x7";
+    const answers: Readonly<
+      Record<string, (first: unknown, second: unknown) => unknown>
+    > = {
+      eth_getTransactionReceipt: (hash) => receipts[String(hash)] ?? null,
+      eth_getTransactionByHash: (hash) =>
+        known.includes(String(hash)) ? seen({ hash }) : null,
+      eth_blockNumber: () => toQuantity(head),
+      eth_getTransactionCount: (_, tag) => {
+        counts.push(tag);
+        const mined = head >= usedIn ? 8 : 7;
+        return toQuantity(tag === "pending" ? pendingNonce : mined);
+      },
+      eth_getBlockByNumber: (tag) => {
+        if (tag === "pending") {
+          return { transactions: pool };
         }
-        default: {
-          if (first === "pending") {
-            return { transactions: pool };
-          }
-          blocks.push(Number(first));
-          return { transactions: Number(first) === usedIn ? transactions : [] };
-        }
-      }
+        blocks.push(Number(tag));
+        return { transactions: Number(tag) === usedIn ? transactions : [] };
+      },
     };
     return new RpcClient(
       {
-        request: async ({ method, params = [] }) =>
-          await Promise.resolve(answer(method, [...params])),
+        request: async ({ method, params: [first, second] = [] }) =>
+          await Promise.resolve(answers[method]?.(first, second)),
       },
       "test",
     );
@@ -113,7 +88,15 @@ describe("the search for a settlement's transaction", () => {
     scan = { next: 0 },
   ): Promise<object> => await findTransaction(chainOf(world), what, scan);
 
-  const minedOther = { [OTHER]: receiptOf(OTHER) };
+  const minedOther = {
+    [OTHER]: {
+      transactionHash: OTHER,
+      blockNumber: "0x64",
+      blockHash: HASH,
+      gasUsed: "0x1",
+      status: "0x1",
+    },
+  };
   const notFound = { kind: "not-found" };
   const waiting = { kind: "pending", hash: undefined };
   const unknownUser = { kind: "replaced", by: undefined };

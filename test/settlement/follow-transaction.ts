@@ -10,23 +10,11 @@ import type {
 import type { SentTransaction } from "../../src/settlement/find-transaction.js";
 import type { SettlementEvent, Stop } from "../../src/settlement/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
-
-const HASH = `0x${"ab".repeat(32)}`;
-const OTHER = `0x${"cd".repeat(32)}`;
-const NONCE = 7;
-
-const transaction: SentTransaction = {
-  from: "0x00000000000000000000000000000000000000A1",
-  to: "0x00000000000000000000000000000000000000A2",
-  data: "0xa015aefe",
-  chainId: 1,
-  nonce: NONCE,
-  gas: 100_000n,
-  fees: { gasPrice: 1n },
-  raw: "0x02",
-  hash: HASH,
-  sentAfterBlock: 5,
-};
+import {
+  HASH,
+  OTHER_HASH as OTHER,
+  sent as transaction,
+} from "../helpers/settlement-stage.js";
 
 /** What a node answers to a method, each time it is asked. */
 type Answers = Readonly<
@@ -38,7 +26,7 @@ const unseen: Answers = {
   eth_sendRawTransaction: () => HASH,
   eth_getTransactionReceipt: () => null,
   eth_getTransactionByHash: () => null,
-  eth_getTransactionCount: () => `0x${NONCE.toString(16)}`,
+  eth_getTransactionCount: () => "0x7",
 };
 
 const minedIn6 = {
@@ -605,7 +593,7 @@ describe("the way of a settlement's transaction", () => {
         sends: 1,
         then: (_, all) => {
           expect(all).to.deep.equal([
-            { type: "sending", hash: null, nonce: NONCE },
+            { type: "sending", hash: null, nonce: 7 },
             { type: "hash", hash: HASH },
             { type: "hash", hash: `noted ${HASH}` },
           ]);
