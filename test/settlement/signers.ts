@@ -5,6 +5,7 @@ import type { NetworkConfig } from "hardhat/types/config";
 
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { findSender } from "../../src/settlement/signer.js";
+import type { SettleAllOptions } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { hardhatError } from "../helpers/foreign-errors.js";
@@ -36,17 +37,27 @@ const mnemonic = (
   },
 });
 
+const ANOTHER_PHRASE =
+  "legal winner thank year wave sausage worth useful legal winner thank yellow";
+
 const addressOf = (path: string, passphrase = ""): string =>
   HDNodeWallet.fromPhrase(DEV_MNEMONIC, passphrase, path).address;
 
+const twoKeys = { accounts: [OTHER.privateKey, KEY] };
+
 /** From which account each of these configurations settles. */
 const signing: ReadonlyArray<
-  readonly [name: string, network: NetworkChanges, from: string]
+  readonly [
+    name: string,
+    network: NetworkChanges,
+    from: string,
+    option?: SettleAllOptions["from"],
+  ]
 > = [
   ["the first of two keys", { accounts: [KEY, OTHER.privateKey] }, SETTLER],
   [
     "the key of the network's from",
-    { accounts: [OTHER.privateKey, KEY], from: SETTLER.toLowerCase() },
+    { ...twoKeys, from: SETTLER.toLowerCase() },
     SETTLER,
   ],
   [
@@ -69,9 +80,14 @@ const signing: ReadonlyArray<
     addressOf("m/44'/60'/0'/0/2"),
   ],
   ["the node's first account", remote, SETTLER],
+  ["the key of the option from, an address", twoKeys, SETTLER, SETTLER],
+  [
+    "the key of the option from, a signer",
+    twoKeys,
+    SETTLER,
+    { address: SETTLER },
+  ],
 ];
-
-const NONE = { status: "refused", hash: null } as const;
 
 describe("settleAll: signers", () => {
   const stage = useStage();
@@ -86,12 +102,13 @@ describe("settleAll: signers", () => {
   const wrongWords = DEV_MNEMONIC.replace(/junk$/u, "test");
 
   itSettles(stage, [
-    ...signing.map(([name, network, from]): StageCase => {
+    ...signing.map(([name, network, from, option]): StageCase => {
       let signer: unknown;
       return {
         title: `settleAll settles with ${name}`,
         network: withKeys(network),
         options: {
+          from: option,
           onEvent: (event) => {
             if (event.type === "preflight") {
               const { from: account, signing: kind } = event.preflight;
@@ -108,16 +125,6 @@ describe("settleAll: signers", () => {
         },
       };
     }),
-    ...["an address", "a signer"].map((what): StageCase => ({
-      title: `settleAll settles with the key of from, ${what}`,
-      network: withKeys({ accounts: [OTHER.privateKey, KEY] }),
-      options: { from: what === "a signer" ? { address: SETTLER } : SETTLER },
-      is: { status: "settled" },
-      sends: 1,
-      then: ({ chain }) => {
-        expect(chain.mined[0]?.from).to.equal(SETTLER);
-      },
-    })),
     {
       title:
         "settleAll sends through eth_sendTransaction for an account that a plugin adds to the node's",
@@ -132,32 +139,32 @@ describe("settleAll: signers", () => {
         expect(chain.mined[0]?.from).to.equal(OTHER.address);
       },
     },
-    ...[{}, remote].map((network): StageCase => ({
-      title: `settleAll refuses an unknown from with VAULT_UNKNOWN_SIGNER, and names the node's accounts (${network === remote ? "remote" : "keys"})`,
+    ...(
+      [
+        ["VAULT_UNKNOWN_SIGNER", "another key", {}, STRANGER, [SETTLER]],
+        [
+          "VAULT_UNKNOWN_SIGNER",
+          "another account",
+          remote,
+          STRANGER,
+          [SETTLER],
+        ],
+        ["VAULT_UNKNOWN_SIGNER", "any account", remote, STRANGER, []],
+        ["VAULT_NO_SIGNER", "any account or `from`", remote, undefined, []],
+      ] as const
+    ).map(([code, what, network, from, accounts]): StageCase => ({
+      title: `settleAll refuses with ${code}, and names the known accounts, if the network lacks ${what}`,
+      given: ({ chain }) => {
+        chain.on("eth_accounts", () => accounts);
+      },
       network,
-      options: { from: STRANGER },
-      is: { ...NONE, code: "VAULT_UNKNOWN_SIGNER" },
-      says: [STRANGER, SETTLER, "scripted"],
+      options: { from },
+      is: { status: "refused", hash: null, code },
+      says: [
+        "scripted",
+        ...(from === undefined ? [] : [from, accounts[0] ?? "none"]),
+      ],
     })),
-    {
-      title:
-        "settleAll refuses with VAULT_UNKNOWN_SIGNER if the node has no account",
-      given: ({ chain }) => {
-        chain.on("eth_accounts", () => []);
-      },
-      options: { from: STRANGER },
-      is: { ...NONE, code: "VAULT_UNKNOWN_SIGNER" },
-      says: ["none"],
-    },
-    {
-      title: "settleAll refuses with VAULT_NO_SIGNER without any account",
-      given: ({ chain }) => {
-        chain.on("eth_accounts", () => []);
-      },
-      network: remote,
-      is: { ...NONE, code: "VAULT_NO_SIGNER" },
-      says: ["scripted"],
-    },
     {
       title:
         "settleAll throws VAULT_RPC_INVALID_RESPONSE if the accounts are no list",
@@ -195,13 +202,7 @@ describe("settleAll: signers", () => {
 
   for (const [name, accounts, planted] of [
     ["a key", [keyOf(`0x${"5e".repeat(32)}`)], "5e".repeat(32)],
-    [
-      "a mnemonic",
-      mnemonic(
-        "legal winner thank year wave sausage worth useful legal winner thank yellow",
-      )["accounts"],
-      "legal winner thank year wave sausage worth useful legal winner thank yellow",
-    ],
+    ["a mnemonic", mnemonic(ANOTHER_PHRASE)["accounts"], ANOTHER_PHRASE],
   ] as const) {
     it(`settleAll hides ${name} that a node quotes`, async () => {
       stage.chain.on("eth_getTransactionCount", () => {
@@ -220,12 +221,12 @@ describe("settleAll: signers", () => {
   describe("the default sender of a simulation", () => {
     speedUpTime();
 
-    const find = async (config: object = remote): Promise<string> =>
-      await findSender(
-        new RpcClient(stage.chain, "scripted"),
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it reads nothing else of the configuration
-        { type: "http", ...config } as unknown as NetworkConfig,
-      );
+    const find = async (
+      config: object = remote,
+      client = new RpcClient(stage.chain, "scripted"),
+    ): Promise<string> =>
+      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it reads nothing else of the configuration
+      await findSender(client, { type: "http", ...config } as NetworkConfig);
 
     it("is the network's from, which must be an address", async () => {
       expect(await find({ from: STRANGER.toLowerCase() })).to.equal(STRANGER);
@@ -239,13 +240,8 @@ describe("settleAll: signers", () => {
 
     it("is the first account, which a client asks for once", async () => {
       const client = new RpcClient(stage.chain, "scripted");
-      for (let time = 0; time < 2; time += 1) {
-        const config = { type: "http", ...remote };
-        expect(
-          // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it reads nothing else of the configuration
-          await findSender(client, config as unknown as NetworkConfig),
-        ).to.equal(SETTLER);
-      }
+      expect(await find(remote, client)).to.equal(SETTLER);
+      expect(await find(remote, client)).to.equal(SETTLER);
       expect(stage.chain.count("eth_accounts")).to.equal(1);
     });
 
