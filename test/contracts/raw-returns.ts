@@ -1,13 +1,8 @@
 import { expect } from "chai";
-import { Interface, id } from "ethers";
+import { id } from "ethers";
 
-import { mockArtifacts } from "../../src/mocks/mock-contracts.js";
-import {
-  contractRoleNames,
-  operationEntry,
-  operationNames,
-} from "../../src/protocol/index.js";
-import type { ContractRole } from "../../src/protocol/index.js";
+import { operations } from "../../src/client/index.js";
+import type { ContractRole } from "../../src/client/index.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { distinctState, ORDER_ID } from "../helpers/distinct-state.js";
 import { createTestHre } from "../helpers/hre.js";
@@ -22,9 +17,9 @@ const hexOf = (ascii: string): string =>
   Buffer.from(ascii, "ascii").toString("hex");
 
 const operationAt = (data: string): string =>
-  operationNames.find((name) =>
-    data.startsWith(operationEntry(name).selector),
-  ) ?? "no operation";
+  Object.entries(operations).find(([, { selector }]) =>
+    data.startsWith(selector),
+  )?.[0] ?? "no operation";
 
 const GET_ORDER = `0xd311636b${word(ORDER_ID)}`;
 
@@ -125,27 +120,4 @@ describe("raw answers of the mock contracts", () => {
       expect(Reflect.get(Object(error), "data"), data).to.equal(revert);
     }
   });
-
-  // In process and by mockAt(), the runtime code is placed without a deployment.
-  for (const role of contractRoleNames) {
-    it(`the runtime code of the ${role} mock needs no constructor, library or immutable`, async () => {
-      const { abi, bytecode, deployedBytecode } = mockArtifacts[role];
-      expect(new Interface(abi).deploy.inputs).to.deep.equal([]);
-      // A library's address would be a name in underscores.
-      expect(deployedBytecode).to.match(/^0x(?:[0-9a-f]{2})+$/u);
-      const { ethers, provider } = vault.connection;
-      const [signer] = await ethers.getSigners();
-      const deployment = await signer?.sendTransaction({ data: bytecode });
-      const { contractAddress } = (await deployment?.wait()) ?? {};
-      const address = contractAddress ?? "";
-      expect(await ethers.provider.getCode(address)).to.equal(deployedBytecode);
-      // The only variable that is not a mapping.
-      expect(
-        await provider.request({
-          method: "eth_getStorageAt",
-          params: [address, "0x0", "latest"],
-        }),
-      ).to.equal(`0x${"00".repeat(32)}`);
-    });
-  }
 });
