@@ -296,21 +296,9 @@ const roundSettled: readonly Case[] = [
     failsNegated: /not to be settled, but it is \(.*settledAmount 77/u,
   },
   {
-    title: "fails on another amount of a settled round",
-    expected: { amount: 1n },
-    fails: /settledAmount 1, but it is 77$/u,
-    failsNegated: itDid,
-  },
-  {
     title: "leaves VAULT_CONTRACT_NOT_CONFIGURED to the test",
     vault: async () => (await connectTo(undefined)).vault,
     throws: /^VAULT_CONTRACT_NOT_CONFIGURED /u,
-  },
-  {
-    title: "refuses an object for a vault",
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions, @typescript-eslint/no-unsafe-class-instance-assignment -- wrong on purpose
-    vault: () => ({}) as HardhatVault,
-    ...noVerdict(/^a vault is needed/u),
   },
 ];
 

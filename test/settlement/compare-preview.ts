@@ -7,11 +7,10 @@ import type { Simulation } from "../../src/simulation/types.js";
 import type { Receipt } from "../../src/rpc/rpc-client.js";
 import { findDifferences } from "../../src/settlement/report.js";
 import type { PreviewDifference } from "../../src/settlement/types.js";
+import { OPEN_ROUND, VAULT } from "../helpers/scripted-node.js";
 
-const accountOf = (byte: string): string => `0x${byte.repeat(20)}`;
-const VAULT = accountOf("22");
-const PAID = accountOf("33");
-const TOKEN = accountOf("44");
+const PAID = `0x${"33".repeat(20)}`;
+const TOKEN = `0x${"44".repeat(20)}`;
 
 const margins = { baseMarginAmount: 1n, xMarginAmount: 2n };
 const pool = { deposit: 3n, availabe: 2n, locked: 1n };
@@ -19,24 +18,13 @@ const before: VaultSnapshot = {
   chainId: 1,
   block: { number: 99, timestamp: 1 },
   fundingFeeRate: { call: 1n, put: 1n },
-  round: {
-    strikePrice: 1n,
-    APY: 1n,
-    maxVolume: 1n,
-    filledVolume: 1n,
-    minDeposit: 1n,
-    startTime: 1n,
-    endTime: 2n,
-    settledPrice: 0n,
-    settledAmount: 0n,
-    settled: false,
-  },
+  round: OPEN_ROUND,
   pools: { public: pool, private: pool },
   volume: 5n,
   marginBalance: margins,
   minXMargin: 6n,
 };
-const settled = { ...before.round, settled: true, settledPrice: 7n };
+const settled = { ...OPEN_ROUND, settled: true, settledPrice: 7n };
 const after: VaultSnapshot = { ...before, round: settled };
 
 const receipt: Receipt = {
@@ -78,60 +66,48 @@ const logOf = (from: string, to: string, amount: bigint): object => ({
 
 describe("the comparison of a settlement with its preview", () => {
   const compare = async (
-    previewed: Simulation,
-    {
-      seenAfter = after,
-      seenBefore = async () => await Promise.resolve(before),
-      mined = receipt,
-    }: {
-      seenAfter?: VaultSnapshot;
-      seenBefore?: () => Promise<VaultSnapshot>;
-      mined?: Receipt;
-    } = {},
-  ): Promise<readonly PreviewDifference[] | null> =>
-    await findDifferences(
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it is asked for nothing else
-      {
-        snapshot: async ({ blockTag }: { blockTag: number }) => {
-          expect(blockTag).to.equal(99);
-          return await seenBefore();
-        },
-      } as unknown as VaultHost,
-      previewed,
-      mined,
-      seenAfter,
-    );
+    previewed = preview(),
+    seenAfter = after,
+    seenBefore: VaultSnapshot | Error = before,
+    mined = receipt,
+  ): Promise<readonly PreviewDifference[] | null> => {
+    const snapshot = async (of: {
+      blockTag: number;
+    }): Promise<VaultSnapshot> => {
+      expect(of).to.deep.equal({ blockTag: 99 });
+      return await (seenBefore instanceof Error
+        ? Promise.reject(seenBefore)
+        : Promise.resolve(seenBefore));
+    };
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it is asked for nothing else
+    const host = { snapshot } as unknown as VaultHost;
+    return await findDifferences(host, previewed, mined, seenAfter);
+  };
 
   it("finds nothing if all readings are as previewed", async () => {
-    expect(await compare(preview())).to.deep.equal([]);
+    expect(await compare()).to.deep.equal([]);
   });
 
   it("is unknown with a revert, or with a block before that cannot be read", async () => {
     const error = vaultError("VAULT_INTERNAL", { problem: "x" });
-    const round = { error };
-    for (const change of [
-      { mined: { ...receipt, succeeded: false } },
-      { seenBefore: async () => await Promise.resolve({ ...before, round }) },
-      { seenBefore: async () => await Promise.reject(error) },
-    ]) {
-      expect(await compare(preview(), change)).to.equal(null);
+    for (const [seenBefore, mined] of [
+      [before, { ...receipt, succeeded: false }],
+      [{ ...before, round: { error } }, receipt],
+      [error, receipt],
+    ] as const) {
+      expect(await compare(preview(), after, seenBefore, mined)).to.equal(null);
     }
   });
 
   it("names each reading that is not as previewed, or was to stay", async () => {
+    const round = { ...settled, settledPrice: 8n };
     expect(
-      await compare(preview(), {
-        seenAfter: {
-          ...after,
-          round: { ...settled, settledPrice: 8n },
-          volume: 4n,
-        },
-      }),
+      await compare(preview(), { ...after, round, volume: 4n }),
     ).to.deep.equal([
       { reading: "round", field: "settledPrice", previewed: 7n, happened: 8n },
       { reading: "volume", field: "volume", previewed: 5n, happened: 4n },
     ]);
-    expect(await compare(preview(), { seenAfter: before })).to.deep.equal([
+    expect(await compare(preview(), before)).to.deep.equal([
       { reading: "round", field: "settledPrice", previewed: 7n, happened: 0n },
       { reading: "round", field: "settled", previewed: true, happened: false },
     ]);
@@ -164,9 +140,9 @@ describe("the comparison of a settlement with its preview", () => {
   ] as const) {
     it(title, async () => {
       const mined = { ...receipt, logs };
-      expect(await compare(preview({ transfers }), { mined })).to.deep.equal(
-        expected,
-      );
+      expect(
+        await compare(preview({ transfers }), after, before, mined),
+      ).to.deep.equal(expected);
     });
   }
 });
