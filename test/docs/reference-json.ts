@@ -1,23 +1,17 @@
-import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { glob, readFile } from "node:fs/promises";
 
 import { expect } from "chai";
 import { BrowserProvider } from "ethers";
-import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { TaskDefinitionType } from "hardhat/types/tasks";
 
-import { asRecord } from "../../src/json.js";
-import { connectMocks } from "../../src/mocks/deploy-mocks.js";
 import { vaultTasks } from "../../tasks/index.js";
 import { startAnvil } from "../helpers/anvil.js";
-import type { ServerProcess } from "../helpers/child-process.js";
-import { fetchProvider } from "../helpers/fetch-provider.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
-import type { FixtureProject } from "../helpers/fixture-project.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { codeIn, readSections, sectionOf } from "../helpers/reference-page.js";
 import type { Section } from "../helpers/reference-page.js";
-import { runVaultTask } from "../helpers/run-vault-task.js";
+import { runTyped } from "../helpers/run-vault-task.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 
 /** A row of the page. */
@@ -40,26 +34,21 @@ const types: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 describe("docs/reference-json.md", () => {
   let sections: readonly Section[];
-  let anvil: ServerProcess;
-  let project: FixtureProject;
-  let hre: HardhatRuntimeEnvironment;
   /** By section. */
   const documents = new Map<string, unknown[]>();
 
   before(async () => {
     sections = await readSections("reference-json");
-    anvil = await startAnvil();
-    project = await useFixtureProject("plain");
-    const settings = { tokenDecimals: 18, instances: { usdc: {} } };
-    hre = await createTestHre(
-      { networks: { live: httpNetwork(anvil.url, { vault: settings }) } },
-      { network: "live", projectRoot: project.path },
-    );
-    await recordAll();
-  });
-  after(async () => {
-    await anvil.stop();
-    await project.remove();
+    for await (const file of glob("test/tasks/screens/piped-*.txt")) {
+      const text = await readFile(file, "utf8");
+      for (const [, command = "", output = ""] of text.matchAll(
+        /^\$ npx hardhat (vault .*) --json$([^$]*)/gmu,
+      )) {
+        // What varies is not recorded.
+        addDocuments(command, output.replaceAll("#", "0"));
+      }
+    }
+    await runTasks();
   });
 
   it("has a section for every task", () => {
@@ -93,7 +82,8 @@ describe("docs/reference-json.md", () => {
       expect(
         [...rows.keys()].filter((at) => !seen.has(at)),
         `${heading} never prints`,
-      ).to.deep.equal([]);
+        // No session of a script has a change to watch.
+      ).to.deep.equal(heading === "vault watch" ? ["changed[]"] : []);
     }
   });
 
@@ -101,11 +91,11 @@ describe("docs/reference-json.md", () => {
   function rowsOf({ text, rows }: Section): Map<string, Row> {
     const found = new Map<string, Row>();
     if (text.includes("](#envelope)")) {
-      const isNull = text.includes("`block` is null");
-      found.set("block", { type: "Envelope", mayBeNull: isNull });
       for (const [at, row] of rowsOf(sectionOf(sections, "Envelope"))) {
         found.set(at, row);
       }
+      const mayBeNull = text.includes("`block` is null");
+      found.set("block", { type: "Envelope", mayBeNull });
     }
     for (const [key, type = "", , isNull = ""] of rows) {
       const [at = ""] = codeIn(key);
@@ -133,91 +123,54 @@ describe("docs/reference-json.md", () => {
     return found;
   }
 
-  async function record(
-    task: string,
-    args: Readonly<Record<string, unknown>> = {},
-    heading = `vault ${task}`,
-  ): Promise<void> {
-    const { stdout } = await runVaultTask(hre, task, { ...args, json: true });
-    const lines = stdout.trimEnd().split("\n");
-    documents.set(heading, [
-      ...(documents.get(heading) ?? []),
-      ...lines.map((line): unknown => JSON.parse(line)),
-    ]);
+  function addDocuments(command: string, output: string): void {
+    const found = sections
+      .map(({ heading }) => heading)
+      .filter((heading) => command.startsWith(heading))
+      .sort((one, other) => other.length - one.length)[0];
+    for (const [line] of output.matchAll(/^\{".*$/gmu)) {
+      const document: unknown = JSON.parse(line);
+      const heading = "error" in fieldsOf(document) ? "Error" : (found ?? "");
+      documents.set(heading, [...(documents.get(heading) ?? []), document]);
+    }
   }
 
-  async function recordAll(): Promise<void> {
-    const out = (name: string): string => path.join(project.path, name);
-    const rpc = fetchProvider(anvil.url);
-    await record("round", {}, "Error");
-    await record("deploy-mocks");
-    await record("deploy-mocks", { instance: "usdc" });
-    for (const task of [
-      ...["funding-rate", "round", "pools", "volume", "margin-balance"],
-      ...["min-margin", "status", "doctor", "simulate"],
-    ]) {
-      await record(task);
-    }
-    await record("order", { id: "1" });
-    await record("margins", { maxVolume: "1", apy: "10", endTime: "+7d" });
-    await record("orders", { ids: "1,9" });
-    await record("mock set", { changes: ["missingOrdersRevert=true"] });
-    await record("orders", { ids: "1,9" });
-    await record("report", { out: out("report.html") });
-    await record("capture", { out: out("fixture.json") });
-    await record("capture", { out: out("fixture.json"), ids: "1" });
-    const [mocks] = documents.get("vault deploy-mocks") ?? [];
-    const addresses = asRecord(asRecord(mocks)["contracts"]);
-    const at = `vault=${String(addresses["vault"])}`;
-    await record("request", { operation: "queryVolume", at });
-    await record(
-      "request",
-      { operation: "settleAll", at },
-      "vault request settleAll",
+  /** Records what no session of a script prints. */
+  async function runTasks(): Promise<void> {
+    const anvil = await startAnvil();
+    const project = await useFixtureProject("plain");
+    const { vault, provider } = await connectTo(anvil.url);
+    const mocks = await vault.deployMocks({
+      overrides: { missingOrdersRevert: true },
+    });
+    const settings = { contracts: mocks.addresses, instances: { usdc: {} } };
+    const hre = await createTestHre(
+      { networks: { live: httpNetwork(anvil.url, { vault: settings }) } },
+      { network: "live", projectRoot: project.path },
     );
-    const selector = "0xd311636b";
-    const word = "3".padStart(64, "0");
-    await record("decode", { hex: `${selector}${word}ff` });
-    await record("decode", { hex: `0x4e487b71${word}` });
-    await record("decode", { hex: `0x${word.repeat(3)}` });
-    await record("settle", { calldata: true }, "vault settle --calldata");
-    await record("settle", { assert: true });
-    await record("mock fail", { operation: "settleAll", reason: "paused" });
-    await record("settle", { yes: true });
-    await record("simulate");
-    await record("mock succeed", { operation: "settleAll" });
-    await record("settle", { yes: true });
-    await record("settle", { yes: true });
-    await record("mock next-round");
-    const handle = await connectMocks(rpc, addresses);
-    const ended = new AbortController();
-    const watching = record("watch", { until: "+3s", interval: "0.1" });
-    const stop = (): void => {
-      ended.abort();
+    const record = async (typed: string): Promise<void> => {
+      const { stdout } = await runTyped(hre, `${typed} --json`);
+      addDocuments(`vault ${typed}`, stdout);
     };
-    watching.then(stop, stop);
-    for (let volume = 1n; !ended.signal.aborted; volume += 1n) {
-      await handle.set({ volume });
-      await sleep(100);
-    }
-    await watching;
-    await rpc.request({ method: "anvil_mine", params: ["0x40"] });
-    await record("mock set", { changes: ["round.startTime=5"] });
+    await record("orders --ids 1,9");
+    await provider.request({ method: "anvil_mine", params: ["0x40"] });
+    await mocks.set({ round: { startTime: 5n } });
     await record("rounds");
-    await record("mock fail", { operation: "queryVolume", reason: "closed" });
-    await record("status", { all: true });
-    const signer = await new BrowserProvider(rpc, "any", {
+    await record("status --all");
+    const signer = await new BrowserProvider(provider, "any", {
       cacheTimeout: -1,
       pollingInterval: 20,
     }).getSigner();
     for (const name of ["PayingVault", "FeeVault"] as const) {
       const { contracts } = await deploySettlingVault(signer, name);
-      const own = Object.entries(contracts)
-        .map(([role, address]) => `${role}=${address}`)
-        .join(",");
-      await record("simulate", { at: own, ids: "1" });
-      await record("settle", { at: own, yes: true });
+      const at = Object.entries(contracts)
+        .map((pair) => pair.join("="))
+        .join();
+      await record(`simulate --ids 1 --at ${at}`);
+      await record(`settle --yes --at ${at}`);
     }
+    await project.remove();
+    await anvil.stop();
   }
 });
 
@@ -227,7 +180,7 @@ function visit(
   at: string,
   found: (at: string, value: unknown) => boolean,
 ): void {
-  const { error, ...others } = asRecord(value);
+  const { error, ...others } = fieldsOf(value);
   if (at !== "" && error !== undefined && Object.keys(others).length === 0) {
     expect(error, at).to.have.all.keys("code", "message");
     return;
@@ -242,7 +195,7 @@ function visit(
     }
     return;
   }
-  for (const [key, inner] of Object.entries(asRecord(value))) {
+  for (const [key, inner] of Object.entries(fieldsOf(value))) {
     visit(
       inner,
       at === "" ? key : `${at}.${at === "instances" ? "*" : key}`,
