@@ -22,7 +22,7 @@ import type { TaskReport, TaskSurroundings } from "./run-task.js";
 export default taskAction(taskArguments.doctor, examine);
 
 /** The checks; without an envelope if the node did not answer. */
-export interface Examination {
+interface Examination {
   readonly envelope?: Envelope;
   readonly checks: readonly Check[];
 }
@@ -80,7 +80,7 @@ async function examine(
   );
 }
 
-export async function examineVault(vault: HardhatVault): Promise<Examination> {
+async function examineVault(vault: HardhatVault): Promise<Examination> {
   const [chainId, block] = await Promise.all([vault.chainId(), vault.block()]);
   const [ofNode, ofContracts] = await Promise.all([
     examineNode(vault, { chainId, block }),
@@ -95,7 +95,7 @@ export async function examineVault(vault: HardhatVault): Promise<Examination> {
   };
 }
 
-export function reportExamination(
+function reportExamination(
   { envelope, checks }: Examination,
   isStrict: boolean,
 ): TaskReport {
