@@ -8,11 +8,10 @@ import { toQuantity } from "ethers";
 import { VaultClient } from "../../src/client/index.js";
 import { capture, scenarios } from "../../src/mocks/index.js";
 import type { CapturedFixture } from "../../src/mocks/index.js";
-import { keysOf } from "../../src/protocol/keys-of.js";
 import type { HardhatVault } from "../../src/types.js";
-import { toSafeJson } from "../../src/untrusted-text.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
+import { keysOf } from "../helpers/keys-of.js";
 import { recordCalls } from "../helpers/recording-provider.js";
 
 const MAX = 2n ** 256n - 1n;
@@ -39,7 +38,7 @@ describe("mocks - capture and fixtures", () => {
 
   async function save(fixture: unknown): Promise<string> {
     const file = path.join(folder, "fixture.json");
-    await writeFile(file, toSafeJson(fixture, 2));
+    await writeFile(file, JSON.stringify(fixture, null, 2));
     return file;
   }
 

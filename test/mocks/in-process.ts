@@ -4,12 +4,11 @@ import { concat, toBeHex, zeroPadValue } from "ethers";
 import type { EdrNetworkUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
-import { fixedAddresses } from "../../src/client/addresses.js";
+import { operations } from "../../src/client/index.js";
 import { generatedOrder } from "../../src/mocks/index.js";
 import type { MockOrder } from "../../src/mocks/index.js";
-import { operationEntry } from "../../src/protocol/index.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
-import { expectVaultError } from "../helpers/assertions.js";
+import { contracts } from "../helpers/distinct-state.js";
 import { createTestHre } from "../helpers/hre.js";
 
 const MAX_UINT256 = 2n ** 256n - 1n;
@@ -102,23 +101,6 @@ describe("mocks - in process", () => {
     expect(receipt?.status).to.equal(1);
   });
 
-  it("deployMocks() keeps nothing of an earlier scenario", async () => {
-    const { vault } = await connect();
-    const first = await vault.deployMocks({ scenario: "extremes" });
-    await first.fail("queryVolume");
-    await first.set({ missingOrdersRevert: true });
-    await vault.settleAll();
-    const fresh = await (await connect()).vault.deployMocks();
-    const again = await vault.deployMocks();
-    expect(await again.settlements()).to.deep.equal([]);
-    for (const id of [0n, 1n, 4n, 2n ** 256n - 1n]) {
-      expect(await vault.getOrderInfo(id), `order ${id}`).to.deep.equal(
-        await fresh.vault.getOrderInfo(id),
-      );
-    }
-    expect(await vault.queryVolume()).to.equal(await fresh.vault.queryVolume());
-  });
-
   it("loadFixture() restores the mocks of each fixture, in any order", async () => {
     const { vault, networkHelpers: helpers } = await connect();
     const nothing = async (): Promise<void> => {
@@ -144,12 +126,11 @@ describe("mocks - in process", () => {
     }
   });
 
-  it("the vault of the handle stays bound when another vault is bound", async () => {
+  it("the vault of a handle stays bound to its mocks when others are deployed", async () => {
     const { vault } = await connect();
     const mocks = await vault.deployMocks();
-    const stranger = `0x${"aa".repeat(20)}`;
-    vault.bind(fixedAddresses({ vault: stranger }, "a test"));
-    await expectVaultError(vault.queryVolume(), "VAULT_NO_CODE");
+    await vault.deployMocks({ at: contracts, overrides: { volume: 5n } });
+    expect(await vault.queryVolume()).to.equal(5n);
     expect(await mocks.vault.queryVolume()).to.equal(420n * 10n ** 18n);
   });
 });
@@ -169,20 +150,14 @@ describe("mocks - many orders in process", () => {
     });
   };
 
-  const raw = async (id: bigint): Promise<unknown> =>
-    await vault.provider.request({
+  const raw = async (id: bigint): Promise<unknown> => {
+    const { selector } = operations.getOrderInfo;
+    const data = concat([selector, zeroPadValue(toBeHex(id), 32)]);
+    return await vault.provider.request({
       method: "eth_call",
-      params: [
-        {
-          to: mocks.addresses.trading,
-          data: concat([
-            operationEntry("getOrderInfo").selector,
-            zeroPadValue(toBeHex(id), 32),
-          ]),
-        },
-        "latest",
-      ],
+      params: [{ to: mocks.addresses.trading, data }, "latest"],
     });
+  };
 
   beforeEach(async () => {
     ({ vault } = await connect());

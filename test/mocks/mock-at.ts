@@ -1,13 +1,14 @@
 import { expect } from "chai";
 import type { NetworkConnection } from "hardhat/types/network";
 
-import type { ContractAddresses } from "../../src/client/addresses.js";
-import { contractRoleNames } from "../../src/protocol/index.js";
+import { contractRoles } from "../../src/client/index.js";
+import type { ContractAddresses } from "../../src/client/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { contracts } from "../helpers/distinct-state.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { keysOf } from "../helpers/keys-of.js";
 import { directProvider, deployProtocol } from "../helpers/world.js";
 import type { MockProtocol } from "../helpers/world.js";
 import { asLiveNode, startRpcServer } from "../helpers/rpc-server.js";
@@ -118,7 +119,7 @@ describe("mocks - at given addresses and on a live network", () => {
     const fork = await real.fork();
     try {
       const { block: _block, ...before } = await fork.vault.snapshot();
-      for (const role of contractRoleNames) {
+      for (const role of keysOf(contractRoles)) {
         const mocks = await fork.vault.mockAt(role, {
           overrides: { volume: 4n },
         });

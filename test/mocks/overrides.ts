@@ -5,7 +5,6 @@ import { generatedOrder } from "../../src/mocks/index.js";
 import type { MockOverrides } from "../../src/mocks/index.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { distinctState, expectedReads } from "../helpers/distinct-state.js";
 import { createTestHre } from "../helpers/hre.js";
 
 describe("mocks - overrides", () => {
@@ -16,17 +15,6 @@ describe("mocks - overrides", () => {
     const hre = await createTestHre();
     ({ vault } = await hre.network.create());
     mocks = await vault.deployMocks();
-  });
-
-  it("deployMocks() changes every field that overrides name", async () => {
-    await vault.deployMocks({ overrides: distinctState });
-    for (const { operation, args, expected } of expectedReads) {
-      expect(
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of expected reads was made from these types
-        await vault.read(operation, args as never),
-        operation,
-      ).to.deep.equal(expected);
-    }
   });
 
   it("deployMocks() changes, adds and removes orders of a scenario", async () => {
@@ -120,26 +108,18 @@ describe("mocks - overrides", () => {
       [misspelt, /there is no "volumes"; there are/u],
       [null, /The changes to the mocks: an object is needed, got null/u],
       [{ pools: { both: {} } }, /pools: there is no "both"/u],
-      [{ pools: { public: 5n } }, /pools\.public: an object is needed, got 5/u],
       [{ round: { price: 1n } }, /"price" is not a field/u],
-      [{ round: { strikePrice: "1.5" } }, /round\.strikePrice is not a whole/u],
       [{ round: { APY: 2n ** 256n } }, /round\.APY is not a whole number/u],
       [{ round: { settled: 1 } }, /round\.settled is not one of true, false/u],
-      [{ volume: null }, /volume is not a whole number/u],
       [{ volume: -1n }, /volume is not a whole number/u],
       [
         { orders: { 1: { state: 256 } } },
         /orders\.1\.state is not a whole number from 0 to 2\^8/u,
       ],
       [
-        { orders: { 1: { state: "put" } } },
-        /orders\.1\.state is not one of open \(1\), closed \(2\): "put"/u,
-      ],
-      [
         { orders: { 1: { holder } } },
         /orders\.1\.holder is not a valid address/u,
       ],
-      [{ orders: { first: null } }, /An order's id is not a whole number/u],
       [{ orders: { "007": {} } }, /An order's id is not a whole number/u],
       [
         { generatedOrders: { firstId: 1n } },
@@ -149,7 +129,6 @@ describe("mocks - overrides", () => {
         { missingOrdersRevert: null },
         /missingOrdersRevert is not one of true, false/u,
       ],
-      [{ settlement: { settledPrice: -1n } }, /settledPrice is not a whole/u],
       [{ failures: {} }, /failures: a list is needed/u],
       [
         { failures: [{ operation: "volume", reason: "no" }] },

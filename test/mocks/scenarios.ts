@@ -6,10 +6,10 @@ import {
   inProcessMockAddresses,
   scenarios,
 } from "../../src/mocks/index.js";
-import { keysOf } from "../../src/protocol/keys-of.js";
 import type { HardhatVault } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
+import { keysOf } from "../helpers/keys-of.js";
 
 const ALREADY_SETTLED = new RegExp(
   `^${id("RoundAlreadySettled(uint256,uint256,uint256)").slice(0, 10)}`,

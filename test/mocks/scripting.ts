@@ -6,7 +6,6 @@ import {
   deployMocks,
   generatedOrder,
 } from "../../src/mocks/index.js";
-import type { ScriptedReason } from "../../src/mocks/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -109,33 +108,6 @@ for (const { name, start } of everyNode) {
       const { startTime } = await vault.getLatestRoundInfo();
       expect(Number(startTime)).to.be.at.least(timestamp + 120);
       expect(Number(startTime)).to.be.at.most((await vault.block()).timestamp);
-    });
-
-    it("fail() makes an operation revert with any kind of reason until succeed()", async () => {
-      const reasons: ReadonlyArray<readonly [ScriptedReason, RegExp]> = [
-        ["out of order: ä🚀", /reverted: out of order: ä🚀 \(/u],
-        [{ panic: 0x11 }, /reverted: panic 0x11: arithmetic/u],
-        [
-          { customError: "OrderNotFound", args: [5n] },
-          /reverted: OrderNotFound\(orderID: 5\)/u,
-        ],
-        [
-          { customError: "Paused(address account)", args: [STRANGER] },
-          /reverted: unknown error 0x62e78cea with 32 bytes/u,
-        ],
-        [{ data: "0x" }, /reverted: no reason given/u],
-        [{ data: "0x0102" }, /reverted: unknown error data 0x0102/u],
-      ];
-      for (const [reason, text] of reasons) {
-        await mocks.fail("queryVolume", reason);
-        const { message } = await expectVaultError(
-          vault.queryVolume(),
-          "VAULT_CALL_REVERTED",
-        );
-        expect(message).to.match(text);
-      }
-      await mocks.succeed("queryVolume");
-      await vault.queryVolume();
     });
 
     it("set() loses no change when two handles script at the same time", async () => {
@@ -295,19 +267,6 @@ describe("mocks - scripting", () => {
       }
       await mocks.succeed(failing.operation);
     }
-  });
-
-  it("fail() makes settleAll revert without a change of the round until succeed()", async () => {
-    const before = await vault.getLatestRoundInfo();
-    await mocks.fail("settleAll", "not yet");
-    expect(await vault.settleAll()).to.include({
-      status: "reverted",
-      reason: "not yet",
-    });
-    expect(await vault.getLatestRoundInfo()).to.deep.equal(before);
-    expect(await mocks.settlements()).to.deep.equal([]);
-    await mocks.succeed("settleAll");
-    expect(await vault.settleAll()).to.include({ status: "settled" });
   });
 
   it("a handle refuses mocks that a revert of the chain removed, with VAULT_NOT_A_MOCK", async () => {

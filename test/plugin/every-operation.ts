@@ -27,7 +27,13 @@ const reverts: ReadonlyArray<
     { customError: "OrderNotFound", args: [12n] },
     "OrderNotFound(orderID: 12)",
   ],
+  [
+    "a custom error that the mocks do not have",
+    { customError: "Paused(uint8 why)", args: [5] },
+    `unknown error 0x8f121e43 with 32 bytes of arguments: 0x8f121e43${"5".padStart(64, "0")}`,
+  ],
   ["nothing at all", { data: "0x" }, "no reason given"],
+  ["two bytes", { data: "0x0102" }, "unknown error data 0x0102"],
   ["control characters", "\u001b[31mred", "\\u{1b}[31mred"],
 ];
 

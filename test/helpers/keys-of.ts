@@ -1,0 +1,1 @@
+export { keysOf } from "../../src/protocol/keys-of.js";
