@@ -6,7 +6,7 @@ import { Interface } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
-import { VaultClient, isFailedOrder } from "../../src/client/index.js";
+import { isFailedOrder } from "../../src/client/index.js";
 import type { MockVaultHandle } from "../../src/plugin/hardhat-vault.js";
 import { buildSettlement } from "../../src/settlement/calldata.js";
 import { startAnvil } from "../helpers/anvil.js";
@@ -111,23 +111,6 @@ describe("custom errors of the project's contracts", () => {
       expect(await reasonOf()).to.be.oneOf([KNOWN, escaped]);
     });
   }
-
-  it("a VaultClient names a custom error of the ABIs that it is given", async () => {
-    const { provider } = connection;
-    const addresses = mocks.addresses;
-    const reasonOf = async (client: VaultClient): Promise<unknown> =>
-      (await expectVaultError(client.queryVolume(), "VAULT_CALL_REVERTED"))
-        .details["reason"];
-    const given = new VaultClient(provider, addresses, {
-      abis: [JSON.stringify(abi), ["function settleAll()"]],
-    });
-    for (const client of [given, given.at({})]) {
-      expect(await reasonOf(client)).to.include("OnlyKeeper(");
-    }
-    expect(await reasonOf(new VaultClient(provider, addresses))).to.equal(
-      UNKNOWN,
-    );
-  });
 
   it("a custom error that no artifact has is shown whole, also if artifacts cannot be read", async () => {
     await writeArtifact("{");

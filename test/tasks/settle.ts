@@ -1,12 +1,11 @@
 import { expect } from "chai";
 import type { NetworkSettings } from "../helpers/hre.js";
 
-import { runHardhat } from "../helpers/cli.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
-import { DEV_KEYS, openRound } from "../helpers/world.js";
+import { DEV_KEYS } from "../helpers/world.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { settle } from "../../tasks/settle.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -55,28 +54,6 @@ describe("vault settle", () => {
       .map(({ method }) => method)
       .filter((method) => pattern.test(method));
 
-  it("settle refuses with VAULT_NO_TERMINAL and exit code 1 if stdin is no terminal and --yes is missing", async () => {
-    const { stdout, stderr, exitCode } = await runHardhat(
-      ["vault", "settle", "--json", "--network", "test"],
-      {
-        cwd: lane.project.path,
-        input: "y\n",
-        env: {
-          TEST_URL: lane.server.url,
-          TEST_VAULT: JSON.stringify({ contracts: lane.world.contracts }),
-          TEST_NETWORK: JSON.stringify({ accounts: [DEV_KEYS[0]] }),
-        },
-      },
-    );
-    expect(exitCode).to.equal(1);
-    expect(JSON.parse(stdout)).to.have.nested.property(
-      "settlement.code",
-      "VAULT_NO_TERMINAL",
-    );
-    expect(stderr).to.include("About to settle this round");
-    expect(methods(/^eth_send/u)).to.deep.equal([]);
-  });
-
   it("settle asks whether to settle before the round's end, and sends nothing unless the answer is Yes", async () => {
     const questions: string[] = [];
     for (const [answer, status, sent] of [
@@ -103,17 +80,6 @@ describe("vault settle", () => {
     }
     const early = "This round has NOT ended. Settle it before its end?";
     expect(questions).to.deep.equal([early, early]);
-  });
-
-  it("settle --if-expired --yes settles with exit code 0 once the round has ended, and warns of nothing", async () => {
-    const end = [Number(openRound.endTime)];
-    await lane.world.provider.send("anvil_setNextBlockTimestamp", end);
-    await lane.world.mine();
-    const { settlement, stderr, exitCode } = await run("--if-expired --yes");
-    expect({ ...settlement, exitCode }).to.include({
-      ...{ status: "settled", exitCode: 0 },
-    });
-    expect(stderr).to.not.include("NOT ended");
   });
 
   it("settle --yes finishes an interrupted settlement, and settle without --yes refuses with VAULT_SETTLEMENT_UNFINISHED", async () => {
