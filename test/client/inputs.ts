@@ -21,7 +21,7 @@ import {
 } from "../../src/client/values.js";
 import type { CheckedField } from "../../src/client/values.js";
 import type { VaultErrorCode } from "../../src/errors.js";
-import { operations } from "../../src/protocol/index.js";
+import { operations } from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 
 const CHECKSUMMED = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -29,7 +29,7 @@ const MAX = 2n ** 256n - 1n;
 const NOW = 1_700_000_000;
 
 describe("inputs", () => {
-  it("should give an address its checksum", () => {
+  it("parseAddress() gives an address its checksum", () => {
     for (const given of [
       CHECKSUMMED,
       CHECKSUMMED.toLowerCase(),
@@ -48,7 +48,7 @@ describe("inputs", () => {
     [12, "not a string"],
   ];
   for (const [given, problem] of addresses) {
-    it(`should refuse ${inspect(given)} as an address`, async () => {
+    it(`parseAddress() refuses ${inspect(given)}: VAULT_INVALID_ADDRESS`, async () => {
       const error = await expectVaultError(
         () => parseAddress(given, "The address of it"),
         "VAULT_INVALID_ADDRESS",
@@ -58,7 +58,7 @@ describe("inputs", () => {
     });
   }
 
-  it("should take exactly the integers from 0 to 2^256 - 1", async () => {
+  it("parseUint256() takes exactly the integers from 0 to 2^256 - 1", async () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: MAX }), (value) => {
         expect(parseUint256(value, "it")).to.equal(value);
@@ -76,7 +76,7 @@ describe("inputs", () => {
     }
   });
 
-  it("should ask for a bigint where a number may have been rounded", async () => {
+  it("parseUint256() asks for a bigint if a number may have been rounded: VAULT_INVALID_ARGUMENT", async () => {
     for (const value of [2 ** 53, 1e18]) {
       const { message } = await expectVaultError(
         () => parseUint256(value, "it"),
@@ -86,7 +86,7 @@ describe("inputs", () => {
     }
   });
 
-  it("should read whole numbers as people type them, and no others", () => {
+  it("readInteger() reads whole numbers as people type them, and no others", () => {
     for (const [text, value] of [
       ["0", 0n],
       ["1_000", 1_000n],
@@ -96,22 +96,13 @@ describe("inputs", () => {
     ] as const) {
       expect(readInteger(text), text).to.equal(value);
     }
-    for (const text of [
-      "",
-      "1.5",
-      "1.55e1",
-      "-1",
-      "1e",
-      "e3",
-      "_1",
-      "0x",
-      " 1",
-    ]) {
+    const others = ["", "1.5", "1.55e1", "-1", "1e", "e3", "_1", "0x", " 1"];
+    for (const text of others) {
       expect(readInteger(text), text).to.equal(undefined);
     }
   });
 
-  it("should take a contract type by number and by name", async () => {
+  it("parseEnum() takes a contract type by number and by name", async () => {
     for (const call of [1, 1n, "call", "CALL"]) {
       expect(parseEnum("contractType", call, "it")).to.equal(1);
     }
@@ -128,20 +119,11 @@ describe("inputs", () => {
     }
   });
 
-  it("should name a block by tag or number only", async () => {
+  it("parseBlockTag() takes a tag or a number, and nothing else: VAULT_INVALID_BLOCK", async () => {
     expect(parseBlockTag(18n)).to.equal("0x12");
     expect(parseBlockTag(2n ** 64n - 1n)).to.equal(`0x${"f".repeat(16)}`);
     expect(parseBlockTag("safe")).to.equal("safe");
-    for (const other of [
-      "",
-      "0x12",
-      "12",
-      "LATEST",
-      1.5,
-      -1,
-      2n ** 64n,
-      null,
-    ]) {
+    for (const other of ["", "0x12", "LATEST", 1.5, -1, 2n ** 64n, null]) {
       await expectVaultError(
         () => parseBlockTag(other, "--block"),
         "VAULT_INVALID_BLOCK",
@@ -149,14 +131,14 @@ describe("inputs", () => {
     }
   });
 
-  it("should show what was given in one safe, short line", () => {
+  it("describeInput() returns one safe, short line", () => {
     expect(describeInput("a\u001b[31m\nb")).to.equal('"a\\u001b[31m\\nb"');
     expect(describeInput("x\u202ey")).to.equal('"x\\u{202e}y"');
     expect(describeInput("x".repeat(500))).to.have.lengthOf.below(130);
     expect(describeInput({ a: 1 })).to.equal("an object");
   });
 
-  it("should tell a text as it was given, and anything else as it is shown", () => {
+  it("givenInput() returns a text as it was given, and anything else as it is shown", () => {
     const long = "x".repeat(500);
     expect(givenInput(long)).to.deep.equal({
       shown: describeInput(long),
@@ -164,13 +146,11 @@ describe("inputs", () => {
     });
     expect(givenInput(7)).to.deep.equal({ shown: "7", value: "7" });
     const key = "ab".repeat(32);
-    expect(givenInput(key)).to.deep.equal({
-      shown: describeInput(key),
-      value: describeInput(key),
-    });
+    const shown = describeInput(key);
+    expect(givenInput(key)).to.deep.equal({ shown, value: shown });
   });
 
-  it("should never show what may be a private key", async () => {
+  it("an error never shows what may be a private key", async () => {
     const key =
       "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318";
     for (const given of [key, `0x${key}`, ` ${key}\n`]) {
@@ -202,25 +182,17 @@ describe("times", () => {
     ["2024-02-29", 1_709_164_800n],
   ];
   for (const [given, seconds] of times) {
-    it(`should read ${given}`, () => {
+    it(`parseTime() reads ${given}`, () => {
       expect(parseTime(given, "--end-time", NOW)).to.equal(seconds);
     });
   }
 
   for (const given of [
-    "",
-    "tomorrow",
-    "7d",
-    "+7",
-    "+7x",
-    "1.5",
-    "2026-02-30",
-    "2026-01-31T25:00",
-    "2026-01-31 12:00",
-    "1969-12-31",
+    ...["", "tomorrow", "7d", "+7", "+7x", "1.5", "1969-12-31"],
+    ...["2026-02-30", "2026-01-31T25:00", "2026-01-31 12:00"],
     "2026-01-31T12:00:00+99:99",
   ]) {
-    it(`should refuse "${given}"`, async () => {
+    it(`parseTime() refuses "${given}": VAULT_INVALID_TIME`, async () => {
       const { message } = await expectVaultError(
         () => parseTime(given, "--end-time", NOW),
         "VAULT_INVALID_TIME",
@@ -229,7 +201,7 @@ describe("times", () => {
     });
   }
 
-  it("should refuse a time beyond 256 bits", async () => {
+  it("parseTime() refuses a time beyond 256 bits: VAULT_INVALID_INTEGER", async () => {
     for (const given of [`+${2n ** 256n}d`, String(2n ** 256n)]) {
       await expectVaultError(
         () => parseTime(given, "--end-time", NOW),

@@ -18,6 +18,8 @@ const entry = fc.record({
   data: fc.uint8Array({ maxLength: 80 }),
 });
 
+const whole = { number: 1, timestamp: 2, chainId: 3 };
+
 const answer = fc.record({
   number: fc.nat(),
   timestamp: fc.nat(),
@@ -45,7 +47,7 @@ function encode({ number, timestamp, chainId, entries }: Answer): Buffer {
 }
 
 describe("client - parseLensAnswer", () => {
-  it("should find every entry of an answer", () => {
+  it("parseLensAnswer() finds every entry of an answer", () => {
     fc.assert(
       fc.property(answer, (given) => {
         const bytes = encode(given);
@@ -66,7 +68,7 @@ describe("client - parseLensAnswer", () => {
     );
   });
 
-  it("should refuse an answer that is cut off inside an entry", () => {
+  it("parseLensAnswer() refuses an answer that is cut off inside an entry", () => {
     fc.assert(
       fc.property(answer, fc.nat(), (given, at) => {
         const bytes = encode(given);
@@ -82,7 +84,7 @@ describe("client - parseLensAnswer", () => {
     );
   });
 
-  it("should refuse bytes that are no answer", () => {
+  it("parseLensAnswer() refuses bytes that are no answer", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         expect(parseLensAnswer(Buffer.from(bytes))).to.equal(undefined);
@@ -90,26 +92,18 @@ describe("client - parseLensAnswer", () => {
     );
   });
 
-  it("should refuse an entry with an unknown status", () => {
-    const bytes = encode({
-      number: 1,
-      timestamp: 1,
-      chainId: 1,
-      entries: [{ status: 3, hasCode: true, data: new Uint8Array() }],
-    });
+  it("parseLensAnswer() refuses an entry with an unknown status", () => {
+    const entries = [{ status: 3, hasCode: true, data: new Uint8Array() }];
+    const bytes = encode({ ...whole, entries });
     expect(parseLensAnswer(bytes)).to.equal(undefined);
   });
 });
 
 describe("client - releaseAnswer", () => {
-  const encoded = encode({
-    number: 1,
-    timestamp: 2,
-    chainId: 3,
-    entries: [{ status: 1, hasCode: true, data: new Uint8Array(40) }],
-  });
+  const entries = [{ status: 1, hasCode: true, data: new Uint8Array(40) }];
+  const encoded = encode({ ...whole, entries });
 
-  it("should give the memory of an answer back", () => {
+  it("releaseAnswer() gives the memory of an answer back", () => {
     const bytes = Buffer.allocUnsafeSlow(encoded.length);
     bytes.set(encoded);
     releaseAnswer(parse(bytes));
@@ -117,7 +111,7 @@ describe("client - releaseAnswer", () => {
     expect(bytes).to.have.length(0);
   });
 
-  it("should leave memory alone that others have a part of", () => {
+  it("releaseAnswer() leaves memory alone that others have a part of", () => {
     const shared = Buffer.concat([encoded, Buffer.from("another's")]);
     releaseAnswer(parse(shared.subarray(0, encoded.length)));
     expect(shared.toString("utf8", encoded.length)).to.equal("another's");
@@ -135,8 +129,11 @@ const TOO_LARGE = 2n ** 48n;
 describe("client - parseFacts", () => {
   const accounts = ["0xa", "0xb"];
   const MAX = 2n ** 256n - 1n;
+  /** Facts of an account that has nothing, behind this header. */
+  const factsOf = (...header: ReadonlyArray<bigint | number>) =>
+    parseFacts({ data: words(...header, 0, 0, 0) }, ["0xa"]);
 
-  it("should find each account's balance and code", () => {
+  it("parseFacts() finds each account's balance and code", () => {
     expect(
       parseFacts({ data: words(1, 2, 3, 7, MAX, 0, 5, 24_576) }, accounts),
     ).to.deep.equal({
@@ -146,29 +143,28 @@ describe("client - parseFacts", () => {
         ["0xb", { balance: 5n, hasCode: true }],
       ]),
     });
-    expect(
-      parseFacts({ data: words(1, 2, TOO_LARGE - 1n, 0, 0, 0) }, ["0xa"])?.block
-        .chainId,
-    ).to.equal(2 ** 48 - 1);
+    expect(factsOf(1, 2, TOO_LARGE - 1n)?.block.chainId).to.equal(2 ** 48 - 1);
   });
 
-  it("should refuse another number of words, and numbers that are none", () => {
+  it("parseFacts() refuses another number of words, and numbers that are too large", () => {
     const bytes = words(1, 2, 3, 7, 4, 0, 5, 6);
-    for (const size of [0, 32, bytes.length - 32, bytes.length - 1]) {
-      expect(parseFacts({ data: bytes.subarray(0, size) }, accounts)).to.equal(
-        undefined,
-      );
+    const refused = { reverted: decodeRevertReason("0x") };
+    for (const given of [
+      ...[0, 32, bytes.length - 32, bytes.length - 1].map((size) => ({
+        data: bytes.subarray(0, size),
+      })),
+      undefined,
+      refused,
+    ]) {
+      expect(parseFacts(given, accounts)).to.equal(undefined);
     }
     expect(parseFacts({ data: bytes }, ["0xa"])).to.equal(undefined);
-    expect(parseFacts(undefined, accounts)).to.equal(undefined);
-    const refused = { reverted: decodeRevertReason("0x") };
-    expect(parseFacts(refused, accounts)).to.equal(undefined);
-    for (const place of [0, 1, 2]) {
-      const header: Array<bigint | number> = [1, 2, 3];
-      header[place] = TOO_LARGE;
-      expect(parseFacts({ data: words(...header, 0, 0, 0) }, ["0xa"])).to.equal(
-        undefined,
-      );
+    for (const header of [
+      [TOO_LARGE, 2, 3],
+      [1, TOO_LARGE, 3],
+      [1, 2, TOO_LARGE],
+    ]) {
+      expect(factsOf(...header)).to.equal(undefined);
     }
   });
 });
@@ -192,7 +188,7 @@ describe("client - parseLensResult", () => {
       rest,
     ]);
 
-  it("should find what came of it, and the entries before and after", () => {
+  it("parseLensResult() finds the outcome, and the entries before and after", () => {
     const bytes = simulated();
     const parsed = parseLensResult(bytes);
     const read = { data: Buffer.from([0xab, 0xcd]) };
@@ -212,7 +208,7 @@ describe("client - parseLensResult", () => {
     ).to.deep.equal([]);
   });
 
-  it("should refuse what is no simulation, cut off, or with more behind it", () => {
+  it("parseLensResult() refuses bytes that are no simulation, are cut off or go on", () => {
     const bytes = simulated();
     for (let size = 0; size < bytes.length; size += 1) {
       expect(parseLensResult(bytes.subarray(0, size)), String(size)).to.equal(
