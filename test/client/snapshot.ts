@@ -1,6 +1,10 @@
 import { expect } from "chai";
 
-import { VaultClient, isFailedReading } from "../../src/client/index.js";
+import {
+  VaultClient,
+  VaultError,
+  isFailedReading,
+} from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import {
   documentedContracts,
@@ -34,48 +38,32 @@ const failure = (message: string, more: object): Error =>
   Object.assign(new Error(message), more);
 
 describe("client - snapshot", () => {
-  const refuseAs =
-    (error: Error) =>
-    (node: ScriptedNode): void => {
+  const badRequest = failure("Bad Request", { statusCode: 400 });
+  for (const [name, overrides, error] of [
+    ["takes overrides", true, undefined],
+    ["refuses overrides", false, undefined],
+    ["ignores overrides", "ignored", undefined],
+    ["answers overrides with HTTP 400", true, badRequest],
+  ] as const) {
+    it(`snapshot() holds what the single reads return, of a node that ${name}`, async () => {
+      const node = documentedNode({ overrides });
       node.on("eth_call", async (params, answer) => {
-        if (params.length === 3) {
+        if (params.length === 3 && error !== undefined) {
           throw error;
         }
         return await answer();
       });
-    };
-  const nodes: ReadonlyArray<
-    readonly [
-      name: string,
-      overrides: boolean | "ignored",
-      prepare: (node: ScriptedNode) => void,
-      inOneCall: boolean,
-    ]
-  > = [
-    ["takes overrides", true, () => undefined, true],
-    ["refuses overrides", false, () => undefined, false],
-    ["ignores overrides", "ignored", () => undefined, false],
-    [
-      "answers overrides with HTTP 400",
-      true,
-      refuseAs(failure("Bad Request", { statusCode: 400 })),
-      false,
-    ],
-  ];
-  for (const [name, overrides, prepare, inOneCall] of nodes) {
-    it(`snapshot() holds what the single reads return, of a node that ${name}`, async () => {
-      const node = documentedNode({ overrides });
-      prepare(node);
       const client = clientOf(node);
       expect(await client.snapshot()).to.deep.equal(
         await documentedReadings(client),
       );
       node.asked.length = 0;
       await client.snapshot();
+      const isOneCall = overrides === true && error === undefined;
       expect(lensCalls(node), "a refusal is remembered").to.equal(
-        inOneCall ? 1 : 0,
+        isOneCall ? 1 : 0,
       );
-      expect(node.asked.length === 1).to.equal(inOneCall);
+      expect(node.asked.length === 1).to.equal(isOneCall);
     });
   }
 
@@ -142,6 +130,31 @@ describe("client - snapshot", () => {
       }
     });
   }
+
+  it("snapshot() throws a defect and an error of another make, and holds any other VaultError", async () => {
+    const defect = new VaultError("VAULT_INTERNAL", { problem: "a defect" });
+    const wrong = new VaultError("VAULT_INVALID_ADDRESS", {});
+    for (const error of [defect, new Error("no"), wrong]) {
+      class Failing extends VaultClient {
+        public override withDeadline(): this {
+          return this;
+        }
+        public override async addressOf(): Promise<never> {
+          return await Promise.reject(error);
+        }
+      }
+      const client = new Failing(documentedNode(), documentedContracts);
+      const found: unknown = await client
+        .snapshot()
+        .then(({ volume }) => volume)
+        .catch((thrown: unknown) => thrown);
+      expect(found).to.deep.equal(error === wrong ? { error } : error);
+      expect(isFailedReading(found)).to.equal(error === wrong);
+    }
+    for (const reading of [{ error: new Error("no") }, {}, null, 7n]) {
+      expect(isFailedReading(reading)).to.equal(false);
+    }
+  });
 
   it("snapshot() reads alone what the lens could not find out", async () => {
     const node = documentedNode({ overrides: true });
