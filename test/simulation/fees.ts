@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { toQuantity } from "ethers";
 
 import { TRANSACTION_GAS_CAP } from "../../src/rpc/gas.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
@@ -90,84 +91,57 @@ describe("fees and gas of a settlement", () => {
     );
   });
 
-  describe("gas limit of a settlement", () => {
-    const block = { gasLimit: 1_000_000n };
-    const auto = { gas: "auto", gasMultiplier: 1 } as const;
-    const estimating = (gas: number): RpcClient =>
-      chainOf({ eth_estimateGas: `0x${gas.toString(16)}` });
-    const simulated = async (
-      used: bigint,
-      needed = used,
-      gasLimit = 60_000_000n,
-    ): Promise<unknown> =>
-      await resolveGas(chainOf({}), auto, call, { gasLimit }, { used, needed });
-
-    it("resolveGas() returns the configured gas without a request", async () => {
+  const CAP = TRANSACTION_GAS_CAP;
+  const auto = { gas: "auto", gasMultiplier: 1 } as const;
+  const estimates = [
+    ["the configured gas", { gas: 5n }, 100_000, 5n],
+    ["the estimate and a quarter", {}, 100_000, 125_000n],
+    ["the estimate × 1.5", { gasMultiplier: 1.5 }, 100_001, 150_001n],
+    ["95 % of a block", { gasMultiplier: 2 }, 475_000, 950_000n],
+    ["less than 95 % of a block", { gasMultiplier: 2 }, 475_001, 949_999n],
+  ] as const;
+  for (const [title, settings, estimate, gas] of estimates) {
+    it(`resolveGas() returns ${gas} for an estimate of ${estimate}: ${title}`, async () => {
+      const rpc = chainOf({ eth_estimateGas: toQuantity(estimate) });
+      const block = { gasLimit: 1_000_000n };
       expect(
-        await resolveGas(chainOf({}), { ...auto, gas: 5n }, call, block),
-      ).to.equal(5n);
-      expect(asked).to.deep.equal([]);
-    });
-
-    it("resolveGas() returns the estimate times the configured factor, below the block's limit", async () => {
-      for (const [estimate, factor, gas] of [
-        [100_001, 1.5, 150_001n],
-        [475_000, 2, 950_000n],
-        [475_001, 2, 949_999n],
-      ] as const) {
-        expect(
-          await resolveGas(
-            estimating(estimate),
-            { ...auto, gasMultiplier: factor },
-            call,
-            block,
-          ),
-        ).to.equal(gas);
-      }
-      expect(asked[0]).to.deep.equal(["eth_estimateGas", [call]]);
-    });
-
-    it("resolveGas() adds a quarter to the estimate, or to the gas that a simulation needed", async () => {
-      expect(await simulated(80_000n, 100_000n)).to.equal(125_000n);
-      expect(asked).to.deep.equal([]);
-      expect(await resolveGas(estimating(100_000), auto, call, block)).to.equal(
-        125_000n,
+        await resolveGas(rpc, { ...auto, ...settings }, call, block),
+      ).to.equal(gas);
+      expect(asked).to.deep.equal(
+        "gas" in settings ? [] : [["eth_estimateGas", [call]]],
       );
     });
+  }
 
-    it("resolveGas() stays below the block's limit, unless more is needed", async () => {
-      for (const [used, needed, gas] of [
-        [760_000n, 760_000n, 950_000n],
-        [760_001n, 760_001n, 950_000n],
-        [960_000n, 960_000n, 960_000n],
-        [960_000n, 1_100_000n, 1_000_000n],
-      ] as const) {
-        expect(await simulated(used, needed, 1_000_000n)).to.equal(gas);
-      }
+  for (const [title, used, needed, gasLimit, gas] of [
+    ["the gas needed and a quarter", 80_000n, 100_000n, 10n ** 8n, 125_000n],
+    ["95 % of a block", 760_000n, 760_000n, 1_000_000n, 950_000n],
+    ["not more than that", 760_001n, 760_001n, 1_000_000n, 950_000n],
+    ["more if it is needed", 960_000n, 960_000n, 1_000_000n, 960_000n],
+    ["a block at most", 960_000n, 1_100_000n, 1_000_000n, 1_000_000n],
+    ["a transaction's cap", CAP - 1n, CAP - 1n, 10n ** 8n, CAP],
+    ["a transaction's cap", CAP, CAP, 10n ** 8n, CAP],
+    ["more", CAP + 1n, CAP + 1n, 10n ** 8n, ((CAP + 1n) * 5n) / 4n],
+  ] as const) {
+    it(`resolveGas() returns ${gas} without a request if a simulation used ${used}, needs ${needed}: ${title}`, async () => {
+      const rpc = chainOf({});
+      expect(
+        await resolveGas(rpc, auto, call, { gasLimit }, { used, needed }),
+      ).to.equal(gas);
+      expect(asked).to.deep.equal([]);
     });
+  }
 
-    it("resolveGas() stays within a transaction's gas cap if the gas used fits", async () => {
-      const cap = TRANSACTION_GAS_CAP;
-      expect(await simulated(cap - 1n)).to.equal(cap);
-      expect(await simulated(cap)).to.equal(cap);
-      expect(await simulated(cap + 1n)).to.equal(((cap + 1n) * 5n) / 4n);
+  it("resolveGas() returns the revert of an estimate", async () => {
+    const reverts = Object.assign(new Error("execution reverted"), {
+      ...{ code: 3, data: "0x" },
     });
-
-    it("resolveGas() returns the revert of an estimate", async () => {
-      const reverts = Object.assign(new Error("execution reverted"), {
-        code: 3,
-        data: "0x",
-      });
-      for (const gasMultiplier of [1, 2]) {
-        expect(
-          await resolveGas(
-            chainOf({ eth_estimateGas: reverts }),
-            { ...auto, gasMultiplier },
-            call,
-            block,
-          ),
-        ).to.have.property("reverted");
-      }
-    });
+    for (const gasMultiplier of [1, 2]) {
+      const rpc = chainOf({ eth_estimateGas: reverts });
+      const settings = { ...auto, gasMultiplier };
+      expect(
+        await resolveGas(rpc, settings, call, { gasLimit: 1n }),
+      ).to.have.property("reverted");
+    }
   });
 });
