@@ -28,7 +28,7 @@ const order = (id: bigint): ContractAnswer => ({
   data: orderWords({
     exType: Buffer.from("BTC-USDT"),
     state: id % 3n === 0n ? 2 : 1,
-    ...(id % 7n === 0n ? { holder: BigInt(HOLDER) } : {}),
+    ...(id % 7n === 0n ? { holder: HOLDER } : {}),
   }),
 });
 const empty = (): ContractAnswer => ({

@@ -442,43 +442,33 @@ export class ScriptedNode implements Eip1193Provider {
   #call(params: readonly unknown[], block: number): string {
     const { to, data, from } = fieldsOf(params[0]);
     const call = { to: String(to), data: String(data) };
-    const selector = call.data.slice(0, 10);
-    const hasOverrides = params.length > 2 && this.overrides === true;
-    if (hasOverrides && selector === selectorOf(lens, "readCalls")) {
-      const [calls] = decodeArguments(lens, "readCalls", call.data);
-      return this.#lensOutput(
-        block,
-        pairsOf(calls).map((each) => this.#entryOf(each, block)),
+    const isReplaced = params.length > 2 && this.overrides === true;
+    const asked = isReplaced ? lens.parseTransaction(call) : null;
+    // ethers types what it decodes as any.
+    const args: readonly unknown[] = asked?.args.toArray() ?? [];
+    if (asked?.name === "readCalls") {
+      const entries = pairsOf(args[0]).map((each) =>
+        this.#entryOf(each, block),
       );
+      return this.#lensOutput(block, entries);
     }
-    if (hasOverrides && selector === selectorOf(lens, "readOrders")) {
-      const [trading, first, count] = decodeArguments(
-        lens,
-        "readOrders",
-        call.data,
-      );
-      const { selector: order } = operations.getOrderInfo;
-      return this.#lensOutput(
-        block,
-        Array.from({ length: Number(count) }, (_, index) =>
-          this.#entryOf(
-            [
-              String(trading),
-              `${order}${word(BigInt(String(first)) + BigInt(index))}`,
-            ],
-            block,
-          ),
-        ),
-      );
+    if (asked?.name === "readOrders") {
+      const [trading, first, count] = args;
+      const { selector } = operations.getOrderInfo;
+      const entries = Array.from({ length: Number(count) }, (_, index) => {
+        const orderID = word(BigInt(String(first)) + BigInt(index));
+        return this.#entryOf([String(trading), `${selector}${orderID}`], block);
+      });
+      return this.#lensOutput(block, entries);
     }
-    if (
-      hasOverrides &&
-      selector === selectorOf(simulationLens, "simulate") &&
-      // Only the code in place of the sender can simulate.
-      call.to === from
-    ) {
+    // Only the code in place of the sender can simulate.
+    const simulated =
+      isReplaced && call.to === from
+        ? simulationLens.parseTransaction(call)
+        : null;
+    if (simulated?.name === "simulate") {
       const { time } = fieldsOf(params[3]);
-      return this.#simulateByLens(call.data, block, time);
+      return this.#simulateByLens(simulated.args.toArray(), block, time);
     }
     const { reverted, data: returned } = this.#contracts.answerOf({
       ...call,
@@ -491,12 +481,11 @@ export class ScriptedNode implements Eip1193Provider {
     return returned;
   }
 
-  #simulateByLens(data: string, block: number, time: unknown): string {
-    const [, reads, to, settlement] = decodeArguments(
-      simulationLens,
-      "simulate",
-      data,
-    );
+  #simulateByLens(
+    [, reads, to, settlement]: readonly unknown[],
+    block: number,
+    time: unknown,
+  ): string {
     const settled = this.#contracts.answerOf({
       to: String(to),
       data: String(settlement),
@@ -564,14 +553,14 @@ export class ScriptedNode implements Eip1193Provider {
     block: number,
     time: unknown = TIME_OF_GENESIS + block + 1,
   ): ContractAnswer | undefined {
-    const selector = data.slice(0, 10);
-    if (selector === BALANCE_OF) {
+    if (data.startsWith(BALANCE_OF)) {
       return { reverted: false, data: wordsOf(BALANCE) };
     }
-    if (selector !== selectorOf(simulationLens, "factsOf")) {
+    const asked = simulationLens.parseTransaction({ data });
+    if (asked?.name !== "factsOf") {
       return undefined;
     }
-    const [accounts] = decodeArguments(simulationLens, "factsOf", data);
+    const accounts: unknown = asked.args[0];
     return {
       reverted: false,
       data: wordsOf(
@@ -626,18 +615,8 @@ export type History = ReadonlyArray<readonly [block: number, answer: Answer]>;
 
 /** A factory with this history at every address. */
 export function contractsWithHistory(history: History): Contracts {
-  const answerAt = (block: number): Answer => {
-    let [low, high] = [0, history.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((history[middle]?.[0] ?? Infinity) <= block) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return history[low - 1]?.[1] ?? "no code";
-  };
+  const answerAt = (block: number): Answer =>
+    history.findLast(([begin]) => begin <= block)?.[1] ?? "no code";
   return {
     codeOf: (_, block) => (answerAt(block) === "no code" ? "0x" : "0x00"),
     answerOf: ({ data, block }) => {
@@ -649,7 +628,7 @@ export function contractsWithHistory(history: History): Contracts {
   };
 }
 
-export function transferLog(from: string): unknown {
+function transferLog(from: string): unknown {
   return {
     address: from,
     topics: [
@@ -706,22 +685,6 @@ function encodeEntry(
     .padStart(60, "0")}${data.slice(2)}`;
 }
 
-/** Of a function by its name. */
-function selectorOf(contract: Interface, name: string): string | undefined {
-  return contract.getFunction(name)?.selector;
-}
-
-/** What a function of that name is called with. */
-function decodeArguments(
-  contract: Interface,
-  name: string,
-  data: string,
-): readonly unknown[] {
-  // ethers types what it decodes as any.
-  const values: readonly unknown[] = contract.decodeFunctionData(name, data);
-  return [...values];
-}
-
 function pairsOf(calls: unknown): ReadonlyArray<readonly [string, string]> {
   return listOf(calls).map((call) => {
     const [target, data] = listOf(call);
@@ -761,23 +724,23 @@ export function handlerOf(node: Eip1193Provider): RpcHandler {
 /** An order, its text as bytes that need not be UTF-8. */
 export function orderWords({
   exType,
-  holder = 0x70997970c51812dc3a010c7d01b50e0d17dc79c8n,
+  holder = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
   contractType = 1,
   state = 1,
 }: {
   readonly exType: Uint8Array;
-  readonly holder?: bigint;
+  readonly holder?: string;
   readonly contractType?: number;
   readonly state?: number;
 }): string {
-  const text = Buffer.from(exType).toString("hex");
-  return [
-    wordsOf(13 * 32, holder),
-    ...[1, 2, 3, 4, 5, 6, 7, 8, 9, contractType, state, exType.length].map(
-      word,
-    ),
-    text.padEnd(Math.ceil(text.length / 64) * 64, "0"),
-  ].join("");
+  // Bytes are encoded as a string is.
+  const types = [
+    "bytes",
+    "address",
+    ...Array.from({ length: 11 }, () => "uint256"),
+  ];
+  const numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9, contractType, state];
+  return coder.encode(types, [exType, holder, ...numbers]);
 }
 
 /** Return data of every read, by selector, built from the protocol by hand. */
