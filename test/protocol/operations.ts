@@ -3,10 +3,13 @@ import path from "node:path";
 
 import { assert, expect } from "chai";
 
-import { VaultClient } from "../../src/client/index.js";
 import {
   ContractType,
   OrderState,
+  VaultClient,
+} from "../../src/client/index.js";
+import hardhatVault from "../../src/index.js";
+import {
   declaredDecimals,
   describeEnumValue,
   displayDecimalsKeys,
@@ -21,7 +24,14 @@ import {
   units,
 } from "../../src/protocol/index.js";
 import type { Field, OperationName } from "../../src/protocol/index.js";
-import hardhatVault from "../../src/index.js";
+import { answerOf, get, placesOf, set } from "../../src/protocol/queries.js";
+import {
+  describeOutcome,
+  describeRound,
+  isSameRound,
+} from "../../src/protocol/round.js";
+import { describeTime } from "../../src/protocol/time.js";
+import { groupDigits } from "../../src/protocol/units.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
 
@@ -38,51 +48,52 @@ const documentedFields: Readonly<Record<string, string>> = {
   queryMarginBalance: "baseMarginAmount xMarginAmount",
 };
 
-function fieldOf(operation: OperationName, name: string): Field {
-  const found = operationEntry(operation).outputs.find(
-    (field) => field.name === name,
-  );
-  assert(found !== undefined);
-  return found;
-}
+const outputsOf = (name: OperationName): readonly Field[] =>
+  operationEntry(name).outputs;
+
+/** Names of the results that a condition holds for. */
+const fieldsWith = (condition: (field: Field) => boolean): string =>
+  operationNames
+    .flatMap((name) => outputsOf(name).filter(condition))
+    .map(({ name }) => name)
+    .join(" ");
 
 describe("the operations table", () => {
-  it("the table has the ten rows of the protocol", () => {
+  it("has the ten rows of the protocol, with the documented results", () => {
     const rows = operationNames.flatMap((name) => {
       const { row } = operationEntry(name);
       return targetsOf(name).map((_, index) => row + index);
     });
     expect(rows).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-  });
-
-  it("each result has the documented fields", () => {
-    const fields = operationNames.flatMap((name) => {
-      const { outputs } = operationEntry(name);
-      return outputs.length < 2
-        ? []
-        : [[name, outputs.map((field) => field.name).join(" ")]];
-    });
+    const fields = operationNames
+      .filter((name) => outputsOf(name).length > 1)
+      .map((name) => [
+        name,
+        outputsOf(name)
+          .map((field) => field.name)
+          .join(" "),
+      ]);
     expect(Object.fromEntries(fields)).to.deep.equal(documentedFields);
   });
 
-  it("only documented values have a scale", () => {
-    const scaled = operationNames.flatMap((name) =>
-      operationEntry(name)
-        .outputs.filter(({ unit }) => "decimals" in units[unit])
-        .map((field) => `${name}.${field.name}`),
+  it("gives a scale to documented values only; the owner declares that of all others but times", () => {
+    expect(fieldsWith(({ unit }) => "decimals" in units[unit])).to.equal(
+      "fundingFeeRate strikePrice APY maxVolume filledVolume minDeposit settledPrice",
     );
-    expect(scaled).to.deep.equal([
-      "getFundingFeeRate.fundingFeeRate",
-      "getLatestRoundInfo.strikePrice",
-      "getLatestRoundInfo.APY",
-      "getLatestRoundInfo.maxVolume",
-      "getLatestRoundInfo.filledVolume",
-      "getLatestRoundInfo.minDeposit",
-      "getLatestRoundInfo.settledPrice",
-    ]);
+    expect(fieldsWith(hasOwnersScale)).to.equal(
+      [
+        "settledAmount number exFee lockFee newLockFee openPrice marginAmount",
+        "marginFee closePrice baseMarginAmount xMarginAmount deposit availabe",
+        "locked volume baseMarginAmount xMarginAmount minXMargin",
+      ].join(" "),
+    );
+    // Of one value, there is one key: the reading's.
+    expect(displayDecimalsKeys).to.include.members(["volume", "pools"]);
+    expect(displayDecimalsKeys).not.to.include("volume.volume");
+    expect(displayDecimalsKeys).not.to.include("fundingFeeRate");
   });
 
-  it("enums have the documented values, and others are unknown", () => {
+  it("has the documented values of enums, and others are unknown", () => {
     expect(ContractType).to.deep.equal({ call: 1, put: 2 });
     expect(OrderState).to.deep.equal({ open: 1, closed: 2 });
     for (const number of [0, 3, 7, 255]) {
@@ -92,64 +103,76 @@ describe("the operations table", () => {
     }
   });
 
-  it("the owner declares the scale of each value that has none and is no time", () => {
-    const unscaled = operationNames.flatMap((name) =>
-      operationEntry(name)
-        .outputs.filter(hasOwnersScale)
-        .map((field) => field.name),
-    );
-    expect(unscaled.join(" ")).to.equal(
-      [
-        "settledAmount number exFee lockFee newLockFee openPrice marginAmount",
-        "marginFee closePrice baseMarginAmount xMarginAmount deposit availabe",
-        "locked volume baseMarginAmount xMarginAmount minXMargin",
-      ].join(" "),
-    );
-    // Of one value, there is one key: the reading's.
-    expect(displayDecimalsKeys).to.include.members(["volume", "pools"]);
-    expect(displayDecimalsKeys).not.to.include.oneOf([
-      ...["volume.volume", "fundingFeeRate"],
-    ]);
-  });
-
   it("declared decimals of a value come before those of its reading", () => {
-    const deposit = fieldOf("getLPAmountInfo", "deposit");
-    const availabe = fieldOf("getLPAmountInfo", "availabe");
-    const price = fieldOf("getLatestRoundInfo", "strikePrice");
-    const startTime = fieldOf("getOrderInfo", "startTime");
-    const declared = { pools: 18, "pools.deposit": 6, round: 3, order: 18 };
-    expect(declaredDecimals(declared, "pools", deposit)).to.equal(6);
-    expect(declaredDecimals(declared, "pools", availabe)).to.equal(18);
+    const decimalsOf = (
+      operation: OperationName,
+      field: string,
+      reading: string,
+    ): number | undefined => {
+      const found = outputsOf(operation).find(({ name }) => name === field);
+      assert(found !== undefined);
+      expect(declaredDecimals(undefined, reading, found)).to.equal(undefined);
+      return declaredDecimals(
+        { pools: 18, "pools.deposit": 6, round: 3, order: 18 },
+        reading,
+        found,
+      );
+    };
+    expect(decimalsOf("getLPAmountInfo", "deposit", "pools")).to.equal(6);
+    expect(decimalsOf("getLPAmountInfo", "availabe", "pools")).to.equal(18);
     // Of what the protocol gives a scale, and of times, nothing is declared.
-    expect(declaredDecimals(declared, "round", price)).to.equal(undefined);
-    expect(declaredDecimals(declared, "order", startTime)).to.equal(undefined);
-    expect(declaredDecimals(undefined, "pools", deposit)).to.equal(undefined);
+    expect(decimalsOf("getLatestRoundInfo", "strikePrice", "round")).to.equal(
+      undefined,
+    );
+    expect(decimalsOf("getOrderInfo", "startTime", "order")).to.equal(
+      undefined,
+    );
   });
 
-  it("every reading without arguments is listed with its place", () => {
+  it("lists every reading without arguments, with the place of each value", () => {
     expect(
       readOperationNames.filter(isStandalone).flatMap(queriesOf),
     ).to.deep.equal(standaloneQueries);
-
-    expect(
-      standaloneQueries.map(({ path: place }) => place.join(".")),
-    ).to.deep.equal([
-      "fundingFeeRate.call",
-      "fundingFeeRate.put",
-      "round",
-      "pools.public",
-      "pools.private",
-      "volume",
-      "marginBalance",
-      "minXMargin",
+    const places = standaloneQueries.map((query) => query.path.join("."));
+    expect(places.join(" ")).to.equal(
+      "fundingFeeRate.call fundingFeeRate.put round pools.public pools.private volume marginBalance minXMargin",
+    );
+    const values = standaloneQueries
+      .filter(({ operation }) => operation !== "getLatestRoundInfo")
+      .flatMap(placesOf)
+      .map((place) => `${place.path.join(".")}=${place.field.name}`);
+    expect(values).to.include.members([
+      ...["volume=volume", "fundingFeeRate.put=fundingFeeRate"],
+      ...["pools.public.deposit=deposit", "pools.private.locked=locked"],
     ]);
+    expect(values).to.have.length(2 + 6 + 1 + 2 + 1);
   });
-});
 
-describe("an entry of the operations table", () => {
-  const taskIds = (hardhatVault.tasks ?? []).map(({ id }) => id.join(" "));
+  it("builds a single value by itself and several as an object", () => {
+    expect(answerOf("queryVolume", () => 1n)).to.equal(1n);
+    expect(answerOf("calMargins", ({ name }) => name)).to.deep.equal({
+      baseMarginAmount: "baseMarginAmount",
+      xMarginAmount: "xMarginAmount",
+    });
+  });
 
-  it("every operation has a task, and is a method of each vault", async () => {
+  it("puts values where it finds them again, and keeps their neighbours", () => {
+    const readings: Record<string, unknown> = {};
+    set(readings, ["volume"], 1n);
+    set(readings, ["pools", "public"], { locked: 2n });
+    set(readings, ["pools", "private"], { locked: 3n });
+    expect(readings).to.deep.equal({
+      volume: 1n,
+      pools: { public: { locked: 2n }, private: { locked: 3n } },
+    });
+    expect(get(readings, ["pools", "private", "locked"])).to.equal(3n);
+    expect(get(readings, ["volume", undefined])).to.equal(1n);
+    expect(get(readings, ["volume", "locked"])).to.equal(undefined);
+    expect(get({ volume: null }, ["volume", "locked"])).to.equal(undefined);
+  });
+
+  it("gives every operation a task and a method of each vault", async () => {
+    const taskIds = (hardhatVault.tasks ?? []).map(({ id }) => id.join(" "));
     const hre = await createTestHre();
     const connection = await hre.network.getOrCreate();
     for (const name of operationNames) {
@@ -162,7 +185,7 @@ describe("an entry of the operations table", () => {
     await connection.close();
   });
 
-  it("an eleventh operation gets methods, a task, status, request and snapshot by its entry alone", () => {
+  it("gives an eleventh operation methods, a task, status, request and snapshot by its entry alone", () => {
     const { stdout, stderr, status } = spawnSync(
       process.execPath,
       ["--import", "tsx", "test/helpers/eleventh-operation.ts"],
@@ -183,5 +206,49 @@ describe("an entry of the operations table", () => {
       /^Volume again {2}default.*\nVolume again +77/u,
     );
     expect(found["statusText"]).to.contain("Volume again");
+  });
+});
+
+describe("rounds and numbers for people", () => {
+  const round = {
+    startTime: 1_800_000_000n,
+    endTime: 1_800_604_800n,
+    strikePrice: 19_005n * 10n ** 17n,
+  };
+
+  it("a round is the same if start, end and strike price are", () => {
+    expect(isSameRound(round, { ...round })).to.equal(true);
+    expect(isSameRound(round, { ...round, startTime: 1n })).to.equal(false);
+    expect(isSameRound(round, { ...round, endTime: 1n })).to.equal(false);
+    expect(isSameRound(round, { ...round, strikePrice: 1n })).to.equal(false);
+  });
+
+  it("describeTime names the last second that a date can", () => {
+    expect(describeTime(0n)).to.equal("1970-01-01T00:00:00Z");
+    const last = 8_640_000_000_000n;
+    expect(describeTime(last)).to.equal("+275760-09-13T00:00:00Z");
+    expect(describeTime(last + 1n)).to.equal(`${last + 1n} (Unix seconds)`);
+  });
+
+  it("describeRound has the strike price, without a whole number's .0, and describeOutcome how the round was settled", () => {
+    const [settledPrice, settledAmount] = [5n, 6n];
+    const others = { APY: 1n, maxVolume: 2n, filledVolume: 3n, minDeposit: 4n };
+    const open = { ...round, ...others, settledPrice, settledAmount };
+    const text =
+      "the round from 2027-01-15T08:00:00Z to 2027-01-22T08:00:00Z with strike price 1900.5";
+    expect(describeRound(round)).to.equal(text);
+    expect(describeRound({ ...round, strikePrice: 19n * 10n ** 18n })).to.match(
+      / price 19$/u,
+    );
+    expect(describeOutcome({ ...open, settled: false })).to.equal(text);
+    expect(describeOutcome({ ...open, settled: true })).to.equal(
+      `${text}, settledPrice 5, settledAmount 6`,
+    );
+  });
+
+  it("groupDigits groups the digits before the point by three", () => {
+    expect(
+      ["999", "1000", "1234567", "5000000.2500", "12.3456"].map(groupDigits),
+    ).to.deep.equal(["999", "1,000", "1,234,567", "5,000,000.2500", "12.3456"]);
   });
 });
