@@ -9,8 +9,6 @@ import {
 } from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { recordCalls } from "../helpers/recording-provider.js";
-import type { RecordingProvider } from "../helpers/recording-provider.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
 const VAULT = "0x00000000000000000000000000000000000000A1";
@@ -19,23 +17,18 @@ const FACTORY = "0x00000000000000000000000000000000000000f1";
 const FROM = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 
 /** A contract's volume, and its least margin, is its address; more it refuses. */
-const node = (overrides = true): RecordingProvider =>
-  recordCalls(
-    new ScriptedNode({
-      head: 5,
-      overrides,
-      codeOf: () => "0x00",
-      answerOf: ({ to, data }) =>
-        data === operations.queryVolume.selector ||
-        data === operations.minXMargin.selector
-          ? { reverted: false, data: toBeHex(to, 32) }
-          : { reverted: true, data: "0x12345678" },
-    }),
-  );
+const nodeOfAddresses = (): ScriptedNode =>
+  new ScriptedNode({
+    codeOf: () => "0x00",
+    answerOf: ({ to, data }) =>
+      data === operations.queryVolume.selector ||
+      data === operations.minXMargin.selector
+        ? { reverted: false, data: toBeHex(to, 32) }
+        : { reverted: true, data: "0x12345678" },
+  });
 
 /** A node whose contracts revert with `Odd(7)`. */
 const odd = new ScriptedNode({
-  head: 5,
   codeOf: () => "0x00",
   answerOf: () => ({
     reverted: true,
@@ -43,17 +36,17 @@ const odd = new ScriptedNode({
   }),
 });
 
-const callsTo = (recorder: RecordingProvider): unknown[] =>
-  recorder.calls.map(({ params = [] }) => fieldsOf(params[0])["to"]);
+const askedOf = (node: ScriptedNode, field: "from" | "to"): unknown[] =>
+  node.asked.map(({ params }) => fieldsOf(params[0])[field]);
 
 describe("client - VaultClient", () => {
   it("a client makes each of its contracts once, and when it is used", async () => {
-    const recorder = node();
-    const { contracts } = new VaultClient(recorder, { vault: VAULT });
+    const node = nodeOfAddresses();
+    const { contracts } = new VaultClient(node, { vault: VAULT });
     expect(Object.keys(contracts)).to.deep.equal(Object.keys(contractRoles));
     expect(contracts.vault).to.equal(contracts.vault);
     expect(contracts.vault).not.to.equal(contracts.vaultFactory);
-    expect(recorder.calls).to.deep.equal([]);
+    expect(node.asked).to.deep.equal([]);
     expect(await contracts.vault.queryVolume()).to.equal(BigInt(VAULT));
     await expectVaultError(
       contracts.vaultFactory.minSLDMargin(),
@@ -62,9 +55,9 @@ describe("client - VaultClient", () => {
   });
 
   it("a client keeps all but the addresses that are given to at()", async () => {
-    const recorder = node();
+    const node = nodeOfAddresses();
     const own = new VaultClient(
-      recorder,
+      node,
       { vault: VAULT, vaultFactory: FACTORY },
       {
         from: FROM,
@@ -75,10 +68,8 @@ describe("client - VaultClient", () => {
     const other = own.at({ vault: OTHER_VAULT });
     await other.queryVolume();
     await other.minXMargin();
-    expect(callsTo(recorder)).to.deep.equal([OTHER_VAULT, FACTORY]);
-    expect(
-      recorder.calls.map(({ params = [] }) => fieldsOf(params[0])["from"]),
-    ).to.deep.equal([FROM, FROM]);
+    expect(askedOf(node, "to")).to.deep.equal([OTHER_VAULT, FACTORY]);
+    expect(askedOf(node, "from")).to.deep.equal([FROM, FROM]);
     expect(await other.addressOf("vault")).to.deep.equal({
       address: OTHER_VAULT,
       source: "at()",
@@ -149,7 +140,7 @@ describe("client - VaultClient", () => {
   });
 
   it("a client reads a block and the chain id, and names a network without a name", async () => {
-    const client = new VaultClient(node(), {});
+    const client = new VaultClient(nodeOfAddresses(), {});
     expect(await client.block()).to.deep.equal({
       number: 5,
       timestamp: 1_700_000_005,
@@ -164,15 +155,15 @@ describe("client - VaultClient", () => {
   });
 
   it("snapshot() does not put the lens in the place of a contract that it reads", async () => {
-    const recorder = node();
-    const client = new VaultClient(recorder, {
+    const node = nodeOfAddresses();
+    const client = new VaultClient(node, {
       vault: VAULT,
       vaultFactory: FACTORY,
     });
     const { volume } = await client.snapshot({ from: VAULT });
     expect(volume).to.equal(BigInt(VAULT));
     expect(
-      recorder.calls.filter(({ params }) => params?.length === 3),
+      node.asked.filter(({ params }) => params.length === 3),
     ).to.deep.equal([]);
   });
 });

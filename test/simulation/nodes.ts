@@ -356,24 +356,12 @@ const wrong: ReadonlyArray<readonly [title: string, rewrite: Rewrite]> = [
   ["says another time", changing((block) => (block["timestamp"] = "0x5"))],
   [
     "executes in another block than it says",
-    async ([payload, tag], _answer) => {
-      const [block] = listOf(fieldsOf(payload)["blockStateCalls"]);
-      const { number, time } = fieldsOf(fieldsOf(block)["blockOverrides"]);
-      const other = new ScriptedNode();
-      other.rounds.push(OPEN_ROUND);
-      const answer = await other.request({
-        method: "eth_simulateV1",
-        params: [
-          {
-            blockStateCalls: [
-              { ...fieldsOf(block), blockOverrides: { number: "0x7", time } },
-            ],
-          },
-          tag,
-        ],
-      });
-      return [{ ...fieldsOf(listOf(answer)[0]), number }];
-    },
+    changing((block) => {
+      const [six, seven] = ["6", "7"].map((number) => number.padStart(64, "0"));
+      block["calls"] = JSON.parse(
+        JSON.stringify(block["calls"]).replaceAll(`"0x${six}`, `"0x${seven}`),
+      );
+    }),
   ],
   [
     "uses less gas than any transaction",
