@@ -1,5 +1,12 @@
-import { assert, expect } from "chai";
-import { concat, Contract, Interface, toBeHex, zeroPadValue } from "ethers";
+import { expect } from "chai";
+import {
+  concat,
+  Contract,
+  ContractFactory,
+  Interface,
+  toBeHex,
+  zeroPadValue,
+} from "ethers";
 
 import { generatedOrder, scenarios } from "../../src/mocks/index.js";
 import {
@@ -13,75 +20,7 @@ import { keysOf } from "../../src/protocol/keys-of.js";
 import type { HardhatVault } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
-import { compile, contractSources } from "../helpers/solc.js";
-
-/** A Solidity test, as far as it scripts the mocks. */
-const scripted = `// SPDX-License-Identifier: MIT
-pragma solidity ^0.8.20;
-
-import {ITrading} from "contracts/interfaces/ITrading.sol";
-import {VaultReader} from "contracts/interfaces/VaultReader.sol";
-import {MockScenarios, MockState, Scenario, VaultMocks} from "contracts/test/VaultMocks.sol";
-
-contract Scripted {
-    VaultMocks public mocks;
-
-    function deploy(Scenario scenario) external {
-        mocks.deploy(scenario);
-    }
-    function deployStrict() external {
-        MockState memory state = MockScenarios.stateOf(Scenario.OpenRound);
-        state.missingOrdersRevert = true;
-        mocks.deploy(state);
-    }
-    function load(Scenario scenario) external {
-        mocks.load(MockScenarios.stateOf(scenario));
-    }
-    function fail(bytes4 operation, string calldata reason) external {
-        mocks.fail(operation, reason);
-    }
-    function succeed(bytes4 operation) external {
-        mocks.succeed(operation);
-    }
-    function settle() external {
-        mocks.vault.settleAll();
-    }
-    function nextRound() external {
-        mocks.nextRound();
-    }
-    function nextRoundAt(uint256 strikePrice) external {
-        mocks.nextRound(strikePrice);
-    }
-    function setTimes(uint256 startTime, uint256 endTime) external {
-        VaultReader.Round memory round = mocks.round();
-        round.startTime = startTime;
-        round.endTime = endTime;
-        mocks.setRound(round);
-    }
-    function setSettlement(uint256 price, uint256 amount) external {
-        mocks.setSettlement(price, amount);
-    }
-    function setOrder(uint256 id, VaultReader.Order calldata value) external {
-        mocks.setOrder(id, value);
-    }
-    function removeOrder(uint256 id) external {
-        mocks.removeOrder(id);
-    }
-    function round() external view returns (VaultReader.Round memory) {
-        return mocks.round();
-    }
-    function order(
-        uint256 id
-    ) external view returns (VaultReader.Order memory) {
-        return mocks.order(id);
-    }
-    function orderOf(
-        ITrading trading
-    ) external view returns (VaultReader.Order memory) {
-        return VaultReader.readOrder(trading, 1);
-    }
-}
-`;
+import { compileFixture, contractSources } from "../helpers/solc.js";
 
 /** In the order of the Solidity enum `Scenario`, which has no `extremes`. */
 const solidityScenarios = keysOf(scenarios).filter(
@@ -137,20 +76,11 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
   let test: Contract;
 
   before(async () => {
-    const { contracts, errors = [] } = compile(
-      "0.8.37",
-      {
-        ...(await contractSources()),
-        "Scripted.sol": { content: scripted },
-      },
-      {},
+    const { abi, evm } = compileFixture(
+      "ScriptedMocks.sol",
+      "ScriptedMocks",
+      await contractSources(),
     );
-    expect(errors.filter(({ severity }) => severity === "error")).to.deep.equal(
-      [],
-    );
-    const compiled = contracts["Scripted.sol"]?.Scripted;
-    assert(compiled !== undefined);
-    const abi = Interface.from(JSON.stringify(compiled.abi));
     const hre = await createTestHre({
       networks: {
         default: {
@@ -166,12 +96,11 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     });
     const connection = await hre.network.create();
     ({ vault } = connection);
-    const factory = await connection.ethers.getContractFactory(
-      abi.fragments,
-      compiled.evm.bytecode.object,
-    );
-    const { target, runner } = await factory.deploy();
-    test = new Contract(target, abi, runner);
+    const [signer] = await connection.ethers.getSigners();
+    const bytecode = evm.bytecode.object;
+    const factory = new ContractFactory(JSON.stringify(abi), bytecode, signer);
+    const { target } = await factory.deploy();
+    test = new Contract(target, factory.interface, signer);
   });
 
   // Every test starts from the same block, since a clock does not go back.

@@ -91,14 +91,18 @@ export function compile(
 }
 
 /** A contract of `test/fixture-projects/settling-vaults/`. */
-export function compileFixture(file: string, name: string): CompiledContract {
+export function compileFixture(
+  file: string,
+  name: string,
+  imported: Record<string, { content: string }> = {},
+): CompiledContract {
   const content = readFileSync(
     path.join(root, "test/fixture-projects/settling-vaults", file),
     "utf8",
   );
   const { errors = [], contracts } = compile(
     "0.8.37",
-    { [file]: { content } },
+    { ...imported, [file]: { content } },
     { optimizer: { enabled: true }, evmVersion: "paris" },
   );
   const found = contracts[file]?.[name];
