@@ -3,7 +3,7 @@ import { rename } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import { VaultError } from "../../src/errors.js";
+import { VaultError } from "../../src/client/index.js";
 import type {
   SettleAllOptions,
   Settlement,

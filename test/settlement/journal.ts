@@ -15,7 +15,6 @@ import { mock } from "node:test";
 import { expect } from "chai";
 
 import { Journal } from "../../src/settlement/journal.js";
-import type { JournalEntry } from "../../src/settlement/journal.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import {
@@ -23,32 +22,24 @@ import {
   GENESIS,
   KEY,
   OPEN_ROUND,
-  SETTLE,
-  SETTLER,
   VAULT,
 } from "../helpers/scripted-node.js";
-import { itSettles, keyOf, useStage } from "../helpers/settlement-stage.js";
+import {
+  HASH,
+  entry as sent,
+  itSettles,
+  keyOf,
+  unsigned as transaction,
+  useStage,
+} from "../helpers/settlement-stage.js";
 import type { StageCase } from "../helpers/settlement-stage.js";
 
-const HASH = `0x${"ab".repeat(32)}`;
 const OTHER_KEY = `0x${"22".repeat(32)}`;
 const FILE = `vault-deployments/settlement-31337-${VAULT.toLowerCase()}.json`;
 
-const transaction = {
-  from: SETTLER,
-  to: VAULT,
-  data: SETTLE,
-  chainId: 31_337,
-  nonce: 0,
-  gas: 100_000n,
-};
-const entry: JournalEntry = {
-  sentAfterBlock: 5,
-  round: OPEN_ROUND,
-  transaction,
-};
+const entry = { ...sent, transaction };
 const subject = { chainId: 31_337, genesisHash: GENESIS, vault: VAULT };
-const content = { version: 1, ...subject, ...entry };
+const content = { version: 1, ...subject, ...sent };
 
 /** What makes a journal invalid, and texts of the error. */
 type Broken = readonly [
@@ -138,30 +129,22 @@ describe("the journal of a settlement", () => {
   ];
 
   /** As on a full disk: files can be made, and nothing can be written to them. */
-  const fillDisk = (): (() => void) => {
-    const full = Object.assign(
-      new Error("ENOSPC: no space left on device, write"),
-      { code: "ENOSPC" },
-    );
-    const writes = [
-      mock.method(fs, "writeFileSync", () => {
-        throw full;
-      }),
-      mock.method(fs, "write", (...args: readonly unknown[]) => {
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- of its many forms each has the callback last
-        (args.at(-1) as (error: Error) => void)(full);
-      }),
-    ];
-    return () => {
-      for (const mocked of writes) {
-        mocked.mock.restore();
-      }
-    };
+  const fillDisk = (): void => {
+    const full = Object.assign(new Error("ENOSPC: no space left on device"), {
+      code: "ENOSPC",
+    });
+    mock.method(fs, "writeFileSync", () => {
+      throw full;
+    });
+    mock.method(fs, "write", (...args: readonly unknown[]) => {
+      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- of its many forms each has the callback last
+      (args.at(-1) as (error: Error) => void)(full);
+    });
   };
-  let empty = (): void => undefined;
-  afterEach(() => {
-    empty();
-  });
+  const empty = (): void => {
+    mock.restoreAll();
+  };
+  afterEach(empty);
 
   itSettles(stage, [
     ...invalid.flatMap((one) => [refused(one, false), refused(one, true)]),
@@ -181,10 +164,7 @@ describe("the journal of a settlement", () => {
         "settleAll refuses with VAULT_SETTLEMENT_UNFINISHED if another process begins while it asks",
       options: {
         confirm: async () => {
-          await stage.writeJournal({
-            ...content,
-            transaction: { ...transaction, hash: HASH },
-          });
+          await stage.writeJournal(content);
           return true;
         },
       },
@@ -204,7 +184,7 @@ describe("the journal of a settlement", () => {
       options: {
         confirm: async () => {
           await mkdir(folder(), { recursive: true });
-          empty = fillDisk();
+          fillDisk();
           return true;
         },
       },
@@ -223,7 +203,7 @@ describe("the journal of a settlement", () => {
         onEvent: (event) => {
           stage.events.push(event);
           if (event.type === "sending") {
-            empty = fillDisk();
+            fillDisk();
           }
         },
       },
@@ -293,7 +273,7 @@ describe("the journal of a settlement", () => {
         work,
         "VAULT_SETTLEMENT_UNFINISHED",
       );
-      expect(message).to.include("nonce 0").and.include(FILE);
+      expect(message).to.include("nonce 7").and.include(FILE);
     };
     await journal().begin(entry);
     await expectUnfinished(journal().refuseUnfinished());

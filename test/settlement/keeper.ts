@@ -4,7 +4,6 @@ import path from "node:path";
 import { expect } from "chai";
 
 import type { VaultRound } from "../../src/types.js";
-import { describeTime } from "../../src/protocol/time.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { OPEN_ROUND, nextRound } from "../helpers/scripted-node.js";
@@ -14,7 +13,7 @@ import { itSettles, useStage } from "../helpers/settlement-stage.js";
 const NOW = 1_700_000_005n;
 const ending = (endTime: bigint): VaultRound => ({ ...OPEN_ROUND, endTime });
 const notEnded = (endTime: bigint): string =>
-  `The round has not ended yet: it ends at ${describeTime(endTime)}.`;
+  `The round has not ended yet: it ends at ${new Date(Number(endTime) * 1_000).toISOString().replace(".000", "")}.`;
 
 describe("a settlement by a keeper", () => {
   const stage = useStage();

@@ -1,8 +1,7 @@
 import { expect } from "chai";
 
-import { describeRound } from "../../src/protocol/round.js";
+import { VaultError } from "../../src/client/index.js";
 import type { Settlement } from "../../src/types.js";
-import { VaultError } from "../../src/errors.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { codedError } from "../helpers/foreign-errors.js";
 import {
@@ -11,10 +10,14 @@ import {
   nextRound,
   settledRound,
 } from "../helpers/scripted-node.js";
-import { itSettles, remote, useStage } from "../helpers/settlement-stage.js";
+import {
+  HASH,
+  itSettles,
+  remote,
+  useStage,
+} from "../helpers/settlement-stage.js";
 import type { SettlementStage } from "../helpers/settlement-stage.js";
 
-const HASH = `0x${"ab".repeat(32)}`;
 const resume = { resume: true } as const;
 const TO_RESUME = {
   status: "refused",
@@ -166,7 +169,8 @@ describe("settleAll: resume", () => {
     expect(await resumed()).to.deep.equal({
       status: "nothing-to-do",
       code: null,
-      reason: `The settlement of ${describeRound(OPEN_ROUND)} is finished: settled in block 6. The current round is ${describeRound(nextRound(OPEN_ROUND))}, not settled.`,
+      reason:
+        "The settlement of the round from 2027-01-15T08:00:00Z to 2027-01-22T08:00:00Z with strike price 1900 is finished: settled in block 6. The current round is the round from 2027-01-22T08:00:00Z to 2027-01-29T08:00:00Z with strike price 1900, not settled.",
       hash,
       blockNumber: 6,
       gasUsed: null,
