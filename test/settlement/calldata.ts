@@ -143,7 +143,7 @@ describe("a batch for Safe's Transaction Builder", () => {
     const header = { number: 1, timestamp: 1_700_000_000, gasLimit: 1n };
     const batch = toSafeBatch({
       to: ZeroAddress,
-      data: "0xa015aefe",
+      data: SETTLE,
       chainId: 56,
       header: { ...header, baseFeePerGas: undefined, hash: "0x" },
       estimatedGas: null,
@@ -151,23 +151,23 @@ describe("a batch for Safe's Transaction Builder", () => {
     });
 
     const { checksum, ...meta } = batch.meta;
-    expect(meta).to.deep.equal({
-      name: "settleAll",
-      description: "Settles the round that is current when it is executed",
-      txBuilderVersion: "1.18.0",
-      createdFromSafeAddress: "",
-      createdFromOwnerAddress: "",
-    });
     expect(checksum).to.equal(safeChecksum({ ...batch, meta }));
-    expect(batch).to.deep.include({
+    expect({ ...batch, meta }).to.deep.equal({
       version: "1.0",
       chainId: "56",
       createdAt: 1_700_000_000_000,
+      meta: {
+        name: "settleAll",
+        description: "Settles the round that is current when it is executed",
+        txBuilderVersion: "1.18.0",
+        createdFromSafeAddress: "",
+        createdFromOwnerAddress: "",
+      },
       transactions: [
         {
           to: ZeroAddress,
           value: "0",
-          data: "0xa015aefe",
+          data: SETTLE,
           contractMethod: null,
           contractInputsValues: null,
         },

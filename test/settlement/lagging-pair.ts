@@ -33,12 +33,11 @@ describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apa
     await pair.stop();
   });
 
-  it("should all settle, each once", async () => {
+  it("settleAll settles each round once, also if the account has a transaction that is not mined", async () => {
     const { world, settler } = lane;
     const vault = await lane.connect({ url: pair.url });
     const failures: string[] = [];
-    let [right, told] = [0, 0];
-    let [toBehind, toAhead] = [0, 0];
+    let [refused, toBehind] = [0, 0];
     const random = randomNumbers();
     for (let number = 0; number < SETTLEMENTS; ++number) {
       if (number > 0) {
@@ -60,34 +59,26 @@ describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apa
         const missed = misses.get(key) ?? 0;
         const isBehind = missed < MOST_MISSES && random() < 0.5;
         misses.set(key, isBehind ? missed + 1 : 0);
-        [toBehind, toAhead] = isBehind
-          ? [toBehind + 1, toAhead]
-          : [toBehind, toAhead + 1];
+        toBehind += isBehind ? 1 : 0;
         return isBehind;
       });
       const { status, reason, after } = await vault.settleAll(OPTIONS);
       const settlers = await world.settlers(number);
-      if (
-        status === "settled" &&
-        after?.settled === true &&
-        settlers.join() === settler
-      ) {
-        right += 1;
+      const isSettled = status === "settled" && after?.settled === true;
+      if (isSettled && settlers.join() === settler) {
         continue;
       }
-      // Where every answer is of the node that is behind, nobody can know that
-      // the nonce is used; the node says so, and nothing is settled.
+      // If every answer is of the node that is behind, the used nonce is not
+      // seen; the node refuses it, and nothing is settled.
       if (isBusy && settlers.length === 0 && (reason ?? "").includes("nonce")) {
-        told += 1;
+        refused += 1;
       } else {
-        failures.push(
-          `${number}: ${status}, settled by ${settlers.join()}: ${reason ?? ""}`,
-        );
+        failures.push(`${number}: ${status}, ${settlers.join()}: ${reason}`);
       }
       await (settlers.length === 0 ? world.settleByOther() : undefined);
     }
     process.stdout.write(
-      `    settlements behind a lagging pair: ${right} of ${SETTLEMENTS} right, ${told} by an account whose last nonce was not seen were refused, ${toBehind} requests to the node that is behind and ${toAhead} to the other\n`,
+      `    settlements behind a lagging pair: ${SETTLEMENTS}, of which ${refused} refused for a nonce that was not seen and ${failures.length} wrong; ${toBehind} requests to the node that is behind\n`,
     );
     expect(failures.join("\n")).to.equal("");
     expect(toBehind).to.be.above(SETTLEMENTS);
