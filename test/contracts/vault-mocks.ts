@@ -1,32 +1,18 @@
 import { expect } from "chai";
-import {
-  concat,
-  Contract,
-  ContractFactory,
-  Interface,
-  toBeHex,
-  zeroPadValue,
-} from "ethers";
+import { concat, Contract, ContractFactory, Interface, toBeHex } from "ethers";
 
-import { generatedOrder, scenarios } from "../../src/mocks/index.js";
-import {
-  byRole,
-  operationEntry,
-  operationNames,
-  targetsOf,
-} from "../../src/protocol/index.js";
-import type { ContractRole, OperationName } from "../../src/protocol/index.js";
-import { keysOf } from "../../src/protocol/keys-of.js";
+import { contractRoles, operations } from "../../src/client/index.js";
+import { generatedOrder } from "../../src/mocks/index.js";
 import type { HardhatVault } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
 import { compileFixture, contractSources } from "../helpers/solc.js";
 
 /** In the order of the Solidity enum `Scenario`, which has no `extremes`. */
-const solidityScenarios = keysOf(scenarios).filter(
-  (name) => name !== "extremes",
-);
-type SolidityScenario = (typeof solidityScenarios)[number];
+const scenarios = [
+  ...(["open-round", "expired-round", "settled-round", "full-round"] as const),
+  ...(["empty-vault", "no-liquidity", "many-orders"] as const),
+];
 
 /** The clock of all blocks here, since scenarios are relative to it. */
 const NOW = 1_800_000_000;
@@ -37,24 +23,23 @@ const orderIDs = [
   2n ** 256n - 1n,
 ];
 
-const argumentsOf: Partial<Record<OperationName, bigint[][]>> = {
+const argumentsOf: Readonly<Record<string, bigint[][]>> = {
   getFundingFeeRate: [[1n], [2n], [3n]],
   getOrderInfo: orderIDs.map((id) => [id]),
   calMargins: [[1n, 2n, 3n]],
 };
 
-const word = (value: bigint | number): string =>
-  zeroPadValue(toBeHex(value), 32);
-
 /** A call of every operation with every choice of its arguments. */
-const calls = operationNames.flatMap((operation) =>
-  targetsOf(operation).flatMap(({ role }) =>
-    (argumentsOf[operation] ?? [[]]).map((args) => ({
-      operation,
-      role,
-      data: concat([operationEntry(operation).selector, ...args.map(word)]),
-    })),
-  ),
+const calls = Object.entries(operations).flatMap(
+  ([operation, { selector, target }]) =>
+    Object.values(typeof target === "string" ? [target] : target).flatMap(
+      (role) =>
+        (argumentsOf[operation] ?? [[]]).map((args) => ({
+          operation,
+          role,
+          data: concat([selector, ...args.map((value) => toBeHex(value, 32))]),
+        })),
+    ),
 );
 
 /** The data of a call's revert. */
@@ -70,7 +55,7 @@ const encodeError = (signature: string, ...args: unknown[]): string => {
 };
 
 describe("VaultMocks.sol, mocks for Solidity tests", function () {
-  type Addresses = Readonly<Record<ContractRole, string>>;
+  type Addresses = Readonly<Record<string, string>>;
 
   let vault: HardhatVault;
   let test: Contract;
@@ -131,11 +116,18 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
 
   const addresses = async (): Promise<Addresses> => {
     const deployed: unknown = await test.getFunction("mocks").staticCall();
-    return byRole((role) => String(Reflect.get(Object(deployed), role)));
+    return Object.fromEntries(
+      Object.keys(contractRoles).map((role) => [
+        role,
+        String(Reflect.get(Object(deployed), role)),
+      ]),
+    );
   };
 
-  const deploy = async (scenario: SolidityScenario): Promise<Addresses> => {
-    await send("deploy", solidityScenarios.indexOf(scenario));
+  const deploy = async (
+    scenario: (typeof scenarios)[number],
+  ): Promise<Addresses> => {
+    await send("deploy", scenarios.indexOf(scenario));
     return await addresses();
   };
 
@@ -148,7 +140,7 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
       }),
     );
 
-  for (const scenario of solidityScenarios) {
+  for (const scenario of scenarios) {
     it(`deploy() returns the same words for ${scenario} as deployMocks(), also when it is settled`, async () => {
       await setTime(NOW);
       const typescript = await vault.deployMocks({ scenario });
@@ -172,11 +164,11 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     await goBack();
     const deployed = await deploy("many-orders");
     await send("nextRound");
-    for (const operation of operationNames) {
-      await send("fail", operationEntry(operation).selector, "paused");
+    for (const { selector } of Object.values(operations)) {
+      await send("fail", selector, "paused");
     }
     await setTime(NOW);
-    await send("load", solidityScenarios.indexOf("full-round"));
+    await send("load", scenarios.indexOf("full-round"));
     expect(await addresses()).to.deep.equal(deployed);
     expect(await answers(deployed)).to.deep.equal(fresh);
     // As new: this round has a scripted settlement, and the first one is it.
@@ -190,8 +182,7 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     const at = await deploy("open-round");
     const before = await answers(at);
     const paused = encodeError("Error(string)", "paused");
-    for (const operation of operationNames) {
-      const { selector } = operationEntry(operation);
+    for (const [operation, { selector }] of Object.entries(operations)) {
       await send("fail", selector, "paused");
       expect(await answers(at)).to.deep.equal(
         before.map((answer, index) =>
@@ -208,7 +199,7 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
   });
 
   it("every function names deploy() when it is called without it", async () => {
-    const { selector } = operationEntry("settleAll");
+    const { selector } = operations.settleAll;
     for (const [method, ...args] of [
       ["load", 0],
       ["fail", selector, "paused"],
@@ -297,7 +288,7 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
   });
 
   it("readOrder() reverts with InvalidAnswer for an account without code, and with its revert for another contract", async () => {
-    const { trading, vault: other } = await deploy("open-round");
+    const { trading = "", vault: other = "" } = await deploy("open-round");
     const orderOf = async (target: string): Promise<unknown> => {
       const order: unknown = await test
         .getFunction("orderOf")

@@ -32,28 +32,20 @@ const neverAsk = {
   confirm: async () => await Promise.reject(new Error("asked")),
 };
 
-/** The settlement of a simulation runs out of gas. */
+/** The settlement of a simulation, which alone has logs, runs out of gas. */
 function runOutOfGas({ chain }: SettlementStage): void {
-  chain.on("eth_simulateV1", async ([request], answer) => {
-    const { blockStateCalls } = fieldsOf(request);
-    const calls = listOf(blockStateCalls).map((block) =>
-      listOf(fieldsOf(block)["calls"]).map((call) => fieldsOf(call)["input"]),
-    );
-    return listOf(await answer()).map((block, blockIndex) => ({
+  const failed = { status: "0x0", returnData: "0x", gasUsed: "0x1c9c380" };
+  const error = { code: -32_015, message: "out of gas" };
+  chain.on("eth_simulateV1", async (_, answer) =>
+    listOf(await answer()).map((block) => ({
       ...fieldsOf(block),
-      calls: listOf(fieldsOf(block)["calls"]).map((call, index) =>
-        calls[blockIndex]?.[index] === SETTLE
-          ? {
-              status: "0x0",
-              returnData: "0x",
-              gasUsed: "0x1c9c380",
-              logs: [],
-              error: { code: -32_015, message: "out of gas" },
-            }
+      calls: listOf(fieldsOf(block)["calls"]).map((call) =>
+        listOf(fieldsOf(call)["logs"]).length > 0
+          ? { ...failed, logs: [], error }
           : call,
       ),
-    }));
-  });
+    })),
+  );
 }
 
 /** Parameters of each call of settleAll. */
