@@ -7,12 +7,18 @@ import {
   describeInput,
   givenInput,
   parseAddress,
+  MAX_DURATION_MS,
   parseBlockTag,
+  parseDuration,
   parseEnum,
   parseUint256,
   readInteger,
 } from "../../src/client/inputs.js";
-import { parseTime } from "../../src/client/parse-time.js";
+import {
+  notATime,
+  parseTime,
+  requireFuture,
+} from "../../src/client/parse-time.js";
 import {
   checkAnswer,
   checkValue,
@@ -92,11 +98,15 @@ describe("inputs", () => {
       ["1_000", 1_000n],
       ["65.5e18", 655n * 10n ** 17n],
       ["1e3", 1_000n],
+      ["1.25e2", 125n],
       ["0x1F", 31n],
     ] as const) {
       expect(readInteger(text), text).to.equal(value);
     }
-    const others = ["", "1.5", "1.55e1", "-1", "1e", "e3", "_1", "0x", " 1"];
+    const others = [
+      ...["", "1.5", "1.55e1", "-1", "1e", "e3", "_1", "0x", " 1"],
+      ...["10x1F", "0x1Fg"],
+    ];
     for (const text of others) {
       expect(readInteger(text), text).to.equal(undefined);
     }
@@ -131,11 +141,25 @@ describe("inputs", () => {
     }
   });
 
+  it("parseDuration() takes what a timer can wait: VAULT_INVALID_ARGUMENT", async () => {
+    for (const milliseconds of [1, 1.5, MAX_DURATION_MS]) {
+      expect(parseDuration("timeout", milliseconds)).to.equal(milliseconds);
+    }
+    for (const other of [0, 0.5, -1, MAX_DURATION_MS + 1, NaN]) {
+      await expectVaultError(
+        () => parseDuration("timeout", other),
+        "VAULT_INVALID_ARGUMENT",
+      );
+    }
+  });
+
   it("describeInput() returns one safe, short line", () => {
     expect(describeInput("a\u001b[31m\nb")).to.equal('"a\\u001b[31m\\nb"');
     expect(describeInput("x\u202ey")).to.equal('"x\\u{202e}y"');
     expect(describeInput("x".repeat(500))).to.have.lengthOf.below(130);
+    expect(describeInput("x".repeat(118))).to.not.include("…");
     expect(describeInput({ a: 1 })).to.equal("an object");
+    expect(describeInput(7)).to.equal("7");
   });
 
   it("givenInput() returns a text as it was given, and anything else as it is shown", () => {
@@ -190,6 +214,7 @@ describe("times", () => {
   for (const given of [
     ...["", "tomorrow", "7d", "+7", "+7x", "1.5", "1969-12-31"],
     ...["2026-02-30", "2026-01-31T25:00", "2026-01-31 12:00"],
+    ...["in +7d", "+7dx", "on 2026-01-31", "2026-01-31 or so"],
     "2026-01-31T12:00:00+99:99",
   ]) {
     it(`parseTime() refuses "${given}": VAULT_INVALID_TIME`, async () => {
@@ -200,6 +225,30 @@ describe("times", () => {
       expect(message).to.contain("--end-time").and.to.contain("+7d");
     });
   }
+
+  it("parseTime() names what else can be given: VAULT_INVALID_TIME", async () => {
+    for (const [words, form] of [
+      [[], "a time"],
+      [["end", "now"], "end, now or a time"],
+    ] as const) {
+      expect(notATime("--at", words, "x").details["form"]).to.equal(form);
+      const { details } = await expectVaultError(
+        () => parseTime("x", "--at", NOW, words),
+        "VAULT_INVALID_TIME",
+      );
+      expect(details["form"]).to.equal(form);
+    }
+  });
+
+  it("requireFuture() refuses what the chain's clock has reached: VAULT_TIME_IN_PAST", async () => {
+    requireFuture(BigInt(NOW) + 1n, "--end-time", NOW);
+    for (const past of [0n, BigInt(NOW)]) {
+      const { details } = await expectVaultError(() => {
+        requireFuture(past, "--end-time", NOW);
+      }, "VAULT_TIME_IN_PAST");
+      expect(details["where"]).to.equal("--end-time");
+    }
+  });
 
   it("parseTime() refuses a time beyond 256 bits: VAULT_INVALID_INTEGER", async () => {
     for (const given of [`+${2n ** 256n}d`, String(2n ** 256n)]) {
