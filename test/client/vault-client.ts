@@ -109,6 +109,32 @@ describe("client - VaultClient", () => {
     }
   });
 
+  it("a read that reverts without a reason advises to check the address: VAULT_CALL_REVERTED", async () => {
+    for (const [data, hint] of [
+      ["0x", "check the address, which comes from"],
+      ["0x12345678", "correct what it names"],
+    ] as const) {
+      const client = new VaultClient(
+        new ScriptedNode({
+          head: 5,
+          codeOf: () => "0x00",
+          answerOf: () => ({ reverted: true, data }),
+        }),
+        { vault: VAULT },
+      );
+      const { details } = await expectVaultError(
+        client.queryVolume(),
+        "VAULT_CALL_REVERTED",
+      );
+      expect(details["hint"]).to.include(hint);
+    }
+    const { details } = await expectVaultError(
+      new VaultClient(odd, {}).queryVolume(),
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+    expect(details["path"]).to.equal('"vault" of the client\'s addresses');
+  });
+
   it("a read that reverts gives the reason, and why its custom error could not be looked up", async () => {
     const findErrors = (): never => {
       throw new Error("\u001b[2J");
