@@ -6,7 +6,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import type { VaultErrorCode } from "../../src/errors.js";
-import type { MockVaultHandle } from "../../src/plugin/hardhat-vault.js";
+import type { MockVaultHandle } from "../../src/types.js";
 import { taskArguments } from "../../tasks/arguments.js";
 import { parseArguments } from "../../tasks/parse-arguments.js";
 import { createStyle } from "../../tasks/output/style.js";
@@ -22,15 +22,6 @@ import { runVaultTask } from "../helpers/run-vault-task.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { runInTerminal } from "../helpers/terminal.js";
-
-/** What changed at each event, or the code of an outage. */
-function summarize(
-  events: readonly WatchEvent[],
-): Array<string | readonly string[]> {
-  return events.map((event) =>
-    event.kind === "outage" ? event.error.code : event.changed,
-  );
-}
 
 const display = (json: boolean): ReturnType<typeof createDisplay> =>
   createDisplay(
@@ -73,12 +64,6 @@ describe("vault watch", () => {
   const rpc = async (method: string, ...params: unknown[]): Promise<unknown> =>
     await connection.provider.request({ method, params });
 
-  /** The mocks as `--at` names them. */
-  const atMocks = (): string =>
-    Object.entries(mocks.addresses)
-      .map((pair) => pair.join("="))
-      .join(",");
-
   /** A clock that does one thing in each pause, and fails after the last. */
   const clockOf = (steps: ReadonlyArray<() => unknown>): WatchClock => {
     let [now, step] = [0, 0];
@@ -99,7 +84,8 @@ describe("vault watch", () => {
   const settle = async (): Promise<unknown> =>
     await connection.vault.settleAll();
   const down = (): void => {
-    server.handler = () => ({ error: { code: -32000, message: "down" } });
+    const message = "gone\u001b[2J";
+    server.handler = () => ({ error: { code: -32000, message } });
   };
   const up = (): void => {
     server.handler = () => undefined;
@@ -120,9 +106,7 @@ describe("vault watch", () => {
 
   const nothing = (): void => undefined;
   const setFilledVolume = async (): Promise<unknown> =>
-    await mocks.set({ round: { filledVolume: 7n } });
-  const startNextRound = async (): Promise<unknown> =>
-    await mocks.startNextRound();
+    await mocks.set({ round: { filledVolume: 7n * 10n ** 18n } });
   const reachEnd = (seconds: bigint) => async (): Promise<void> => {
     const { endTime } = await connection.vault.getLatestRoundInfo();
     await rpc("evm_setNextBlockTimestamp", Number(endTime + seconds));
@@ -139,15 +123,13 @@ describe("vault watch", () => {
       return { result: fieldsOf(JSON.parse(answer))["result"] };
     };
   };
-  const changeChain = async (): Promise<unknown> =>
-    await rpc("anvil_setChainId", 4242);
 
   const watches: ReadonlyArray<
     readonly [
       title: string,
       until: string | undefined,
       steps: ReadonlyArray<() => unknown>,
-      expected: VaultErrorCode | ReadonlyArray<string | readonly string[]>,
+      expected: VaultErrorCode | ReadonlyArray<readonly string[]>,
     ]
   > = [
     [
@@ -186,14 +168,14 @@ describe("vault watch", () => {
         [
           `watch --until ${until} fails with VAULT_ROUND_CHANGED if another round replaces the first one`,
           until,
-          [startNextRound],
+          [async () => await mocks.startNextRound()],
           "VAULT_ROUND_CHANGED",
         ] as const,
     ),
     [
       "watch fails with VAULT_CHAIN_CHANGED if the chain becomes another one",
       undefined,
-      [changeChain],
+      [async () => await rpc("anvil_setChainId", 4242)],
       "VAULT_CHAIN_CHANGED",
     ],
     [
@@ -209,7 +191,9 @@ describe("vault watch", () => {
       if (typeof expected === "string") {
         await expectVaultError(watched, expected);
       } else {
-        expect(summarize(await watched)).to.deep.equal(expected);
+        expect(
+          (await watched).map((event) => "changed" in event && event.changed),
+        ).to.deep.equal(expected);
       }
       await rpc("anvil_setChainId", 31337);
     });
@@ -234,7 +218,7 @@ describe("vault watch", () => {
   it("watch --json writes one document for each change, and one for an outage with its code", async () => {
     const events = await watchThrough("settled", [
       down,
-      () => undefined,
+      nothing,
       async () => {
         up();
         await settle();
@@ -269,14 +253,10 @@ describe("vault watch", () => {
         await mocks.fail("queryVolume", "no\u001b[2J");
         await mocks.fail("settleAll", "too early");
       },
-      () => {
-        server.handler = () => ({
-          error: { code: -32000, message: "gone\u001b[2J" },
-        });
-      },
-      () => undefined,
+      down,
+      nothing,
       up,
-      async () => await mocks.set({ round: { filledVolume: 7n * 10n ** 18n } }),
+      setFilledVolume,
     ]);
     const shown = events.map((event) =>
       stripVTControlCharacters(display(false)(event)),
@@ -299,7 +279,10 @@ describe("vault watch", () => {
   });
 
   it("watch exits with 1 if its last line cannot be written, or if its reader goes before the end", async () => {
-    await connection.vault.settleAll();
+    await settle();
+    const at = Object.entries(mocks.addresses)
+      .map((pair) => pair.join("="))
+      .join();
     for (const [code, until, exitCode, says] of [
       ["ENOSPC", "settled", 1, /VAULT_OUTPUT_NOT_WRITTEN/u],
       // It was settled, whether somebody reads of it or not.
@@ -310,7 +293,7 @@ describe("vault watch", () => {
       const result = await runVaultTask(
         hre,
         "watch",
-        { at: atMocks(), json: true, until },
+        { at, json: true, until },
         Object.assign(new Error(code), { code, syscall: "write" }),
       );
       expect(result, code).to.include({ stdout: "", exitCode });
