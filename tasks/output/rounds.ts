@@ -118,7 +118,7 @@ function describeSettled(
 }
 
 /** Gaps and doubts of a list of rounds. */
-export function notesOnRounds(rounds: readonly PastRound[]): string[] {
+function notesOnRounds(rounds: readonly PastRound[]): string[] {
   const unread = Math.max(0, ...rounds.map((round) => round.unreadBlocks ?? 0));
   const gaps = rounds.flatMap((round, index) => {
     const before = rounds[index - 1];

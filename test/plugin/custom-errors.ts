@@ -16,6 +16,7 @@ import { listOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { runTyped } from "../helpers/run-vault-task.js";
 
 const KEEPER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const keeper = new Interface([
@@ -69,7 +70,12 @@ describe("custom errors of the project's contracts", () => {
 
   async function open(network: string): Promise<HardhatRuntimeEnvironment> {
     return await createTestHre(
-      { networks: { remote: httpNetwork(anvil.url) } },
+      {
+        networks: {
+          remote: httpNetwork(anvil.url),
+          nowhere: httpNetwork("http://127.0.0.1:1"),
+        },
+      },
       { network, projectRoot: project.path },
     );
   }
@@ -111,6 +117,12 @@ describe("custom errors of the project's contracts", () => {
       expect(await reasonOf()).to.be.oneOf([KNOWN, escaped]);
     });
   }
+
+  it("vault decode names a custom error and its arguments, and sends no request", async () => {
+    const result = await runTyped(await open("nowhere"), `decode ${data}`);
+    expect(result.exitCode).to.equal(0);
+    expect(result.stdout).to.match(/OnlyKeeper[^]*0x70997970C51812dc/u);
+  });
 
   it("a custom error that no artifact has is shown whole, also if artifacts cannot be read", async () => {
     await writeArtifact("{");

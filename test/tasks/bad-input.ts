@@ -172,6 +172,7 @@ const mistakes: readonly Mistake[] = [
     `${margins} ${time}`,
     ["--end-time", "2023-11-14T22:30:00Z", "later"],
   ]),
+  ["VAULT_TIME_IN_PAST", "simulate --at-time 2020-01-01", ["--at-time"]],
   [
     "VAULT_INVALID_ADDRESS",
     "request queryVolume",

@@ -12,17 +12,8 @@ import { someOrder } from "../../src/mocks/scenarios.js";
 import { pricesFigure } from "../../tasks/report/charts.js";
 import { ordersChapter } from "../../tasks/report/render.js";
 import { html } from "../../tasks/report/html.js";
-import {
-  documentedContracts,
-  documentedHandler,
-} from "../helpers/scripted-node.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import {
-  parseDocument,
-  runTyped,
-  runVaultTask,
-} from "../helpers/run-vault-task.js";
+import { createTestHre } from "../helpers/hre.js";
+import { runVaultTask } from "../helpers/run-vault-task.js";
 
 const HOSTILE = `</td></script></style></svg><img src=x onerror="alert(1)"><!--'"&\u202e`;
 
@@ -153,44 +144,6 @@ describe("vault report", () => {
     const page = await readFile(file, "utf8");
     expect(page).to.match(/<span class="bad"\s*>failed: /u);
     expect(page).to.not.include("<img");
-  });
-
-  it("report looks for the sender within its --timeout", async () => {
-    let asked = 0;
-    const server = await startRpcServer({
-      handler: async (exchange) => {
-        if (exchange.request.method !== "eth_accounts") {
-          return await documentedHandler(exchange);
-        }
-        asked += 1;
-        return { error: { code: -32_005, message: "limit exceeded" } };
-      },
-    });
-    const contracts = documentedContracts;
-    const remote = await createTestHre(
-      {
-        networks: { remote: httpNetwork(server.url, { vault: { contracts } }) },
-      },
-      { network: "remote" },
-    );
-    const typed = `report --out ${file} --simulate --json --timeout`;
-    // A slow machine does not get there within the first ones.
-    for (let timeout = 0.5; asked === 0; timeout *= 2) {
-      const result = await runTyped(remote, `${typed} ${timeout}`);
-      expect(parseDocument(result)).to.have.property("error");
-    }
-    await server.stop();
-    // Without a deadline, fifteen times.
-    expect(asked).to.be.at.most(10);
-  });
-
-  it("report escapes every text of the chain, and has no script", async () => {
-    await mocks.set({ orders: { 1: { exType: HOSTILE } } });
-    const page = await report({ ids: "1-3" });
-    await mocks.set({ orders: { 1: { exType: "BTC-USDT" } } });
-    expect(page).to.include("&lt;/td&gt;&lt;/script&gt;");
-    expect(page).to.not.match(/<img|<!--|onerror="|<script|\u202e/u);
-    expect(page.match(/<\/?style/gu)).to.have.lengthOf(2);
   });
 
   it("report shows the time of the block that settled a round, not its planned end", async () => {

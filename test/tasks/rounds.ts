@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { notesOnRounds } from "../../tasks/output/rounds.js";
 import type { CommandResult } from "../helpers/cli.js";
 import { pastRound } from "../helpers/past-rounds.js";
 import {
@@ -32,12 +31,11 @@ describe("vault rounds", () => {
   let server: RpcServer;
   let hre: HardhatRuntimeEnvironment;
 
-  const serve = (answers: History, oldestState = 0): void => {
+  const serve = (answers: History): void => {
     server.handler = handlerOf(
       new ScriptedNode({
         chainId: 1,
         head: HEAD,
-        oldestState,
         ...contractsWithHistory(answers),
       }),
     );
@@ -80,13 +78,6 @@ describe("vault rounds", () => {
       UNREAD,
       "'not seen': no block shows this round settled. It was replaced unsettled, or in the block that settled it.",
       "",
-    ]);
-  });
-
-  it("notesOnRounds counts a single block that was not read as 1 block", () => {
-    const round = { ...one, firstBlock: 1, settledBlock: null, lastBlock: 5 };
-    expect(notesOnRounds([{ ...round, unreadBlocks: 1 }])).to.deep.equal([
-      UNREAD.replace("440 blocks in a row were", "1 block in a row was"),
     ]);
   });
 
@@ -135,15 +126,6 @@ describe("vault rounds", () => {
     expect(csv.stderr).to.equal(ndjson.stderr);
     const document = parseDocument(await rounds({ json: true }));
     expect(document).to.have.property("notes").with.length(3);
-  });
-
-  it("rounds fails with VAULT_ARCHIVE_NODE_NEEDED if the node has no state of old blocks", async () => {
-    serve(history, 12_217);
-    const result = await rounds({ json: true });
-    expect(parseDocument(result)).to.have.nested.property(
-      "error.code",
-      "VAULT_ARCHIVE_NODE_NEEDED",
-    );
   });
 });
 

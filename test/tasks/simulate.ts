@@ -137,9 +137,4 @@ describe("vault simulate", () => {
       .to.contain("VAULT_CONFIG_VARIABLE")
       .and.contain("TEST_UNSET_PRIVATE_KEY");
   });
-
-  it("simulate --at-time fails with VAULT_TIME_IN_PAST for a time before the block", async () => {
-    const { stderr } = await simulate("--at-time 2020-01-01");
-    expect(stderr).to.contain("VAULT_TIME_IN_PAST").and.contain("--at-time");
-  });
 });
