@@ -211,7 +211,7 @@ describe("configuration", () => {
     delete process.env["TEST_MISTYPED_ADDRESS"];
   });
 
-  it("an override of another setting keeps the vault's settings", async () => {
+  it("an override of another setting keeps the vault's settings, and one of the vault's is used", async () => {
     const vault = { contracts: documentedContracts, tokenDecimals: 6 };
     const hre = await createTestHre({
       networks: {
@@ -233,20 +233,12 @@ describe("configuration", () => {
         source: `networks.${network}.vault.contracts.trading`,
       });
       await connection.close();
+      const other = await hre.network.create({
+        network,
+        override: { vault: { contracts: { vault: ADDRESS } } },
+      });
+      expect((await other.vault.addressOf("vault")).address).to.equal(ADDRESS);
+      await other.close();
     }
-  });
-
-  it("an override of the vault's settings is used", async () => {
-    const hre = await createTestHre({
-      networks: { local: { type: "edr-simulated" } },
-    });
-    const connection = await hre.network.create({
-      network: "local",
-      override: { vault: { contracts: { vault: ADDRESS } } },
-    });
-    expect((await connection.vault.addressOf("vault")).address).to.equal(
-      ADDRESS,
-    );
-    await connection.close();
   });
 });
