@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
-import { VaultError } from "../../src/errors.js";
-import type { VaultErrorCode } from "../../src/errors.js";
+import { VaultError } from "../../src/client/index.js";
+import type { VaultErrorCode } from "../../src/client/index.js";
 
 /** Waits for a failure and checks its code; what it says is for the caller. */
 export async function expectVaultError(

@@ -1,10 +1,6 @@
 import type { MockAddresses } from "../../src/mocks/mock-contracts.js";
 import type { MockOverrides } from "../../src/mocks/types.js";
-import type {
-  OperationArguments,
-  OperationResult,
-  ReadOperationName,
-} from "../../src/protocol/index.js";
+import type { ReadOperationName } from "../../src/client/index.js";
 
 /** Addresses as in a production configuration. */
 export const contracts: MockAddresses = {
@@ -65,44 +61,26 @@ export const distinctState: MockOverrides = {
 };
 
 /** A read in that state, and what it has to answer. */
-export interface ExpectedRead {
+interface ExpectedRead {
   readonly operation: ReadOperationName;
   readonly args: readonly unknown[];
   readonly expected: unknown;
 }
 
-function read<Name extends ReadOperationName>(
-  operation: Name,
-  args: OperationArguments<Name>,
-  expected: OperationResult<Name>,
-): ExpectedRead {
-  return { operation, args, expected };
-}
+const { pools, margins, marginBalance } = distinctState;
 
 /** Every read operation, with every choice it has. */
-export const expectedReads: readonly ExpectedRead[] = [
-  read("getFundingFeeRate", ["call"], 1n),
-  read("getFundingFeeRate", [2], 2n),
-  read("getLatestRoundInfo", [], round),
-  read("getOrderInfo", [ORDER_ID], order),
-  read("calMargins", [{ maxVolume: 1n, APY: 2n, endTime: 3n }], {
-    baseMarginAmount: 41n,
-    xMarginAmount: 42n,
-  }),
-  read("getLPAmountInfo", ["public"], {
-    deposit: 31n,
-    availabe: 32n,
-    locked: 33n,
-  }),
-  read("getLPAmountInfo", ["private"], {
-    deposit: 34n,
-    availabe: 35n,
-    locked: 36n,
-  }),
-  read("queryVolume", [], 45n),
-  read("queryMarginBalance", [], {
-    baseMarginAmount: 43n,
-    xMarginAmount: 44n,
-  }),
-  read("minXMargin", [], 46n),
-];
+export const expectedReads: readonly ExpectedRead[] = (
+  [
+    ["getFundingFeeRate", ["call"], 1n],
+    ["getFundingFeeRate", [2], 2n],
+    ["getLatestRoundInfo", [], round],
+    ["getOrderInfo", [ORDER_ID], order],
+    ["calMargins", [{ maxVolume: 1n, APY: 2n, endTime: 3n }], margins],
+    ["getLPAmountInfo", ["public"], pools?.public],
+    ["getLPAmountInfo", ["private"], pools?.private],
+    ["queryVolume", [], 45n],
+    ["queryMarginBalance", [], marginBalance],
+    ["minXMargin", [], 46n],
+  ] as const
+).map(([operation, args, expected]) => ({ operation, args, expected }));

@@ -25,33 +25,29 @@ Object.assign(operations, { queryVolumeAgain: eleventh });
 
 // Only now: these read the table when they are loaded.
 const { createTestHre } = await import("./hre.js");
-const { parseDocument, runVaultTask } = await import("./run-vault-task.js");
+const { parseDocument, runTyped } = await import("./run-vault-task.js");
 
 const hre = await createTestHre();
 const connection = await hre.network.getOrCreate();
 await connection.vault.deployMocks({ overrides: { volume: 77n } });
 
-async function callOf(vault: object): Promise<string> {
+const callOf = async (vault: object): Promise<string> => {
   const method: unknown = Reflect.get(vault, "queryVolumeAgain");
   return typeof method === "function"
     ? String(await Reflect.apply(method, vault, []))
     : "missing";
-}
-
-const documentOf = async (
-  task: string,
-  args: Readonly<Record<string, unknown>> = {},
-): Promise<unknown> =>
-  parseDocument(await runVaultTask(hre, task, { ...args, json: true }));
+};
+const documentOf = async (typed: string): Promise<unknown> =>
+  parseDocument(await runTyped(hre, `${typed} --json`));
 
 const found = {
   connectionVault: await callOf(connection.vault),
   hreVault: await callOf(hre.vault),
   snapshot: Object.hasOwn(await hre.vault.snapshot(), "volumeAgain"),
   task: await documentOf("volume-again"),
-  text: (await runVaultTask(hre, "volume-again")).stdout,
+  text: (await runTyped(hre, "volume-again")).stdout,
   status: await documentOf("status"),
-  statusText: (await runVaultTask(hre, "status")).stdout,
-  request: await documentOf("request", { operation: "queryVolumeAgain" }),
+  statusText: (await runTyped(hre, "status")).stdout,
+  request: await documentOf("request queryVolumeAgain"),
 };
 console.log(JSON.stringify(found));
