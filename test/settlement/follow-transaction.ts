@@ -515,35 +515,35 @@ describe("the way of a settlement's transaction", () => {
 
   describe("if the node signs", () => {
     itGoes([
-      ...[undefined, HASH].flatMap((hash): readonly Way[] => [
-        {
-          title: `resume gives a transaction up after six checks without it, and sends nothing, with the hash ${hash ?? "unknown"}`,
-          start: "find",
-          followed: { ...unsigned, hash },
-          is: {
-            kind: "dropped",
-            hash,
-            status: "refused",
-            code: "VAULT_SETTLEMENT_LOST",
-          },
-          says: /nonce 7/u,
+      {
+        title:
+          "resume gives a transaction up after six checks without it, and sends nothing",
+        start: "find",
+        followed: { ...unsigned, hash: HASH },
+        is: {
+          kind: "dropped",
+          hash: HASH,
+          status: "refused",
+          code: "VAULT_SETTLEMENT_LOST",
         },
-        {
-          title: `resume keeps a transaction open while something with its nonce waits, with the hash ${hash ?? "unknown"}`,
-          start: "find",
-          answers: {
-            eth_getTransactionCount: (occurrence, [, tag]) => {
-              if (occurrence > 20) {
-                endDeadlines();
-              }
-              return tag === "pending" ? "0x8" : "0x7";
-            },
-            eth_getBlockByNumber: () => ({ transactions: [] }),
+        says: /nonce 7/u,
+      },
+      {
+        title:
+          "resume keeps a transaction open while something with its nonce waits",
+        start: "find",
+        answers: {
+          eth_getTransactionCount: (occurrence, [, tag]) => {
+            if (occurrence > 20) {
+              endDeadlines();
+            }
+            return tag === "pending" ? "0x8" : "0x7";
           },
-          followed: { ...unsigned, hash },
-          is: { kind: "open", status: "unconfirmed" },
+          eth_getBlockByNumber: () => ({ transactions: [] }),
         },
-      ]),
+        followed: unsigned,
+        is: { kind: "open", status: "unconfirmed" },
+      },
       {
         title: "settle asks once for what was taken, and notes its hash",
         start: "send",

@@ -229,8 +229,9 @@ describe("settleAll: signers", () => {
 
     it("is the network's from, which must be an address", async () => {
       expect(await find({ from: STRANGER.toLowerCase() })).to.equal(STRANGER);
+      const invalid = find({ from: "0x12" });
       const { message } = await expectVaultError(
-        find({ from: "0x12" }),
+        invalid,
         "VAULT_INVALID_ADDRESS",
       );
       expect(message).to.include("networks.scripted.from");
