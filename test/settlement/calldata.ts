@@ -57,11 +57,8 @@ describe("buildSettlement", () => {
     expect(senders("eth_estimateGas")).to.deep.equal([SETTLER]);
   });
 
-  for (const [where, method] of [
-    ["call", "eth_call"],
-    ["estimate", "eth_estimateGas"],
-  ] as const) {
-    it(`returns the reason of a revert, and no estimate, if the ${where} reverts`, async () => {
+  for (const method of ["eth_call", "eth_estimateGas"]) {
+    it(`returns the reason of a revert, and no estimate, if ${method} reverts`, async () => {
       stage.chain.on(method, async ([call], answer) => {
         if (fieldsOf(call)["data"] === SETTLE) {
           throw revert;
@@ -71,9 +68,8 @@ describe("buildSettlement", () => {
       const built = await buildSettlement(stage.host(), SETTLER);
       expect(built.estimatedGas).to.equal(null);
       expect(built.refusal).to.include("not yet");
-      expect(stage.chain.count("eth_estimateGas")).to.equal(
-        method === "eth_call" ? 0 : 1,
-      );
+      const estimates = method === "eth_call" ? 0 : 1;
+      expect(stage.chain.count("eth_estimateGas")).to.equal(estimates);
     });
   }
 

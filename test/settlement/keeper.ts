@@ -97,15 +97,6 @@ describe("a settlement by a keeper", () => {
         options: { ifExpired: true, assertOnly: true },
         is: { status: "nothing-to-do" },
       },
-      {
-        title:
-          "assertOnly refuses with VAULT_SETTLEMENT_NEEDED after the round's end with ifExpired",
-        given: () => {
-          start(ending(NOW));
-        },
-        options: { ifExpired: true, assertOnly: true },
-        is: { status: "refused", code: "VAULT_SETTLEMENT_NEEDED" },
-      },
     ]);
   });
 
