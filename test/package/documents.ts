@@ -117,6 +117,39 @@ describe("documents", () => {
     }
   }).timeout(300_000);
 
+  it("each path of a test in README, CONTRIBUTING and docs exists", async () => {
+    const missing: string[] = [];
+    let found = 0;
+    for (const [file, text] of await readProse()) {
+      for (const [name] of text.matchAll(/(?<![\w/])test\/[\w./-]*\w/gu)) {
+        found += 1;
+        if (!existsSync(path.join(repositoryRoot, name))) {
+          missing.push(`${file}: ${name}`);
+        }
+      }
+    }
+    expect(missing).to.deep.equal([]);
+    expect(found).to.be.above(50);
+  });
+
+  it("each --grep in README, CONTRIBUTING and docs selects a test of its file", async () => {
+    const examples = (await readProse()).flatMap(([, text]) => [
+      ...text.matchAll(/--grep "([^"]+)" (test\/\S+\.ts)/gu),
+    ]);
+    expect(examples).to.have.lengthOf.above(0);
+    for (const [, pattern = "", file = ""] of examples) {
+      const stdout = await runCommand(
+        process.execPath,
+        [
+          ...["--import", "tsx", "node_modules/mocha/bin/mocha.js"],
+          ...["--dry-run", "--exit", "--grep", pattern, file],
+        ],
+        { cwd: repositoryRoot },
+      );
+      expect(stdout, pattern).to.match(/^ +[1-9]\d* passing/mu);
+    }
+  });
+
   describe("as a site", function () {
     let site = "";
 
@@ -137,22 +170,7 @@ describe("documents", () => {
       await rm(site, { recursive: true });
     });
 
-    it("the site has a page for every document", async () => {
-      const missing: string[] = [];
-      for await (const file of glob("{docs/*,CHANGELOG,CONTRIBUTING}.md", {
-        cwd: repositoryRoot,
-      })) {
-        const text = await readFile(path.join(repositoryRoot, file), "utf8");
-        const [, heading = ""] = /^# (.*)$/mu.exec(text) ?? [];
-        const page = `documents/${heading.replaceAll(" ", "_")}.html`;
-        if (!existsSync(path.join(site, page))) {
-          missing.push(`${file}: ${page}`);
-        }
-      }
-      expect(missing, "not in typedoc.json").to.deep.equal([]);
-    });
-
-    it("the site has no broken link, and loads nothing from another host", async () => {
+    it("the site has a page for every document and no broken link, and loads nothing from another host", async () => {
       const pages = new Map<string, string>();
       for await (const page of glob("**/*.html", { cwd: site })) {
         pages.set(page, await readFile(path.join(site, page), "utf8"));
@@ -177,6 +195,13 @@ describe("documents", () => {
           }
         }
       }
+      for (const [file, text] of await readDocuments()) {
+        const [, heading = ""] = /^# (.*)$/mu.exec(text) ?? [];
+        const page = `documents/${heading.replaceAll(" ", "_")}.html`;
+        if (file !== "README.md" && !pages.has(page)) {
+          broken.add(`${file}: ${page}: not in typedoc.json`);
+        }
+      }
       expect(pages.size).to.be.above(50);
       expect([...broken]).to.deep.equal([]);
     });
@@ -192,6 +217,16 @@ async function readDocuments(): Promise<ReadonlyMap<string, string>> {
     texts.set(file, await readFile(path.join(repositoryRoot, file), "utf8"));
   }
   return texts;
+}
+
+/** The same without the changelog and without code of users. */
+async function readProse(): Promise<ReadonlyArray<readonly [string, string]>> {
+  return [...(await readDocuments())]
+    .filter(([file]) => file !== "CHANGELOG.md")
+    .map(([file, text]) => [
+      file,
+      text.replaceAll(/^```(?:ts|solidity)\n.*?^```$/gmsu, ""),
+    ]);
 }
 
 /** Why Hardhat would refuse a command; undefined if it would not. */

@@ -95,8 +95,11 @@ describe("hre.vault", () => {
     expect((await snapshot()).volume).to.equal(6n);
   });
 
-  it("deployMocks() gives its addresses to all vaults of the connection", async () => {
-    const hre = await createTestHre();
+  it("deployMocks() gives its addresses to all vaults of the connection, before configured ones", async () => {
+    const contracts = documentedContracts;
+    const hre = await createTestHre({
+      networks: { default: { type: "edr-simulated", vault: { contracts } } },
+    });
     const elsewhere = hre.vault.at({ vault: documentedContracts.trading });
     const { addresses } = await hre.vault.deployMocks();
     expect((await hre.vault.addressOf("vault")).address).to.equal(
@@ -109,16 +112,5 @@ describe("hre.vault", () => {
       address: documentedContracts.trading,
       source: "at()",
     });
-  });
-
-  it("addresses of deployMocks() are used before configured ones", async () => {
-    const contracts = documentedContracts;
-    const hre = await createTestHre({
-      networks: { default: { type: "edr-simulated", vault: { contracts } } },
-    });
-    const { addresses } = await hre.vault.deployMocks();
-    expect((await hre.vault.addressOf("vault")).address).to.equal(
-      addresses.vault,
-    );
   });
 });

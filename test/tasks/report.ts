@@ -68,9 +68,7 @@ describe("vault report", () => {
     }
   });
 
-  it("report draws the strike only among opening prices whose scale is configured", async () => {
-    const page = await report({ ids: "1-3" });
-    expect(page).to.include("BTC-USDT: opening price against strike");
+  it("report draws no strike with --raw, among unscaled opening prices", async () => {
     const raw = await report({ ids: "1-3", raw: true });
     expect(raw).to.include("strike not drawn");
     expect(raw).to.not.include("as configured");
@@ -115,15 +113,13 @@ describe("vault report", () => {
     ).to.deep.equal(["E:", "F:", "A:", "B:"]);
   });
 
-  it("report counts the ids that are no orders", async () => {
-    const page = await report({ ids: "1-3,7,9-12" });
+  it("report shows a chart of each pair with the strike, how many ids are no orders, rounds with --rounds, and a simulation with --simulate", async () => {
+    const ids = "1-3,7,9-12";
+    const page = await report({ ids, rounds: true, simulate: true });
+    expect(page).to.include("BTC-USDT: opening price against strike");
     expect(page.replaceAll(/\s+/gu, " ")).to.include(
       "<p>3 orders.</p> <p>Empty, with every value zero: 5 ids.</p>",
     );
-  });
-
-  it("report shows a chart of each pair, rounds with --rounds, and a simulation with --simulate", async () => {
-    const page = await report({ ids: "1-3", rounds: true, simulate: true });
     expect(page.split("<svg")).to.have.lengthOf(1 + 3);
     expect(page).to.include("Strike against settled price");
     expect(page).to.include("If the vault were settled now");

@@ -1,15 +1,13 @@
 import { expect } from "chai";
 import { AbiCoder, Interface, concat } from "ethers";
-import { TaskDefinitionType } from "hardhat/types/tasks";
 
 import { contractFactories } from "../../src/client/codec.js";
 import type { MockOverrides } from "../../src/mocks/types.js";
-import { vaultTasks } from "../../tasks/index.js";
 import { startDatedAnvil } from "../helpers/anvil.js";
 import { ORDER_ID, distinctState } from "../helpers/distinct-state.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
-import { parseTyped, runTyped } from "../helpers/run-vault-task.js";
+import { runTyped } from "../helpers/run-vault-task.js";
 import { expectScreen } from "../helpers/screens.js";
 
 const HOLDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -207,19 +205,6 @@ const varying = [
 ];
 
 describe("sessions of a script", () => {
-  it("every task has a command in a session", () => {
-    const recorded = new Set(
-      Object.values(sessions)
-        .flatMap(({ commands }) => commands)
-        .map((typed) => parseTyped(typed)[0]),
-    );
-    expect(recorded).to.include.all.keys(
-      ...vaultTasks
-        .filter(({ type }) => type === TaskDefinitionType.NEW_TASK)
-        .map(({ id: [, ...words] }) => words.join(" ")),
-    );
-  });
-
   for (const [name, { title, mocks, commands }] of Object.entries(sessions)) {
     it(title, async () => {
       const node = await startDatedAnvil(1_795_219_200);
