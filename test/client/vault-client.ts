@@ -27,14 +27,15 @@ const nodeOfAddresses = (): ScriptedNode =>
         : { reverted: true, data: "0x12345678" },
   });
 
-/** A node whose contracts revert with `Odd(7)`. */
-const odd = new ScriptedNode({
-  codeOf: () => "0x00",
-  answerOf: () => ({
-    reverted: true,
-    data: new Interface(["error Odd(uint256)"]).encodeErrorResult("Odd", [7]),
-  }),
-});
+/** A node whose contracts revert with this data. */
+const nodeThatReverts = (data: string): ScriptedNode =>
+  new ScriptedNode({
+    codeOf: () => "0x00",
+    answerOf: () => ({ reverted: true, data }),
+  });
+const odd = nodeThatReverts(
+  new Interface(["error Odd(uint256)"]).encodeErrorResult("Odd", [7]),
+);
 
 const askedOf = (node: ScriptedNode, field: "from" | "to"): unknown[] =>
   node.asked.map(({ params }) => fieldsOf(params[0])[field]);
@@ -114,14 +115,7 @@ describe("client - VaultClient", () => {
       ["0x", "check the address, which comes from"],
       ["0x12345678", "correct what it names"],
     ] as const) {
-      const client = new VaultClient(
-        new ScriptedNode({
-          head: 5,
-          codeOf: () => "0x00",
-          answerOf: () => ({ reverted: true, data }),
-        }),
-        { vault: VAULT },
-      );
+      const client = new VaultClient(nodeThatReverts(data), { vault: VAULT });
       const { details } = await expectVaultError(
         client.queryVolume(),
         "VAULT_CALL_REVERTED",

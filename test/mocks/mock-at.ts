@@ -57,18 +57,6 @@ describe("mocks - at given addresses and on a live network", () => {
     await anvil.stop();
   });
 
-  it("deployMocks({ at }) resets the storage that another contract left", async () => {
-    const { vault } = await connect(undefined);
-    for (const address of Object.values(contracts)) {
-      await vault.provider.request({
-        method: "hardhat_setStorageAt",
-        params: [address, "0x0", `0x${"ff".repeat(32)}`],
-      });
-    }
-    await vault.deployMocks({ at: contracts });
-    expect(await vault.queryVolume()).to.equal(420n * 10n ** 18n);
-  });
-
   for (const [client, chainId, metadata] of [
     ["Geth/v1.16.4-stable/linux-amd64", 56],
     ["Geth/v1.16.4-stable/linux-amd64", 31337],

@@ -73,16 +73,19 @@ for (const { name, start } of everyNode) {
       );
     });
 
-    it("deployMocks({ at }) places new mocks at the addresses each time", async () => {
+    it("deployMocks({ at }) places new mocks at the addresses each time, and resets their storage", async () => {
       for (const volume of [3n, 4n]) {
+        for (const address of Object.values(places)) {
+          const params = [address, "0x0", `0x${"ff".repeat(32)}`];
+          await provider.request({ method: "hardhat_setStorageAt", params });
+        }
         const placed = await deployMocks(provider, {
           at: places,
           overrides: { volume },
         });
         expect(placed.addresses).to.deep.equal(places);
         expect(await placed.settlements()).to.deep.equal([]);
-        const client = new VaultClient(provider, places);
-        expect(await client.queryVolume()).to.equal(volume);
+        expect(await placed.vault.queryVolume()).to.equal(volume);
       }
     });
 
