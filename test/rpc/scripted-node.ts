@@ -20,32 +20,29 @@ const codes: Readonly<Record<string, string>> = {
 };
 const TOO_HIGH = "0xfffff";
 
+const isSame = (address: string, other: string): boolean =>
+  address.toLowerCase() === other.toLowerCase();
+
 const scriptedNode = (): ScriptedNode =>
   new ScriptedNode({
     codeOf: (address) =>
-      Object.entries(codes).find(
-        ([known]) => known.toLowerCase() === address.toLowerCase(),
-      )?.[1] ?? "0x",
-    answerOf: ({ to }) =>
-      to.toLowerCase() === REFUSER.toLowerCase()
+      Object.entries(codes).find(([known]) => isSame(known, address))?.[1] ??
+      "0x",
+    answerOf: ({ to }) => {
+      const seven = `0x${"7".padStart(64, "0")}`;
+      return isSame(to, REFUSER)
         ? { reverted: true, data: "0x12345678" }
-        : to.toLowerCase() === SEVEN.toLowerCase()
-          ? { reverted: false, data: `0x${"7".padStart(64, "0")}` }
-          : { reverted: false, data: "0x" },
+        : { reverted: false, data: isSame(to, SEVEN) ? seven : "0x" };
+    },
   });
 
 /** The fields that are read of an answer; of others, nothing is compared. */
 const block = ["number", "timestamp", "gasLimit", "baseFeePerGas"];
 const transaction = ["hash", "from", "to", "input", "nonce", "blockNumber"];
 const receipt = [
-  "transactionHash",
-  "blockNumber",
-  "blockHash",
-  "gasUsed",
-  "status",
-  "logs",
+  ...["transactionHash", "blockNumber", "blockHash", "gasUsed"],
+  ...["status", "logs"],
 ];
-
 const callFields = ["status", "returnData", "gasUsed", "logs", "error"];
 
 /** The JSON type of a value; of an object, those of the fields that are read. */
@@ -107,12 +104,12 @@ async function exercise(
   };
   const call = { from: SETTLER, to: SEVEN, data: "0xa69590a8" };
   const refused = { ...call, to: REFUSER };
-  await ask("chain", "eth_chainId");
-  await ask("height", "eth_blockNumber");
-  await ask("accounts", "eth_accounts");
-  await ask("client", "web3_clientVersion");
-  await ask("price", "eth_gasPrice");
-  await ask("tip", "eth_maxPriorityFeePerGas");
+  for (const method of [
+    ...["eth_chainId", "eth_blockNumber", "eth_accounts", "eth_gasPrice"],
+    ...["web3_clientVersion", "eth_maxPriorityFeePerGas", "eth_nonsense"],
+  ]) {
+    await ask(method, method);
+  }
   await ask("balance", "eth_getBalance", [SETTLER, "latest"]);
   await ask("code", "eth_getCode", [SEVEN, "latest"]);
   await ask("no code", "eth_getCode", [NOBODY, "latest"]);
@@ -121,34 +118,26 @@ async function exercise(
     await ask(`block ${tag}`, "eth_getBlockByNumber", [tag, false], fields);
   }
   await ask("call", "eth_call", [call, "latest"]);
-  await ask("call without code", "eth_call", [
-    { ...call, to: NOBODY },
-    "latest",
-  ]);
+  const nobody = { ...call, to: NOBODY };
+  await ask("call without code", "eth_call", [nobody, "latest"]);
   await ask("call with an override", "eth_call", [call, "latest", {}]);
   await ask("refused call", "eth_call", [refused, "latest"]);
   await ask("call at a block that is not there", "eth_call", [call, TOO_HIGH]);
   await ask("gas", "eth_estimateGas", [call]);
   await ask("refused gas", "eth_estimateGas", [refused]);
-  await ask("unknown method", "eth_nonsense");
-  await ask("no receipt", "eth_getTransactionReceipt", [
-    `0x${"77".repeat(32)}`,
-  ]);
-  await ask("no transaction", "eth_getTransactionByHash", [
-    `0x${"77".repeat(32)}`,
-  ]);
+  const unknown = [`0x${"77".repeat(32)}`];
+  await ask("no receipt", "eth_getTransactionReceipt", unknown);
+  await ask("no transaction", "eth_getTransactionByHash", unknown);
   const next = { number: TOO_HIGH, time: "0xffffffff" };
   const simulated = [call, refused].map(({ data, ...rest }) => ({
     ...rest,
     input: data,
   }));
+  const blockStateCalls = [{ blockOverrides: next, calls: simulated }];
   await ask(
     "simulation",
     "eth_simulateV1",
-    [
-      { blockStateCalls: [{ blockOverrides: next, calls: simulated }] },
-      "latest",
-    ],
+    [{ blockStateCalls }, "latest"],
     ["number", "timestamp", "calls"],
   );
   await change("evm_setAutomine", false);
@@ -165,19 +154,17 @@ async function exercise(
   await ask("already known", "eth_sendRawTransaction", [raw]);
   const lookUp = async (when: string): Promise<void> => {
     for (const tag of ["latest", "pending"]) {
-      const params = [SETTLER, tag];
       answers[`nonce ${tag} ${when}`] = await node.request({
         method: "eth_getTransactionCount",
-        params,
+        params: [SETTLER, tag],
       });
     }
-    await ask(
-      `transaction ${when}`,
-      "eth_getTransactionByHash",
-      [hash],
-      transaction,
-    );
-    await ask(`receipt ${when}`, "eth_getTransactionReceipt", [hash], receipt);
+    for (const [method, fields] of [
+      ["eth_getTransactionByHash", transaction],
+      ["eth_getTransactionReceipt", receipt],
+    ] as const) {
+      await ask(`${method} ${when}`, method, [hash], fields);
+    }
     const tag = when === "pending" ? "pending" : "latest";
     const found = await node.request({
       method: "eth_getBlockByNumber",
