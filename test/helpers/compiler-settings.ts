@@ -33,11 +33,7 @@ export const EIP_170_BYTES = 24_576;
 /** As in a test's title. */
 export function describeSettings(settings: CompilerSettings): string {
   const { version, optimizer, viaIR } = settings;
-  return `solc ${version}, optimizer ${onOff(optimizer)}, viaIR ${onOff(viaIR)}`;
-}
-
-function onOff(isOn: boolean): string {
-  return isOn ? "on" : "off";
+  return `solc ${version}, optimizer ${optimizer}, viaIR ${viaIR}`;
 }
 
 function isSolcVersion(version: string): version is SolcVersion {

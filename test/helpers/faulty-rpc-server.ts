@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { keysOf as kindsOf } from "../../src/protocol/keys-of.js";
 import { fieldsOf } from "./fields.js";
+import { keysOf as kindsOf } from "./keys-of.js";
 import { answerBehind } from "./lagging-pair.js";
 import { startRpcServer } from "./rpc-server.js";
 import type { Exchange, RecordedRequest, RpcReply } from "./rpc-server.js";
@@ -119,8 +119,6 @@ export interface FaultyRpcServer {
   before(key: RequestKey, action: () => Promise<void>): void;
   /** The same, once the node has answered and before that answer goes back. */
   afterwards(key: RequestKey, action: () => Promise<void>): void;
-  /** Another answer than the node's: the whole result, made from the node's. */
-  rewrite(method: string, change: (result: unknown) => unknown): void;
   /**
    * As by a node that has not seen the blocks after this one yet, or a gateway
    * that asks such a node for some methods.
@@ -128,7 +126,7 @@ export interface FaultyRpcServer {
   fallBehind(head: number, methods?: readonly string[]): void;
   /** Faults and actions whose request did not come. */
   readonly unused: readonly string[];
-  /** Forgets faults, actions, changes and records; keeps hidden methods. */
+  /** Forgets faults, actions and records; keeps hidden methods. */
   reset(): void;
   /** Resolves when no request is under way any more. */
   idle(): Promise<void>;
@@ -148,7 +146,6 @@ export async function startFaultyRpcServer({
   let faults = new Map<string, FaultKind>();
   let actions = new Map<string, () => Promise<void>>();
   let lateActions = new Map<string, () => Promise<void>>();
-  let changes = new Map<string, (result: unknown) => unknown>();
   let counts = new Map<string, number>();
   let behind: Behind | undefined;
   const underWay = new Set<Promise<unknown>>();
@@ -195,12 +192,7 @@ export async function startFaultyRpcServer({
       exchange.response.end(answer);
       return "handled";
     }
-    const change = changes.get(request.method);
-    if (change === undefined) {
-      return undefined;
-    }
-    const { result } = fieldsOf(JSON.parse(await exchange.forward()));
-    return { result: change(result) };
+    return undefined;
   }
 
   return {
@@ -224,9 +216,6 @@ export async function startFaultyRpcServer({
     afterwards(key, action) {
       lateActions.set(keyOf(key), action);
     },
-    rewrite(method, change) {
-      changes.set(method, change);
-    },
     fallBehind(head, methods = [...stateMethods, ...blockMethods]) {
       behind = { head, methods };
     },
@@ -235,7 +224,6 @@ export async function startFaultyRpcServer({
       faults = new Map();
       actions = new Map();
       lateActions = new Map();
-      changes = new Map();
       counts = new Map();
       server.requests.length = 0;
     },

@@ -5,10 +5,10 @@ import path from "node:path";
 
 import { expect } from "chai";
 
-import { keysOf } from "../../../src/protocol/keys-of.js";
 import { foundryBinary } from "../anvil.js";
 import { startServerProcess } from "../child-process.js";
 import { freePort } from "../free-port.js";
+import { keysOf } from "../keys-of.js";
 import { sample } from "../sample.js";
 import { foundryCompiler, solcPackages } from "../solc.js";
 import type { Tarball } from "../tarball.js";
