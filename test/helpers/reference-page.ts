@@ -60,8 +60,3 @@ export function sectionOf(
 export function codeIn(cell = ""): readonly string[] {
   return [...cell.matchAll(/`([^`]+)`/gu)].map(([, code = ""]) => code);
 }
-
-/** The code in the first cells of a section's tables. */
-export function namesIn({ rows }: Section): readonly string[] {
-  return rows.flatMap(([cell]) => codeIn(cell));
-}

@@ -20,15 +20,6 @@ interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>;
 }
 
-async function readManifest(): Promise<Manifest> {
-  const text = await readFile(
-    path.join(repositoryRoot, "package.json"),
-    "utf8",
-  );
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- our own package.json
-  return JSON.parse(text) as Manifest;
-}
-
 describe("the tarball of the package", () => {
   it("the tarball stays within its size budget", async () => {
     const { size } = await packTarball();
@@ -47,18 +38,19 @@ describe("the tarball of the package", () => {
     );
   });
 
-  it("npm runs no script when it installs the package", async () => {
-    const { scripts } = await readManifest();
+  it("npm runs no script when it installs the package, and docs/maintaining.md has a reason for each dependency", async () => {
+    const text = await readFile(
+      path.join(repositoryRoot, "package.json"),
+      "utf8",
+    );
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- our own package.json
+    const { scripts, dependencies } = JSON.parse(text) as Manifest;
     expect(Object.keys(scripts)).to.not.include.oneOf([
       "preinstall",
       "install",
       "postinstall",
       "prepare",
     ]);
-  });
-
-  it("docs/maintaining.md has a reason for each runtime dependency", async () => {
-    const { dependencies } = await readManifest();
     const maintaining = await readFile(
       path.join(repositoryRoot, "docs/maintaining.md"),
       "utf8",

@@ -144,18 +144,5 @@ for (const { name, start } of everyNode) {
         });
       });
     }
-
-    it("a read throws VAULT_CALL_REVERTED with a hint at the address if another contract refuses it", async () => {
-      const { details } = await expectVaultError(
-        connection.vault.at({ trading: mocks.addresses.vault }).getOrderInfo(1),
-        "VAULT_CALL_REVERTED",
-      );
-      expect(details["address"]).to.equal(mocks.addresses.vault);
-      expect(details["hint"])
-        .to.match(
-          /^The contract refused .* another contract would: check the address.*\.$/u,
-        )
-        .and.include("at()");
-    });
   });
 }

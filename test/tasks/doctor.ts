@@ -192,12 +192,33 @@ describe("vault doctor", () => {
   });
 
   describe("a signer", () => {
-    it("doctor fails if the signer cannot pay for a settlement", async () => {
-      const { checks } = await doctor("poor");
-      expect(named(checks, "signer").detail).to.include("a key of the config");
-      expect(named(checks, "balance")).to.include({ status: "fail" });
-      expect(named(checks, "balance").fix).to.match(/^Fund 0x/u);
-    });
+    for (const [title, network, name, status, text] of [
+      [
+        "fails if the signer cannot pay for a settlement",
+        "poor",
+        "balance",
+        "fail",
+        /Fund 0x/u,
+      ],
+      [
+        "fails if the configured key does not resolve",
+        "unset",
+        "signer",
+        "fail",
+        /TEST_DOCTOR_KEY/u,
+      ],
+      ["warns if there is no account", "half", "signer", "warn", /account/u],
+    ] as const) {
+      it(`doctor ${title}`, async () => {
+        server.handler = ({ request: { method } }) =>
+          method === "eth_accounts" ? { result: [] } : undefined;
+        const { exitCode, checks } = await doctor(network);
+        const check = named(checks, name);
+        expect(check.status).to.equal(status);
+        expect(JSON.stringify(check)).to.match(text);
+        expect(exitCode).to.equal(status === "fail" ? 1 : 0);
+      });
+    }
 
     it("doctor prints the maximum cost that a settlement names, and accepts a balance of exactly that", async () => {
       const { vault } = await hre.network.create("remote");
@@ -235,21 +256,6 @@ describe("vault doctor", () => {
         detail:
           "Network remote did not answer the requests about its signer in time.",
       });
-    });
-
-    it("doctor exits with 1 if the configured key does not resolve", async () => {
-      const { exitCode, checks } = await doctor("unset");
-      expect(exitCode).to.equal(1);
-      const signer = named(checks, "signer");
-      expect(signer.status).to.equal("fail");
-      expect(signer.detail).to.include("TEST_DOCTOR_KEY");
-    });
-
-    it("doctor warns if there is no account", async () => {
-      server.handler = ({ request: { method } }) =>
-        method === "eth_accounts" ? { result: [] } : undefined;
-      const { checks } = await doctor("half");
-      expect(named(checks, "signer").status).to.equal("warn");
     });
   });
 });

@@ -542,21 +542,12 @@ describe("secrets and hostile text", function () {
       const out = path.join(written, "tampered.json");
       await runVaultTask(await hreWith(key), "capture", { out, ids: "1" });
       const fixture = parseObject(await readFile(out, "utf8"));
-      const order = fieldsOf(fieldsOf(fixture["orders"])["1"]);
       const { vault } = await (await createTestHre()).network.create();
-      for (const document of [
-        ...tampered(fixture).filter(
-          // Nobody reads where it was captured.
-          ({ chainId, block }) =>
-            chainId === fixture["chainId"] && block === fixture["block"],
-        ),
-        { ...fixture, orders: { [everythingHostile]: order } },
-        { ...fixture, orders: { [String(2n ** 256n)]: order } },
-        ...tampered(order)
-          // Any text is a pair.
-          .filter(({ exType }) => exType !== everythingHostile)
-          .map((changed) => ({ ...fixture, orders: { 1: changed } })),
-      ]) {
+      for (const document of tampered(fixture).filter(
+        // Nobody reads where it was captured.
+        ({ chainId, block }) =>
+          chainId === fixture["chainId"] && block === fixture["block"],
+      )) {
         await writeFile(out, JSON.stringify(document));
         const { message } = await expectVaultError(
           vault.deployMocks({ fixture: out }),

@@ -52,7 +52,7 @@ describe("deploy-mocks, mock and capture", () => {
     return fieldsOf(fieldsOf(parseDocument(result))["error"]);
   };
 
-  it("deploy-mocks writes the addresses to a file named by chain and genesis, where settle and round find them", async () => {
+  it("deploy-mocks writes the addresses to a file named by chain and genesis", async () => {
     const hre = await open();
     const typed = "deploy-mocks --scenario expired-round --json";
     const { contracts } = fieldsOf(parseDocument(await runTyped(hre, typed)));
@@ -67,9 +67,6 @@ describe("deploy-mocks, mock and capture", () => {
     expect(saved).to.deep.include({
       ...{ version: 1, chainId: 31337, scenario: "expired-round", contracts },
     });
-    expect(await runTyped(hre, "settle --yes")).to.include({ exitCode: 0 });
-    const round = parseDocument(await runTyped(hre, "round --json"));
-    expect(round).to.have.nested.property("round.settled", true);
   });
 
   it("deploy-mocks prints on stderr, also with --json, that in-process mocks end with the process", async () => {
