@@ -38,8 +38,13 @@ interface SharedCase {
   readonly then?: (settlement: Settlement) => void;
 }
 
-const SENT = "preflight sending";
-const notSent = { hash: null, blockNumber: null, gasUsed: null, after: null };
+export const SENT = "preflight sending";
+export const notSent = {
+  hash: null,
+  blockNumber: null,
+  gasUsed: null,
+  after: null,
+};
 const whileAsked =
   (act: (chain: SettlementChain) => Promise<void>) =>
   (chain: SettlementChain): SettleAllOptions => ({

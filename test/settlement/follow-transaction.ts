@@ -28,6 +28,7 @@ const unseen: Answers = {
   eth_getTransactionReceipt: () => null,
   eth_getTransactionByHash: () => null,
   eth_getTransactionCount: () => "0x7",
+  eth_blockNumber: () => "0x6",
 };
 
 const minedIn6 = {
@@ -54,7 +55,6 @@ const rival = { ...pooled, hash: OTHER, to: transaction.from, input: "0x" };
 /** Its nonce is used, by these transactions of block 6. */
 const usedBy = (...transactions: readonly object[]): Answers => ({
   eth_getTransactionCount: () => "0x8",
-  eth_blockNumber: () => "0x6",
   eth_getBlockByNumber: () => ({
     transactions: transactions.map((one) => ({ ...one, blockNumber: "0x6" })),
   }),
@@ -439,7 +439,6 @@ describe("the way of a settlement's transaction", () => {
       reason: "The round is settled.",
       code: "VAULT_WRONG_CHAIN",
     };
-    const seen: Answers = { eth_blockNumber: () => "0x6" };
     const forbid = (): Partial<FollowOptions> => ({
       checkRound: async () => await Promise.resolve(over),
     });
@@ -452,7 +451,6 @@ describe("the way of a settlement's transaction", () => {
       let looks = 0;
       return {
         answers: {
-          ...seen,
           eth_getTransactionReceipt: () => {
             looks += isChecked ? 1 : 0;
             return looks > 1 ? minedIn6 : null;
@@ -472,7 +470,6 @@ describe("the way of a settlement's transaction", () => {
       {
         title: "settle ends with the reason if this process sent nothing",
         start: "find",
-        answers: seen,
         changes: forbid,
         is: {
           kind: "dropped",
@@ -485,7 +482,6 @@ describe("the way of a settlement's transaction", () => {
       {
         title: "settle stays open if this process sent it",
         start: "send",
-        answers: seen,
         changes: forbid,
         is: open,
         says: /^The round .* it is not sent again\.$/u,

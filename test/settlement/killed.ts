@@ -24,6 +24,7 @@ const LANES = 3;
 
 for (const mode of ["local keys", "remote accounts"] as const) {
   describe(`a settlement that is killed, and --resume: ${mode}`, function () {
+    const isLocal = mode === "local keys";
     let node: ServerProcess;
     let project: FixtureProject;
     let lanes: readonly SettlementLane[] = [];
@@ -31,7 +32,6 @@ for (const mode of ["local keys", "remote accounts"] as const) {
     before(async () => {
       node = await startAnvil();
       project = await useFixtureProject("plain");
-      const isLocal = mode === "local keys";
       lanes = await openLanes(LANES, isLocal ? [] : ["eth_signTransaction"], {
         node: node.url,
         projectRoot: project.path,
@@ -45,18 +45,15 @@ for (const mode of ["local keys", "remote accounts"] as const) {
     });
 
     it("settle settles once whenever it is killed and resumed", async () => {
-      const all = await stages(lanes[0]);
       // Up to the nonce, both ways of signing are one.
-      const kills = sample(
-        mode === "local keys"
-          ? all
-          : all.slice(
-              all.findIndex(
-                ({ method }) => method === "eth_getTransactionCount",
-              ),
-            ),
-        4,
-      );
+      const requests = await requestsOfSettlement(lanes[0], isLocal);
+      const all = requests.flatMap((key): Kill[] => [
+        { ...key, moment: "before" },
+        ...(SENDS.includes(key.method)
+          ? [{ ...key, moment: "after" } as const]
+          : []),
+      ]);
+      const kills = sample(all, 4);
       await runCases("kills", lanes, kills, checkKill);
     });
 
@@ -65,20 +62,38 @@ for (const mode of ["local keys", "remote accounts"] as const) {
       kill: Kill,
       index: number,
     ): Promise<void> {
-      const countBefore = await lane.world.settlementCount();
+      const { vault, settler, world, server } = lane;
+      const countBefore = await world.settlementCount();
+      const settle = async (): Promise<Settlement> =>
+        await vault.settleAll({ from: settler, pollingInterval: 20 });
+      const child = startHardhat(
+        ["vault", "settle", "--yes", "--json", "--network", "test"],
+        {
+          cwd: project.path,
+          env: {
+            TEST_URL: server.url,
+            TEST_VAULT: JSON.stringify({ contracts: world.contracts }),
+            TEST_NETWORK: JSON.stringify({
+              accounts: isLocal ? [devKey(index)] : "remote",
+              from: settler,
+            }),
+          },
+        },
+      );
 
-      const stderr = await settleAndKill(lane, index, kill);
+      const stderr = await killAt(kill, child, server);
 
       // Also where it is finished: what it still asked was for its report.
-      const wasJournalled = isJournalled(lane);
-      const resumed = await lane.vault.settleAll({
+      const wasJournalled =
+        existsSync(lane.journal) || existsSync(lane.finishedJournal);
+      const resumed = await vault.settleAll({
         pollingInterval: 20,
         resume: true,
       });
       if (resumed.code === "VAULT_SETTLEMENT_LOST") {
         // Without signed bytes, what never left is settled again.
         expect(mode).to.equal("remote accounts");
-        expect(await settle(lane)).to.include({ status: "settled" });
+        expect(await settle()).to.include({ status: "settled" });
       } else if (wasJournalled) {
         expect(resumed.status, resumed.reason ?? "").to.be.oneOf([
           "settled",
@@ -90,52 +105,9 @@ for (const mode of ["local keys", "remote accounts"] as const) {
       } else {
         // Nothing was sent, and nothing is in the way of another try.
         expect(resumed).to.include({ status: "refused", hash: null });
-        expect(await settle(lane)).to.include({ status: "settled" });
+        expect(await settle()).to.include({ status: "settled" });
       }
-      expect(await lane.world.settlers(countBefore)).to.deep.equal([
-        lane.settler,
-      ]);
-    }
-
-    /** @returns What it had printed on stderr by then. */
-    async function settleAndKill(
-      lane: SettlementLane,
-      index: number,
-      kill: Kill,
-    ): Promise<string> {
-      const child = startHardhat(
-        ["vault", "settle", "--yes", "--json", "--network", "test"],
-        {
-          cwd: project.path,
-          env: {
-            TEST_URL: lane.server.url,
-            TEST_VAULT: JSON.stringify({ contracts: lane.world.contracts }),
-            TEST_NETWORK: JSON.stringify({
-              accounts: mode === "local keys" ? [devKey(index)] : "remote",
-              from: lane.settler,
-            }),
-          },
-        },
-      );
-      return await killAt(kill, child, lane.server);
+      expect(await world.settlers(countBefore)).to.deep.equal([settler]);
     }
   });
-}
-
-/** Every request of a settlement, and both sides of the one that sends. */
-async function stages(lane: SettlementLane | undefined): Promise<Kill[]> {
-  return (await requestsOfSettlement(lane)).flatMap((key): Kill[] => [
-    { ...key, moment: "before" },
-    ...(SENDS.includes(key.method)
-      ? [{ ...key, moment: "after" } as const]
-      : []),
-  ]);
-}
-
-async function settle({ vault, settler }: SettlementLane): Promise<Settlement> {
-  return await vault.settleAll({ from: settler, pollingInterval: 20 });
-}
-
-function isJournalled({ journal, finishedJournal }: SettlementLane): boolean {
-  return existsSync(journal) || existsSync(finishedJournal);
 }

@@ -307,16 +307,14 @@ describe("settleAll in process", () => {
   let connection: NetworkConnection;
   let mocks: MockVaultHandle;
   let asked: Array<{ method: string; params: readonly unknown[] }>;
-  let act: (method: string, occurrence: number) => Promise<void>;
+  let act: ((method: string, occurrence: number) => unknown) | undefined;
 
   beforeEach(async () => {
     const hre = await createTestHre();
     connection = await hre.network.create();
     mocks = await connection.vault.deployMocks();
     asked = [];
-    act = async () => {
-      await Promise.resolve();
-    };
+    act = undefined;
     const { provider } = connection;
     const request = provider.request.bind(provider);
     provider.request = async (args): Promise<unknown> => {
@@ -325,7 +323,7 @@ describe("settleAll in process", () => {
       // A copy: Hardhat fills in what is missing in the very object.
       const copy: unknown = structuredClone(params);
       asked.push({ method, params: Array.isArray(copy) ? copy : [] });
-      await act(method, occurrence);
+      await act?.(method, occurrence);
       return await request(args);
     };
   });
@@ -350,11 +348,10 @@ describe("settleAll in process", () => {
         method: "evm_setAutomine",
         params: [false],
       });
-      act = async (method, occurrence) => {
+      act = (method, occurrence) => {
         if (method === "eth_getTransactionReceipt" && occurrence === 1) {
           endDeadlines();
         }
-        await Promise.resolve();
       };
     },
     beforeSending: (acted) => {
@@ -364,9 +361,7 @@ describe("settleAll in process", () => {
           (one) => one.method === "eth_getTransactionCount",
         );
         if (method === "eth_sendTransaction" && isSigned) {
-          act = async () => {
-            await Promise.resolve();
-          };
+          act = undefined;
           await acted();
         }
       };

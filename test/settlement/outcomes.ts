@@ -16,7 +16,11 @@ import {
   nextRound,
   settledRound,
 } from "../helpers/scripted-node.js";
-import { itSettlesAsEverywhere } from "../helpers/settlement-cases.js";
+import {
+  SENT,
+  itSettlesAsEverywhere,
+  notSent,
+} from "../helpers/settlement-cases.js";
 import {
   connectionLost,
   itSettles,
@@ -25,9 +29,7 @@ import {
 } from "../helpers/settlement-stage.js";
 import type { SettlementStage } from "../helpers/settlement-stage.js";
 
-const SENT = "preflight sending";
 const notConfirmed = vaultError("VAULT_NOT_CONFIRMED", {});
-const notSent = { hash: null, blockNumber: null, gasUsed: null, after: null };
 
 describe("settleAll: outcomes", () => {
   const stage = useStage();

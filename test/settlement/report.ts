@@ -263,48 +263,37 @@ describe("the report of a settlement that was followed", () => {
   }
 
   it("is what is known of a transaction that is not mined", async () => {
-    const nothing = { blockNumber: null, gasUsed: null, after: null };
-    const known = { hash: HASH, before: OPEN_ROUND, preview: null };
-    const dropped = {
-      hash: HASH,
-      status: "refused",
-      code: "VAULT_RPC_ERROR",
-      reason: "No.",
-    } as const;
-    const open = {
-      hash: HASH,
-      status: "unconfirmed",
-      reason: "Still.",
-    } as const;
-    const ended = { chainId: 31_337, isFinal: false };
-    expect(
-      await report(hostOf(), entry, { kind: "dropped", ...dropped }, null),
-    ).to.deep.equal({
-      ...ended,
-      settlement: { ...nothing, ...known, ...dropped },
-      isFinal: true,
-    });
-    expect(
-      await report(hostOf(), entry, { kind: "open", ...open }, null),
-    ).to.deep.equal({
-      ...ended,
-      settlement: {
-        ...nothing,
-        ...known,
-        ...open,
-        code: null,
-        reason: "Still. settleAll({ resume: true }) takes it up again.",
-      },
-      openReason: "Still.",
-    });
+    const hash = HASH;
+    const open = { hash, status: "unconfirmed", reason: "Still." } as const;
+    const refusal = { status: "refused", code: "VAULT_RPC_ERROR" } as const;
+    const dropped = { hash, ...refusal, reason: "No." } as const;
     mine(ours);
-    const end = { kind: "open", ...open, receipt: await receiptOf() } as const;
-    const mined = { blockNumber: 6, gasUsed: 60_000n, after: null };
-    expect(
-      await report(hostOf("edr-simulated"), entry, end, null),
-    ).to.deep.equal({
-      ...ended,
-      settlement: { ...mined, ...known, ...open, code: null },
-    });
+    const receipt = await receiptOf();
+    const advice = "settleAll({ resume: true }) takes it up again.";
+    for (const [type, end, settlement, more] of [
+      ["http", { kind: "dropped", ...dropped }, dropped, { isFinal: true }],
+      [
+        "http",
+        { kind: "open", ...open },
+        { ...open, reason: `Still. ${advice}` },
+        { isFinal: false, openReason: "Still." },
+      ],
+      [
+        "edr-simulated",
+        { kind: "open", ...open, receipt },
+        { ...open, blockNumber: 6, gasUsed: 60_000n },
+        { isFinal: false },
+      ],
+    ] as const) {
+      expect(await report(hostOf(type), entry, end, null)).to.deep.equal({
+        settlement: {
+          ...{ code: null, blockNumber: null, gasUsed: null, after: null },
+          ...{ before: OPEN_ROUND, preview: null },
+          ...settlement,
+        },
+        chainId: 31_337,
+        ...more,
+      });
+    }
   });
 });
