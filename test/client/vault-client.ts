@@ -7,6 +7,7 @@ import {
   isFailedReading,
   operations,
 } from "../../src/client/index.js";
+import { encodeRevertData } from "../../src/mocks/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
@@ -101,7 +102,7 @@ describe("client - VaultClient", () => {
           asked.queryVolume(),
           "VAULT_CALL_REVERTED",
         );
-        expect(details["reason"]).to.include(reason);
+        expect(details["reason"]).to.include(reason).and.not.include("looked");
       }
       const { volume } = await client.snapshot();
       expect(String(isFailedReading(volume) && volume.error)).to.include(
@@ -141,6 +142,21 @@ describe("client - VaultClient", () => {
       .to.include("unknown error")
       .and.include("looked up")
       .and.not.include("\u001b");
+  });
+
+  it("a read looks up a custom error by four bytes, and no other reason", async () => {
+    const asked: string[] = [];
+    const findErrors = (selector: string): [] => {
+      asked.push(selector);
+      return [];
+    };
+    const text = encodeRevertData("too early");
+    for (const data of [text, "0x", "0x1234", "0xABCDEF12"]) {
+      const node = nodeThatReverts(data);
+      const client = new VaultClient(node, { vault: VAULT }, { findErrors });
+      await expectVaultError(client.queryVolume(), "VAULT_CALL_REVERTED");
+    }
+    expect(asked).to.deep.equal(["0xabcdef12"]);
   });
 
   it("a client refuses what is no ABI, and names its place: VAULT_INVALID_ARGUMENT", async () => {
