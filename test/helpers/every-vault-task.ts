@@ -1,7 +1,7 @@
 import { TaskDefinitionType } from "hardhat/types/tasks";
 import type { NewTaskDefinition } from "hardhat/types/tasks";
 
-import { vaultTasks } from "../../tasks/index.js";
+import hardhatVault from "../../src/index.js";
 
 /** One way to run a task, with all that it cannot run without. */
 export interface TaskRun {
@@ -66,7 +66,7 @@ const variants: Readonly<
  * itself. What changes the chain comes last.
  */
 export function everyTaskRun(): readonly TaskRun[] {
-  return vaultTasks
+  return (hardhatVault.tasks ?? [])
     .flatMap((definition) =>
       definition.type === TaskDefinitionType.NEW_TASK ? runsOf(definition) : [],
     )

@@ -1,7 +1,7 @@
 import { AbiCoder, getBytes } from "ethers";
 
-import { operationEntry } from "../../src/protocol/index.js";
-import type { ReadOperationName } from "../../src/protocol/index.js";
+import { operations } from "../../src/client/index.js";
+import type { ReadOperationName } from "../../src/client/index.js";
 
 /**
  * The values of an answer by ethers' general coder, by name, where they encode
@@ -11,7 +11,7 @@ export function decodeGenerally(
   name: ReadOperationName,
   data: string,
 ): Readonly<Record<string, unknown>> | undefined {
-  const { outputs } = operationEntry(name);
+  const { outputs } = operations[name];
   // ethers throws at strings that are not UTF-8; bytes are encoded alike.
   const types = outputs.map(({ type }) => (type === "string" ? "bytes" : type));
   const coder = AbiCoder.defaultAbiCoder();

@@ -3,7 +3,7 @@ import { TaskDefinitionType } from "hardhat/types/tasks";
 import type { NewTaskDefinition } from "hardhat/types/tasks";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { vaultTasks } from "../../tasks/index.js";
+import hardhatVault from "../../src/index.js";
 import type { CommandResult } from "./cli.js";
 
 /**
@@ -54,7 +54,7 @@ export function parseTyped(
     typed.matchAll(/'([^']*)'|\S+/gu),
     ([word, quoted]) => quoted ?? word,
   );
-  const definition = vaultTasks.findLast(
+  const definition = hardhatVault.tasks?.findLast(
     (each): each is NewTaskDefinition =>
       each.type === TaskDefinitionType.NEW_TASK &&
       each.id.slice(1).every((part, index) => part === words[index]),
