@@ -173,6 +173,7 @@ const mistakes: readonly Mistake[] = [
     ["--end-time", "2023-11-14T22:30:00Z", "later"],
   ]),
   ["VAULT_TIME_IN_PAST", "simulate --at-time 2020-01-01", ["--at-time"]],
+  ["VAULT_TIME_IN_PAST", "watch --until 2001-01-01", ["--until"]],
   [
     "VAULT_INVALID_ADDRESS",
     "request queryVolume",

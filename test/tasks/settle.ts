@@ -130,23 +130,6 @@ describe("vault settle", () => {
     expect(stderr).to.include(`If this is interrupted, ${advice}`);
   });
 
-  it("settle --assert looks for no account, and exits with 0 only if another has settled", async () => {
-    const settings = { accounts: [`0x${"00".repeat(31)}01`] };
-    for (const [status, expected] of [
-      ["refused", 1],
-      ["nothing-to-do", 0],
-    ] as const) {
-      const { settlement, exitCode } = await run("--assert", settings);
-      expect({ ...settlement, exitCode }).to.include({
-        ...{ status, hash: null, exitCode: expected },
-      });
-      if (status === "refused") {
-        await lane.world.settleByOther();
-      }
-    }
-    expect(methods(/^eth_(?:send|accounts)/u)).to.deep.equal([]);
-  });
-
   it("settle names the chain that the node has, without a block, if another chain id is configured", async () => {
     const { document, settlement, exitCode } = await run("--yes", {
       chainId: 1,

@@ -178,12 +178,6 @@ describe("vault watch", () => {
       [async () => await rpc("anvil_setChainId", 4242)],
       "VAULT_CHAIN_CHANGED",
     ],
-    [
-      "watch fails with VAULT_TIME_IN_PAST for a time before the block",
-      "2001-01-01",
-      [],
-      "VAULT_TIME_IN_PAST",
-    ],
   ];
   for (const [title, until, steps, expected] of watches) {
     it(title, async () => {
