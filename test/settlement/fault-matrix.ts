@@ -36,7 +36,6 @@ import type { SettlementWorld } from "../helpers/world.js";
 const REQUEST_TIMEOUT_MS = 2_000;
 const LATE_MS = 2_200;
 
-/** So many settlements run at a time, each with a vault and accounts its own. */
 const LANES = 8;
 
 /** Accounts, and what their node does not have. */

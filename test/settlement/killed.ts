@@ -19,7 +19,6 @@ import type { Kill, SettlementLane } from "../helpers/settlement-lane.js";
 import { devKey } from "../helpers/world.js";
 import { SENDS } from "../helpers/settlement-stage.js";
 
-/** Killed settlements run side by side, each with a vault of its own. */
 const LANES = 3;
 
 for (const mode of ["local keys", "remote accounts"] as const) {
