@@ -6,7 +6,7 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import { operations } from "../../src/client/index.js";
 import { generatedOrder } from "../../src/mocks/index.js";
-import type { MockOrder } from "../../src/mocks/index.js";
+import type { MockOrder, ScenarioName } from "../../src/mocks/index.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { contracts } from "../helpers/distinct-state.js";
 import { createTestHre } from "../helpers/hre.js";
@@ -139,9 +139,12 @@ describe("mocks - many orders in process", () => {
   let vault: HardhatVault;
   let mocks: MockVaultHandle;
 
-  const deploy = async (orders = many): Promise<void> => {
+  const deploy = async (
+    orders: ReadonlyMap<bigint, MockOrder | null> = many,
+    scenario: ScenarioName = "empty-vault",
+  ): Promise<void> => {
     mocks = await vault.deployMocks({
-      scenario: "empty-vault",
+      scenario,
       overrides: {
         orders: Object.fromEntries(
           [...orders].map(([id, order]) => [String(id), order]),
@@ -202,6 +205,14 @@ describe("mocks - many orders in process", () => {
     await deploy(new Map([...many].map(([id]) => [id, generatedOrder(9n)])));
     await vault.provider.request({ method: "evm_revert", params: [snapshot] });
     expect(await vault.getOrderInfo(598n)).to.deep.equal(generatedOrder(199n));
+  });
+
+  it("deployMocks() removes a generated order among recorded ones", async () => {
+    const orders = new Map<bigint, MockOrder | null>([...many, [5n, null]]);
+    await deploy(orders, "many-orders");
+    expect(await vault.getOrderInfo(4n)).to.deep.equal(generatedOrder(1n));
+    expect(await vault.getOrderInfo(5n)).to.have.property("state", 0);
+    expect(await vault.getOrderInfo(6n)).to.deep.equal(generatedOrder(6n));
   });
 
   it("deployMocks() removes recorded orders that it records under other ids", async () => {

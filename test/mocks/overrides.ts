@@ -42,6 +42,22 @@ describe("mocks - overrides", () => {
     }
   });
 
+  it("deployMocks() and set() take omitted fields of an order from generatedOrders beside it", async () => {
+    const orders = { 15: { exType: "DOGE-USDT" } };
+    const generatedOrders = { firstId: 10, lastId: 19 };
+    mocks = await vault.deployMocks({ overrides: { orders, generatedOrders } });
+    await mocks.set({
+      orders: { 25: { exType: "DOGE-USDT" } },
+      generatedOrders: { firstId: 10, lastId: 29 },
+    });
+    for (const id of [15n, 25n]) {
+      expect(await vault.getOrderInfo(id)).to.deep.equal({
+        ...generatedOrder(id),
+        exType: "DOGE-USDT",
+      });
+    }
+  });
+
   it("deployMocks() and set() take omitted fields of a new order from order 1", async () => {
     mocks = await vault.deployMocks({
       overrides: { orders: { 7: { exType: "DOGE-USDT" } } },

@@ -251,11 +251,15 @@ describe("mocks - scripting", () => {
       mocks.set({ volume: 3n }),
     ]);
     expect(await vault.queryVolume()).to.equal(3n);
-    await mocks.fail("getLatestRoundInfo", "closed");
-    const partial = mocks.set({ round: { APY: 1n } });
-    await expectVaultError(partial, "VAULT_CALL_REVERTED");
-    await mocks.succeed("getLatestRoundInfo");
-    await mocks.set({ round: { APY: 1n } });
+    for (const [operation, change] of [
+      ["getLatestRoundInfo", { round: { APY: 1n } }],
+      ["getOrderInfo", { orders: { 1: { state: 2 } } }],
+    ] as const) {
+      await mocks.fail(operation, "closed");
+      await expectVaultError(mocks.set(change), "VAULT_CALL_REVERTED");
+      await mocks.succeed(operation);
+      await mocks.set(change);
+    }
   });
 
   it("fail() and succeed() change one operation only", async () => {

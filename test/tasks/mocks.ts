@@ -98,11 +98,16 @@ describe("deploy-mocks, mock and capture", () => {
     ).to.deep.equal([]);
   });
 
-  it("deploy-mocks --yes deploys to a live network", async () => {
-    const hre = await open(httpNetwork(live.url));
+  it("deploy-mocks --yes deploys to a live network, from the account that networks.<name>.from names", async () => {
+    const from = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
+    const hre = await open(httpNetwork(live.url, { from }));
     expect(
       parseDocument(await runTyped(hre, "deploy-mocks --yes --json")),
     ).to.include({ chainId: 56 });
+    const senders = live.requests
+      .filter(({ method }) => method === "eth_sendTransaction")
+      .map(({ params }) => fieldsOf(params[0])["from"]);
+    expect(new Set(senders)).to.deep.equal(new Set([from]));
   });
 
   it("deploy-mocks fails with VAULT_NO_SIGNER without an account, and passes on why the node refuses", async () => {
