@@ -8,6 +8,7 @@ import { examineNode } from "../../src/plugin/examine.js";
 import type { Check } from "../../src/plugin/examine.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
@@ -256,6 +257,27 @@ describe("vault doctor", () => {
         detail:
           "Network remote did not answer the requests about its signer in time.",
       });
+    });
+
+    it("doctor gives the signer's requests what is left of its --timeout", async () => {
+      const other = await createTestHre(
+        { networks: hre.userConfig.networks ?? {} },
+        { network: "remote" },
+      );
+      const timeouts: number[] = [];
+      other.hooks.registerHandlers("network", {
+        newConnection: async (context, next) => {
+          const connection = await next(context);
+          const { timeout } = fieldsOf(connection.networkConfig);
+          timeouts.push(Number(timeout));
+          return connection;
+        },
+      });
+      await runVaultTask(other, "doctor", { timeout: "60" });
+      const [ofReads = 0, ofSigner = 0, ...more] = timeouts;
+      expect(more).to.deep.equal([]);
+      expect(ofReads).to.be.at.most(60_000);
+      expect(ofSigner).to.be.below(ofReads);
     });
   });
 });

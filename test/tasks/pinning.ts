@@ -48,7 +48,7 @@ describe("the block of a read task", () => {
         networks: {
           live: httpNetwork(server.url, {
             from: FROM,
-            vault: { contracts: documentedContracts },
+            vault: { contracts: documentedContracts, instances: { usdc: {} } },
           }),
         },
       },
@@ -91,6 +91,15 @@ describe("the block of a read task", () => {
       }
     });
   }
+
+  it("vault status --all asks once for the newest block, and reads each instance at its number", async () => {
+    await runTyped(hre, "status --all");
+    expect(headers()).to.deep.equal([
+      ["latest", false],
+      [NUMBER, false],
+    ]);
+    expect(calls()).to.have.lengthOf(16);
+  });
 
   it("a read task looks up the block that --block names, and reads for the sender that --from names", async () => {
     for (const [given, header, pinned] of [

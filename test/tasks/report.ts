@@ -159,6 +159,15 @@ describe("vault report", () => {
     expect(page).to.match(new RegExp(`<title>settled ${time}</title>`, "u"));
   });
 
+  it("report --rounds lists the rounds up to --block", async () => {
+    const { vault } = await hre.network.getOrCreate("default");
+    const { number } = await vault.block();
+    await mocks.startNextRound();
+    expect(await report({ rounds: true })).to.include("2 rounds;");
+    const page = await report({ rounds: true, block: String(number) });
+    expect(page).to.include("1 round;");
+  });
+
   it("html escapes in elements and in attributes, and nests markup", () => {
     expect(
       html`<b title="${HOSTILE}">${["<", html`<i>${'"'}</i>`]}</b>`.text,

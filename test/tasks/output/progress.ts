@@ -83,6 +83,29 @@ describe("the line on a terminal while a task waits", () => {
     });
   });
 
+  it("a task can ask if stdin and stderr are a terminal, also if stdout is a file", async () => {
+    const { hooks } = await createTestHre();
+    for (const [stdin, stdout, stderr, canAsk] of [
+      [true, false, true, true],
+      [true, true, false, false],
+      [false, true, true, false],
+    ] as const) {
+      const restoreStdin = replace(process.stdin, { isTTY: stdin });
+      const restoreStdout = replace(process.stdout, { isTTY: stdout });
+      let found: unknown;
+      await onTerminal(stderr, async () => {
+        await withTerminal(hooks, false, async ({ ask }) => {
+          found = ask;
+          await Promise.resolve();
+        });
+      }).finally(() => {
+        restoreStdin();
+        restoreStdout();
+      });
+      expect(found !== undefined).to.equal(canAsk);
+    }
+  });
+
   it("the line shows how often a request of a read task has failed, from the second time on", async () => {
     const server = await startRpcServer({
       handler: async (exchange) => {
