@@ -218,12 +218,16 @@ describe("vault.fork()", () => {
     expect(error.message).to.contain("hardfork").and.to.contain("prague");
   });
 
-  it("vault.fork() carries addresses with their sources, tokenDecimals and from", async () => {
+  it("vault.fork() carries addresses with their sources, from, and tokenDecimals of each instance", async () => {
     const other = "0x00000000000000000000000000000000000000AA";
     const from = "0x00000000000000000000000000000000000000bb";
     const { connection } = await connect({
       from,
-      vault: { contracts: protocol.contracts, tokenDecimals: 6 },
+      vault: {
+        contracts: protocol.contracts,
+        tokenDecimals: 6,
+        instances: { dai: { tokenDecimals: 18 } },
+      },
     });
     const fork = await open(connection.vault.at({ trading: other }, "--at"));
     expect(await fork.vault.addressOf("trading")).to.deep.equal({
@@ -235,6 +239,7 @@ describe("vault.fork()", () => {
       source: "networks.live.vault.contracts.vault",
     });
     expect(fork.networkConfig.vault.tokenDecimals).to.equal(6);
+    expect(fork.vault.instance("dai").settings.tokenDecimals).to.equal(18);
     expect(fork.networkConfig.from).to.equal(from);
   });
 
