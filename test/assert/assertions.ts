@@ -508,6 +508,24 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
     await assertion;
   });
 
+  it("settlesRound waits for a transaction that the node does not have yet", async () => {
+    const { vault, settle } = world;
+    const { provider } = vault.connection;
+    const request = provider.request.bind(provider);
+    const { hash } = await settle();
+    let looks = 0;
+    provider.request = async (call) => {
+      looks += call.method === "eth_getTransactionReceipt" ? 1 : 0;
+      const isMissing = looks < 2 && call.method.startsWith("eth_getTrans");
+      const answer: unknown = isMissing ? null : await request(call);
+      return answer;
+    };
+    await functions.settlesRound(vault, hash).finally(() => {
+      provider.request = request;
+    });
+    expect(looks).to.equal(2);
+  });
+
   it("hardhat-vault/assert refuses a misspelt expectation, and a price that no round can have", async () => {
     const misspelt = await failureOf(
       // @ts-expect-error -- price or amount
