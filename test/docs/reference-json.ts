@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { BrowserProvider } from "ethers";
 import { TaskDefinitionType } from "hardhat/types/tasks";
 
-import { vaultTasks } from "../../tasks/index.js";
+import hardhatVault from "../../src/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
@@ -53,7 +53,7 @@ describe("docs/reference-json.md", () => {
 
   it("has a section for every task", () => {
     const headings = sections.map(({ heading }) => heading);
-    const tasks = vaultTasks
+    const tasks = (hardhatVault.tasks ?? [])
       .filter(({ type }) => type === TaskDefinitionType.NEW_TASK)
       .map(({ id }) => id.join(" "));
     expect(headings).to.include.members(tasks);

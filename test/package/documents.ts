@@ -13,7 +13,7 @@ import {
   generatedDocuments,
   tasksDocument,
 } from "../../scripts/docs/generated-documents.js";
-import { vaultTasks } from "../../tasks/index.js";
+import hardhatVault from "../../src/index.js";
 import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
 import { runCommand } from "../helpers/consumers/run-command.js";
 import { parseTyped } from "../helpers/run-vault-task.js";
@@ -28,7 +28,7 @@ describe("documents", () => {
 
   it("docs/tasks.md shows the output of every task", async () => {
     const sections = (await readFile(tasksDocument, "utf8")).split(/^## /mu);
-    const tasks = vaultTasks.filter(
+    const tasks = (hardhatVault.tasks ?? []).filter(
       ({ type }) => type === TaskDefinitionType.NEW_TASK,
     );
     expect(sections.length).to.be.above(tasks.length);

@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { MockTrading__factory } from "../../src/bindings/factories/MockTrading__factory.js";
+import { MockTrading__factory } from "../../src/bindings/index.js";
 import type { Eip1193Provider } from "../../src/client/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { AbiCoder, Interface, concat } from "ethers";
 
-import { contractFactories } from "../../src/client/codec.js";
+import * as bindings from "../../src/bindings/index.js";
 import type { MockOverrides } from "../../src/mocks/types.js";
 import { startDatedAnvil } from "../helpers/anvil.js";
 import { ORDER_ID, distinctState } from "../helpers/distinct-state.js";
@@ -15,17 +15,19 @@ const NOBODY = "0x00000000000000000000000000000000000000AA";
 /** A pair that is a formula, moves the cursor and needs quotes. */
 const NASTY = '=HYPERLINK("http://x"),\u001b[2J\u202e';
 
-const codec = (role: keyof typeof contractFactories): Interface =>
-  contractFactories[role].createInterface();
+type Name =
+  "UnderlyingAsset" | "LiquidityPool" | "Trading" | "VaultFactory" | "Vault";
+const codec = (role: Name): Interface =>
+  bindings[`${role}__factory`].createInterface();
 const errors = new Interface(
   [...["Error(string)", "Panic(uint256)", "OrderNotFound(uint256 id)"]].map(
     (error) => `error ${error}`,
   ),
 );
 const [call, answer] = [
-  (role: keyof typeof contractFactories, name: string, ...args: unknown[]) =>
+  (role: Name, name: string, ...args: unknown[]) =>
     codec(role).encodeFunctionData(name, args),
-  (role: keyof typeof contractFactories, name: string, ...values: unknown[]) =>
+  (role: Name, name: string, ...values: unknown[]) =>
     codec(role).encodeFunctionResult(name, values),
 ];
 const order = [NASTY, HOLDER, ...[1, 2, 3, 4, 5, 6, 7, 8, 9], 1, 2];
