@@ -25,7 +25,7 @@ declare module "hardhat/types/config" {
 
 declare module "hardhat/types/network" {
   interface NetworkConnection<
-    // eslint-disable-next-line @typescript-eslint/no-unused-vars -- the parameter must be repeated to extend the interface
+    // Repeated, since an interface is extended with its parameters.
     ChainTypeT extends ChainType | string = DefaultChainType,
   > {
     /** The protocol's contracts on this connection. */

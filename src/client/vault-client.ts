@@ -33,7 +33,6 @@ let snapshots: Promise<typeof import("./snapshot.js")> | undefined;
  * Reads the protocol's contracts over an EIP-1193 provider. Values are unscaled: each
  * uint256 is a `bigint`.
  */
-// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- see the interface
 export class VaultClient extends VaultReader {
   #contracts: VaultContracts | undefined;
 

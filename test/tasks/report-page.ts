@@ -21,7 +21,7 @@ const LISTED = 1_000;
 
 describe("the page of vault report in a browser", function () {
   if (missingBrowser !== undefined) {
-    // eslint-disable-next-line no-restricted-syntax -- no npm package brings a browser; CI installs one
+    // eslint-disable-next-line project/no-skip -- no npm package brings a browser; CI installs one
     it.skip(missingBrowser);
     return;
   }

@@ -1,5 +1,5 @@
 // Checked by tsc and never run: the types of `hardhat-vault/client`.
-/* eslint-disable @typescript-eslint/no-unused-vars, @typescript-eslint/no-unsafe-call, @typescript-eslint/restrict-plus-operands -- never run: values stand for their types, and wrong uses are the point */
+/* eslint-disable @typescript-eslint/no-unsafe-call, @typescript-eslint/restrict-plus-operands -- never run: values stand for their types, and wrong uses are the point */
 import {
   ContractType,
   OrderState,

@@ -1,5 +1,5 @@
 // Checked by tsc and never run: what a consumer of the plugin sees.
-/* eslint-disable @typescript-eslint/no-unused-vars, @typescript-eslint/consistent-type-imports, @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-member-access -- never run: values stand for their types, and wrong uses are the point */
+/* eslint-disable @typescript-eslint/consistent-type-imports, @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-member-access -- never run: values stand for their types, and wrong uses are the point */
 import { configVariable, defineConfig } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
