@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import {
   cp,
   glob,
@@ -45,6 +46,18 @@ export const npmOptions = [
   "--ignore-scripts",
 ] as const;
 
+const pnpmOptions = [
+  "--ignore-scripts",
+  "--prefer-offline",
+  "--config.minimum-release-age=0",
+  "--config.node-linker=hoisted",
+  // On the projects' file system: pnpm makes links to what it has unpacked once.
+  `--config.store-dir=${path.join(consumersFolder, "store")}`,
+];
+
+/** The lock file before this package is installed, which changes it. */
+const PREPARED_LOCK = "node_modules/.prepared-lock.yaml";
+
 export function projectFolder({
   name,
   folder = name,
@@ -88,11 +101,45 @@ export async function prepareConsumer(
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   await writeManifest(definition);
-  await Promise.all([
-    runCommand("npm", ["ci", ...npmOptions], { cwd: folder }),
-    definition.node === undefined ? undefined : nodeProgram(definition.node),
-  ]);
+  if (definition.hasNpm === true) {
+    await runCommand("npm", ["ci", ...npmOptions], { cwd: folder });
+  } else {
+    await runPnpm(folder, "import");
+    await runPnpm(folder, "install", "--frozen-lockfile");
+    await cp(
+      path.join(folder, "pnpm-lock.yaml"),
+      path.join(folder, PREPARED_LOCK),
+    );
+  }
+  if (definition.node !== undefined) {
+    await nodeProgram(definition.node);
+  }
   await writeFile(stampFile, stamp);
+}
+
+async function runPnpm(folder: string, ...args: string[]): Promise<void> {
+  const program = path.join(repositoryRoot, "node_modules/pnpm/bin/pnpm.mjs");
+  await runCommand(process.execPath, [program, ...args, ...pnpmOptions], {
+    cwd: folder,
+  });
+}
+
+/** Installs packages in a project, and returns its lock file after that. */
+export async function install(
+  definition: ConsumerDefinition,
+  ...packages: string[]
+): Promise<string> {
+  const folder = projectFolder(definition);
+  if (definition.hasNpm === true) {
+    await runCommand(
+      "npm",
+      ["install", "--save-dev", ...packages, ...npmOptions],
+      { cwd: folder },
+    );
+    return await readFile(path.join(folder, "package-lock.json"), "utf8");
+  }
+  await runPnpm(folder, "add", "--save-dev", ...packages);
+  return await readFile(path.join(folder, "pnpm-lock.yaml"), "utf8");
 }
 
 /** Makes the project fresh, but for the node_modules of `prepareConsumer()`. */
@@ -152,7 +199,12 @@ async function writeManifest(definition: ConsumerDefinition): Promise<void> {
     path.join(folder, "package.json"),
     await manifestOf(definition),
   );
-  await cp(lockFileOf(definition), path.join(folder, "package-lock.json"));
+  const prepared = path.join(folder, PREPARED_LOCK);
+  if (existsSync(prepared)) {
+    await cp(prepared, path.join(folder, "pnpm-lock.yaml"));
+  } else {
+    await cp(lockFileOf(definition), path.join(folder, "package-lock.json"));
+  }
 }
 
 /**

@@ -16,8 +16,8 @@ import { checkBuild } from "./check-build.js";
 import {
   configurationOf,
   createConsumer,
+  install,
   nodeProgram,
-  npmOptions,
   prepareConsumer,
   projectFolder,
   readDocuments,
@@ -72,35 +72,25 @@ export async function runStep(
 }
 
 async function installTarball(
-  folder: string,
+  _folder: string,
   definition: ConsumerDefinition,
   { file, integrity }: Tarball,
 ): Promise<void> {
   await prepareConsumer(definition);
   await createConsumer(definition);
   const { hasNode = false, peers = [] } = definition;
-  const install = async (...packages: string[]): Promise<void> => {
-    await runCommand(
-      "npm",
-      ["install", "--save-dev", ...packages, ...npmOptions],
-      { cwd: folder },
-    );
-  };
+  let lock = await install(definition, file, ...(hasNode ? [] : peers));
   if (hasNode) {
     // Hardhat itself says what is missing.
-    await install(file);
     for (const peer of peers) {
       const error: unknown = await hardhat(definition, [
         "vault",
         "round",
       ]).catch((reason: unknown) => reason);
       expect(String(error)).to.include(`"${peer}"`);
-      await install(peer);
+      lock = await install(definition, peer);
     }
-  } else {
-    await install(file, ...peers);
   }
-  const lock = await readFile(path.join(folder, "package-lock.json"), "utf8");
   expect(lock, "the tarball that was just packed").to.include(integrity);
 }
 

@@ -18,11 +18,13 @@ export interface ConsumerDefinition {
   readonly testCommand: readonly string[];
   /** What that compiles its contracts with, if it has any. */
   readonly compiler?: CompilerSettings;
+  /** Installed by npm, as README says; the others by pnpm, which is faster. */
+  readonly hasNpm?: boolean;
   /** Which of the documents' code it has. */
   readonly documents?: "ethers" | "viem" | "solidity" | "hardhat-2";
   /**
-   * What it installs with this package; npm does not do so by itself, since a
-   * project without the plugin needs none of it.
+   * What it installs with this package; that is not done for it, since a project
+   * without the plugin needs none of it.
    */
   readonly peers?: readonly string[];
   /** Its Solidity tests also run with Foundry's forge. */
@@ -83,6 +85,7 @@ const all: readonly ConsumerDefinition[] = [
   {
     name: "readme",
     node: OLDEST_NODE,
+    hasNpm: true,
     versions: {},
     testCommand: ["test"],
     compiler: { version: "0.8.28", optimizer: false, viaIR: false },
