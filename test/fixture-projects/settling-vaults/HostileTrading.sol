@@ -12,11 +12,29 @@ contract HostileTrading {
     fallback() external {
         uint256 id = uint256(bytes32(msg.data[4:36]));
         if (id == 7) revert("not your order");
-        if (id == 13) assembly { invalid() }
+        if (id == 13)
+            assembly {
+                invalid()
+            }
         // Much gas in few steps: Hardhat's network records each step.
-        if (id == 21) assembly { for { let i := 32 } 1 { i := mul(i, 2) } { mstore(i, 1) } }
-        if (id == 22) assembly { return(0, 3) }
-        if (id == 48) assembly { return(0, 600000) }
+        if (id == 21)
+            assembly {
+                for {
+                    let i := 32
+                } 1 {
+                    i := mul(i, 2)
+                } {
+                    mstore(i, 1)
+                }
+            }
+        if (id == 22)
+            assembly {
+                return(0, 3)
+            }
+        if (id == 48)
+            assembly {
+                return(0, 600000)
+            }
         (bool success, bytes memory order) = _good.staticcall(msg.data);
         require(success);
         // Not zero before the address of the holder.
@@ -27,7 +45,11 @@ contract HostileTrading {
             // A pair of 12,000 letters.
             if eq(id, 40) {
                 mstore(add(start, 416), 12000)
-                for { let i := 0 } lt(i, 12000) { i := add(i, 32) } {
+                for {
+                    let i := 0
+                } lt(i, 12000) {
+                    i := add(i, 32)
+                } {
                     mstore(add(start, add(448, i)), mul(0x78, div(not(0), 255)))
                 }
                 size := 12448
