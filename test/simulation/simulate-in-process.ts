@@ -70,6 +70,71 @@ describe("simulateSettleAll in process", () => {
     expect(status).to.equal("settled");
   };
 
+  /** Returns the number of the block as every account's balance. */
+  const clockToken = "0x435f5260205ff3";
+
+  it("simulateSettleAll in process compares balances of tokens, and subtracts the fee from the sender's", async () => {
+    await world.send("hardhat_setCode", NOBODY, clockToken);
+    const { number } = await world.vault.block();
+    const { baseFeePerGas } = await world.block("pending");
+    const { balances, gasUsed } = await world.vault.simulateSettleAll({
+      tokens: [NOBODY],
+    });
+    const [fee, ...ofToken] = balances;
+    const paid = (fee?.before ?? 0n) - (fee?.after ?? 0n);
+    expect(fee?.token).to.equal("native");
+    expect(paid % (gasUsed ?? 0n)).to.equal(0n);
+    expect(Number(paid / (gasUsed ?? 0n))).to.be.within(
+      Number(baseFeePerGas),
+      Number(baseFeePerGas) + 2e9,
+    );
+    // The sender and the six contracts.
+    expect(ofToken).to.have.length(7);
+    for (const { token, before, after } of ofToken) {
+      expect({ token, before, after }).to.deep.equal({
+        token: NOBODY,
+        before: BigInt(number),
+        after: BigInt(number + 1),
+      });
+    }
+  });
+
+  for (const [problem, code] of [
+    ["there is no code", "0x"],
+    ["the call reverted", "0x5f5ffd"],
+    ["the call reverted", "0xfe"],
+    ["something else than one number", "0x60405ff3"],
+  ] as const) {
+    it(`simulateSettleAll in process refuses a token with code ${code}: VAULT_NOT_A_TOKEN`, async () => {
+      await world.send("hardhat_setCode", NOBODY, code);
+      const error = await expectVaultError(
+        world.vault.simulateSettleAll({ tokens: [NOBODY] }),
+        "VAULT_NOT_A_TOKEN",
+      );
+      expect(error.message).to.include(problem);
+    });
+  }
+
+  it("simulateSettleAll in process reports a reverted settleAll with its reason, or as it ended", async () => {
+    const { connection } = world.vault;
+    const mocks = await connection.vault.deployMocks();
+    await mocks.fail("settleAll", "too early");
+    const address = mocks.addresses.vault;
+    for (const [code, reason] of [
+      [undefined, /^too early$/u],
+      ["0xfe", /^invalid opcode: INVALID$/u],
+    ] as const) {
+      if (code !== undefined) {
+        await world.send("hardhat_setCode", address, code);
+      }
+      const simulation = await connection.vault.simulateSettleAll();
+      expect(simulation.status).to.equal("reverted");
+      expect(simulation.code).to.equal("VAULT_CALL_REVERTED");
+      expect(simulation.changes).to.deep.equal([]);
+      expect(simulation.reason).to.match(reason);
+    }
+  });
+
   it("simulateSettleAll in process leaves what a script does to mocks meanwhile", async () => {
     const { connection } = world.vault;
     const mocks = await connection.vault.deployMocks();
