@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { configVariable } from "hardhat/config";
 import type { HardhatUserConfig } from "hardhat/types/config";
 
-import createConfigHooks from "../../src/plugin/config.js";
+import hardhatVault from "../../src/index.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { documentedContracts } from "../helpers/scripted-node.js";
@@ -22,12 +22,11 @@ function userConfig(vault: unknown, type = "http"): HardhatUserConfig {
 async function validate(
   config: HardhatUserConfig,
 ): Promise<ReadonlyArray<readonly [path: string, message: string]>> {
-  const { validateUserConfig } = await createConfigHooks();
-  if (validateUserConfig === undefined) {
-    throw new Error("there is no validateUserConfig hook");
-  }
-  const errors = await validateUserConfig(config);
-  return errors.map(({ path, message }) => [path.join("."), message]);
+  const hooks = await hardhatVault.hookHandlers?.config?.();
+  const errors = await hooks
+    ?.default()
+    .then(async ({ validateUserConfig }) => await validateUserConfig?.(config));
+  return (errors ?? []).map(({ path, message }) => [path.join("."), message]);
 }
 
 const MISTYPED = ADDRESS.replace("C8", "c8");

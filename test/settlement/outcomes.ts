@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { expect } from "chai";
 import { toQuantity } from "ethers";
 
-import { vaultError } from "../../src/errors.js";
+import { VaultError } from "../../src/client/index.js";
 import type { SettlementPreflight } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -29,7 +29,7 @@ import {
 } from "../helpers/settlement-stage.js";
 import type { SettlementStage } from "../helpers/settlement-stage.js";
 
-const notConfirmed = vaultError("VAULT_NOT_CONFIRMED", {});
+const notConfirmed = new VaultError("VAULT_NOT_CONFIRMED", {});
 
 describe("settleAll: outcomes", () => {
   const stage = useStage();
