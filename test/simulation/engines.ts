@@ -127,10 +127,10 @@ const cases: ReadonlyArray<
 
 /** How many random vaults each engine predicts; a fork takes ten times as long. */
 const scenariosOf = {
-  simulateV1: 40,
-  call: 40,
-  fork: 12,
-  "in-process": 12,
+  simulateV1: 24,
+  call: 24,
+  fork: 8,
+  "in-process": 8,
 } as const;
 
 /** In turn: a round that is already settled, and a vault that refuses. */

@@ -76,7 +76,7 @@ const all: readonly ConsumerDefinition[] = [
     name: "minimal",
     folder: "minimal, größe 1",
     template: "03-minimal",
-    versions: {},
+    versions: { typescript: publishedVersions.typescript },
     testCommand: ["run", "scripts/vault.ts"],
     compiler: { version: "0.8.20", optimizer: false, viaIR: false },
     peers: ["@nomicfoundation/hardhat-ethers"],
