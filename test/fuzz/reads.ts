@@ -32,7 +32,7 @@ import {
   editHex,
   hexEdits,
 } from "../helpers/hostile-changes.js";
-import type { Change, HexEdit } from "../helpers/hostile-changes.js";
+import type { Change, HexEdits } from "../helpers/hostile-changes.js";
 import { isFull, seed } from "../helpers/sample.js";
 import {
   documentedAnswer,
@@ -382,7 +382,7 @@ interface Case {
     /** After the settlement only, or in the later blocks of a history. */
     readonly isLate: boolean;
     readonly reverted: boolean;
-    readonly edits: readonly HexEdit[];
+    readonly edits: HexEdits;
   }>;
 }
 

@@ -1,6 +1,5 @@
 import type { MockAddresses } from "../../src/mocks/mock-contracts.js";
 import type { MockOverrides } from "../../src/mocks/types.js";
-import type { ReadOperationName } from "../../src/client/index.js";
 
 /** Addresses as in a production configuration. */
 export const contracts: MockAddresses = {
@@ -60,17 +59,10 @@ export const distinctState: MockOverrides = {
   minXMargin: 46n,
 };
 
-/** A read in that state, and what it has to answer. */
-interface ExpectedRead {
-  readonly operation: ReadOperationName;
-  readonly args: readonly unknown[];
-  readonly expected: unknown;
-}
-
 const { pools, margins, marginBalance } = distinctState;
 
-/** Every read operation, with every choice it has. */
-export const expectedReads: readonly ExpectedRead[] = (
+/** Every read operation in that state, with every choice it has. */
+export const expectedReads = (
   [
     ["getFundingFeeRate", ["call"], 1n],
     ["getFundingFeeRate", [2], 2n],

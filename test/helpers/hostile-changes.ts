@@ -1,5 +1,7 @@
 import fc from "fast-check";
 
+import { keysOf } from "./keys-of.js";
+
 /** What becomes of hex before and after a place; each edit is a byte or a word. */
 const hexEditors = {
   flip: (before, after, word) => `${before}${word.slice(-2)}${after.slice(2)}`,
@@ -17,27 +19,6 @@ const hexEditors = {
     (before: string, after: string, word: string, unit: number) => string
   >
 >;
-
-/** One change of 0x hex. */
-export interface HexEdit {
-  /** Where, in parts of its length. */
-  readonly at: number;
-  readonly edit: keyof typeof hexEditors;
-  /** What is put there, hex. */
-  readonly word: string;
-}
-
-/** What becomes of one answer: one change of a place in it, or a failure. */
-export interface Change {
-  readonly change: "value" | "delete" | "hex" | "failure";
-  readonly path: readonly number[];
-  readonly value?: unknown;
-  readonly edits: readonly HexEdit[];
-  /** The form of a failure, and its fields; the value is its data. */
-  readonly wrap?: "bare" | "error" | "cause" | "data";
-  readonly code?: unknown;
-  readonly message?: unknown;
-}
 
 /** So many parts a length has, where something is to happen in one of them. */
 const PARTS = 1_000;
@@ -81,12 +62,11 @@ const anyValue: fc.Arbitrary<unknown> = fc.oneof(
   ),
 );
 
-export const hexEdits: fc.Arbitrary<readonly HexEdit[]> = fc.array(
+/** Changes of 0x hex, each at a place in parts of its length. */
+export const hexEdits = fc.array(
   fc.record({
     at: fc.nat(PARTS),
-    edit: fc.constantFrom<HexEdit["edit"]>(
-      ...(["flip", "case", "cut", "insert", "replace", "drop", "odd"] as const),
-    ),
+    edit: fc.constantFrom(...keysOf(hexEditors)),
     word: fc.oneof(
       boundaryWord,
       fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }).map(wordOf),
@@ -95,8 +75,11 @@ export const hexEdits: fc.Arbitrary<readonly HexEdit[]> = fc.array(
   { minLength: 1, maxLength: 3 },
 );
 
-/** All that may become of an answer on its way, or in the node itself. */
-export const anyChange: fc.Arbitrary<Change> = fc.record({
+/**
+ * All that may become of an answer on its way, or in the node itself: one change
+ * of a place in it, or a failure, whose data is the value.
+ */
+export const anyChange = fc.record({
   change: fc.oneof(
     { weight: 3, arbitrary: fc.constant("value" as const) },
     { weight: 1, arbitrary: fc.constant("delete" as const) },
@@ -106,13 +89,19 @@ export const anyChange: fc.Arbitrary<Change> = fc.record({
   path: fc.array(fc.nat(40), { maxLength: 6 }),
   value: anyValue,
   edits: hexEdits,
-  wrap: fc.constantFrom("bare", "error", "cause", "data"),
+  wrap: fc.constantFrom("bare", "error", "cause", "data" as const),
   code: fc.oneof(
     fc.constantFrom(3, -32_000, -32_005, -32_601, 429, "ECONNRESET"),
     anyValue,
   ),
   message: fc.oneof(fc.constantFrom(...hostileTexts), anyValue),
 });
+
+type Drawn<Of> = Of extends fc.Arbitrary<infer Value> ? Value : never;
+type AnyChange = Drawn<typeof anyChange>;
+export type HexEdits = Drawn<typeof hexEdits>;
+export type Change = Pick<AnyChange, "change" | "path" | "edits"> &
+  Partial<AnyChange>;
 
 function nested(depth: number): unknown {
   let value: unknown = [];
@@ -189,7 +178,7 @@ function at(
 }
 
 /** Hex after some edits. */
-export function editHex(hex: string, edits: readonly HexEdit[]): string {
+export function editHex(hex: string, edits: HexEdits): string {
   let digits = hex.startsWith("0x") ? hex.slice(2) : hex;
   for (const { at: part, edit, word } of edits) {
     // Whole words where there are any, so that more comes of it than refusals.

@@ -1,4 +1,5 @@
 import type { PastRound, VaultRound } from "../../src/client/index.js";
+import { OPEN_ROUND } from "./scripted-node.js";
 import type { Answer } from "./scripted-node.js";
 
 /** The round number `index`, told from its neighbours by its start time. */
@@ -8,16 +9,11 @@ export function pastRound(
 ): VaultRound {
   const startTime = 1_700_000_000n + BigInt(index) * 604_800n;
   return {
-    strikePrice: 1_900n * 10n ** 18n,
+    ...OPEN_ROUND,
     APY: 10n ** 17n,
-    maxVolume: 1_000n,
     filledVolume: BigInt(index),
-    minDeposit: 10n,
     startTime,
     endTime: startTime + 604_800n,
-    settledPrice: 0n,
-    settledAmount: 0n,
-    settled: false,
     ...fields,
   };
 }

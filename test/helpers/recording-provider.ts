@@ -5,11 +5,6 @@ export interface RecordedCall {
   readonly params?: readonly unknown[];
 }
 
-/** A provider that remembers what it was asked. */
-export interface RecordingProvider extends Eip1193Provider {
-  readonly calls: RecordedCall[];
-}
-
 /**
  * Puts a recorder in front of a provider.
  *
@@ -18,7 +13,7 @@ export interface RecordingProvider extends Eip1193Provider {
 export function recordCalls(
   provider: Eip1193Provider,
   before: (call: RecordedCall) => Promise<void> | void = () => undefined,
-): RecordingProvider {
+): Eip1193Provider & { readonly calls: RecordedCall[] } {
   const calls: RecordedCall[] = [];
   return {
     calls,

@@ -91,25 +91,6 @@ const sharedCases: readonly SharedCase[] = [
     events: "",
   },
   {
-    title: "has nothing to do before the round's end with ifExpired",
-    options: () => ({ ifExpired: true }),
-    is: { status: "nothing-to-do", code: null, ...notSent },
-    says: /^The round has not ended yet: it ends at 20\d\d-.*\.$/u,
-    events: "",
-  },
-  {
-    title:
-      "shows what it costs, and refuses with the reason that confirm gives",
-    options: () => ({ confirm: async () => await Promise.resolve("not now") }),
-    is: {
-      status: "refused",
-      code: "VAULT_NOT_CONFIRMED",
-      reason: "not now",
-      ...notSent,
-    },
-    events: "preflight",
-  },
-  {
     title:
       "is reverted with VAULT_CALL_REVERTED before it asks, with the reason",
     given: async (chain) => {

@@ -17,27 +17,12 @@ import type { FixtureProject } from "./fixture-project.js";
 import { createTestHre, httpNetwork } from "./hre.js";
 import { SENDS } from "./settlement-stage.js";
 import { createWorld, devKey } from "./world.js";
-import type { SettlementWorld } from "./world.js";
 
 /**
  * One vault on a node, a server in front of that node that fails as told, and
  * a connection through the server. Lanes do not get into each other's way.
  */
-export interface SettlementLane {
-  readonly world: SettlementWorld;
-  readonly server: FaultyRpcServer;
-  readonly vault: HardhatVault;
-  /** The account that settles. */
-  readonly settler: string;
-  /** The vault's journal file, whether or not it exists. */
-  readonly journal: string;
-  /** The journal of its last finished settlement. */
-  readonly finishedJournal: string;
-  readonly removeJournals: () => Promise<void>;
-  /** Another connection through the same server, from another configuration. */
-  connect(settings: Partial<HttpNetworkUserConfig>): Promise<HardhatVault>;
-  close(): Promise<void>;
-}
+export type SettlementLane = Awaited<ReturnType<typeof openLane>>;
 
 /** The only lane of its node and its project, which end with it. */
 export interface LaneWithNode extends SettlementLane {
@@ -67,11 +52,12 @@ async function openLane({
   otherIndex = 2,
   settings = {},
   delay = 1_000,
-}: LaneOptions): Promise<SettlementLane> {
+}: LaneOptions) {
   const key = devKey(settlerIndex);
   const world = await createWorld(node, devKey(otherIndex));
   const server = await startFaultyRpcServer({ upstream: node, delay });
   const connections: Array<HardhatVault["connection"]> = [];
+  /** Another connection through the same server, from another configuration. */
   const connect = async (
     ownSettings: Partial<HttpNetworkUserConfig>,
   ): Promise<HardhatVault> => {
@@ -101,8 +87,11 @@ async function openLane({
     world,
     server,
     vault: await connect(settings),
+    /** The account that settles. */
     settler: new Wallet(key).address,
+    /** The vault's journal file, whether or not it exists. */
     journal,
+    /** The journal of its last finished settlement. */
     finishedJournal,
     removeJournals: async () => {
       await rm(journal, { force: true });

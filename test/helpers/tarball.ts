@@ -5,14 +5,7 @@ import { repositoryRoot } from "./consumers/consumer-project.js";
 import { runCommand } from "./consumers/run-command.js";
 
 /** What `npm pack` made. */
-export interface Tarball {
-  readonly file: string;
-  readonly integrity: string;
-  /** Paths in the package. */
-  readonly files: readonly string[];
-  /** Bytes, compressed. */
-  readonly size: number;
-}
+export type Tarball = Awaited<ReturnType<typeof pack>>;
 
 let packed: Promise<Tarball> | undefined;
 
@@ -25,7 +18,7 @@ export async function packTarball(): Promise<Tarball> {
   return await packed;
 }
 
-async function pack(): Promise<Tarball> {
+async function pack() {
   const folder = path.join(repositoryRoot, "cache/tarball");
   await mkdir(folder, { recursive: true });
   const stdout = await runCommand(
@@ -50,7 +43,9 @@ async function pack(): Promise<Tarball> {
   return {
     file: path.join(folder, result.filename),
     integrity: result.integrity,
+    /** Bytes, compressed. */
     size: result.size,
+    /** Paths in the package. */
     files,
   };
 }

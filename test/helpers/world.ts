@@ -11,6 +11,7 @@ import {
 import type { MockVault, MockVaultFactory } from "../../src/bindings/index.js";
 import type { MockContracts } from "../../src/mocks/handle.js";
 import type { ContractRole, VaultRound } from "../../src/protocol/index.js";
+import { OPEN_ROUND } from "./scripted-node.js";
 import { deployContract, mined, untilFound } from "./transactions.js";
 
 /** The well-known development mnemonic of anvil and `hardhat node`. */
@@ -37,16 +38,10 @@ export const openRound: VaultRound = roundUntil(2_000_000_000n);
 
 function roundUntil(endTime: bigint): VaultRound {
   return {
-    strikePrice: 1_900n * 10n ** 18n,
+    ...OPEN_ROUND,
     APY: 10n ** 17n,
-    maxVolume: 1_000n,
-    filledVolume: 400n,
-    minDeposit: 10n,
     startTime: endTime - WEEK,
     endTime,
-    settledPrice: 0n,
-    settledAmount: 0n,
-    settled: false,
   };
 }
 

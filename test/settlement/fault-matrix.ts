@@ -27,7 +27,6 @@ import {
 } from "../helpers/settlement-lane.js";
 import type { SettlementLane } from "../helpers/settlement-lane.js";
 import { SENDS } from "../helpers/settlement-stage.js";
-import type { SettlementWorld } from "../helpers/world.js";
 
 /**
  * How long Hardhat waits for an answer, and how long a late one takes: longer
@@ -330,11 +329,7 @@ async function settle(
   return { settlement, error, keys: keysOf(server) };
 }
 
-async function chainState({ world, settler }: SettlementLane): Promise<{
-  count: number;
-  round: Awaited<ReturnType<SettlementWorld["round"]>>;
-  nonce: number;
-}> {
+async function chainState({ world, settler }: SettlementLane) {
   const [count, round, nonce] = await Promise.all([
     world.settlementCount(),
     world.round(),

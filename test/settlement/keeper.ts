@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import { expect } from "chai";
 
 import type { VaultRound } from "../../src/types.js";
-import { expectVaultError } from "../helpers/assertions.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { OPEN_ROUND, nextRound } from "../helpers/scripted-node.js";
 import { itSettles, useStage } from "../helpers/settlement-stage.js";
@@ -97,21 +96,6 @@ describe("a settlement by a keeper", () => {
         is: { status: "nothing-to-do" },
       },
     ]);
-  });
-
-  it("resume refuses `from`, `confirm` and `assertOnly` with VAULT_INVALID_ARGUMENT", async () => {
-    for (const option of [
-      { from: OPEN_ROUND.endTime.toString() },
-      { confirm: async () => await Promise.resolve(true as const) },
-      { assertOnly: true },
-    ]) {
-      const { message } = await expectVaultError(
-        stage.settle({ resume: true, ...option }),
-        "VAULT_INVALID_ARGUMENT",
-      );
-      expect(message).to.include(Object.keys(option)[0]);
-    }
-    expect(stage.chain.asked).to.deep.equal([]);
   });
 
   it("resume emits no `sending` if the transaction is mined", async () => {

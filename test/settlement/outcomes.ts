@@ -283,14 +283,21 @@ describe("settleAll: outcomes", () => {
     ]);
   });
 
-  it("settleAll throws VAULT_INVALID_ARGUMENT for impossible numbers, and asks nothing", async () => {
+  it("settleAll throws VAULT_INVALID_ARGUMENT for impossible numbers and for what resume cannot take, and asks nothing", async () => {
     for (const options of [
       { confirmations: 0 },
       { confirmations: 1.5 },
       { timeout: -1 },
       { pollingInterval: -1 },
-    ]) {
-      await expectVaultError(stage.settle(options), "VAULT_INVALID_ARGUMENT");
+      { from: SETTLER, resume: true },
+      { confirm: async () => await Promise.resolve("no"), resume: true },
+      { assertOnly: true, resume: true },
+    ] as const) {
+      const { message } = await expectVaultError(
+        stage.settle(options),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(message).to.include(Object.keys(options)[0]);
     }
     expect(stage.chain.asked).to.deep.equal([]);
   });

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { Interface } from "ethers";
 
-import { VaultError } from "../../src/client/index.js";
 import { SimulationLensArtifact } from "../../src/client/lens/artifact.js";
 import { TRANSACTION_GAS_CAP } from "../../src/rpc/gas.js";
 import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
@@ -118,14 +117,6 @@ const behaviours: readonly Behaviour[] = [
     reason: /^unknown error 0x12345678/u,
   },
   {
-    title: "a vault that reverts without data",
-    script: (node) => {
-      node.revertsWith = "0x";
-    },
-    expected: { status: "reverted", code: "VAULT_CALL_REVERTED" },
-    reason: /^no reason given\. /u,
-  },
-  {
     title: "a vault that succeeds and leaves the round open",
     script: (node) => {
       node.effect = (round) => round;
@@ -135,14 +126,6 @@ const behaviours: readonly Behaviour[] = [
       code: "VAULT_NOT_SETTLED",
       changes: [],
     },
-    reason: /not settled by it/u,
-  },
-  {
-    title: "a vault that changes the round and leaves it open",
-    script: (node) => {
-      node.effect = (round) => ({ ...round, filledVolume: 5n });
-    },
-    expected: { status: "not-settled", code: "VAULT_NOT_SETTLED" },
     reason: /not settled by it/u,
   },
   {
@@ -186,14 +169,6 @@ const behaviours: readonly Behaviour[] = [
     note: /^Of 3 orders that were asked about, 3 could not be read\.$/u,
   },
   {
-    title: "a time that the caller chooses",
-    options: { atTime: "+1h" },
-    expected: {
-      status: "settled",
-      block: { number: 6, timestamp: 1_700_000_005 + 3_600 },
-    },
-  },
-  {
     title: "the round's end",
     options: { atTime: "end" },
     expected: {
@@ -207,14 +182,6 @@ const behaviours: readonly Behaviour[] = [
     },
     options: { atTime: "end" },
     expected: { block: NEXT },
-  },
-  {
-    title: "a past block",
-    options: { blockNumber: 2 },
-    expected: {
-      status: "settled",
-      block: { number: 3, timestamp: 1_700_000_003 },
-    },
   },
   {
     title: "a past block, at the end of the round that was open then",
@@ -533,32 +500,20 @@ describe("simulateSettleAll on a node, with eth_simulateV1 and with eth_call", (
     });
   });
 
-  it("simulateV1 and call replace the code of the lens, and simulateV1 traces transfers", async () => {
-    const node = new ScriptedNode();
-    await simulate(hostOf(node), { engine: "simulateV1" });
-    await simulate(hostOf(node), { engine: "call" });
-    const [simulated, lensCall] = node.asked.filter(
-      ({ method, params }) =>
-        method === "eth_simulateV1" ||
-        Object.keys(fieldsOf(params[2])).length > 0,
-    );
-    const code = SimulationLensArtifact.deployedBytecode;
-    const payload = fieldsOf(simulated?.params[0]);
-    const [block] = listOf(payload["blockStateCalls"]);
-    const { stateOverrides } = fieldsOf(block);
-    expect(payload["traceTransfers"]).to.equal(true);
-    expect(Object.values(fieldsOf(stateOverrides))).to.deep.equal([{ code }]);
-    expect(fieldsOf(lensCall?.params[2])[SETTLER]).to.deep.equal({ code });
-  });
-
-  it("simulateV1 and call name the gas of every call", async () => {
+  it("simulateV1 and call replace the code of the lens and name the gas of every call, and simulateV1 traces transfers", async () => {
     const node = new ScriptedNode();
     await simulate(hostOf(node), { engine: "simulateV1" });
     await simulate(hostOf(node), { engine: "call", gas: 60_000 });
     const [simulated, ...calls] = node.asked.filter(({ method }) =>
       ["eth_simulateV1", "eth_call"].includes(method),
     );
-    const [block] = listOf(fieldsOf(simulated?.params[0])["blockStateCalls"]);
+    const payload = fieldsOf(simulated?.params[0]);
+    const [block] = listOf(payload["blockStateCalls"]);
+    const code = SimulationLensArtifact.deployedBytecode;
+    const { stateOverrides } = fieldsOf(block);
+    expect(payload["traceTransfers"]).to.equal(true);
+    expect(Object.values(fieldsOf(stateOverrides))).to.deep.equal([{ code }]);
+    expect(fieldsOf(calls[0]?.params[2])[SETTLER]).to.deep.equal({ code });
     const gasOf = (call: unknown): bigint =>
       BigInt(String(fieldsOf(call)["gas"]));
     const limits = listOf(fieldsOf(block)["calls"]).map(gasOf);
@@ -748,24 +703,6 @@ describe("simulateSettleAll on a node, with eth_simulateV1 and with eth_call", (
       expect(node.count("eth_simulateV1")).to.equal(0);
     });
   }
-
-  it("simulateSettleAll throws the error of an address that cannot be used: VAULT_INVALID_ADDRESS", async () => {
-    const error = new VaultError("VAULT_INVALID_ADDRESS", {});
-    class WrongTrading extends BareHost {
-      public override withDeadline(): this {
-        return this;
-      }
-      public override async addressOf(
-        ...[role]: Parameters<BareHost["addressOf"]>
-      ) {
-        return role === "trading"
-          ? await Promise.reject(error)
-          : await Promise.resolve({ address: VAULT, source: "a test" });
-      }
-    }
-    const host = new WrongTrading(new ScriptedNode(), {}, NOBODY);
-    await expectVaultError(simulate(host), "VAULT_INVALID_ADDRESS");
-  });
 
   it("simulateSettleAll refuses the end of a round that cannot be read: VAULT_INVALID_ARGUMENT", async () => {
     const host = new BareHost(new ScriptedNode(), { vault: VAULT }, NOBODY);
