@@ -6,7 +6,9 @@ import { IMockErrors__factory } from "../src/bindings/factories/IMockErrors__fac
 import { decodeResult, fragmentOf } from "../src/client/codec.js";
 import type { FindErrors } from "../src/client/error-abis.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
+import { settingsOf } from "../src/plugin/addresses.js";
 import { findInProject } from "../src/plugin/project-abis.js";
+import type { DisplaySettings } from "../src/protocol/display-decimals.js";
 import {
   contractRoles,
   operationEntry,
@@ -32,11 +34,9 @@ import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
 export default taskAction(taskArguments.decode, async (args, { hre }) => {
-  const { config } = selectedNetwork(hre);
-  return await decode(args, {
-    tokenDecimals: config.vault.tokenDecimals,
-    findErrors: findInProject(hre.artifacts),
-  });
+  const { name, config } = selectedNetwork(hre);
+  const settings = settingsOf(name, config, args.instance);
+  return await decode(args, settings, findInProject(hre.artifacts));
 });
 
 interface Decoded {
@@ -61,14 +61,12 @@ const knownErrors = [
 /**
  * Decodes call data, returned data or revert data, without any request.
  *
- * @param project `findErrors` finds errors of the project's own contracts.
+ * @param findErrors Finds errors of the project's own contracts.
  */
 export async function decode(
   { hex, raw }: Pick<ArgumentsOf<"decode">, "hex" | "raw">,
-  project: {
-    readonly tokenDecimals: number | undefined;
-    readonly findErrors: FindErrors;
-  },
+  { tokenDecimals, displayDecimals }: DisplaySettings,
+  findErrors: FindErrors,
 ): Promise<TaskReport> {
   const data = hex.trim().toLowerCase();
   if (!isHexString(data, true)) {
@@ -85,17 +83,17 @@ export async function decode(
     (operation === undefined ? undefined : decodeCall(data, operation)) ??
     decodeError(data, knownErrors) ??
     decodeReturned(data) ??
-    decodeError(data, await project.findErrors(selector));
+    decodeError(data, await findErrors(selector));
   if (decoded === undefined) {
     const problem = describeUnknown(data, operation);
     const remedy =
       "Check that they are complete. For errors of the project's own contracts, run `npx hardhat build` first.";
     throw vaultError("VAULT_NOT_DECODABLE", { problem, remedy });
   }
-  const { tokenDecimals } = project;
+  const scales = { tokenDecimals, displayDecimals, raw };
   return {
     json: { decoded },
-    blocks: toBlocks(decoded, { tokenDecimals, raw, chainTime: 0 }),
+    blocks: toBlocks(decoded, { ...scales, chainTime: 0 }),
   };
 }
 

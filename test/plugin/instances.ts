@@ -84,6 +84,21 @@ describe("instances", () => {
     expect(vault.instance("dai").settings).to.deep.equal(vault.settings);
   });
 
+  it("vault decode scales what contracts of an instance return by the instance's decimals", async () => {
+    const hre = await openLive(settings);
+    const words = (count: number): string =>
+      (10n ** 18n).toString(16).padStart(64, "0").repeat(count);
+    const round = `${words(9)}${"0".repeat(64)}`;
+    for (const [typed, shown] of [
+      [round, /Maximum volume +1 tokens/u],
+      [`${round} --instance usdc`, /Maximum volume +1,000,000,000,000 tokens/u],
+      [`${words(3)} --instance usdc`, /Deposited +1 as configured/u],
+    ] as const) {
+      const { stdout } = await runTyped(hre, `decode 0x${typed}`);
+      expect(stdout).to.match(shown);
+    }
+  });
+
   it("the API and tasks fail with VAULT_UNKNOWN_INSTANCE, which lists the instances", async () => {
     const hre = await openLive(settings);
     const { vault } = await hre.network.create("live");
@@ -101,7 +116,12 @@ describe("instances", () => {
       expect(message).to.include(listed);
     }
     // Before a connection is opened.
-    for (const task of ["round", "request queryVolume", "settle --yes"]) {
+    for (const task of [
+      "round",
+      "decode 0x",
+      "request queryVolume",
+      "settle --yes",
+    ]) {
       const { stderr } = await runTyped(hre, `${task} --instance usdt`);
       expect(stderr).to.include("(VAULT_UNKNOWN_INSTANCE)");
     }
