@@ -15,32 +15,19 @@ export const missingBrowser: string | undefined = existsSync(executablePath)
 export async function startBrowser(): Promise<Browser> {
   return await chromium.launch({
     executablePath,
-    args: [
-      "--headless",
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-    ],
+    args: ["--disable-gpu", "--disable-quic"],
   });
 }
 
-/** A page, and what it did that a page should not. */
-export interface WatchedPage {
-  readonly page: Page;
-  /** Warnings, errors, dialogs, and requests but that for the page. */
-  readonly complaints: string[];
-}
-
-/** Opens a file as somebody would who double-clicks it. */
+/**
+ * Opens a file as somebody would who double-clicks it. The complaints are
+ * warnings, errors, dialogs, and requests but that for the page.
+ */
 export async function openFile(
   browser: Browser,
   file: string,
   options: BrowserContextOptions = {},
-): Promise<WatchedPage> {
+): Promise<{ readonly page: Page; readonly complaints: string[] }> {
   const context = await browser.newContext({
     viewport: { width: 1280, height: 900 },
     ...options,

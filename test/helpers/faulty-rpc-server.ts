@@ -4,7 +4,12 @@ import { fieldsOf } from "./fields.js";
 import { keysOf as kindsOf } from "./keys-of.js";
 import { answerBehind } from "./lagging-pair.js";
 import { startRpcServer } from "./rpc-server.js";
-import type { Exchange, RecordedRequest, RpcReply } from "./rpc-server.js";
+import type {
+  Exchange,
+  RecordedRequest,
+  RpcReply,
+  RpcServer,
+} from "./rpc-server.js";
 
 /** Bytes of a "huge answer". */
 const HUGE = 2_000_000;
@@ -105,147 +110,137 @@ export interface RequestKey {
   readonly occurrence: number;
 }
 
-export interface FaultyRpcServer {
-  readonly url: string;
-  /** What was asked since the last `reset`. */
-  readonly requests: readonly RecordedRequest[];
-  /** One request fails, once. */
-  inject(fault: RequestKey & { readonly kind: FaultKind }): void;
-  /** These methods are answered as by a node that does not have them. */
-  hide(...methods: readonly string[]): void;
-  /** Ends what `hide` began. */
-  show(): void;
-  /** Awaited before the request goes on, as something else on the chain. */
-  before(key: RequestKey, action: () => Promise<void>): void;
-  /** The same, once the node has answered and before that answer goes back. */
-  afterwards(key: RequestKey, action: () => Promise<void>): void;
-  /**
-   * As by a node that has not seen the blocks after this one yet, or a gateway
-   * that asks such a node for some methods.
-   */
-  fallBehind(head: number, methods?: readonly string[]): void;
-  /** Faults and actions whose request did not come. */
-  readonly unused: readonly string[];
-  /** Forgets faults, actions and records; keeps hidden methods. */
-  reset(): void;
-  /** Resolves when no request is under way any more. */
-  idle(): Promise<void>;
-  stop(): Promise<void>;
-}
+/** A JSON-RPC server that fails as told, in front of a real node. */
+export class FaultyRpcServer {
+  readonly #hidden = new Set<string>();
+  readonly #faults = new Map<string, FaultKind>();
+  readonly #actions = new Map<string, () => Promise<void>>();
+  readonly #lateActions = new Map<string, () => Promise<void>>();
+  readonly #underWay = new Set<Promise<unknown>>();
+  #behind: { head: number; methods: readonly string[] } | undefined;
 
-/** Starts a JSON-RPC server that fails as told, in front of a real node. */
-export async function startFaultyRpcServer({
-  upstream,
-  delay,
-}: {
-  readonly upstream: string;
-  /** Milliseconds that "delay past the timeout" holds a request back. */
-  readonly delay: number;
-}): Promise<FaultyRpcServer> {
-  const hidden = new Set<string>();
-  let faults = new Map<string, FaultKind>();
-  let actions = new Map<string, () => Promise<void>>();
-  let lateActions = new Map<string, () => Promise<void>>();
-  let counts = new Map<string, number>();
-  let behind: Behind | undefined;
-  const underWay = new Set<Promise<unknown>>();
-
-  const server = await startRpcServer({ upstream });
-  server.handler = async (exchange) => {
-    const work = handle(exchange);
-    underWay.add(work);
-    try {
-      return await work;
-    } finally {
-      underWay.delete(work);
-    }
-  };
-
-  async function handle(exchange: Exchange): Promise<RpcReply | undefined> {
-    const { request } = exchange;
-    const occurrence = counts.get(request.method) ?? 0;
-    counts.set(request.method, occurrence + 1);
-    const key = keyOf({ method: request.method, occurrence });
-    const act = actions.get(key);
-    actions.delete(key);
-    await act?.();
-    const fault = faults.get(key);
-    faults.delete(key);
-    if (fault !== undefined) {
-      const fail: Fault = faultsOfReads[fault];
-      return await fail(exchange, delay);
-    }
-    if (hidden.has(request.method)) {
-      return { error: { code: -32601, message: "Method not found" } };
-    }
-    if (behind?.methods.includes(request.method) === true) {
-      return await answerBehind(exchange, behind.head);
-    }
-    if (hidden.has(STATE_OVERRIDES) && request.params.length > 2) {
-      return { error: { code: -32602, message: "too many arguments" } };
-    }
-    const actLate = lateActions.get(key);
-    if (actLate !== undefined) {
-      lateActions.delete(key);
-      const answer = await exchange.forward();
-      await actLate();
-      exchange.response.end(answer);
-      return "handled";
-    }
-    return undefined;
+  constructor(
+    private readonly server: RpcServer,
+    private readonly delay: number,
+  ) {
+    server.handler = async (exchange) => {
+      const work = this.#handle(exchange);
+      this.#underWay.add(work);
+      try {
+        return await work;
+      } finally {
+        this.#underWay.delete(work);
+      }
+    };
   }
 
-  return {
-    url: server.url,
-    requests: server.requests,
-    get unused() {
-      return [...faults, ...actions, ...lateActions].map(([key]) => key);
-    },
-    inject({ kind, ...key }) {
-      faults.set(keyOf(key), kind);
-    },
-    hide(...methods) {
-      methods.forEach((method) => hidden.add(method));
-    },
-    show() {
-      hidden.clear();
-    },
-    before(key, action) {
-      actions.set(keyOf(key), action);
-    },
-    afterwards(key, action) {
-      lateActions.set(keyOf(key), action);
-    },
-    fallBehind(head, methods = [...stateMethods, ...blockMethods]) {
-      behind = { head, methods };
-    },
-    reset() {
-      behind = undefined;
-      faults = new Map();
-      actions = new Map();
-      lateActions = new Map();
-      counts = new Map();
-      server.requests.length = 0;
-    },
-    async idle() {
-      while (underWay.size > 0) {
-        await Promise.allSettled(underWay);
-      }
-    },
-    async stop() {
-      await server.stop();
-    },
-  };
+  public get url(): string {
+    return this.server.url;
+  }
+
+  /** What was asked since the last `reset`. */
+  public get requests(): readonly RecordedRequest[] {
+    return this.server.requests;
+  }
+
+  /** Faults and actions whose request did not come. */
+  public get unused(): readonly string[] {
+    const all = [...this.#faults, ...this.#actions, ...this.#lateActions];
+    return all.map(([key]) => key);
+  }
+
+  /** One request fails, once. */
+  public inject({
+    kind,
+    ...key
+  }: RequestKey & { readonly kind: FaultKind }): void {
+    this.#faults.set(keyOf(key), kind);
+  }
+
+  /** These methods are answered as by a node that does not have them. */
+  public hide(...methods: readonly string[]): void {
+    methods.forEach((method) => this.#hidden.add(method));
+  }
+
+  /** Ends what `hide` began. */
+  public show(): void {
+    this.#hidden.clear();
+  }
+
+  /** Awaited before the request goes on, as something else on the chain. */
+  public before(key: RequestKey, action: () => Promise<void>): void {
+    this.#actions.set(keyOf(key), action);
+  }
+
+  /** The same, once the node has answered and before that answer goes back. */
+  public afterwards(key: RequestKey, action: () => Promise<void>): void {
+    this.#lateActions.set(keyOf(key), action);
+  }
+
+  /** As by a gateway that asks, for some methods, a node without later blocks. */
+  public fallBehind(head: number, methods: readonly string[]): void {
+    this.#behind = { head, methods };
+  }
+
+  /** Forgets faults, actions and records; keeps hidden methods. */
+  public reset(): void {
+    this.#behind = undefined;
+    this.#faults.clear();
+    this.#actions.clear();
+    this.#lateActions.clear();
+    this.server.requests.length = 0;
+  }
+
+  /** Resolves when no request is under way any more. */
+  public async idle(): Promise<void> {
+    while (this.#underWay.size > 0) {
+      await Promise.allSettled(this.#underWay);
+    }
+  }
+
+  public async stop(): Promise<void> {
+    await this.server.stop();
+  }
+
+  async #handle(exchange: Exchange): Promise<RpcReply | undefined> {
+    const { method, params } = exchange.request;
+    const key = keyOf({ method, occurrence: exchange.occurrence });
+    const act = this.#actions.get(key);
+    this.#actions.delete(key);
+    await act?.();
+    const fault = this.#faults.get(key);
+    this.#faults.delete(key);
+    if (fault !== undefined) {
+      const fail: Fault = faultsOfReads[fault];
+      return await fail(exchange, this.delay);
+    }
+    if (this.#hidden.has(method)) {
+      return { error: { code: -32601, message: "Method not found" } };
+    }
+    if (this.#behind?.methods.includes(method) === true) {
+      return await answerBehind(exchange, this.#behind.head);
+    }
+    if (this.#hidden.has(STATE_OVERRIDES) && params.length > 2) {
+      return { error: { code: -32602, message: "too many arguments" } };
+    }
+    const actLate = this.#lateActions.get(key);
+    if (actLate === undefined) {
+      return undefined;
+    }
+    this.#lateActions.delete(key);
+    const answer = await exchange.forward();
+    await actLate();
+    exchange.response.end(answer);
+    return "handled";
+  }
 }
 
-const stateMethods = ["eth_call", "eth_getTransactionCount", "eth_getBalance"];
-
-const blockMethods = ["eth_getBlockByNumber", "eth_blockNumber"];
-
-/** A node that has no block after its head, asked for some methods. */
-interface Behind {
-  readonly head: number;
-  readonly methods: readonly string[];
+/** @param delay Milliseconds that "delay past the timeout" holds a request back. */
+export async function startFaultyRpcServer(
+  upstream: string,
+  delay: number,
+): Promise<FaultyRpcServer> {
+  return new FaultyRpcServer(await startRpcServer({ upstream }), delay);
 }
 
 /** All that was asked, each by its method and how often that was asked before. */

@@ -55,7 +55,7 @@ async function openLane({
 }: LaneOptions) {
   const key = devKey(settlerIndex);
   const world = await createWorld(node, devKey(otherIndex));
-  const server = await startFaultyRpcServer({ upstream: node, delay });
+  const server = await startFaultyRpcServer(node, delay);
   const connections: Array<HardhatVault["connection"]> = [];
   /** Another connection through the same server, from another configuration. */
   const connect = async (
@@ -110,16 +110,24 @@ async function openLane({
   };
 }
 
-/** Opens lanes that settle side by side, each with accounts of its own. */
+/** Opens lanes on one node that settle side by side, each with its own accounts. */
 export async function openLanes(
   count: number,
   hidden: readonly string[],
-  options: LaneOptions,
-): Promise<readonly SettlementLane[]> {
-  return await Promise.all(
+  options: Pick<LaneOptions, "settings" | "delay">,
+): Promise<{
+  lanes: readonly SettlementLane[];
+  project: FixtureProject;
+  close: () => Promise<void>;
+}> {
+  const node = await startAnvil({ args: ["--accounts", String(2 * count)] });
+  const project = await useFixtureProject("plain");
+  const lanes = await Promise.all(
     Array.from({ length: count }, async (_, index) => {
       const lane = await openLane({
         ...options,
+        node: node.url,
+        projectRoot: project.path,
         settlerIndex: index,
         otherIndex: count + index,
       });
@@ -127,6 +135,15 @@ export async function openLanes(
       return lane;
     }),
   );
+  return {
+    lanes,
+    project,
+    close: async () => {
+      await Promise.all(lanes.map(async (lane) => await lane.close()));
+      await node.stop();
+      await project.remove();
+    },
+  };
 }
 
 /** The requests of a settlement without any fault, in order: all, or from the nonce on. */

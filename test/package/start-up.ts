@@ -1,17 +1,42 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import path from "node:path";
 
 import { expect } from "chai";
 
-import { modulesLoadedBy, openConnection } from "../helpers/loaded-modules.js";
-
-const dist = pathToFileURL(
-  path.resolve(import.meta.dirname, "../../dist/"),
-).href;
+const root = path.resolve(import.meta.dirname, "../..");
+const dist = pathToFileURL(path.join(root, "dist")).href;
 
 /** In bytes. tsx rewrites a file with an `import()` in time that grows with it. */
 const SMALL = 10_000;
+
+/**
+ * Runs a script in a new process and lists the modules that it loads: their
+ * URLs, as the module loader resolved them.
+ */
+function modulesLoadedBy(script: string): readonly string[] {
+  const recorder = `
+    import { registerHooks } from "node:module";
+    const loaded = new Set();
+    registerHooks({
+      load(url, context, nextLoad) {
+        loaded.add(url);
+        return nextLoad(url, context);
+      },
+    });
+    process.on("exit", () => console.log([...loaded].join("\\n")));
+    ${script}
+  `;
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    ["--import", "tsx", "--input-type=module", "--eval", recorder],
+    { cwd: root, encoding: "utf8" },
+  );
+  expect(stderr).to.equal("");
+  expect(status).to.equal(0);
+  return stdout.trim().split("\n");
+}
 
 describe("modules that the package loads", () => {
   it("the start of Hardhat loads few files, no ethers and, for addresses without a checksum, no hash", () => {
@@ -36,7 +61,21 @@ describe("modules that the package loads", () => {
   });
 
   it("a connection loads few files, and no long one that tsx rewrites", () => {
-    const modules = modulesLoadedBy(openConnection("./dist/index.js"));
+    const modules = modulesLoadedBy(`
+    const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
+    const { default: vault } = await import("./dist/index.js");
+    const hre = await createHardhatRuntimeEnvironment({
+      plugins: [vault],
+      networks: {
+        local: {
+          type: "http",
+          url: "http://127.0.0.1:8545",
+          vault: { tokenDecimals: 18 },
+        },
+      },
+    });
+    await (await hre.network.create("local")).close();
+    `);
     const ours = modules.filter((url) => url.startsWith(dist));
     expect(ours).not.to.include(`${dist}/chunks/tasks.js`);
     expect(ours.length).to.be.at.most(12);

@@ -8,17 +8,14 @@ import type {
   SettleAllOptions,
   Settlement,
 } from "../../src/settlement/types.js";
-import { startAnvil } from "../helpers/anvil.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import {
   STATE_OVERRIDES,
   faultKinds,
   keysOf,
 } from "../helpers/faulty-rpc-server.js";
 import type { FaultKind, RequestKey } from "../helpers/faulty-rpc-server.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
-import type { FixtureProject } from "../helpers/fixture-project.js";
 import { sample } from "../helpers/sample.js";
+import { LATE_MS, REQUEST_TIMEOUT_MS } from "../helpers/try-fault.js";
 import {
   openLanes,
   requestsOfSettlement,
@@ -27,13 +24,6 @@ import {
 } from "../helpers/settlement-lane.js";
 import type { SettlementLane } from "../helpers/settlement-lane.js";
 import { SENDS } from "../helpers/settlement-stage.js";
-
-/**
- * How long Hardhat waits for an answer, and how long a late one takes: longer
- * than any answer that is not meant to be late, also on a busy machine.
- */
-const REQUEST_TIMEOUT_MS = 2_000;
-const LATE_MS = 2_200;
 
 const LANES = 8;
 
@@ -53,77 +43,62 @@ interface Result {
   readonly keys: readonly RequestKey[];
 }
 
-describe("settleAll under faults", function () {
-  let node: ServerProcess;
-  let project: FixtureProject;
+for (const [mode, hidden] of accountModes) {
+  describe(`settleAll under faults: ${mode}`, () => {
+    let lanes: readonly SettlementLane[];
+    let close: () => Promise<void>;
+    let requests: readonly RequestKey[];
 
-  before(async () => {
-    node = await startAnvil({ args: ["--accounts", String(2 * LANES)] });
-    project = await useFixtureProject("plain");
-  });
-  after(async () => {
-    await project.remove();
-    await node.stop();
-  });
-
-  for (const [mode, hidden] of accountModes) {
-    describe(mode, () => {
-      let lanes: readonly SettlementLane[] = [];
-      let requests: readonly RequestKey[];
-
-      before(async () => {
-        lanes = await openLanes(LANES, hidden, {
-          node: node.url,
-          projectRoot: project.path,
-          settings: {
-            timeout: REQUEST_TIMEOUT_MS,
-            ...(mode === "local keys" ? {} : { accounts: "remote" }),
-          },
-          delay: LATE_MS,
-        });
-        // What a node can do is found out once.
-        await Promise.all(
-          lanes.map(async (lane) => {
-            await startCase(lane);
-            await settle(lane, {});
-          }),
-        );
-        // Whoever signs, what comes before the nonce is one.
-        requests = await requestsOfSettlement(lanes[0], mode === "local keys");
-      });
-      after(async () => {
-        await Promise.all(lanes.map(async (lane) => await lane.close()));
-      });
-
-      it("should end right whatever request fails, and however", async () => {
-        const all = requests.flatMap((key) =>
-          faultKinds.map((kind) => ({ ...key, kind })),
-        );
-        await runCases(
-          `${faultKinds.length} faults × ${requests.length} requests`,
-          lanes,
-          sample(all, 10),
-          checkFault,
-        );
-      });
-
-      it("should take up its own settlement, whatever look-up lags", async () => {
-        await runCases("look-ups behind", lanes, laggingMethods, checkLag);
-      });
-
-      for (const rival of rivals) {
-        it(`should end right at whatever request ${rival}`, async () => {
-          await runCases(
-            `${rival} × ${requests.length} requests but the pending block, and once more where sending is lost`,
-            lanes,
-            sample(rivalCases(requests, rival), 4),
-            checkRival,
-          );
-        });
-      }
+    before(async () => {
+      ({ lanes, close } = await openLanes(LANES, hidden, {
+        settings: {
+          timeout: REQUEST_TIMEOUT_MS,
+          ...(mode === "local keys" ? {} : { accounts: "remote" }),
+        },
+        delay: LATE_MS,
+      }));
+      // What a node can do is found out once.
+      await Promise.all(
+        lanes.map(async (lane) => {
+          await startCase(lane);
+          await settle(lane, {});
+        }),
+      );
+      // Whoever signs, what comes before the nonce is one.
+      requests = await requestsOfSettlement(lanes[0], mode === "local keys");
     });
-  }
-});
+    after(async () => {
+      await close();
+    });
+
+    it("should end right whatever request fails, and however", async () => {
+      const all = requests.flatMap((key) =>
+        faultKinds.map((kind) => ({ ...key, kind })),
+      );
+      await runCases(
+        `${faultKinds.length} faults × ${requests.length} requests`,
+        lanes,
+        sample(all, 10),
+        checkFault,
+      );
+    });
+
+    it("should take up its own settlement, whatever look-up lags", async () => {
+      await runCases("look-ups behind", lanes, laggingMethods, checkLag);
+    });
+
+    for (const rival of rivals) {
+      it(`should end right at whatever request ${rival}`, async () => {
+        await runCases(
+          `${rival} × ${requests.length} requests but the pending block, and once more where sending is lost`,
+          lanes,
+          sample(rivalCases(requests, rival), 4),
+          checkRival,
+        );
+      });
+    }
+  });
+}
 
 /** What a gateway may ask a node for that is behind, one more each time. */
 const laggingMethods = [

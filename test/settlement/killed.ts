@@ -3,11 +3,7 @@ import { existsSync } from "node:fs";
 import { expect } from "chai";
 
 import type { Settlement } from "../../src/settlement/types.js";
-import { startAnvil } from "../helpers/anvil.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import { startHardhat } from "../helpers/cli.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
-import type { FixtureProject } from "../helpers/fixture-project.js";
 import { sample } from "../helpers/sample.js";
 import {
   killAt,
@@ -24,26 +20,19 @@ const LANES = 3;
 for (const mode of ["local keys", "remote accounts"] as const) {
   describe(`a settlement that is killed, and --resume: ${mode}`, function () {
     const isLocal = mode === "local keys";
-    let node: ServerProcess;
-    let project: FixtureProject;
-    let lanes: readonly SettlementLane[] = [];
+    let opened: Awaited<ReturnType<typeof openLanes>>;
 
     before(async () => {
-      node = await startAnvil();
-      project = await useFixtureProject("plain");
-      lanes = await openLanes(LANES, isLocal ? [] : ["eth_signTransaction"], {
-        node: node.url,
-        projectRoot: project.path,
+      opened = await openLanes(LANES, isLocal ? [] : ["eth_signTransaction"], {
         settings: isLocal ? {} : { accounts: "remote" },
       });
     });
     after(async () => {
-      await Promise.all(lanes.map(async (lane) => await lane.close()));
-      await node.stop();
-      await project.remove();
+      await opened.close();
     });
 
     it("settle settles once whenever it is killed and resumed", async () => {
+      const { lanes } = opened;
       // Up to the nonce, both ways of signing are one.
       const requests = await requestsOfSettlement(lanes[0], isLocal);
       const all = requests.flatMap((key): Kill[] => [
@@ -68,7 +57,7 @@ for (const mode of ["local keys", "remote accounts"] as const) {
       const child = startHardhat(
         ["vault", "settle", "--yes", "--json", "--network", "test"],
         {
-          cwd: project.path,
+          cwd: opened.project.path,
           env: {
             TEST_URL: server.url,
             TEST_VAULT: JSON.stringify({ contracts: world.contracts }),

@@ -8,7 +8,6 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
-import { runHardhat } from "../helpers/cli.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { STATE_OVERRIDES } from "../helpers/faulty-rpc-server.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -191,32 +190,6 @@ for (const [nodeName, startNode, engine] of [
         }
         expect(ours.unsignedSerialized).to.equal(theirs.unsignedSerialized);
         expect(ours.from).to.equal(from);
-      });
-    }
-
-    for (const [name, accounts, most] of [
-      ["a local key", [first], 13],
-      ["a key of the node", "remote", 15],
-    ] as const) {
-      it(`settle --yes sends at most ${most} requests with ${name}`, async () => {
-        for (const method of SENDS) {
-          // Mined when it is answered: how often one looks until then is chance.
-          lane.server.afterwards({ method, occurrence: 0 }, lane.world.mine);
-        }
-        const { stderr, exitCode } = await runHardhat(
-          ["vault", "settle", "--yes", "--json", "--network", "test"],
-          {
-            cwd: lane.project.path,
-            env: {
-              TEST_URL: lane.server.url,
-              TEST_VAULT: JSON.stringify({ contracts: lane.world.contracts }),
-              TEST_NETWORK: JSON.stringify({ accounts }),
-            },
-          },
-        );
-        expect(exitCode, stderr).to.equal(0);
-        const methods = lane.server.requests.map(({ method }) => method);
-        expect(methods.length, methods.join(" ")).to.be.at.most(most);
       });
     }
 

@@ -257,8 +257,10 @@ describe("settleAll: signers", () => {
           }
           return [];
         });
-        const { message } = await expectVaultError(find(), code);
+        const { message, fix } = await expectVaultError(find(), code);
         expect(message).to.include("scripted");
+        const isAdvised = code === "VAULT_NO_SENDER";
+        expect(fix.includes("the option `as`")).to.equal(isAdvised);
       });
     }
   });

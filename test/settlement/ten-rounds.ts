@@ -47,7 +47,7 @@ describe("two keepers", () => {
     project = await useFixtureProject("plain");
     node = await startAnvil({ args: keepingState() });
     world = await createWorld(node.url);
-    server = await startFaultyRpcServer({ upstream: node.url, delay: 0 });
+    server = await startFaultyRpcServer(node.url, 0);
   });
   after(async () => {
     world.close();

@@ -260,23 +260,6 @@ describe("simulateSettleAll with the engine fork", () => {
     });
   }
 
-  it("fork needs the option `as` if the node has no accounts: VAULT_NO_SENDER", async () => {
-    const vault = await openRecorded();
-    for (const reply of [
-      { result: [] },
-      { error: { code: -32601, message: "method not found" } },
-    ]) {
-      server.handler = ({ request }) =>
-        request.method === "eth_accounts" ? reply : undefined;
-      const error = await expectVaultError(
-        vault.simulateSettleAll({ engine: "fork" }),
-        "VAULT_NO_SENDER",
-      );
-      expect(error.fix).to.contain("the option `as`");
-      expect(await senderOf(vault, NOBODY)).to.equal(NOBODY);
-    }
-  });
-
   it("fork simulates at the node's own time, at the round's end or after it", async () => {
     const timeOf = async (atTime?: string): Promise<number | undefined> =>
       (await (await open()).simulateSettleAll({ engine: "fork", atTime })).block

@@ -120,7 +120,7 @@ const cases: ReadonlyArray<
     "not-settled",
     { orders: 25, reason: unsettled },
   ],
-  ["settles in one batch", "BatchVault", "settled", { orders: 10 }],
+
   ["does nothing", "IdleVault", "not-settled", { reason: unsettled }],
   ["swallows failures", "SwallowingVault", "settled", { orders: 20 }],
 ];
@@ -195,20 +195,6 @@ const scenario = fc.record({
 type Values = ReadonlyMap<string, unknown>;
 /** Before and after, by path as in `round.settled`, or by account and token. */
 type Differences = ReadonlyMap<string, readonly [unknown, unknown]>;
-
-/** What a settlement really did. */
-interface Reality {
-  readonly succeeded: boolean;
-  readonly reason: string | null;
-  readonly gasUsed: bigint;
-  readonly gasPrice: bigint;
-  /** What the sender paid, in wei. */
-  readonly fee: bigint;
-  readonly transfers: Simulation["transfers"];
-  readonly changes: Differences;
-  readonly balances: Differences;
-  readonly block: { readonly number: number; readonly timestamp: number };
-}
 
 describe("every engine predicts what a settlement then does", () => {
   let anvil: ServerProcess;
@@ -447,7 +433,7 @@ describe("every engine predicts what a settlement then does", () => {
   /** Compares what an engine said with what then happened. */
   function expectReality(
     { changes, balances, gasUsed }: Simulation,
-    real: Reality,
+    real: Awaited<ReturnType<typeof settleReally>>,
     drifts: boolean,
   ): void {
     const said = new Map<string, readonly [unknown, unknown]>(
@@ -496,7 +482,7 @@ describe("every engine predicts what a settlement then does", () => {
       readonly token?: string;
       readonly time: number | undefined;
     },
-  ): Promise<Reality> {
+  ) {
     const { address: to } = await vault.addressOf("vault");
     const read = async () => await readAll(vault, [as, to], token);
     const call = { from: as, to, data: "0xa015aefe" };

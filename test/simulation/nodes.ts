@@ -257,22 +257,10 @@ const behaviours: readonly Behaviour[] = [
     expected: { gasUsed: 14_680_064n },
     note: /^It uses 14680064 gas, for which a limit of 18350080 may be needed/u,
   },
-  ...(
-    [
-      [
-        "that names the network's gas limit",
-        { network: { gas: 60_000n } },
-        /^out of gas: it uses all of the 60000 that it is given\. .*`gas` of simulateSettleAll/u,
-      ],
-      [
-        "that names the gas of the caller",
-        { options: { gas: 60_000 }, network: { gas: 5n } },
-        /^out of gas: it uses all of the 60000 that it is given/u,
-      ],
-    ] as const
-  ).map(([title, settings, reason]): Behaviour => ({
-    title: `a vault that runs out of gas, ${title}`,
-    ...settings,
+  {
+    title: "a vault that runs out of the gas of the caller",
+    options: { gas: 60_000 },
+    network: { gas: 5n },
     script: (node) => {
       node.on(
         "eth_simulateV1",
@@ -284,8 +272,9 @@ const behaviours: readonly Behaviour[] = [
     },
     only: "simulateV1",
     expected: { status: "reverted", code: "VAULT_OUT_OF_GAS" },
-    reason,
-  })),
+    reason:
+      /^out of gas: it uses all of the 60000 that it is given\. .*`gas` of simulateSettleAll/u,
+  },
   {
     title: "a block whose gas a vault uses up",
     script: (node) => {

@@ -169,10 +169,7 @@ describe("reads and tasks under faults", () => {
     let cases = 0;
     await Promise.all(
       Array.from({ length: LANES }, async () => {
-        const server = await startFaultyRpcServer({
-          upstream: anvil.url,
-          delay: LATE_MS,
-        });
+        const server = await startFaultyRpcServer(anvil.url, LATE_MS);
         const { provider } = await connectTo(server.url, {
           timeout: REQUEST_TIMEOUT_MS,
         });
@@ -264,10 +261,7 @@ describe("reads and tasks under faults", () => {
   });
 
   it("every task that reads prints the right output, or an error with the code of the fault", async () => {
-    const server = await startFaultyRpcServer({
-      upstream: anvil.url,
-      delay: LATE_MS,
-    });
+    const server = await startFaultyRpcServer(anvil.url, LATE_MS);
     const hre = await open(server.url);
     const failures: string[] = [];
     let cases = 0;

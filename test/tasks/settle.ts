@@ -5,6 +5,7 @@ import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
+import { SENDS } from "../helpers/settlement-stage.js";
 import { DEV_KEYS } from "../helpers/world.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { settle } from "../../tasks/settle.js";
@@ -81,6 +82,23 @@ describe("vault settle", () => {
     const early = "This round has NOT ended. Settle it before its end?";
     expect(questions).to.deep.equal([early, early]);
   });
+
+  for (const [name, accounts, most] of [
+    ["a local key", [DEV_KEYS[0]], 13],
+    ["a key of the node", "remote", 15],
+  ] satisfies ReadonlyArray<
+    readonly [string, NetworkSettings["accounts"], number]
+  >) {
+    it(`settle --yes sends at most ${most} requests with ${name}`, async () => {
+      for (const method of SENDS) {
+        // Mined when it is answered: how often one looks until then is chance.
+        lane.server.afterwards({ method, occurrence: 0 }, lane.world.mine);
+      }
+      expect((await run("--yes", { accounts })).exitCode).to.equal(0);
+      const all = methods(/(?:)/u);
+      expect(all.length, all.join(" ")).to.be.at.most(most);
+    });
+  }
 
   it("settle --yes finishes an interrupted settlement, and settle without --yes refuses with VAULT_SETTLEMENT_UNFINISHED", async () => {
     lane.server.inject({
