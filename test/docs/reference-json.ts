@@ -8,7 +8,7 @@ import hardhatVault from "../../src/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
-import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo, hreOnLive } from "../helpers/hre.js";
 import { codeIn, readSections, sectionOf } from "../helpers/reference-page.js";
 import type { Section } from "../helpers/reference-page.js";
 import { runTyped } from "../helpers/run-vault-task.js";
@@ -144,10 +144,7 @@ describe("docs/reference-json.md", () => {
       overrides: { missingOrdersRevert: true },
     });
     const settings = { contracts: mocks.addresses, instances: { usdc: {} } };
-    const hre = await createTestHre(
-      { networks: { live: httpNetwork(anvil.url, { vault: settings }) } },
-      { network: "live", projectRoot: project.path },
-    );
+    const hre = await hreOnLive(anvil.url, { vault: settings }, project.path);
     const record = async (typed: string): Promise<void> => {
       const { stdout } = await runTyped(hre, `${typed} --json`);
       addDocuments(`vault ${typed}`, stdout);

@@ -33,6 +33,18 @@ export function httpNetwork(
   return { type: "http", url, ...settings };
 }
 
+/** A runtime environment with the network live at this URL, which is selected. */
+export async function hreOnLive(
+  url: string,
+  settings: NetworkSettings = {},
+  projectRoot?: string,
+): Promise<HardhatRuntimeEnvironment> {
+  return await createTestHre(
+    { networks: { live: httpNetwork(url, settings) } },
+    { network: "live", ...(projectRoot === undefined ? {} : { projectRoot }) },
+  );
+}
+
 /** A connection to network live at this URL; in process where there is none. */
 export async function connectTo(
   url: string | undefined,

@@ -3,18 +3,17 @@ import { configVariable } from "hardhat/config";
 import type { HardhatUserConfig } from "hardhat/types/config";
 
 import hardhatVault from "../../src/index.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { documentedContracts } from "../helpers/scripted-node.js";
 
+const NOWHERE = "http://127.0.0.1:1";
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 
 /** A configuration as a user may write it who does not use TypeScript. */
 function userConfig(vault: unknown, type = "http"): HardhatUserConfig {
   const network =
-    type === "http"
-      ? { type, url: "http://127.0.0.1:1", vault }
-      : { type, vault };
+    type === "http" ? { type, url: NOWHERE, vault } : { type, vault };
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- wrong on purpose
   return { networks: { live: network } } as HardhatUserConfig;
 }
@@ -137,11 +136,11 @@ describe("configuration", () => {
   it("settings are resolved for networks of both types", async () => {
     const hre = await createTestHre({
       networks: {
-        live: httpNetwork("http://127.0.0.1:1", {
+        live: httpNetwork(NOWHERE, {
           vault: { contracts: { vault: ADDRESS }, tokenDecimals: 6 },
         }),
         local: { type: "edr-simulated", vault: { tokenDecimals: 8 } },
-        bare: httpNetwork("http://127.0.0.1:1"),
+        bare: httpNetwork(NOWHERE),
       },
     });
     const { live, local, bare } = hre.config.networks;
@@ -160,14 +159,9 @@ describe("configuration", () => {
 
   it("a configuration variable is read when an address is needed, and fails with VAULT_CONFIG_VARIABLE until it is set", async () => {
     delete process.env["TEST_LATE_ADDRESS"];
-    const hre = await createTestHre({
-      networks: {
-        live: httpNetwork("http://127.0.0.1:1", {
-          vault: { contracts: { vault: configVariable("TEST_LATE_ADDRESS") } },
-        }),
-      },
+    const { vault } = await connectTo(NOWHERE, {
+      vault: { contracts: { vault: configVariable("TEST_LATE_ADDRESS") } },
     });
-    const { vault } = await hre.network.create("live");
     const { message } = await expectVaultError(
       vault.addressOf("vault"),
       "VAULT_CONFIG_VARIABLE",
@@ -186,14 +180,9 @@ describe("configuration", () => {
     const settings = {
       contracts: { vault: configVariable("TEST_MISTYPED_ADDRESS") },
     };
-    const hre = await createTestHre({
-      networks: {
-        live: httpNetwork("http://127.0.0.1:1", {
-          vault: { ...settings, instances: { usdc: settings } },
-        }),
-      },
+    const { vault } = await connectTo(NOWHERE, {
+      vault: { ...settings, instances: { usdc: settings } },
     });
-    const { vault } = await hre.network.create("live");
     process.env["TEST_MISTYPED_ADDRESS"] = MISTYPED;
     for (const [of, path] of [
       [vault, contracts],
@@ -214,7 +203,7 @@ describe("configuration", () => {
     const vault = { contracts: documentedContracts, tokenDecimals: 6 };
     const hre = await createTestHre({
       networks: {
-        live: httpNetwork("http://127.0.0.1:1", {
+        live: httpNetwork(NOWHERE, {
           accounts: [configVariable("TEST_UNSET_PRIVATE_KEY")],
           vault,
         }),

@@ -14,7 +14,7 @@ import type { ServerProcess } from "../helpers/child-process.js";
 import { listOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 
 const KEEPER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -53,7 +53,7 @@ describe("custom errors of the project's contracts", () => {
     // Another tool may write types that ethers does not know.
     const strange = { type: "error", name: "Odd", inputs: [{ type: "(((" }] };
     await writeArtifact(JSON.stringify({ abi: [strange, ...listOf(abi)] }));
-    hre = await open("remote");
+    hre = await open();
     connection = await hre.network.getOrCreate();
     mocks = await connection.vault.deployMocks();
     for (const operation of ["settleAll", "queryVolume"] as const) {
@@ -67,17 +67,8 @@ describe("custom errors of the project's contracts", () => {
     await project.remove();
   });
 
-  async function open(network: string): Promise<HardhatRuntimeEnvironment> {
-    return await createTestHre(
-      {
-        networks: {
-          remote: httpNetwork(anvil.url),
-          nowhere: httpNetwork("http://127.0.0.1:1"),
-        },
-      },
-      { network, projectRoot: project.path },
-    );
-  }
+  const open = async (url = anvil.url): Promise<HardhatRuntimeEnvironment> =>
+    await hreOnLive(url, {}, project.path);
 
   const reads: Readonly<Record<string, () => Promise<unknown>>> = {
     "a read": async () =>
@@ -101,7 +92,7 @@ describe("custom errors of the project's contracts", () => {
       (await mocks.vault.simulateSettleAll({ engine: "fork" })).reason,
     "a settlement": async () => (await mocks.vault.settleAll()).reason,
     "a settlement in process": async () => {
-      const local = await (await open("default")).network.create();
+      const local = await createTestHre({}, { projectRoot: project.path });
       const script = await local.vault.deployMocks();
       await script.fail("settleAll", { data });
       return (await script.vault.settleAll()).reason;
@@ -126,19 +117,22 @@ describe("custom errors of the project's contracts", () => {
   }
 
   it("vault decode names a custom error and its arguments, and sends no request", async () => {
-    const result = await runTyped(await open("nowhere"), `decode ${data}`);
+    const result = await runTyped(
+      await open("http://127.0.0.1:1"),
+      `decode ${data}`,
+    );
     expect(result.exitCode).to.equal(0);
     expect(result.stdout).to.match(/OnlyKeeper[^]*0x70997970C51812dc/u);
   });
 
   it("a custom error that no artifact has is shown whole, also if artifacts cannot be read", async () => {
     await writeArtifact("{");
-    const unreadable = (await open("remote")).vault.at(mocks.addresses);
+    const unreadable = (await open()).vault.at(mocks.addresses);
     const reason = (await unreadable.simulateSettleAll()).reason ?? "";
     expect(reason).to.include(UNKNOWN).and.include("nor could it be looked up");
 
     await writeArtifact(JSON.stringify({ abi: [] }));
-    const other = (await open("remote")).vault.at(mocks.addresses);
+    const other = (await open()).vault.at(mocks.addresses);
     expect((await other.simulateSettleAll()).reason).to.equal(UNKNOWN);
   });
 });

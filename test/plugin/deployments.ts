@@ -22,7 +22,7 @@ import {
 } from "../helpers/scripted-node.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 
@@ -86,13 +86,9 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
   const open = async (
     contracts: ContractAddresses = {},
   ): Promise<HardhatVault> => {
-    const hre = await createTestHre(
-      {
-        networks: { local: httpNetwork(server.url, { vault: { contracts } }) },
-      },
-      { projectRoot },
-    );
-    return (await hre.network.create("local")).vault;
+    const settings = { vault: { contracts } };
+    const hre = await hreOnLive(server.url, settings, projectRoot);
+    return (await hre.network.create()).vault;
   };
   const save = async (changes: object = {}): Promise<string | undefined> =>
     await (
@@ -137,7 +133,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     await leave(deployment);
     const vault = await open({ vault: documentedContracts.trading });
     expect((await vault.addressOf("vault")).source).to.equal(
-      "networks.local.vault.contracts.vault",
+      "networks.live.vault.contracts.vault",
     );
     expect(server.requests).to.deep.equal([]);
     expect((await vault.addressOf("trading")).source).to.equal(

@@ -14,7 +14,7 @@ import {
 import { everyNode } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { createTestHre, hreOnLive } from "../helpers/hre.js";
 
 /** The scripted reason of a mock, and its text in the error. */
 const reverts: ReadonlyArray<
@@ -46,12 +46,9 @@ for (const { name, start } of everyNode) {
 
     before(async () => {
       node = await start();
-      hre = await createTestHre(
-        node.url === undefined
-          ? {}
-          : { networks: { target: httpNetwork(node.url) } },
-        node.url === undefined ? {} : { network: "target" },
-      );
+      hre = await (node.url === undefined
+        ? createTestHre()
+        : hreOnLive(node.url));
       connection = await hre.network.getOrCreate();
       mocks = await connection.vault.deployMocks({ overrides: distinctState });
     });

@@ -13,7 +13,7 @@ import type { CommandResult } from "../helpers/cli.js";
 import { documentedContracts } from "../helpers/scripted-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 
 const OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -33,20 +33,12 @@ const settings = {
   },
 } as const;
 
-async function openLive(
-  vault: VaultNetworkUserConfig,
-  url = "http://127.0.0.1:1",
-  projectRoot?: string,
-): Promise<HardhatRuntimeEnvironment> {
-  return await createTestHre(
-    { networks: { live: httpNetwork(url, { vault }) } },
-    { network: "live", ...(projectRoot === undefined ? {} : { projectRoot }) },
-  );
-}
+const openLive = async (): Promise<HardhatRuntimeEnvironment> =>
+  await hreOnLive("http://127.0.0.1:1", { vault: settings });
 
 describe("instances", () => {
   it("an instance has its own contracts, and the network's for the rest", async () => {
-    const hre = await openLive(settings);
+    const hre = await openLive();
     const { vault } = await hre.network.create("live");
     const usdc = vault.instance("usdc");
     expect(usdc.instanceName).to.equal("usdc");
@@ -71,7 +63,7 @@ describe("instances", () => {
   });
 
   it("an instance has its own scales, and the network's for the rest", async () => {
-    const hre = await openLive(settings);
+    const hre = await openLive();
     const { vault } = await hre.network.create("live");
     expect(vault.settings).to.deep.equal({
       tokenDecimals: 18,
@@ -100,7 +92,7 @@ describe("instances", () => {
   });
 
   it("the API and tasks fail with VAULT_UNKNOWN_INSTANCE, which lists the instances", async () => {
-    const hre = await openLive(settings);
+    const hre = await openLive();
     const { vault } = await hre.network.create("live");
     const lazy = (await createTestHre()).vault;
     for (const [of, name, listed] of [
@@ -161,7 +153,7 @@ describe("instances", () => {
     });
 
     it("status --all reports each instance at one block, and names the setting of a wrong address", async () => {
-      const live = await openLive({}, node.url);
+      const live = await hreOnLive(node.url);
       const { vault } = await live.network.create("live");
       const deploy = async (volume: bigint) =>
         (await vault.deployMocks({ overrides: { volume } })).addresses;
@@ -171,7 +163,7 @@ describe("instances", () => {
         options = "--json",
       ): Promise<CommandResult> =>
         await runTyped(
-          await openLive(network, node.url),
+          await hreOnLive(node.url, { vault: network }),
           `status --all ${options}`,
         );
       const usdc = { contracts: { vault: other.vault } };
@@ -212,9 +204,9 @@ describe("instances", () => {
     it("each instance has its own deployments, journals and forks", async () => {
       const project = await useFixtureProject("plain");
       try {
-        const hre = await openLive(
-          { instances: { usdc: {} } },
+        const hre = await hreOnLive(
           node.url,
+          { vault: { instances: { usdc: {} } } },
           project.path,
         );
         const run = async (typed: string): Promise<unknown> =>

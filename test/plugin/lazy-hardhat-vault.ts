@@ -6,16 +6,14 @@ import {
   documentedHandler,
   documentedContracts,
 } from "../helpers/scripted-node.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 
 describe("hre.vault", () => {
   let server: RpcServer;
   before(async () => {
-    server = await startRpcServer({
-      handler: documentedHandler,
-    });
+    server = await startRpcServer({ handler: documentedHandler });
   });
   after(async () => {
     await server.stop();
@@ -51,16 +49,8 @@ describe("hre.vault", () => {
   });
 
   it("hre.vault uses the network of --network, and connect() another one by its name", async () => {
-    const hre = await createTestHre(
-      {
-        networks: {
-          live: httpNetwork(server.url, {
-            vault: { contracts: documentedContracts },
-          }),
-        },
-      },
-      { network: "live" },
-    );
+    const contracts = documentedContracts;
+    const hre = await hreOnLive(server.url, { vault: { contracts } });
     expect(await (await hre.vault.connect("default")).chainId()).to.equal(
       31337,
     );

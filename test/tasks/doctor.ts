@@ -91,11 +91,11 @@ describe("vault doctor", () => {
     network: string,
     args: Readonly<Record<string, unknown>> = {},
   ): Promise<{ exitCode: number | null; checks: readonly Check[] }> => {
-    const other = await createTestHre(
-      { networks: hre.userConfig.networks ?? {} },
-      { network },
+    const result = await runVaultTask(
+      await createTestHre(hre.userConfig, { network }),
+      "doctor",
+      { ...args, json: true },
     );
-    const result = await runVaultTask(other, "doctor", { ...args, json: true });
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what the task printed; the test looks at each
     const document = parseDocument(result) as { checks: readonly Check[] };
     return { exitCode: result.exitCode, ...document };
@@ -260,10 +260,7 @@ describe("vault doctor", () => {
     });
 
     it("doctor gives the signer's requests what is left of its --timeout", async () => {
-      const other = await createTestHre(
-        { networks: hre.userConfig.networks ?? {} },
-        { network: "remote" },
-      );
+      const other = await createTestHre(hre.userConfig, { network: "remote" });
       const timeouts: number[] = [];
       other.hooks.registerHandlers("network", {
         newConnection: async (context, next) => {

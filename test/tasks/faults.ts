@@ -20,7 +20,7 @@ import {
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo, hreOnLive } from "../helpers/hre.js";
 import { isFull, sample } from "../helpers/sample.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import {
@@ -108,16 +108,13 @@ describe("reads and tasks under faults", () => {
   });
 
   const open = async (url: string): Promise<HardhatRuntimeEnvironment> =>
-    await createTestHre(
+    await hreOnLive(
+      url,
       {
-        networks: {
-          live: httpNetwork(url, {
-            timeout: REQUEST_TIMEOUT_MS,
-            vault: { contracts, tokenDecimals: 18 },
-          }),
-        },
+        timeout: REQUEST_TIMEOUT_MS,
+        vault: { contracts, tokenDecimals: 18 },
       },
-      { network: "live", projectRoot: project.path },
+      project.path,
     );
 
   /** All that a task printed and wrote, or the code of its error. */

@@ -2,7 +2,6 @@ import { mkdir, readFile, readdir } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
-import type { HttpNetworkUserConfig } from "hardhat/types/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { startAnvil } from "../helpers/anvil.js";
@@ -10,7 +9,8 @@ import type { ServerProcess } from "../helpers/child-process.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { createTestHre, hreOnLive } from "../helpers/hre.js";
+import type { NetworkSettings } from "../helpers/hre.js";
 import { asLiveNode, startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
@@ -37,17 +37,17 @@ describe("deploy-mocks, mock and capture", () => {
   });
 
   const open = async (
-    network: HttpNetworkUserConfig = httpNetwork(anvil.url),
+    url = anvil.url,
+    settings: NetworkSettings = {},
   ): Promise<HardhatRuntimeEnvironment> =>
-    await createTestHre(
-      { networks: { test: network } },
-      { network: "test", projectRoot: project.path },
-    );
+    await hreOnLive(url, settings, project.path);
+  /** The error of a task on the live node. */
   const errorOf = async (
     typed: string,
-    network: HttpNetworkUserConfig,
+    settings: NetworkSettings = {},
   ): Promise<Readonly<Record<string, unknown>>> => {
-    const result = await runTyped(await open(network), `${typed} --json`);
+    const hre = await open(live.url, settings);
+    const result = await runTyped(hre, `${typed} --json`);
     expect(result).to.include({ exitCode: 1, stderr: "" });
     return fieldsOf(fieldsOf(parseDocument(result))["error"]);
   };
@@ -87,7 +87,7 @@ describe("deploy-mocks, mock and capture", () => {
       ["mock succeed settleAll", known],
     ] as const) {
       live.handler = handler;
-      const { code, message } = await errorOf(typed, httpNetwork(live.url));
+      const { code, message } = await errorOf(typed);
       expect(code, typed).to.equal("VAULT_LIVE_NETWORK");
       if (typed === "deploy-mocks") {
         expect(message).to.contain("--yes");
@@ -100,7 +100,7 @@ describe("deploy-mocks, mock and capture", () => {
 
   it("deploy-mocks --yes deploys to a live network, from the account that networks.<name>.from names", async () => {
     const from = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
-    const hre = await open(httpNetwork(live.url, { from }));
+    const hre = await open(live.url, { from });
     expect(
       parseDocument(await runTyped(hre, "deploy-mocks --yes --json")),
     ).to.include({ chainId: 56 });
@@ -116,7 +116,7 @@ describe("deploy-mocks, mock and capture", () => {
       "max fee per gas less than block base fee: maxFeePerGas: 1 baseFee: 7";
     const consensus = "unauthorized signer: this node seals no blocks";
     for (const [accounts, code, text, refusal] of [
-      [[], "VAULT_NO_SIGNER", "networks.test.accounts"],
+      [[], "VAULT_NO_SIGNER", "networks.live.accounts"],
       [[key], "VAULT_RPC_ERROR", "gas required exceeds allowance"],
       ["remote", "VAULT_RPC_ERROR", fees, fees],
       ["remote", "VAULT_RPC_ERROR", consensus, consensus],
@@ -125,12 +125,9 @@ describe("deploy-mocks, mock and capture", () => {
         refusal !== undefined && method === "eth_sendTransaction"
           ? { error: { code: -32000, message: refusal } }
           : undefined;
-      const error = await errorOf(
-        "deploy-mocks",
-        httpNetwork(live.url, {
-          accounts: accounts === "remote" ? accounts : [...accounts],
-        }),
-      );
+      const error = await errorOf("deploy-mocks", {
+        accounts: accounts === "remote" ? accounts : [...accounts],
+      });
       expect(error).to.include({ code });
       expect(error["message"]).to.contain(text).and.not.contain(key.slice(2));
     }
@@ -139,7 +136,7 @@ describe("deploy-mocks, mock and capture", () => {
   it("mock next-round counts +1m from now on a node that was idle", async () => {
     const hre = await open();
     await runTyped(hre, "deploy-mocks");
-    const { vault } = await hre.network.getOrCreate("test");
+    const { vault } = await hre.network.getOrCreate();
     const { timestamp } = await vault.block();
     await vault.provider.request({ method: "evm_increaseTime", params: [120] });
     const result = await runTyped(hre, "mock next-round endTime=+1m");

@@ -11,7 +11,7 @@ import type { ServerProcess } from "../helpers/child-process.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { hreOnLive } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { runTyped, runVaultTask } from "../helpers/run-vault-task.js";
 import { deployGeneratedOrders } from "../helpers/trading.js";
@@ -30,11 +30,8 @@ describe("vault orders", () => {
 
   before(async () => {
     anvil = await startAnvil();
-    hre = await createTestHre(
-      { networks: { remote: httpNetwork(anvil.url) } },
-      { network: "remote" },
-    );
-    ({ provider } = await hre.network.create("remote"));
+    hre = await hreOnLive(anvil.url);
+    ({ provider } = await hre.network.create());
     trading = await deployGeneratedOrders(provider, 1n, LAST_ID);
     project = await useFixtureProject("plain");
   });
@@ -94,10 +91,7 @@ describe("vault orders", () => {
 
   it("orders stops reading, ends with exit code 0 and prints nothing if the reader has closed the pipe", async () => {
     const server = await startRpcServer({ upstream: anvil.url });
-    const remote = await createTestHre(
-      { networks: { remote: httpNetwork(server.url) } },
-      { network: "remote" },
-    );
+    const remote = await hreOnLive(server.url);
     const closed = Object.assign(new Error("closed"), { code: "EPIPE" });
     const ids = `1-${LAST_ID}`;
     expect(

@@ -8,7 +8,7 @@ import {
   documentedNode,
   handlerOf,
 } from "../helpers/scripted-node.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { hreOnLive } from "../helpers/hre.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
@@ -43,17 +43,10 @@ describe("the block of a read task", () => {
           ? { error: { code: -32602, message: "too many arguments" } }
           : await documentedHandler(exchange),
     });
-    hre = await createTestHre(
-      {
-        networks: {
-          live: httpNetwork(server.url, {
-            from: FROM,
-            vault: { contracts: documentedContracts, instances: { usdc: {} } },
-          }),
-        },
-      },
-      { network: "live" },
-    );
+    hre = await hreOnLive(server.url, {
+      from: FROM,
+      vault: { contracts: documentedContracts, instances: { usdc: {} } },
+    });
   });
   after(async () => {
     await server.stop();

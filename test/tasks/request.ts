@@ -8,7 +8,7 @@ import {
   documentedHandler,
   documentedContracts,
 } from "../helpers/scripted-node.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { runTyped } from "../helpers/run-vault-task.js";
@@ -19,19 +19,9 @@ describe("vault request", () => {
   let hre: HardhatRuntimeEnvironment;
 
   before(async () => {
-    server = await startRpcServer({
-      handler: documentedHandler,
-    });
-    hre = await createTestHre(
-      {
-        networks: {
-          live: httpNetwork(server.url, {
-            vault: { contracts: documentedContracts },
-          }),
-        },
-      },
-      { network: "live" },
-    );
+    server = await startRpcServer({ handler: documentedHandler });
+    const contracts = documentedContracts;
+    hre = await hreOnLive(server.url, { vault: { contracts } });
   });
   after(async () => {
     await server.stop();

@@ -11,7 +11,7 @@ import {
 } from "../helpers/scripted-node.js";
 import type { History } from "../helpers/scripted-node.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { hreOnLive } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
@@ -43,16 +43,9 @@ describe("vault rounds", () => {
 
   before(async () => {
     server = await startRpcServer({});
-    hre = await createTestHre(
-      {
-        networks: {
-          remote: httpNetwork(server.url, {
-            vault: { contracts: { vaultFactory: FACTORY }, tokenDecimals: 0 },
-          }),
-        },
-      },
-      { network: "remote" },
-    );
+    hre = await hreOnLive(server.url, {
+      vault: { contracts: { vaultFactory: FACTORY }, tokenDecimals: 0 },
+    });
   });
   after(async () => {
     await server.stop();

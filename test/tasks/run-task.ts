@@ -13,7 +13,7 @@ import type { TaskReport } from "../../tasks/run-task.js";
 import { withTerminal } from "../../tasks/terminal.js";
 import type { Output } from "../../tasks/terminal.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { replace } from "../helpers/run-vault-task.js";
 import {
@@ -315,16 +315,8 @@ describe("the line on a terminal while a task waits", () => {
         return "handled";
       },
     });
-    const hre = await createTestHre(
-      {
-        networks: {
-          live: httpNetwork(server.url, {
-            vault: { contracts: documentedContracts },
-          }),
-        },
-      },
-      { network: "live" },
-    );
+    const contracts = documentedContracts;
+    const hre = await hreOnLive(server.url, { vault: { contracts } });
     await onTerminal(true, async (latest) => {
       const restore = replace(process.stdout, { write: () => true });
       await hre.tasks.getTask(["vault", "volume"]).run({}).finally(restore);

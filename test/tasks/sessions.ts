@@ -6,7 +6,7 @@ import type { MockOverrides } from "../../src/mocks/types.js";
 import { startDatedAnvil } from "../helpers/anvil.js";
 import { ORDER_ID, distinctState } from "../helpers/distinct-state.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
-import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo, hreOnLive } from "../helpers/hre.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 import { expectScreen } from "../helpers/screens.js";
 
@@ -19,17 +19,18 @@ type Name =
   "UnderlyingAsset" | "LiquidityPool" | "Trading" | "VaultFactory" | "Vault";
 const codec = (role: Name): Interface =>
   bindings[`${role}__factory`].createInterface();
-const errors = new Interface(
-  [...["Error(string)", "Panic(uint256)", "OrderNotFound(uint256 id)"]].map(
-    (error) => `error ${error}`,
-  ),
-);
+const errors = new Interface([
+  "error Error(string)",
+  "error Panic(uint256)",
+  "error OrderNotFound(uint256 id)",
+]);
 const [call, answer] = [
   (role: Name, name: string, ...args: unknown[]) =>
     codec(role).encodeFunctionData(name, args),
   (role: Name, name: string, ...values: unknown[]) =>
     codec(role).encodeFunctionResult(name, values),
 ];
+const MARGINS = [1500n * 10n ** 18n, 125n * 10n ** 15n, 1_795_250_890n];
 const order = [NASTY, HOLDER, ...[1, 2, 3, 4, 5, 6, 7, 8, 9], 1, 2];
 
 /** A command for a person, and for a program. */
@@ -157,13 +158,7 @@ const sessions: Readonly<Record<string, Session>> = {
         ...each(
           "decode",
           call("Trading", "getOrderInfo", 5),
-          call(
-            "Vault",
-            "calMargins",
-            1500n * 10n ** 18n,
-            125n * 10n ** 15n,
-            1_795_250_890n,
-          ),
+          call("Vault", "calMargins", ...MARGINS),
           concat([
             call("UnderlyingAsset", "getFundingFeeRate", 2),
             "0xdeadbeef",
@@ -221,16 +216,14 @@ describe("sessions of a script", () => {
           mocks === undefined
             ? undefined
             : (await vault.deployMocks({ overrides: mocks })).addresses;
-        const live = httpNetwork(node.url, {
-          from: HOLDER,
-          vault: {
-            tokenDecimals: 18,
-            ...(contracts === undefined ? {} : { contracts }),
-          },
-        });
-        const hre = await createTestHre(
-          { networks: { live } },
-          { network: "live", projectRoot: project.path },
+        const settings = {
+          tokenDecimals: 18,
+          ...(contracts === undefined ? {} : { contracts }),
+        };
+        const hre = await hreOnLive(
+          node.url,
+          { from: HOLDER, vault: settings },
+          project.path,
         );
         let text = "";
         for (const typed of commands) {

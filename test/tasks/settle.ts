@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { NetworkSettings } from "../helpers/hre.js";
 
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { hreOnLive } from "../helpers/hre.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
@@ -33,14 +33,10 @@ describe("vault settle", () => {
 
   const run = async (typed: string, settings: NetworkSettings = {}) => {
     const { contracts } = lane.world;
-    const test = httpNetwork(lane.server.url, {
-      accounts: [DEV_KEYS[0]],
-      vault: { contracts },
-      ...settings,
-    });
-    const hre = await createTestHre(
-      { networks: { test } },
-      { network: "test", projectRoot: lane.project.path },
+    const hre = await hreOnLive(
+      lane.server.url,
+      { accounts: [DEV_KEYS[0]], vault: { contracts }, ...settings },
+      lane.project.path,
     );
     const result = await runTyped(hre, `settle ${typed} --json`);
     const document = fieldsOf(parseDocument(result));
@@ -118,7 +114,7 @@ describe("vault settle", () => {
     expect(asked.settlement)
       .to.include({ status: "refused", code: "VAULT_SETTLEMENT_UNFINISHED" })
       .and.to.have.property("reason")
-      .that.includes("`npx hardhat vault settle --resume --network test`");
+      .that.includes("`npx hardhat vault settle --resume --network live`");
     const { settlement, stderr, exitCode } = await run("--yes");
     expect(exitCode).to.equal(0);
     expect(settlement).to.include({
@@ -138,7 +134,7 @@ describe("vault settle", () => {
       "--yes --confirmations 3 --timeout 1",
     );
     const advice =
-      "`npx hardhat vault settle --resume --confirmations 3 --network test` goes on from here.";
+      "`npx hardhat vault settle --resume --confirmations 3 --network live` goes on from here.";
     expect({ ...settlement, exitCode }).to.include({
       ...{ status: "unconfirmed", exitCode: 1 },
     });

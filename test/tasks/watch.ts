@@ -17,7 +17,7 @@ import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { hreOnLive } from "../helpers/hre.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
@@ -43,10 +43,7 @@ describe("vault watch", () => {
   before(async () => {
     anvil = await startAnvil();
     server = await startRpcServer({ upstream: anvil.url });
-    hre = await createTestHre(
-      { networks: { remote: httpNetwork(server.url) } },
-      { network: "remote" },
-    );
+    hre = await hreOnLive(server.url);
   });
   after(async () => {
     await server.stop();
@@ -54,7 +51,7 @@ describe("vault watch", () => {
   });
   beforeEach(async () => {
     server.handler = () => undefined;
-    connection = await hre.network.create("remote");
+    connection = await hre.network.create("live");
     mocks = await connection.vault.deployMocks();
   });
   afterEach(async () => {
@@ -256,7 +253,7 @@ describe("vault watch", () => {
       stripVTControlCharacters(display(false)(event)),
     );
     const [first = "", change, outage, back, filled] = shown;
-    expect(first).to.match(/^Watching {2}remote \(chain 31337\), block \d+, /u);
+    expect(first).to.match(/^Watching {2}live \(chain 31337\), block \d+, /u);
     expect(first).to.match(/^End .*in 1m 30s$/mu);
     expect(first).to.match(/^Can be settled {2}yes$/mu);
     expect(first).to.match(/^Press Ctrl-C to stop\.\n$/mu);
