@@ -14,7 +14,7 @@ import { keysOf, startFaultyRpcServer } from "./faulty-rpc-server.js";
 import type { FaultyRpcServer, RequestKey } from "./faulty-rpc-server.js";
 import { useFixtureProject } from "./fixture-project.js";
 import type { FixtureProject } from "./fixture-project.js";
-import { createTestHre, httpNetwork } from "./hre.js";
+import { hreOnLive } from "./hre.js";
 import { SENDS } from "./settlement-stage.js";
 import { createWorld, devKey } from "./world.js";
 
@@ -61,19 +61,11 @@ async function openLane({
   const connect = async (
     ownSettings: Partial<HttpNetworkUserConfig>,
   ): Promise<HardhatVault> => {
-    const hre = await createTestHre(
-      {
-        networks: {
-          live: httpNetwork(server.url, {
-            accounts: [key],
-            vault: { contracts: world.contracts },
-            ...ownSettings,
-          }),
-        },
-      },
-      { projectRoot },
-    );
-    const connection = await hre.network.create("live");
+    const { contracts } = world;
+    const accounts = [key];
+    const all = { accounts, vault: { contracts }, ...ownSettings };
+    const hre = await hreOnLive(server.url, all, projectRoot);
+    const connection = await hre.network.create();
     connections.push(connection);
     return connection.vault;
   };

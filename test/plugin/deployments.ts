@@ -119,9 +119,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     await save();
     genesis = { hash: `0x${"cd".repeat(32)}` };
     await save({ contracts: { ...documentedContracts, trading: OTHER } });
-    expect(await files()).to.have.members([
-      ...["1-abababab.json", "1-cdcdcdcd.json"],
-    ]);
+    expect((await files()).join()).to.equal("1-abababab.json,1-cdcdcdcd.json");
     expect((await (await open()).addressOf("trading")).address).to.equal(OTHER);
     genesis = { hash: GENESIS };
     expect((await (await open()).addressOf("trading")).address).to.equal(

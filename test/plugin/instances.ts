@@ -215,20 +215,23 @@ describe("instances", () => {
           const { contracts } = fieldsOf(await run(typed));
           return String(fieldsOf(contracts)["vault"]);
         };
-        const own = await deploy("deploy-mocks");
+        const own = await deploy("deploy-mocks --scenario expired-round");
         const other = await deploy("deploy-mocks --instance usdc");
         expect(own).not.to.equal(other);
         const folder = path.join(project.path, "vault-deployments");
-        for (const [pattern, address] of [
-          [/^31337-[0-9a-f]{8}\.json$/u, own],
-          [/^31337-[0-9a-f]{8}-usdc\.json$/u, other],
+        for (const [pattern, vault, scenario] of [
+          [/^31337-[0-9a-f]{8}\.json$/u, own, "expired-round"],
+          [/^31337-[0-9a-f]{8}-usdc\.json$/u, other, "open-round"],
         ] as const) {
           const [file = "", ...more] = (await readdir(folder)).filter((name) =>
             pattern.test(name),
           );
           expect(more).to.deep.equal([]);
           const saved = await readFile(path.join(folder, file), "utf8");
-          expect(saved).to.include(`"vault": "${address}"`);
+          expect(JSON.parse(saved))
+            .to.deep.nested.include({ "contracts.vault": vault, scenario })
+            .and.property("genesisHash")
+            .to.include(`0x${file.slice(6, 14)}`);
         }
         await run("settle --yes --instance usdc");
         expect(await readdir(folder)).to.include(

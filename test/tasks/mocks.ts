@@ -52,23 +52,6 @@ describe("deploy-mocks, mock and capture", () => {
     return fieldsOf(fieldsOf(parseDocument(result))["error"]);
   };
 
-  it("deploy-mocks writes the addresses to a file named by chain and genesis", async () => {
-    const hre = await open();
-    const typed = "deploy-mocks --scenario expired-round --json";
-    const { contracts } = fieldsOf(parseDocument(await runTyped(hre, typed)));
-    const folder = path.join(project.path, "vault-deployments");
-    const [file = ""] = await readdir(folder);
-    const saved = fieldsOf(
-      JSON.parse(await readFile(path.join(folder, file), "utf8")),
-    );
-    expect(file).to.equal(
-      `31337-${String(saved["genesisHash"]).slice(2, 10)}.json`,
-    );
-    expect(saved).to.deep.include({
-      ...{ version: 1, chainId: 31337, scenario: "expired-round", contracts },
-    });
-  });
-
   it("deploy-mocks prints on stderr, also with --json, that in-process mocks end with the process", async () => {
     const typed = "deploy-mocks --json";
     const { stderr } = await runTyped(await createTestHre(), typed);

@@ -124,9 +124,7 @@ describe("running a task", () => {
   }
 
   it("a failed task prints its error in both forms, without a stack", async () => {
-    const failures: ReadonlyArray<
-      readonly [thrown: unknown, code: string, says: string]
-    > = [
+    for (const [thrown, code, says] of [
       [
         vaultError("VAULT_NOT_DECODABLE", { problem: "x", remedy: "y" }),
         "VAULT_NOT_DECODABLE",
@@ -144,8 +142,7 @@ describe("running a task", () => {
         "VAULT_INTERNAL",
         "at <url> \\u{1b}[31m",
       ],
-    ];
-    for (const [thrown, code, says] of failures) {
+    ] as const) {
       const person = await run({ json: false }, failWith(thrown));
       expect(person).to.include({ out: "", success: false });
       expect(person.err).to.match(/^Error /u);
@@ -163,9 +160,7 @@ describe("running a task", () => {
   });
 
   it("an error of a task names flags if that of the API names options", async () => {
-    const refusals: ReadonlyArray<
-      readonly [VaultError, string | undefined, RegExp]
-    > = [
+    for (const [error, where, text] of [
       [
         invalidArgument("fromBlock", "it is wrong"),
         "--from-block",
@@ -193,8 +188,7 @@ describe("running a task", () => {
         undefined,
         / with `npx hardhat vault settle --resume --instance usdc --network live`; /u,
       ],
-    ];
-    for (const [error, where, text] of refusals) {
+    ] as const) {
       expect(error.message).to.not.contain("--");
       const options = {
         ...{ fromBlock: "1", block: undefined },

@@ -36,15 +36,13 @@ describe("vault simulate", () => {
       await provider.getSigner(2),
       BigInt(ROUND_END),
     );
-    await provider.send("anvil_setCode", [
-      protocol.contracts.trading,
-      answersOrderOfBlockNumber(),
-    ]);
-    await provider.send("anvil_setCode", [TOKEN, answersBlockNumber(1)]);
-    await provider.send("anvil_setCode", [
-      NAMED_TOKEN,
-      answersToken("USD=", 3),
-    ]);
+    for (const placed of [
+      [protocol.contracts.trading, answersOrderOfBlockNumber()],
+      [TOKEN, answersBlockNumber(1)],
+      [NAMED_TOKEN, answersToken("USD=", 3)],
+    ]) {
+      await provider.send("anvil_setCode", placed);
+    }
     const block = await provider.getBlock("latest");
     head = { number: block?.number ?? 0, timestamp: block?.timestamp ?? 0 };
   });

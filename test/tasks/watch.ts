@@ -5,7 +5,6 @@ import { toQuantity } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
-import type { VaultErrorCode } from "../../src/errors.js";
 import type { MockVaultHandle } from "../../src/types.js";
 import { taskArguments } from "../../tasks/arguments.js";
 import { parseArguments } from "../../tasks/parse-arguments.js";
@@ -121,14 +120,7 @@ describe("vault watch", () => {
     };
   };
 
-  const watches: ReadonlyArray<
-    readonly [
-      title: string,
-      until: string | undefined,
-      steps: ReadonlyArray<() => unknown>,
-      expected: VaultErrorCode | ReadonlyArray<readonly string[]>,
-    ]
-  > = [
+  for (const [title, until, steps, expected] of [
     [
       "watch shows each change once, and ends when the round is settled",
       "settled",
@@ -161,10 +153,10 @@ describe("vault watch", () => {
       [[], ["round.filledVolume"]],
     ],
     ...["settled", "expired"].map(
-      (until) =>
+      (event) =>
         [
-          `watch --until ${until} fails with VAULT_ROUND_CHANGED if another round replaces the first one`,
-          until,
+          `watch --until ${event} fails with VAULT_ROUND_CHANGED if another round replaces the first one`,
+          event,
           [async () => await mocks.startNextRound()],
           "VAULT_ROUND_CHANGED",
         ] as const,
@@ -175,8 +167,7 @@ describe("vault watch", () => {
       [async () => await rpc("anvil_setChainId", 4242)],
       "VAULT_CHAIN_CHANGED",
     ],
-  ];
-  for (const [title, until, steps, expected] of watches) {
+  ] as const) {
     it(title, async () => {
       const watched = watchThrough(until, steps);
       if (typeof expected === "string") {

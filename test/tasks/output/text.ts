@@ -34,7 +34,7 @@ const context = { tokenDecimals: 6, chainTime: 1_700_000_000, raw: false };
 
 describe("values for a person", () => {
   const values: ReadonlyArray<
-    readonly [unit: Unit, value: bigint, text: string, note?: string]
+    readonly [unit: Unit, value: bigint | number, text: string, note?: string]
   > = [
     ["rate", 1n, "0.00000001"],
     ["price", 1n, "0.000000000000000001"],
@@ -48,6 +48,10 @@ describe("values for a person", () => {
     ["timestamp", 1_700_000_000n, "2023-11-14T22:13:20Z", "now"],
     ["timestamp", MAX, `${MAX} (Unix seconds)`],
     ["none", 5n, "5"],
+    ["contractType", 1, "call (1)"],
+    ["contractType", 0, "unknown (0)"],
+    ["orderState", 2, "closed (2)"],
+    ["orderState", 7, "unknown (7)"],
   ];
   for (const [unit, value, text, note] of values) {
     it(`formatValue shows ${value} of unit ${unit} as ${text}`, () => {
@@ -76,16 +80,6 @@ describe("values for a person", () => {
     ).to.equal("15 tokens");
   });
 
-  it("formatValue names enum values with their numbers", () => {
-    const show = (unit: Unit, value: number, raw = false): string =>
-      formatValue({ type: "uint8", unit }, value, { ...context, raw }).text;
-    expect(show("contractType", 1)).to.equal("call (1)");
-    expect(show("contractType", 0)).to.equal("unknown (0)");
-    expect(show("orderState", 2)).to.equal("closed (2)");
-    expect(show("orderState", 7)).to.equal("unknown (7)");
-    expect(show("orderState", 7, true)).to.equal("7");
-  });
-
   it("formatDuration shows the two largest units", () => {
     for (const [seconds, text] of [
       [0n, "0s"],
@@ -105,9 +99,7 @@ describe("values for a person", () => {
     expect(formatCountdown(100n, 100)).to.equal("now");
   });
 
-  const bars: ReadonlyArray<
-    readonly [part: bigint, whole: bigint, filled: number, text: string]
-  > = [
+  const bars = [
     [0n, 100n, 0, "0.0 %"],
     [1n, 3n, 7, "33.3 %"],
     [999_999n, 1_000_000n, 23, "99.9 %"],
@@ -116,7 +108,7 @@ describe("values for a person", () => {
     [0n, 0n, 0, "(nothing to fill)"],
     [5n, 0n, 0, "(nothing to fill)"],
     [MAX, MAX, 24, "100.0 %"],
-  ];
+  ] as const;
   for (const [part, whole, filled, text] of bars) {
     it(`utilisationBar draws ${part} of ${whole} as ${text}`, () => {
       expect(utilisationBar(part, whole)).to.equal(
@@ -208,13 +200,7 @@ describe("blocks of a task as text", () => {
     ]);
   });
 
-  const coloured: ReadonlyArray<
-    readonly [
-      variables: Readonly<Record<string, string>>,
-      isTTY: boolean,
-      coloured: boolean,
-    ]
-  > = [
+  const coloured = [
     [{}, true, true],
     [{}, false, false],
     // Empty, it says nothing: https://no-color.org
@@ -226,7 +212,7 @@ describe("blocks of a task as text", () => {
     [{ FORCE_COLOR: "3", TERM: "dumb" }, false, true],
     [{ FORCE_COLOR: "0" }, true, false],
     [{ FORCE_COLOR: "1", NO_COLOR: "1" }, true, false],
-  ];
+  ] as const;
   it("createStyle colours a terminal, unless NO_COLOR, FORCE_COLOR or TERM say otherwise", () => {
     for (const [variables, isTTY, isColoured] of coloured) {
       process.env = { TERM: "xterm", ...variables };
