@@ -26,7 +26,6 @@ import {
   requireObject,
 } from "../../src/client/values.js";
 import type { CheckedField } from "../../src/client/values.js";
-import type { VaultErrorCode } from "../../src/errors.js";
 import { operations } from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 
@@ -266,9 +265,7 @@ describe("values of operations", () => {
     ({ type, unit: "none" }) as const;
   const flag = plain("bool");
   const bytes = Uint8Array.of(0x41, 0xff);
-  const good: ReadonlyArray<
-    readonly [field: CheckedField, value: unknown, checked: unknown]
-  > = [
+  const good = [
     [plain("uint256"), "1e3", 1_000n],
     [plain("uint256"), MAX, MAX],
     [state, "closed", 2],
@@ -284,16 +281,14 @@ describe("values of operations", () => {
     [plain("string"), "0x41", "0x41"],
     [plain("string"), bytes, bytes],
     [plain("string"), { bytes: "0x41ff" }, bytes],
-  ];
+  ] as const;
   for (const [field, value, checked] of good) {
     it(`checkValue() takes ${inspect(value)} as ${field.type} ${field.unit}`, () => {
       expect(checkValue(field, value, "it")).to.deep.equal(checked);
     });
   }
 
-  const bad: ReadonlyArray<
-    readonly [field: CheckedField, value: unknown, code: VaultErrorCode]
-  > = [
+  const bad = [
     [plain("uint256"), "1.5", "VAULT_INVALID_INTEGER"],
     [plain("uint256"), MAX + 1n, "VAULT_INVALID_INTEGER"],
     [state, "shut", "VAULT_INVALID_ENUM"],
@@ -304,7 +299,7 @@ describe("values of operations", () => {
     [flag, 1, "VAULT_INVALID_ENUM"],
     [plain("string"), 7, "VAULT_INVALID_ARGUMENT"],
     [plain("string"), { bytes: "0x4" }, "VAULT_INVALID_ARGUMENT"],
-  ];
+  ] as const;
   for (const [field, value, code] of bad) {
     it(`checkValue() throws ${code} for ${inspect(value)} as ${field.type} ${field.unit}`, async () => {
       await expectVaultError(() => checkValue(field, value, "it"), code);

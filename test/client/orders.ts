@@ -134,14 +134,7 @@ describe("client - orders", () => {
   const noThird = book((id) => id !== 3n);
   const goneThird = book((id) => id !== 3n, refusal("Gone"));
   const failedThird = "3 VAULT_CALL_REVERTED Gone(id: 3)";
-  const listings: ReadonlyArray<
-    readonly [
-      title: string,
-      answers: Book,
-      options: OrdersOptions,
-      listed: readonly string[],
-    ]
-  > = [
+  const listings = [
     [
       "every id of a range in order, whatever the chunks",
       order,
@@ -210,7 +203,7 @@ describe("client - orders", () => {
       { firstId: LAST_ID - 1n },
       present(LAST_ID - 1n, LAST_ID),
     ],
-  ];
+  ] as const;
   for (const [title, answers, options, listed] of listings) {
     it(`orders() lists ${title}`, async () => {
       expect(await outlineOf(nodeOf(answers), options)).to.deep.equal(listed);

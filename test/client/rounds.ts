@@ -73,14 +73,7 @@ const gap: History = [
 const each = (first: number, ...answers: readonly Answer[]): History =>
   answers.map((answer, index) => [first + 100 * index, answer]);
 /** Answers up to block 1,000, and the first blocks of the rounds that are marked. */
-const histories: ReadonlyArray<
-  readonly [
-    title: string,
-    outOfOrder: readonly number[],
-    history: History,
-    blocks?: { readonly fromBlock: number; readonly toBlock: number },
-  ]
-> = [
+const histories = [
   ["no round if none was opened yet", [], [[10, "zeros"]]],
   [
     // They start together, and so none before another.
@@ -111,7 +104,7 @@ const histories: ReadonlyArray<
     [400],
     each(400, settledRound(three), three),
   ],
-];
+] as const;
 
 describe("client - rounds", () => {
   it("rounds() lists every round with its blocks, oldest first, as it was last seen", async () => {

@@ -17,14 +17,12 @@ import { sample } from "../helpers/sample.js";
 const SENDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 
 /** Words that one block alone has, a command after it, and what is printed. */
-const blocks: ReadonlyArray<
-  readonly [words: string, then: string, printed: RegExp]
-> = [
+const blocks = [
   ["jq -c 'select(.changed", "", /^\[7,false\]\n$/u],
   ["jq -r '.simulation.changes[]", "", /^[1-9]\d*\n$/u],
   ["jq .block.number", "cat orders.ndjson", /(?:^\{"orderID":.*\n){1000}$/mu],
   ["--block $block", "", /^(?:\{"network":.*\}\n){3}$/u],
-];
+] as const;
 const hasJq = spawnSync("jq", ["--version"]).status === 0;
 
 /** As `npx hardhat`, but for a watch, which would not end. */

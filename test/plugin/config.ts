@@ -33,9 +33,7 @@ const root = "networks.live.vault";
 const contracts = `${root}.contracts`;
 const usdc = (settings: unknown) => ({ instances: { usdc: settings } });
 
-const mistakes: ReadonlyArray<
-  readonly [vault: unknown, path: string, message: RegExp]
-> = [
+const mistakes = [
   [null, root, /object/u],
   [
     { contract: {} },
@@ -91,7 +89,7 @@ const mistakes: ReadonlyArray<
     `${root}.instances.usdc`,
     /unknown setting "instances"; the settings are contracts, tokenDecimals, displayDecimals/u,
   ],
-];
+] as const;
 
 describe("configuration", () => {
   for (const [vault, path, message] of mistakes) {

@@ -4,7 +4,6 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import { VaultClient } from "../../src/client/index.js";
 import type { MockVaultHandle } from "../../src/types.js";
-import type { ScriptedReason } from "../../src/mocks/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import {
   ORDER_ID,
@@ -17,9 +16,7 @@ import { fetchProvider } from "../helpers/fetch-provider.js";
 import { createTestHre, hreOnLive } from "../helpers/hre.js";
 
 /** The scripted reason of a mock, and its text in the error. */
-const reverts: ReadonlyArray<
-  readonly [name: string, reason: ScriptedReason, text: string]
-> = [
+const reverts = [
   ["a string", "not today", "not today"],
   ["a panic", { panic: 0x11 }, "panic 0x11: arithmetic overflow or underflow"],
   [
@@ -35,7 +32,7 @@ const reverts: ReadonlyArray<
   ["nothing at all", { data: "0x" }, "no reason given"],
   ["two bytes", { data: "0x0102" }, "unknown error data 0x0102"],
   ["control characters", "\u001b[31mred", "\\u{1b}[31mred"],
-];
+] as const;
 
 for (const { name, start } of everyNode) {
   describe(`every operation on ${name}`, () => {

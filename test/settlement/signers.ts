@@ -5,7 +5,6 @@ import type { NetworkConfig } from "hardhat/types/config";
 
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { findSender } from "../../src/settlement/signer.js";
-import type { SettleAllOptions } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { hardhatError } from "../helpers/foreign-errors.js";
@@ -45,14 +44,7 @@ const addressOf = (path: string, passphrase = ""): string =>
 const twoKeys = { accounts: [OTHER.privateKey, KEY] };
 
 /** From which account each of these configurations settles. */
-const signing: ReadonlyArray<
-  readonly [
-    name: string,
-    network: NetworkChanges,
-    from: string,
-    option?: SettleAllOptions["from"],
-  ]
-> = [
+const signing = [
   ["the first of two keys", { accounts: [KEY, OTHER.privateKey] }, SETTLER],
   [
     "the key of the network's from",
@@ -86,7 +78,7 @@ const signing: ReadonlyArray<
     SETTLER,
     { address: SETTLER },
   ],
-];
+] as const;
 
 describe("settleAll: signers", () => {
   const stage = useStage();

@@ -116,9 +116,7 @@ describe("two keepers", () => {
     await killAt({ ...key, moment }, child, server);
   };
 
-  const faults: ReadonlyArray<
-    readonly [name: string, act: () => Promise<void>]
-  > = [
+  const faults = [
     ["nothing goes wrong", async () => await Promise.resolve()],
     [
       "one is killed before it sends",
@@ -200,7 +198,7 @@ describe("two keepers", () => {
         await keepAndKill(SEND, "before");
       },
     ],
-  ];
+  ] as const;
 
   it("are one command in the guide", () => {
     expect(documented).to.have.length(3);

@@ -107,9 +107,7 @@ type Mistake = readonly [
 const margins = "margins --max-volume 1 --apy 10 --end-time";
 
 /** Values that are wrong together, or for one operation, and words of the error. */
-const alone: ReadonlyArray<
-  readonly [VaultErrorCode, Readonly<Record<string, string>>]
-> = [
+const alone = [
   [
     "VAULT_INVALID_ARGUMENT",
     {
@@ -155,7 +153,7 @@ const alone: ReadonlyArray<
       "request getFundingFeeRate 3": "call (1), put (2)",
     },
   ],
-];
+] as const;
 
 const mistakes: readonly Mistake[] = [
   ...alone.flatMap(([code, commands]) =>

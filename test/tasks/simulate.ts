@@ -10,7 +10,8 @@ import {
 } from "../helpers/bytecode.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import type { CommandResult } from "../helpers/cli.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { hreOnLive } from "../helpers/hre.js";
+import type { NetworkSettings } from "../helpers/hre.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { deployProtocol, directProvider } from "../helpers/world.js";
 import type { MockProtocol } from "../helpers/world.js";
@@ -54,22 +55,10 @@ describe("vault simulate", () => {
 
   async function simulate(
     typed: string,
-    network = "test",
+    settings: NetworkSettings = {},
   ): Promise<CommandResult> {
-    const { contracts } = protocol;
-    const vault = { contracts, tokenDecimals: 6 };
-    const hre = await createTestHre(
-      {
-        networks: {
-          test: httpNetwork(anvil.url, { vault }),
-          withKeyVariable: httpNetwork(anvil.url, {
-            accounts: [configVariable("TEST_UNSET_PRIVATE_KEY")],
-            vault,
-          }),
-        },
-      },
-      { network },
-    );
+    const vault = { contracts: protocol.contracts, tokenDecimals: 6 };
+    const hre = await hreOnLive(anvil.url, { vault, ...settings });
     return await runTyped(hre, `simulate ${typed}`);
   }
 
@@ -126,10 +115,11 @@ describe("vault simulate", () => {
   });
 
   it("simulate --as needs no key, and without --as fails with VAULT_CONFIG_VARIABLE if the key is not set", async () => {
-    const named = await simulate(`--as ${NOBODY}`, "withKeyVariable");
+    const unset = { accounts: [configVariable("TEST_UNSET_PRIVATE_KEY")] };
+    const named = await simulate(`--as ${NOBODY}`, unset);
     expect(named.stderr).to.equal("");
     expect(named.stdout).to.contain(NOBODY);
-    const unnamed = await simulate("", "withKeyVariable");
+    const unnamed = await simulate("", unset);
     expect(unnamed.exitCode).to.equal(1);
     expect(unnamed.stderr)
       .to.contain("VAULT_CONFIG_VARIABLE")

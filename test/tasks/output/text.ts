@@ -4,7 +4,6 @@ import { expect } from "chai";
 import fc from "fast-check";
 
 import { operations } from "../../../src/client/index.js";
-import type { Unit } from "../../../src/protocol/index.js";
 import {
   labelledValues,
   notes,
@@ -33,9 +32,7 @@ const GROUPED_MAX = MAX.toLocaleString("en");
 const context = { tokenDecimals: 6, chainTime: 1_700_000_000, raw: false };
 
 describe("values for a person", () => {
-  const values: ReadonlyArray<
-    readonly [unit: Unit, value: bigint | number, text: string, note?: string]
-  > = [
+  const values = [
     ["rate", 1n, "0.00000001"],
     ["price", 1n, "0.000000000000000001"],
     ["percent", 10n ** 18n, "100 %"],
@@ -52,7 +49,7 @@ describe("values for a person", () => {
     ["contractType", 0, "unknown (0)"],
     ["orderState", 2, "closed (2)"],
     ["orderState", 7, "unknown (7)"],
-  ];
+  ] as const;
   for (const [unit, value, text, note] of values) {
     it(`formatValue shows ${value} of unit ${unit} as ${text}`, () => {
       const shown = formatValue({ type: "uint256", unit }, value, context);
