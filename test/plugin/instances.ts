@@ -77,7 +77,7 @@ describe("instances", () => {
   });
 
   it("vault decode scales what contracts of an instance return by the instance's decimals", async () => {
-    const hre = await openLive(settings);
+    const hre = await openLive();
     const words = (count: number): string =>
       (10n ** 18n).toString(16).padStart(64, "0").repeat(count);
     const round = `${words(9)}${"0".repeat(64)}`;

@@ -18,7 +18,7 @@ import {
   documentedHandler,
 } from "../helpers/scripted-node.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { createTestHre, hreOnLive, httpNetwork } from "../helpers/hre.js";
 import {
   parseDocument,
   parseTyped,
@@ -331,10 +331,8 @@ describe("bad input of tasks", () => {
 describe("arguments of tasks", () => {
   let hre: HardhatRuntimeEnvironment;
   before(async () => {
-    hre = await createTestHre({
-      networks: {
-        default: { type: "edr-simulated", vault: { tokenDecimals: 6 } },
-      },
+    hre = await hreOnLive("http://127.0.0.1:1", {
+      vault: { tokenDecimals: 6 },
     });
   });
 
