@@ -120,13 +120,9 @@ describe("instances", () => {
   });
 
   it("mocks in process are those of one instance", async () => {
+    const instances = { usdc: {}, dai: {} };
     const hre = await createTestHre({
-      networks: {
-        local: {
-          type: "edr-simulated",
-          vault: { instances: { usdc: {}, dai: {} } },
-        },
-      },
+      networks: { local: { type: "edr-simulated", vault: { instances } } },
     });
     const { vault } = await hre.network.create("local");
     const usdc = vault.instance("usdc");

@@ -26,13 +26,9 @@ describe("vault report", () => {
   before(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), "vault-report-"));
     file = path.join(folder, "report.html");
+    const settings = { tokenDecimals: 18, displayDecimals: { order: 18 } };
     hre = await createTestHre({
-      networks: {
-        default: {
-          type: "edr-simulated",
-          vault: { tokenDecimals: 18, displayDecimals: { order: 18 } },
-        },
-      },
+      networks: { default: { type: "edr-simulated", vault: settings } },
     });
     const { vault } = await hre.network.getOrCreate("default");
     mocks = await vault.deployMocks();
