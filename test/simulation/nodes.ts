@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { Interface } from "ethers";
+import { Interface, toQuantity } from "ethers";
 
 import { SimulationLensArtifact } from "../../src/client/lens/artifact.js";
 import { TRANSACTION_GAS_CAP } from "../../src/rpc/gas.js";
@@ -78,6 +78,15 @@ const changingSettlement = (change: object): Rewrite =>
     calls[middle] = { ...fieldsOf(calls[middle]), ...change };
     block["calls"] = calls;
   });
+
+const settling =
+  (change: object) =>
+  (node: ScriptedNode): void => {
+    node.on("eth_simulateV1", changingSettlement(change));
+  };
+const failing = (change: object): ReturnType<typeof settling> =>
+  settling({ status: "0x0", returnData: "0x", ...change });
+const ABOVE_CAP = toQuantity(TRANSACTION_GAS_CAP + 1n);
 
 const settlement = [
   { field: "settledPrice", before: 0n, after: OPEN_ROUND.strikePrice + 1n },
@@ -184,6 +193,14 @@ const behaviours: readonly Behaviour[] = [
     expected: { block: NEXT },
   },
   {
+    title: "a past block",
+    options: { blockNumber: 2 },
+    expected: {
+      status: "settled",
+      block: { number: 3, timestamp: 1_700_000_003 },
+    },
+  },
+  {
     title: "a past block, at the end of the round that was open then",
     script: (node) => {
       node.rounds = node.rounds.map((round, block) =>
@@ -236,13 +253,7 @@ const behaviours: readonly Behaviour[] = [
   },
   {
     title: "a settlement above the gas cap of a transaction",
-    script: (node) => {
-      const gas = `0x${(TRANSACTION_GAS_CAP + 1n).toString(16)}`;
-      node.on(
-        "eth_simulateV1",
-        changingSettlement({ gasUsed: gas, maxUsedGas: gas }),
-      );
-    },
+    script: settling({ gasUsed: ABOVE_CAP, maxUsedGas: ABOVE_CAP }),
     only: "simulateV1",
     expected: { status: "settled", gasUsed: TRANSACTION_GAS_CAP + 1n },
     note: /^It uses 16777217 gas, for which a limit of 16777217 may be needed: .*EIP-7825/u,
@@ -250,9 +261,7 @@ const behaviours: readonly Behaviour[] = [
   {
     title:
       "a settlement below that cap which may need more, its refunds unknown",
-    script: (node) => {
-      node.on("eth_simulateV1", changingSettlement({ gasUsed: "0xe00000" }));
-    },
+    script: settling({ gasUsed: "0xe00000" }),
     only: "simulateV1",
     expected: { gasUsed: 14_680_064n },
     note: /^It uses 14680064 gas, for which a limit of 18350080 may be needed/u,
@@ -261,15 +270,7 @@ const behaviours: readonly Behaviour[] = [
     title: "a vault that runs out of the gas of the caller",
     options: { gas: 60_000 },
     network: { gas: 5n },
-    script: (node) => {
-      node.on(
-        "eth_simulateV1",
-        changingSettlement({
-          ...{ status: "0x0", returnData: "0x" },
-          error: { code: -32_000, message: "out of gas" },
-        }),
-      );
-    },
+    script: failing({ error: { code: -32_000, message: "out of gas" } }),
     only: "simulateV1",
     expected: { status: "reverted", code: "VAULT_OUT_OF_GAS" },
     reason:
@@ -277,14 +278,7 @@ const behaviours: readonly Behaviour[] = [
   },
   {
     title: "a block whose gas a vault uses up",
-    script: (node) => {
-      node.on(
-        "eth_simulateV1",
-        changingSettlement({
-          ...{ status: "0x0", returnData: "0x", gasUsed: "0x1c9c380" },
-        }),
-      );
-    },
+    script: failing({ gasUsed: "0x1c9c380" }),
     only: "simulateV1",
     expected: { status: "reverted", code: "VAULT_OUT_OF_GAS" },
     reason:
@@ -292,15 +286,10 @@ const behaviours: readonly Behaviour[] = [
   },
   {
     title: "a vault that runs an invalid instruction",
-    script: (node) => {
-      node.on(
-        "eth_simulateV1",
-        changingSettlement({
-          ...{ status: "0x0", returnData: "0x", gasUsed: "0x1c9c380" },
-          error: { code: -32_000, message: "invalid opcode: INVALID" },
-        }),
-      );
-    },
+    script: failing({
+      gasUsed: "0x1c9c380",
+      error: { code: -32_000, message: "invalid opcode: INVALID" },
+    }),
     only: "simulateV1",
     expected: { status: "reverted", code: "VAULT_CALL_REVERTED" },
     reason: /^invalid opcode: INVALID$/u,
