@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { mock } from "node:test";
 
 import { expect } from "chai";
 import { Interface } from "ethers";
@@ -115,6 +116,18 @@ describe("custom errors of the project's contracts", () => {
       expect(await reasonOf()).to.be.oneOf([KNOWN, escaped]);
     });
   }
+
+  it("the custom errors of a connection are looked up in artifacts that are read once", async () => {
+    const read = mock.method(hre.artifacts, "readArtifact");
+    const { vault } = await hre.network.create();
+    const asked = vault.at(mocks.addresses);
+    await expectVaultError(asked.queryVolume(), "VAULT_CALL_REVERTED");
+    const count = read.mock.callCount();
+    await expectVaultError(asked.queryVolume(), "VAULT_CALL_REVERTED");
+    expect(count).to.be.above(0);
+    expect(read.mock.callCount()).to.equal(count);
+    read.mock.restore();
+  });
 
   it("vault decode names a custom error and its arguments, and sends no request", async () => {
     const result = await runTyped(

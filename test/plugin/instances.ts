@@ -212,6 +212,9 @@ describe("instances", () => {
           return String(fieldsOf(contracts)["vault"]);
         };
         const own = await deploy("deploy-mocks --scenario expired-round");
+        expect(await run("round --instance usdc"))
+          .to.have.nested.property("error.message")
+          .that.includes("vault deploy-mocks --instance usdc --network live`");
         const other = await deploy("deploy-mocks --instance usdc");
         expect(own).not.to.equal(other);
         const folder = path.join(project.path, "vault-deployments");

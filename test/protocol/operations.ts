@@ -213,7 +213,7 @@ describe("rounds and numbers for people", () => {
   const round = {
     startTime: 1_800_000_000n,
     endTime: 1_800_604_800n,
-    strikePrice: 19_005n * 10n ** 17n,
+    strikePrice: 19_005n * 10n ** 15n,
   };
 
   it("a round is the same if start, end and strike price are", () => {
@@ -235,7 +235,7 @@ describe("rounds and numbers for people", () => {
     const others = { APY: 1n, maxVolume: 2n, filledVolume: 3n, minDeposit: 4n };
     const open = { ...round, ...others, settledPrice, settledAmount };
     const text =
-      "the round from 2027-01-15T08:00:00Z to 2027-01-22T08:00:00Z with strike price 1900.5";
+      "the round from 2027-01-15T08:00:00Z to 2027-01-22T08:00:00Z with strike price 19.005";
     expect(describeRound(round)).to.equal(text);
     expect(describeRound({ ...round, strikePrice: 19n * 10n ** 18n })).to.match(
       / price 19$/u,

@@ -359,7 +359,7 @@ describe("settleAll in process", () => {
     expect(seen).to.deep.equal(["in-process", before]);
   });
 
-  it("settleAll leaves fees to Hardhat, asks for the pending nonce alone, and keeps no journal", async () => {
+  it("settleAll leaves fees to Hardhat, asks for the pending nonce alone, and keeps no journal: VAULT_NOTHING_TO_RESUME", async () => {
     await connection.vault.settleAll();
 
     const [sent] =
@@ -376,10 +376,12 @@ describe("settleAll in process", () => {
     expect(asked.map(({ method }) => method)).not.to.include(
       "eth_signTransaction",
     );
-    expect(await connection.vault.settleAll({ resume: true })).to.include({
+    const resumed = await connection.vault.settleAll({ resume: true });
+    expect(resumed).to.include({
       status: "refused",
       code: "VAULT_NOTHING_TO_RESUME",
     });
+    expect(resumed.reason).to.include("in process there is no journal");
   });
 
   it("settleAll takes a signer, an address or an impersonated account", async () => {

@@ -60,7 +60,7 @@ describe("settleAll: preview and gas", () => {
   const stage = useStage();
 
   const gasCases = [
-    ["gas", 20_999n, "less than any transaction needs", false],
+    ["gas", 20_999n, "too low for any transaction to simulate", false],
     ["gas", 59_999n, "less than the simulation used", false],
     ["gas", 60_000n, "as much as the simulation used", true],
     ["gasMultiplier", 0.5, "half of the estimate", false],
@@ -81,6 +81,10 @@ describe("settleAll: preview and gas", () => {
           ? []
           : ["Raise `gas` or `gasMultiplier` in networks.scripted"],
         sends: isEnough ? 1 : 0,
+        then: ({ chain }) => {
+          const simulations = value === 20_999n ? 0 : 1;
+          expect(chain.count("eth_simulateV1")).to.equal(simulations);
+        },
       };
     }),
     {

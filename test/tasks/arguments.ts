@@ -320,7 +320,7 @@ describe("bad input of tasks", () => {
     const hre = await hreOn("unsetKey");
     for (const typed of [
       ...["volume", "status", "order 1", `${margins} +7d`],
-      "request queryVolume",
+      ...["request queryVolume", "settle --assert"],
     ]) {
       const { exitCode, stderr } = await runTyped(hre, typed);
       expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: "" });

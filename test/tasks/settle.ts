@@ -6,7 +6,7 @@ import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
 import { SENDS } from "../helpers/settlement-stage.js";
-import { DEV_KEYS } from "../helpers/world.js";
+import { DEV_KEYS, openRound } from "../helpers/world.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { settle } from "../../tasks/settle.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -51,12 +51,20 @@ describe("vault settle", () => {
       .map(({ method }) => method)
       .filter((method) => pattern.test(method));
 
-  it("settle asks whether to settle before the round's end, and sends nothing unless the answer is Yes", async () => {
+  it("settle asks, with a warning before the round's end alone, and sends nothing unless the answer is Yes", async () => {
     const questions: string[] = [];
-    for (const [answer, status, sent] of [
-      [false, "refused", 0],
-      [true, "settled", 1],
+    const early = "This round has NOT ended. Settle it before its end?";
+    for (const [question, answer, status, sent] of [
+      [early, false, "refused", 0],
+      ["Settle this round now?", false, "refused", 0],
+      ["Settle this round now?", true, "settled", 1],
     ] as const) {
+      if (question !== early) {
+        const end = Number(openRound.endTime) + questions.length;
+        await lane.world.provider.send("anvil_setNextBlockTimestamp", [end]);
+        await lane.world.mine();
+      }
+      let shown = "";
       const { json } = await settle(
         lane.vault,
         { yes: false },
@@ -64,19 +72,22 @@ describe("vault settle", () => {
         {
           err: {
             style: createStyle({}),
-            write: async () => await Promise.resolve(true),
+            write: async (text) => {
+              shown += text;
+              return await Promise.resolve(true);
+            },
           },
-          ask: async (question) => {
-            questions.push(question);
+          ask: async (asked) => {
+            questions.push(asked);
             return await Promise.resolve(answer);
           },
         },
       );
       expect(json).to.have.nested.property("settlement.status", status);
       expect(methods(/^eth_send/u)).to.have.lengthOf(sent);
+      expect(questions.at(-1)).to.equal(question);
+      expect(shown.includes("NOT ended")).to.equal(question === early);
     }
-    const early = "This round has NOT ended. Settle it before its end?";
-    expect(questions).to.deep.equal([early, early]);
   });
 
   for (const [name, accounts, most] of [
