@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { Interface, toQuantity } from "ethers";
 
+import { VaultError } from "../../src/client/index.js";
 import { SimulationLensArtifact } from "../../src/client/lens/artifact.js";
 import { TRANSACTION_GAS_CAP } from "../../src/rpc/gas.js";
 import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
@@ -681,6 +682,24 @@ describe("simulateSettleAll on a node, with eth_simulateV1 and with eth_call", (
       expect(node.count("eth_simulateV1")).to.equal(0);
     });
   }
+
+  it("simulateSettleAll throws the error of an address that cannot be used: VAULT_INVALID_ADDRESS", async () => {
+    const error = new VaultError("VAULT_INVALID_ADDRESS", {});
+    class WrongTrading extends BareHost {
+      public override withDeadline(): this {
+        return this;
+      }
+      public override async addressOf(
+        ...[role]: Parameters<BareHost["addressOf"]>
+      ) {
+        return role === "trading"
+          ? await Promise.reject(error)
+          : await Promise.resolve({ address: VAULT, source: "a test" });
+      }
+    }
+    const host = new WrongTrading(new ScriptedNode(), {}, NOBODY);
+    await expectVaultError(simulate(host), "VAULT_INVALID_ADDRESS");
+  });
 
   it("simulateSettleAll refuses the end of a round that cannot be read: VAULT_INVALID_ARGUMENT", async () => {
     const host = new BareHost(new ScriptedNode(), { vault: VAULT }, NOBODY);
