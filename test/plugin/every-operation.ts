@@ -82,7 +82,9 @@ for (const { name, start } of everyNode) {
             throw new Error(`${clientName} has no ${operation}`);
           }
           const value: unknown = await Reflect.apply(method, client, args);
-          expect(value, `${operation}(${args.join()})`).to.deep.equal(expected);
+          expect(value, `${operation}(${JSON.stringify(args)})`).to.deep.equal(
+            expected,
+          );
         }
       });
     }
