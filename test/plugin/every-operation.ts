@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
@@ -82,7 +84,7 @@ for (const { name, start } of everyNode) {
             throw new Error(`${clientName} has no ${operation}`);
           }
           const value: unknown = await Reflect.apply(method, client, args);
-          expect(value, `${operation}(${JSON.stringify(args)})`).to.deep.equal(
+          expect(value, `${operation}(${inspect(args)})`).to.deep.equal(
             expected,
           );
         }
