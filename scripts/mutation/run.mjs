@@ -14,13 +14,14 @@ if (at !== -1) {
   const mutate = files.match(/^(src|tasks)\/.*\.ts$/gmu) ?? process.exit();
   args.splice(at, 1, "--mutate", mutate.join(","));
 }
-const stryker = "node_modules/@stryker-mutator/core/bin/stryker.js";
+// A third of all packages that this project would install, for a run now and then.
+const packages = ["core", "mocha-runner"].map(
+  (name) => `--package=@stryker-mutator/${name}@10.0.0`,
+);
+const stryker = ["stryker", "run", "scripts/mutation/stryker.config.json"];
+const resolveCjs = new URL("resolve-cjs.mjs", import.meta.url);
 process.exitCode =
-  spawnSync(
-    process.execPath,
-    [
-      ...["--import", "./scripts/mutation/resolve-cjs.mjs", stryker],
-      ...["run", "scripts/mutation/stryker.config.json", ...args],
-    ],
-    { stdio: "inherit" },
-  ).status ?? 1;
+  spawnSync("npx", ["--yes", ...packages, "--", ...stryker, ...args], {
+    stdio: "inherit",
+    env: { ...process.env, NODE_OPTIONS: `--import=${resolveCjs.href}` },
+  }).status ?? 1;
