@@ -1,11 +1,4 @@
-/**
- * Set-up for the tests in test/consumers: installs what the consumer projects
- * have before they have this package. Takes a minute or two the first time
- * (about 1 GB in the system's folder for temporary files), no time after that.
- *
- * With `CONSUMERS_LOCK=write`, writes their lock files anew (`FULL=1`: all); with
- * the name of one, its lock file.
- */
+/** Writes the lock files of the projects in test/consumers: of all, or of those named. */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -13,7 +6,6 @@ import {
   lockFileOf,
   manifestOf,
   npmOptions,
-  prepareConsumer,
   projectFolder,
   repositoryRoot,
 } from "../test/helpers/consumers/consumer-project.js";
@@ -77,10 +69,9 @@ async function withAllPlatforms(lock: Lock): Promise<Lock> {
   return { ...lock, packages: Object.fromEntries(packages) };
 }
 
+const names = process.argv.slice(2);
 for (const definition of consumers) {
-  const { CONSUMERS_LOCK: wanted } = process.env;
-  if (wanted === "write" || wanted === definition.name) {
+  if (names.length === 0 || names.includes(definition.name)) {
     await writeLock(definition);
   }
-  await prepareConsumer(definition);
 }
