@@ -1,15 +1,17 @@
 /** Writes the lock files of the projects in test/consumers: of all, or of those named. */
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import {
   lockFileOf,
+  lockNameOf,
   manifestOf,
   npmOptions,
   projectFolder,
   repositoryRoot,
+  runPnpm,
 } from "../test/helpers/consumers/consumer-project.js";
-import { consumers } from "../test/helpers/consumers/definitions.js";
+import { allConsumers } from "../test/helpers/consumers/definitions.js";
 import type { ConsumerDefinition } from "../test/helpers/consumers/definitions.js";
 import { runCommand } from "../test/helpers/consumers/run-command.js";
 
@@ -21,26 +23,24 @@ async function writeLock(definition: ConsumerDefinition): Promise<void> {
     path.join(folder, "package.json"),
     await manifestOf(definition),
   );
-  await runCommand(
-    "npm",
-    [
-      "install",
+  if (definition.hasNpm === true) {
+    const options = [
       "--package-lock-only",
       "--omit-lockfile-registry-resolved",
-      ...npmOptions,
-    ],
-    { cwd: folder },
-  );
-  const lock = await readLock(path.join(folder, "package-lock.json"));
-  await writeFile(
-    lockFileOf(definition),
-    `${JSON.stringify(await withAllPlatforms(lock), undefined, 2)}\n`,
-  );
+    ];
+    await runCommand("npm", ["install", ...options, ...npmOptions], {
+      cwd: folder,
+    });
+    await addPlatforms(path.join(folder, "package-lock.json"));
+  } else {
+    await runPnpm(folder, "install", "--lockfile-only");
+  }
+  await cp(path.join(folder, lockNameOf(definition)), lockFileOf(definition));
   await rm(folder, { recursive: true });
 }
 
 interface Lock {
-  readonly packages: Readonly<Record<string, { readonly version?: string }>>;
+  readonly packages: Readonly<Record<string, object>>;
 }
 
 async function readLock(file: string): Promise<Lock> {
@@ -52,25 +52,22 @@ async function readLock(file: string): Promise<Lock> {
  * A registry mirror may lack a native package of another platform. npm then
  * leaves it out of the lock file, and `npm ci` finds the lock file wanting.
  */
-async function withAllPlatforms(lock: Lock): Promise<Lock> {
+async function addPlatforms(file: string): Promise<void> {
+  const lock = await readLock(file);
   const own = await readLock(path.join(repositoryRoot, "package-lock.json"));
-  const edr = "node_modules/@nomicfoundation/edr";
-  if (lock.packages[edr]?.version !== own.packages[edr]?.version) {
-    // Hardhat 2 has an older one.
-    return lock;
-  }
   const native = Object.entries(own.packages).filter(([location]) =>
-    location.startsWith(`${edr}-`),
+    location.startsWith("node_modules/@nomicfoundation/edr-"),
   );
   const packages = Object.entries({
     ...Object.fromEntries(native),
     ...lock.packages,
   }).sort(([one], [other]) => (one < other ? -1 : 1));
-  return { ...lock, packages: Object.fromEntries(packages) };
+  const whole = { ...lock, packages: Object.fromEntries(packages) };
+  await writeFile(file, `${JSON.stringify(whole, undefined, 2)}\n`);
 }
 
 const names = process.argv.slice(2);
-for (const definition of consumers) {
+for (const definition of allConsumers) {
   if (names.length === 0 || names.includes(definition.name)) {
     await writeLock(definition);
   }

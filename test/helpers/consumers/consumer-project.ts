@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
 import {
   cp,
   glob,
@@ -55,9 +54,6 @@ const pnpmOptions = [
   `--config.store-dir=${path.join(consumersFolder, "store")}`,
 ];
 
-/** The lock file before this package is installed, which changes it. */
-const PREPARED_LOCK = "node_modules/.prepared-lock.yaml";
-
 export function projectFolder({
   name,
   folder = name,
@@ -104,12 +100,7 @@ export async function prepareConsumer(
   if (definition.hasNpm === true) {
     await runCommand("npm", ["ci", ...npmOptions], { cwd: folder });
   } else {
-    await runPnpm(folder, "import");
     await runPnpm(folder, "install", "--frozen-lockfile");
-    await cp(
-      path.join(folder, "pnpm-lock.yaml"),
-      path.join(folder, PREPARED_LOCK),
-    );
   }
   if (definition.node !== undefined) {
     await nodeProgram(definition.node);
@@ -117,7 +108,10 @@ export async function prepareConsumer(
   await writeFile(stampFile, stamp);
 }
 
-async function runPnpm(folder: string, ...args: string[]): Promise<void> {
+export async function runPnpm(
+  folder: string,
+  ...args: string[]
+): Promise<void> {
   const program = path.join(repositoryRoot, "node_modules/pnpm/bin/pnpm.mjs");
   await runCommand(process.execPath, [program, ...args, ...pnpmOptions], {
     cwd: folder,
@@ -136,10 +130,10 @@ export async function install(
       ["install", "--save-dev", ...packages, ...npmOptions],
       { cwd: folder },
     );
-    return await readFile(path.join(folder, "package-lock.json"), "utf8");
+  } else {
+    await runPnpm(folder, "add", "--save-dev", ...packages);
   }
-  await runPnpm(folder, "add", "--save-dev", ...packages);
-  return await readFile(path.join(folder, "pnpm-lock.yaml"), "utf8");
+  return await readFile(path.join(folder, lockNameOf(definition)), "utf8");
 }
 
 /** Makes the project fresh, but for the node_modules of `prepareConsumer()`. */
@@ -189,8 +183,12 @@ function filesOf({ name, files = name }: ConsumerDefinition): string {
   return path.join(fixtures, files);
 }
 
-export function lockFileOf({ name }: ConsumerDefinition): string {
-  return path.join(fixtures, name, "package-lock.json");
+export function lockNameOf({ hasNpm = false }: ConsumerDefinition): string {
+  return hasNpm ? "package-lock.json" : "pnpm-lock.yaml";
+}
+
+export function lockFileOf(definition: ConsumerDefinition): string {
+  return path.join(fixtures, definition.name, lockNameOf(definition));
 }
 
 async function writeManifest(definition: ConsumerDefinition): Promise<void> {
@@ -199,12 +197,7 @@ async function writeManifest(definition: ConsumerDefinition): Promise<void> {
     path.join(folder, "package.json"),
     await manifestOf(definition),
   );
-  const prepared = path.join(folder, PREPARED_LOCK);
-  if (existsSync(prepared)) {
-    await cp(prepared, path.join(folder, "pnpm-lock.yaml"));
-  } else {
-    await cp(lockFileOf(definition), path.join(folder, "package-lock.json"));
-  }
+  await cp(lockFileOf(definition), path.join(folder, lockNameOf(definition)));
 }
 
 /**

@@ -55,7 +55,7 @@ const publishedVersions = {
  * tests and nothing else, and two on Hardhat 2, in CommonJS. The two toolboxes'
  * own contract asks for a new compiler; the others can have older ones.
  */
-const all: readonly ConsumerDefinition[] = [
+export const allConsumers: readonly ConsumerDefinition[] = [
   {
     name: "mocha-ethers",
     template: "02-mocha-ethers",
@@ -124,6 +124,6 @@ const all: readonly ConsumerDefinition[] = [
 ];
 
 /** Without `FULL=1`, the consumers that stand for most users. */
-export const consumers = all.filter(
+export const consumers = allConsumers.filter(
   ({ name }) => isFull || name !== "hardhat-2-oldest",
 );
