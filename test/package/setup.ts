@@ -42,20 +42,31 @@ for (const version of sample(["18", "20"], 1)) {
       }).catch((error: unknown) => error);
     }
 
-    it("setup.mjs runs npm ci on Node 24 once if two set-ups start after one that was killed, and then does nothing", async () => {
+    it("setup.mjs runs pnpm on Node 24 once if two set-ups start after one that was killed, and then does nothing", async () => {
       await writeFile(path.join(root, ".setup-lock"), "999999999");
       const npx = `ln -s "${modules}" node_modules`;
       const both = await Promise.all([setUp(npx), setUp(npx)]);
       expect([...both, await setUp(npx)]).to.deep.equal(["", "", ""]);
       expect(await readFile(path.join(root, "npx.log"), "utf8")).to.match(
-        /^--yes .*--package=node@24 -- npm ci .*\n$/u,
+        /^--yes --package=node@24 .* --call pnpm install --frozen-lockfile .*\n$/u,
       );
     });
 
-    it("setup.mjs fails, and advises what to check, if npm ci fails", async () => {
+    it("setup.mjs fails, and advises what to check, if the installation fails", async () => {
       expect(String(await setUp("exit 1"))).to.include(
         "set-up: failed. Check the message of npm",
       );
     });
   });
 }
+
+it("pnpm-lock.yaml has exactly the packages of package-lock.json: else `npx pnpm import`", async () => {
+  const [npm, pnpm] = await Promise.all(
+    ["package-lock.json", "pnpm-lock.yaml"].map(async (file) => {
+      const text = await readFile(path.join(repositoryRoot, file), "utf8");
+      return new Set(text.match(/sha512-[\w+/=]+/gu));
+    }),
+  );
+  expect(pnpm).to.have.property("size").above(100);
+  expect(pnpm).to.deep.equal(npm);
+});

@@ -50,8 +50,6 @@ const pnpmOptions = [
   "--prefer-offline",
   "--config.minimum-release-age=0",
   "--config.node-linker=hoisted",
-  // On the projects' file system: pnpm makes links to what it has unpacked once.
-  `--config.store-dir=${path.join(consumersFolder, "store")}`,
 ];
 
 export function projectFolder({
