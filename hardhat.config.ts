@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { globSync } from "node:fs";
 import { createRequire } from "node:module";
-import { availableParallelism, tmpdir } from "node:os";
+import { availableParallelism } from "node:os";
 import path from "node:path";
 
 import hardhatMocha from "@nomicfoundation/hardhat-mocha";
@@ -87,11 +87,6 @@ export default defineConfig({
       .setInlineAction((args, _hre, runSuper) => {
         // test/helpers/sample.ts
         process.env["SEED"] ??= String(randomInt(2 ** 31));
-        // Hundreds of processes of the tests load the same modules.
-        process.env["NODE_COMPILE_CACHE"] ??= path.join(
-          tmpdir(),
-          "hardhat-vault-compile-cache",
-        );
         const given: unknown = args.testFiles;
         return runSuper(
           Array.isArray(given) && given.length > 0
