@@ -1,5 +1,4 @@
 import { execFile } from "node:child_process";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 
@@ -50,7 +49,5 @@ export function strangersEnvironment(): NodeJS.ProcessEnv {
     ...Object.fromEntries(kept),
     PATH: [path.dirname(process.execPath), ...directories].join(path.delimiter),
     HARDHAT_DISABLE_TELEMETRY_PROMPT: "true",
-    // The same tools are started again and again.
-    NODE_COMPILE_CACHE: path.join(tmpdir(), "hardhat-vault-compile-cache"),
   };
 }
