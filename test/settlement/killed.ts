@@ -41,7 +41,7 @@ for (const mode of ["local keys", "remote accounts"] as const) {
           ? [{ ...key, moment: "after" } as const]
           : []),
       ]);
-      const kills = sample(all, 4);
+      const kills = sample(all, 3);
       await runCases("kills", lanes, kills, checkKill);
     });
 

@@ -127,10 +127,10 @@ const cases: ReadonlyArray<
 
 /** How many random vaults each engine predicts; a fork takes ten times as long. */
 const scenariosOf = {
-  simulateV1: 24,
-  call: 24,
-  fork: 8,
-  "in-process": 8,
+  simulateV1: 16,
+  call: 16,
+  fork: 6,
+  "in-process": 6,
 } as const;
 
 /** In turn: a round that is already settled, and a vault that refuses. */

@@ -362,7 +362,7 @@ describe("secrets and hostile text", function () {
         index === 0 || behaviour === refusingContracts
           ? possible
           : [
-              ...sample(possible, 5, index),
+              ...sample(possible, 3, index),
               ...possible.filter(
                 ({ task, args }) =>
                   args["yes"] === true ||
