@@ -309,7 +309,10 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
           // The transaction of another process from the same account may not be
           // mined yet.
           const isOvertaken =
-            attempt < MOST_ATTEMPTS && /nonce too low/iu.test(String(error));
+            attempt < MOST_ATTEMPTS &&
+            /nonce too low|replacement transaction underpriced/iu.test(
+              String(error),
+            );
           const now = await countScripts(vault, addresses);
           if (
             !isOvertaken &&

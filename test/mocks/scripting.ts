@@ -413,20 +413,25 @@ describe("mocks - scripting", () => {
     });
   });
 
-  it("set() retries when the nonce is too low, and fails after 20 times with VAULT_RPC_ERROR", async () => {
-    const { addresses } = await deployMocks(vault.provider);
-    let refusals = 2;
-    const contended = recordCalls(vault.provider, ({ method }) => {
-      if (method === "eth_sendTransaction" && refusals > 0) {
-        refusals -= 1;
-        throw Object.assign(new Error("nonce too low"), { code: -32003 });
-      }
+  for (const refusal of [
+    "nonce too low",
+    "replacement transaction underpriced",
+  ]) {
+    it(`set() retries at "${refusal}", and fails after 20 times with VAULT_RPC_ERROR`, async () => {
+      const { addresses } = await deployMocks(vault.provider);
+      let refusals = 2;
+      const contended = recordCalls(vault.provider, ({ method }) => {
+        if (method === "eth_sendTransaction" && refusals > 0) {
+          refusals -= 1;
+          throw Object.assign(new Error(refusal), { code: -32003 });
+        }
+      });
+      const handle = await connectMocks(contended, addresses);
+      await handle.set({ volume: 5n });
+      expect(await handle.vault.queryVolume()).to.equal(5n);
+      refusals = 100;
+      await expectVaultError(handle.set({ volume: 6n }), "VAULT_RPC_ERROR");
+      expect(refusals).to.equal(80);
     });
-    const handle = await connectMocks(contended, addresses);
-    await handle.set({ volume: 5n });
-    expect(await handle.vault.queryVolume()).to.equal(5n);
-    refusals = 100;
-    await expectVaultError(handle.set({ volume: 6n }), "VAULT_RPC_ERROR");
-    expect(refusals).to.equal(80);
-  });
+  }
 });
