@@ -59,6 +59,8 @@ describe("instances", () => {
     const at = usdc.at({ trading: OTHER });
     expect((await at.addressOf("trading")).address).to.equal(OTHER);
     expect(at.instanceName).to.equal("usdc");
+    const both = at.at({ publicPool: documentedContracts.vault });
+    expect((await both.addressOf("trading")).address).to.equal(OTHER);
     expect(await hre.vault.connect("live")).to.have.property("networkName");
   });
 

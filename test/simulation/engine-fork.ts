@@ -1,3 +1,7 @@
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
 import { expect } from "chai";
 import { toQuantity } from "ethers";
 import { configVariable } from "hardhat/config";
@@ -15,7 +19,7 @@ import {
 import type { ServerProcess } from "../helpers/child-process.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
-import { connectTo } from "../helpers/hre.js";
+import { connectTo, hreOnLive } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
 import {
   SETTLEMENT_CHANGES,
@@ -111,6 +115,18 @@ describe("simulateSettleAll with the engine fork", () => {
     const methods = new Set(server.requests.map(({ method }) => method));
     expect(readMethods).to.include.members([...methods]);
     expect(server.requests.length).to.be.greaterThan(20);
+  });
+
+  it("fork leaves no cache of a local node behind", async () => {
+    const root = await mkdtemp(path.join(tmpdir(), "vault-fork-"));
+    await writeFile(path.join(root, "package.json"), "{}");
+    const settings = { vault: { contracts: protocol.contracts } };
+    const hre = await hreOnLive(anvil.url, settings, root);
+    const { vault } = await hre.network.create();
+    await vault.simulateSettleAll({ engine: "fork" });
+    const forks = path.join(hre.config.paths.cache, "vault-forks");
+    expect(await readdir(forks)).to.deep.equal([]);
+    await rm(root, { recursive: true });
   });
 
   it("fork refuses a panic code of more than 64 bits, at which the simulator ends the process: VAULT_ENGINE_UNAVAILABLE", async () => {

@@ -35,6 +35,13 @@ describe("vault request", () => {
     expect(stdout).to.contain(`"from":"${ZeroAddress}"`);
   });
 
+  it("request takes --at before the configured address", async () => {
+    const { trading } = documentedContracts;
+    const typed = `request queryVolume --at vault=${trading} --json`;
+    const { stdout } = await runTyped(hre, typed);
+    expect(stdout).to.contain(`"to":"${trading}"`);
+  });
+
   it("request finds the mocks of an in-process network", async () => {
     const inProcess = await createTestHre();
     const { addresses } = await inProcess.vault.deployMocks();

@@ -74,6 +74,11 @@ describe("vault rounds", () => {
     ]);
   });
 
+  it("rounds says of a latest round that it was settled before the range", async () => {
+    const { stdout } = await rounds({ fromBlock: "10000" });
+    expect(stdout).to.match(/ 10,000 +before +12,345\n/u);
+  });
+
   it("rounds reads the blocks from --from-block to --to-block or --block", async () => {
     for (const args of [
       { fromBlock: "1500", toBlock: "2600" },
