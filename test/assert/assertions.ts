@@ -312,6 +312,16 @@ const changesReadings: readonly Case[] = [
     failsNegated: /but it did:\n {2}volume: 100 → 95$/u,
   },
   {
+    title: "passes on the changes of its own block, not of a later one",
+    transaction: async ({ setVolume }) => {
+      const sent = await setVolume(95n);
+      await setVolume(7n);
+      return sent;
+    },
+    expected: { volume: 95n },
+    failsNegated: /but it did:\n {2}volume: 100 → 95$/u,
+  },
+  {
     title: "names each reading that changed otherwise",
     expected: {
       volume: 5n,

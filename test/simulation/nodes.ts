@@ -400,6 +400,25 @@ describe("simulateSettleAll on a node, with eth_simulateV1 and with eth_call", (
       expect(balances[0]).to.include({ before: BALANCE + fee, after: BALANCE });
     });
 
+    it(`${engine} retries a request that the node drops, and tells onRetry`, async () => {
+      const node = new ScriptedNode();
+      let drops = 1;
+      node.on(methods[engine], async (_, answer) => {
+        if (drops > 0) {
+          drops -= 1;
+          throw Object.assign(new Error("gone"), { code: "ECONNRESET" });
+        }
+        return await answer();
+      });
+      const told: string[] = [];
+      const { status } = await simulate(hostOf(node), {
+        engine,
+        onRetry: ({ method }) => told.push(method),
+      });
+      expect(status).to.equal("settled");
+      expect(told).to.deep.equal([methods[engine]]);
+    });
+
     it(`${engine} finds no code at the vault's address: VAULT_NO_CODE`, async () => {
       const node = new ScriptedNode({ codeOf: () => "0x" });
       const { details } = await expectVaultError(

@@ -141,6 +141,17 @@ describe("vault watch", () => {
       [[], ["expired"]],
     ],
     [
+      "watch --until expired ends at the round's end, also if the next round has begun",
+      "expired",
+      [
+        async () => {
+          await reachEnd(0n)();
+          await mocks.startNextRound();
+        },
+      ],
+      [[], ["round.filledVolume", "round.startTime", "round.endTime"]],
+    ],
+    [
       "watch ends at a time, also on a chain whose clock stands still",
       "+3s",
       [nothing, nothing, nothing],
