@@ -80,7 +80,8 @@ export type ValuesOf<Described> = {
   }
     ? ReadonlyArray<ValueOf<Described[Name]>>
     : Described[Name] extends
-          { readonly flag: string } | { readonly required: true }
+          | { readonly flag: string }
+          | { readonly required: true }
       ? ValueOf<Described[Name]>
       : ValueOf<Described[Name]> | undefined;
 };

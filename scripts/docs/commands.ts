@@ -1,6 +1,6 @@
 /**
- * The commands of README.md and docs/coming-from.md, run in a shell with the
- * tools that they name.
+ * The commands of README.md and docs/coming-from.md: tasks are run in this
+ * process, others in a shell with the tools that they name.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ import path from "node:path";
 import { foundryBinary } from "../../test/helpers/anvil.js";
 import { environmentWithoutColours } from "../../test/helpers/cli.js";
 import { readCodeBlocks } from "../../test/helpers/consumers/code-blocks.js";
-import { hardhatCli } from "../../test/helpers/hardhat-node.js";
+import { runTyped } from "../../test/helpers/run-vault-task.js";
 import { foundryCompiler } from "../../test/helpers/solc.js";
 import { onDocumentedNode } from "./documented-node.js";
 import type { DocumentedNode } from "./documented-node.js";
@@ -39,7 +39,7 @@ export async function runDocumentedCommands(): Promise<
 > {
   return await onDocumentedNode(async (node) => {
     const shell = await prepareShell(node);
-    await shell("npx hardhat vault deploy-mocks --network localhost");
+    await shell("npx hardhat vault deploy-mocks --network localhost", {});
     const texts = new Map<string, string>();
     for (const document of documents) {
       texts.set(document, await renewOutputs(document, node, shell));
@@ -48,28 +48,42 @@ export async function runDocumentedCommands(): Promise<
   });
 }
 
-type Shell = (command: string) => Promise<string>;
+type Shell = (
+  command: string,
+  variables: Readonly<Record<string, string>>,
+) => Promise<string>;
 
 /** A shell that has the project's tools, and finds the node at its URL. */
-async function prepareShell({ url, folder }: DocumentedNode): Promise<Shell> {
+async function prepareShell({
+  url,
+  folder,
+  hre,
+}: DocumentedNode): Promise<Shell> {
   const bin = path.join(folder, "bin");
   await mkdir(bin);
   for (const tool of ["cast", "forge"] as const) {
     await symlink(foundryBinary(tool), path.join(bin, tool));
   }
-  await writeFile(
-    path.join(bin, "npx"),
-    `#!/bin/sh\nshift\nexec "${process.execPath}" "${hardhatCli}" "$@"\n`,
-    { mode: 0o755 },
-  );
   await writeFoundryProject(folder);
   const environment = environmentWithoutColours();
-  return async (command) => {
+  return async (command, variables) => {
+    const [, typed] =
+      /^npx hardhat vault (.*?)(?: --network localhost)?$/u.exec(command) ?? [];
+    if (typed !== undefined) {
+      const { stdout, stderr } = await runTyped(
+        hre,
+        typed.replaceAll(
+          /\$(\w+)/gu,
+          (_, name: string) => variables[name] ?? "",
+        ),
+      );
+      return `${stderr}${stdout}`.replaceAll(url, NODE_URL);
+    }
     const child = spawn("bash", ["-c", command.replaceAll(NODE_URL, url)], {
       cwd: folder,
       env: {
         ...environment,
-        NODE_URL: url,
+        ...variables,
         PATH: [bin, path.dirname(process.execPath), environment["PATH"]].join(
           path.delimiter,
         ),
@@ -105,9 +119,15 @@ async function renewOutputs(
   shell: Shell,
 ): Promise<string> {
   const markdown = await readFile(document, "utf8");
-  const environment = [...markdown.matchAll(/^export \w+=\S+$/gmu)]
-    .map(([line]) => `${line}\n`)
-    .join("");
+  const variables = Object.fromEntries(
+    Array.from(
+      markdown.matchAll(/^export (\w+)=(\S+)$/gmu),
+      ([, name = "", value = ""]) => [
+        name,
+        value.replaceAll(NODE_URL, node.url),
+      ],
+    ),
+  );
   await writeScripts(document, node);
   let renewed = markdown;
   for (const [block, body = ""] of markdown.matchAll(
@@ -117,7 +137,7 @@ async function renewOutputs(
     for (const [, command = "", shown = ""] of body.matchAll(
       /^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)/gmu,
     )) {
-      const output = (await shell(environment + command)).trim();
+      const output = (await shell(command, variables)).trim();
       parts.push(
         `$ ${command}\n${matches(output, shown) ? shown : `${output}\n`}`,
       );

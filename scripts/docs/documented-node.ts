@@ -1,31 +1,17 @@
-import { writeFile } from "node:fs/promises";
-import path from "node:path";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { startDatedAnvil } from "../../test/helpers/anvil.js";
 import { useFixtureProject } from "../../test/helpers/fixture-project.js";
-
-const configuration = `
-import vault from "../../../src/index.js";
-
-export default {
-  plugins: [vault],
-  networks: {
-    localhost: {
-      type: "http",
-      url: process.env["NODE_URL"],
-      vault: { tokenDecimals: 18 },
-    },
-  },
-};
-`;
+import { createTestHre } from "../../test/helpers/hre.js";
 
 /** 21 November 2026, so that the documents do not change with every day. */
 const GENESIS_SECONDS = 1_795_250_890;
 
-/** A project in `folder` whose network `localhost` is an anvil at `url`. */
+/** The project in `folder`, whose network `localhost` is an anvil at `url`. */
 export interface DocumentedNode {
   readonly url: string;
   readonly folder: string;
+  readonly hre: HardhatRuntimeEnvironment;
 }
 
 /** Starts the node and the project that the documents speak of. */
@@ -33,15 +19,24 @@ export async function onDocumentedNode<T>(
   work: (node: DocumentedNode) => Promise<T>,
 ): Promise<T> {
   const anvil = await startDatedAnvil(GENESIS_SECONDS);
-  const project = await useFixtureProject("plain");
+  const { url } = anvil;
+  const { path: folder, remove } = await useFixtureProject("plain");
+  const before = process.cwd();
+  // Files that a command writes are found from here.
+  process.chdir(folder);
   try {
-    await writeFile(
-      path.join(project.path, "hardhat.config.ts"),
-      configuration,
+    const hre = await createTestHre(
+      {
+        networks: {
+          localhost: { type: "http", url, vault: { tokenDecimals: 18 } },
+        },
+      },
+      { network: "localhost", projectRoot: folder },
     );
-    return await work({ url: anvil.url, folder: project.path });
+    return await work({ url, folder, hre });
   } finally {
+    process.chdir(before);
     await anvil.stop();
-    await project.remove();
+    await remove();
   }
 }

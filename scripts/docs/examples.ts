@@ -2,7 +2,7 @@
  * The commands whose output docs/tasks.md shows, in the order in which they
  * run: all on one chain, so what one does the next one sees.
  */
-import { runHardhat } from "../../test/helpers/cli.js";
+import { runTyped } from "../../test/helpers/run-vault-task.js";
 import { onDocumentedNode } from "./documented-node.js";
 
 const commands = [
@@ -45,14 +45,11 @@ export type Examples = ReadonlyMap<string, string>;
  * @throws Error for a command that fails
  */
 export async function recordExamples(): Promise<Examples> {
-  return await onDocumentedNode(async ({ url, folder }) => {
+  return await onDocumentedNode(async ({ hre }) => {
     const examples = new Map<string, string>();
     for (const command of commands) {
       const typed = `npx hardhat vault ${command} --network localhost`;
-      const { stdout, stderr, exitCode } = await runHardhat(
-        ["vault", ...command.split(" "), "--network", "localhost"],
-        { cwd: folder, env: { NODE_URL: url } },
-      );
+      const { stdout, stderr, exitCode } = await runTyped(hre, command);
       if (exitCode !== 0) {
         throw new Error(`${typed}\n${stdout}${stderr}`);
       }

@@ -8,7 +8,13 @@ import { escapeUntrusted } from "../untrusted-text.js";
 
 /** A block to read at: a number or one of the tags of Ethereum's JSON-RPC. */
 export type BlockTag =
-  number | bigint | "latest" | "safe" | "finalized" | "earliest" | "pending";
+  | number
+  | bigint
+  | "latest"
+  | "safe"
+  | "finalized"
+  | "earliest"
+  | "pending";
 
 /** Hides a private key that was passed in the wrong option or variable. */
 const privateKeyLike = /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/iu;

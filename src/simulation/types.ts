@@ -10,7 +10,10 @@ import type { BlockInfo } from "../rpc/rpc-client.js";
  * - `nothing-to-do`: the round is settled already.
  */
 export type SimulationStatus =
-  "settled" | "not-settled" | "reverted" | "nothing-to-do";
+  | "settled"
+  | "not-settled"
+  | "reverted"
+  | "nothing-to-do";
 
 /** Engine that executes the settlement; see `SimulateSettleAllOptions`. */
 export type SimulationEngine = "simulateV1" | "call" | "fork" | "in-process";

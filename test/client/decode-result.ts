@@ -12,6 +12,7 @@ import {
 } from "../../src/protocol/index.js";
 import type { ReadOperationName } from "../../src/protocol/index.js";
 import { decodeGenerally } from "../helpers/general-decoder.js";
+import { anyString } from "../helpers/hostile-text.js";
 
 const wireTypes = operations.getOrderInfo.outputs.map(({ type }) =>
   type === "string" ? "bytes" : type,
@@ -30,7 +31,7 @@ const address = fc
   .map((bytes) => hexlify(bytes));
 /** Any string: empty, long, multi-byte, and bytes that are not UTF-8. */
 const text = fc.oneof(
-  fc.string({ unit: "binary" }).map((value) => Buffer.from(value, "utf8")),
+  anyString.map((value) => Buffer.from(value, "utf8")),
   fc
     .string({ minLength: 31, maxLength: 33 })
     .map((value) => Buffer.from(value)),

@@ -10,9 +10,7 @@ const PARALLEL = 2;
  * The packed package in projects of users, each with node_modules of its own
  * outside this repository. `npm run build` must have run.
  */
-describe("consumers", function () {
-  this.timeout(600_000);
-
+describe("consumers", () => {
   const started = new Map<string, Promise<void>>();
 
   before(async () => {

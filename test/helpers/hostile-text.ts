@@ -1,3 +1,13 @@
+import fc from "fast-check";
+
+/** Strings of all characters; `unit: "binary"` takes a second to be made. */
+export const anyString = fc.string({
+  unit: fc
+    .integer({ min: 0, max: 0x10_ffff })
+    .filter((code) => code < 0xd800 || code > 0xdfff)
+    .map((code) => String.fromCodePoint(code)),
+});
+
 /** What a contract, a node or a file may call itself, by what it does. */
 export const hostileTexts: Readonly<Record<string, string>> = {
   colours: "a\u001b[31;45;7m\u001b[2Jb",

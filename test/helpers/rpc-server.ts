@@ -86,9 +86,7 @@ export async function startRpcServer({
     const batch = [parsed].flat() as RecordedRequest[];
     const replies: string[] = [];
     for (const request of batch) {
-      const occurrence = requests.filter(
-        ({ method }) => method === request.method,
-      ).length;
+      const before = requests.length;
       requests.push(request);
       const forward = async (changed = request): Promise<string> => {
         if (upstream === undefined) {
@@ -103,7 +101,13 @@ export async function startRpcServer({
       };
       const reply = await rpcServer.handler({
         request,
-        occurrence,
+        // Counted only where it is asked for: some servers answer thousands.
+        get occurrence() {
+          const { method } = request;
+          return requests
+            .slice(0, before)
+            .filter((one) => one.method === method).length;
+        },
         response,
         forward,
       });

@@ -260,7 +260,8 @@ export interface StageCase {
   readonly given?: (stage: SettlementStage) => unknown;
   readonly network?: NetworkChanges;
   readonly options?:
-    SettleAllOptions | ((stage: SettlementStage) => SettleAllOptions);
+    | SettleAllOptions
+    | ((stage: SettlementStage) => SettleAllOptions);
   readonly is?: Partial<Settlement>;
   /** Code of the error in place of a settlement. */
   readonly throws?: VaultErrorCode;

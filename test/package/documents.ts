@@ -115,7 +115,7 @@ describe("documents", () => {
         withoutGas(await readFile(file, "utf8")),
       );
     }
-  }).timeout(300_000);
+  });
 
   it("each path of a test in README, CONTRIBUTING and docs exists", async () => {
     const missing: string[] = [];

@@ -16,7 +16,11 @@ const NOBODY = "0x00000000000000000000000000000000000000AA";
 const NASTY = '=HYPERLINK("http://x"),\u001b[2J\u202e';
 
 type Name =
-  "UnderlyingAsset" | "LiquidityPool" | "Trading" | "VaultFactory" | "Vault";
+  | "UnderlyingAsset"
+  | "LiquidityPool"
+  | "Trading"
+  | "VaultFactory"
+  | "Vault";
 const codec = (role: Name): Interface =>
   bindings[`${role}__factory`].createInterface();
 const errors = new Interface([

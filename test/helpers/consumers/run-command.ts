@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { fieldsOf } from "../fields.js";
 
 /** Far more than any command of a consumer takes, on any machine. */
-const TIMEOUT_MS = 300_000;
+const TIMEOUT_MS = 1_200_000;
 
 /** Runs a program to its end; fails with its output if that is not 0. */
 export async function runCommand(

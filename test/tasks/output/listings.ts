@@ -28,6 +28,7 @@ import { toDocument } from "../../../tasks/error-texts.js";
 import { createStyle } from "../../../tasks/output/style.js";
 import { expectVaultError } from "../../helpers/assertions.js";
 import { runCommand } from "../../helpers/consumers/run-command.js";
+import { anyString } from "../../helpers/hostile-text.js";
 
 async function* stream(
   orders: readonly ListedOrder[],
@@ -60,7 +61,7 @@ const LONG_PAIR = "x".repeat(500);
 
 const starts = ["=", "+", "-", "@", "\t", "\r", "\n", "＝", '"', "'", " "];
 const anyText = fc.oneof(
-  fc.string({ unit: "binary" }),
+  anyString,
   fc
     .tuple(
       fc.constantFrom(...starts, " =", "\u00a0=", "\u3000+", " \"'@"),
