@@ -3,15 +3,15 @@ import { mock } from "node:test";
 /** How far the clock of this process's deadlines is ahead. */
 let ahead = 0;
 
+// Before any test replaces it: what a test restores is then still ahead.
+const now = performance.now.bind(performance);
+performance.now = () => now() + ahead;
+
 /**
  * Ends every deadline that there is by now. Timers stay as they are, so that a
  * question under way gets its answer; and what has passed never comes back.
  */
 export function endDeadlines(): void {
-  if (ahead === 0) {
-    const now = performance.now.bind(performance);
-    performance.now = () => now() + ahead;
-  }
   ahead += 3_600_000;
 }
 
@@ -27,14 +27,14 @@ export function speedUpTime(): void {
   let turn: NodeJS.Immediate;
   let restoreClock: () => void;
   beforeEach(() => {
-    let now = performance.now();
+    let passed = now();
     mock.timers.enable({ apis: ["setTimeout"] });
-    const clock = mock.method(performance, "now", () => now);
+    const clock = mock.method(performance, "now", () => passed + ahead);
     restoreClock = () => {
       clock.mock.restore();
     };
     const takeTurn = (): void => {
-      now += STEP_MS;
+      passed += STEP_MS;
       mock.timers.tick(STEP_MS);
       turn = setImmediate(takeTurn);
     };
