@@ -20,10 +20,10 @@ export async function onDocumentedNode<T>(
 ): Promise<T> {
   const anvil = await startDatedAnvil(GENESIS_SECONDS);
   const { url } = anvil;
-  const { path: folder, remove } = await useFixtureProject("plain");
+  const project = await useFixtureProject("plain");
   const before = process.cwd();
   // Files that a command writes are found from here.
-  process.chdir(folder);
+  process.chdir(project.path);
   try {
     const hre = await createTestHre(
       {
@@ -31,12 +31,12 @@ export async function onDocumentedNode<T>(
           localhost: { type: "http", url, vault: { tokenDecimals: 18 } },
         },
       },
-      { network: "localhost", projectRoot: folder },
+      { network: "localhost", projectRoot: project.path },
     );
-    return await work({ url, folder, hre });
+    return await work({ url, folder: project.path, hre });
   } finally {
     process.chdir(before);
     await anvil.stop();
-    await remove();
+    await project.remove();
   }
 }

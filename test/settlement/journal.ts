@@ -128,23 +128,32 @@ describe("the journal of a settlement", () => {
     ),
   ];
 
+  /** Not `mock.restoreAll()`, which brings the mocks of earlier files back. */
+  let empty = (): void => undefined;
+
   /** As on a full disk: files can be made, and nothing can be written to them. */
   const fillDisk = (): void => {
     const full = Object.assign(new Error("ENOSPC: no space left on device"), {
       code: "ENOSPC",
     });
-    mock.method(fs, "writeFileSync", () => {
-      throw full;
-    });
-    mock.method(fs, "write", (...args: readonly unknown[]) => {
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- of its many forms each has the callback last
-      (args.at(-1) as (error: Error) => void)(full);
-    });
+    const methods = [
+      mock.method(fs, "writeFileSync", () => {
+        throw full;
+      }),
+      mock.method(fs, "write", (...args: readonly unknown[]) => {
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- of its many forms each has the callback last
+        (args.at(-1) as (error: Error) => void)(full);
+      }),
+    ];
+    empty = () => {
+      methods.forEach((method) => {
+        method.mock.restore();
+      });
+    };
   };
-  const empty = (): void => {
-    mock.restoreAll();
-  };
-  afterEach(empty);
+  afterEach(() => {
+    empty();
+  });
 
   itSettles(stage, [
     ...invalid.flatMap((one) => [refused(one, false), refused(one, true)]),
