@@ -8,8 +8,7 @@ import { keysOf } from "../src/protocol/keys-of.js";
 import type { Field } from "../src/protocol/operations.js";
 import { operationNames } from "../src/protocol/queries.js";
 
-// Every run of Hardhat loads this file. Only a task that runs loads
-// parse-arguments.ts.
+// Every run of Hardhat loads this file; only a task loads parse-arguments.ts.
 
 /** A time that may count from the chain's clock. */
 export interface Time {
@@ -79,9 +78,7 @@ export type ValuesOf<Described> = {
     readonly position: "many";
   }
     ? ReadonlyArray<ValueOf<Described[Name]>>
-    : Described[Name] extends
-          | { readonly flag: string }
-          | { readonly required: true }
+    : Described[Name] extends Readonly<{ flag: string } | { required: true }>
       ? ValueOf<Described[Name]>
       : ValueOf<Described[Name]> | undefined;
 };

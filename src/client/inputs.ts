@@ -6,20 +6,13 @@ import { enums } from "../protocol/index.js";
 import type { EnumName } from "../protocol/index.js";
 import { escapeUntrusted } from "../untrusted-text.js";
 
+const tags = ["latest", "safe", "finalized", "earliest", "pending"] as const;
+
 /** A block to read at: a number or one of the tags of Ethereum's JSON-RPC. */
-export type BlockTag =
-  | number
-  | bigint
-  | "latest"
-  | "safe"
-  | "finalized"
-  | "earliest"
-  | "pending";
+export type BlockTag = number | bigint | (typeof tags)[number];
 
 /** Hides a private key that was passed in the wrong option or variable. */
 const privateKeyLike = /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/iu;
-
-const blockTags = ["latest", "safe", "finalized", "earliest", "pending"];
 
 /**
  * @param where Names the address in errors.
@@ -156,8 +149,9 @@ export function notOneOf(
 
 /** @returns The tag, or the number as a hex quantity. */
 export function parseBlockTag(value: unknown, where = "blockTag"): string {
-  if (typeof value === "string" && blockTags.includes(value)) {
-    return value;
+  const tag = tags.find((each) => each === value);
+  if (tag !== undefined) {
+    return tag;
   }
   if (isUnsigned(value, 2n ** 64n - 1n)) {
     return toQuantity(value);

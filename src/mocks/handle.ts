@@ -306,8 +306,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
           await sendScript(vault, addresses, script, counts);
           return;
         } catch (error) {
-          // The transaction of another process from the same account may not be
-          // mined yet.
+          // Another process's transaction may not be mined yet.
           const isOvertaken =
             attempt < MOST_ATTEMPTS &&
             /nonce too low|replacement transaction underpriced/iu.test(

@@ -195,8 +195,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public override orders(
     options: OrdersOptions = {},
   ): AsyncGenerator<ListedOrder, void, undefined> {
-    // In process there is no round trip to save, and Hardhat traces long calls
-    // slowly.
+    // There is no round trip to save, and Hardhat traces long calls slowly.
     return super.orders(
       this.connection.networkConfig.type === "edr-simulated"
         ? { ...options, chunkSize: options.chunkSize ?? IN_PROCESS_CHUNK }
