@@ -2,8 +2,8 @@
 /**
  * Installs the dependencies if they are missing or not those of package-lock.json.
  * Runs on Node 18 and up. Under a Node that is too old for Hardhat, Hardhat's native
- * package is left out, so the installation runs on `npx node@24`. The npm scripts
- * then run on the `node` that is one of the dependencies.
+ * package is left out, so the installation runs on the `node` that is one of the
+ * dependencies, by npx. The npm scripts run on it, too.
  */
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -15,13 +15,16 @@ const modules = path.join(root, "node_modules");
 const packageLock = path.join(root, "package-lock.json");
 /** npm writes it too when an installation is complete. */
 const record = path.join(modules, ".package-lock.json");
+const node = path.join(modules, "node/bin/node");
 // Not in node_modules, which an installation deletes.
 const lock = path.join(root, ".setup-lock");
+/** Runs this file again, on the Node of npx. */
+const KEEP_NODE = "--keep-node";
 
 /** @type {(text: string) => void} */
 const say = (text) => void process.stderr.write(`set-up: ${text}\n`);
 
-/** @type {(file: string) => Record<string, { integrity?: string, optional?: boolean }>} */
+/** @type {(file: string) => Record<string, { version?: string, integrity?: string, optional?: boolean }>} */
 const packagesOf = (file) =>
   fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, "utf8")).packages : {};
 
@@ -35,7 +38,6 @@ function isInstalled() {
         ? installed[key]?.integrity === integrity
         : optional === true),
   );
-  const node = path.join(modules, "node/bin/node");
   const script = 'require("@nomicfoundation/edr")';
   return (
     hasPackages && spawnSync(node, ["-e", script], { cwd: root }).status === 0
@@ -64,17 +66,19 @@ function takeLock() {
 
 /** By pnpm, which takes a fraction of the time of `npm ci`. */
 function install() {
-  const packages = "--package=node@24 --package=pnpm@12.4.2";
+  const { version } = packagesOf(packageLock)["node_modules/node"] ?? {};
+  const packages = `--package=node@${version} --package=pnpm@12.4.2`;
   const commands = [
     "pnpm install --frozen-lockfile --trust-lockfile --ignore-scripts --config.node-linker=hoisted --reporter=append-only",
-    "npm rebuild node --loglevel=error",
+    // The package's own script downloads it again, in 20 s.
+    `node scripts/setup.mjs ${KEEP_NODE}`,
   ].join(" && ");
   // Without the Node of node_modules, which is not there yet.
   const PATH = process.env.PATH?.split(path.delimiter)
     .filter((folder) => !folder.startsWith(modules))
     .join(path.delimiter);
   fs.rmSync(modules, { recursive: true, force: true });
-  // npx is a shell script on Windows. The command is a constant.
+  // npx is a shell script on Windows. The command has nothing of a user's.
   const { status } = spawnSync(`npx --yes ${packages} --call "${commands}"`, {
     cwd: root,
     shell: true,
@@ -92,7 +96,14 @@ function install() {
   }
 }
 
-if (!isInstalled()) {
+if (process.argv.includes(KEEP_NODE)) {
+  fs.mkdirSync(path.dirname(node), { recursive: true });
+  fs.copyFileSync(process.execPath, node);
+  // pnpm's names the folder, which may be moved.
+  const link = path.join(modules, ".bin/node");
+  fs.rmSync(link, { force: true });
+  fs.symlinkSync("../node/bin/node", link);
+} else if (!isInstalled()) {
   say("installs the dependencies (needs the network and 1 GB, takes a minute)");
   takeLock();
   try {
