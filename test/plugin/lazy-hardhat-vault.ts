@@ -98,9 +98,11 @@ describe("hre.vault", () => {
     expect((await elsewhere.addressOf("trading")).address).to.equal(
       addresses.trading,
     );
-    expect(await elsewhere.addressOf("vault")).to.deep.equal({
-      address: documentedContracts.trading,
-      source: "at()",
-    });
+    for (const vault of [elsewhere, await elsewhere.connect()]) {
+      expect(await vault.addressOf("vault")).to.deep.equal({
+        address: documentedContracts.trading,
+        source: "at()",
+      });
+    }
   });
 });

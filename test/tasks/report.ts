@@ -148,6 +148,8 @@ describe("vault report", () => {
       params: [Number(settledAt)],
     });
     await vault.settleAll();
+    // The round stays the latest in a block after that.
+    await provider.request({ method: "evm_mine" });
     const page = await report({ rounds: true });
     const time = describeTime(settledAt);
     expect(page).to.match(

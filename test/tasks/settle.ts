@@ -6,6 +6,7 @@ import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
 import { SENDS } from "../helpers/settlement-stage.js";
+import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import { DEV_KEYS, openRound } from "../helpers/world.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { settle } from "../../tasks/settle.js";
@@ -106,6 +107,15 @@ describe("vault settle", () => {
       expect(all.length, all.join(" ")).to.be.at.most(most);
     });
   }
+
+  it("settle --json has symbol and decimals of the tokens that its preview moves", async () => {
+    const deployer = await lane.world.provider.getSigner(4);
+    const { contracts } = await deploySettlingVault(deployer, "PayingVault");
+    const { settlement } = await run("--yes", { vault: { contracts } });
+    expect(settlement)
+      .to.have.nested.property("preview.transfers[0]")
+      .that.includes({ symbol: "TST", decimals: 6 });
+  });
 
   it("settle --yes finishes an interrupted settlement, and settle without --yes refuses with VAULT_SETTLEMENT_UNFINISHED", async () => {
     lane.server.inject({
