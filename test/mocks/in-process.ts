@@ -6,7 +6,7 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import { operations } from "../../src/client/index.js";
 import { generatedOrder } from "../../src/mocks/index.js";
-import type { MockOrder, ScenarioName } from "../../src/mocks/index.js";
+import type { DeployMocksOptions, MockOrder } from "../../src/mocks/index.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { contracts } from "../helpers/distinct-state.js";
 import { createTestHre } from "../helpers/hre.js";
@@ -141,10 +141,11 @@ describe("mocks - many orders in process", () => {
 
   const deploy = async (
     orders: ReadonlyMap<bigint, MockOrder | null> = many,
-    scenario: ScenarioName = "empty-vault",
+    options: DeployMocksOptions = {},
   ): Promise<void> => {
     mocks = await vault.deployMocks({
-      scenario,
+      scenario: "empty-vault",
+      ...options,
       overrides: {
         orders: Object.fromEntries(
           [...orders].map(([id, order]) => [String(id), order]),
@@ -209,10 +210,20 @@ describe("mocks - many orders in process", () => {
 
   it("deployMocks() removes a generated order among recorded ones", async () => {
     const orders = new Map<bigint, MockOrder | null>([...many, [5n, null]]);
-    await deploy(orders, "many-orders");
+    await deploy(orders, { scenario: "many-orders" });
     expect(await vault.getOrderInfo(4n)).to.deep.equal(generatedOrder(1n));
     expect(await vault.getOrderInfo(5n)).to.have.property("state", 0);
     expect(await vault.getOrderInfo(6n)).to.deep.equal(generatedOrder(6n));
+  });
+
+  it("deployMocks() keeps recorded orders of two vaults apart, also under the same ids", async () => {
+    await deploy();
+    const { addresses } = mocks;
+    const others = [...many].map(([id]) => [id, generatedOrder(9n)] as const);
+    await deploy(new Map(others), { at: contracts });
+    expect(await vault.at(addresses).getOrderInfo(598n)).to.deep.equal(
+      generatedOrder(199n),
+    );
   });
 
   it("deployMocks() removes recorded orders that it records under other ids", async () => {
