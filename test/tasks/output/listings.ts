@@ -21,8 +21,8 @@ import type { ListedOrder } from "../../../src/client/index.js";
 import { zeroAnswer } from "../../../src/mocks/scenarios.js";
 import { generatedOrder } from "../../../src/mocks/state.js";
 import { writeToFile } from "../../../tasks/output/destination.js";
-import { renderListing } from "../../../tasks/output/listing.js";
-import type { ListingForm } from "../../../tasks/output/listing.js";
+import { renderListing, writeListing } from "../../../tasks/output/listing.js";
+import type { Listing, ListingForm } from "../../../tasks/output/listing.js";
 import { Tally, orderListing } from "../../../tasks/output/orders.js";
 import { toDocument } from "../../../tasks/error-texts.js";
 import { createStyle } from "../../../tasks/output/style.js";
@@ -83,13 +83,16 @@ const envelope = {
   block: { number: 1, timestamp: 0, hash: null },
 };
 
+function listingOf(orders: readonly ListedOrder[]): Listing<ListedOrder> {
+  const context = { tokenDecimals: undefined, chainTime: 0, raw: false };
+  return orderListing(envelope, stream(orders), new Tally(), context);
+}
+
 async function render(
   orders: readonly ListedOrder[],
   form: ListingForm,
 ): Promise<string> {
-  const context = { tokenDecimals: undefined, chainTime: 0, raw: false };
-  const listing = orderListing(envelope, stream(orders), new Tally(), context);
-  const rendered = renderListing(listing, form, createStyle({}));
+  const rendered = renderListing(listingOf(orders), form, createStyle({}));
   return (await Array.fromAsync(rendered)).join("");
 }
 
@@ -215,6 +218,25 @@ describe("the file that --out names", () => {
       expect((await lstat(at("link.csv"))).isSymbolicLink()).to.equal(true);
       expect(await readFile(at("real.csv"), "utf8")).to.equal(WHOLE);
     }
+  });
+
+  it("writeListing writes a table to a file as to no terminal", async () => {
+    const orders = [{ orderID: 1n, ...generatedOrder(1n) }];
+    const style = createStyle({ isTTY: true, columns: 40 });
+    const write = async (): Promise<boolean> => await Promise.resolve(true);
+    await writeListing(
+      listingOf(orders),
+      { json: false, format: undefined, out: at("out.txt") },
+      {
+        out: { isTTY: true, style, write },
+        err: { style, write },
+        ask: undefined,
+        progress: () => undefined,
+      },
+    );
+    expect(await readFile(at("out.txt"), "utf8")).to.equal(
+      await render(orders, "table"),
+    );
   });
 
   it("writeToFile replaces a file whole, and keeps its mode", async () => {
