@@ -29,7 +29,7 @@ const settings = {
       tokenDecimals: 6,
       displayDecimals: { volume: 6 },
     },
-    dai: {},
+    dai: { contracts: { vault: configVariable("TEST_UNSET_ADDRESS") } },
   },
 } as const;
 
@@ -55,6 +55,11 @@ describe("instances", () => {
     });
     expect((await vault.addressOf("vault")).address).to.equal(
       documentedContracts.vault,
+    );
+    // Never those of the network in its place.
+    await expectVaultError(
+      vault.instance("dai").addressOf("vault"),
+      "VAULT_CONFIG_VARIABLE",
     );
     const at = usdc.at({ trading: OTHER });
     expect((await at.addressOf("trading")).address).to.equal(OTHER);

@@ -332,7 +332,7 @@ describe("arguments of tasks", () => {
   let hre: HardhatRuntimeEnvironment;
   before(async () => {
     hre = await hreOnLive("http://127.0.0.1:1", {
-      vault: { tokenDecimals: 6 },
+      vault: { tokenDecimals: 6, instances: { usdc: { tokenDecimals: 2 } } },
     });
   });
 
@@ -368,14 +368,16 @@ describe("arguments of tasks", () => {
     expect(typeof time === "object" && time.after(1_000)).to.equal(4_600n);
   });
 
-  it("margins scales amounts by tokenDecimals and percentages by 16, and nothing with --raw", () => {
+  it("margins scales amounts by tokenDecimals, of the instance if there is one, and percentages by 16, and nothing with --raw", () => {
     const ofMargins = readArguments(operationEntry("calMargins").inputs);
-    for (const [raw, maxVolume, apy, values] of [
-      [false, "3", "12", [3_000_000n, 12n * 10n ** 16n]],
-      [false, ".5", "0.0000000000000001", [500_000n, 1n]],
-      [true, "0x10", "12", [16n, 12n]],
+    for (const [raw, maxVolume, apy, values, instance] of [
+      [false, "3", "12", [3_000_000n, 12n * 10n ** 16n], undefined],
+      [false, "3", "12", [300n, 12n * 10n ** 16n], "usdc"],
+      [false, ".5", "0.0000000000000001", [500_000n, 1n], undefined],
+      [true, "0x10", "12", [16n, 12n], undefined],
     ] as const) {
-      const typed = { maxVolume, apy, endTime: "1800000000", raw };
+      const endTime = "1800000000";
+      const typed = { maxVolume, apy, endTime, raw, instance };
       const parsed = parseArguments(ofMargins, typed, hre);
       expect([parsed["maxVolume"], parsed["apy"]]).to.deep.equal(values);
     }

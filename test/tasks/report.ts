@@ -119,6 +119,8 @@ describe("vault report", () => {
     );
     expect(page.split("<svg")).to.have.lengthOf(1 + 3);
     expect(page).to.include("Strike against settled price");
+    // Behind "Settled at", which is left out: no round is settled.
+    expect(page).to.match(/data-label="Last block"\s*>\d/u);
     expect(page).to.include("If the vault were settled now");
     expect(page.replaceAll(/\s+/gu, " ")).to.match(
       />Round settled<\/td>\s*<td class="right[^"]*" data-label="Before">no<\/td>\s*<td class="right[^"]*" data-label="After">yes</u,
