@@ -32,7 +32,7 @@ describe("bench", () => {
   for (const [name, bench] of [
     ...sample(
       all.filter((one) => !isStart(one)),
-      3,
+      2,
     ),
     ...sample(all.filter(isStart), 1),
   ]) {

@@ -126,7 +126,7 @@ export const allConsumers: readonly ConsumerDefinition[] = [
 /** One of each of these is enough without `FULL=1`. */
 const alike: ReadonlyArray<readonly string[]> = [
   ["hardhat-2", "hardhat-2-oldest"],
-  ["minimal", "mocha-ethers"],
+  ["minimal", "mocha-ethers", "viem"],
 ];
 
 export const consumers = allConsumers.filter(({ name }) =>
