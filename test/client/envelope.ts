@@ -26,10 +26,7 @@ const word = (hex: string): string => hex.padStart(64, "0");
 
 type Read = (client: VaultClient, options?: ReadOptions) => Promise<unknown>;
 
-/**
- * Every read with the bytes that the protocol's section 4 documents for it,
- * written by hand.
- */
+/** Every read with the bytes that are documented for it, written by hand. */
 const requests: ReadonlyArray<
   readonly [role: ContractRole, data: string, read: Read]
 > = [

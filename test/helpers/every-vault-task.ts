@@ -21,7 +21,8 @@ const required: Readonly<Record<string, unknown>> = {
   reason: "closed today",
   changes: ["round.APY=185e15"],
   terms: ["strikePrice=66000e18"],
-  hex: `0x4e487b71${"11".padStart(64, "0")}`,
+  // A round.
+  hex: `0x${(10n ** 18n).toString(16).padStart(64, "0").repeat(9)}${"0".repeat(64)}`,
   out: "required",
 };
 

@@ -18,10 +18,7 @@ export function pastRound(
   };
 }
 
-/**
- * What a look at every single block finds: slow, and with nothing in common with
- * a search.
- */
+/** What a look at every block finds: slow, with nothing in common with a search. */
 export function roundsBlockByBlock(
   answers: ReadonlyArray<readonly [block: number, answer: Answer]>,
 ): PastRound[] {

@@ -1,10 +1,11 @@
-import { readFile, readdir } from "node:fs/promises";
+import { readFile, readdir, rm } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
 import { configVariable } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
+import type { ScenarioName } from "../../src/mocks/index.js";
 import type { VaultNetworkUserConfig } from "../../src/plugin/config-types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -13,8 +14,14 @@ import type { CommandResult } from "../helpers/cli.js";
 import { documentedContracts } from "../helpers/scripted-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
-import { createTestHre, hreOnLive } from "../helpers/hre.js";
-import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
+import { everyTaskRun } from "../helpers/every-vault-task.js";
+import type { TaskRun } from "../helpers/every-vault-task.js";
+import { connectTo, createTestHre, hreOnLive } from "../helpers/hre.js";
+import {
+  parseDocument,
+  runTyped,
+  runVaultTask,
+} from "../helpers/run-vault-task.js";
 
 const OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 
@@ -66,7 +73,6 @@ describe("instances", () => {
     expect(at.instanceName).to.equal("usdc");
     const both = at.at({ publicPool: documentedContracts.vault });
     expect((await both.addressOf("trading")).address).to.equal(OTHER);
-    expect(await hre.vault.connect("live")).to.have.property("networkName");
   });
 
   it("an instance has its own scales, and the network's for the rest", async () => {
@@ -81,21 +87,6 @@ describe("instances", () => {
       displayDecimals: { pools: 18, volume: 6 },
     });
     expect(vault.instance("dai").settings).to.deep.equal(vault.settings);
-  });
-
-  it("vault decode scales what contracts of an instance return by the instance's decimals", async () => {
-    const hre = await openLive();
-    const words = (count: number): string =>
-      (10n ** 18n).toString(16).padStart(64, "0").repeat(count);
-    const round = `${words(9)}${"0".repeat(64)}`;
-    for (const [typed, shown] of [
-      [round, /Maximum volume +1 tokens/u],
-      [`${round} --instance usdc`, /Maximum volume +1,000,000,000,000 tokens/u],
-      [`${words(3)} --instance usdc`, /Deposited +1 as configured/u],
-    ] as const) {
-      const { stdout } = await runTyped(hre, `decode 0x${typed}`);
-      expect(stdout).to.match(shown);
-    }
   });
 
   it("the API and tasks fail with VAULT_UNKNOWN_INSTANCE, which lists the instances", async () => {
@@ -202,6 +193,49 @@ describe("instances", () => {
         (await status({ contracts, instances: malformed }, "")).stdout,
       ).to.include("networks.live.vault.instances.usdc.contracts.vault");
       delete process.env["TEST_INSTANCE_VAULT"];
+    });
+
+    it("every task with --instance does what it does on a network of those settings", async () => {
+      const project = await useFixtureProject("plain");
+      const { vault, provider } = await connectTo(node.url);
+      const deploy = async (scenario: ScenarioName) =>
+        (await vault.deployMocks({ scenario })).addresses;
+      const usdc = {
+        ...{ tokenDecimals: 6, displayDecimals: { pools: 6 } },
+        contracts: await deploy("expired-round"),
+      };
+      const around = {
+        ...{ tokenDecimals: 18, displayDecimals: { pools: 18 } },
+        ...{ contracts: await deploy("full-round"), instances: { usdc } },
+      };
+      const outcomeOf = async (
+        network: VaultNetworkUserConfig,
+        { task, args }: TaskRun,
+      ): Promise<string> => {
+        const hre = await hreOnLive(node.url, { vault: network }, project.path);
+        const params = [await provider.request({ method: "evm_snapshot" })];
+        const result = await runVaultTask(hre, task, args);
+        await provider.request({ method: "evm_revert", params });
+        await rm(path.join(project.path, "vault-deployments"), {
+          ...{ recursive: true, force: true },
+        });
+        const named =
+          /(?:(?: with)? --instance |\.instances\.|-)usdc|instance usdc, | {2}instance usdc(?!,)/gu;
+        return JSON.stringify(result)
+          .replaceAll(named, "")
+          .replaceAll(/0x[\da-f]{64}|\d[\d.]{8,}|(?<=of )\d+(?=:)/gu, "#")
+          .replaceAll(/(?:\d+\w )+(?:s )?(?:ago|old)| {2,}/gu, "#")
+          .replaceAll(/\d{4}(?:-\d\d){2}T[\d:]+Z/gu, "#");
+      };
+      for (const run of everyTaskRun()) {
+        const { task, args } = run;
+        if (args["fork"] !== true && !("out" in args) && task !== "watch") {
+          const wanted = await outcomeOf(usdc, run);
+          const ofInstance = { task, args: { ...args, instance: "usdc" } };
+          expect(await outcomeOf(around, ofInstance), task).to.equal(wanted);
+        }
+      }
+      await project.remove();
     });
 
     it("each instance has its own deployments, journals and forks", async () => {

@@ -128,8 +128,8 @@ const cases: ReadonlyArray<
 
 /** How many random vaults each engine predicts; a fork takes ten times as long. */
 const scenariosOf = {
-  simulateV1: 16,
-  call: 16,
+  simulateV1: 12,
+  call: 12,
   fork: 6,
   "in-process": 6,
 } as const;

@@ -97,7 +97,8 @@ export const allConsumers: readonly ConsumerDefinition[] = [
     testCommand: ["test", "solidity"],
     compiler: { version: "0.8.28", optimizer: false, viaIR: false },
     documents: "solidity",
-    hasForge: true,
+    // In every second run: Hardhat runs the same tests.
+    hasForge: sample([true, false], 1).includes(true),
     hasNoPlugin: true,
   },
   {
