@@ -17,6 +17,22 @@ export async function startAnvil(
   );
 }
 
+/** An anvil for all tests of a suite. */
+export function useAnvil(): { readonly url: string } {
+  let anvil: ServerProcess | undefined;
+  before(async () => {
+    anvil = await startAnvil();
+  });
+  after(async () => {
+    await anvil?.stop();
+  });
+  return {
+    get url() {
+      return anvil?.url ?? "";
+    },
+  };
+}
+
 /**
  * Starts an anvil whose first block is at this time, and each block a second
  * after the last one, however long a test takes, so that what is shown of it is

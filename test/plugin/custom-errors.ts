@@ -9,9 +9,8 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import { isFailedOrder } from "../../src/client/index.js";
 import type { MockVaultHandle } from "../../src/plugin/hardhat-vault.js";
-import { startAnvil } from "../helpers/anvil.js";
+import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import { listOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
@@ -32,7 +31,7 @@ const KNOWN = `OnlyKeeper(keeper: "${KEEPER}", at: 7, why: "no\\u001b[2J\u202e")
 const UNKNOWN = `unknown error ${data.slice(0, 10)} with 160 bytes of arguments: ${data}`;
 
 describe("custom errors of the project's contracts", () => {
-  let anvil: ServerProcess;
+  const anvil = useAnvil();
   let project: FixtureProject;
   let hre: HardhatRuntimeEnvironment;
   let connection: NetworkConnection;
@@ -45,7 +44,6 @@ describe("custom errors of the project's contracts", () => {
   };
 
   before(async () => {
-    anvil = await startAnvil();
     project = await useFixtureProject("plain");
     artifact = path.join(
       project.path,
@@ -66,7 +64,6 @@ describe("custom errors of the project's contracts", () => {
   });
   after(async () => {
     await connection.close();
-    await anvil.stop();
     await project.remove();
   });
 

@@ -7,9 +7,8 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import type { ScenarioName } from "../../src/mocks/index.js";
 import type { VaultNetworkUserConfig } from "../../src/plugin/config-types.js";
-import { startAnvil } from "../helpers/anvil.js";
+import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import type { CommandResult } from "../helpers/cli.js";
 import { documentedContracts } from "../helpers/scripted-node.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -138,13 +137,7 @@ describe("instances", () => {
   });
 
   describe("on a node", () => {
-    let node: ServerProcess;
-    before(async () => {
-      node = await startAnvil();
-    });
-    after(async () => {
-      await node.stop();
-    });
+    const node = useAnvil();
 
     it("status --all reports each instance at one block, and names the setting of a wrong address", async () => {
       const live = await hreOnLive(node.url);

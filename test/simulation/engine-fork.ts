@@ -8,7 +8,7 @@ import { configVariable } from "hardhat/config";
 
 import { encodeRevertData } from "../../src/mocks/index.js";
 import type { HardhatVault } from "../../src/types.js";
-import { startAnvil } from "../helpers/anvil.js";
+import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import {
   burnsGas,
@@ -16,7 +16,6 @@ import {
   paysItsCaller,
   refusesCode,
 } from "../helpers/bytecode.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
 import { connectTo, hreOnLive } from "../helpers/hre.js";
@@ -54,14 +53,13 @@ const readMethods = [
 ];
 
 describe("simulateSettleAll with the engine fork", () => {
-  let anvil: ServerProcess;
+  const anvil = useAnvil();
   let server: RpcServer;
   let provider: ReturnType<typeof directProvider>;
   let protocol: MockProtocol;
   let checkpoint: unknown;
 
   before(async () => {
-    anvil = await startAnvil();
     provider = directProvider(anvil.url);
     protocol = await deployProtocol(
       await provider.getSigner(2),
@@ -73,7 +71,6 @@ describe("simulateSettleAll with the engine fork", () => {
   after(async () => {
     provider.destroy();
     await server.stop();
-    await anvil.stop();
   });
 
   beforeEach(async () => {

@@ -9,9 +9,8 @@ import type {
   Simulation,
   SimulateSettleAllOptions,
 } from "../../src/types.js";
-import { startAnvil } from "../helpers/anvil.js";
+import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import { flatten } from "../helpers/flatten.js";
 import { anyString } from "../helpers/hostile-text.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
@@ -198,16 +197,9 @@ type Values = ReadonlyMap<string, unknown>;
 type Differences = ReadonlyMap<string, readonly [unknown, unknown]>;
 
 describe("every engine predicts what a settlement then does", () => {
-  let anvil: ServerProcess;
+  const anvil = useAnvil();
   let connected: HardhatVault;
   let checkpoint: unknown;
-
-  before(async () => {
-    anvil = await startAnvil();
-  });
-  after(async () => {
-    await anvil.stop();
-  });
 
   for (const engine of engines) {
     describe(engine, () => {

@@ -6,8 +6,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { MockVaultHandle } from "../../src/types.js";
 import { examineNode } from "../../src/plugin/examine.js";
 import type { Check } from "../../src/plugin/examine.js";
-import { startAnvil } from "../helpers/anvil.js";
-import type { ServerProcess } from "../helpers/child-process.js";
+import { useAnvil } from "../helpers/anvil.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
@@ -34,13 +33,12 @@ const KEY = `0x${"11".repeat(32)}`;
 // What doctor prints if all is well, or without addresses, is recorded: see
 // sessions.ts.
 describe("vault doctor", () => {
-  let anvil: ServerProcess;
+  const anvil = useAnvil();
   let server: RpcServer;
   let hre: HardhatRuntimeEnvironment;
   let mocks: MockVaultHandle;
 
   before(async () => {
-    anvil = await startAnvil();
     server = await startRpcServer({ upstream: anvil.url });
     const { vault } = await connectTo(anvil.url);
     mocks = await vault.deployMocks();
@@ -81,7 +79,6 @@ describe("vault doctor", () => {
   });
   after(async () => {
     await server.stop();
-    await anvil.stop();
   });
   beforeEach(() => {
     server.handler = () => undefined;

@@ -8,8 +8,7 @@ import type { EthereumProvider } from "hardhat/types/providers";
 
 import { VaultClient, VaultError } from "../../src/client/index.js";
 import type { ContractRole } from "../../src/types.js";
-import { startAnvil } from "../helpers/anvil.js";
-import type { ServerProcess } from "../helpers/child-process.js";
+import { useAnvil } from "../helpers/anvil.js";
 import { distinctState, expectedReads } from "../helpers/distinct-state.js";
 import { everyTaskRun } from "../helpers/every-vault-task.js";
 import type { TaskRun } from "../helpers/every-vault-task.js";
@@ -84,14 +83,13 @@ const reads: ReadonlyArray<
 const LANES = 8;
 
 describe("reads and tasks under faults", () => {
-  let anvil: ServerProcess;
+  const anvil = useAnvil();
   let contracts: Readonly<Record<ContractRole, string>>;
   let node: EthereumProvider;
   let project: FixtureProject;
   let written: string;
 
   before(async () => {
-    anvil = await startAnvil();
     project = await useFixtureProject("plain");
     written = path.join(project.path, "written");
     await mkdir(written);
@@ -103,7 +101,6 @@ describe("reads and tasks under faults", () => {
     }));
   });
   after(async () => {
-    await anvil.stop();
     await project.remove();
   });
 

@@ -11,9 +11,8 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import type { MockVaultHandle } from "../../src/types.js";
-import { startAnvil } from "../helpers/anvil.js";
+import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import { everyTaskRun } from "../helpers/every-vault-task.js";
 import type { TaskRun } from "../helpers/every-vault-task.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -181,7 +180,7 @@ const texts = Object.values(hostileTexts);
 const range = { ids: `1-${texts.length}` };
 
 describe("secrets and hostile text", function () {
-  let anvil: ServerProcess;
+  const anvil = useAnvil();
   let direct: NetworkConnection;
   let mocks: MockVaultHandle;
   let server: RpcServer;
@@ -202,7 +201,6 @@ describe("secrets and hostile text", function () {
     await direct.provider.request({ method, params });
 
   before(async () => {
-    anvil = await startAnvil();
     server = await startRpcServer({ upstream: anvil.url });
     project = await useFixtureProject("plain");
     written = path.join(project.path, "written");
@@ -243,7 +241,6 @@ describe("secrets and hostile text", function () {
     });
     await direct.close();
     await server.stop();
-    await anvil.stop();
     await project.remove();
   });
 

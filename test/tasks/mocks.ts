@@ -4,8 +4,7 @@ import path from "node:path";
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { startAnvil } from "../helpers/anvil.js";
-import type { ServerProcess } from "../helpers/child-process.js";
+import { useAnvil } from "../helpers/anvil.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
@@ -17,18 +16,16 @@ import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 
 // What deploy-mocks, mock and capture print is recorded: see sessions.ts.
 describe("deploy-mocks, mock and capture", () => {
-  let anvil: ServerProcess;
+  const anvil = useAnvil();
   let live: RpcServer;
   let project: FixtureProject;
 
   before(async () => {
-    anvil = await startAnvil();
     live = await startRpcServer({ upstream: anvil.url });
     project = await useFixtureProject("plain");
   });
   after(async () => {
     await live.stop();
-    await anvil.stop();
     await project.remove();
   });
   beforeEach(() => {

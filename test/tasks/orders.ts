@@ -6,8 +6,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { MockTrading__factory } from "../../src/bindings/index.js";
 import type { Eip1193Provider } from "../../src/client/index.js";
-import { startAnvil } from "../helpers/anvil.js";
-import type { ServerProcess } from "../helpers/child-process.js";
+import { useAnvil } from "../helpers/anvil.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
@@ -22,14 +21,13 @@ const mock = MockTrading__factory.createInterface();
 
 // What orders prints in each form is recorded: see sessions.ts.
 describe("vault orders", () => {
-  let anvil: ServerProcess;
+  const anvil = useAnvil();
   let provider: Eip1193Provider;
   let hre: HardhatRuntimeEnvironment;
   let trading: string;
   let project: FixtureProject;
 
   before(async () => {
-    anvil = await startAnvil();
     hre = await hreOnLive(anvil.url);
     ({ provider } = await hre.network.create());
     trading = await deployGeneratedOrders(provider, 1n, LAST_ID);
@@ -37,7 +35,6 @@ describe("vault orders", () => {
   });
 
   after(async () => {
-    await anvil.stop();
     await project.remove();
   });
 

@@ -2,13 +2,12 @@ import { expect } from "chai";
 import { concat, formatUnits, getAddress, id } from "ethers";
 import { configVariable } from "hardhat/config";
 
-import { startAnvil } from "../helpers/anvil.js";
+import { useAnvil } from "../helpers/anvil.js";
 import {
   answersBlockNumber,
   answersOrderOfBlockNumber,
   answersToken,
 } from "../helpers/bytecode.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import type { CommandResult } from "../helpers/cli.js";
 import { hreOnLive } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
@@ -25,13 +24,12 @@ const ROUND_END = 2_000_000_000;
 
 // What simulate prints of each outcome is recorded: see sessions.ts.
 describe("vault simulate", () => {
-  let anvil: ServerProcess;
+  const anvil = useAnvil();
   let provider: ReturnType<typeof directProvider>;
   let protocol: MockProtocol;
   let head: { number: number; timestamp: number };
 
   before(async () => {
-    anvil = await startAnvil();
     provider = directProvider(anvil.url);
     protocol = await deployProtocol(
       await provider.getSigner(2),
@@ -50,7 +48,6 @@ describe("vault simulate", () => {
 
   after(async () => {
     provider.destroy();
-    await anvil.stop();
   });
 
   async function simulate(

@@ -11,9 +11,8 @@ import { parseArguments } from "../../tasks/parse-arguments.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { createDisplay, watch } from "../../tasks/watch.js";
 import type { WatchClock, WatchEvent } from "../../tasks/watch.js";
-import { startAnvil } from "../helpers/anvil.js";
+import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import { hreOnLive } from "../helpers/hre.js";
@@ -33,20 +32,18 @@ const display = (json: boolean): ReturnType<typeof createDisplay> =>
   );
 
 describe("vault watch", () => {
-  let anvil: ServerProcess;
+  const anvil = useAnvil();
   let server: RpcServer;
   let hre: HardhatRuntimeEnvironment;
   let connection: NetworkConnection;
   let mocks: MockVaultHandle;
 
   before(async () => {
-    anvil = await startAnvil();
     server = await startRpcServer({ upstream: anvil.url });
     hre = await hreOnLive(server.url);
   });
   after(async () => {
     await server.stop();
-    await anvil.stop();
   });
   beforeEach(async () => {
     server.handler = () => undefined;
