@@ -518,6 +518,16 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
     await assertion;
   });
 
+  it("settlesRound says of a settlement that left the round open that it is still not settled", async () => {
+    const { vault, setVolume } = world;
+    const { hash } = await setVolume(1n);
+    const settlement = await vault.settleAll();
+    const left = { ...settlement, status: "not-settled", hash } as const;
+    expect(
+      (await failureOf(functions.settlesRound(vault, left))).message,
+    ).to.include("still not settled");
+  });
+
   it("settlesRound waits for a transaction that the node does not have yet", async () => {
     const { vault, settle } = world;
     const { provider } = vault.connection;

@@ -109,12 +109,15 @@ describe("mocks - at given addresses and on a live network", () => {
       const { block: _block, ...before } = await fork.vault.snapshot();
       for (const role of keysOf(contractRoles)) {
         const mocks = await fork.vault.mockAt(role, {
-          overrides: { volume: 4n },
+          overrides: { volume: 4n, marginBalance: { xMarginAmount: 3n } },
         });
         expect(mocks.addresses).to.deep.equal(protocol.contracts);
         expect(await fork.vault.snapshot(), role).to.deep.include({
           ...before,
-          marginBalance: { baseMarginAmount: 1n, xMarginAmount: 2n },
+          marginBalance: {
+            baseMarginAmount: 1n,
+            xMarginAmount: role === "vault" ? 3n : 2n,
+          },
           volume: role === "vault" ? 4n : 88n,
         });
       }

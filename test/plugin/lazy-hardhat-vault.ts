@@ -98,7 +98,11 @@ describe("hre.vault", () => {
     expect((await elsewhere.addressOf("trading")).address).to.equal(
       addresses.trading,
     );
-    for (const vault of [elsewhere, await elsewhere.connect()]) {
+    for (const vault of [
+      elsewhere,
+      await elsewhere.connect(),
+      elsewhere.at({ trading: documentedContracts.vault }),
+    ]) {
       expect(await vault.addressOf("vault")).to.deep.equal({
         address: documentedContracts.trading,
         source: "at()",

@@ -170,9 +170,14 @@ describe("vault watch", () => {
         ] as const,
     ),
     [
-      "watch fails with VAULT_CHAIN_CHANGED if the chain becomes another one",
+      "watch fails with VAULT_CHAIN_CHANGED if the chain becomes another one, a shorter one, too",
       undefined,
-      [async () => await rpc("anvil_setChainId", 4242)],
+      [
+        async () => {
+          await rpc("anvil_rollback", 1);
+          await rpc("anvil_setChainId", 4242);
+        },
+      ],
       "VAULT_CHAIN_CHANGED",
     ],
   ] as const) {
