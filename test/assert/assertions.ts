@@ -562,9 +562,11 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
     );
   });
 
-  it("matchers of hardhat-vault/chai refuse to be chained, and details without a round", async () => {
+  it("matchers of hardhat-vault/chai begin with the test's own message, and refuse to be chained, and details without a round", async () => {
     const { vault, setVolume } = world;
     const sent = await setVolume(1n);
+    const own = failureOf(expect(sent, "round 2").to.settleRound(vault));
+    expect((await own).message).to.match(/^round 2: expected transaction/u);
     const first = expect(sent).to.not.settleRound(vault);
     await first;
     const bare: unknown = expect(sent);

@@ -121,6 +121,7 @@ describe("fees and gas of a settlement", () => {
     ["a block at most", 960_000n, 1_100_000n, 1_000_000n, 1_000_000n],
     ["a transaction's cap", CAP - 1n, CAP - 1n, 10n ** 8n, CAP],
     ["a transaction's cap", CAP, CAP, 10n ** 8n, CAP],
+    ["a transaction's cap", CAP, CAP + 1n, 10n ** 8n, CAP],
     ["more", CAP + 1n, CAP + 1n, 10n ** 8n, ((CAP + 1n) * 5n) / 4n],
   ] as const) {
     it(`resolveGas() returns ${gas} without a request if a simulation used ${used}, needs ${needed}: ${title}`, async () => {
