@@ -18,10 +18,10 @@ export async function startAnvil(
 }
 
 /** An anvil for all tests of a suite. */
-export function useAnvil(): { readonly url: string } {
+export function useAnvil(...args: readonly string[]): { readonly url: string } {
   let anvil: ServerProcess | undefined;
   before(async () => {
-    anvil = await startAnvil();
+    anvil = await startAnvil({ args });
   });
   after(async () => {
     await anvil?.stop();

@@ -3,9 +3,8 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import { contractRoles } from "../../src/client/index.js";
 import type { ContractAddresses } from "../../src/client/index.js";
-import { startAnvil } from "../helpers/anvil.js";
+import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import { contracts } from "../helpers/distinct-state.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { keysOf } from "../helpers/keys-of.js";
@@ -31,13 +30,12 @@ async function connect(
 }
 
 describe("mocks - at given addresses and on a live network", () => {
-  let anvil: ServerProcess;
+  const anvil = useAnvil("--chain-id", "56");
   let live: RpcServer;
   let provider: ReturnType<typeof directProvider>;
   let protocol: MockProtocol;
 
   before(async () => {
-    anvil = await startAnvil({ args: ["--chain-id", "56"] });
     live = await startRpcServer({ upstream: anvil.url });
     provider = directProvider(anvil.url);
     protocol = await deployProtocol(await provider.getSigner(0));
@@ -54,7 +52,6 @@ describe("mocks - at given addresses and on a live network", () => {
   after(async () => {
     provider.destroy();
     await live.stop();
-    await anvil.stop();
   });
 
   for (const [client, chainId, metadata] of [

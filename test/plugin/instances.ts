@@ -16,6 +16,7 @@ import { useFixtureProject } from "../helpers/fixture-project.js";
 import { everyTaskRun } from "../helpers/every-vault-task.js";
 import type { TaskRun } from "../helpers/every-vault-task.js";
 import { connectTo, createTestHre, hreOnLive } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
 import {
   parseDocument,
   runTyped,
@@ -175,6 +176,14 @@ describe("instances", () => {
         status: null,
         "instances.usdc.volume": "2",
       });
+      const server = await startRpcServer({ upstream: node.url });
+      const recorded = await hreOnLive(server.url, { vault: configured });
+      await runTyped(recorded, `status --all --from ${OTHER}`);
+      await server.stop();
+      const senders = server.requests
+        .filter(({ method }) => method === "eth_call")
+        .map(({ params: [call] }) => fieldsOf(call)["from"]);
+      expect(new Set(senders)).to.deep.equal(new Set([OTHER]));
       const { stdout } = await status(configured, "");
       expect(stdout).to.match(
         /^Volume +1 [^]*^Instance usdc\n[^]*^Volume +2 [^]*^Instance broken\n[^]*no contract code at 0x\w{40}.* \(address from networks\.live\.vault\.instances\.broken\.contracts\.vault\)/mu,

@@ -8,9 +8,8 @@ import type { HardhatUserConfig } from "hardhat/types/config";
 
 import { removeForkCache } from "../../src/simulation/engines/fork.js";
 import type { ForkConnection, ForkOptions } from "../../src/types.js";
-import { startAnvil } from "../helpers/anvil.js";
+import { startAnvil, useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { freePort } from "../helpers/free-port.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
@@ -27,22 +26,20 @@ import { startRpcServer } from "../helpers/rpc-server.js";
 const UNKNOWN_CHAIN_ID = 987_654;
 
 describe("vault.fork()", () => {
-  let anvil: ServerProcess;
+  const anvil = useAnvil(
+    ...["--chain-id", String(UNKNOWN_CHAIN_ID), "--gas-limit", "25000000"],
+  );
   let provider: ReturnType<typeof directProvider>;
   let protocol: MockProtocol;
   let opened: ForkConnection[];
 
   before(async () => {
-    anvil = await startAnvil({
-      args: ["--chain-id", String(UNKNOWN_CHAIN_ID), "--gas-limit", "25000000"],
-    });
     provider = directProvider(anvil.url);
     protocol = await deployProtocol(await provider.getSigner(0));
   });
 
   after(async () => {
     provider.destroy();
-    await anvil.stop();
   });
 
   beforeEach(() => {

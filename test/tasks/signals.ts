@@ -6,8 +6,7 @@ import { text as readText } from "node:stream/consumers";
 
 import { expect } from "chai";
 
-import { startAnvil } from "../helpers/anvil.js";
-import type { ServerProcess } from "../helpers/child-process.js";
+import { useAnvil } from "../helpers/anvil.js";
 import { runHardhat, startHardhat } from "../helpers/cli.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
@@ -36,17 +35,13 @@ const cases = [
 );
 
 describe("signals, in a folder with blanks and letters beyond ASCII", () => {
-  let anvil: ServerProcess;
+  const anvil = useAnvil();
   let project: FixtureProject;
 
   before(async () => {
-    [anvil, project] = await Promise.all([
-      startAnvil(),
-      useFixtureProject("plain", "a größe of 1"),
-    ]);
+    project = await useFixtureProject("plain", "a größe of 1");
   });
   after(async () => {
-    await anvil.stop();
     await project.remove();
   });
 
