@@ -447,6 +447,7 @@ describe("every engine predicts what a settlement then does", () => {
     }
     expect(said).to.deep.equal(happened);
     const [sender] = balances;
+    expect(balances).to.have.lengthOf(real.balances.size);
     expect(
       new Map(
         balances.map(({ account, token, before, after }) => [
