@@ -1,4 +1,4 @@
-import { concat, encodeBytes32String, toBeHex } from "ethers";
+import { concat, dataLength, encodeBytes32String, id, toBeHex } from "ethers";
 
 // Contracts that do one odd thing, too small for a compiler.
 
@@ -27,17 +27,30 @@ export function answersOrderOfBlockNumber(): string {
   ]);
 }
 
+const returnWord = "0x5f5260205ff3";
+
+/** Emits Transfer(this, caller, 1). */
+export const emitsTransfer = concat([
+  concat(["0x60015f5233307f", id("Transfer(address,address,uint256)")]),
+  "0x60205fa300",
+]);
+
 /**
- * Answers `symbol` with 32 bytes, as old tokens do, `decimals`, and every other
- * call with the block's number.
+ * Answers `symbol` with 32 bytes, as old tokens do, and `decimals`.
+ *
+ * @param otherwise What it does if it is called otherwise: returns the block's number.
  */
-export function answersToken(symbol: string, decimals: number): string {
-  const returnWord = "0x5f5260205ff3";
+export function answersToken(
+  symbol: string,
+  decimals: number,
+  otherwise = concat(["0x43", returnWord]),
+): string {
+  const symbolAt = 24 + dataLength(otherwise);
   return concat([
     "0x5f3560e01c",
-    "0x806395d89b4114601f57",
-    "0x63313ce56714604757",
-    concat(["0x43", returnWord]),
+    concat(["0x806395d89b411460", toBeHex(symbolAt, 1), "0x57"]),
+    concat(["0x63313ce5671460", toBeHex(symbolAt + 40, 1), "0x57"]),
+    otherwise,
     concat(["0x5b7f", encodeBytes32String(symbol), returnWord]),
     concat(["0x5b60", toBeHex(decimals, 1), returnWord]),
   ]);

@@ -210,6 +210,7 @@ describe("instances", () => {
         ...{ tokenDecimals: 18, displayDecimals: { pools: 18 } },
         ...{ contracts: await deploy("full-round"), instances: { usdc } },
       };
+      const written = path.join(project.path, "vault-deployments");
       const outcomeOf = async (
         network: VaultNetworkUserConfig,
         { task, args }: TaskRun,
@@ -218,9 +219,7 @@ describe("instances", () => {
         const params = [await provider.request({ method: "evm_snapshot" })];
         const result = await runVaultTask(hre, task, args);
         await provider.request({ method: "evm_revert", params });
-        await rm(path.join(project.path, "vault-deployments"), {
-          ...{ recursive: true, force: true },
-        });
+        await rm(written, { recursive: true, force: true });
         const named =
           /(?:(?: with)? --instance |\.instances\.|-)usdc|instance usdc, | {2}instance usdc(?!,)/gu;
         return JSON.stringify(result)

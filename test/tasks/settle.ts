@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import type { NetworkSettings } from "../helpers/hre.js";
 
+import { answersToken, emitsTransfer } from "../helpers/bytecode.js";
 import { hreOnLive } from "../helpers/hre.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
 import { SENDS } from "../helpers/settlement-stage.js";
-import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import { DEV_KEYS, openRound } from "../helpers/world.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { settle } from "../../tasks/settle.js";
@@ -109,8 +109,10 @@ describe("vault settle", () => {
   }
 
   it("settle --json has symbol and decimals of the tokens that its preview moves", async () => {
-    const deployer = await lane.world.provider.getSigner(4);
-    const { contracts } = await deploySettlingVault(deployer, "PayingVault");
+    const vault = "0x00000000000000000000000000000000000000ee";
+    const code = answersToken("TST", 6, emitsTransfer);
+    await lane.world.provider.send("anvil_setCode", [vault, code]);
+    const contracts = { ...lane.world.contracts, vault };
     const { settlement } = await run("--yes", { vault: { contracts } });
     expect(settlement)
       .to.have.nested.property("preview.transfers[0]")

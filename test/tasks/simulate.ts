@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { concat, formatUnits, getAddress, id } from "ethers";
+import { formatUnits, getAddress } from "ethers";
 import { configVariable } from "hardhat/config";
 
 import { useAnvil } from "../helpers/anvil.js";
@@ -7,6 +7,7 @@ import {
   answersBlockNumber,
   answersOrderOfBlockNumber,
   answersToken,
+  emitsTransfer,
 } from "../helpers/bytecode.js";
 import type { CommandResult } from "../helpers/cli.js";
 import { hreOnLive } from "../helpers/hre.js";
@@ -101,10 +102,7 @@ describe("vault simulate", () => {
 
   it("simulate names the account that a transfer is from before the one that it is to", async () => {
     const payer = getAddress("0x00000000000000000000000000000000000000ee");
-    // Emits Transfer(this, caller, 1).
-    const transfer = id("Transfer(address,address,uint256)");
-    const code = concat(["0x60015f5233307f", transfer, "0x60205fa3"]);
-    await provider.send("anvil_setCode", [payer, code]);
+    await provider.send("anvil_setCode", [payer, emitsTransfer]);
     const { stdout } = await simulate(`--at vault=${payer}`);
     expect(stdout).to.match(
       /^ *Amount {2}From +To$\n^1 .* {2}vault contract {2}sender$/mu,
