@@ -76,8 +76,8 @@ export default defineConfig({
       timeout: process.env["FULL"] === "1" ? 7_200_000 : 1_200_000,
       // Each file starts nodes of its own on free ports.
       parallel: true,
-      // One more than there are processors, since tests wait for nodes.
-      jobs: availableParallelism() + 1,
+      // Two more than there are processors, since tests wait for nodes.
+      jobs: availableParallelism() + 2,
       forbidOnly: process.env.CI !== undefined,
       reporter: resolve("./scripts/mocha-reporter.ts"),
     },
