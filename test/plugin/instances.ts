@@ -87,6 +87,9 @@ describe("instances", () => {
       displayDecimals: { pools: 18, volume: 6 },
     });
     expect(vault.instance("dai").settings).to.deep.equal(vault.settings);
+    const pool = (10n ** 18n).toString(16).padStart(64, "0").repeat(3);
+    const { stdout } = await runTyped(hre, `decode 0x${pool} --instance usdc`);
+    expect(stdout).to.match(/Deposited +1 as configured/u);
   });
 
   it("the API and tasks fail with VAULT_UNKNOWN_INSTANCE, which lists the instances", async () => {
@@ -228,10 +231,9 @@ describe("instances", () => {
           .replaceAll(/(?:\d+\w? )+(?:s )?(?:ago|old)| {2,}/gu, "#")
           .replaceAll(/\d{4}(?:-\d\d){2}T[\d:]+Z/gu, "#");
       };
-      for (const run of everyTaskRun()) {
-        const { task, args } = run;
+      for (const { task, args } of everyTaskRun()) {
         if (args["fork"] !== true && !("out" in args) && task !== "watch") {
-          const wanted = await outcomeOf(usdc, run);
+          const wanted = await outcomeOf(usdc, { task, args });
           const ofInstance = { task, args: { ...args, instance: "usdc" } };
           expect(await outcomeOf(around, ofInstance), task).to.equal(wanted);
         }

@@ -376,8 +376,7 @@ describe("arguments of tasks", () => {
       [false, ".5", "0.0000000000000001", [500_000n, 1n], undefined],
       [true, "0x10", "12", [16n, 12n], undefined],
     ] as const) {
-      const endTime = "1800000000";
-      const typed = { maxVolume, apy, endTime, raw, instance };
+      const typed = { maxVolume, apy, endTime: "1800000000", raw, instance };
       const parsed = parseArguments(ofMargins, typed, hre);
       expect([parsed["maxVolume"], parsed["apy"]]).to.deep.equal(values);
     }
