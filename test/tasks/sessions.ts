@@ -1,7 +1,8 @@
-import { readFile } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 
 import { expect } from "chai";
 import { AbiCoder, Interface, Wallet, concat } from "ethers";
+import { configVariable } from "hardhat/config";
 import type { NetworkUserConfig } from "hardhat/types/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
@@ -237,6 +238,46 @@ const recorded: Readonly<
       }),
     }),
   },
+  instances: {
+    title:
+      "tasks take each address from --at, the instance, the network or the deployed mocks, in this order, and name what is wrong with it",
+    networks: (url, { mocks = {}, many = {} }) => ({
+      live: httpNetwork(url, {
+        from: HOLDER,
+        vault: {
+          contracts: mocks,
+          tokenDecimals: 18,
+          displayDecimals: { pools: 18, volume: 17 },
+          instances: {
+            usdc: {
+              contracts: {
+                vault: many["vault"],
+                publicPool: many["publicPool"],
+              },
+              tokenDecimals: 6,
+              displayDecimals: { volume: 5 },
+            },
+            dai: { contracts: { vault: configVariable("SESSION_VAULT") } },
+            nowhere: { contracts: { vault: NOBODY, trading: HOLDER } },
+            same: {},
+          },
+        },
+      }),
+      apart: httpNetwork(url, {
+        vault: { instances: { own: { contracts: many } } },
+      }),
+      bare: httpNetwork(url, {
+        accounts: [DEV_KEYS[1]],
+        vault: { instances: { own: {} } },
+      }),
+      malformed: httpNetwork(url, {
+        vault: {
+          contracts: { vaultFactory: configVariable("SESSION_FACTORY") },
+        },
+      }),
+      local: { type: "edr-simulated" },
+    }),
+  },
 };
 
 /** Runs tasks on a new node in a folder of its own. */
@@ -338,8 +379,13 @@ describe("sessions of a script", () => {
                 .map((text, index) => `${index + 1}:${text}\n`)
                 .filter((text) => text.includes(first))
                 .join("");
-            case "export":
+            case "ls":
+              return `${(await readdir(first)).toSorted().join("\n")}\n`;
+            case "export": {
+              const [variable = "", value = ""] = first.split("=");
+              process.env[variable] = value;
               return "";
+            }
             default: {
               const [, network = "live"] =
                 / --network (\S+)/u.exec(filled) ?? [];
