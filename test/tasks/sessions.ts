@@ -1,14 +1,27 @@
+import { readFile, readdir } from "node:fs/promises";
+
 import { expect } from "chai";
-import { AbiCoder, Interface, concat } from "ethers";
+import { AbiCoder, Interface, Wallet, concat } from "ethers";
+import { configVariable } from "hardhat/config";
+import type { NetworkUserConfig } from "hardhat/types/config";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import * as bindings from "../../src/bindings/index.js";
 import type { MockOverrides } from "../../src/mocks/types.js";
 import { startDatedAnvil } from "../helpers/anvil.js";
 import { ORDER_ID, distinctState } from "../helpers/distinct-state.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
-import { connectTo, hreOnLive } from "../helpers/hre.js";
+import {
+  connectTo,
+  createTestHre,
+  hreOnLive,
+  httpNetwork,
+} from "../helpers/hre.js";
 import { runTyped } from "../helpers/run-vault-task.js";
-import { expectScreen } from "../helpers/screens.js";
+import { expectScreen, readScreen, steady } from "../helpers/screens.js";
+import { deploySettlingVault } from "../helpers/settling-vaults.js";
+import type { SettlingVaultName } from "../helpers/settling-vaults.js";
+import { DEV_KEYS, directProvider } from "../helpers/world.js";
 
 const HOLDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const NOBODY = "0x00000000000000000000000000000000000000AA";
@@ -195,26 +208,112 @@ const sessions: Readonly<Record<string, Session>> = {
   },
 };
 
-/** What would differ with another build of the mocks, or on another day. */
-const varying = [
-  /(?<="(?:gasUsed|estimatedGas)":\s?")\d+/gu,
-  /(?<="(?:id|createdAt)":\s?)\d{13}|(?<=block \d+, )\d+(?= s old)/gu,
-  /(?<=(?:"hash":"|"checksum":\s?"|Transaction +)0x)[\da-f]{64}/gu,
-  /(?<="token":"native","before":"(?:\d+","after":")?)\d+/gu,
-  /(?<=(?:Sender, native currency|[Bb]alance|Cost|may cost) .*)-?[\d,]*\.\d+/gu,
-  /(?<=may cost )[\d.]+|(?<=Gas(?: used)? +)[\d,]+|[\d,]+(?= used when)/gu,
-];
+/** Addresses by vault, then by contract: `$usdc.vault` in a command is one. */
+type Places = Readonly<Record<string, Readonly<Record<string, string>>>>;
+/** The configuration of networks; the one named live is selected. */
+type Networks = Readonly<Record<string, NetworkUserConfig>>;
+
+/** Sessions whose recorded files have their commands, too, after each `$`. */
+const recorded: Readonly<
+  Record<
+    string,
+    {
+      readonly title: string;
+      readonly vaults?: Readonly<Record<string, SettlingVaultName>>;
+      readonly networks: (url: string, at: Places) => Networks;
+    }
+  >
+> = {
+  history: {
+    title:
+      "rounds, orders, report and watch show what was settled late, early, at once or never, in every form and file",
+    networks: (url, { mocks: contracts = {} }) => ({
+      live: httpNetwork(url, { from: HOLDER, vault: { contracts } }),
+      scaled: httpNetwork(url, {
+        vault: {
+          contracts,
+          tokenDecimals: 18,
+          displayDecimals: { pools: 18, volume: 17, "order.openPrice": 16 },
+        },
+      }),
+    }),
+  },
+  instances: {
+    title:
+      "tasks take each address from --at, the instance, the network or the deployed mocks, in this order, and name what is wrong with it",
+    networks: (url, { mocks = {}, many = {} }) => ({
+      live: httpNetwork(url, {
+        from: HOLDER,
+        vault: {
+          contracts: mocks,
+          tokenDecimals: 18,
+          displayDecimals: { pools: 18, volume: 17 },
+          instances: {
+            usdc: {
+              contracts: {
+                vault: many["vault"],
+                publicPool: many["publicPool"],
+              },
+              tokenDecimals: 6,
+              displayDecimals: { volume: 5 },
+            },
+            dai: { contracts: { vault: configVariable("SESSION_VAULT") } },
+            nowhere: { contracts: { vault: NOBODY, trading: HOLDER } },
+            same: {},
+          },
+        },
+      }),
+      apart: httpNetwork(url, {
+        vault: { instances: { own: { contracts: many } } },
+      }),
+      bare: httpNetwork(url, {
+        accounts: [DEV_KEYS[1]],
+        vault: { instances: { own: {} } },
+      }),
+      malformed: httpNetwork(url, {
+        vault: {
+          contracts: { vaultFactory: configVariable("SESSION_FACTORY") },
+        },
+      }),
+      local: { type: "edr-simulated" },
+    }),
+  },
+};
+
+/** Runs tasks on a new node in a folder of its own. */
+async function inProject(
+  work: (url: string, folder: string) => Promise<void>,
+): Promise<void> {
+  const node = await startDatedAnvil(1_795_219_200);
+  const project = await useFixtureProject("plain");
+  const folder = process.cwd();
+  // The files of --out are named from here.
+  process.chdir(project.path);
+  try {
+    await work(node.url, project.path);
+  } finally {
+    process.chdir(folder);
+    await project.remove();
+    await node.stop();
+  }
+}
+
+async function show(
+  hre: HardhatRuntimeEnvironment,
+  typed: string,
+): Promise<string> {
+  const { stdout, stderr, exitCode } = await runTyped(hre, typed);
+  // eslint-disable-next-line no-control-regex -- there must be none
+  expect(stdout + stderr, typed).to.not.match(/\u001b| \n/u);
+  const shown = `${stderr.replaceAll(/^(?=.|\n)/gmu, "2> ")}${stdout}`;
+  return `${shown}${exitCode === 0 ? "" : `exit ${exitCode}\n`}`;
+}
 
 describe("sessions of a script", () => {
   for (const [name, { title, mocks, commands }] of Object.entries(sessions)) {
     it(title, async () => {
-      const node = await startDatedAnvil(1_795_219_200);
-      const project = await useFixtureProject("plain");
-      const folder = process.cwd();
-      // The files of --out are named from here.
-      process.chdir(project.path);
-      try {
-        const { vault, provider } = await connectTo(node.url);
+      await inProject(async (url, folder) => {
+        const { vault, provider } = await connectTo(url);
         await provider.request({ method: "evm_mine" });
         const contracts =
           mocks === undefined
@@ -224,30 +323,102 @@ describe("sessions of a script", () => {
           tokenDecimals: 18,
           ...(contracts === undefined ? {} : { contracts }),
         };
-        const hre = await hreOnLive(
-          node.url,
-          { from: HOLDER, vault: settings },
-          project.path,
-        );
+        const network = { from: HOLDER, vault: settings };
+        const hre = await hreOnLive(url, network, folder);
         let text = "";
         for (const typed of commands) {
-          const { stdout, stderr, exitCode } = await runTyped(hre, typed);
-          // eslint-disable-next-line no-control-regex -- there must be none
-          expect(stdout + stderr, typed).to.not.match(/\u001b| \n/u);
           text += `$ npx hardhat vault ${typed.replaceAll("\u001b", "␛")}\n`;
-          text += `${stderr.replaceAll(/^(?=.|\n)/gmu, "2> ")}${stdout}`;
-          text += exitCode === 0 ? "\n" : `exit ${exitCode}\n\n`;
+          text += `${await show(hre, typed)}\n`;
         }
-        const settled = varying.reduce(
-          (shown, pattern) => shown.replaceAll(pattern, "#"),
-          text,
-        );
-        await expectScreen(`piped-${name}`, settled);
-      } finally {
-        process.chdir(folder);
-        await project.remove();
-        await node.stop();
-      }
+        await expectScreen(`piped-${name}`, steady(text));
+      });
+    });
+  }
+
+  for (const [name, session] of Object.entries(recorded)) {
+    it(session.title, async () => {
+      await inProject(async (url, projectRoot) => {
+        const { vault, provider } = await connectTo(url);
+        const deployer = new Wallet(DEV_KEYS[0], directProvider(url));
+        const many = { generatedOrders: { firstId: 1, lastId: 501 } };
+        const at: Record<string, Readonly<Record<string, string>>> = {
+          mocks: (await vault.deployMocks()).addresses,
+          many: (await vault.deployMocks({ overrides: many })).addresses,
+        };
+        for (const [place, kind] of Object.entries(session.vaults ?? {})) {
+          const { token, contracts } = await deploySettlingVault(
+            deployer,
+            kind,
+          );
+          at[place] = { ...contracts, token: await token.getAddress() };
+        }
+        const networks = session.networks(url, at);
+        const run = async (line: string): Promise<string> => {
+          const filled = line.replaceAll(
+            /\$(\w+)\.(\w+)/gu,
+            (_, place: string, role: string) => at[place]?.[role] ?? "",
+          );
+          const [program, first = "", second = "", ...more] = Array.from(
+            filled.matchAll(/'([^']*)'|\S+/gu),
+            ([word, quoted]) => quoted ?? word,
+          );
+          switch (program) {
+            case "cast": {
+              const params = more.map(parseParameter);
+              const result: unknown = await provider.request({
+                method: second,
+                params,
+              });
+              return `${JSON.stringify(result)}\n`;
+            }
+            case "cat":
+              return await readFile(first, "utf8");
+            case "grep":
+              return (await readFile(second, "utf8"))
+                .split("\n")
+                .map((text, index) => `${index + 1}:${text}\n`)
+                .filter((text) => text.includes(first))
+                .join("");
+            case "ls":
+              return `${(await readdir(first)).toSorted().join("\n")}\n`;
+            case "export": {
+              const [variable = "", value = ""] = first.split("=");
+              process.env[variable] = value;
+              return "";
+            }
+            default: {
+              const [, network = "live"] =
+                / --network (\S+)/u.exec(filled) ?? [];
+              const typed = filled
+                .replace(/^npx hardhat vault /u, "")
+                .replace(/ --network \S+/u, "");
+              const options = { network, projectRoot };
+              return await show(
+                await createTestHre({ networks }, options),
+                typed,
+              );
+            }
+          }
+        };
+        let text = "";
+        for (const [line] of (await readScreen(`piped-${name}`)).matchAll(
+          /^[$#] .+$/gmu,
+        )) {
+          text += `${line}\n`;
+          text += line.startsWith("#")
+            ? ""
+            : `${await run(line.slice(2).replaceAll("␛", "\u001b"))}\n`;
+        }
+        await expectScreen(`piped-${name}`, steady(text));
+      });
     });
   }
 });
+
+function parseParameter(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
