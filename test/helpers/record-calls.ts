@@ -64,7 +64,8 @@ async function resultsOf(
         if (typeof made === "function") {
           const value: unknown = await Reflect.apply(made, undefined, [scope]);
           scope[name ?? "last"] = value;
-          result = silent === ";" ? "" : `${show(await collected(value))}\n`;
+          const shown = show(await collected(value));
+          result = silent === ";" ? "" : `${shown}\n`;
         }
       } catch (error) {
         if (silent === ";") {
@@ -72,7 +73,7 @@ async function resultsOf(
         }
         result = `throws ${show(error)}\n`;
       }
-      results.push(result);
+      results.push(result.replaceAll(hre.config.paths.root, "/project"));
     }
     return results;
   } finally {
