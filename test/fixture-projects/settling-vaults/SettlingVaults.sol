@@ -304,6 +304,47 @@ contract Purse {
     }
 }
 
+/// Changes a bit of everything, up and down. It is its own second token.
+contract MixedVault is SettlingVault {
+    string public constant symbol = "SHARE";
+    uint8 public constant decimals = 18;
+    mapping(address => uint256) public balanceOf;
+
+    event Transfer(address indexed from, address indexed to, uint256 amount);
+
+    function give(address to, uint256 amount) external {
+        _move(address(0), to, amount);
+    }
+
+    function settleAll() external override {
+        address holder = orders[1].holder;
+        token.transfer(msg.sender, 11);
+        token.transfer(holder, 12);
+        token.transfer(holder, 13);
+        _move(msg.sender, address(this), 1e18);
+        _move(msg.sender, address(0), 5);
+        _pay(msg.sender, 2);
+        _pay(holder, 3 ether);
+        (orders[1].closePrice, orders[1].state) = (oracle.price(), 2);
+        orders[orderCount].number += 1;
+        round.filledVolume += 9;
+        round.maxVolume -= 100;
+        _finish(oracle.price(), 36);
+        volume = 7;
+    }
+
+    function _move(address from, address to, uint256 amount) private {
+        if (from != address(0)) balanceOf[from] -= amount;
+        if (to != address(0)) balanceOf[to] += amount;
+        emit Transfer(from, to, amount);
+    }
+
+    function _pay(address to, uint256 amount) private {
+        (bool success, ) = to.call{value: amount}("");
+        require(success, "could not pay");
+    }
+}
+
 /// EIP-1967.
 contract Proxy {
     bytes32 private constant SLOT =
