@@ -27,7 +27,7 @@ export function roundListing(
   return {
     items: (async function* () {
       const all = await Array.fromAsync(rounds);
-      said = notesOnRounds(all);
+      said = notesOnRounds(all, envelope.block.number);
       yield* all;
     })(),
     noun: "round",
@@ -64,6 +64,8 @@ export function roundBlocks(
   context: FormatContext,
 ): readonly Block[] {
   const settled = rounds.filter(({ settledBlock }) => settledBlock !== null);
+  const said = notesOnRounds(rounds, latest);
+  const hasGap = said.some((note) => note.startsWith("No round"));
   return [
     {
       kind: "table",
@@ -89,12 +91,12 @@ export function roundBlocks(
     },
     notes(
       `${describeCount(rounds.length, "round")}; ${settled.length} seen to be settled.`,
-      ...notesOnRounds(rounds).map((note) =>
+      ...said.map((note) =>
         toned(note.startsWith("Up to") ? "dim" : "warn", note),
       ),
       ...(rounds.some((round) => describeSettled(round, latest) === NOT_SEEN)
         ? [
-            `'${NOT_SEEN}': no block shows this round settled. It was replaced unsettled, or in the block that settled it.`,
+            `'${NOT_SEEN}': no block shows this round settled. It was replaced unsettled, or in the block that settled it${hasGap ? ", or settled while no round could be read" : ""}.`,
           ]
         : []),
     ),
@@ -117,20 +119,21 @@ function describeSettled(
         : NOT_SEEN;
 }
 
-/** Gaps and doubts of a list of rounds. */
-function notesOnRounds(rounds: readonly PastRound[]): string[] {
+/** Gaps and doubts of a list of rounds that ends with the latest block. */
+function notesOnRounds(rounds: readonly PastRound[], latest: number): string[] {
   const unread = Math.max(0, ...rounds.map((round) => round.unreadBlocks ?? 0));
   const gaps = rounds.flatMap((round, index) => {
-    const before = rounds[index - 1];
+    const start = round.lastBlock + 1;
+    const end = (rounds[index + 1]?.firstBlock ?? latest + 1) - 1;
     return [
-      ...(before !== undefined && before.lastBlock + 1 < round.firstBlock
-        ? [
-            `No round could be read from block ${before.lastBlock + 1} to ${round.firstBlock - 1}: the contract was not there, or had none.`,
-          ]
-        : []),
       ...(round.outOfOrder === true
         ? [
             `The round first seen in block ${round.firstBlock} breaks the order that the search relies on: a round before it starts later, or it came back, or it stopped being settled. There may be rounds that were passed over.`,
+          ]
+        : []),
+      ...(start <= end
+        ? [
+            `No round could be read from block ${start} to ${end}: the contract was not there, or had none.`,
           ]
         : []),
     ];

@@ -173,7 +173,8 @@ function describeToken(
 }
 
 function nameAccount(account: string, { sender, contracts }: Effect): string {
-  const role = contracts.find(({ address }) => address === account)?.role;
+  // Of several roles of one address, the vault's, which is last, settles.
+  const role = contracts.findLast(({ address }) => address === account)?.role;
   return role === undefined
     ? account === sender
       ? "sender"

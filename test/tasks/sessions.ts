@@ -1,13 +1,14 @@
 import { readFile, readdir } from "node:fs/promises";
 
 import { expect } from "chai";
-import { AbiCoder, Interface, Wallet, concat } from "ethers";
+import { AbiCoder, Interface, Wallet, concat, id } from "ethers";
 import { configVariable } from "hardhat/config";
 import type { NetworkUserConfig } from "hardhat/types/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import * as bindings from "../../src/bindings/index.js";
 import type { MockOverrides } from "../../src/mocks/types.js";
+import type { VaultNetworkUserConfig } from "../../src/plugin/config-types.js";
 import { startDatedAnvil } from "../helpers/anvil.js";
 import { ORDER_ID, distinctState } from "../helpers/distinct-state.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
@@ -212,6 +213,7 @@ const sessions: Readonly<Record<string, Session>> = {
 type Places = Readonly<Record<string, Readonly<Record<string, string>>>>;
 /** The configuration of networks; the one named live is selected. */
 type Networks = Readonly<Record<string, NetworkUserConfig>>;
+type Instances = NonNullable<VaultNetworkUserConfig["instances"]>;
 
 /** Sessions whose recorded files have their commands, too, after each `$`. */
 const recorded: Readonly<
@@ -219,8 +221,21 @@ const recorded: Readonly<
     string,
     {
       readonly title: string;
-      readonly vaults?: Readonly<Record<string, SettlingVaultName>>;
-      readonly networks: (url: string, at: Places) => Networks;
+      /** Deployed for it, by the name of their instances. */
+      readonly vaults?: Readonly<
+        Record<
+          string,
+          readonly [
+            SettlingVaultName,
+            Parameters<typeof deploySettlingVault>[2]?,
+          ]
+        >
+      >;
+      readonly networks: (
+        url: string,
+        at: Places,
+        instances: Instances,
+      ) => Networks;
     }
   >
 > = {
@@ -277,6 +292,45 @@ const recorded: Readonly<
       }),
       local: { type: "edr-simulated" },
     }),
+  },
+  vaults: {
+    title:
+      "simulate and settle show what each of a dozen vaults changes, pays and refuses, in its token's decimals",
+    vaults: {
+      paying: ["PayingVault", { isProxied: true }],
+      native: ["NativeVault"],
+      keeper: ["KeeperVault", { orders: 1 }],
+      clock: ["ClockVault", { endTime: 1_795_300_000 }],
+      rolling: ["RollingVault"],
+      batch: ["BatchVault", { orders: 21 }],
+      idle: ["IdleVault"],
+      swallowing: ["SwallowingVault", { orders: 2 }],
+      purse: ["PurseVault"],
+      refunding: ["RefundingVault", { orders: 40 }],
+      eoas: ["NoContractsVault"],
+      contracts: ["ContractsOnlyVault"],
+    },
+    networks: (url, _at, instances) => ({
+      live: httpNetwork(url, { vault: { tokenDecimals: 1, instances } }),
+      other: httpNetwork(url, {
+        accounts: [DEV_KEYS[1]],
+        vault: { instances },
+      }),
+    }),
+  },
+  apart: {
+    title:
+      "doctor, simulate and settle say what is wrong with the node, the chain, the contracts' code and the signer",
+    networks: (url, { mocks: contracts = {} }) => {
+      const vault = { contracts, tokenDecimals: 18 };
+      return {
+        live: httpNetwork(url, { from: HOLDER, vault }),
+        pinned: httpNetwork(url, { from: HOLDER, chainId: 1, vault }),
+        keyed: httpNetwork(url, { accounts: [DEV_KEYS[2]], vault }),
+        poor: httpNetwork(url, { accounts: [id("nothing")], vault }),
+        nobody: httpNetwork(url, { from: NOBODY, vault }),
+      };
+    },
   },
 };
 
@@ -340,19 +394,19 @@ describe("sessions of a script", () => {
       await inProject(async (url, projectRoot) => {
         const { vault, provider } = await connectTo(url);
         const deployer = new Wallet(DEV_KEYS[0], directProvider(url));
+        const instances: Instances = {};
         const many = { generatedOrders: { firstId: 1, lastId: 501 } };
         const at: Record<string, Readonly<Record<string, string>>> = {
           mocks: (await vault.deployMocks()).addresses,
           many: (await vault.deployMocks({ overrides: many })).addresses,
         };
         for (const [place, kind] of Object.entries(session.vaults ?? {})) {
-          const { token, contracts } = await deploySettlingVault(
-            deployer,
-            kind,
-          );
+          const deployed = await deploySettlingVault(deployer, ...kind);
+          const { token, contracts } = deployed;
+          instances[place] = { contracts };
           at[place] = { ...contracts, token: await token.getAddress() };
         }
-        const networks = session.networks(url, at);
+        const networks = session.networks(url, at, instances);
         const run = async (line: string): Promise<string> => {
           const filled = line.replaceAll(
             /\$(\w+)\.(\w+)/gu,

@@ -4,10 +4,14 @@ pragma solidity ^0.8.20;
 /// What the vaults below pay with.
 contract TestToken {
     string public constant symbol = "TST";
-    uint8 public constant decimals = 6;
+    uint8 public decimals = 6;
     mapping(address => uint256) public balanceOf;
 
     event Transfer(address indexed from, address indexed to, uint256 amount);
+
+    function setDecimals(uint8 newDecimals) external {
+        decimals = newDecimals;
+    }
 
     function mint(address to, uint256 amount) external {
         balanceOf[to] += amount;
