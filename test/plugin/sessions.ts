@@ -47,7 +47,7 @@ async function openWorld(network: string): Promise<CallWorld> {
             },
           },
         }),
-        gone: { ...httpNetwork("http://127.0.0.1:1"), timeout: 50 },
+        gone: httpNetwork("http://127.0.0.1:1"),
         plain: httpNetwork(url, {
           vault: { instances: { none: {}, daily: {} } },
         }),
