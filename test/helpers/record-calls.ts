@@ -112,6 +112,7 @@ function plain(value: unknown): unknown {
     return value.map(plain);
   }
   const fields = new Map<string, unknown>(Object.entries(value));
+  const prototype: unknown = Object.getPrototypeOf(value);
   if (value instanceof Map) {
     fields.set("Map", [...value]);
   } else if (value instanceof Error) {
@@ -123,7 +124,7 @@ function plain(value: unknown): unknown {
     if (value.cause instanceof Error) {
       fields.set("cause", value.cause.name);
     }
-  } else if (value.constructor !== Object) {
+  } else if (prototype !== null && prototype !== Object.prototype) {
     return `(${value.constructor.name})`;
   }
   return Object.fromEntries(
