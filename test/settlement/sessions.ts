@@ -22,11 +22,9 @@ describe("recorded settlements", () => {
       const server = await startRpcServer({
         handler: async (asked) => await scripted.handlerOf(stage.chain)(asked),
       });
-      const { KEY, VAULT: vault, FACTORY: vaultFactory } = scripted;
-      const own = {
-        accounts: [KEY],
-        vault: { contracts: { vault, vaultFactory } },
-      };
+      const { KEY, VAULT, FACTORY } = scripted;
+      const contracts = { vault: VAULT, vaultFactory: FACTORY };
+      const own = { accounts: [KEY], vault: { contracts } };
       const initialDate = new Date(START * 1_000).toISOString();
       const networkOf = async (settings: NetworkSettings) =>
         await createTestHre(
