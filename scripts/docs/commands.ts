@@ -5,7 +5,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import path from "node:path";
 
 import { foundryBinary } from "../../test/helpers/anvil.js";
@@ -103,12 +102,11 @@ async function prepareShell({
 
 /** With the compiler of an npm package: forge would download one. */
 async function writeFoundryProject(folder: string): Promise<void> {
-  const solc = createRequire(import.meta.url).resolve("solc");
   await writeFile(
     path.join(folder, "foundry.toml"),
     '[profile.default]\nsrc = "script"\nsolc = "./solc.cjs"\noffline = true\n',
   );
-  await writeFile(path.join(folder, "solc.cjs"), foundryCompiler(solc), {
+  await writeFile(path.join(folder, "solc.cjs"), foundryCompiler("0.8.37"), {
     mode: 0o755,
   });
 }

@@ -1,16 +1,20 @@
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** A port of the loopback interface that nothing listens on right now. */
+/**
+ * A port of the loopback interface that nothing listens on right now, and that
+ * the system gives to no connection: it takes those from 32,768 on.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
+  const port = randomInt(20_000, 32_000);
+  const server = createServer().listen(port, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch {
+    return await freePort();
+  }
   server.close();
   await once(server, "close");
-  if (address === null || typeof address === "string") {
-    throw new Error("a TCP server has an address with a port");
-  }
-  return address.port;
+  return port;
 }

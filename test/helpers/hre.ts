@@ -1,3 +1,5 @@
+import path from "node:path";
+
 import { createHardhatRuntimeEnvironment } from "hardhat/hre";
 import type {
   HardhatUserConfig,
@@ -8,7 +10,16 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import vault from "../../src/index.js";
 
-/** A runtime environment with this plugin, as `hardhat.config.ts` makes it. */
+/** No artifacts: Hardhat reads all of a project's for its first connection. */
+const emptyProject = path.resolve(
+  import.meta.dirname,
+  "../fixture-projects/empty",
+);
+
+/**
+ * A runtime environment with this plugin, as `hardhat.config.ts` makes it. Its
+ * project is empty unless one is given.
+ */
 export async function createTestHre(
   userConfig: HardhatUserConfig = {},
   options: { network?: string; projectRoot?: string } = {},
@@ -16,7 +27,7 @@ export async function createTestHre(
   return await createHardhatRuntimeEnvironment(
     { ...userConfig, plugins: [vault, ...(userConfig.plugins ?? [])] },
     options.network === undefined ? {} : { network: options.network },
-    options.projectRoot,
+    options.projectRoot ?? emptyProject,
   );
 }
 

@@ -174,28 +174,33 @@ describe("configuration", () => {
     delete process.env["TEST_LATE_ADDRESS"];
   });
 
-  it("a variable with a wrong checksum fails with VAULT_INVALID_ADDRESS, which shows it, when the address is first used", async () => {
-    const settings = {
-      contracts: { vault: configVariable("TEST_MISTYPED_ADDRESS") },
-    };
-    const { vault } = await connectTo(NOWHERE, {
-      vault: { ...settings, instances: { usdc: settings } },
+  for (const [value, shown] of [
+    [MISTYPED, `"${MISTYPED}" (its checksum is wrong)`],
+    ["pass-phr4se", "the configured value (not 0x and 40 hex digits)"],
+  ] as const) {
+    it(`a variable with ${value} fails with VAULT_INVALID_ADDRESS, which shows ${shown}, when the address is first used`, async () => {
+      const settings = {
+        contracts: { vault: configVariable("TEST_WRONG_ADDRESS") },
+      };
+      process.env["TEST_WRONG_ADDRESS"] = value;
+      const { vault } = await connectTo(NOWHERE, {
+        vault: { ...settings, instances: { usdc: settings } },
+      });
+      for (const [of, path] of [
+        [vault, contracts],
+        [vault.instance("usdc"), `${root}.instances.usdc.contracts`],
+      ] as const) {
+        const { message } = await expectVaultError(
+          of.addressOf("vault"),
+          "VAULT_INVALID_ADDRESS",
+        );
+        expect(message).to.contain(
+          `${path}.vault is not a valid address: ${shown}`,
+        );
+      }
+      delete process.env["TEST_WRONG_ADDRESS"];
     });
-    process.env["TEST_MISTYPED_ADDRESS"] = MISTYPED;
-    for (const [of, path] of [
-      [vault, contracts],
-      [vault.instance("usdc"), `${root}.instances.usdc.contracts`],
-    ] as const) {
-      const { message } = await expectVaultError(
-        of.addressOf("vault"),
-        "VAULT_INVALID_ADDRESS",
-      );
-      expect(message).to.contain(
-        `${path}.vault is not a valid address: "${MISTYPED}" (its checksum is wrong)`,
-      );
-    }
-    delete process.env["TEST_MISTYPED_ADDRESS"];
-  });
+  }
 
   it("an override of another setting keeps the vault's settings, and one of the vault's is used", async () => {
     const vault = { contracts: documentedContracts, tokenDecimals: 6 };

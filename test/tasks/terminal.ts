@@ -4,6 +4,7 @@ import { startDatedAnvil } from "../helpers/anvil.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { parseTyped } from "../helpers/run-vault-task.js";
+import { sample } from "../helpers/sample.js";
 import { expectScreen } from "../helpers/screens.js";
 import { runInTerminal } from "../helpers/terminal.js";
 import type { ScreenLine } from "../helpers/terminal.js";
@@ -109,7 +110,7 @@ describe("tasks in a terminal", () => {
         (figure) => figure.replaceAll(/\d/gu, "#"),
       )}\n`;
 
-  for (const columns of [60, 80]) {
+  for (const columns of sample([60, 80], 1)) {
     it(`tasks show on a terminal of ${columns} columns what a person can read, in colour unless NO_COLOR is set`, async () => {
       const isColoured = columns === 80;
       const lines = await show(columns, isColoured ? {} : { NO_COLOR: "1" });

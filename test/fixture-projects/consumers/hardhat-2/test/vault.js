@@ -103,15 +103,15 @@ describe("hardhat-vault in CommonJS, on Hardhat 2", function () {
     expect(settlement.caller).to.equal(signer.address);
   });
 
-  it("reads orders by the thousand", async function () {
-    // Hardhat 2.22 takes twenty seconds for the call.
+  it("reads orders by the hundred", async function () {
+    // Hardhat 2.22 takes twenty seconds for a thousand.
     this.timeout(300_000);
     const { vault } = await deployMocks(provider, { scenario: "many-orders" });
     const orders = [];
-    for await (const order of vault.orders({ firstId: 1n, lastId: 1_000n })) {
+    for await (const order of vault.orders({ firstId: 1n, lastId: 100n })) {
       orders.push(order);
     }
-    expect(orders).to.have.length(1_000);
+    expect(orders).to.have.length(100);
     expect(orders[41]).to.deep.equal({ orderID: 42n, ...generatedOrder(42n) });
   });
 
