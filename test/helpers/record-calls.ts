@@ -55,24 +55,24 @@ async function resultsOf(
     const scope: Record<string, unknown> = { ...names, hre, connection, vault };
     const results: string[] = [];
     for (const line of lines) {
-      const [, name, call, silent] =
+      const [, name = "last", call = "0", silent = ";"] =
         /^> (?:(\w+) = )?(.*?)(;?)$/u.exec(line) ?? [];
-      const source = `async ({ ${Object.keys(scope).join(", ")} }) => (${call})`;
-      let result = "";
+      let result: string;
       try {
-        const made: unknown = call === undefined ? 0 : runInThisContext(source);
-        if (typeof made === "function") {
-          const value: unknown = await Reflect.apply(made, undefined, [scope]);
-          scope[name ?? "last"] = value;
-          result = silent === ";" ? "" : `${show(await collected(value))}\n`;
-        }
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- its text begins as such a function
+        const made = runInThisContext(
+          `async ({ ${Object.keys(scope).join(", ")} }) => (${call})`,
+        ) as (scope: object) => Promise<unknown>;
+        scope[name] = await listed(await made(scope));
+        result = show(scope[name]);
       } catch (error) {
         if (silent === ";") {
           throw error;
         }
-        result = `throws ${show(error)}\n`;
+        result = `throws ${show(error)}`;
       }
-      results.push(result);
+      const shown = result.replaceAll(hre.config.paths.root, "/project");
+      results.push(silent === ";" ? "" : `${shown}\n`);
     }
     return results;
   } finally {
@@ -80,30 +80,20 @@ async function resultsOf(
   }
 }
 
-/** The items of a generator, and the error that ended it. */
-async function collected(value: unknown): Promise<unknown> {
-  if (!(Symbol.asyncIterator in Object(value))) {
-    return value;
-  }
-  const items: unknown[] = [];
-  try {
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- checked above
-    for await (const item of value as AsyncIterable<unknown>) {
-      items.push(item);
-    }
-  } catch (thrown) {
-    return { items, thrown };
-  }
-  return items;
+/** The items of a generator; anything else as it is. */
+async function listed(value: unknown): Promise<unknown> {
+  return Symbol.asyncIterator in Object(value)
+    ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- checked above
+      await Array.fromAsync(value as AsyncIterable<unknown>)
+    : value;
 }
 
 function show(value: unknown): string {
-  return (
-    JSON.stringify(plain(value), null, 2)
-      // What is short is on one line.
-      .replaceAll(/([[{])\n\s+([^[\]{}]{1,90}?)\n\s+([\]}])/gu, (_, ...parts) =>
-        parts.slice(0, 3).join(" ").replaceAll(/\n\s+/gu, " "),
-      )
+  const text = JSON.stringify(plain(value), null, 2);
+  // What is short is on one line.
+  return text.replaceAll(
+    /([[{])\n\s+([^[\]{}]{1,90}?)\n\s+([\]}])/gu,
+    (short) => short.replaceAll(/\n\s+/gu, " "),
   );
 }
 
@@ -115,31 +105,27 @@ function plain(value: unknown): unknown {
   if (value === undefined || typeof value === "function") {
     return `(${typeof value})`;
   }
-  if (Array.isArray(value)) {
-    return value.map(plain);
-  }
-  if (value instanceof Map) {
-    return { Map: plain([...value]) };
-  }
   if (typeof value !== "object" || value === null) {
     return value;
   }
-  const prototype: unknown = Object.getPrototypeOf(value);
-  const isError = value instanceof Error;
-  if (!isError && prototype !== null && prototype !== Object.prototype) {
-    return `(${value.constructor.name})`;
+  if (Array.isArray(value)) {
+    return value.map(plain);
   }
   const fields = new Map<string, unknown>(Object.entries(value));
-  if (isError) {
-    const { name, message, cause } = value;
-    fields.set("name", name);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (value instanceof Map) {
+    fields.set("Map", [...value]);
+  } else if (value instanceof Error) {
+    fields.set("name", value.name);
     // The message of a VaultError is both its texts.
-    if (!message.startsWith(`${String(fields.get("shortMessage"))} `)) {
-      fields.set("message", message);
+    if (!value.message.startsWith(`${String(fields.get("shortMessage"))} `)) {
+      fields.set("message", value.message);
     }
-    if (cause instanceof Error) {
-      fields.set("cause", cause.name);
+    if (value.cause instanceof Error) {
+      fields.set("cause", value.cause.name);
     }
+  } else if (prototype !== null && prototype !== Object.prototype) {
+    return `(${value.constructor.name})`;
   }
   return Object.fromEntries(
     [...fields].map(([key, field]) => [key, plain(field)]),
