@@ -78,22 +78,20 @@ describe("recorded simulations", () => {
       const server = await startRpcServer({
         handler: async (asked) => await scripted.handlerOf(node)(asked),
       });
-      const contracts = scripted.documentedContracts;
       const initialDate = new Date(START * 1_000).toISOString();
       const hre = await createTestHre(
         {
           networks: {
             live: httpNetwork(anvil.url),
-            scripted: httpNetwork(server.url, { vault: { contracts } }),
+            scripted: httpNetwork(server.url, {
+              vault: { contracts: scripted.documentedContracts },
+            }),
             local: { type: "edr-simulated", initialDate },
           },
         },
         { network: "live" },
       );
-      const [local, live] = [
-        await hre.network.create("local"),
-        await hre.network.create("live"),
-      ];
+      const local = await hre.network.create("local");
       /** A vault on a new node with these answers. */
       const on = async (
         rewrites: Readonly<Record<string, Rewrite>> = {},
@@ -106,11 +104,12 @@ describe("recorded simulations", () => {
         }
         return (await hre.network.create("scripted")).vault;
       };
-      const [outside, inside] = [await deployOn(live), await deployOn(local)];
-      const names = { ...outside, inside, local: local.vault };
+      const outside = await deployOn(await hre.network.create());
+      const inside = await deployOn(local);
+      const shown = { inside, local: local.vault, START, END, readings, on };
       return {
         hre,
-        names: { ...names, START, END, readings, on },
+        names: { ...outside, ...shown },
         close: async () => {
           await Promise.all([local.close(), server.stop(), anvil.stop()]);
         },
