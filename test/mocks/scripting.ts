@@ -1,7 +1,9 @@
 import { expect } from "chai";
+import { toQuantity } from "ethers";
 
-import { VaultClient, VaultError } from "../../src/client/index.js";
+import { VaultClient } from "../../src/client/index.js";
 import {
+  capture,
   connectMocks,
   deployMocks,
   generatedOrder,
@@ -9,10 +11,7 @@ import {
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import {
-  contracts as places,
-  expectedReads,
-} from "../helpers/distinct-state.js";
+import { contracts as places } from "../helpers/distinct-state.js";
 import { everyNode } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -20,7 +19,7 @@ import { fetchProvider } from "../helpers/fetch-provider.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
 import { recordCalls } from "../helpers/recording-provider.js";
 
-const STRANGER = "0x00000000000000000000000000000000000000aa";
+const STRANGER = "0x00000000000000000000000000000000000000AA";
 
 for (const { name, start } of everyNode) {
   describe(`mocks - scripting on ${name}`, () => {
@@ -159,160 +158,23 @@ describe("mocks - scripting", () => {
     mocks = await vault.deployMocks();
   });
 
-  it("startNextRound() keeps the length of the round, and settles by its own terms until a settlement is scripted", async () => {
-    const first = await vault.getLatestRoundInfo();
-    await mocks.startNextRound({ strikePrice: 77n, filledVolume: 5n });
-    expect((await vault.settleAll()).after).to.include({
-      settledPrice: 77n,
-      settledAmount: 5n,
+  it("capture() calls with the client's own sender, at the block of its first call", async () => {
+    await mocks.fail("queryVolume", "closed");
+    const provider = recordCalls(vault.provider);
+    const client = new VaultClient(provider, mocks.addresses, {
+      from: STRANGER,
     });
-    await mocks.startNextRound({ strikePrice: 78n, startTime: 5n });
-    const next = await vault.getLatestRoundInfo();
-    expect(next).to.include({
-      strikePrice: 78n,
-      APY: first.APY,
-      startTime: 5n,
-      filledVolume: 0n,
-      settledPrice: 0n,
-      settled: false,
-    });
-    expect(next.endTime - next.startTime).to.equal(
-      first.endTime - first.startTime,
-    );
-    await mocks.set({ settlement: { settledPrice: 1n, settledAmount: 2n } });
-    for (let round = 0; round < 2; round += 1) {
-      expect((await vault.settleAll()).after).to.include({
-        settledPrice: 1n,
-        settledAmount: 2n,
-      });
-      await mocks.startNextRound();
-    }
-    expect(await mocks.settlements()).to.have.length(3);
-  });
-
-  it("startNextRound() reads no round when all terms are given", async () => {
-    const terms = {
-      strikePrice: 1n,
-      APY: 2n,
-      maxVolume: 3n,
-      filledVolume: 4n,
-      minDeposit: 5n,
-      startTime: 6n,
-      endTime: 7n,
-    };
-    await mocks.fail("getLatestRoundInfo", "closed");
-    await mocks.startNextRound(terms);
-    await mocks.succeed("getLatestRoundInfo");
-    expect(await vault.getLatestRoundInfo()).to.include(terms);
-  });
-
-  it("set() changes several answers at once, and keeps the others", async () => {
-    const before = await vault.snapshot();
-    const order = await vault.getOrderInfo(1n);
-    await mocks.set({
-      round: { APY: 5n },
-      pools: { public: { locked: 6n }, private: { deposit: 7n } },
-      fundingFeeRate: { put: 8n },
-      volume: 9n,
-      margins: { baseMarginAmount: 12n },
-      marginBalance: { xMarginAmount: 10n },
-      orders: { 1: { state: 2 }, 2: null, 77: { number: 11n } },
-      missingOrdersRevert: true,
-      failures: [{ operation: "minXMargin", reason: "closed" }],
-    });
-    const { block: _block, minXMargin, ...after } = await vault.snapshot();
-    expect(after).to.deep.equal({
-      chainId: before.chainId,
-      round: { ...before.round, APY: 5n },
-      pools: {
-        public: { ...before.pools.public, locked: 6n },
-        private: { ...before.pools.private, deposit: 7n },
-      },
-      fundingFeeRate: { ...before.fundingFeeRate, put: 8n },
-      volume: 9n,
-      marginBalance: { ...before.marginBalance, xMarginAmount: 10n },
-    });
-    expect(minXMargin).to.have.property("error");
-    expect(
-      await vault.calMargins({ maxVolume: 0n, APY: 0n, endTime: 0n }),
-    ).to.deep.equal({
-      baseMarginAmount: 12n,
-      xMarginAmount: 10_500n * 10n ** 18n,
-    });
-    expect(await vault.getOrderInfo(1n)).to.deep.equal({ ...order, state: 2 });
-    expect((await vault.getOrderInfo(77n)).number).to.equal(11n);
-    await expectVaultError(vault.getOrderInfo(2n), "VAULT_CALL_REVERTED");
-  });
-
-  it("set() changes nothing when a value or a reading that it needs fails, and the next one works", async () => {
-    const invalid = mocks.set({ volume: -1n });
-    await Promise.all([
-      expectVaultError(invalid, "VAULT_INVALID_INTEGER"),
-      mocks.set({ volume: 3n }),
-    ]);
-    expect(await vault.queryVolume()).to.equal(3n);
-    for (const [operation, change] of [
-      ["getLatestRoundInfo", { round: { APY: 1n } }],
-      ["getOrderInfo", { orders: { 1: { state: 2 } } }],
-    ] as const) {
-      await mocks.fail(operation, "closed");
-      await expectVaultError(mocks.set(change), "VAULT_CALL_REVERTED");
-      await mocks.succeed(operation);
-      await mocks.set(change);
-    }
-  });
-
-  it("fail() and succeed() change one operation only", async () => {
-    for (const failing of expectedReads) {
-      await mocks.fail(failing.operation, "closed");
-      for (const { operation, args } of expectedReads) {
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of expected reads was made from these types
-        const reading = vault.read(operation, args as never);
-        await (operation === failing.operation
-          ? expectVaultError(reading, "VAULT_CALL_REVERTED")
-          : reading);
-      }
-      await mocks.succeed(failing.operation);
-    }
-  });
-
-  it("a handle refuses mocks that a revert of the chain removed, with VAULT_NOT_A_MOCK", async () => {
-    const hre = await createTestHre();
-    const { vault: other, provider } = await hre.network.create();
-    const snapshot: unknown = await provider.request({
-      method: "evm_snapshot",
-    });
-    const gone = await other.deployMocks();
-    await provider.request({ method: "evm_revert", params: [snapshot] });
-    await expectVaultError(gone.set({ volume: 1n }), "VAULT_NOT_A_MOCK");
-    await expectVaultError(gone.settlements(), "VAULT_NOT_A_MOCK");
-  });
-
-  it("connectMocks() and deployMocks() refuse an address that is missing or no mock of its role", async () => {
-    const { vault: _vault, ...incomplete } = places;
-    for (const target of [STRANGER, mocks.addresses.trading]) {
-      const { details } = await expectVaultError(
-        connectMocks(vault.at({ vault: target })),
-        "VAULT_NOT_A_MOCK",
+    const { fixture, failed } = await capture(client, { orders: [1n] });
+    expect(failed).to.equal(1);
+    const calls = provider.calls.filter(({ method }) => method === "eth_call");
+    // The lens twice, the margins, and the failed call once more.
+    expect(calls.length).to.be.at.least(4);
+    for (const [index, { params = [] }] of calls.entries()) {
+      expect(params[0]).to.have.property("from", STRANGER);
+      expect(params[1]).to.equal(
+        index === 0 ? "latest" : toQuantity(fixture.block.number),
       );
-      expect(details).to.include({ contract: "vault" });
     }
-    await expectVaultError(
-      // @ts-expect-error -- one address is missing
-      deployMocks(vault.provider, { at: incomplete }),
-      "VAULT_CONTRACT_NOT_CONFIGURED",
-    );
-    await expectVaultError(
-      connectMocks(vault.provider, incomplete),
-      "VAULT_CONTRACT_NOT_CONFIGURED",
-    );
-  });
-
-  it("connectMocks() connects to the mocks of hre.vault's own connection", async () => {
-    const hre = await createTestHre();
-    await hre.vault.deployMocks();
-    await (await connectMocks(hre.vault)).set({ volume: 5n });
-    expect(await hre.vault.queryVolume()).to.equal(5n);
   });
 
   it("deployMocks() fails with VAULT_MOCK_SCRIPT_FAILED when the node reverts a script or mines it as failed", async () => {
@@ -342,58 +204,6 @@ describe("mocks - scripting", () => {
       );
       expect(details).to.include({ problem });
     }
-  });
-
-  it("fail(), set() and startNextRound() refuse each invalid argument", async () => {
-    const refused = [
-      [
-        mocks.fail("queryVolume", { customError: "Nope" }),
-        /the mocks have no error "Nope"/u,
-      ],
-      [
-        mocks.fail("queryVolume", {
-          customError: "OrderNotFound",
-          args: ["one"],
-        }),
-        /cannot be encoded/u,
-      ],
-      [mocks.fail("queryVolume", { data: "0x1" }), /data is not 0x hex/u],
-      [
-        // @ts-expect-error -- a text, or an object with one of three keys
-        mocks.fail("queryVolume", {}),
-        /a text, \{ panic \}, \{ customError, args \} or \{ data \} is needed/u,
-      ],
-      [
-        // @ts-expect-error -- the function's name on the wire
-        mocks.fail("minSLDMargin"),
-        /operation is not one of getFundingFeeRate, .*: "minSLDMargin"/u,
-      ],
-      [
-        // @ts-expect-error -- public or private
-        mocks.fail("getLPAmountInfo", "dry", { pool: "both" }),
-        /pool is not one of public, private: "both"/u,
-      ],
-      [
-        mocks.fail("settleAll", "no", { pool: "public" }),
-        /fail\(\): settleAll has no pool/u,
-      ],
-      [
-        mocks.set({ settlement: { settledPrice: 1n } }),
-        /settlement: settledAmount is missing/u,
-      ],
-      [
-        // @ts-expect-error -- not a value of a new round
-        mocks.startNextRound({ settled: true }),
-        /"settled" is not a field/u,
-      ],
-    ] as const;
-    await Promise.all(
-      refused.map(async ([attempt, text]) => {
-        const error: unknown = await attempt.catch((thrown: unknown) => thrown);
-        expect(VaultError.isVaultError(error), String(error)).to.equal(true);
-        expect(String(error)).to.match(text);
-      }),
-    );
   });
 
   it("set() of two mocks retries when another process scripts one of them meanwhile", async () => {

@@ -97,36 +97,6 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
   const files = async (): Promise<string[]> =>
     await readdir(path.join(projectRoot, "vault-deployments"));
 
-  it("a deployment file may have addresses in lower case, and fails with VAULT_INVALID_ADDRESS for a wrong checksum", async () => {
-    await leave({
-      ...deployment,
-      contracts: {
-        ...documentedContracts,
-        trading: OTHER.toLowerCase(),
-        vault: OTHER.replace("C8", "c8"),
-      },
-    });
-    const vault = await open();
-    expect((await vault.addressOf("trading")).address).to.equal(OTHER);
-    const { message } = await expectVaultError(
-      vault.addressOf("vault"),
-      "VAULT_INVALID_ADDRESS",
-    );
-    expect(message).to.contain("vault-deployments/1-abababab.json");
-  });
-
-  it("chains with the same id have deployment files of their own", async () => {
-    await save();
-    genesis = { hash: `0x${"cd".repeat(32)}` };
-    await save({ contracts: { ...documentedContracts, trading: OTHER } });
-    expect((await files()).join()).to.equal("1-abababab.json,1-cdcdcdcd.json");
-    expect((await (await open()).addressOf("trading")).address).to.equal(OTHER);
-    genesis = { hash: GENESIS };
-    expect((await (await open()).addressOf("trading")).address).to.equal(
-      documentedContracts.trading,
-    );
-  });
-
   it("a configured address is used before a deployment file, without a request", async () => {
     await leave(deployment);
     const vault = await open({ vault: documentedContracts.trading });

@@ -1,9 +1,7 @@
 import { expect } from "chai";
 import { formatEther, toQuantity } from "ethers";
-import { configVariable } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import type { MockVaultHandle } from "../../src/types.js";
 import { examineNode } from "../../src/plugin/examine.js";
 import type { Check } from "../../src/plugin/examine.js";
 import { useAnvil } from "../helpers/anvil.js";
@@ -27,22 +25,17 @@ const notOk = (checks: readonly Check[]): Array<[string, string]> =>
     .filter(({ status }) => status !== "ok")
     .map(({ name, status }) => [name, status]);
 
-/** Of an account that has nothing. */
-const KEY = `0x${"11".repeat(32)}`;
-
-// What doctor prints if all is well, or without addresses, is recorded: see
-// sessions.ts.
+// What doctor prints of contracts, of addresses that are missing or wrong and of
+// signers is recorded: see sessions.ts.
 describe("vault doctor", () => {
   const anvil = useAnvil();
   let server: RpcServer;
   let hre: HardhatRuntimeEnvironment;
-  let mocks: MockVaultHandle;
 
   before(async () => {
     server = await startRpcServer({ upstream: anvil.url });
     const { vault } = await connectTo(anvil.url);
-    mocks = await vault.deployMocks();
-    const contracts = mocks.addresses;
+    const { addresses: contracts } = await vault.deployMocks();
     hre = await createTestHre(
       {
         networks: {
@@ -50,28 +43,7 @@ describe("vault doctor", () => {
             chainId: 31337,
             vault: { contracts, tokenDecimals: 18 },
           }),
-          half: httpNetwork(server.url, {
-            vault: { contracts: { vaultFactory: contracts.vaultFactory } },
-          }),
-          wrong: httpNetwork(server.url, {
-            vault: {
-              contracts: {
-                ...contracts,
-                trading: contracts.publicPool,
-                vault: "0x0000000000000000000000000000000000000001",
-              },
-            },
-          }),
           live: httpNetwork(server.url, { vault: { contracts } }),
-          poor: httpNetwork(server.url, {
-            accounts: [KEY],
-            vault: { contracts },
-          }),
-          unset: httpNetwork(server.url, {
-            accounts: [configVariable("TEST_DOCTOR_KEY")],
-            vault: { contracts },
-          }),
-          gone: httpNetwork("http://127.0.0.1:1"),
         },
       },
       { network: "remote" },
@@ -97,62 +69,6 @@ describe("vault doctor", () => {
     const document = parseDocument(result) as { checks: readonly Check[] };
     return { exitCode: result.exitCode, ...document };
   };
-
-  it("doctor warns of each contract that half a configuration leaves out, and exits with 1 only with --strict", async () => {
-    for (const strict of [false, true]) {
-      const { exitCode, checks } = await doctor("half", { strict });
-      expect(exitCode).to.equal(strict ? 1 : 0);
-      expect(notOk(checks)).to.deep.equal([
-        ["engine", "warn"],
-        ["underlying asset", "warn"],
-        ["public pool", "warn"],
-        ["private pool", "warn"],
-        ["trading", "warn"],
-        ["vault", "warn"],
-      ]);
-      expect(named(checks, "trading").fix).to.include(
-        "networks.half.vault.contracts.trading",
-      );
-    }
-  });
-
-  it("doctor fails if an address has another contract, or none", async () => {
-    const { exitCode, checks } = await doctor("wrong");
-    expect(exitCode).to.equal(1);
-    expect(named(checks, "trading").status).to.equal("fail");
-    expect(named(checks, "vault").status).to.equal("fail");
-    expect(named(checks, "vault").detail).to.include(
-      "There is no contract code at 0x0000000000000000000000000000000000000001",
-    );
-  });
-
-  it("doctor warns if a contract refuses a read with a reason, and fails if it refuses another without one", async () => {
-    await mocks.fail("queryVolume", "not yet");
-    const { checks } = await doctor("remote");
-    expect(named(checks, "vault").status).to.equal("warn");
-    expect(named(checks, "vault").detail).to.include("not yet");
-    await mocks.fail("queryMarginBalance", { data: "0x" });
-    const worse = named((await doctor("remote")).checks, "vault");
-    expect(worse.status).to.equal("fail");
-    expect(worse.detail).to.include("queryMarginBalance");
-    await mocks.succeed("queryVolume");
-    await mocks.succeed("queryMarginBalance");
-  });
-
-  it("doctor prints the failed network check alone, without an envelope, if the node refuses the connection", async () => {
-    expect(await doctor("gone")).to.deep.equal({
-      exitCode: 1,
-      checks: [
-        {
-          name: "network",
-          status: "fail",
-          detail:
-            "Network gone cannot be reached: 127.0.0.1:1 refused the connection.",
-          fix: "Check that the node runs, and host, port and key in networks.gone.url.",
-        },
-      ],
-    });
-  });
 
   it("doctor fails if the newest block of a live chain is older than 300 s, and warns if it is ahead, or of another finding about a node", async () => {
     server.handler = ({ request: { method, params } }) =>
@@ -190,33 +106,15 @@ describe("vault doctor", () => {
   });
 
   describe("a signer", () => {
-    for (const [title, network, name, status, text] of [
-      [
-        "fails if the signer cannot pay for a settlement",
-        "poor",
-        "balance",
-        "fail",
-        /Fund 0x/u,
-      ],
-      [
-        "fails if the configured key does not resolve",
-        "unset",
-        "signer",
-        "fail",
-        /TEST_DOCTOR_KEY/u,
-      ],
-      ["warns if there is no account", "half", "signer", "warn", /account/u],
-    ] as const) {
-      it(`doctor ${title}`, async () => {
-        server.handler = ({ request: { method } }) =>
-          method === "eth_accounts" ? { result: [] } : undefined;
-        const { exitCode, checks } = await doctor(network);
-        const check = named(checks, name);
-        expect(check.status).to.equal(status);
-        expect(JSON.stringify(check)).to.match(text);
-        expect(exitCode).to.equal(status === "fail" ? 1 : 0);
-      });
-    }
+    it("doctor warns if there is no account", async () => {
+      server.handler = ({ request: { method } }) =>
+        method === "eth_accounts" ? { result: [] } : undefined;
+      const { exitCode, checks } = await doctor("live");
+      const signer = named(checks, "signer");
+      expect(signer.status).to.equal("warn");
+      expect(JSON.stringify(signer)).to.match(/account/u);
+      expect(exitCode).to.equal(0);
+    });
 
     it("doctor prints the maximum cost that a settlement names, and accepts a balance of exactly that", async () => {
       const { vault } = await hre.network.create("remote");

@@ -85,13 +85,16 @@ describe("the block of a read task", () => {
     });
   }
 
-  it("vault status --all asks once for the newest block, and reads each instance at its number", async () => {
-    await runTyped(hre, "status --all");
+  it("vault status --all asks once for the newest block, and reads each instance at its number, for the sender that --from names", async () => {
+    await runTyped(hre, `status --all --from ${ZERO}`);
     expect(headers()).to.deep.equal([
       ["latest", false],
       [NUMBER, false],
     ]);
     expect(calls()).to.have.lengthOf(16);
+    for (const [call] of calls()) {
+      expect(call).to.have.property("from", ZERO);
+    }
   });
 
   it("a read task looks up the block that --block names, and reads for the sender that --from names", async () => {

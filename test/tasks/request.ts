@@ -1,7 +1,6 @@
 import { spawnSync } from "node:child_process";
 
 import { expect } from "chai";
-import { ZeroAddress } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import {
@@ -28,18 +27,6 @@ describe("vault request", () => {
   });
   afterEach(() => {
     expect(server.requests, "a request must not be sent").to.deep.equal([]);
-  });
-
-  it("request prints the zero address as sender if none is configured", async () => {
-    const { stdout } = await runTyped(hre, "request queryVolume --json");
-    expect(stdout).to.contain(`"from":"${ZeroAddress}"`);
-  });
-
-  it("request takes --at before the configured address", async () => {
-    const { trading } = documentedContracts;
-    const typed = `request queryVolume --at vault=${trading} --json`;
-    const { stdout } = await runTyped(hre, typed);
-    expect(stdout).to.contain(`"to":"${trading}"`);
   });
 
   it("request finds the mocks of an in-process network", async () => {

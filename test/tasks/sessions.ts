@@ -148,6 +148,14 @@ const sessions: Readonly<Record<string, Session>> = {
           contracts: { vaultFactory: configVariable("SESSION_FACTORY") },
         },
       }),
+      half: httpNetwork(url, {
+        vault: { contracts: { vaultFactory: mocks["vaultFactory"] } },
+      }),
+      gone: httpNetwork("http://127.0.0.1:1"),
+      unset: httpNetwork(url, {
+        accounts: [configVariable("SESSION_KEY")],
+        vault: { contracts: mocks },
+      }),
       local: { type: "edr-simulated" },
     }),
   },

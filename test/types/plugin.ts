@@ -52,6 +52,20 @@ export async function lazyVault(): Promise<void> {
   const mocks = await vault.deployMocks({ scenario: "many-orders" });
   expectType<Same<typeof mocks, MockVaultHandle>>();
 
+  // @ts-expect-error -- the key is "volume"
+  await mocks.set({ volumes: 1n });
+  // @ts-expect-error -- a text, or an object with one of three keys
+  await mocks.fail("queryVolume", {});
+  // @ts-expect-error -- the function's name on the wire
+  await mocks.fail("minSLDMargin");
+  // @ts-expect-error -- public or private
+  await mocks.fail("getLPAmountInfo", "dry", { pool: "both" });
+  // @ts-expect-error -- not a value of a new round
+  await mocks.startNextRound({ settled: true });
+  // @ts-expect-error -- no such contract
+  await vault.mockAt("oracle");
+  // @ts-expect-error -- five addresses are missing
+  await vault.deployMocks({ at: { vault: "0x" } });
   // @ts-expect-error -- its contracts are there once the connection is
   await vault.contracts.vault.queryVolume();
   // @ts-expect-error -- it has no connection of its own to show
