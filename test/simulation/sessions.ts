@@ -85,6 +85,8 @@ describe("recorded simulations", () => {
           networks: {
             live: httpNetwork(anvil.url),
             scripted: httpNetwork(server.url, { vault: { contracts } }),
+            free: httpNetwork(server.url, { gasPrice: 0 }),
+            dear: httpNetwork(server.url, { gasPrice: 10 ** 15, gas: 5 }),
             local: { type: "edr-simulated", initialDate },
           },
         },
@@ -98,19 +100,23 @@ describe("recorded simulations", () => {
       const on = async (
         rewrites: Readonly<Record<string, Rewrite>> = {},
         options: ScriptedNodeOptions = {},
+        network = "scripted",
       ) => {
         const all = { codeOf: () => "0x01", answerOf: readings(), ...options };
         node = new scripted.ScriptedNode(all);
         for (const [method, rewrite] of Object.entries(rewrites)) {
           node.on(method, rewrite);
         }
-        return (await hre.network.create("scripted")).vault;
+        return (await hre.network.create(network)).vault;
       };
       const [outside, inside] = [await deployOn(live), await deployOn(local)];
       const names = { ...outside, inside, local: local.vault };
       return {
         hre,
-        names: { ...names, START, END, readings, on },
+        names: {
+          ...{ ...scripted, ...names, START, END, readings, on },
+          current: () => node,
+        },
         close: async () => {
           await Promise.all([local.close(), server.stop(), anvil.stop()]);
         },
