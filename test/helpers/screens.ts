@@ -13,9 +13,13 @@ const varying = [
   /(?<=may cost )[\d.]+|(?<=Gas(?: used)?(?: +|<.th>\s+<td>\s+))[\d,]+|[\d,]+(?= used when)/gu,
 ];
 
-/** The text of a session with `#` for what varies. */
+/** The text of a session with `#` for what varies, which aligns nothing. */
 export const steady = (text: string): string =>
-  varying.reduce((shown, pattern) => shown.replaceAll(pattern, "#"), text);
+  varying
+    .reduce((shown, pattern) => shown.replaceAll(pattern, "#"), text)
+    .replaceAll(/^.*#.*$|^Balances\n(?:.+\n)+/gmu, (lines) =>
+      lines.replaceAll(/(?<=\S) {2,}/gu, "  "),
+    );
 
 const fileOf = (name: string): string =>
   path.join(import.meta.dirname, `../tasks/screens/${name}.txt`);

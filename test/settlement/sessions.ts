@@ -1,9 +1,7 @@
 import { writeFile } from "node:fs/promises";
-import path from "node:path";
 
 import { VaultError } from "../../src/client/index.js";
 import type { SettleAllOptions, SettlementEvent } from "../../src/types.js";
-import { endDeadlines } from "../helpers/deadlines.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
 import { recordCalls } from "../helpers/record-calls.js";
@@ -19,17 +17,14 @@ describe("recorded settlements", () => {
   const stage = useStage();
 
   it("settleAll returns every outcome whole, with its preflight and events, in process and over HTTP", async () => {
-    const file = path.join(stage.projectRoot, "package.json");
-    await writeFile(file, "{}");
+    await writeFile(`${stage.projectRoot}/package.json`, "{}");
     await recordCalls("settlements", async () => {
       const server = await startRpcServer({
         handler: async (asked) => await scripted.handlerOf(stage.chain)(asked),
       });
-      const contracts = {
-        vault: scripted.VAULT,
-        vaultFactory: scripted.FACTORY,
-      };
-      const own = { accounts: [scripted.KEY], vault: { contracts } };
+      const { KEY, VAULT, FACTORY } = scripted;
+      const contracts = { vault: VAULT, vaultFactory: FACTORY };
+      const own = { accounts: [KEY], vault: { contracts } };
       const initialDate = new Date(START * 1_000).toISOString();
       const networkOf = async (settings: NetworkSettings) =>
         await createTestHre(
@@ -78,7 +73,7 @@ describe("recorded settlements", () => {
       const names = { ...scripted, stage, settle, fresh, local, deploy, START };
       return {
         hre,
-        names: { ...names, VaultError, endDeadlines },
+        names: { ...names, VaultError },
         close: async () => {
           await Promise.all([local.close(), server.stop()]);
         },

@@ -78,13 +78,14 @@ describe("recorded simulations", () => {
       const server = await startRpcServer({
         handler: async (asked) => await scripted.handlerOf(node)(asked),
       });
-      const contracts = scripted.documentedContracts;
       const initialDate = new Date(START * 1_000).toISOString();
       const hre = await createTestHre(
         {
           networks: {
             live: httpNetwork(anvil.url),
-            scripted: httpNetwork(server.url, { vault: { contracts } }),
+            scripted: httpNetwork(server.url, {
+              vault: { contracts: scripted.documentedContracts },
+            }),
             free: httpNetwork(server.url, { gasPrice: 0 }),
             dear: httpNetwork(server.url, { gasPrice: 10 ** 15, gas: 5 }),
             local: { type: "edr-simulated", initialDate },
@@ -92,10 +93,7 @@ describe("recorded simulations", () => {
         },
         { network: "live" },
       );
-      const [local, live] = [
-        await hre.network.create("local"),
-        await hre.network.create("live"),
-      ];
+      const local = await hre.network.create("local");
       /** A vault on a new node with these answers. */
       const on = async (
         rewrites: Readonly<Record<string, Rewrite>> = {},
@@ -109,14 +107,12 @@ describe("recorded simulations", () => {
         }
         return (await hre.network.create(network)).vault;
       };
-      const [outside, inside] = [await deployOn(live), await deployOn(local)];
-      const names = { ...outside, inside, local: local.vault };
+      const outside = await deployOn(await hre.network.create());
+      const inside = await deployOn(local);
+      const shown = { inside, local: local.vault, START, END, readings, on };
       return {
         hre,
-        names: {
-          ...{ ...scripted, ...names, START, END, readings, on },
-          current: () => node,
-        },
+        names: { ...scripted, ...outside, ...shown, current: () => node },
         close: async () => {
           await Promise.all([local.close(), server.stop(), anvil.stop()]);
         },
