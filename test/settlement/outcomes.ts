@@ -30,6 +30,14 @@ describe("settleAll: outcomes", () => {
 
   itSettles(stage, [
     {
+      // In the session, Hardhat itself compares the chain first.
+      title:
+        "settleAll refuses with VAULT_WRONG_CHAIN on another chain than the configured one",
+      network: { chainId: 1 },
+      is: { status: "refused", code: "VAULT_WRONG_CHAIN", before: null },
+      says: ["31337", "1"],
+    },
+    {
       title:
         "settleAll throws VAULT_NETWORK_UNREACHABLE, and writes nothing, if it is not known whether the node can sign",
       given: ({ chain }) => {
