@@ -86,6 +86,8 @@ describe("recorded simulations", () => {
             scripted: httpNetwork(server.url, {
               vault: { contracts: scripted.documentedContracts },
             }),
+            free: httpNetwork(server.url, { gasPrice: 0 }),
+            dear: httpNetwork(server.url, { gasPrice: 10 ** 15, gas: 5 }),
             local: { type: "edr-simulated", initialDate },
           },
         },
@@ -96,20 +98,21 @@ describe("recorded simulations", () => {
       const on = async (
         rewrites: Readonly<Record<string, Rewrite>> = {},
         options: ScriptedNodeOptions = {},
+        network = "scripted",
       ) => {
         const all = { codeOf: () => "0x01", answerOf: readings(), ...options };
         node = new scripted.ScriptedNode(all);
         for (const [method, rewrite] of Object.entries(rewrites)) {
           node.on(method, rewrite);
         }
-        return (await hre.network.create("scripted")).vault;
+        return (await hre.network.create(network)).vault;
       };
       const outside = await deployOn(await hre.network.create());
       const inside = await deployOn(local);
       const shown = { inside, local: local.vault, START, END, readings, on };
       return {
         hre,
-        names: { ...outside, ...shown },
+        names: { ...scripted, ...outside, ...shown, current: () => node },
         close: async () => {
           await Promise.all([local.close(), server.stop(), anvil.stop()]);
         },
