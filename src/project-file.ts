@@ -97,7 +97,8 @@ export async function readProjectFile<Value>(
   if (!success) {
     const [issue] = error.issues;
     const { path: place = [], message = "invalid" } = issue ?? {};
-    throw invalid(`${place.join(".")}: ${message}`, error);
+    const where = place.length === 0 ? "" : `${place.join(".")}: `;
+    throw invalid(`${where}${message}`, error);
   }
   return data;
 }

@@ -64,8 +64,6 @@ export function roundBlocks(
   context: FormatContext,
 ): readonly Block[] {
   const settled = rounds.filter(({ settledBlock }) => settledBlock !== null);
-  const said = notesOnRounds(rounds, latest);
-  const hasGap = said.some((note) => note.startsWith("No round"));
   return [
     {
       kind: "table",
@@ -91,12 +89,12 @@ export function roundBlocks(
     },
     notes(
       `${describeCount(rounds.length, "round")}; ${settled.length} seen to be settled.`,
-      ...said.map((note) =>
+      ...notesOnRounds(rounds, latest).map((note) =>
         toned(note.startsWith("Up to") ? "dim" : "warn", note),
       ),
       ...(rounds.some((round) => describeSettled(round, latest) === NOT_SEEN)
         ? [
-            `'${NOT_SEEN}': no block shows this round settled. It was replaced unsettled, or in the block that settled it${hasGap ? ", or settled while no round could be read" : ""}.`,
+            `'${NOT_SEEN}': no block that could be read shows this round settled. It was replaced unsettled, or in the block that settled it.`,
           ]
         : []),
     ),

@@ -42,8 +42,13 @@ export async function startDatedAnvil(
   genesisSeconds: number,
 ): Promise<ServerProcess> {
   const anvil = await startAnvil({
-    // Without a base fee, costs are the same every time.
-    args: ["--timestamp", String(genesisSeconds), "--base-fee", "0"],
+    args: [
+      ...["--timestamp", String(genesisSeconds)],
+      // Without a base fee, costs are the same every time.
+      ...["--base-fee", "0"],
+      // Transactions sent together would share a block, or not.
+      ...["--max-transactions", "1"],
+    ],
   });
   await fetchProvider(anvil.url).request({
     method: "anvil_setBlockTimestampInterval",

@@ -1,10 +1,8 @@
-import { readFile } from "node:fs/promises";
-import path from "node:path";
 import { runInThisContext } from "node:vm";
 
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { expectScreen, steady } from "./screens.js";
+import { itShows, steady } from "./screens.js";
 
 /** Where a session runs; each door has one of its own. */
 export interface CallWorld {
@@ -18,27 +16,27 @@ export interface CallWorld {
  * Makes the calls of `test/tasks/screens/calls-<name>.txt`, and compares what
  * each returns or throws with what is recorded below it. A call is a line that
  * begins with `> `; `> x = call` keeps the result for later lines, and `> call;`
- * must succeed and records nothing. Lines that begin with `# ` are comments.
+ * must succeed and records nothing. A line that begins with `# ` is the title of a test.
  *
  * The whole session runs twice, with `vault` as `hre.vault` and as
  * `connection.vault`. Results that differ are recorded both.
  */
-export async function recordCalls(
+export function recordCalls(
   name: string,
   open: () => Promise<CallWorld>,
-): Promise<void> {
-  const folder = path.join(import.meta.dirname, "../tasks/screens");
-  const recorded = await readFile(path.join(folder, `calls-${name}.txt`));
-  const lines = recorded.toString().match(/^[>#] .*/gmu) ?? [];
-  const lazy = await resultsOf(lines, await open(), true);
-  const connected = await resultsOf(lines, await open(), false);
-  const shown = lines.map((line, index) => {
-    const [one, other] = [steady(lazy[index] ?? ""), connected[index] ?? ""];
-    return one === steady(other)
-      ? `${line}\n${one}`
-      : `${line}\nhre.vault: ${one}connection.vault: ${steady(other)}`;
+): void {
+  itShows(`calls-${name}`, async (recorded) => {
+    const lines = recorded.match(/^[>#] .*/gmu) ?? [];
+    const lazy = await resultsOf(lines, await open(), true);
+    const connected = await resultsOf(lines, await open(), false);
+    const shown = lines.map((line, index) => {
+      const [one, other] = [steady(lazy[index] ?? ""), connected[index] ?? ""];
+      return one === steady(other)
+        ? `${line}\n${one}`
+        : `${line}\nhre.vault: ${one}connection.vault: ${steady(other)}`;
+    });
+    return shown.join("\n");
   });
-  await expectScreen(`calls-${name}`, shown.join("\n"));
 }
 
 async function resultsOf(

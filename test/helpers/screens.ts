@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -21,19 +22,43 @@ export const steady = (text: string): string =>
       lines.replaceAll(/(?<=\S) {2,}/gu, "  "),
     );
 
+const isRecording = process.env["UPDATE_SCREENS"] === "1";
 const fileOf = (name: string): string =>
   path.join(import.meta.dirname, `../tasks/screens/${name}.txt`);
-
-export const readScreen = async (name: string): Promise<string> =>
-  await readFile(fileOf(name), "utf8");
+const sectionsOf = (text: string): readonly string[] => text.split(/^(?=# )/mu);
 
 /**
  * Compares with what is recorded in `test/tasks/screens/`. UPDATE_SCREENS=1
  * records it again, to be read before it is committed.
  */
 export async function expectScreen(name: string, text: string): Promise<void> {
-  if (process.env["UPDATE_SCREENS"] === "1") {
+  if (isRecording) {
     await writeFile(fileOf(name), text);
   }
-  expect(text).to.equal(await readScreen(name));
+  expect(text).to.equal(await readFile(fileOf(name), "utf8"));
+}
+
+/**
+ * A test for each section of a recorded session, whose first line is its title
+ * after `# `. What `run` returns of the recorded text is the whole session again.
+ */
+export function itShows(
+  name: string,
+  run: (recorded: string) => Promise<string>,
+): void {
+  const recorded = readFileSync(fileOf(name), "utf8");
+  let shown: readonly string[] = [];
+  before(async () => {
+    const text = await run(recorded);
+    shown = sectionsOf(text);
+    if (isRecording) {
+      await writeFile(fileOf(name), text);
+    }
+  });
+  for (const [index, section] of sectionsOf(recorded).entries()) {
+    const [title = ""] = section.slice(2).split("\n");
+    it(title, () => {
+      expect(shown[index]).to.equal(isRecording ? shown[index] : section);
+    });
+  }
 }

@@ -90,11 +90,12 @@ async function openWorld(network: string): Promise<CallWorld> {
   };
 }
 
-describe("sessions of a program", () => {
-  for (const name of ["vaults", "mocks", "mocks-in-process"]) {
-    it(`${name}: each call returns or throws what is recorded`, async () => {
-      const network = name.endsWith("in-process") ? "default" : "live";
-      await recordCalls(name, async () => await openWorld(network));
-    });
-  }
-});
+for (const [name, title, network] of [
+  ["vaults", "hre.vault and connection.vault", "live"],
+  ["mocks", "mocks on anvil", "live"],
+  ["mocks-in-process", "mocks in process", "default"],
+] as const) {
+  describe(`${title}, call by call`, () => {
+    recordCalls(name, async () => await openWorld(network));
+  });
+}

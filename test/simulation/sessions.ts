@@ -70,53 +70,51 @@ const readings =
     return { reverted: false, data: `0x${words.join("")}` };
   };
 
-describe("recorded simulations", () => {
-  it("simulateSettleAll returns the same effects by each engine, and refuses what no engine can simulate", async () => {
-    await recordCalls("simulations", async () => {
-      const anvil = await startDatedAnvil(START);
-      let node = new scripted.ScriptedNode();
-      const server = await startRpcServer({
-        handler: async (asked) => await scripted.handlerOf(node)(asked),
-      });
-      const initialDate = new Date(START * 1_000).toISOString();
-      const hre = await createTestHre(
-        {
-          networks: {
-            live: httpNetwork(anvil.url),
-            scripted: httpNetwork(server.url, {
-              vault: { contracts: scripted.documentedContracts },
-            }),
-            free: httpNetwork(server.url, { gasPrice: 0 }),
-            dear: httpNetwork(server.url, { gasPrice: 10 ** 15, gas: 5 }),
-            local: { type: "edr-simulated", initialDate },
-          },
-        },
-        { network: "live" },
-      );
-      const local = await hre.network.create("local");
-      /** A vault on a new node with these answers. */
-      const on = async (
-        rewrites: Readonly<Record<string, Rewrite>> = {},
-        options: ScriptedNodeOptions = {},
-        network = "scripted",
-      ) => {
-        const all = { codeOf: () => "0x01", answerOf: readings(), ...options };
-        node = new scripted.ScriptedNode(all);
-        for (const [method, rewrite] of Object.entries(rewrites)) {
-          node.on(method, rewrite);
-        }
-        return (await hre.network.create(network)).vault;
-      };
-      const outside = await deployOn(await hre.network.create());
-      const inside = await deployOn(local);
-      const shown = { inside, local: local.vault, START, END, readings, on };
-      return {
-        hre,
-        names: { ...scripted, ...outside, ...shown, current: () => node },
-        close: async () => {
-          await Promise.all([local.close(), server.stop(), anvil.stop()]);
-        },
-      };
+describe("simulateSettleAll, call by call", () => {
+  recordCalls("simulations", async () => {
+    const anvil = await startDatedAnvil(START);
+    let node = new scripted.ScriptedNode();
+    const server = await startRpcServer({
+      handler: async (asked) => await scripted.handlerOf(node)(asked),
     });
+    const initialDate = new Date(START * 1_000).toISOString();
+    const hre = await createTestHre(
+      {
+        networks: {
+          live: httpNetwork(anvil.url),
+          scripted: httpNetwork(server.url, {
+            vault: { contracts: scripted.documentedContracts },
+          }),
+          free: httpNetwork(server.url, { gasPrice: 0 }),
+          dear: httpNetwork(server.url, { gasPrice: 10 ** 15, gas: 5 }),
+          local: { type: "edr-simulated", initialDate },
+        },
+      },
+      { network: "live" },
+    );
+    const local = await hre.network.create("local");
+    /** A vault on a new node with these answers. */
+    const on = async (
+      rewrites: Readonly<Record<string, Rewrite>> = {},
+      options: ScriptedNodeOptions = {},
+      network = "scripted",
+    ) => {
+      const all = { codeOf: () => "0x01", answerOf: readings(), ...options };
+      node = new scripted.ScriptedNode(all);
+      for (const [method, rewrite] of Object.entries(rewrites)) {
+        node.on(method, rewrite);
+      }
+      return (await hre.network.create(network)).vault;
+    };
+    const outside = await deployOn(await hre.network.create());
+    const inside = await deployOn(local);
+    const shown = { inside, local: local.vault, START, END, readings, on };
+    return {
+      hre,
+      names: { ...scripted, ...outside, ...shown, current: () => node },
+      close: async () => {
+        await Promise.all([local.close(), server.stop(), anvil.stop()]);
+      },
+    };
   });
 });

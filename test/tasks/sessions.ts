@@ -13,7 +13,7 @@ import { distinctState } from "../helpers/distinct-state.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { runTyped } from "../helpers/run-vault-task.js";
-import { expectScreen, readScreen, steady } from "../helpers/screens.js";
+import { itShows, steady } from "../helpers/screens.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type { SettlingVaultName } from "../helpers/settling-vaults.js";
 import { DEV_KEYS, directProvider } from "../helpers/world.js";
@@ -28,8 +28,6 @@ type Places = Readonly<Record<string, Readonly<Record<string, string>>>>;
 type Instances = NonNullable<VaultNetworkUserConfig["instances"]>;
 
 interface Session {
-  /** What the test claims; the recorded file shows it. */
-  readonly title: string;
   /** Mocks that are deployed first, by the names of their places. */
   readonly mocks?: Readonly<Record<string, MockOverrides>>;
   /** Vaults that are deployed then, by the names of their instances. */
@@ -63,25 +61,12 @@ const twoSets = {
  */
 const sessions: Readonly<Record<string, Session>> = {
   reads: {
-    title:
-      "read tasks and request print each value under its own label and key, and each call with its own address and bytes",
     mocks: { mocks: distinctState },
   },
-  unconfigured: {
-    title:
-      "tasks that find no address exit with 1 and name the setting and --at, once",
-  },
-  scripting: {
-    title:
-      "mock and capture print what they wrote, status and report what reverts, and each refusal its code",
-  },
-  settling: {
-    title:
-      "simulate and settle print the preview on stderr, the outcome on stdout, and exit with 1 unless settled or nothing to do",
-  },
+  unconfigured: {},
+  scripting: {},
+  settling: {},
   listings: {
-    title:
-      "orders prints a table, JSON, NDJSON and CSV with hostile texts escaped, and rounds its four forms",
     mocks: {
       mocks: {
         orders: {
@@ -91,14 +76,9 @@ const sessions: Readonly<Record<string, Session>> = {
       },
     },
   },
-  decode: {
-    title:
-      "decode names operations, arguments, results and errors, and refuses with VAULT_NOT_DECODABLE what several operations return",
-  },
+  decode: {},
   history: {
     mocks: twoSets,
-    title:
-      "rounds, orders, report and watch show what was settled late, early, at once or never, in every form and file",
     networks: (url, { mocks: contracts = {} }) => ({
       live: httpNetwork(url, { from: HOLDER, vault: { contracts } }),
       scaled: httpNetwork(url, {
@@ -112,8 +92,6 @@ const sessions: Readonly<Record<string, Session>> = {
   },
   instances: {
     mocks: twoSets,
-    title:
-      "tasks take each address from --at, the instance, the network or the deployed mocks, in this order, and name what is wrong with it",
     networks: (url, { mocks = {}, many = {} }) => ({
       live: httpNetwork(url, {
         from: HOLDER,
@@ -160,8 +138,6 @@ const sessions: Readonly<Record<string, Session>> = {
     }),
   },
   vaults: {
-    title:
-      "simulate and settle show what each of a dozen vaults changes, pays and refuses, in its token's decimals",
     vaults: {
       paying: ["PayingVault", { isProxied: true }],
       native: ["NativeVault"],
@@ -186,8 +162,6 @@ const sessions: Readonly<Record<string, Session>> = {
   },
   apart: {
     mocks: twoSets,
-    title:
-      "doctor, simulate and settle say what is wrong with the node, the chain, the contracts' code and the signer",
     networks: (url, { mocks: contracts = {} }) => {
       const vault = { contracts, tokenDecimals: 18 };
       return {
@@ -203,8 +177,8 @@ const sessions: Readonly<Record<string, Session>> = {
 
 /** Runs tasks on a new node in a folder of its own. */
 async function inProject(
-  work: (url: string, folder: string) => Promise<void>,
-): Promise<void> {
+  work: (url: string, folder: string) => Promise<string>,
+): Promise<string> {
   const node = await startDatedAnvil(1_795_219_200);
   const project = await useFixtureProject("plain");
   const folder = process.cwd();
@@ -212,7 +186,7 @@ async function inProject(
   // The files of --out are named from here.
   process.chdir(project.path);
   try {
-    await work(node.url, project.path);
+    return await work(node.url, project.path);
   } finally {
     process.chdir(folder);
     process.env = environment;
@@ -232,10 +206,10 @@ async function show(
   return `${shown}${exitCode === 0 ? "" : `exit ${exitCode}\n`}`;
 }
 
-describe("sessions of a script", () => {
+describe("tasks of a script, command by command", () => {
   for (const [name, session] of Object.entries(sessions)) {
-    it(session.title, async () => {
-      await inProject(async (url, projectRoot) => {
+    itShows(`piped-${name}`, async (recorded) => {
+      return await inProject(async (url, projectRoot) => {
         const { vault, provider } = await connectTo(url);
         const deployer = new Wallet(DEV_KEYS[0], directProvider(url));
         await provider.request({ method: "evm_mine" });
@@ -300,15 +274,13 @@ describe("sessions of a script", () => {
           }
         };
         let text = "";
-        for (const [line] of (await readScreen(`piped-${name}`)).matchAll(
-          /^[$#] .+$/gmu,
-        )) {
+        for (const [line] of recorded.matchAll(/^[$#] .+$/gmu)) {
           text += `${line}\n`;
           text += line.startsWith("#")
             ? ""
             : `${await run(line.slice(2).replaceAll("␛", "\u001b"))}\n`;
         }
-        await expectScreen(`piped-${name}`, steady(text));
+        return steady(text);
       });
     });
   }
