@@ -1,8 +1,14 @@
 import { createRequire } from "node:module";
+import { setTimeout } from "node:timers/promises";
+
+import pLimit from "p-limit";
 
 import { startServerProcess } from "./child-process.js";
 import type { ServerProcess } from "./child-process.js";
 import { fetchProvider } from "./fetch-provider.js";
+import { fieldsOf } from "./fields.js";
+import { startRpcServer } from "./rpc-server.js";
+import type { RpcReply } from "./rpc-server.js";
 
 const { resolve } = createRequire(import.meta.url);
 
@@ -36,25 +42,45 @@ export function useAnvil(...args: readonly string[]): { readonly url: string } {
 /**
  * Starts an anvil whose first block is at this time, and each block a second
  * after the last one, however long a test takes, so that what is shown of it is
- * the same every time.
+ * the same every time. Each transaction has a block of its own: those that are
+ * sent together would share one, or not, by chance.
  */
 export async function startDatedAnvil(
   genesisSeconds: number,
-): Promise<ServerProcess> {
+): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const anvil = await startAnvil({
-    args: [
-      ...["--timestamp", String(genesisSeconds)],
-      // Without a base fee, costs are the same every time.
-      ...["--base-fee", "0"],
-      // Transactions sent together would share a block, or not.
-      ...["--max-transactions", "1"],
-    ],
+    // Without a base fee, costs are the same every time.
+    args: ["--timestamp", String(genesisSeconds), "--base-fee", "0"],
   });
-  await fetchProvider(anvil.url).request({
+  const node = fetchProvider(anvil.url);
+  const ask = async (method: string): Promise<unknown> =>
+    await node.request({ method });
+  const isMining = async (): Promise<boolean> =>
+    (await ask("anvil_getAutomine")) === true &&
+    fieldsOf(await ask("txpool_status"))["pending"] !== "0x0";
+  await node.request({
     method: "anvil_setBlockTimestampInterval",
     params: [1],
   });
-  return anvil;
+  const oneByOne = pLimit(1);
+  const server = await startRpcServer({
+    upstream: anvil.url,
+    handler: async ({ request: { method }, forward }) =>
+      await oneByOne(async () => {
+        const answer: unknown = JSON.parse(await forward());
+        while (method.startsWith("eth_send") && (await isMining())) {
+          await setTimeout(1);
+        }
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- anvil's JSON-RPC
+        return answer as RpcReply;
+      }),
+  });
+  return {
+    url: server.url,
+    stop: async () => {
+      await Promise.all([server.stop(), anvil.stop()]);
+    },
+  };
 }
 
 /**
