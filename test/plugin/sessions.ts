@@ -90,12 +90,14 @@ async function openWorld(network: string): Promise<CallWorld> {
   };
 }
 
-for (const [name, title, network] of [
-  ["vaults", "hre.vault and connection.vault", "live"],
-  ["mocks", "mocks on anvil", "live"],
-  ["mocks-in-process", "mocks in process", "default"],
-] as const) {
-  describe(`${title}, call by call`, () => {
-    recordCalls(name, async () => await openWorld(network));
-  });
-}
+describe("hre.vault, connection.vault and mocks, call by call", () => {
+  for (const [name, title, network] of [
+    ["vaults", "reads and addresses", "live"],
+    ["mocks", "mocks on anvil", "live"],
+    ["mocks-in-process", "mocks in process", "default"],
+  ] as const) {
+    describe(title, () => {
+      recordCalls(name, async () => await openWorld(network));
+    });
+  }
+});
