@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import { expect, util } from "chai";
 
 import * as assertions from "../../src/assert/index.js";
 import "../../src/chai/index.js";
@@ -16,7 +16,7 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai, call by cal
     const other = await hre.network.create("other");
     return {
       hre,
-      names: { ...assertions, expect, other },
+      names: { ...assertions, expect, util, other },
       close: async () => {
         await other.close();
       },
