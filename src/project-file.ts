@@ -95,8 +95,7 @@ export async function readProjectFile<Value>(
   }
   const { success, data, error } = schema.safeParse(json);
   if (!success) {
-    const [issue] = error.issues;
-    const { path: place = [], message = "invalid" } = issue ?? {};
+    const { path: place = [], message = "invalid" } = error.issues[0] ?? {};
     const where = place.length === 0 ? "" : `${place.join(".")}: `;
     throw invalid(`${where}${message}`, error);
   }

@@ -121,17 +121,16 @@ function describeSettled(
 function notesOnRounds(rounds: readonly PastRound[], latest: number): string[] {
   const unread = Math.max(0, ...rounds.map((round) => round.unreadBlocks ?? 0));
   const gaps = rounds.flatMap((round, index) => {
-    const start = round.lastBlock + 1;
-    const end = (rounds[index + 1]?.firstBlock ?? latest + 1) - 1;
+    const next = rounds[index + 1]?.firstBlock ?? latest + 1;
     return [
       ...(round.outOfOrder === true
         ? [
             `The round first seen in block ${round.firstBlock} breaks the order that the search relies on: a round before it starts later, or it came back, or it stopped being settled. There may be rounds that were passed over.`,
           ]
         : []),
-      ...(start <= end
+      ...(round.lastBlock + 1 < next
         ? [
-            `No round could be read from block ${start} to ${end}: the contract was not there, or had none.`,
+            `No round could be read from block ${round.lastBlock + 1} to ${next - 1}: the contract was not there, or had none.`,
           ]
         : []),
     ];
