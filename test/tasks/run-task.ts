@@ -138,7 +138,7 @@ describe("running a task", () => {
       [new (class extends CustomError {})("no"), "VAULT_HARDHAT_ERROR", "no."],
       ["oops", "VAULT_INTERNAL", "oops"],
       [
-        new Error("at https://node.test/secret \u001b[31m"),
+        new Error("at https://unheard-of.test/5d41402a \u001b[31m"),
         "VAULT_INTERNAL",
         "at <url> \\u{1b}[31m",
       ],
