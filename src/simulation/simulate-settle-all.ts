@@ -123,7 +123,7 @@ export async function simulateSettlement(
   const asked = request.orderIDs?.length ?? 0;
   const notes = [
     ordersRead < asked &&
-      `Of ${asked} orders that were asked about, ${asked - ordersRead} could not be read.`,
+      `Orders that could not be read: ${asked - ordersRead} of ${asked}.`,
     price === undefined &&
       "The price of gas is not known: no fee is subtracted.",
     ...notesOn(executed, refusal),
