@@ -85,7 +85,7 @@ export async function capture(
   const orders: Record<string, unknown> = {};
   if (ids.length > 0) {
     for await (const { orderID, ...order } of vault.orders({
-      ids,
+      ids: [...new Set(ids)],
       ...pinned,
     })) {
       orders[String(orderID)] = record(order);
@@ -100,7 +100,7 @@ export async function capture(
       ...readings,
       orders,
     },
-    orders: ids.length,
+    orders: Object.keys(orders).length,
     failed,
   };
 }

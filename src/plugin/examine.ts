@@ -281,7 +281,7 @@ async function examineBalance(
   ]);
   const gas = typeof found === "bigint" ? found : undefined;
   const cost = (gas ?? SUPPOSED_GAS) * price.highest;
-  const detail = `${groupDigits(formatEther(balance).replace(/\.0$/u, ""))} in native currency; a settlement may cost ${groupDigits(formatEther(cost))}${gas === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
+  const detail = `${groupDigits(formatEther(balance).replace(/\.0$/u, ""))} in native currency; a settlement may cost ${groupDigits(formatEther(cost).replace(/\.0$/u, ""))}${gas === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
   return balance < cost
     ? (gas === undefined ? warn : fail)(
         detail,

@@ -5,6 +5,7 @@ import { configVariable } from "hardhat/config";
 
 import { operations } from "../../src/client/index.js";
 import * as mocks from "../../src/mocks/index.js";
+import * as examine from "../../src/plugin/examine.js";
 import { startDatedAnvil } from "../helpers/anvil.js";
 import { contracts, distinctState } from "../helpers/distinct-state.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
@@ -74,7 +75,7 @@ async function openWorld(network: string): Promise<CallWorld> {
   return {
     hre,
     names: {
-      ...{ ...mocks, operations, contracts, distinctState },
+      ...{ ...mocks, ...examine, operations, contracts, distinctState },
       ...{ provider, production, SECOND, THIRD },
       write: async (name: string, value: unknown) => {
         const text = typeof value === "string" ? value : JSON.stringify(value);
