@@ -123,7 +123,7 @@ export class Journal {
     } else if (found !== undefined) {
       const { hash, nonce } = found.transaction;
       throw vaultError("VAULT_SETTLEMENT_UNFINISHED", {
-        transaction: hash ?? `the one with nonce ${nonce}, its hash not known`,
+        transaction: hash ?? `with nonce ${nonce}, its hash not known`,
         file: this.file,
       });
     }
