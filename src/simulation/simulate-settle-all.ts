@@ -210,17 +210,16 @@ function notesOn(
   { failed, gasUsed, gasNeeded, transfers, before, after, notes }: Executed,
   refusal: Refusal | null,
 ): ReadonlyArray<string | false> {
-  const isListWhole =
-    transfers === null ||
-    explainBalances(transfers, before.balances, after.balances);
+  const [earlier, round] = [roundOf(before), roundOf(after)];
   return [
-    roundOf(after) === undefined &&
-      refusal === null &&
-      "The round cannot be read afterwards, so it may be settled or not.",
+    refusal === null &&
+      (round === undefined || (earlier === undefined && !round.settled)) &&
+      "The round cannot be read before or after the call, so it may be settled or not.",
     failed === undefined &&
       gasNeeded > TRANSACTION_GAS_CAP &&
       `It uses ${gasUsed} gas, for which a limit of ${gasNeeded} may be needed: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`,
-    !isListWhole &&
+    transfers !== null &&
+      !explainBalances(transfers, before.balances, after.balances) &&
       "The list of transfers is not whole: balances show that more native currency moves, as when a contract destroys itself.",
     ...notes,
     UNKNOWABLE,
