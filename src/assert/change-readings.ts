@@ -69,7 +69,7 @@ export async function checkReadings(
   const compared = wanted.map((change) => compare(change, before, after));
   const problems = compared.flatMap(({ problem }) => problem ?? []);
   const happened = compared.filter(({ problem }) => problem === undefined);
-  const done = list(happened.map(({ change }) => change));
+  const done = list(happened.map(({ path, change }) => `${path}: ${change}`));
   if (changes === undefined) {
     const pass = happened.length > 0;
     const message = pass
@@ -84,7 +84,7 @@ export async function checkReadings(
       ? `expected transaction ${hash} not to change readings so, but it did:${done}`
       : `expected transaction ${hash} to change readings otherwise:${list(problems)}`,
     expected: Object.fromEntries(compared.map((one) => [one.path, one.target])),
-    actual: Object.fromEntries(compared.map((one) => [one.path, one.after])),
+    actual: Object.fromEntries(compared.map((one) => [one.path, one.change])),
   };
 }
 
@@ -117,9 +117,8 @@ function compare(
     before === after ? `is ${String(before)} as before` : `changed ${change}`;
   return {
     path,
-    after,
-    target,
-    change: `${path}: ${change}`,
+    target: `${String(from ?? before)} → ${String(target)}`,
+    change,
     problem: happened
       ? undefined
       : `${path}: expected a change ${wanted}, but it ${found}`,
