@@ -200,8 +200,10 @@ export function describeInput(value: unknown): string {
   const text =
     typeof value === "string"
       ? JSON.stringify(value)
-      : typeof value === "object" && value !== null
-        ? "an object"
-        : String(value);
+      : Array.isArray(value)
+        ? "a list"
+        : typeof value === "object" && value !== null
+          ? "an object"
+          : String(value);
   return escapeUntrusted(text.length > 120 ? `${text.slice(0, 120)}…` : text);
 }
