@@ -9,6 +9,7 @@ import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
+import { repeatFlags } from "./error-texts.js";
 import { readAction } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
 import type { Block, LabelledValue } from "./output/blocks.js";
@@ -65,7 +66,7 @@ async function report(
 async function gather(
   vault: HardhatVault,
   { ids, block: blockTag, from, raw, rounds, simulate }: ArgumentsOf<"report">,
-  { hre, terminal }: TaskSurroundings,
+  { hre, terminal, typed }: TaskSurroundings,
 ): Promise<Report> {
   const snapshot = await vault.snapshot({ blockTag, from });
   const { chainId, block, round } = snapshot;
@@ -86,7 +87,7 @@ async function gather(
       }),
     );
     const strike = isFailedReading(round) ? undefined : round.strikePrice;
-    const place = `--network ${vault.networkName}${vault.instanceName === undefined ? "" : ` --instance ${vault.instanceName}`}`;
+    const place = repeatFlags({ ...typed, network: vault.networkName });
     chapters.push(ordersChapter(orders, strike, context, place));
     failures += orders.filter(isFailedOrder).length;
   }
@@ -135,10 +136,9 @@ async function gather(
     heading: "Contracts",
     blocks: [await locateContracts(vault)],
   });
-  const { instanceName: instance, networkName: network } = vault;
   return {
-    envelope: { network, chainId, block },
-    instance,
+    envelope: { network: vault.networkName, chainId, block },
+    instance: vault.instanceName,
     chapters,
     failures,
   };

@@ -186,7 +186,7 @@ export function ordersChapter(
     first.length === orders.length
       ? "Every order"
       : `The first ${describeCount(first.length, "order")}`;
-  const scales = `${describeScales(context)} All orders, with fees: npx hardhat vault orders ${place} --out orders.csv`;
+  const scales = `${describeScales(context)} All orders, with fees: npx hardhat vault orders${place} --out orders.csv`;
   // A page has at most five charts; one is of the rounds.
   const pairs = [...Map.groupBy(orders, ({ exType }) => exType)]
     .toSorted(([, one], [, other]) => other.length - one.length)
