@@ -155,6 +155,20 @@ describe("vault watch", () => {
       [[]],
     ],
     [
+      "watch names a reading that fails as one change, and its fields when it answers again",
+      "+3s",
+      [
+        async () => await mocks.fail("queryMarginBalance", "closed"),
+        async () => await mocks.succeed("queryMarginBalance"),
+        nothing,
+      ],
+      [
+        [],
+        ["marginBalance"],
+        ["marginBalance.baseMarginAmount", "marginBalance.xMarginAmount"],
+      ],
+    ],
+    [
       "watch ignores an answer of a node that is blocks behind",
       "+3s",
       [setFilledVolume, fallBehind, nothing],

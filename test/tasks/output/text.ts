@@ -73,8 +73,8 @@ describe("values for a person", () => {
         "The round's volumes and minimum deposit are raw: tokenDecimals is not set.",
     });
     expect(
-      formatValue(token, 15n, { ...context, tokenDecimals: 0 }).text,
-    ).to.equal("15 tokens");
+      formatValue(token, 1_500n, { ...context, tokenDecimals: 0 }).text,
+    ).to.equal("1,500 tokens");
   });
 
   it("formatDuration shows the two largest units", () => {
