@@ -83,13 +83,10 @@ export async function capture(
   const margins = await vault.calMargins(terms, pinned).catch(failedReading);
   readings["margins"] = record(margins);
   const orders: Record<string, unknown> = {};
-  if (ids.length > 0) {
-    for await (const { orderID, ...order } of vault.orders({
-      ids: [...new Set(ids)],
-      ...pinned,
-    })) {
-      orders[String(orderID)] = record(order);
-    }
+  const found =
+    ids.length === 0 ? [] : vault.orders({ ids: [...new Set(ids)], ...pinned });
+  for await (const { orderID, ...order } of found) {
+    orders[String(orderID)] = record(order);
   }
   return {
     fixture: {

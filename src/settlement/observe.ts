@@ -123,6 +123,9 @@ export function nothingToDo(
   if (round.settled) {
     return settled;
   }
+  if (ifExpired && round.endTime === 0n) {
+    return "There is no round yet: its end is 0.";
+  }
   return ifExpired && !hasEnded(round, block.timestamp)
     ? `The round has not ended yet: it ends at ${describeTime(round.endTime)}.`
     : undefined;
