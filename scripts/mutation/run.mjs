@@ -15,9 +15,12 @@ if (at !== -1) {
   args.splice(at, 1, "--mutate", mutate.join(","));
 }
 // A third of all packages that this project would install, for a run now and then.
-const packages = ["core", "mocha-runner"].map(
-  (name) => `--package=@stryker-mutator/${name}@10.0.0`,
-);
+const packages = [
+  "@stryker-mutator/core@10.0.0",
+  "@stryker-mutator/mocha-runner@10.0.0",
+  // Stryker reads tsconfig.json with it. npx installs no version that the project has.
+  "typescript@5",
+].map((name) => `--package=${name}`);
 const stryker = ["stryker", "run", "scripts/mutation/stryker.config.json"];
 const resolveCjs = new URL("resolve-cjs.mjs", import.meta.url);
 process.exitCode =
