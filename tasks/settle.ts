@@ -69,7 +69,7 @@ export async function settle(
         const where = { network: vault.networkName, chainId };
         say(...preflightBlocks(preflight, where, { ...context, chainTime }));
         say();
-        if (outcome === "succeeds" && !hasEnded(round, chainTime)) {
+        if (outcome === "succeeds" && hasEnded(round, chainTime) !== true) {
           say(earlyWarning(preflight));
           say();
         }
@@ -175,15 +175,18 @@ async function printCalldata(
   };
 }
 
+const questions = {
+  true: "Settle this round now?",
+  false: "This round has NOT ended. Settle it before its end?",
+  null: "There is no round yet. Call settleAll all the same?",
+};
+
 function createConfirm(
   ask: Terminal["ask"],
 ): NonNullable<SettleAllOptions["confirm"]> {
   return async ({ round, chainTime }) =>
     ask === undefined
       ? vaultError("VAULT_NO_TERMINAL", {})
-      : (await ask(
-          hasEnded(round, chainTime)
-            ? "Settle this round now?"
-            : "This round has NOT ended. Settle it before its end?",
-        )) || vaultError("VAULT_NOT_CONFIRMED", {});
+      : (await ask(questions[`${hasEnded(round, chainTime)}`])) ||
+        vaultError("VAULT_NOT_CONFIRMED", {});
 }

@@ -9,7 +9,7 @@ import { toJsonValue } from "../src/json.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { placesOf, get, standaloneQueries } from "../src/protocol/index.js";
 import type { DisplaySettings } from "../src/protocol/index.js";
-import { describeRound, isSameRound } from "../src/protocol/round.js";
+import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
 import { settlementCall } from "../src/simulation/engine.js";
 import { explainRefusal } from "../src/simulation/refusal.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
@@ -165,7 +165,7 @@ function createCondition(
     throw meant.error;
   }
   return ({ readings: { round } }, now) => {
-    if (until === "expired" && BigInt(now) >= meant.endTime) {
+    if (until === "expired" && hasEnded(meant, now) === true) {
       return true;
     }
     if (isFailedReading(round)) {
@@ -194,10 +194,7 @@ async function checkVault(opened: HardhatVault): Promise<Sighting> {
     envelope: { network: vault.networkName, chainId, block },
     readings,
     ...(await trySettlement(vault, readings, block.number)),
-    expired:
-      isFailedReading(round) || round.endTime === 0n
-        ? null
-        : BigInt(block.timestamp) >= round.endTime,
+    expired: isFailedReading(round) ? null : hasEnded(round, block.timestamp),
   };
 }
 

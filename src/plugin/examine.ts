@@ -1,5 +1,3 @@
-import { formatEther } from "ethers";
-
 import {
   failedReading,
   isFailedReading,
@@ -17,9 +15,9 @@ import {
   contractRoleNames,
   contractRoles,
   standaloneQueries,
-  groupDigits,
 } from "../protocol/index.js";
 import type { ContractRole, Query } from "../protocol/index.js";
+import { formatNative } from "../protocol/amounts.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
 import type { BlockInfo } from "../rpc/rpc-client.js";
 import { findGas, simulate } from "../settlement/preview.js";
@@ -281,7 +279,7 @@ async function examineBalance(
   ]);
   const gas = typeof found === "bigint" ? found : undefined;
   const cost = (gas ?? SUPPOSED_GAS) * price.highest;
-  const detail = `${groupDigits(formatEther(balance).replace(/\.0$/u, ""))} in native currency; a settlement may cost ${groupDigits(formatEther(cost).replace(/\.0$/u, ""))}${gas === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
+  const detail = `${formatNative(balance)} in native currency; a settlement may cost ${formatNative(cost)}${gas === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
   return balance < cost
     ? (gas === undefined ? warn : fail)(
         detail,

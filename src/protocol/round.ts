@@ -1,5 +1,5 @@
-import { formatUnits } from "ethers";
-
+import { scale } from "./amounts.js";
+import { units } from "./index.js";
 import type { VaultRound } from "./index.js";
 import { describeTime } from "./time.js";
 
@@ -17,12 +17,17 @@ export function isSameRound(one: RoundIdentity, other: RoundIdentity): boolean {
   return identityOf(one) === identityOf(other);
 }
 
-/** @param timestamp Time of a block, Unix seconds. */
+export const NO_ROUND = "There is no round yet: its end is 0.";
+
+/**
+ * @param timestamp Time of a block, Unix seconds.
+ * @returns Null if there is no round yet
+ */
 export function hasEnded(
   { endTime }: Pick<VaultRound, "endTime">,
   timestamp: number,
-): boolean {
-  return BigInt(timestamp) >= endTime;
+): boolean | null {
+  return endTime === 0n ? null : BigInt(timestamp) >= endTime;
 }
 
 export function describeRound({
@@ -30,7 +35,7 @@ export function describeRound({
   endTime,
   strikePrice,
 }: RoundIdentity): string {
-  const price = formatUnits(strikePrice, 18).replace(/\.0$/u, "");
+  const price = scale(strikePrice, units.price.decimals);
   return `the round from ${describeTime(startTime)} to ${describeTime(endTime)} with strike price ${price}`;
 }
 

@@ -196,13 +196,8 @@ export function classifyFailure(thrown: unknown): Failure {
   if (reverted !== undefined) {
     return { kind: "reverted", reverted };
   }
-  const words = messageOf(error);
-  if (
-    match(timeoutSign) !== undefined ||
-    // Longer texts are never a passing failure.
-    words.length > MAX_FOREIGN_TEXT ||
-    finalWords.test(words)
-  ) {
+  const words = messageOf(error).slice(0, MAX_FOREIGN_TEXT);
+  if (match(timeoutSign) !== undefined || finalWords.test(words)) {
     return { kind: "final" };
   }
   const retryAfterMs = retryAfterOf(links);

@@ -6,7 +6,12 @@ import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
-import { describeRound, hasEnded, isSameRound } from "../protocol/round.js";
+import {
+  NO_ROUND,
+  describeRound,
+  hasEnded,
+  isSameRound,
+} from "../protocol/round.js";
 import { describeTime } from "../protocol/time.js";
 import type { BlockInfo } from "../rpc/rpc-client.js";
 import type { Stop } from "./types.js";
@@ -123,12 +128,16 @@ export function nothingToDo(
   if (round.settled) {
     return settled;
   }
-  if (ifExpired && round.endTime === 0n) {
-    return "There is no round yet: its end is 0.";
+  if (!ifExpired) {
+    return undefined;
   }
-  return ifExpired && !hasEnded(round, block.timestamp)
-    ? `The round has not ended yet: it ends at ${describeTime(round.endTime)}.`
-    : undefined;
+  const isExpired = hasEnded(round, block.timestamp);
+  if (isExpired === null) {
+    return NO_ROUND;
+  }
+  return isExpired
+    ? undefined
+    : `The round has not ended yet: it ends at ${describeTime(round.endTime)}.`;
 }
 
 function requireContract(

@@ -1,6 +1,5 @@
-import { formatUnits } from "ethers";
-
 import { assertInvariant } from "../../src/errors.js";
+import { scale } from "../../src/protocol/amounts.js";
 import {
   declaredDecimals,
   describeEnumValue,
@@ -140,17 +139,6 @@ const suffixes: { readonly [Name in Unit]?: string } = {
 /** Ten digits: Unix seconds from 2001 to 2286. */
 function looksLikeTime(value: bigint): boolean {
   return value >= 1_000_000_000n && value < 10_000_000_000n;
-}
-
-export function scale(value: bigint, decimals: number): string {
-  return groupDigits(formatUnits(value, decimals).replace(/\.0$/u, ""));
-}
-
-/** Decimals of the native currency. */
-export const NATIVE_DECIMALS = 18;
-
-export function formatNative(wei: bigint): string {
-  return scale(wei, NATIVE_DECIMALS);
 }
 
 /** The two largest units, for example `3d 4h`. */

@@ -1,6 +1,8 @@
 import { signingKinds } from "../../src/plugin/examine.js";
+import { formatNative } from "../../src/protocol/amounts.js";
 import { operations, groupDigits } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
+import { NO_ROUND } from "../../src/protocol/round.js";
 import { describeTime } from "../../src/protocol/time.js";
 import { UNKNOWABLE } from "../../src/simulation/engine.js";
 import type { Simulation } from "../../src/simulation/types.js";
@@ -13,7 +15,7 @@ import type {
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import { knownValues, notes, title, toned } from "./blocks.js";
 import type { Block, Cell, Content, Envelope } from "./blocks.js";
-import { formatCountdown, formatNative } from "./format-value.js";
+import { formatCountdown } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { readingsBlock } from "./readings.js";
 import { changesTable, effectBlocks, engineNames } from "./simulation.js";
@@ -75,12 +77,11 @@ export function earlyWarning({
   round: { endTime },
   chainTime,
 }: SettlementPreflight): Block {
-  return notes(
-    toned(
-      "bad",
-      `WARNING: this round has NOT ended. It ends ${formatCountdown(endTime, chainTime)}, ${describeTime(endTime)}. A settlement now settles it before its end.`,
-    ),
-  );
+  const problem =
+    endTime === 0n
+      ? NO_ROUND
+      : `this round has NOT ended. It ends ${formatCountdown(endTime, chainTime)}, ${describeTime(endTime)}. A settlement now settles it before its end.`;
+  return notes(toned("bad", `WARNING: ${problem}`));
 }
 
 function previewBlocks(

@@ -1,5 +1,6 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
+import { NATIVE_DECIMALS, scale } from "../../src/protocol/amounts.js";
 import { contractRoles, groupDigits } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
 import { fieldsOf } from "../../src/simulation/compare-readings.js";
@@ -15,12 +16,7 @@ import type {
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import { knownValues, notes, section, toned } from "./blocks.js";
 import type { Block, Cell, Content } from "./blocks.js";
-import {
-  NATIVE_DECIMALS,
-  describeCount,
-  formatValue,
-  scale,
-} from "./format-value.js";
+import { describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 
 /** A simulated settlement, with symbol and decimals of its tokens. */

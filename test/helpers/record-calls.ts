@@ -109,8 +109,13 @@ function plain(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.map(plain);
   }
-  const fields = new Map<string, unknown>(Object.entries(value));
   const prototype: unknown = Object.getPrototypeOf(value);
+  const isPlain = prototype === null || prototype === Object.prototype;
+  if (!isPlain && !(value instanceof Map || value instanceof Error)) {
+    // Its getters may have effects.
+    return `(${value.constructor.name})`;
+  }
+  const fields = new Map<string, unknown>(Object.entries(value));
   if (value instanceof Map) {
     fields.set("Map", [...value]);
   } else if (value instanceof Error) {
@@ -122,8 +127,6 @@ function plain(value: unknown): unknown {
     if (value.cause instanceof Error) {
       fields.set("cause", value.cause.name);
     }
-  } else if (prototype !== null && prototype !== Object.prototype) {
-    return `(${value.constructor.name})`;
   }
   return Object.fromEntries(
     [...fields].map(([key, field]) => [key, plain(field)]),

@@ -36,8 +36,6 @@ const outcomes: Readonly<Partial<Record<FaultKind, readonly string[]>>> = {
   "JSON-RPC refusal": ["VAULT_RPC_ERROR"],
   "no result": ["VAULT_RPC_INVALID_RESPONSE", "VAULT_BLOCK_NOT_FOUND"],
   "huge answer": ["VAULT_RPC_INVALID_RESPONSE", "VAULT_RETURN_DATA_MALFORMED"],
-  // Reads have another way; the code that --calldata asks for has none.
-  "a list of answers": ["VAULT_RPC_INVALID_RESPONSE"],
 };
 
 /** What takes seconds where nothing bounds it. */

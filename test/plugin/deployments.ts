@@ -130,14 +130,17 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     const { handler } = server;
     server.handler = (exchange) =>
       exchange.request.method === "eth_chainId" ? "handled" : handler(exchange);
-    for (const read of [
+    const reads = [
       vault.queryVolume({ timeout: 50 }),
       vault.snapshot({ timeout: 50 }),
       vault.orders({ firstId: 1, lastId: 2, timeout: 50 }).next(),
       vault.rounds({ timeout: 50 }).next(),
-    ]) {
-      await expectVaultError(read, "VAULT_RPC_TIMEOUT");
-    }
+    ];
+    await Promise.all(
+      reads.map(async (read) => {
+        await expectVaultError(read, "VAULT_RPC_TIMEOUT");
+      }),
+    );
     server.handler = handler;
   });
 

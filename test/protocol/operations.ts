@@ -237,9 +237,9 @@ describe("rounds and numbers for people", () => {
     const text =
       "the round from 2027-01-15T08:00:00Z to 2027-01-22T08:00:00Z with strike price 19.005";
     expect(describeRound(round)).to.equal(text);
-    expect(describeRound({ ...round, strikePrice: 19n * 10n ** 18n })).to.match(
-      / price 19$/u,
-    );
+    expect(
+      describeRound({ ...round, strikePrice: 1900n * 10n ** 18n }),
+    ).to.match(/ price 1,900$/u);
     expect(describeOutcome({ ...open, settled: false })).to.equal(text);
     expect(describeOutcome({ ...open, settled: true })).to.equal(
       `${text}, settledPrice 5, settledAmount 6`,

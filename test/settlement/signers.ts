@@ -89,7 +89,7 @@ describe("settleAll: signers", () => {
       ? { accounts: network["accounts"].map((key) => keyOf(String(key))) }
       : {}),
   });
-  const secret = "0x1234567890";
+  const secret = "0xfeedc0ffee";
   const wrongWords = DEV_MNEMONIC.replace(/junk$/u, "test");
 
   itSettles(stage, [
@@ -185,7 +185,7 @@ describe("settleAll: signers", () => {
       network: { accounts },
       throws,
       says: new RegExp(
-        `^(?!.*(?:1234567890|test test)).*${text.replaceAll(/[.[\]]/gu, "\\$&")}`,
+        `^(?!.*(?:feedc0ffee|test test)).*${text.replaceAll(/[.[\]]/gu, "\\$&")}`,
         "su",
       ),
     })),

@@ -47,15 +47,22 @@ describe("vault settle", () => {
       .map(({ method }) => method)
       .filter((method) => pattern.test(method));
 
-  it("settle asks, with a warning before the round's end alone, and sends nothing unless the answer is Yes", async () => {
+  it("settle asks, with a warning before the round's end and without a round, and sends nothing unless the answer is Yes", async () => {
     const questions: string[] = [];
+    const none = "There is no round yet. Call settleAll all the same?";
     const early = "This round has NOT ended. Settle it before its end?";
-    for (const [question, answer, status, sent] of [
-      [early, false, "refused", 0],
-      ["Settle this round now?", false, "refused", 0],
-      ["Settle this round now?", true, "settled", 1],
+    for (const [question, answer, status, sent, warning] of [
+      [early, false, "refused", 0, "this round has NOT ended"],
+      ["Settle this round now?", false, "refused", 0, undefined],
+      ["Settle this round now?", true, "settled", 1, undefined],
+      [none, false, "refused", 1, "There is no round yet"],
     ] as const) {
-      if (question !== early) {
+      if (question === none) {
+        const { vaultFactory } = lane.world.contracts;
+        // Returns zeros.
+        const code = [vaultFactory, "0x6101405ff3"];
+        await lane.world.provider.send("anvil_setCode", code);
+      } else if (question !== early) {
         const end = Number(openRound.endTime) + questions.length;
         await lane.world.provider.send("anvil_setNextBlockTimestamp", [end]);
         await lane.world.mine();
@@ -82,7 +89,7 @@ describe("vault settle", () => {
       expect(json).to.have.nested.property("settlement.status", status);
       expect(methods(/^eth_send/u)).to.have.lengthOf(sent);
       expect(questions.at(-1)).to.equal(question);
-      expect(shown.includes("NOT ended")).to.equal(question === early);
+      expect(/WARNING: (.*?)[.:]/u.exec(shown)?.[1]).to.equal(warning);
     }
   });
 

@@ -1,0 +1,15 @@
+import { formatUnits } from "ethers";
+
+import { groupDigits } from "./units.js";
+
+/** Example: `5,000,000.25`. A whole number has no `.0`. */
+export function scale(value: bigint, decimals: number): string {
+  return groupDigits(formatUnits(value, decimals).replace(/\.0$/u, ""));
+}
+
+/** Decimals of the native currency. */
+export const NATIVE_DECIMALS = 18;
+
+export function formatNative(wei: bigint): string {
+  return scale(wei, NATIVE_DECIMALS);
+}
