@@ -26,5 +26,9 @@ const resolveCjs = new URL("resolve-cjs.mjs", import.meta.url);
 process.exitCode =
   spawnSync("npx", ["--yes", ...packages, "--", ...stryker, ...args], {
     stdio: "inherit",
-    env: { ...process.env, NODE_OPTIONS: `--import=${resolveCjs.href}` },
+    env: {
+      ...process.env,
+      NODE_OPTIONS: `--import=${resolveCjs.href}`,
+      WHOLE_SESSIONS: "1",
+    },
   }).status ?? 1;
