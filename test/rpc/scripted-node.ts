@@ -178,6 +178,16 @@ async function exercise(
   await lookUp("pending");
   await change("evm_mine");
   await lookUp("mined");
+  const sent = {
+    ...call,
+    nonce: "0x1",
+    gas: "0x186a0",
+    gasPrice: "0x2540be400",
+  };
+  await ask("send from an account", "eth_sendTransaction", [sent]);
+  const low = { ...sent, nonce: "0x0" };
+  await ask("nonce of an account too low", "eth_sendTransaction", [low]);
+  await change("evm_mine");
   await ask("nonce too low", "eth_sendRawTransaction", [await sign(REFUSER)]);
   const client = new VaultClient(node, {
     vault: SEVEN,
@@ -221,6 +231,7 @@ describe("the scripted node of the tests", () => {
           await change("hardhat_setCode", address, code);
         }
         await change("hardhat_setBalance", SETTLER, "0xde0b6b3a7640000");
+        await change("hardhat_impersonateAccount", SETTLER);
         await change("evm_mine");
         return await exercise(provider, change);
       }),
@@ -245,7 +256,7 @@ describe("the scripted node of the tests", () => {
   });
 
   it("fails with the code and the data that anvil or hardhat node fails with", () => {
-    expect(Object.keys(scripted.errors)).to.have.length(6);
+    expect(Object.keys(scripted.errors)).to.have.length(7);
     for (const [name, error] of Object.entries(scripted.errors)) {
       expect(
         real.map(({ errors }) => errors[name]),
