@@ -48,7 +48,7 @@ function objectOf(
 }
 
 function isAddress(value: unknown): value is string {
-  return typeof value === "string" && /^0x[0-9a-f]{40}$/iu.test(value);
+  return typeof value === "string" && /^0x[0-9a-fA-F]{40}$/u.test(value);
 }
 
 const validateAddress: Validate = (value, path) => {

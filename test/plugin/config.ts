@@ -56,7 +56,15 @@ const mistakes = [
     `${root}.instances.usdc.contracts.vault`,
     /checksum of .* is wrong/u,
   ],
-  ...[12, { name: "SOME_ADDRESS" }].map(
+  ...[
+    12,
+    { name: "SOME_ADDRESS" },
+    { _type: "ConfigurationVariable", name: 12 },
+    [ADDRESS],
+    `x${ADDRESS}`,
+    `${ADDRESS}0`,
+    ADDRESS.replace("x", "X"),
+  ].map(
     (vault) =>
       [
         { contracts: { vault } },
