@@ -14,9 +14,10 @@ export interface CallWorld {
 
 /**
  * Makes the calls of `test/tasks/screens/calls-<name>.txt`, and compares what
- * each returns or throws with what is recorded below it. A call is a line that
- * begins with `> `; `> x = call` keeps the result for later lines, and `> call;`
- * must succeed and records nothing. A line that begins with `# ` is the title of a test.
+ * each returns or throws with what is recorded below it. A call begins with `> `
+ * and may go on in lines that begin with `| `; `> x = call` keeps the result for
+ * later calls, and `> call;` must succeed and records nothing. A line that begins
+ * with `# ` is the title of a test.
  *
  * The whole session runs twice, with `vault` as `hre.vault` and as
  * `connection.vault`. Results that differ are recorded both.
@@ -26,7 +27,7 @@ export function recordCalls(
   open: () => Promise<CallWorld>,
 ): void {
   itShows(`calls-${name}`, async (recorded) => {
-    const lines = recorded.match(/^[>#] .*/gmu) ?? [];
+    const lines = recorded.match(/^[>#] .*(?:\n\| .*)*/gmu) ?? [];
     const lazy = await resultsOf(lines, await open(), true);
     const connected = await resultsOf(lines, await open(), false);
     const shown = lines.map((line, index) => {
@@ -54,7 +55,8 @@ async function resultsOf(
     const results: string[] = [];
     for (const line of lines) {
       const [, name = "last", call = "0", silent = ";"] =
-        /^> (?:(\w+) = )?(.*?)(;?)$/u.exec(line) ?? [];
+        /^> (?:(\w+) = )?(.*?)(;?)$/su.exec(line.replaceAll("\n| ", "\n")) ??
+        [];
       let result: string;
       try {
         // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- its text begins as such a function
