@@ -79,6 +79,7 @@ export default defineConfig({
       // Two more than there are processors, since tests wait for nodes.
       jobs: availableParallelism() + 2,
       forbidOnly: process.env.CI !== undefined,
+      require: [resolve("./test/helpers/unhandled-rejections.ts")],
       reporter: resolve("./scripts/mocha-reporter.ts"),
     },
   },

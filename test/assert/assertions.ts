@@ -52,7 +52,7 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
     });
   }
 
-  it("changesReadings waits for a transaction that the node does not have yet", async () => {
+  it("settlesRound waits for a transaction that the node does not have yet", async () => {
     const { provider } = vault.connection;
     const request = provider.request.bind(provider);
     const { hash } = await setVolume();

@@ -63,7 +63,7 @@ describe("inputs", () => {
     });
   }
 
-  it("parseUint256() takes exactly the integers from 0 to 2^256 - 1", async () => {
+  it("parseUint256() takes the integers from 0 to 2^256 - 1, and throws VAULT_INVALID_INTEGER for others", async () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: MAX }), (value) => {
         expect(parseUint256(value, "it")).to.equal(value);
@@ -111,7 +111,7 @@ describe("inputs", () => {
     }
   });
 
-  it("parseEnum() takes a contract type by number and by name", async () => {
+  it("parseEnum() takes a contract type by number and by name, and throws VAULT_INVALID_ENUM for others", async () => {
     for (const call of [1, 1n, "call", "CALL"]) {
       expect(parseEnum("contractType", call, "it")).to.equal(1);
     }
@@ -173,7 +173,7 @@ describe("inputs", () => {
     expect(givenInput(key)).to.deep.equal({ shown, value: shown });
   });
 
-  it("an error never shows what may be a private key", async () => {
+  it("VAULT_INVALID_ADDRESS never shows what may be a private key", async () => {
     const key =
       "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318";
     for (const given of [key, `0x${key}`, ` ${key}\n`]) {
@@ -306,7 +306,7 @@ describe("values of operations", () => {
     });
   }
 
-  it("checkValues() names the values that are missing or unknown", async () => {
+  it("checkValues() throws VAULT_INVALID_ARGUMENT with the names of missing and unknown values", async () => {
     const two = operations.queryMarginBalance.outputs;
     const three = operations.getLPAmountInfo.outputs;
     const [first, second] = two.map(({ name }) => name);
@@ -331,7 +331,7 @@ describe("values of operations", () => {
     });
   });
 
-  it("checkAnswer() takes the only value of an operation, or all of them by name", async () => {
+  it("checkAnswer() takes the only value of an operation, or all of them by name, and throws VAULT_INVALID_ARGUMENT for others", async () => {
     expect(checkAnswer("queryVolume", "7", "it")).to.equal(7n);
     const both = Object.fromEntries(
       operations.queryMarginBalance.outputs.map(({ name }) => [name, 7n]),

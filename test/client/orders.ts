@@ -210,7 +210,7 @@ describe("client - orders", () => {
     });
   }
 
-  it("orders() finds the end in few requests, and reports how many ids there are", async () => {
+  it("orders() finds the end in few requests, and tells onProgress how many ids there are", async () => {
     const node = nodeOf(upTo(1_234n));
     const totals: number[] = [];
     await outlineOf(node, { onProgress: ({ total }) => totals.push(total) });

@@ -82,7 +82,12 @@ const histories = [
     each(0, one, changed, otherStrike, otherEnd),
   ],
   ["the rounds before and after a gap without code", [], gap],
-  ["the rounds of the given blocks", [], gap, { fromBlock: 160, toBlock: 240 }],
+  [
+    "the rounds of the blocks from fromBlock to toBlock",
+    [],
+    gap,
+    { fromBlock: 160, toBlock: 240 },
+  ],
   [
     "no settlement before the given blocks",
     [],
@@ -131,7 +136,7 @@ describe("client - rounds", () => {
   });
 
   for (const [title, outOfOrder, history, blocks] of histories) {
-    it(`rounds() lists ${title}`, async () => {
+    it(`rounds() lists ${title}${outOfOrder.length === 0 ? "" : ", outOfOrder"}`, async () => {
       const node = historyNode(history, 1_000);
       const { fromBlock, toBlock } = blocks ?? { fromBlock: 0, toBlock: 1_000 };
       const answers = Array.from({ length: 1_001 }, (_, block) => {
@@ -154,7 +159,7 @@ describe("client - rounds", () => {
     });
   }
 
-  it("rounds() reports how many blocks of a round it did not read, where a gap may hide", async () => {
+  it("rounds() gives in unreadBlocks how many blocks of a round it did not read, where a gap may hide", async () => {
     const history: History = [
       [0, one],
       [400, "revert"],
@@ -218,7 +223,7 @@ describe("client - rounds", () => {
     expect(provider.asked.length / count).to.be.at.most(allowed);
   });
 
-  it("rounds() reports its progress by the request, and never more than there is to do", async () => {
+  it("rounds() calls onProgress for each request, and never with more than there is to do", async () => {
     const { history } = writeHistory(50, 1_000_000);
     const seen: ScanProgress[] = [];
     const provider = historyNode(history, 1_000_000);

@@ -43,7 +43,7 @@ for (const { name, start } of everyNode) {
       await node.stop();
     });
 
-    it("deployMocks() over a bare provider deploys a scenario that a connected handle scripts too", async () => {
+    it("deployMocks() over a bare EIP-1193 provider deploys a scenario that connectMocks() scripts, too", async () => {
       const {
         addresses,
         scenario,

@@ -144,7 +144,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     server.handler = handler;
   });
 
-  it("an error no longer names a deployment file that was removed", async () => {
+  it("VAULT_CONTRACT_NOT_CONFIGURED no longer names a deployment file that was removed", async () => {
     await leave(deployment);
     code = "0x";
     const vault = await open();
@@ -218,7 +218,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     await vault.getLatestRoundInfo();
   });
 
-  it("a deployment file is not used if no genesis was ever known", async () => {
+  it("a read fails with VAULT_CONTRACT_NOT_CONFIGURED if the genesis of a deployment file was never known", async () => {
     genesis = null;
     await save();
     expect(await files()).to.deep.equal(["1-unknown.json"]);
@@ -258,7 +258,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     });
   }
 
-  it("a deployment file of another chain id is ignored, and every one by networks in process", async () => {
+  it("a read fails with VAULT_CONTRACT_NOT_CONFIGURED if the deployment file is of another chain id, or the network in process", async () => {
     await leave({ ...deployment, chainId: 2 });
     await expectVaultError(
       (await open()).queryVolume(),

@@ -90,7 +90,7 @@ describe("a client that retries requests", () => {
     });
   }
 
-  it("throws the failure itself after six attempts", async () => {
+  it("throws VAULT_NETWORK_UNREACHABLE after six attempts", async () => {
     const { client, asked } = failing(Infinity, new StatusError(503));
     const told: number[] = [];
     const { message } = await expectVaultError(
@@ -173,7 +173,7 @@ describe("a client that retries requests", () => {
     );
   });
 
-  it("has five minutes for all requests if the time-out is undefined", async () => {
+  it("throws VAULT_RPC_TIMEOUT after five minutes for all requests if the time-out is undefined", async () => {
     let asked = 0;
     const client = clientOf(async () => {
       asked += 1;
@@ -199,7 +199,7 @@ describe("a client that retries requests", () => {
     expect(asked()).to.equal(0);
   });
 
-  it("sends nothing twice", async () => {
+  it("does not repeat a request that sends or signs", async () => {
     for (const method of [
       ...["eth_sendRawTransaction", "eth_sendTransaction", "evm_mine"],
       ...["eth_signTransaction", "hardhat_setCode", "personal_sign"],
@@ -284,7 +284,7 @@ describe("a client that retries requests", () => {
     ).to.equal(3);
   });
 
-  it("ends other work at the deadline, by its name", async () => {
+  it("throws VAULT_RPC_TIMEOUT with the name of other work that the deadline ends", async () => {
     const rpcWith = (timeout: number | undefined): RpcClient =>
       new RpcClient(new ScriptedNode(), "testnet").withOptions({ timeout });
     const { details } = await expectVaultError(
@@ -309,7 +309,7 @@ describe("a client that retries requests", () => {
     expect(outer.withOptions({ timeout: 9_000 })).to.equal(outer);
   });
 
-  it("has one deadline for all that a scan asks", async () => {
+  it("throws VAULT_RPC_TIMEOUT at one deadline for all that a scan asks", async () => {
     // Each answer comes at once, and there is no end of them.
     const node = new ScriptedNode({
       overrides: false,

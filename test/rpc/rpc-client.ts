@@ -58,7 +58,7 @@ describe("a response of another type", () => {
     });
   }
 
-  it("does not occur in a list or an object", () => {
+  it("is not thrown for a list or an object", () => {
     expect(parser.list([1])).to.deep.equal([1]);
     expect(parser.record({ a: 1 })).to.deep.equal({ a: 1 });
   });
@@ -140,7 +140,7 @@ describe("the answer of a node", () => {
     expect(await answering(header).genesisHash()).to.equal(HASH);
   });
 
-  it("names a block in hex for the node, in decimal for people", async () => {
+  it("names a block in decimal in VAULT_BLOCK_NOT_FOUND, in hex for the node", async () => {
     expect(toBlockId(255)).to.equal("0xff");
     expect(toBlockId("safe")).to.equal("safe");
     expect(["0xff", "safe", 7].map(describeBlock)).to.deep.equal([
@@ -155,7 +155,7 @@ describe("the answer of a node", () => {
     expect(details).to.deep.equal({ network: "testnet", block: "5" });
   });
 
-  it("is requested at the block that is meant", async () => {
+  it("is requested at the given block", async () => {
     const { rpc, asked } = recording((method) =>
       method === "eth_getBlockByNumber"
         ? { ...header, transactions: [] }
@@ -211,7 +211,7 @@ describe("the answer of a node", () => {
     }
   });
 
-  it("of a transaction has lower-case addresses and whether it is mined", async () => {
+  it("to eth_getTransactionByHash has lower-case addresses, and isMined", async () => {
     const transaction = {
       hash: HASH,
       from: ADDRESS,
@@ -243,7 +243,7 @@ describe("the answer of a node", () => {
     ).to.deep.equal([seen]);
   });
 
-  it("of a receipt is undefined until the transaction is in a block", async () => {
+  it("to eth_getTransactionReceipt is undefined until the transaction is in a block, and VAULT_RPC_INVALID_RESPONSE for another transaction", async () => {
     const receipt = {
       transactionHash: HASH.toUpperCase().replace("0X", "0x"),
       blockNumber: "0x5",
@@ -344,7 +344,7 @@ describe("the answer of a node", () => {
     });
   });
 
-  it("VAULT_RPC_INVALID_RESPONSE is thrown if it is wrong", async () => {
+  it("makes the client throw VAULT_RPC_INVALID_RESPONSE if it is malformed", async () => {
     const sender = { toString: 1 };
     const wrong: ReadonlyArray<
       readonly [

@@ -71,7 +71,7 @@ for (const [mode, hidden] of accountModes) {
       await close();
     });
 
-    it("should end right whatever request fails, and however", async () => {
+    it("settles once, or sends nothing and says so, if any request fails in any way", async () => {
       const all = requests.flatMap((key) =>
         faultKinds.map((kind) => ({ ...key, kind })),
       );
@@ -83,12 +83,12 @@ for (const [mode, hidden] of accountModes) {
       );
     });
 
-    it("should take up its own settlement, whatever look-up lags", async () => {
+    it("takes up its own settlement if the answer to any look-up is old", async () => {
       await runCases("look-ups behind", lanes, laggingMethods, checkLag);
     });
 
     for (const rival of rivals) {
-      it(`should end right at whatever request ${rival}`, async () => {
+      it(`settles once or not at all if at any request ${rival}`, async () => {
         await runCases(
           `${rival} × ${requests.length} requests but the pending block, and once more where sending is lost`,
           lanes,

@@ -276,7 +276,7 @@ describe("the journal of a settlement", () => {
     expect(stage.chain.mined).to.have.length(1);
   });
 
-  it("begins once, also if chains cannot be told apart, and again once it is finished or the node is another", async () => {
+  it("begins once, then throws VAULT_SETTLEMENT_UNFINISHED until it is finished or the node is another", async () => {
     const expectUnfinished = async (work: Promise<void>): Promise<void> => {
       const { message } = await expectVaultError(
         work,
@@ -296,7 +296,7 @@ describe("the journal of a settlement", () => {
     await expectUnfinished(journal(HASH).begin(entry));
   });
 
-  it("is begun by one of twenty at once, and whole whenever it is read", async () => {
+  it("is begun by one of twenty at once; the others get VAULT_SETTLEMENT_UNFINISHED", async () => {
     const begun = await Promise.allSettled(
       Array.from({ length: 20 }, async (_, nonce) => {
         await journal().begin({
@@ -356,7 +356,7 @@ describe("the journal of a settlement", () => {
     });
   }
 
-  it("fails with the system's reason if it cannot be read or written", async () => {
+  it("throws VAULT_INVALID_JOURNAL or VAULT_JOURNAL_NOT_WRITTEN, with the system's reason, if it cannot be read or written", async () => {
     await mkdir(stage.journalFile(), { recursive: true });
     const { message } = await expectVaultError(
       journal().read(),

@@ -144,7 +144,7 @@ describe("a settlement by a keeper", () => {
       expect(stage.sends).to.equal(1);
     });
 
-    it("begins no other settlement while one may still be mined", async () => {
+    it("begins no other settlement, with VAULT_SETTLEMENT_UNFINISHED, while one may still be mined", async () => {
       const { hash } = await stage.interrupt();
       await stage.stopMining();
       expect(await stage.settle(options)).to.include({

@@ -154,7 +154,7 @@ for (const [nodeName, startNode, engine] of [
     ] satisfies ReadonlyArray<
       readonly [string, Partial<HttpNetworkUserConfig>]
     >) {
-      it(`settleAll signs what Hardhat itself would send: ${name}`, async () => {
+      it(`settleAll signs what Hardhat itself would send, but for fees and gas that are not configured: ${name}`, async () => {
         // Hardhat goes first. Its transaction is not mined, so that ours meets
         // the same nonce and the same base fee.
         const vault = await lane.connect(settings);

@@ -268,7 +268,7 @@ describe("the report of a settlement that was followed", () => {
     });
   }
 
-  it("is what is known of a transaction that is not mined", async () => {
+  it("has hash, status and reason of a transaction that is not mined", async () => {
     const hash = HASH;
     const open = { hash, status: "unconfirmed", reason: "Still." } as const;
     const refusal = { status: "refused", code: "VAULT_RPC_ERROR" } as const;
@@ -383,7 +383,7 @@ describe("the comparison of a settlement with its preview", () => {
     expect(await compare()).to.deep.equal([]);
   });
 
-  it("is unknown with a revert, or with a block before that cannot be read", async () => {
+  it("is null for a reverted transaction, and if the block before it cannot be read", async () => {
     const error = vaultError("VAULT_INTERNAL", { problem: "x" });
     for (const [seenBefore, mined] of [
       [before, { ...receipt, succeeded: false }],

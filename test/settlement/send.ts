@@ -58,9 +58,9 @@ describe("the transaction of a settlement", () => {
     ["geth", "nonce too low: next nonce 8, tx nonce 7", "error"],
     ["a wallet", "User rejected the request.", "error"],
     ["a gateway", "upstream timed out", "error"],
-    ["nobody", "", "error"],
+    ["a node without words", "", "error"],
   ] as const) {
-    it(`is sent, ${kind}, if ${node} answers "${message}"`, async () => {
+    it(`is taken for ${kind === "accepted" ? kind : "one that may have arrived"} if the error of ${node} is "${message}"`, async () => {
       const answer = await send(refusing(message), transaction);
       if (kind === "accepted") {
         expect(answer).to.deep.equal(accepted);
@@ -75,13 +75,13 @@ describe("the transaction of a settlement", () => {
     ...[null, 7, "0xab", `0x${"zz".repeat(32)}`],
     codedError("ECONNREFUSED"),
   ]) {
-    it(`is sent, its answer lost, if the node answers ${String(answer).slice(0, 6)} in place of a hash`, async () => {
+    it(`is taken for one whose answer was lost if the node gives ${answer instanceof Error ? "no answer" : String(answer).slice(0, 6)} in place of a hash`, async () => {
       const { kind } = await send(nodeOf(answer), transaction);
       expect(kind).to.equal("lost");
     });
   }
 
-  it("is sent, an error, if the node answers that it reverted", async () => {
+  it("is taken for one that may have arrived if the node answers that it reverted", async () => {
     const rpc = refusing("execution reverted", { code: 3, data: "0x" });
     expect(await send(rpc, transaction)).to.deep.equal({
       kind: "error",

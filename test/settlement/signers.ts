@@ -219,7 +219,7 @@ describe("settleAll: signers", () => {
       // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it reads nothing else of the configuration
       await findSender(client, { type: "http", ...config } as NetworkConfig);
 
-    it("is the network's from, which must be an address", async () => {
+    it("is the network's from, else VAULT_INVALID_ADDRESS if that is no address", async () => {
       expect(await find({ from: STRANGER.toLowerCase() })).to.equal(STRANGER);
       const invalid = find({ from: "0x12" });
       const { message } = await expectVaultError(

@@ -200,7 +200,7 @@ describe("two keepers", () => {
     ],
   ] as const;
 
-  it("are one command in the guide", () => {
+  it("run the command of the guide", () => {
     expect(documented).to.have.length(3);
     expect(new Set(documented).size).to.equal(1);
   });

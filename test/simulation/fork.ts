@@ -148,7 +148,7 @@ describe("vault.fork()", () => {
     await (await hre.network.getOrCreate()).close();
   });
 
-  it("vault.fork() refuses if the configuration made vaultFork something else", async () => {
+  it("vault.fork() throws VAULT_FORK_NETWORK_TAKEN if the configuration has another network named vaultFork", async () => {
     const { vault } = (
       await connect({}, anvil.url, {
         networks: { vaultFork: httpNetwork(anvil.url) },
@@ -351,7 +351,7 @@ describe("vault.fork()", () => {
     expect(new Set(blocks)).to.deep.equal(new Set([head]));
   });
 
-  it("vault.fork() refuses a block that is not there, a network that is down, and one in process", async () => {
+  it("vault.fork() throws VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK, VAULT_NETWORK_UNREACHABLE or VAULT_CANNOT_FORK_IN_PROCESS for what it cannot fork", async () => {
     const { vault } = (await connect()).connection;
     const { vault: down } = (await connect({}, "http://127.0.0.1:1"))
       .connection;

@@ -39,8 +39,14 @@ const blocks = ["newest", "1.5", "-1", "", `${2n ** 64n}`];
 
 /** Texts that no argument of a kind takes, by the code of their error. */
 const wrong: Readonly<
-  Record<string, { readonly [Code in VaultErrorCode]?: readonly string[] }>
+  Record<
+    ReturnType<typeof kindOf>["kind"],
+    { readonly [Code in VaultErrorCode]?: readonly string[] }
+  >
 > = {
+  // A flag has no value, and a text any.
+  flag: {},
+  text: {},
   file: { VAULT_INVALID_ARGUMENT: [""] },
   address: {
     VAULT_INVALID_ADDRESS: ["me", "0x12", "", BAD_CHECKSUM, SECRET],
@@ -265,7 +271,7 @@ describe("bad input of tasks", () => {
         const { position, required } = argument;
         const where = position === undefined ? flag : `<${flag.slice(2)}>`;
         for (const [code, texts] of Object.entries(
-          wrong[kindOf(argument).kind] ?? {},
+          wrong[kindOf(argument).kind],
         )) {
           for (const text of texts) {
             const error = await errorOf(hre, task, { ...needed, [name]: text });
@@ -277,8 +283,10 @@ describe("bad input of tasks", () => {
               expect(JSON.stringify(error)).to.not.contain(text);
             } else if (!message.includes("at most")) {
               // Of a list, the item that is wrong.
-              const { value = "" } = fieldsOf(error["details"]);
-              expect(text, name).to.contain(value);
+              const { value } = fieldsOf(error["details"]);
+              if (code !== "VAULT_INVALID_ARGUMENT") {
+                expect(text, name).to.contain(value);
+              }
               const items = text.split(/[,=-]/u);
               expect(message).to.satisfy((shown: string) =>
                 items.some((item) =>

@@ -517,6 +517,7 @@ describe("secrets and hostile text", function () {
           expect(more).to.deep.equal([]);
           const file = path.join(deployments, name);
           const whole = parseObject(await readFile(file, "utf8"));
+          let said = "";
           for (const document of [
             ...tampered(whole),
             ...parts.flatMap((part) =>
@@ -529,7 +530,9 @@ describe("secrets and hostile text", function () {
             await writeFile(file, JSON.stringify(document));
             const { stdout, stderr } = await runTyped(hre, typed);
             expect(wrongIn(stdout + stderr, typed)).to.deep.equal([]);
+            said += stdout + stderr;
           }
+          expect(said).to.match(ESCAPED);
         });
       });
     }
