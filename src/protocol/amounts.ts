@@ -7,7 +7,6 @@ export function scale(value: bigint, decimals: number): string {
   return groupDigits(formatUnits(value, decimals).replace(/\.0$/u, ""));
 }
 
-/** Decimals of the native currency. */
 export const NATIVE_DECIMALS = 18;
 
 export function formatNative(wei: bigint): string {

@@ -19,10 +19,7 @@ export function isSameRound(one: RoundIdentity, other: RoundIdentity): boolean {
 
 export const NO_ROUND = "There is no round yet: its end is 0.";
 
-/**
- * @param timestamp Time of a block, Unix seconds.
- * @returns Null if there is no round yet
- */
+/** Null if there is no round yet. The timestamp is a block's, in Unix seconds. */
 export function hasEnded(
   { endTime }: Pick<VaultRound, "endTime">,
   timestamp: number,
@@ -35,8 +32,7 @@ export function describeRound({
   endTime,
   strikePrice,
 }: RoundIdentity): string {
-  const price = scale(strikePrice, units.price.decimals);
-  return `the round from ${describeTime(startTime)} to ${describeTime(endTime)} with strike price ${price}`;
+  return `the round from ${describeTime(startTime)} to ${describeTime(endTime)} with strike price ${scale(strikePrice, units.price.decimals)}`;
 }
 
 export function describeOutcome(round: VaultRound): string {

@@ -128,16 +128,12 @@ export function nothingToDo(
   if (round.settled) {
     return settled;
   }
-  if (!ifExpired) {
-    return undefined;
-  }
-  const isExpired = hasEnded(round, block.timestamp);
-  if (isExpired === null) {
-    return NO_ROUND;
-  }
-  return isExpired
-    ? undefined
-    : `The round has not ended yet: it ends at ${describeTime(round.endTime)}.`;
+  const isExpired = !ifExpired || hasEnded(round, block.timestamp);
+  return isExpired === false
+    ? `The round has not ended yet: it ends at ${describeTime(round.endTime)}.`
+    : isExpired === null
+      ? NO_ROUND
+      : undefined;
 }
 
 function requireContract(
