@@ -117,19 +117,28 @@ describe("vault watch", () => {
     };
   };
 
+  const settlement = [
+    ...["round.settledPrice", "round.settledAmount", "round.settled"],
+    "canBeSettled",
+  ];
   for (const [title, until, steps, expected] of [
     [
       "watch shows each change once, and ends when the round is settled",
       "settled",
       [nothing, setFilledVolume, settle],
-      [
-        [],
-        ["round.filledVolume"],
-        [
-          ...["round.settledPrice", "round.settledAmount", "round.settled"],
-          "canBeSettled",
-        ],
-      ],
+      [[], ["round.filledVolume"], settlement],
+    ],
+    [
+      "watch --until settled goes on after the round's end",
+      "settled",
+      [reachEnd(5n), settle],
+      [[], ["expired"], settlement],
+    ],
+    [
+      "watch --until expired goes on after a settlement before the round's end",
+      "expired",
+      [settle, reachEnd(0n)],
+      [[], settlement, ["expired"]],
     ],
     [
       "watch --until expired ends at the round's end by the chain's clock",
