@@ -218,6 +218,18 @@ describe("vault watch", () => {
     });
   }
 
+  it("watch --until expired goes on while there is no round, and fails with VAULT_ROUND_CHANGED at the first one", async () => {
+    const { vaultFactory } = mocks.addresses;
+    const code = await rpc("eth_getCode", vaultFactory, "latest");
+    // Returns zeros.
+    await rpc("anvil_setCode", vaultFactory, "0x6101405ff3");
+    const first = async () => await rpc("anvil_setCode", vaultFactory, code);
+    await expectVaultError(
+      watchThrough("expired", [nothing, first]),
+      "VAULT_ROUND_CHANGED",
+    );
+  });
+
   it("watch gives each check 10 s", async () => {
     const timeouts: unknown[] = [];
     const vault = new Proxy(connection.vault, {
