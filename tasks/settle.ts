@@ -109,7 +109,7 @@ export async function settle(
         preview: preview === null ? null : describeTransfers(preview, tokens),
       },
     },
-    ok: status === "settled" || status === "nothing-to-do",
+    ok: ["settled", "nothing-to-do", "cancelled"].includes(status),
     blocks: settlementBlocks(settlement, envelope, {
       ...context,
       chainTime: block?.timestamp ?? chainTime,

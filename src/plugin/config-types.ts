@@ -9,12 +9,40 @@ import type {
   DisplaySettings,
 } from "../protocol/index.js";
 
+/** Settings of a settlement that need no resolving. */
+export interface SettlementSettings {
+  /**
+   * Highest `maxFeePerGas` of a settlement in wei; on legacy chains the highest
+   * `gasPrice`. Above it nothing is sent. Default: no limit.
+   */
+  maxFeePerGasLimit?: bigint | undefined;
+  /** Highest `maxPriorityFeePerGas` of a settlement in wei. Default: no limit. */
+  maxPriorityFeePerGasLimit?: bigint | undefined;
+  /**
+   * Milliseconds after which a settlement that is not mined is replaced at a higher fee.
+   * Default: never.
+   */
+  timeBeforeBumpingFees?: number | undefined;
+  /** Highest number of such replacements. Default: 4. */
+  maxFeeBumps?: number | undefined;
+  /**
+   * Highest age of the newest block in seconds; a settlement on older state is refused.
+   * Default: 300. False switches the check off.
+   */
+  maxHeadAge?: number | false | undefined;
+}
+
 /** Settings of one instance of the protocol on a network. */
-export interface VaultInstanceUserConfig {
+export interface VaultInstanceUserConfig extends SettlementSettings {
   /** Addresses of the contracts by role. */
   contracts?: {
     [Role in ContractRole]?: string | ConfigurationVariable | undefined;
   };
+  /**
+   * Address of a RoundGuard contract that settlements go through. Default, or false:
+   * `settleAll` is called directly.
+   */
+  guard?: string | ConfigurationVariable | false | undefined;
   /** Decimals of token amounts ("token precision"). Default: amounts are shown unscaled. */
   tokenDecimals?: number | undefined;
   /**
@@ -35,8 +63,10 @@ export interface VaultNetworkUserConfig extends VaultInstanceUserConfig {
 }
 
 /** Resolved settings of an instance, with the decimals that it inherits. */
-export interface VaultInstanceConfig extends DisplaySettings {
+export interface VaultInstanceConfig
+  extends DisplaySettings, SettlementSettings {
   contracts: { [Role in ContractRole]?: ResolvedConfigurationVariable };
+  guard?: ResolvedConfigurationVariable | false | undefined;
 }
 
 /** Resolved settings of a network. */

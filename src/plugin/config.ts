@@ -101,7 +101,8 @@ function resolveVaultNetworkConfig(
 ): VaultNetworkConfig {
   const resolveInstance = ({
     contracts,
-    ...display
+    guard,
+    ...others
   }: VaultInstanceUserConfig): VaultInstanceConfig => {
     const resolved: VaultInstanceConfig["contracts"] = {};
     for (const [role, address] of Object.entries(contracts ?? {})) {
@@ -109,25 +110,40 @@ function resolveVaultNetworkConfig(
         resolved[role] = resolveConfigurationVariable(address);
       }
     }
-    return { contracts: resolved, ...display };
+    return {
+      contracts: resolved,
+      ...others,
+      ...(guard !== undefined && {
+        guard: guard === false ? false : resolveConfigurationVariable(guard),
+      }),
+    };
   };
-  const { contracts: _ownAddresses, ...display } = network;
+  const { contracts: _ownAddresses, ...inherited } = network;
   return {
     ...resolveInstance(network),
     instances: Object.fromEntries(
       Object.entries(instances).map(([name, instance]) => [
         name,
         resolveInstance({
-          ...display,
-          ...instance,
+          ...inherited,
+          ...withoutUndefined(instance),
           displayDecimals: {
-            ...display.displayDecimals,
+            ...inherited.displayDecimals,
             ...instance.displayDecimals,
           },
         }),
       ]),
     ),
   };
+}
+
+/** A key that is written out as undefined is inherited, too. */
+function withoutUndefined(
+  instance: VaultInstanceUserConfig,
+): VaultInstanceUserConfig {
+  return Object.fromEntries(
+    Object.entries(instance).filter(([, value]) => value !== undefined),
+  );
 }
 
 /** Hardhat gives all forks one cache; this keeps the folder of chooseForkCache. */

@@ -67,11 +67,45 @@ const validateDecimals: Validate = (value, path) =>
     ? []
     : mistake(path, `expected a whole number from 0 to ${MAX_DECIMALS}`);
 
+const validateGuard: Validate = (value, path) =>
+  value === false || validateAddress(value, path).length === 0
+    ? []
+    : mistake(
+        path,
+        "expected an address (0x and 40 hex digits), a configuration variable, or false",
+      );
+
+const validateWei: Validate = (value, path) =>
+  typeof value === "bigint" && value > 0n
+    ? []
+    : mistake(
+        path,
+        "expected a positive bigint in wei, such as 50_000_000_000n",
+      );
+
+const wholeNumber =
+  (least: number, unit: string): Validate =>
+  (value, path) =>
+    Number.isSafeInteger(value) && Number(value) >= least
+      ? []
+      : mistake(path, `expected a whole number ${unit}from ${least} up`);
+
+const validateHeadAge: Validate = (value, path) =>
+  value === false || (Number.isSafeInteger(value) && Number(value) > 0)
+    ? []
+    : mistake(path, "expected a whole number of seconds from 1 up, or false");
+
 const settings = {
   contracts: objectOf(
     "contract",
     byRole(() => validateAddress),
   ),
+  guard: validateGuard,
+  maxFeePerGasLimit: validateWei,
+  maxPriorityFeePerGasLimit: validateWei,
+  timeBeforeBumpingFees: wholeNumber(1, "of milliseconds "),
+  maxFeeBumps: wholeNumber(0, ""),
+  maxHeadAge: validateHeadAge,
   tokenDecimals: validateDecimals,
   displayDecimals: objectOf(
     "value of unknown scale",
@@ -81,7 +115,24 @@ const settings = {
   ),
 };
 
-const validateInstance = objectOf("setting", settings);
+const validateFields = objectOf("setting", settings);
+
+/** Also refuses a tip above the whole price, which no transaction may offer. */
+const validateInstance: Validate = (value, path) => [
+  ...validateFields(value, path),
+  ...findTipAboveFee(value, path),
+];
+
+function findTipAboveFee(value: unknown, path: Path): Mistakes {
+  const { maxFeePerGasLimit: fee, maxPriorityFeePerGasLimit: tip } =
+    asRecord(value);
+  return typeof fee === "bigint" && typeof tip === "bigint" && tip > fee
+    ? mistake(
+        [...path, "maxPriorityFeePerGasLimit"],
+        "may not exceed maxFeePerGasLimit",
+      )
+    : [];
+}
 
 const validateInstances: Validate = (value, path) =>
   isObject(value)
@@ -95,7 +146,7 @@ const validateInstances: Validate = (value, path) =>
       )
     : mistake(path, "expected an object");
 
-const validateSettings = objectOf("setting", {
+const validateNetworkFields = objectOf("setting", {
   ...settings,
   instances: validateInstances,
 });
@@ -106,23 +157,30 @@ export async function validateVaultSettings(
   path: Path,
 ): Promise<Mistakes> {
   const wrong = await findWrongChecksums(vault, path);
-  return [...validateSettings(vault, path), ...wrong];
+  return [
+    ...validateNetworkFields(vault, path),
+    ...findTipAboveFee(vault, path),
+    ...wrong,
+  ];
 }
 
 async function findWrongChecksums(
   vault: unknown,
   path: Path,
 ): Promise<Mistakes> {
-  const { contracts, instances } = asRecord(vault);
+  const { contracts, guard, instances } = asRecord(vault);
   const mistakes: Mistakes = [];
-  for (const [role, address] of Object.entries(asRecord(contracts))) {
+  const addresses = Object.entries(asRecord(contracts)).map(
+    ([role, address]) => [["contracts", role], address] as const,
+  );
+  for (const [where, address] of [...addresses, [["guard"], guard] as const]) {
     // Only mixed case has a checksum; loading the hash function takes 20 ms.
     if (isAddress(address) && /[a-f].*[A-F]|[A-F].*[a-f]/u.test(address)) {
       const { isValidChecksumAddress } =
         await import("@nomicfoundation/hardhat-utils/eth");
       if (!(await isValidChecksumAddress(address))) {
         mistakes.push({
-          path: [...path, "contracts", role],
+          path: [...path, ...where],
           message: `the checksum of ${address} is wrong: a digit is mistyped, or give it in lower case`,
         });
       }

@@ -46,11 +46,18 @@ export function outcome(
     code: known.code ?? null,
     reason: known.reason ?? null,
     hash: known.hash ?? null,
+    hashes:
+      known.hashes ??
+      (typeof known.hash === "string" && status !== "nothing-to-do"
+        ? [known.hash]
+        : []),
+    guard: known.guard ?? null,
     blockNumber: known.blockNumber ?? null,
     gasUsed: known.gasUsed ?? null,
     before: before ?? null,
     after: known.after ?? null,
     preview: previewed === null ? null : { ...previewed, differences },
+    differences: previewed === null ? null : differences,
   };
 }
 

@@ -19,6 +19,8 @@ import type {
  * - `reverted`: the contract refused it, in the preflight (`hash` is null) or in a block.
  * - `unconfirmed`: the transaction was sent, but not seen mined in time, or replaced by
  *   another one, or its effect could not be read.
+ * - `cancelled`: the account's own cancellation used the nonce, so the settlement can
+ *   never be mined.
  */
 export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number];
 
@@ -29,6 +31,7 @@ export const SETTLEMENT_STATUSES = [
   "refused",
   "reverted",
   "unconfirmed",
+  "cancelled",
 ] as const;
 
 /** Reason of a settlement that ends without effect. */
@@ -51,6 +54,10 @@ export interface Settlement {
   readonly reason: string | null;
   /** Set once a transaction may have been sent. */
   readonly hash: string | null;
+  /** All that were sent, oldest first; `hash` is the one that counts. */
+  readonly hashes: readonly string[];
+  /** Address of the guard that the settlement goes through. */
+  readonly guard: string | null;
   readonly blockNumber: number | null;
   readonly gasUsed: bigint | null;
   /** The round before anything was sent. */
@@ -62,6 +69,8 @@ export interface Settlement {
   readonly after: VaultRound | null;
   /** Null with `resume`, or if the node cannot simulate in one request. */
   readonly preview: SettlementPreview | null;
+  /** The preview's `differences`; null without a preview. */
+  readonly differences: readonly PreviewDifference[] | null;
 }
 
 /** Simulation of a settlement before it was sent. */

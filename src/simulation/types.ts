@@ -63,6 +63,8 @@ export interface Simulation {
   /** Explains the status. Can contain the contract's text: escape it for a terminal. */
   readonly reason: string | null;
   readonly engine: SimulationEngine;
+  /** Address of the guard that the settlement goes through. */
+  readonly guard: string | null;
   readonly gasUsed: bigint | null;
   /** Block of the simulated transaction. */
   readonly block: BlockInfo | null;

@@ -167,6 +167,7 @@ const outcomes: Readonly<Record<SettlementStatus, Cell>> = {
   refused: toned("bad", "Refused"),
   reverted: toned("bad", "Reverted"),
   unconfirmed: toned("bad", "Unconfirmed"),
+  cancelled: toned("warn", "Cancelled"),
 };
 
 export function settlementBlocks(

@@ -338,6 +338,7 @@ describe("the comparison of a settlement with its preview", () => {
     code: null,
     reason: null,
     engine: "simulateV1",
+    guard: null,
     gasUsed: 1n,
     block: null,
     changes: [

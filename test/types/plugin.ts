@@ -94,6 +94,7 @@ export async function ownVault({ vault }: NetworkConnection): Promise<void> {
       | "refused"
       | "reverted"
       | "unconfirmed"
+      | "cancelled"
     >
   >();
   const simulated = await vault.simulateSettleAll();
