@@ -87,7 +87,9 @@ export default defineConfig({
     overrideTask(["test", "mocha"])
       .setInlineAction((args, _hre, runSuper) => {
         // test/helpers/sample.ts
-        process.env["SEED"] ??= String(randomInt(2 ** 31));
+        if (process.env["SEED"] === "random") {
+          process.env["SEED"] = String(randomInt(2 ** 31));
+        }
         const given: unknown = args.testFiles;
         return runSuper(
           Array.isArray(given) && given.length > 0

@@ -12,7 +12,7 @@ export default class SpecWithTotals extends Mocha.reporters.Spec {
       // Hardhat still prints an empty line after mocha has ended.
       process.once("exit", () => {
         console.log(
-          `SEED=${process.env["SEED"]} runs the same samples of the long tests again`,
+          `SEED=${process.env["SEED"] ?? "1"} runs the same samples of the long tests again`,
         );
         const { passes, failures, pending } = this.stats;
         const skipped = pending > 0 ? `, ${pending} skipped` : "";

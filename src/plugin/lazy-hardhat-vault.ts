@@ -96,9 +96,6 @@ function lazyVault(
     async *rounds(options?: RoundsOptions) {
       yield* (await open()).rounds(options);
     },
-    get contracts(): Promise<VaultContracts> {
-      return open().then((vault) => vault.contracts);
-    },
     at: (contracts: ContractAddresses): LazyHardhatVault =>
       lazyVault(getOrCreate, async () => (await open()).at(contracts)),
     instance: (name: string): LazyHardhatVault =>
@@ -112,7 +109,15 @@ function lazyVault(
           ? (await getOrCreate(target)).vault
           : target.vault,
   };
-  // `own` is the target, because copying it would evaluate its getter.
+  // Not enumerable: copying, comparing or printing the vault must not open it.
+  const contracts = {
+    get: async (): Promise<VaultContracts> => (await open()).contracts,
+  };
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- `forwarding` has exactly the methods that the type picks, but the type of fromEntries lacks their names
-  return Object.assign(own, forwarding) as unknown as LazyHardhatVault;
+  return Object.defineProperties(
+    { ...own, ...forwarding },
+    {
+      contracts,
+    },
+  ) as unknown as LazyHardhatVault;
 }

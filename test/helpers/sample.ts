@@ -1,7 +1,7 @@
 /** `FULL=1` runs every case of the long tests; without it, each runs a few. */
 export const isFull = process.env["FULL"] === "1";
 
-/** New in every run, which prints it; `SEED=<number>` runs the same cases again. */
+/** `SEED=<number>` chooses other cases, and `SEED=random` new ones, which are printed. */
 export const seed = Number(process.env["SEED"] ?? 1);
 
 /**

@@ -77,6 +77,15 @@ describe("hre.vault", () => {
     await Promise.all([first.close(), second.close()]);
   });
 
+  it("copying hre.vault opens no connection", async () => {
+    const hre = await createTestHre();
+    const copied = Object.values({ ...hre.vault.instance("typo") });
+    expect(copied.map((value) => typeof value)).to.include("function");
+    expect(copied.filter((value) => value instanceof Promise)).to.deep.equal(
+      [],
+    );
+  });
+
   it("methods of hre.vault work without it", async () => {
     const hre = await createTestHre();
     await hre.vault.deployMocks({ overrides: { volume: 6n } });

@@ -1,0 +1,48 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { expect } from "chai";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** Runs the files in two workers of Mocha, and returns what it prints. */
+async function runInTwoWorkers(files: readonly string[]): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), "rejections-"));
+  try {
+    const paths = files.map((_, index) => path.join(folder, `${index}.mjs`));
+    await Promise.all(
+      paths.map(async (file, index) => {
+        await writeFile(file, files[index] ?? "");
+      }),
+    );
+    const mocha = path.join(root, "node_modules/mocha/bin/mocha.js");
+    const hook = path.join(root, "test/helpers/unhandled-rejections.ts");
+    const options = ["--parallel", "--jobs", "2", "--require", hook];
+    return await new Promise((resolve) => {
+      execFile(
+        process.execPath,
+        ["--import", "tsx", mocha, ...options, ...paths],
+        { cwd: root },
+        (_error, stdout) => {
+          resolve(stdout);
+        },
+      );
+    });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+describe("a promise that is rejected and never awaited", () => {
+  it("fails its test also in a file that comes after others in its worker", async () => {
+    const good = 'it("passes", () => {});';
+    const bad =
+      'it("rejects", async () => { Promise.reject(new Error("nobody waits")); await new Promise(setImmediate); });';
+    // Each worker begins with one of the first two files.
+    const printed = await runInTwoWorkers([good, good, bad]);
+    expect(printed).to.include("Error: nobody waits");
+  });
+});
