@@ -75,6 +75,10 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
     addMethod(name, async (context, ...args) => {
       // Of two asynchronous matchers, the result of one would be lost.
       if (typeof context.previous === "string") {
+        // It goes on reading, and nobody else awaits it.
+        if (context.pending instanceof PendingCheck) {
+          await Promise.allSettled([context.pending.found]);
+        }
         throw new NoVerdict(
           `${name} cannot be chained after ${context.previous}: write a second expect()`,
         );
