@@ -81,6 +81,8 @@ export default defineConfig({
       forbidOnly: process.env.CI !== undefined,
       require: [resolve("./test/helpers/unhandled-rejections.ts")],
       reporter: resolve("./scripts/mocha-reporter.ts"),
+      // By default, Mocha compares only the first 8,192 characters.
+      reporterOptions: { maxDiffSize: "0" },
     },
   },
   tasks: [
