@@ -6,9 +6,9 @@ import { expect } from "chai";
 
 import type { VaultErrorCode } from "../../src/errors.js";
 import { toJsonValue } from "../../src/json.js";
-import type { SentTransaction } from "../../src/settlement/find-transaction.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";
 import type { Ended } from "../../src/settlement/report.js";
+import type { SentTransaction } from "../../src/settlement/transaction.js";
 import { settleAll } from "../../src/settlement/settle-all.js";
 import type {
   SettleAllOptions,
@@ -53,12 +53,25 @@ export const sent: SentTransaction = {
   fees: { gasPrice: 1n },
   raw: "0x02",
   hash: HASH,
-  sentAfterBlock: 5,
+  kind: "settlement",
+  preparedAt: 1_700_000_000_000,
+};
+/** What an outcome is reported of. */
+export const reported = {
+  round: OPEN_ROUND,
+  transaction: { ...unsigned, hash: HASH },
 };
 export const entry: JournalEntry = {
   sentAfterBlock: 5,
   round: OPEN_ROUND,
-  transaction: { ...unsigned, hash: HASH },
+  transactions: [
+    {
+      ...unsigned,
+      hash: HASH,
+      kind: "settlement",
+      preparedAt: 1_700_000_000_000,
+    },
+  ],
 };
 
 /** An account of the configuration, as Hardhat resolves it. */
@@ -133,7 +146,7 @@ export class SettlementStage implements SettlementChain {
   }
 
   public journalFile(end: "" | ".finished" = ""): string {
-    const name = `settlement-31337-${VAULT.toLowerCase()}${end}.json`;
+    const name = `settlement-live-31337-${VAULT.toLowerCase()}${end}.json`;
     return path.join(this.projectRoot, "vault-deployments", name);
   }
 
@@ -141,6 +154,18 @@ export class SettlementStage implements SettlementChain {
     end: "" | ".finished" = "",
   ): Promise<Readonly<Record<string, unknown>>> {
     return fieldsOf(JSON.parse(await readFile(this.journalFile(end), "utf8")));
+  }
+
+  /** The log of what was sent and has ended. */
+  public async log(): Promise<
+    ReadonlyArray<Readonly<Record<string, unknown>>>
+  > {
+    const file = path.join(
+      this.projectRoot,
+      "vault-deployments/settlements.ndjson",
+    );
+    const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
+    return lines.map((line) => fieldsOf(JSON.parse(line)));
   }
 
   public async writeJournal(

@@ -131,7 +131,11 @@ async function checkLag(
   expect(existsSync(lane.journal)).to.equal(true);
   lane.server.reset();
   const late = await settle(lane, { resume: true });
-  expect(late.settlement).to.deep.equal({ ...settlement, preview: null });
+  expect(late.settlement).to.deep.equal({
+    ...settlement,
+    preview: null,
+    differences: null,
+  });
 }
 
 /** A round that changes right before some request. */

@@ -15,8 +15,9 @@ import { mock } from "node:test";
 import { expect } from "chai";
 
 import { Journal } from "../../src/settlement/journal.js";
+import type { JournalEntry } from "../../src/settlement/journal.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { fieldsOf } from "../helpers/fields.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
 import {
   FACTORY,
   GENESIS,
@@ -29,16 +30,26 @@ import {
   entry as sent,
   itSettles,
   keyOf,
-  unsigned as transaction,
+  unsigned,
   useStage,
 } from "../helpers/settlement-stage.js";
 import type { StageCase } from "../helpers/settlement-stage.js";
 
 const OTHER_KEY = `0x${"22".repeat(32)}`;
-const FILE = `vault-deployments/settlement-31337-${VAULT.toLowerCase()}.json`;
+const FILE = `vault-deployments/settlement-live-31337-${VAULT.toLowerCase()}.json`;
 
-const entry = { ...sent, transaction };
-const subject = { chainId: 31_337, genesisHash: GENESIS, vault: VAULT };
+const transaction = {
+  ...unsigned,
+  kind: "settlement",
+  preparedAt: 1_700_000_000_000,
+} as const;
+const entry: JournalEntry = { ...sent, transactions: [transaction] };
+const subject = {
+  chainKind: "live",
+  chainId: 31_337,
+  genesisHash: GENESIS,
+  vault: VAULT,
+} as const;
 const content = { version: 1, ...subject, ...sent };
 
 /** What makes a journal invalid, and texts of the error. */
@@ -97,19 +108,21 @@ describe("the journal of a settlement", () => {
     [
       "it is of another chain",
       (unsent) => ({ ...unsent, chainId: 1 }),
-      [`vault ${VAULT} on chain 1, not of vault ${VAULT} on chain 31337`],
+      [
+        `vault ${VAULT} on live chain 1, not of vault ${VAULT} on live chain 31337`,
+      ],
     ],
     [
       "it is of another vault",
       (unsent) => ({ ...unsent, vault: FACTORY }),
-      [`vault ${FACTORY} on chain 31337, not of vault ${VAULT}`],
+      [`vault ${FACTORY} on live chain 31337, not of vault ${VAULT}`],
     ],
     ...(
       [
         [
           "is for another chain",
           { chainId: 1 },
-          "on chain 31337, not of vault",
+          "on live chain 31337, not of vault",
         ],
         ["goes elsewhere", { to: FACTORY }, `goes to ${FACTORY}, not to`],
         ["calls something else", { data: "0x12345678" }, "not call settleAll"],
@@ -121,7 +134,9 @@ describe("the journal of a settlement", () => {
           `its transaction ${title}`,
           (unsent: Readonly<Record<string, unknown>>) => ({
             ...unsent,
-            transaction: { ...fieldsOf(unsent["transaction"]), ...changes },
+            transactions: [
+              { ...fieldsOf(listOf(unsent["transactions"])[0]), ...changes },
+            ],
           }),
           [says],
         ] as const,
@@ -221,10 +236,14 @@ describe("the journal of a settlement", () => {
       then: async (_, settlement) => {
         empty();
         expect(stage.troubles).to.include("ENOSPC");
-        expect(await readdir(folder())).to.deep.equal([path.basename(FILE)]);
+        expect(await readdir(folder())).to.have.members([
+          path.basename(FILE),
+          "settlements.ndjson",
+        ]);
         expect(await stage.settle({ resume: true })).to.deep.equal({
           ...settlement,
           preview: null,
+          differences: null,
         });
       },
     },
@@ -276,7 +295,7 @@ describe("the journal of a settlement", () => {
     expect(stage.chain.mined).to.have.length(1);
   });
 
-  it("begins once, then throws VAULT_SETTLEMENT_UNFINISHED until it is finished or the node is another", async () => {
+  it("begins once, then throws VAULT_SETTLEMENT_UNFINISHED until it is finished", async () => {
     const expectUnfinished = async (work: Promise<void>): Promise<void> => {
       const { message } = await expectVaultError(
         work,
@@ -286,14 +305,10 @@ describe("the journal of a settlement", () => {
     };
     await journal().begin(entry);
     await expectUnfinished(journal().refuseUnfinished());
-    await expectUnfinished(journal("unknown").refuseUnfinished());
     await expectUnfinished(journal().begin(entry));
     await journal().update(entry, true);
     await journal().refuseUnfinished();
     await journal().begin(entry);
-    await journal(HASH).refuseUnfinished();
-    await journal(HASH).begin(entry);
-    await expectUnfinished(journal(HASH).begin(entry));
   });
 
   it("is begun by one of twenty at once; the others get VAULT_SETTLEMENT_UNFINISHED", async () => {
@@ -301,7 +316,7 @@ describe("the journal of a settlement", () => {
       Array.from({ length: 20 }, async (_, nonce) => {
         await journal().begin({
           ...entry,
-          transaction: { ...transaction, nonce },
+          transactions: [{ ...transaction, nonce }],
         });
         return nonce;
       }),
@@ -310,7 +325,7 @@ describe("the journal of a settlement", () => {
       one.status === "fulfilled" ? [one.value] : [],
     );
     expect(nonces).to.have.length(1);
-    expect((await journal().read())?.transaction.nonce).to.equal(nonces[0]);
+    expect((await journal().read())?.transactions[0].nonce).to.equal(nonces[0]);
     for (const one of begun) {
       if (one.status === "rejected") {
         expect(one.reason).to.include({ code: "VAULT_SETTLEMENT_UNFINISHED" });
@@ -324,14 +339,16 @@ describe("the journal of a settlement", () => {
     await journal().begin(entry);
     for (const changes of [{ nonce: 1 }, { from: FACTORY }]) {
       const other = { ...transaction, ...changes };
-      await journal().update({ ...entry, transaction: other }, true);
-      expect((await journal().read())?.transaction).to.include(transaction);
+      await journal().update({ ...entry, transactions: [other] }, true);
+      expect((await journal().read())?.transactions).to.deep.equal([
+        transaction,
+      ]);
     }
     await journal().update({ ...entry, sentAfterBlock: 6 });
     expect((await journal().read())?.sentAfterBlock).to.equal(6);
     await journal().update(entry, true);
     expect(await journal().read()).to.equal(undefined);
-    expect(await journal().read("finished")).to.deep.include(entry);
+    expect(await journal().readFinished()).to.deep.include(entry);
   });
 
   for (const [changes, where] of [
@@ -340,11 +357,14 @@ describe("the journal of a settlement", () => {
     [{ round: { ...OPEN_ROUND, extra: 1 } }, "round"],
     [{ round: { ...OPEN_ROUND, APY: "1x" } }, "round.APY"],
     [{ round: { ...OPEN_ROUND, settled: "no" } }, "round.settled"],
-    [{ transaction: { ...transaction, data: "0xa" } }, "data"],
-    [{ transaction: { ...transaction, hash: `${HASH}0` } }, "hash"],
-    [{ transaction: { ...transaction, extra: 1 } }, "transaction"],
-    [{ transaction: { ...transaction, fees: { gasPrice: 1n, x: 1 } } }, "fees"],
-    [{ transaction: { ...transaction, fees: {} } }, "fees"],
+    [{ transactions: [{ ...transaction, data: "0xa" }] }, "data"],
+    [{ transactions: [{ ...transaction, hash: `${HASH}0` }] }, "hash"],
+    [{ transactions: [{ ...transaction, extra: 1 }] }, "transactions.0"],
+    [
+      { transactions: [{ ...transaction, fees: { gasPrice: 1n, x: 1 } }] },
+      "fees",
+    ],
+    [{ transactions: [{ ...transaction, fees: {} }] }, "fees"],
   ] as const) {
     it(`cannot be read with VAULT_INVALID_JOURNAL if ${where} is odd: ${Object.keys(changes).join()}`, async () => {
       await stage.writeJournal({ ...content, ...changes });
