@@ -11,7 +11,7 @@ import type {
 } from "./decide.js";
 import { look } from "./look.js";
 import type { CheckRound } from "./look.js";
-import { newsOf } from "./news.js";
+import { newsOf, problemOf } from "./news.js";
 import type { RequestedReplacement } from "./replace.js";
 import { describeProblem, send } from "./send.js";
 import type { SendAnswer } from "./send.js";
@@ -85,6 +85,10 @@ class Execution {
         );
       } else {
         done = await this.#act(decision);
+        const problem = problemOf(done);
+        if (problem !== undefined) {
+          this.#warn(problem);
+        }
         await deadline.pause(firstCheckAfterMs);
       }
       const seen = await this.#look(scan, readRound);

@@ -134,8 +134,37 @@ export function decide(plan: Plan, history: History): Decision {
   }
   return (
     replace(plan, history, last) ??
-    (transaction.kind === "unknown" ? notFound(plan, history, last) : wait)
+    (transaction.kind === "unknown"
+      ? notFound(plan, history, last)
+      : isOvertaken(plan, history, transaction.hash)
+        ? sendNewest(plan, last)
+        : wait)
   );
+}
+
+/** True if an older one waits, and no answer says that the node has the newest. */
+function isOvertaken(
+  { transactions }: Plan,
+  history: History,
+  pending: string | undefined,
+): boolean {
+  const made = history.findLastIndex(
+    ({ replacement }) => replacement?.kind === "made",
+  );
+  const answers = history.slice(Math.max(0, made)).map(({ sent }) => sent);
+  return (
+    transactions.slice(0, -1).some(({ hash }) => hash === pending) &&
+    answers.every((sent) => sent === undefined || sent.kind === "lost")
+  );
+}
+
+/** Signed bytes may be sent often, a settlement only while its round is open. */
+function sendNewest(plan: Plan, { round, at }: Sighting): Decision {
+  return newestOf(plan).kind === "cancellation" || isFresh(round, at)
+    ? { kind: "send" }
+    : round === undefined || round.kind === "open"
+      ? { kind: "wait", pause: "none", readRound: true }
+      : { ...wait, readRound: true };
 }
 
 /** @returns Undefined if no replacement is due. */
@@ -220,9 +249,7 @@ function notFound(plan: Plan, history: History, last: Sighting): Decision {
   if (answers > 0 && unseen < LOOKS_BEFORE_SENDING) {
     return wait;
   }
-  return newest.kind === "cancellation" || isFresh(round, last.at)
-    ? { kind: "send" }
-    : wait;
+  return sendNewest(plan, last);
 }
 
 function roundClosed(plan: Plan, history: History, obstacle: Stop): Outcome {

@@ -21,17 +21,6 @@ export function newsOf(
   const warn = (message: string): void => {
     events.push({ type: "trouble", message });
   };
-  if (now.sent !== undefined && now.sent.kind !== "accepted") {
-    const { kind, problem } = now.sent;
-    warn(
-      kind === "error"
-        ? `the node answered the transaction with an error (${problem}); looking for it`
-        : `the answer to sending was lost (${problem}); looking for the transaction`,
-    );
-  }
-  if (now.replacement !== undefined && now.replacement.kind !== "made") {
-    warn(now.replacement.problem);
-  }
   if (is.kind === "unread") {
     if (before?.transaction.kind !== "unread") {
       warn(is.problem);
@@ -70,4 +59,19 @@ export function newsOf(
     events.push({ type: "confirmed", hash, confirmations: count, wanted });
   }
   return events;
+}
+
+/** What went wrong with a send or a replacement. */
+export function problemOf({
+  sent,
+  replacement,
+}: Pick<Sighting, "sent" | "replacement">): string | undefined {
+  if (replacement !== undefined && replacement.kind !== "made") {
+    return replacement.problem;
+  }
+  return sent === undefined || sent.kind === "accepted"
+    ? undefined
+    : sent.kind === "error"
+      ? `the node answered the transaction with an error (${sent.problem}); looking for it`
+      : `the answer to sending was lost (${sent.problem}); looking for the transaction`;
 }

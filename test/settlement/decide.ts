@@ -129,7 +129,7 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       "is not sent again on what was read of the round six seconds ago",
       {},
       [unknown({ sent: lost }), unknown({ at: SENT_AT + 6_000 })],
-      wait,
+      { kind: "wait", pause: "none", readRound: true },
     ],
     [
       "is not sent again if the round cannot be read",
@@ -340,7 +340,7 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       {
         ...bumping,
         maxFeeBumps: 1,
-        transactions: [settlement, { ...settlement, hash: OTHER_HASH }],
+        transactions: [{ ...settlement, hash: OTHER_HASH }, settlement],
       },
       [pending({ ...later, round: freshThen })],
       wait,
@@ -412,7 +412,7 @@ const table: Readonly<Record<string, readonly Row[]>> = {
         request: "cancel",
         transactions: [settlement, cancellation],
       },
-      [pending()],
+      [see({ kind: "pending", hash: OTHER_HASH })],
       wait,
     ],
     [
@@ -424,6 +424,18 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       },
       [pending()],
       { kind: "bump" },
+    ],
+    [
+      "is sent by the next process if the node has only the older transaction",
+      { start: "find", transactions: [settlement, cancellation] },
+      [pending()],
+      { kind: "send" },
+    ],
+    [
+      "is not sent twice while the older transaction waits",
+      { start: "find", transactions: [settlement, cancellation] },
+      [pending({ sent: refused }), pending()],
+      wait,
     ],
     [
       "is sent again if the node loses the cancellation",
