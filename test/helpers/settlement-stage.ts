@@ -145,9 +145,35 @@ export class SettlementStage implements SettlementChain {
     return SENDS.reduce((sum, method) => sum + this.chain.count(method), 0);
   }
 
-  public journalFile(end: "" | ".finished" = ""): string {
-    const name = `settlement-live-31337-${VAULT.toLowerCase()}${end}.json`;
+  public journalFile(
+    end: "" | ".finished" = "",
+    kind: "live" | "development" = "live",
+  ): string {
+    const name = `settlement-${kind}-31337-${VAULT.toLowerCase()}${end}.json`;
     return path.join(this.projectRoot, "vault-deployments", name);
+  }
+
+  /** Makes the node a development node, as anvil answers. */
+  public makeDevelopmentNode(): void {
+    this.chain.on("hardhat_metadata", () => ({
+      clientVersion: "anvil/v1.7.1",
+      chainId: 31_337,
+      instanceId: HASH,
+      latestBlockNumber: 5,
+      latestBlockHash: HASH,
+    }));
+  }
+
+  /** Changes the answer to the request for the first block. */
+  public changeGenesis(hash: string | undefined): void {
+    this.chain.on("eth_getBlockByNumber", async ([tag], answer) => {
+      const block = await answer();
+      return tag !== "0x0"
+        ? block
+        : hash === undefined
+          ? null
+          : { ...fieldsOf(block), hash };
+    });
   }
 
   public async journal(

@@ -8,25 +8,31 @@ import {
   symlink,
   writeFile,
 } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { mock } from "node:test";
 
 import { expect } from "chai";
+import { Transaction, Wallet } from "ethers";
 
 import { Journal } from "../../src/settlement/journal.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { endDeadlines } from "../helpers/deadlines.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import {
   FACTORY,
   GENESIS,
   KEY,
   OPEN_ROUND,
+  SETTLER,
+  ScriptedNode,
   VAULT,
 } from "../helpers/scripted-node.js";
 import {
   HASH,
+  OTHER_HASH,
   entry as sent,
   itSettles,
   keyOf,
@@ -392,5 +398,205 @@ describe("the journal of a settlement", () => {
     );
     expect(failed.message).to.match(/EEXIST|ENOTDIR/u);
     expect(existsSync(stage.journalFile())).to.equal(false);
+  });
+
+  describe("of a live chain", () => {
+    beforeEach(() => {
+      // A node may have pruned a first block that is so far back.
+      stage.chain.rounds = Array.from({ length: 200 }, () => OPEN_ROUND);
+    });
+
+    for (const [title, genesis] of [
+      ["another", OTHER_HASH],
+      ["no", undefined],
+    ] as const) {
+      it(`keeps its lock, and refuses with VAULT_JOURNAL_OF_OTHER_CHAIN, if a node answers ${title} first block`, async () => {
+        const { hash } = await stage.interrupt();
+        const before = await text();
+        stage.changeGenesis(genesis);
+        for (const resume of [false, true, "if-interrupted"] as const) {
+          const { reason, ...settlement } = await stage.settle({ resume });
+          expect(settlement).to.include({
+            status: "refused",
+            code: "VAULT_JOURNAL_OF_OTHER_CHAIN",
+            hash,
+          });
+          expect(reason).to.include(FILE).and.include("delete the file");
+        }
+        expect(await text()).to.equal(before);
+        expect(stage.sends).to.equal(0);
+        stage.changeGenesis(GENESIS);
+        expect(await stage.settle({ resume: true })).to.include({
+          status: "settled",
+          hash,
+        });
+      });
+    }
+
+    it("is resumed on a node that has the first block if it was begun on one that has not", async () => {
+      stage.changeGenesis(undefined);
+      stage.loseTransactions(endDeadlines);
+      const { hash } = await stage.settle();
+      stage.restartNode();
+      expect(await stage.settle()).to.include({
+        code: "VAULT_SETTLEMENT_UNFINISHED",
+      });
+      expect(await stage.settle({ resume: true })).to.include({
+        status: "settled",
+        hash,
+      });
+    });
+
+    it("is neither seen, finished nor released by a fork with its chain id and first block", async () => {
+      const { hash } = await stage.interrupt();
+      const before = await text();
+      stage.makeDevelopmentNode();
+      expect(await stage.settle({ resume: true })).to.include({
+        code: "VAULT_NOTHING_TO_RESUME",
+      });
+      expect(await stage.settle()).to.include({ status: "settled" });
+      expect(await text()).to.equal(before);
+      expect(existsSync(stage.journalFile(".finished"))).to.equal(false);
+      // The fork is discarded: the live chain is where it was.
+      stage.chain = new ScriptedNode();
+      expect(await stage.settle({ resume: true })).to.include({
+        status: "settled",
+        hash,
+      });
+      expect(stage.chain.mined).to.have.length(1);
+    });
+
+    it("has nothing to resume of what was confirmed for a fork", async () => {
+      stage.makeDevelopmentNode();
+      stage.loseTransactions(endDeadlines);
+      await stage.settle();
+      expect(existsSync(stage.journalFile("", "development"))).to.equal(true);
+      stage.chain = new ScriptedNode();
+      expect(await stage.settle({ resume: "if-interrupted" })).to.include({
+        status: "settled",
+      });
+      expect(stage.types).not.to.include("resum");
+    });
+  });
+
+  it("of a development node that was restarted makes way for the next settlement", async () => {
+    stage.makeDevelopmentNode();
+    stage.loseTransactions(endDeadlines);
+    await stage.settle();
+    expect(await stage.settle()).to.include({
+      code: "VAULT_SETTLEMENT_UNFINISHED",
+    });
+    stage.chain = new ScriptedNode();
+    stage.makeDevelopmentNode();
+    stage.changeGenesis(OTHER_HASH);
+    expect(await stage.settle({ resume: true })).to.include({
+      code: "VAULT_NOTHING_TO_RESUME",
+    });
+    expect(await stage.settle()).to.include({ status: "settled" });
+  });
+
+  it("is begun where hard links do not work, and by one of two", async () => {
+    const method = mock.method(fs.promises, "link", async () => {
+      const problem = new Error("EPERM: operation not permitted, link");
+      return await Promise.reject(Object.assign(problem, { code: "EPERM" }));
+    });
+    syncBuiltinESMExports();
+    empty = () => {
+      method.mock.restore();
+      syncBuiltinESMExports();
+    };
+    await journal().begin(entry);
+    expect(method.mock.callCount()).to.equal(1);
+    expect(await journal().read()).to.deep.include(entry);
+    await expectVaultError(
+      journal().begin(entry),
+      "VAULT_SETTLEMENT_UNFINISHED",
+    );
+    expect(await readdir(folder())).to.deep.equal([path.basename(FILE)]);
+  });
+
+  it("keeps the transactions that another process added", async () => {
+    await stage.interrupt();
+    const added = await journal().read();
+    const signed = added?.transactions[0];
+    if (added === undefined || signed?.fees === undefined) {
+      throw new Error("there is no journal");
+    }
+    const wallet = new Wallet(KEY);
+    const raw = await wallet.signTransaction({
+      type: 2,
+      to: SETTLER,
+      chainId: 31_337,
+      nonce: signed.nonce,
+      gasLimit: 21_000n,
+      maxFeePerGas: 9n,
+      maxPriorityFeePerGas: 1n,
+    });
+    const { hash } = Transaction.from(raw);
+    const cancellation = {
+      ...signed,
+      kind: "cancellation" as const,
+      to: SETTLER,
+      data: "0x",
+      gas: 21_000n,
+      fees: { maxFeePerGas: 9n, maxPriorityFeePerGas: 1n },
+      raw,
+      hash: hash ?? "",
+    };
+    await journal().update({
+      ...added,
+      transactions: [signed, cancellation],
+    });
+    const written = await journal().update(added);
+    expect(written?.transactions).to.deep.equal([signed, cancellation]);
+    expect(await journal().read()).to.deep.include({
+      transactions: [signed, cancellation],
+    });
+  });
+
+  describe("the log of settlements", () => {
+    const log = "vault-deployments/settlements.ndjson";
+
+    it("has a line for each settlement that was sent and has ended, and keeps those of before", async () => {
+      await stage.settle();
+      await stage.openNextRound();
+      stage.loseTransactions(endDeadlines);
+      await stage.settle();
+      stage.restartNode();
+      await stage.settleByOther();
+      await stage.settle({ resume: true });
+      await stage.settle();
+      const lines = await stage.log();
+      expect(
+        lines.map(({ settlement }) => fieldsOf(settlement)["status"]),
+      ).to.deep.equal(["settled", "nothing-to-do"]);
+      expect(lines[0]).to.deep.include({
+        network: "scripted",
+        chainId: 31_337,
+        vault: VAULT,
+        instance: null,
+      });
+      expect(lines[0]?.["time"]).to.match(/^\d{4}-\d\d-\d\dT/u);
+    });
+
+    it("goes on in a new line after one that was cut", async () => {
+      await mkdir(folder(), { recursive: true });
+      await writeFile(path.join(stage.projectRoot, log), '{"time":"2026');
+      await stage.settle();
+      const written = await readFile(path.join(stage.projectRoot, log), "utf8");
+      const [cut, whole = "", end] = written.split("\n");
+      expect([cut, end]).to.deep.equal(['{"time":"2026', ""]);
+      expect(JSON.parse(whole)).to.have.nested.property(
+        "settlement.status",
+        "settled",
+      );
+    });
+
+    it("that cannot be written is trouble, and the settlement is settled and finished", async () => {
+      await mkdir(path.join(stage.projectRoot, log), { recursive: true });
+      expect(await stage.settle()).to.include({ status: "settled" });
+      expect(stage.troubles).to.match(/not added to the log: it is a folder/u);
+      expect(existsSync(stage.journalFile(".finished"))).to.equal(true);
+    });
   });
 });
