@@ -144,13 +144,29 @@ const errors = {
       text: "The interrupted settlement was never sent, or the node lost it: no transaction of {from} with nonce {nonce} is mined or pending.",
       fix: "Settle again with the same account. The new transaction has the same nonce, so only one of the two can be mined.",
     },
+    VAULT_CANNOT_REPLACE: {
+      refuses: true,
+      text: "The settlement's transaction of {from} with nonce {nonce} cannot be replaced: {problem}.",
+      fix: "{remedy}",
+    },
+    VAULT_ACCOUNT_MUST_WAIT: {
+      refuses: true,
+      text: "An earlier settlement was sent by {from} and not mined: transaction {transaction}. It may still arrive and settle the next round, because nonce {nonce} of {from} is not used.",
+      fix: "Settle with {from}, which uses that nonce, or use it up: the options `resume` and `cancel` of settleAll(), with the key of {from}. Nothing was sent.",
+      cli: "Settle with {from}, which uses that nonce, or use it up: `npx hardhat vault settle --resume --cancel{--network}` with the key of {from}. Nothing was sent.",
+    },
+    VAULT_JOURNAL_OF_OTHER_CHAIN: {
+      refuses: true,
+      text: "The journal {file} has an unfinished settlement ({transaction}) of chain {chainId} with the first block {genesis}, and the node answers {found} for its first block.",
+      fix: "Use a node of that chain, which has its first block. If that chain is gone, check that account {from} has no transaction on its way, and delete the file. Nothing was sent.",
+    },
     VAULT_INVALID_JOURNAL: {
       text: "The settlement journal {file} cannot be used: {problem}.",
       fix: "The file may be the only record of a transaction that was sent. Read it and check the account on the chain before you delete it.",
     },
     VAULT_JOURNAL_NOT_WRITTEN: {
       text: "The settlement journal {file} could not be written: {problem}.",
-      fix: "Make its folder writable, and free disk space. Without a journal nothing is sent.",
+      fix: "Correct what the system names; the folder has to be writable. Without a journal nothing is sent.",
     },
     VAULT_OUTPUT_NOT_WRITTEN: {
       text: "The task finished, but its output was not written: {problem}.",

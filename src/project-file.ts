@@ -1,5 +1,14 @@
+import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
-import { link, mkdir, readFile, readdir, realpath, rm } from "node:fs/promises";
+import {
+  link,
+  mkdir,
+  open,
+  readFile,
+  readdir,
+  realpath,
+  rm,
+} from "node:fs/promises";
 import path from "node:path";
 
 import writeFileAtomic from "write-file-atomic";
@@ -31,11 +40,11 @@ export async function writeProjectFile(
 ): Promise<void> {
   const place = await locate(projectRoot, file);
   await mkdir(path.dirname(place), { recursive: true });
-  await writeFileAtomic(
-    place,
-    `${JSON.stringify(toJsonValue(value), undefined, 2)}\n`,
-    { mode },
-  );
+  await writeFileAtomic(place, toText(value), { mode });
+}
+
+function toText(value: unknown): string {
+  return `${JSON.stringify(toJsonValue(value), undefined, 2)}\n`;
 }
 
 /**
@@ -50,17 +59,71 @@ export async function createProjectFile(
   value: unknown,
   mode: number,
 ): Promise<void> {
-  // Unlike the flag "wx", a link never shows a half-written file, not even after a
-  // crash. It fails too if the file exists.
+  // A link never shows a half-written file, not even after a crash. It fails too if
+  // the file exists.
   const written = `${file}.${randomUUID()}`;
   await writeProjectFile(projectRoot, written, value, mode);
+  const place = await locate(projectRoot, file);
   try {
-    await link(
-      path.join(projectRoot, written),
-      await locate(projectRoot, file),
-    );
+    await link(path.join(projectRoot, written), place);
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") {
+      throw error;
+    }
+    // exFAT and some shares have no hard links.
+    await createExclusively(place, toText(value), mode);
   } finally {
     await rm(path.join(projectRoot, written));
+  }
+}
+
+async function createExclusively(
+  place: string,
+  text: string,
+  mode: number,
+): Promise<void> {
+  const handle = await open(place, "wx", mode);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } catch (error) {
+    await rm(place, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Appends a value as one line of JSON, with one write, on disk when this returns.
+ *
+ * @throws Error of the system, or if the path is not a regular file of the project
+ */
+export async function appendProjectFile(
+  projectRoot: string,
+  file: string,
+  value: unknown,
+  mode: number,
+): Promise<void> {
+  const place = await locate(projectRoot, file);
+  await mkdir(path.dirname(place), { recursive: true });
+  const handle = await open(place, "a+", mode);
+  try {
+    const { size } = await handle.stat();
+    const { buffer } = await handle.read({
+      buffer: Buffer.alloc(1),
+      position: Math.max(0, size - 1),
+    });
+    // The last line may be cut, after a crash or on a full disk.
+    const start = size === 0 || buffer.toString() === "\n" ? "" : "\n";
+    const line = Buffer.from(`${start}${JSON.stringify(toJsonValue(value))}\n`);
+    const { bytesWritten } = await handle.write(line);
+    if (bytesWritten < line.length) {
+      throw new Error("the line was not written whole");
+    }
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }
 
@@ -78,11 +141,7 @@ export async function readProjectFile<Value>(
   try {
     text = await readFile(await locate(projectRoot, file), "utf8");
   } catch (error) {
-    if (
-      error instanceof Error &&
-      "code" in error &&
-      (error.code === "ENOENT" || error.code === "ENOTDIR")
-    ) {
+    if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) {
       return undefined;
     }
     throw invalid(`it cannot be read (${reasonOf(error)})`, error);
@@ -100,6 +159,10 @@ export async function readProjectFile<Value>(
     throw invalid(`${where}${message}`, error);
   }
   return data;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
 /** Returns the message of an error without the paths that Node adds. */

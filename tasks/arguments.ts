@@ -225,6 +225,10 @@ export const taskArguments = {
       default: "300",
     },
     resume: { flag: "Only finish an interrupted settlement; start no other" },
+    bump: { flag: "With --resume: send it again at a higher fee" },
+    cancel: {
+      flag: "With --resume: use its nonce for a transfer of 0 to the account itself",
+    },
     assert: { flag: "Send nothing; exit with 1 if a round is to be settled" },
     calldata: {
       flag: "Send nothing; print the unsigned transaction, with a gas estimate if --from is given",

@@ -128,6 +128,15 @@ export function toOptions(args: ArgumentsOf<"settle">): SettleAllOptions {
   if (args.safe && !args.calldata) {
     throw invalidArgument("--safe", "it needs --calldata", "Add --calldata.");
   }
+  for (const replacement of ["bump", "cancel"] as const) {
+    if (args[replacement] && !args.resume) {
+      const problem = "it needs --resume";
+      throw invalidArgument(`--${replacement}`, problem, "Add --resume.");
+    }
+  }
+  if (args.bump && args.cancel) {
+    throw excludeEachOther("--bump", "--cancel");
+  }
   if (args.calldata && args.ifExpired) {
     throw excludeEachOther("--calldata", "--if-expired");
   }
@@ -135,6 +144,8 @@ export function toOptions(args: ArgumentsOf<"settle">): SettleAllOptions {
     ifExpired: args.ifExpired,
     assertOnly: args.assert,
     resume: args.resume || (args.yes && "if-interrupted"),
+    bump: args.bump,
+    cancel: args.cancel,
     from: args.from,
     confirmations:
       args.confirmations === undefined ? undefined : Number(args.confirmations),

@@ -98,7 +98,7 @@ const MOST_BLOCKS_BEHIND = 128;
  * deadline: its answer must not be lost.
  */
 const safeToResend =
-  /^(?:eth_(?:accounts|blockNumber|call|chainId|estimateGas|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|net_version|web3_clientVersion)$/u;
+  /^(?:anvil_nodeInfo|hardhat_metadata|eth_(?:accounts|blockNumber|call|chainId|estimateGas|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|net_version|web3_clientVersion)$/u;
 
 /** State of a node, shared by all clients of a connection. */
 class KnownNode {

@@ -1,18 +1,35 @@
+import { fallbackTo } from "../errors.js";
+import { isNodeRefusal } from "../rpc/errors.js";
 import type { RpcClient, Receipt, SeenTransaction } from "../rpc/rpc-client.js";
-import type { PreparedTransaction } from "./transaction.js";
+import type { SentTransaction } from "./transaction.js";
 
-type FoundTransaction =
-  | { readonly kind: "mined"; readonly hash: string; readonly receipt: Receipt }
+export type FoundTransaction =
+  | {
+      readonly kind: "mined";
+      readonly hash: string;
+      readonly receipt: Receipt;
+      readonly transaction: SentTransaction;
+    }
   /** In the node's pool; the hash is undefined if only the nonce is used there. */
   | { readonly kind: "pending"; readonly hash: string | undefined }
-  /** Another transaction used its nonce; undefined if it is not found yet. */
-  | { readonly kind: "replaced"; readonly by: NonceUser | undefined }
-  /** The node does not have it, and its nonce is free. */
-  | { readonly kind: "not-found" };
+  | {
+      readonly kind: "used";
+      /**
+       * Who used the nonce: `nothing` if no transaction of all blocks did, `unseen` if
+       * the search is not finished.
+       */
+      readonly by: NonceUser | "nothing" | "unseen";
+    }
+  /** The node has none of them, and their nonce is free. */
+  | { readonly kind: "unknown" };
 
-export interface SentTransaction extends PreparedTransaction {
-  /** Latest block before it was sent. */
+/** The transactions that were sent with one nonce. */
+export interface SentWithNonce {
+  /** Oldest first. */
+  readonly transactions: readonly [SentTransaction, ...SentTransaction[]];
+  /** Latest block before the first of them was sent. */
   readonly sentAfterBlock: number;
+  readonly confirmations: number;
 }
 
 /** Mined transaction that used a nonce. */
@@ -21,60 +38,72 @@ export interface NonceUser {
   readonly block: number;
 }
 
-/** Next block to search for the transaction that used the nonce. */
+/** Where the search for the transaction that used the nonce stands. */
 export interface Scan {
+  /** Next block to search. */
   next: number;
+  /** Times in a row that every block was searched, and none has it. */
+  complete: number;
 }
 
 /** Each costs a request for the whole block. */
 const BLOCKS_AT_A_TIME = 64;
+/** A re-org may move a transaction while the blocks are searched. */
+const COMPLETE_SCANS = 2;
 
 /** Finds a transaction by hash, else by account and nonce, which are used only once. */
 export async function findTransaction(
   rpc: RpcClient,
-  sent: SentTransaction,
+  sent: SentWithNonce,
   scan: Scan,
 ): Promise<FoundTransaction> {
-  const { hash, from, nonce } = sent;
-  if (hash !== undefined) {
-    const found = await minedOrPending(rpc, hash);
-    if (found.kind === "mined" || (await rpc.transaction(hash)) !== undefined) {
-      return found;
+  const newestFirst = [...sent.transactions].reverse();
+  for (const transaction of newestFirst) {
+    const { hash } = transaction;
+    const receipt = hash === undefined ? undefined : await rpc.receipt(hash);
+    if (hash !== undefined && receipt !== undefined) {
+      return { kind: "mined", hash, receipt, transaction };
     }
   }
+  for (const { hash } of newestFirst) {
+    if (hash !== undefined && (await rpc.transaction(hash)) !== undefined) {
+      return { kind: "pending", hash };
+    }
+  }
+  const [{ from, nonce, hash }] = sent.transactions;
   if ((await rpc.nonce(from, "latest")) <= nonce) {
     if ((await rpc.nonce(from, "pending")) <= nonce) {
-      return { kind: "not-found" };
+      return { kind: "unknown" };
     }
     const pool = hash === undefined ? await rpc.transactionsOf("pending") : [];
-    const ours = pool.find((seen) => isSameSettlement(seen, sent));
+    const ours = pool.find((seen) => matchOf(seen, sent) !== undefined);
     return { kind: "pending", hash: ours?.hash };
   }
-  const winner = await findNonceUser(rpc, sent, scan);
+  const by = await findNonceUser(rpc, sent, scan);
   // A wallet that raises the fees changes the hash. A transaction that was mined after
   // the first check is found here, too.
-  if (winner !== undefined && isSameSettlement(winner.transaction, sent)) {
-    return await minedOrPending(rpc, winner.transaction.hash);
+  const transaction =
+    typeof by === "string" ? undefined : matchOf(by.transaction, sent);
+  if (typeof by === "string" || transaction === undefined) {
+    return { kind: "used", by };
   }
-  return { kind: "replaced", by: winner };
-}
-
-async function minedOrPending(
-  rpc: RpcClient,
-  hash: string,
-): Promise<FoundTransaction> {
-  const receipt = await rpc.receipt(hash);
+  const { hash: found } = by.transaction;
+  const receipt = await rpc.receipt(found);
   return receipt === undefined
-    ? { kind: "pending", hash }
-    : { kind: "mined", hash, receipt };
+    ? { kind: "pending", hash: found }
+    : { kind: "mined", hash: found, receipt, transaction };
 }
 
 /** Searches the next blocks, which every node has. */
 async function findNonceUser(
   rpc: RpcClient,
-  { from, nonce, sentAfterBlock }: SentTransaction,
+  {
+    transactions: [{ from, nonce }],
+    sentAfterBlock,
+    confirmations,
+  }: SentWithNonce,
   scan: Scan,
-): Promise<NonceUser | undefined> {
+): Promise<NonceUser | "nothing" | "unseen"> {
   const head = await rpc.blockNumber();
   const first = Math.max(scan.next, sentAfterBlock + 1);
   const last = Math.min(first + BLOCKS_AT_A_TIME - 1, head);
@@ -84,22 +113,37 @@ async function findNonceUser(
     );
     if (transaction !== undefined) {
       scan.next = block;
+      scan.complete = 0;
       return { transaction, block };
     }
   }
+  if (last < head) {
+    scan.next = last + 1;
+    return "unseen";
+  }
   // After the newest block, start again: a re-org may have moved the transaction.
-  scan.next = last < head ? last + 1 : 0;
-  return undefined;
+  scan.next = 0;
+  // Another node may have counted a newer block than those that were searched.
+  const confirmed = head - confirmations + 1;
+  const used =
+    confirmed > sentAfterBlock
+      ? await rpc.nonce(from, confirmed).catch(fallbackTo(0, isNodeRefusal))
+      : 0;
+  scan.complete = used > nonce ? scan.complete + 1 : 0;
+  return scan.complete >= COMPLETE_SCANS ? "nothing" : "unseen";
 }
 
-function isSameSettlement(
+/** Returns the one of ours that a seen transaction is, or makes the same call as. */
+function matchOf(
   seen: SeenTransaction,
-  sent: SentTransaction,
-): boolean {
-  return (
-    seen.from === sent.from.toLowerCase() &&
-    seen.nonce === sent.nonce &&
-    seen.to === sent.to.toLowerCase() &&
-    seen.data === sent.data.toLowerCase()
+  { transactions }: SentWithNonce,
+): SentTransaction | undefined {
+  const same = transactions.filter(
+    ({ from, nonce, to, data }) =>
+      seen.from === from.toLowerCase() &&
+      seen.nonce === nonce &&
+      seen.to === to.toLowerCase() &&
+      seen.data === data.toLowerCase(),
   );
+  return same.find(({ hash }) => hash === seen.hash) ?? same.at(-1);
 }

@@ -1,18 +1,34 @@
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import { reasonOf } from "../project-file.js";
 import { Deadline } from "../rpc/deadline.js";
 import { noRetries } from "../rpc/retry.js";
 import type { Simulation } from "../simulation/types.js";
-import { followTransaction } from "./follow-transaction.js";
+import { carryOut } from "./carry-out.js";
+import type { Outcome, Plan } from "./decide.js";
 import type { Journal, JournalEntry } from "./journal.js";
+import { appendToLog } from "./log.js";
 import { checkRound } from "./observe.js";
+import { settingsFor, signReplacement } from "./replace.js";
+import type { Replacer, RequestedReplacement } from "./replace.js";
 import { outcome, report } from "./report.js";
 import type { Ended } from "./report.js";
-import type { Stop } from "./types.js";
 import type { Waiting } from "./waiting.js";
 
 /** Minimum time to read the outcome, even if the timeout is over. */
 const LEAST_OUTCOME_MS = 10_000;
+/** As in Hardhat Ignition. */
+const DEFAULT_FEE_BUMPS = 4;
+
+/** What is followed, and what may be done for it. */
+export interface Followed {
+  readonly journal: Journal;
+  readonly entry: JournalEntry;
+  readonly start: Plan["start"];
+  readonly replacer: Replacer;
+  readonly request?: RequestedReplacement | undefined;
+  readonly previewed: Simulation | null;
+}
 
 /**
  * Sends or resumes a settlement, and follows it to its outcome. Never throws: after a
@@ -20,58 +36,144 @@ const LEAST_OUTCOME_MS = 10_000;
  */
 export async function follow(
   vault: VaultHost,
-  journal: Journal,
-  entry: JournalEntry,
-  start: "send" | "find",
-  { timeoutMs, ifExpired, ...waiting }: Waiting,
-  previewed: Simulation | null,
+  { journal, entry, start, replacer, request, previewed }: Followed,
+  waiting: Waiting,
 ): Promise<Ended> {
-  const deadline = new Deadline(timeoutMs);
+  const deadline = new Deadline(waiting.timeoutMs);
+  const { round, sentAfterBlock } = entry;
+  const { confirmations, ifExpired, emit } = waiting;
+  const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
+    settingsFor(vault);
   let current = entry;
-  const record = async (isFinished: boolean): Promise<void> => {
-    await journal.update(current, isFinished).catch((error: unknown) => {
-      waiting.emit({ type: "trouble", message: describeThrown(error) });
-    });
-  };
+  const hashes = new Set(entry.transactions.map(({ hash }) => hash));
   try {
-    const { round, transaction, sentAfterBlock } = entry;
-    const end = await followTransaction(
-      // followTransaction has its own retries.
-      vault.rpc.withRetries(noRetries),
-      { ...transaction, sentAfterBlock },
-      start,
+    const end = await carryOut(
+      {
+        transactions: entry.transactions,
+        start,
+        request,
+        confirmations,
+        timeBeforeBumpingFees,
+        maxFeeBumps,
+      },
       {
         ...waiting,
         deadline,
+        rpc: vault.rpc.withRetries(noRetries),
+        sentAfterBlock,
         checkRound: async (block) =>
           await checkRound(vault, round, ifExpired, block),
-        onHash: async (hash) => {
-          // Signed bytes keep the hash that the journal has.
-          if (transaction.raw === undefined) {
-            current = { ...entry, transaction: { ...transaction, hash } };
-            await record(false);
+        sign: async (newest, kind) =>
+          await signReplacement(replacer, newest, kind),
+        record: async (transactions) => {
+          current = { ...current, transactions: [...transactions] };
+          transactions.forEach(({ hash }) => hashes.add(hash));
+          const written = await journal.update(current);
+          current = written ?? current;
+          return written?.transactions;
+        },
+        emit: (event) => {
+          if (event.type === "hash") {
+            hashes.add(event.hash);
           }
+          emit(event);
         },
       },
     );
     const timeout = Math.max(deadline.remaining, LEAST_OUTCOME_MS);
     const reader = vault.withDeadline({ timeout });
-    const { confirmations } = waiting;
-    const ended = await report(reader, entry, end, previewed, confirmations);
+    const reported =
+      end.kind === "mined" && end.transaction.kind === "cancellation"
+        ? cancelled(end, round, previewed)
+        : await report(
+            reader,
+            {
+              round,
+              transaction:
+                end.kind === "mined" ? end.transaction : entry.transactions[0],
+            },
+            end,
+            previewed,
+            confirmations,
+          );
+    const ended = withHashes(reported, hashes);
     if (ended.isFinal) {
-      const { status, blockNumber } = ended.settlement;
-      const mined = blockNumber === null ? undefined : { status, blockNumber };
-      current = { ...current, mined };
-      await record(true);
+      await finish(vault, journal, current, ended, end, waiting);
     }
     return ended;
   } catch (error) {
     const reason = describeThrown(error);
-    const { hash } = current.transaction;
-    const why: Stop = { status: "unconfirmed", reason, hash };
-    const settlement = outcome(why, entry.round, previewed);
-    const { chainId } = entry.transaction;
-    return { settlement, isFinal: false, chainId };
+    const hash = current.transactions.at(-1)?.hash;
+    const why = { status: "unconfirmed", reason, hash } as const;
+    const settlement = outcome(why, round, previewed);
+    const { chainId } = entry.transactions[0];
+    return withHashes({ settlement, isFinal: false, chainId }, hashes);
+  }
+}
+
+function withHashes(
+  ended: Ended,
+  known: ReadonlySet<string | undefined>,
+): Ended {
+  const { settlement } = ended;
+  const all = new Set([...known, settlement.hash ?? undefined]);
+  const hashes = [...all].filter((hash) => hash !== undefined);
+  return { ...ended, settlement: { ...settlement, hashes } };
+}
+
+function cancelled(
+  {
+    hash,
+    receipt: { blockNumber, gasUsed },
+    transaction: { from, nonce, chainId },
+  }: Extract<Outcome, { kind: "mined" }>,
+  round: JournalEntry["round"],
+  previewed: Simulation | null,
+): Ended {
+  const settlement = outcome(
+    {
+      status: "cancelled",
+      reason: `The cancellation of ${from} used nonce ${nonce} in block ${blockNumber}, so the settlement can never be mined.`,
+      hash,
+      blockNumber,
+      gasUsed,
+    },
+    round,
+    previewed,
+  );
+  return { settlement, isFinal: true, chainId };
+}
+
+/** Writes the outcome to the log and to the journal, which it releases. */
+async function finish(
+  vault: VaultHost,
+  journal: Journal,
+  entry: JournalEntry,
+  { settlement, chainId, block }: Ended,
+  end: Outcome,
+  { emit }: Waiting,
+): Promise<void> {
+  const warn = (message: string): void => {
+    emit({ type: "trouble", message });
+  };
+  if (journal.isKept) {
+    // First: what a process that is killed in between has done, `resume` finishes.
+    const ended = { chainId, vault: journal.vault, block, settlement };
+    await appendToLog(vault, ended).catch((error: unknown) => {
+      warn(`the settlement was not added to the log: ${reasonOf(error)}`);
+    });
+  }
+  const { status, blockNumber, hash } = settlement;
+  const mined =
+    blockNumber === null || hash === null
+      ? undefined
+      : { status, blockNumber, hash };
+  const mayStillArrive =
+    end.kind === "dropped" && end.mayStillArrive === true ? true : undefined;
+  try {
+    await journal.update({ ...entry, mined, mayStillArrive }, true);
+  } catch (error) {
+    warn(describeThrown(error));
   }
 }
 

@@ -4,7 +4,7 @@ import path from "node:path";
 import { z } from "zod";
 
 import { checkAnswer } from "../client/values.js";
-import { vaultError } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
@@ -16,9 +16,11 @@ import {
   writeProjectFile,
 } from "../project-file.js";
 import { recordedAddress, recordedCount } from "../recorded-values.js";
+import { isDevelopmentNode } from "../rpc/development-node.js";
 import { UNKNOWN_GENESIS } from "../rpc/rpc-client.js";
 import { settlementCall } from "../simulation/engine.js";
-import { isSignedAs, transactionSchema } from "./transaction.js";
+import { isSignedAs, sentSchema } from "./transaction.js";
+import type { SentTransaction } from "./transaction.js";
 import { SETTLEMENT_STATUSES } from "./types.js";
 
 /** Only the owner reads and writes it. */
@@ -34,45 +36,57 @@ function parseRound(round: unknown, { addIssue }: z.RefinementCtx): VaultRound {
   }
 }
 
+/** Never one journal for both: a fork has the chain id and the genesis of its chain. */
+type ChainKind = "live" | "development";
+
 const fileSchema = z
   .object({
     version: z.literal(1),
+    chainKind: z.enum(["live", "development"]),
     chainId: recordedCount,
-    /** Local nodes share a chain id, but not the first block. */
     genesisHash: z.string(),
     vault: recordedAddress,
-    /** Outcome of a finished settlement whose transaction was mined. */
+    /** Outcome of a finished settlement, with the transaction that was mined. */
     mined: z
       .object({
         status: z.enum(SETTLEMENT_STATUSES),
         blockNumber: recordedCount,
+        hash: z.string(),
       })
       .strict()
       .optional(),
+    /** True if it is finished, may have left, and its nonce was not used. */
+    mayStillArrive: z.literal(true).optional(),
+    /** Time at which the settlement began, Unix seconds of this machine's clock. */
+    since: recordedCount.optional(),
     /** Latest block before it was sent. */
     sentAfterBlock: recordedCount,
     round: z.unknown().transform(parseRound),
-    transaction: transactionSchema,
+    /** Oldest first: the settlement, then what replaced it. */
+    transactions: z.tuple([sentSchema]).rest(sentSchema),
   })
   .strict();
 
 type JournalFile = Readonly<z.infer<typeof fileSchema>>;
 
 /** Vault that a journal belongs to. */
-type Subject = Pick<JournalFile, "chainId" | "genesisHash" | "vault">;
+type Subject = Pick<
+  JournalFile,
+  "chainKind" | "chainId" | "genesisHash" | "vault"
+>;
 
 /** Record of a settlement, written before it is sent. */
 export type JournalEntry = Omit<JournalFile, "version" | keyof Subject>;
 
 /**
- * Latest settlement of one vault on one chain, in a file of the project. The file is also
- * the lock: it is created exclusively, and renamed when the outcome is known. It holds no
- * key, only the signed transaction that was confirmed.
+ * Latest settlement of one vault on one kind of chain, in a file of the project. The file
+ * is also the lock: it is created exclusively, and renamed when the outcome is known. It
+ * holds no key, only the signed transactions.
  */
 export class Journal {
   /** Relative to the project's root, for texts. */
   public readonly file: string;
-  readonly #finishedFile: string;
+  public readonly finishedFile: string;
 
   constructor(
     private readonly projectRoot: string,
@@ -80,10 +94,14 @@ export class Journal {
     /** False in process, where nothing outlives the process. */
     public readonly isKept = true,
   ) {
-    const { chainId, vault } = subject;
-    const name = `${PROJECT_FOLDER}/settlement-${chainId}-${vault.toLowerCase()}`;
+    const { chainKind, chainId, vault } = subject;
+    const name = `${PROJECT_FOLDER}/settlement-${chainKind}-${chainId}-${vault.toLowerCase()}`;
     this.file = `${name}.json`;
-    this.#finishedFile = `${name}.finished.json`;
+    this.finishedFile = `${name}.finished.json`;
+  }
+
+  public get vault(): string {
+    return this.subject.vault;
   }
 
   public static async open(
@@ -92,40 +110,68 @@ export class Journal {
     address: string,
   ): Promise<Journal> {
     const isKept = vault.connection.networkConfig.type === "http";
+    const isLive = isKept && !(await isDevelopmentNode(vault.rpc));
+    const chainKind: ChainKind = isLive ? "live" : "development";
     const genesisHash = isKept
       ? await vault.rpc.genesisHash()
       : UNKNOWN_GENESIS;
     const { root } = vault.context.config.paths;
-    return new Journal(root, { chainId, genesisHash, vault: address }, isKept);
+    const subject = { chainKind, chainId, genesisHash, vault: address };
+    return new Journal(root, subject, isKept);
   }
 
   /**
-   * @returns Undefined if there is none. A file from before a restart of a local node
-   * counts as none.
+   * @returns Undefined if there is none. A file from before a restart of a development
+   * node counts as none.
+   * @throws VaultError VAULT_JOURNAL_OF_OTHER_CHAIN, VAULT_INVALID_JOURNAL
    */
-  public async read(
-    which: "unfinished" | "finished" = "unfinished",
-  ): Promise<JournalEntry | undefined> {
-    const found = await this.#read(
-      which === "finished" ? this.#finishedFile : this.file,
-    );
-    return this.#isOfThisChain(found) ? found : undefined;
+  public async read(): Promise<JournalEntry | undefined> {
+    const found = await this.#read(this.file);
+    if (found === undefined || this.#isOfThisChain(found)) {
+      return found;
+    }
+    if (this.subject.chainKind === "live") {
+      const { chainId, genesisHash: genesis, transactions } = found;
+      throw vaultError("VAULT_JOURNAL_OF_OTHER_CHAIN", {
+        file: this.file,
+        transaction: describeTransaction(transactions),
+        chainId,
+        genesis,
+        found:
+          this.subject.genesisHash === UNKNOWN_GENESIS
+            ? "nothing"
+            : this.subject.genesisHash,
+        from: transactions[0].from,
+      });
+    }
+    return undefined;
+  }
+
+  /** Reads the last finished settlement, if it was on this chain. */
+  public async readFinished(): Promise<JournalEntry | undefined> {
+    const found = await this.#read(this.finishedFile);
+    return found !== undefined && this.#isOfThisChain(found)
+      ? found
+      : undefined;
   }
 
   /**
    * Refuses a new settlement while the outcome of another on this chain is not known: two
    * transactions could settle two rounds.
+   *
+   * @throws VaultError VAULT_SETTLEMENT_UNFINISHED, VAULT_JOURNAL_OF_OTHER_CHAIN
    */
   public async refuseUnfinished(): Promise<void> {
-    const found = await this.#read(this.file);
-    if (found !== undefined && !this.#isOfThisChain(found)) {
-      await rm(path.join(this.projectRoot, this.file), { force: true });
-    } else if (found !== undefined) {
-      const { hash, nonce } = found.transaction;
+    const found = await this.read();
+    if (found !== undefined) {
       throw vaultError("VAULT_SETTLEMENT_UNFINISHED", {
-        transaction: hash ?? `with nonce ${nonce}, its hash not known`,
+        transaction: describeTransaction(found.transactions),
         file: this.file,
       });
+    }
+    // What a development node left behind before it was restarted.
+    if (this.isKept && this.subject.chainKind === "development") {
+      await rm(path.join(this.projectRoot, this.file), { force: true });
     }
   }
 
@@ -133,11 +179,11 @@ export class Journal {
    * Writes the entry of a new settlement. Of several processes, only one succeeds.
    *
    * @throws VaultError VAULT_SETTLEMENT_UNFINISHED if one is under way,
-   * VAULT_JOURNAL_NOT_WRITTEN, VAULT_INVALID_JOURNAL
+   * VAULT_JOURNAL_NOT_WRITTEN, VAULT_INVALID_JOURNAL, VAULT_JOURNAL_OF_OTHER_CHAIN
    */
   public async begin(entry: JournalEntry): Promise<void> {
     try {
-      await this.#write(createProjectFile, entry);
+      await this.#write(createProjectFile, this.file, entry);
     } catch (error) {
       await this.refuseUnfinished();
       throw error;
@@ -146,32 +192,70 @@ export class Journal {
 
   /**
    * Updates the entry, unless another process resumed and finished the settlement: the
-   * file may already belong to the next one.
+   * file may already belong to the next one. Keeps the transactions that another process
+   * added.
    *
    * @param isFinished Lets the next settlement begin.
+   * @returns The entry as it is written; undefined if the file is not of this settlement.
    */
-  public async update(entry: JournalEntry, isFinished = false): Promise<void> {
-    const { nonce, from } = entry.transaction;
-    const present = (await this.read())?.transaction;
-    if (present?.nonce === nonce && isSameAddress(present.from, from)) {
-      await this.#write(writeProjectFile, entry);
-      if (isFinished) {
-        const { projectRoot: root, file } = this;
-        await rename(
-          path.join(root, file),
-          path.join(root, this.#finishedFile),
-        ).catch(this.#notWritten);
-      }
+  public async update(
+    entry: JournalEntry,
+    isFinished = false,
+  ): Promise<JournalEntry | undefined> {
+    if (!this.isKept) {
+      return entry;
     }
+    const present = await this.read();
+    if (present === undefined || !isSameNonce(present, entry)) {
+      return undefined;
+    }
+    const transactions = mergeTransactions(present, entry);
+    const merged = { ...entry, transactions };
+    if (!isFinished) {
+      await this.#write(writeProjectFile, this.file, merged);
+      return merged;
+    }
+    const last = await this.readFinished().catch(fallbackTo(undefined));
+    // Another settlement with the same nonce may have left before.
+    const mayStillArrive =
+      entry.mayStillArrive ??
+      (entry.mined === undefined &&
+      last !== undefined &&
+      isSameNonce(last, entry)
+        ? last.mayStillArrive
+        : undefined);
+    const finished = { ...merged, mayStillArrive };
+    await this.#write(writeProjectFile, this.file, finished);
+    const { projectRoot: root, file, finishedFile } = this;
+    await rename(path.join(root, file), path.join(root, finishedFile)).catch(
+      this.#notWritten,
+    );
+    return finished;
+  }
+
+  /**
+   * Takes up a finished settlement that may still arrive.
+   *
+   * @returns Undefined if there is none.
+   */
+  public async reopen(): Promise<JournalEntry | undefined> {
+    const last = await this.readFinished();
+    if (last?.mayStillArrive !== true) {
+      return undefined;
+    }
+    const { mayStillArrive: _, ...entry } = last;
+    await this.begin(entry);
+    return entry;
   }
 
   async #write(
     write: typeof createProjectFile,
+    file: string,
     entry: JournalEntry,
   ): Promise<void> {
     const content: JournalFile = { version: 1, ...this.subject, ...entry };
     if (this.isKept) {
-      await write(this.projectRoot, this.file, content, FILE_MODE).catch(
+      await write(this.projectRoot, file, content, FILE_MODE).catch(
         this.#notWritten,
       );
     }
@@ -191,38 +275,90 @@ export class Journal {
     return found;
   }
 
-  #isOfThisChain(found: JournalFile | undefined): boolean {
-    const hashes = [found?.genesisHash, this.subject.genesisHash];
-    return hashes[0] === hashes[1] || hashes.includes(UNKNOWN_GENESIS);
+  /** A pruned node has no first block: what it began is of the chain with its id. */
+  #isOfThisChain({ genesisHash }: JournalFile): boolean {
+    const { chainKind, genesisHash: own } = this.subject;
+    return (
+      genesisHash === own ||
+      genesisHash === UNKNOWN_GENESIS ||
+      (chainKind === "development" && own === UNKNOWN_GENESIS)
+    );
   }
 
   /** A changed file must not make the package send another transaction. */
   #problemOf(found: JournalFile): string | undefined {
-    const { chainId, vault } = this.subject;
-    const { transaction } = found;
-    const { from, to, data, raw } = transaction;
+    const { chainKind, chainId, vault } = this.subject;
+    const { transactions } = found;
+    const [{ from, nonce }] = transactions;
     if (
+      found.chainKind !== chainKind ||
       found.chainId !== chainId ||
-      transaction.chainId !== chainId ||
+      transactions.some((one) => one.chainId !== chainId) ||
       !isSameAddress(found.vault, vault)
     ) {
-      return `it is of vault ${found.vault} on chain ${found.chainId}, not of vault ${vault} on chain ${chainId}`;
+      return `it is of vault ${found.vault} on ${found.chainKind} chain ${found.chainId}, not of vault ${vault} on ${chainKind} chain ${chainId}`;
     }
-    if (!isSameAddress(to, vault)) {
-      return `its transaction goes to ${to}, not to the vault ${vault}`;
+    for (const transaction of transactions) {
+      const { raw } = transaction;
+      const problem =
+        transaction.nonce === nonce && transaction.from === from
+          ? problemOfCall(transaction, vault)
+          : "its transactions have not the same account and nonce";
+      if (problem !== undefined) {
+        return problem;
+      }
+      if (raw !== undefined && !isSignedAs(raw, transaction)) {
+        return "its signed bytes are not its transaction";
+      }
     }
-    if (data !== settlementCall(from, to).data) {
-      return "its transaction does not call settleAll";
-    }
-    return raw === undefined || isSignedAs(raw, transaction)
-      ? undefined
-      : "its signed bytes are not its transaction";
+    return undefined;
   }
 
   readonly #notWritten = (error: unknown): never => {
     const details = { file: this.file, problem: reasonOf(error) };
     throw vaultError("VAULT_JOURNAL_NOT_WRITTEN", details, error);
   };
+}
+
+function problemOfCall(
+  { kind, from, to, data }: SentTransaction,
+  vault: string,
+): string | undefined {
+  if (kind === "cancellation") {
+    return isSameAddress(to, from) && data === "0x"
+      ? undefined
+      : "its cancellation is not a transfer to the account itself";
+  }
+  if (!isSameAddress(to, vault)) {
+    return `its transaction goes to ${to}, not to the vault ${vault}`;
+  }
+  return data === settlementCall(from, to).data
+    ? undefined
+    : "its transaction does not call settleAll";
+}
+
+function describeTransaction(transactions: Transactions): string {
+  const { hash, nonce } = transactions.at(-1) ?? transactions[0];
+  return hash ?? `with nonce ${nonce}, its hash not known`;
+}
+
+type Transactions = JournalEntry["transactions"];
+
+function isSameNonce(one: JournalEntry, other: JournalEntry): boolean {
+  const [[first], [second]] = [one.transactions, other.transactions];
+  return first.nonce === second.nonce && isSameAddress(first.from, second.from);
+}
+
+function mergeTransactions(
+  { transactions: present }: JournalEntry,
+  { transactions: own }: JournalEntry,
+): Transactions {
+  const [first, ...more] = own;
+  const known = new Set(own.map(({ raw }) => raw));
+  const added = present.filter(
+    ({ raw }) => raw !== undefined && !known.has(raw),
+  );
+  return [first, ...added, ...more];
 }
 
 function isSameAddress(one: string, other: string): boolean {

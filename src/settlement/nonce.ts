@@ -1,6 +1,7 @@
 import { fallbackTo, vaultError } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
+import type { Journal } from "./journal.js";
 import type { Signer } from "./signer.js";
 
 /**
@@ -35,4 +36,30 @@ export async function findFreeNonce(
     });
   }
   return mined;
+}
+
+/**
+ * Refuses another account while an earlier settlement may still arrive: it would settle
+ * the next round.
+ *
+ * @throws VaultError VAULT_ACCOUNT_MUST_WAIT, VAULT_INVALID_JOURNAL
+ */
+export async function refuseBeforeOther(
+  rpc: RpcClient,
+  journal: Journal,
+  { address }: Signer,
+): Promise<void> {
+  const last = await journal.readFinished();
+  const { from, nonce, hash } = last?.transactions.at(-1) ?? {};
+  if (
+    last?.mayStillArrive !== true ||
+    from === undefined ||
+    nonce === undefined ||
+    from.toLowerCase() === address.toLowerCase() ||
+    (await rpc.nonce(from, "latest")) > nonce
+  ) {
+    return;
+  }
+  const transaction = hash ?? `with nonce ${nonce}, its hash not known`;
+  throw vaultError("VAULT_ACCOUNT_MUST_WAIT", { from, nonce, transaction });
 }

@@ -14,9 +14,10 @@ import type {
   Simulation,
   Transfer,
 } from "../simulation/types.js";
-import type { FollowOutcome } from "./follow-transaction.js";
+import type { Outcome } from "./decide.js";
 import type { JournalEntry } from "./journal.js";
 import { observe } from "./observe.js";
+import type { PreparedTransaction } from "./transaction.js";
 import type { PreviewDifference, Settlement } from "./types.js";
 
 export interface Ended {
@@ -63,7 +64,7 @@ export function outcome(
 
 /** Describes a settlement that was finished earlier, and the current round. */
 export function describeFinished(
-  { round, mined, transaction }: JournalEntry,
+  { round, mined }: JournalEntry,
   current: VaultRound,
 ): Settlement {
   const end =
@@ -77,17 +78,28 @@ export function describeFinished(
   const known = {
     status: "nothing-to-do",
     reason: `The settlement of ${describeRound(round)} is finished: ${end}. ${now}, ${settled}.`,
-    hash: mined === undefined ? undefined : transaction.hash,
+    hash: mined?.hash,
     blockNumber: mined?.blockNumber,
   } as const;
   return outcome(known, round, null);
 }
 
+/** Which of the transactions was mined is in {@link Reported}. */
+type ReportedEnd =
+  | Exclude<Outcome, { readonly kind: "mined" }>
+  | Omit<Extract<Outcome, { readonly kind: "mined" }>, "transaction">;
+
+/** A settlement to report on: the round that is meant, and what was sent for it. */
+interface Reported {
+  readonly round: VaultRound;
+  readonly transaction: PreparedTransaction;
+}
+
 /** Describes the effect of a followed transaction, compared with the preview. */
 export async function report(
   vault: VaultHost,
-  { round: before, transaction }: JournalEntry,
-  end: FollowOutcome,
+  { round: before, transaction }: Reported,
+  end: ReportedEnd,
   previewed: Simulation | null,
   confirmations = 1,
 ): Promise<Ended> {
@@ -218,7 +230,7 @@ async function describeEffect(
 /** A receipt has no revert reason, so the call is simulated at its block. */
 async function findReason(
   vault: VaultHost,
-  { from, to, data, gas }: JournalEntry["transaction"],
+  { from, to, data, gas }: PreparedTransaction,
   { blockNumber, gasUsed }: Receipt,
 ): Promise<Pick<Known, "code" | "reason">> {
   if (isUsedUp({ gasUsed, gasGiven: gas })) {

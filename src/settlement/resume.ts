@@ -3,27 +3,43 @@ import type { VaultHost } from "../host.js";
 import { follow } from "./follow.js";
 import { Journal } from "./journal.js";
 import { observe } from "./observe.js";
+import { replacerOf, requireReplaceable } from "./replace.js";
+import type { RequestedReplacement } from "./replace.js";
 import { describeFinished } from "./report.js";
 import type { Ended } from "./report.js";
 import { refusalOf, stopped } from "./stopped.js";
+import type { SettleAllOptions } from "./types.js";
 import type { Waiting } from "./waiting.js";
 
-/** Follows the transaction of an earlier process. */
+/** Follows the transaction of an earlier process, or replaces it. */
 export async function resume(
   vault: VaultHost,
   waiting: Waiting,
+  { maxFeePerGas }: SettleAllOptions,
+  request?: RequestedReplacement,
 ): Promise<Ended> {
+  let sent: string | undefined;
   try {
     const { chainId, contract, block, round } = await observe(vault, "latest");
     const journal = await Journal.open(vault, chainId, contract.address);
-    const entry = await journal.read();
+    const open = await journal.read();
+    // What may still arrive is replaced, too.
+    const entry =
+      open ?? (request === undefined ? undefined : await journal.reopen());
     if (entry !== undefined) {
-      const { hash = null, nonce } = entry.transaction;
-      waiting.emit({ type: "resuming", hash, nonce });
-      const end = await follow(vault, journal, entry, "find", waiting, null);
+      const { hash, nonce } =
+        entry.transactions.at(-1) ?? entry.transactions[0];
+      sent = hash;
+      const replacer = replacerOf(vault, entry, maxFeePerGas);
+      if (request !== undefined) {
+        await requireReplaceable(entry, replacer);
+      }
+      waiting.emit({ type: "resuming", hash: hash ?? null, nonce });
+      const followed = { journal, entry, replacer, request, previewed: null };
+      const end = await follow(vault, { ...followed, start: "find" }, waiting);
       return { block, ...end };
     }
-    const last = await journal.read("finished");
+    const last = await journal.readFinished();
     if (last === undefined) {
       throw vaultError("VAULT_NOTHING_TO_RESUME", {
         vault: contract.address,
@@ -34,6 +50,8 @@ export async function resume(
     const settlement = describeFinished(last, round);
     return { settlement, isFinal: true, chainId, block };
   } catch (error) {
-    return await stopped(refusalOf(error), vault, undefined, null);
+    const refusal = refusalOf(error);
+    const hash = refusal.hash ?? sent;
+    return await stopped({ ...refusal, hash }, vault, undefined, null);
   }
 }

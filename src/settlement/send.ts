@@ -9,12 +9,20 @@ import type { PreparedTransaction } from "./transaction.js";
 export type SendAnswer =
   | { readonly kind: "accepted"; readonly hash: string | undefined }
   /** The transaction may have arrived all the same: a gateway may have forwarded it. */
-  | { readonly kind: "error"; readonly problem: string }
+  | {
+      readonly kind: "error";
+      readonly problem: string;
+      /** True if the same transaction may be accepted later, such as by a full pool. */
+      readonly isTransient: boolean;
+    }
   | { readonly kind: "lost"; readonly problem: string };
 
 /** Error texts of geth, erigon, nethermind, besu, reth, anvil and Hardhat. */
 const alreadyKnown =
   /already ?(?:known|imported|exists)|known transaction|already in (?:the )?(?:mem)?pool/iu;
+
+const transient =
+  /try again|try later|temporar|(?:pool|queue)\b.{0,20}\bfull|rate.?limit|too many requests|over(?:loaded|capacity)|time(?:d )?-?out|unavailable/iu;
 
 /** Sends once. Never throws: after a failure, the transaction may have left. */
 export async function send(
@@ -29,7 +37,7 @@ export async function send(
         ])
       : rpc.requestOrRevert("eth_sendRawTransaction", [raw]));
     if ("reverted" in answer) {
-      return { kind: "error", problem: answer.reverted.text };
+      return refusal(answer.reverted.text);
     }
     const { result } = answer;
     // The hash of the signed bytes takes precedence over the node's.
@@ -50,8 +58,12 @@ export async function send(
     const words = String(error.details["problem"]);
     return alreadyKnown.test(words)
       ? { kind: "accepted", hash }
-      : { kind: "error", problem: words };
+      : refusal(words);
   }
+}
+
+function refusal(problem: string): SendAnswer {
+  return { kind: "error", problem, isTransient: transient.test(problem) };
 }
 
 export function describeProblem(error: unknown): string {

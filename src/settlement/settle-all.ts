@@ -7,11 +7,13 @@ import type { Simulation } from "../simulation/types.js";
 import { agree, recheckRound } from "./agree.js";
 import { follow } from "./follow.js";
 import { Journal } from "./journal.js";
-import { findFreeNonce } from "./nonce.js";
+import type { JournalEntry } from "./journal.js";
+import { findFreeNonce, refuseBeforeOther } from "./nonce.js";
 import { nothingToDo, observe } from "./observe.js";
 import type { Observation } from "./observe.js";
 import { preview } from "./preview.js";
 import type { Ended } from "./report.js";
+import { parseReplacement, replacerOf } from "./replace.js";
 import { resume } from "./resume.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
@@ -27,8 +29,9 @@ export async function settleAll(
   options: SettleAllOptions,
 ): Promise<Ended> {
   const waiting = parseWaiting(vault, options);
+  const request = parseReplacement(options);
   if (options.resume === true) {
-    return await resume(vault, waiting);
+    return await resume(vault, waiting, options, request);
   }
   const first = await settleNext(vault, waiting, options);
   if (
@@ -37,7 +40,7 @@ export async function settleAll(
   ) {
     return first;
   }
-  const resumed = await resume(vault, waiting);
+  const resumed = await resume(vault, waiting, options);
   if (!resumed.isFinal) {
     return resumed;
   }
@@ -92,22 +95,37 @@ async function settleNext(
       nonce: await findFreeNonce(reader.rpc, signer, block.number),
       ...agreed,
     });
-    const entry = { sentAfterBlock: block.number, round, transaction };
+    const preparedAt = Date.now();
+    const entry: JournalEntry = {
+      since: Math.floor(preparedAt / 1_000),
+      sentAfterBlock: block.number,
+      round,
+      transactions: [{ ...transaction, kind: "settlement", preparedAt }],
+    };
     // Another process may have begun one before the user confirmed.
     await journal.begin(entry);
     const obstacle = await recheckRound(reader, journal, entry, waiting);
     if (obstacle !== undefined) {
       return await stop(obstacle);
     }
-    const { preview: previewed } = found.shown;
-    const end = await follow(vault, journal, entry, "send", waiting, previewed);
+    const followed = {
+      journal,
+      entry,
+      start: "send",
+      replacer: replacerOf(vault, entry, options.maxFeePerGas),
+      previewed: found.shown.preview,
+    } as const;
+    const end = await follow(vault, followed, waiting);
     return { block, ...end };
   } catch (error) {
     return await stop(refusalOf(error));
   }
 }
 
-/** @throws VaultError if there is no signer, or an unfinished settlement */
+/**
+ * @throws VaultError if there is no signer, or an earlier settlement is unfinished or may
+ * still arrive
+ */
 async function prepare(
   vault: VaultHost,
   { chainId, contract }: Observation,
@@ -117,5 +135,6 @@ async function prepare(
   const signer = await resolveSigner(vault.rpc, networkConfig, from);
   const journal = await Journal.open(vault, chainId, contract.address);
   await journal.refuseUnfinished();
+  await refuseBeforeOther(vault.rpc, journal, signer);
   return { signer, journal };
 }

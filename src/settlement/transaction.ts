@@ -13,8 +13,7 @@ import {
 } from "../recorded-values.js";
 import type { Signer } from "./signer.js";
 
-/** Form of the transaction in the journal. */
-export const transactionSchema = z
+const transactionSchema = z
   .object({
     from: recordedAddress,
     to: recordedAddress,
@@ -46,6 +45,17 @@ export const transactionSchema = z
 
 /** Transaction that can be sent repeatedly, but mined only once. */
 export type PreparedTransaction = Readonly<z.infer<typeof transactionSchema>>;
+
+/** Form of a transaction in the journal. */
+export const sentSchema = transactionSchema.extend({
+  /** `cancellation`: a transfer of 0 to oneself that uses the nonce. */
+  kind: z.enum(["settlement", "cancellation"]),
+  /** Unix milliseconds by this machine's clock. */
+  preparedAt: recordedCount,
+});
+
+/** One of the transactions of a settlement; all have the same nonce. */
+export type SentTransaction = Readonly<z.infer<typeof sentSchema>>;
 
 type UnsignedTransaction = Omit<PreparedTransaction, "hash" | "raw">;
 

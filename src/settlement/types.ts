@@ -129,6 +129,13 @@ export type SettlementEvent =
       readonly hash: string | null;
       readonly nonce: number;
     }
+  /** Sends another transaction with the nonce of the one that is not mined. */
+  | {
+      readonly type: "replacing";
+      readonly kind: "settlement" | "cancellation";
+      readonly hash: string;
+      readonly nonce: number;
+    }
   /** The interrupted settlement is finished; the next one begins. */
   | { readonly type: "resumed"; readonly settlement: Settlement }
   | { readonly type: "hash"; readonly hash: string }
@@ -172,6 +179,18 @@ export interface SettleAllOptions {
    * settlement, if there is one, and then starts another.
    */
   readonly resume?: boolean | "if-interrupted" | undefined;
+  /** Highest `maxFeePerGas` in wei; it can only lower the configured limit. */
+  readonly maxFeePerGas?: bigint | undefined;
+  /**
+   * With `resume: true`: replaces the transaction by the same call, with the same nonce
+   * and a higher fee. Needs the key of its account. Default: false.
+   */
+  readonly bump?: boolean | undefined;
+  /**
+   * With `resume: true`: uses the nonce by a transfer of 0 to the account itself, so that
+   * the settlement can never be mined. Needs the key of its account. Default: false.
+   */
+  readonly cancel?: boolean | undefined;
   /**
    * Called once, after the preflight. Only true continues; a string or a VaultError
    * becomes the settlement's `reason`. Default: no confirmation.

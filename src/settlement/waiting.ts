@@ -1,8 +1,7 @@
 import { parseCount, parseDuration } from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { FollowOptions } from "./follow-transaction.js";
-import type { SettleAllOptions } from "./types.js";
+import type { SettleAllOptions, SettlementEvent } from "./types.js";
 
 /** `firstCheck` lets a node that mines at once do so before the first check. */
 const DEFAULT_MS = {
@@ -10,12 +9,14 @@ const DEFAULT_MS = {
   "edr-simulated": { timeout: 10_000, pollingInterval: 50, firstCheck: 0 },
 } as const;
 
-export interface Waiting extends Omit<
-  FollowOptions,
-  "deadline" | "checkRound" | "onHash"
-> {
+export interface Waiting {
   readonly ifExpired: boolean;
+  readonly confirmations: number;
   readonly timeoutMs: number;
+  readonly pollingIntervalMs: number;
+  /** Time for a node to mine or queue an accepted transaction. */
+  readonly firstCheckAfterMs: number;
+  readonly emit: (event: SettlementEvent) => void;
 }
 
 export function parseWaiting(

@@ -149,6 +149,10 @@ export function describeEvent(
       return event.hash === null
         ? `Transaction with nonce ${event.nonce}; the node names its hash`
         : `Transaction ${event.hash}`;
+    case "replacing":
+      return event.kind === "settlement"
+        ? `Replaced at a higher fee: transaction ${event.hash}`
+        : `Cancellation: transaction ${event.hash}`;
     case "hash":
       return `Transaction ${event.hash}`;
     case "mined":

@@ -32,9 +32,9 @@ export class BareHost extends VaultClient implements VaultHost {
   }
 
   public get connection(): VaultHost["connection"] {
-    const networkConfig = this.hardhat?.networkConfig ?? {
-      type: "http",
-      gasPrice: "auto",
+    const networkConfig = {
+      vault: {},
+      ...(this.hardhat?.networkConfig ?? { type: "http", gasPrice: "auto" }),
     };
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it is asked for nothing else
     return { networkConfig } as unknown as VaultHost["connection"];

@@ -72,7 +72,7 @@ async function openLane({
   const journal = path.join(
     projectRoot,
     "vault-deployments",
-    `settlement-31337-${world.contracts.vault.toLowerCase()}.json`,
+    `settlement-development-31337-${world.contracts.vault.toLowerCase()}.json`,
   );
   const finishedJournal = journal.replace(/json$/u, "finished.json");
   return {

@@ -6,9 +6,9 @@ import { expect } from "chai";
 
 import type { VaultErrorCode } from "../../src/errors.js";
 import { toJsonValue } from "../../src/json.js";
-import type { SentTransaction } from "../../src/settlement/find-transaction.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";
 import type { Ended } from "../../src/settlement/report.js";
+import type { SentTransaction } from "../../src/settlement/transaction.js";
 import { settleAll } from "../../src/settlement/settle-all.js";
 import type {
   SettleAllOptions,
@@ -53,12 +53,25 @@ export const sent: SentTransaction = {
   fees: { gasPrice: 1n },
   raw: "0x02",
   hash: HASH,
-  sentAfterBlock: 5,
+  kind: "settlement",
+  preparedAt: 1_700_000_000_000,
+};
+/** What an outcome is reported of. */
+export const reported = {
+  round: OPEN_ROUND,
+  transaction: { ...unsigned, hash: HASH },
 };
 export const entry: JournalEntry = {
   sentAfterBlock: 5,
   round: OPEN_ROUND,
-  transaction: { ...unsigned, hash: HASH },
+  transactions: [
+    {
+      ...unsigned,
+      hash: HASH,
+      kind: "settlement",
+      preparedAt: 1_700_000_000_000,
+    },
+  ],
 };
 
 /** An account of the configuration, as Hardhat resolves it. */
@@ -132,15 +145,53 @@ export class SettlementStage implements SettlementChain {
     return SENDS.reduce((sum, method) => sum + this.chain.count(method), 0);
   }
 
-  public journalFile(end: "" | ".finished" = ""): string {
-    const name = `settlement-31337-${VAULT.toLowerCase()}${end}.json`;
+  public journalFile(
+    end: "" | ".finished" = "",
+    kind: "live" | "development" = "live",
+  ): string {
+    const name = `settlement-${kind}-31337-${VAULT.toLowerCase()}${end}.json`;
     return path.join(this.projectRoot, "vault-deployments", name);
+  }
+
+  /** Makes the node a development node, as anvil answers. */
+  public makeDevelopmentNode(): void {
+    this.chain.on("hardhat_metadata", () => ({
+      clientVersion: "anvil/v1.7.1",
+      chainId: 31_337,
+      instanceId: HASH,
+      latestBlockNumber: 5,
+      latestBlockHash: HASH,
+    }));
+  }
+
+  /** Changes the answer to the request for the first block. */
+  public changeGenesis(hash: string | undefined): void {
+    this.chain.on("eth_getBlockByNumber", async ([tag], answer) => {
+      const block = await answer();
+      return tag !== "0x0"
+        ? block
+        : hash === undefined
+          ? null
+          : { ...fieldsOf(block), hash };
+    });
   }
 
   public async journal(
     end: "" | ".finished" = "",
   ): Promise<Readonly<Record<string, unknown>>> {
     return fieldsOf(JSON.parse(await readFile(this.journalFile(end), "utf8")));
+  }
+
+  /** The log of what was sent and has ended. */
+  public async log(): Promise<
+    ReadonlyArray<Readonly<Record<string, unknown>>>
+  > {
+    const file = path.join(
+      this.projectRoot,
+      "vault-deployments/settlements.ndjson",
+    );
+    const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
+    return lines.map((line) => fieldsOf(JSON.parse(line)));
   }
 
   public async writeJournal(

@@ -99,7 +99,7 @@ describe("instances", () => {
       }
       await run("settle --yes --instance usdc");
       expect(await readdir(folder)).to.include(
-        `settlement-31337-${other.toLowerCase()}.finished.json`,
+        `settlement-development-31337-${other.toLowerCase()}.finished.json`,
       );
       const { vault } = await hre.network.create("live");
       const ofInstance = await vault.instance("usdc").fork();

@@ -131,7 +131,11 @@ async function checkLag(
   expect(existsSync(lane.journal)).to.equal(true);
   lane.server.reset();
   const late = await settle(lane, { resume: true });
-  expect(late.settlement).to.deep.equal({ ...settlement, preview: null });
+  expect(late.settlement).to.deep.equal({
+    ...settlement,
+    preview: null,
+    differences: null,
+  });
 }
 
 /** A round that changes right before some request. */
@@ -153,10 +157,17 @@ function rivalCases(
   const lastLook = requests
     .slice(0, sendIndex)
     .findLastIndex(({ method }) => method === "eth_call");
+  const send = requests[sendIndex];
   return requests.flatMap((key, index) =>
     isPendingBlock(key)
       ? []
-      : [undefined, requests[sendIndex]].map((lostSend) => ({
+      : [
+          undefined,
+          // Without signed bytes nothing more is asked of what was lost.
+          ...(index > sendIndex && send?.method === "eth_sendTransaction"
+            ? []
+            : [send]),
+        ].map((lostSend) => ({
           ...key,
           rival,
           lostSend,
@@ -189,7 +200,10 @@ async function checkFault(
   lane.server.inject(fault);
   expect(lane.server.unused, "faults that wait").to.have.length(1);
   const before = await chainState(lane);
-  const { settlement, error, keys } = await settle(lane, {});
+  const isUnsigned = fault.method === "eth_sendTransaction";
+  // Of what is lost without signed bytes, nobody learns more in time.
+  const options = isUnsigned ? { timeout: 10_000 } : {};
+  const { settlement, error, keys } = await settle(lane, options);
   await lane.server.idle();
   const after = await chainState(lane);
 
@@ -204,13 +218,15 @@ async function checkFault(
     expect(existsSync(lane.finishedJournal)).to.equal(true);
     return;
   }
-  // An account of the node is not asked again to sign what the node answered.
-  const isRefusal =
-    ["JSON-RPC error", "JSON-RPC refusal"].includes(fault.kind) &&
-    fault.method === "eth_sendTransaction";
   if (wasSent) {
-    expect(isRefusal, settlement?.reason ?? undefined).to.equal(true);
-    expect(settlement?.status).to.equal("refused");
+    // An account of the node or a wallet is asked to sign and send once.
+    expect(isUnsigned, settlement?.reason ?? undefined).to.equal(true);
+    const isError = ["JSON-RPC error", "JSON-RPC refusal"].includes(fault.kind);
+    expect(settlement?.status).to.equal(isError ? "refused" : "unconfirmed");
+    if (!isError) {
+      const { settlement: resumed } = await settle(lane, { resume: true });
+      expect(resumed?.code).to.equal("VAULT_SETTLEMENT_LOST");
+    }
   } else {
     expect(settlement).to.equal(undefined);
     expect(error?.kind).to.equal("rpc");

@@ -3,7 +3,7 @@ import { toQuantity } from "ethers";
 
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { findTransaction } from "../../src/settlement/find-transaction.js";
-import type { SentTransaction } from "../../src/settlement/find-transaction.js";
+import type { SentTransaction } from "../../src/settlement/transaction.js";
 import {
   HASH,
   OTHER_HASH as OTHER,
@@ -63,7 +63,8 @@ describe("the search for a settlement's transaction", () => {
       eth_blockNumber: () => toQuantity(head),
       eth_getTransactionCount: (_, tag) => {
         counts.push(tag);
-        const mined = head >= usedIn ? 8 : 7;
+        const at = String(tag).startsWith("0x") ? Number(tag) : head;
+        const mined = at >= usedIn ? 8 : 7;
         return toQuantity(tag === "pending" ? pendingNonce : mined);
       },
       eth_getBlockByNumber: (tag) => {
@@ -85,8 +86,14 @@ describe("the search for a settlement's transaction", () => {
   const find = async (
     world: World,
     what = sent,
-    scan = { next: 0 },
-  ): Promise<object> => await findTransaction(chainOf(world), what, scan);
+    scan = { next: 0, complete: 0 },
+    confirmations = 1,
+  ): Promise<object> =>
+    await findTransaction(
+      chainOf(world),
+      { transactions: [what], sentAfterBlock: 5, confirmations },
+      scan,
+    );
 
   const minedOther = {
     [OTHER]: {
@@ -97,9 +104,9 @@ describe("the search for a settlement's transaction", () => {
       status: "0x1",
     },
   };
-  const notFound = { kind: "not-found" };
+  const notFound = { kind: "unknown" };
   const waiting = { kind: "pending", hash: undefined };
-  const unknownUser = { kind: "replaced", by: undefined };
+  const unknownUser = { kind: "used", by: "unseen" };
 
   for (const [title, world, what, expected, asked] of [
     [
@@ -193,7 +200,7 @@ describe("the search for a settlement's transaction", () => {
         receipts: minedOther,
       });
       expect(found).to.have.nested.include({
-        kind: "replaced",
+        kind: "used",
         "by.transaction.hash": OTHER,
         "by.block": 9,
       });
@@ -201,7 +208,7 @@ describe("the search for a settlement's transaction", () => {
   }
 
   it("is looked for in 64 blocks at a time, from the end of the last look, and again in the block that had it", async () => {
-    const scan = { next: 0 };
+    const scan = { next: 0, complete: 0 };
     const world = { usedIn: 100, transactions: [seen()] };
     for (const [first, last, expected] of [
       [6, 69, unknownUser],
@@ -217,7 +224,7 @@ describe("the search for a settlement's transaction", () => {
   });
 
   it("is looked for from the first block again after the newest", async () => {
-    const scan = { next: 0 };
+    const scan = { next: 0, complete: 0 };
     // Used, but in no block that this node shows.
     const world = { usedIn: 9, head: 9 };
     for (let time = 0; time < 2; time += 1) {
@@ -225,5 +232,56 @@ describe("the search for a settlement's transaction", () => {
       await find(world, sent, scan);
       expect(blocks).to.deep.equal([6, 7, 8, 9]);
     }
+  });
+
+  for (const [title, world, confirmations, by] of [
+    [
+      "is used by nothing after the second search of every block without a transaction that has it",
+      { usedIn: 9, head: 9 },
+      1,
+      "nothing",
+    ],
+    [
+      "is used by something unseen while the block that uses it is not confirmed",
+      { usedIn: 9, head: 9 },
+      2,
+      "unseen",
+    ],
+  ] as const) {
+    it(`its nonce ${title}`, async () => {
+      const scan = { next: 0, complete: 0 };
+      expect(await find(world, sent, scan, confirmations)).to.deep.equal(
+        unknownUser,
+      );
+      expect(await find(world, sent, scan, confirmations)).to.deep.equal({
+        kind: "used",
+        by,
+      });
+    });
+  }
+
+  it("is found as the replacement that was mined, whichever of them that is", async () => {
+    const cancellation = {
+      ...sent,
+      kind: "cancellation",
+      to: FROM,
+      data: "0x",
+      hash: OTHER,
+    } as const;
+    const rpc = chainOf({ receipts: minedOther, known: [HASH] });
+    const found = await findTransaction(
+      rpc,
+      {
+        transactions: [sent, cancellation],
+        sentAfterBlock: 5,
+        confirmations: 1,
+      },
+      { next: 0, complete: 0 },
+    );
+    expect(found).to.deep.include({
+      kind: "mined",
+      hash: OTHER,
+      transaction: cancellation,
+    });
   });
 });

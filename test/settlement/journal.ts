@@ -8,37 +8,54 @@ import {
   symlink,
   writeFile,
 } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { mock } from "node:test";
 
 import { expect } from "chai";
+import { Transaction, Wallet } from "ethers";
 
 import { Journal } from "../../src/settlement/journal.js";
+import type { JournalEntry } from "../../src/settlement/journal.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { fieldsOf } from "../helpers/fields.js";
+import { endDeadlines } from "../helpers/deadlines.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
 import {
   FACTORY,
   GENESIS,
   KEY,
   OPEN_ROUND,
+  SETTLER,
+  ScriptedNode,
   VAULT,
 } from "../helpers/scripted-node.js";
 import {
   HASH,
+  OTHER_HASH,
   entry as sent,
   itSettles,
   keyOf,
-  unsigned as transaction,
+  unsigned,
   useStage,
 } from "../helpers/settlement-stage.js";
 import type { StageCase } from "../helpers/settlement-stage.js";
 
 const OTHER_KEY = `0x${"22".repeat(32)}`;
-const FILE = `vault-deployments/settlement-31337-${VAULT.toLowerCase()}.json`;
+const FILE = `vault-deployments/settlement-live-31337-${VAULT.toLowerCase()}.json`;
 
-const entry = { ...sent, transaction };
-const subject = { chainId: 31_337, genesisHash: GENESIS, vault: VAULT };
+const transaction = {
+  ...unsigned,
+  kind: "settlement",
+  preparedAt: 1_700_000_000_000,
+} as const;
+const entry: JournalEntry = { ...sent, transactions: [transaction] };
+const subject = {
+  chainKind: "live",
+  chainId: 31_337,
+  genesisHash: GENESIS,
+  vault: VAULT,
+} as const;
 const content = { version: 1, ...subject, ...sent };
 
 /** What makes a journal invalid, and texts of the error. */
@@ -97,19 +114,21 @@ describe("the journal of a settlement", () => {
     [
       "it is of another chain",
       (unsent) => ({ ...unsent, chainId: 1 }),
-      [`vault ${VAULT} on chain 1, not of vault ${VAULT} on chain 31337`],
+      [
+        `vault ${VAULT} on live chain 1, not of vault ${VAULT} on live chain 31337`,
+      ],
     ],
     [
       "it is of another vault",
       (unsent) => ({ ...unsent, vault: FACTORY }),
-      [`vault ${FACTORY} on chain 31337, not of vault ${VAULT}`],
+      [`vault ${FACTORY} on live chain 31337, not of vault ${VAULT}`],
     ],
     ...(
       [
         [
           "is for another chain",
           { chainId: 1 },
-          "on chain 31337, not of vault",
+          "on live chain 31337, not of vault",
         ],
         ["goes elsewhere", { to: FACTORY }, `goes to ${FACTORY}, not to`],
         ["calls something else", { data: "0x12345678" }, "not call settleAll"],
@@ -121,7 +140,9 @@ describe("the journal of a settlement", () => {
           `its transaction ${title}`,
           (unsent: Readonly<Record<string, unknown>>) => ({
             ...unsent,
-            transaction: { ...fieldsOf(unsent["transaction"]), ...changes },
+            transactions: [
+              { ...fieldsOf(listOf(unsent["transactions"])[0]), ...changes },
+            ],
           }),
           [says],
         ] as const,
@@ -221,10 +242,14 @@ describe("the journal of a settlement", () => {
       then: async (_, settlement) => {
         empty();
         expect(stage.troubles).to.include("ENOSPC");
-        expect(await readdir(folder())).to.deep.equal([path.basename(FILE)]);
+        expect(await readdir(folder())).to.have.members([
+          path.basename(FILE),
+          "settlements.ndjson",
+        ]);
         expect(await stage.settle({ resume: true })).to.deep.equal({
           ...settlement,
           preview: null,
+          differences: null,
         });
       },
     },
@@ -276,7 +301,7 @@ describe("the journal of a settlement", () => {
     expect(stage.chain.mined).to.have.length(1);
   });
 
-  it("begins once, then throws VAULT_SETTLEMENT_UNFINISHED until it is finished or the node is another", async () => {
+  it("begins once, then throws VAULT_SETTLEMENT_UNFINISHED until it is finished", async () => {
     const expectUnfinished = async (work: Promise<void>): Promise<void> => {
       const { message } = await expectVaultError(
         work,
@@ -286,14 +311,10 @@ describe("the journal of a settlement", () => {
     };
     await journal().begin(entry);
     await expectUnfinished(journal().refuseUnfinished());
-    await expectUnfinished(journal("unknown").refuseUnfinished());
     await expectUnfinished(journal().begin(entry));
     await journal().update(entry, true);
     await journal().refuseUnfinished();
     await journal().begin(entry);
-    await journal(HASH).refuseUnfinished();
-    await journal(HASH).begin(entry);
-    await expectUnfinished(journal(HASH).begin(entry));
   });
 
   it("is begun by one of twenty at once; the others get VAULT_SETTLEMENT_UNFINISHED", async () => {
@@ -301,7 +322,7 @@ describe("the journal of a settlement", () => {
       Array.from({ length: 20 }, async (_, nonce) => {
         await journal().begin({
           ...entry,
-          transaction: { ...transaction, nonce },
+          transactions: [{ ...transaction, nonce }],
         });
         return nonce;
       }),
@@ -310,7 +331,7 @@ describe("the journal of a settlement", () => {
       one.status === "fulfilled" ? [one.value] : [],
     );
     expect(nonces).to.have.length(1);
-    expect((await journal().read())?.transaction.nonce).to.equal(nonces[0]);
+    expect((await journal().read())?.transactions[0].nonce).to.equal(nonces[0]);
     for (const one of begun) {
       if (one.status === "rejected") {
         expect(one.reason).to.include({ code: "VAULT_SETTLEMENT_UNFINISHED" });
@@ -324,14 +345,16 @@ describe("the journal of a settlement", () => {
     await journal().begin(entry);
     for (const changes of [{ nonce: 1 }, { from: FACTORY }]) {
       const other = { ...transaction, ...changes };
-      await journal().update({ ...entry, transaction: other }, true);
-      expect((await journal().read())?.transaction).to.include(transaction);
+      await journal().update({ ...entry, transactions: [other] }, true);
+      expect((await journal().read())?.transactions).to.deep.equal([
+        transaction,
+      ]);
     }
     await journal().update({ ...entry, sentAfterBlock: 6 });
     expect((await journal().read())?.sentAfterBlock).to.equal(6);
     await journal().update(entry, true);
     expect(await journal().read()).to.equal(undefined);
-    expect(await journal().read("finished")).to.deep.include(entry);
+    expect(await journal().readFinished()).to.deep.include(entry);
   });
 
   for (const [changes, where] of [
@@ -340,11 +363,14 @@ describe("the journal of a settlement", () => {
     [{ round: { ...OPEN_ROUND, extra: 1 } }, "round"],
     [{ round: { ...OPEN_ROUND, APY: "1x" } }, "round.APY"],
     [{ round: { ...OPEN_ROUND, settled: "no" } }, "round.settled"],
-    [{ transaction: { ...transaction, data: "0xa" } }, "data"],
-    [{ transaction: { ...transaction, hash: `${HASH}0` } }, "hash"],
-    [{ transaction: { ...transaction, extra: 1 } }, "transaction"],
-    [{ transaction: { ...transaction, fees: { gasPrice: 1n, x: 1 } } }, "fees"],
-    [{ transaction: { ...transaction, fees: {} } }, "fees"],
+    [{ transactions: [{ ...transaction, data: "0xa" }] }, "data"],
+    [{ transactions: [{ ...transaction, hash: `${HASH}0` }] }, "hash"],
+    [{ transactions: [{ ...transaction, extra: 1 }] }, "transactions.0"],
+    [
+      { transactions: [{ ...transaction, fees: { gasPrice: 1n, x: 1 } }] },
+      "fees",
+    ],
+    [{ transactions: [{ ...transaction, fees: {} }] }, "fees"],
   ] as const) {
     it(`cannot be read with VAULT_INVALID_JOURNAL if ${where} is odd: ${Object.keys(changes).join()}`, async () => {
       await stage.writeJournal({ ...content, ...changes });
@@ -372,5 +398,205 @@ describe("the journal of a settlement", () => {
     );
     expect(failed.message).to.match(/EEXIST|ENOTDIR/u);
     expect(existsSync(stage.journalFile())).to.equal(false);
+  });
+
+  describe("of a live chain", () => {
+    beforeEach(() => {
+      // A node may have pruned a first block that is so far back.
+      stage.chain.rounds = Array.from({ length: 200 }, () => OPEN_ROUND);
+    });
+
+    for (const [title, genesis] of [
+      ["another", OTHER_HASH],
+      ["no", undefined],
+    ] as const) {
+      it(`keeps its lock, and refuses with VAULT_JOURNAL_OF_OTHER_CHAIN, if a node answers ${title} first block`, async () => {
+        const { hash } = await stage.interrupt();
+        const before = await text();
+        stage.changeGenesis(genesis);
+        for (const resume of [false, true, "if-interrupted"] as const) {
+          const { reason, ...settlement } = await stage.settle({ resume });
+          expect(settlement).to.include({
+            status: "refused",
+            code: "VAULT_JOURNAL_OF_OTHER_CHAIN",
+            hash,
+          });
+          expect(reason).to.include(FILE).and.include("delete the file");
+        }
+        expect(await text()).to.equal(before);
+        expect(stage.sends).to.equal(0);
+        stage.changeGenesis(GENESIS);
+        expect(await stage.settle({ resume: true })).to.include({
+          status: "settled",
+          hash,
+        });
+      });
+    }
+
+    it("is resumed on a node that has the first block if it was begun on one that has not", async () => {
+      stage.changeGenesis(undefined);
+      stage.loseTransactions(endDeadlines);
+      const { hash } = await stage.settle();
+      stage.restartNode();
+      expect(await stage.settle()).to.include({
+        code: "VAULT_SETTLEMENT_UNFINISHED",
+      });
+      expect(await stage.settle({ resume: true })).to.include({
+        status: "settled",
+        hash,
+      });
+    });
+
+    it("is neither seen, finished nor released by a fork with its chain id and first block", async () => {
+      const { hash } = await stage.interrupt();
+      const before = await text();
+      stage.makeDevelopmentNode();
+      expect(await stage.settle({ resume: true })).to.include({
+        code: "VAULT_NOTHING_TO_RESUME",
+      });
+      expect(await stage.settle()).to.include({ status: "settled" });
+      expect(await text()).to.equal(before);
+      expect(existsSync(stage.journalFile(".finished"))).to.equal(false);
+      // The fork is discarded: the live chain is where it was.
+      stage.chain = new ScriptedNode();
+      expect(await stage.settle({ resume: true })).to.include({
+        status: "settled",
+        hash,
+      });
+      expect(stage.chain.mined).to.have.length(1);
+    });
+
+    it("has nothing to resume of what was confirmed for a fork", async () => {
+      stage.makeDevelopmentNode();
+      stage.loseTransactions(endDeadlines);
+      await stage.settle();
+      expect(existsSync(stage.journalFile("", "development"))).to.equal(true);
+      stage.chain = new ScriptedNode();
+      expect(await stage.settle({ resume: "if-interrupted" })).to.include({
+        status: "settled",
+      });
+      expect(stage.types).not.to.include("resum");
+    });
+  });
+
+  it("of a development node that was restarted makes way for the next settlement", async () => {
+    stage.makeDevelopmentNode();
+    stage.loseTransactions(endDeadlines);
+    await stage.settle();
+    expect(await stage.settle()).to.include({
+      code: "VAULT_SETTLEMENT_UNFINISHED",
+    });
+    stage.chain = new ScriptedNode();
+    stage.makeDevelopmentNode();
+    stage.changeGenesis(OTHER_HASH);
+    expect(await stage.settle({ resume: true })).to.include({
+      code: "VAULT_NOTHING_TO_RESUME",
+    });
+    expect(await stage.settle()).to.include({ status: "settled" });
+  });
+
+  it("is begun where hard links do not work, and by one of two", async () => {
+    const method = mock.method(fs.promises, "link", async () => {
+      const problem = new Error("EPERM: operation not permitted, link");
+      return await Promise.reject(Object.assign(problem, { code: "EPERM" }));
+    });
+    syncBuiltinESMExports();
+    empty = () => {
+      method.mock.restore();
+      syncBuiltinESMExports();
+    };
+    await journal().begin(entry);
+    expect(method.mock.callCount()).to.equal(1);
+    expect(await journal().read()).to.deep.include(entry);
+    await expectVaultError(
+      journal().begin(entry),
+      "VAULT_SETTLEMENT_UNFINISHED",
+    );
+    expect(await readdir(folder())).to.deep.equal([path.basename(FILE)]);
+  });
+
+  it("keeps the transactions that another process added", async () => {
+    await stage.interrupt();
+    const added = await journal().read();
+    const signed = added?.transactions[0];
+    if (added === undefined || signed?.fees === undefined) {
+      throw new Error("there is no journal");
+    }
+    const wallet = new Wallet(KEY);
+    const raw = await wallet.signTransaction({
+      type: 2,
+      to: SETTLER,
+      chainId: 31_337,
+      nonce: signed.nonce,
+      gasLimit: 21_000n,
+      maxFeePerGas: 9n,
+      maxPriorityFeePerGas: 1n,
+    });
+    const { hash } = Transaction.from(raw);
+    const cancellation = {
+      ...signed,
+      kind: "cancellation" as const,
+      to: SETTLER,
+      data: "0x",
+      gas: 21_000n,
+      fees: { maxFeePerGas: 9n, maxPriorityFeePerGas: 1n },
+      raw,
+      hash: hash ?? "",
+    };
+    await journal().update({
+      ...added,
+      transactions: [signed, cancellation],
+    });
+    const written = await journal().update(added);
+    expect(written?.transactions).to.deep.equal([signed, cancellation]);
+    expect(await journal().read()).to.deep.include({
+      transactions: [signed, cancellation],
+    });
+  });
+
+  describe("the log of settlements", () => {
+    const log = "vault-deployments/settlements.ndjson";
+
+    it("has a line for each settlement that was sent and has ended, and keeps those of before", async () => {
+      await stage.settle();
+      await stage.openNextRound();
+      stage.loseTransactions(endDeadlines);
+      await stage.settle();
+      stage.restartNode();
+      await stage.settleByOther();
+      await stage.settle({ resume: true });
+      await stage.settle();
+      const lines = await stage.log();
+      expect(
+        lines.map(({ settlement }) => fieldsOf(settlement)["status"]),
+      ).to.deep.equal(["settled", "nothing-to-do"]);
+      expect(lines[0]).to.deep.include({
+        network: "scripted",
+        chainId: 31_337,
+        vault: VAULT,
+        instance: null,
+      });
+      expect(lines[0]?.["time"]).to.match(/^\d{4}-\d\d-\d\dT/u);
+    });
+
+    it("goes on in a new line after one that was cut", async () => {
+      await mkdir(folder(), { recursive: true });
+      await writeFile(path.join(stage.projectRoot, log), '{"time":"2026');
+      await stage.settle();
+      const written = await readFile(path.join(stage.projectRoot, log), "utf8");
+      const [cut, whole = "", end] = written.split("\n");
+      expect([cut, end]).to.deep.equal(['{"time":"2026', ""]);
+      expect(JSON.parse(whole)).to.have.nested.property(
+        "settlement.status",
+        "settled",
+      );
+    });
+
+    it("that cannot be written is trouble, and the settlement is settled and finished", async () => {
+      await mkdir(path.join(stage.projectRoot, log), { recursive: true });
+      expect(await stage.settle()).to.include({ status: "settled" });
+      expect(stage.troubles).to.match(/not added to the log: it is a folder/u);
+      expect(existsSync(stage.journalFile(".finished"))).to.equal(true);
+    });
   });
 });

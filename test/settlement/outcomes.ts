@@ -56,9 +56,10 @@ describe("settleAll: outcomes", () => {
   it("settleAll asks for nothing twice, and reads the vault with one call each time", async () => {
     await stage.settle();
     expect(stage.chain.asked.map(({ method }) => method)).to.deep.equal([
-      // The newest block, the next one, the vault, and the genesis block.
+      // The newest block, the next one, and the vault.
       ...["eth_getBlockByNumber", "eth_getBlockByNumber", "eth_call"],
-      "eth_getBlockByNumber",
+      // The kind of chain, and the genesis block.
+      ...["hardhat_metadata", "anvil_nodeInfo", "eth_getBlockByNumber"],
       ...["eth_maxPriorityFeePerGas", "eth_simulateV1"],
       // Symbol and decimals of the token that moves.
       ...["eth_call", "eth_call"],

@@ -24,7 +24,7 @@ import { NOT_YET } from "../helpers/settlement-cases.js";
 import {
   HASH,
   OTHER_HASH,
-  entry,
+  reported as entry,
   unsigned,
 } from "../helpers/settlement-stage.js";
 

@@ -18,7 +18,7 @@ import {
   unsigned,
 } from "../helpers/settlement-stage.js";
 
-const { sentAfterBlock: _, ...transaction } = sent;
+const { kind: _, preparedAt: __, ...transaction } = sent;
 const { from, to, data, chainId, nonce, gas: gasLimit } = unsigned;
 const onTheWire = {
   ...{ from, to, data, value: "0x0", chainId: "0x7a69", nonce: "0x7" },
@@ -86,6 +86,7 @@ describe("the transaction of a settlement", () => {
     expect(await send(rpc, transaction)).to.deep.equal({
       kind: "error",
       problem: "no reason given",
+      isTransient: false,
     });
   });
 

@@ -3,12 +3,11 @@ import { toQuantity } from "ethers";
 
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { Deadline } from "../../src/rpc/deadline.js";
-import { followTransaction } from "../../src/settlement/follow-transaction.js";
-import type {
-  FollowOutcome,
-  FollowOptions,
-} from "../../src/settlement/follow-transaction.js";
-import type { SentTransaction } from "../../src/settlement/find-transaction.js";
+import { noRetries } from "../../src/rpc/retry.js";
+import { carryOut } from "../../src/settlement/carry-out.js";
+import type { Means } from "../../src/settlement/carry-out.js";
+import type { Outcome, Plan } from "../../src/settlement/decide.js";
+import type { SentTransaction } from "../../src/settlement/transaction.js";
 import type { SettlementEvent, Stop } from "../../src/settlement/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import {
@@ -61,7 +60,7 @@ const usedBy = (...transactions: readonly object[]): Answers => ({
 });
 
 /** For what the time ends. */
-const soon = (): Partial<FollowOptions> => ({ deadline: new Deadline(400) });
+const soon = (): Partial<Means> => ({ deadline: new Deadline(400) });
 
 const never = new Promise<never>(() => undefined);
 
@@ -73,7 +72,8 @@ interface Way {
   readonly title: string;
   readonly start: "send" | "find";
   readonly answers?: Answers;
-  readonly changes?: () => Partial<FollowOptions>;
+  readonly changes?: () => Partial<Means>;
+  readonly plan?: Partial<Plan>;
   readonly followed?: SentTransaction;
   readonly is: object;
   /** The reason. */
@@ -108,8 +108,9 @@ describe("the way of a settlement's transaction", () => {
     start,
     answers = {},
     changes = () => ({}),
+    plan = {},
     followed = transaction,
-  }: Way): Promise<FollowOutcome> => {
+  }: Way): Promise<Outcome> => {
     const all = { ...unseen, ...answers };
     const rpc = new RpcClient(
       {
@@ -124,18 +125,29 @@ describe("the way of a settlement's transaction", () => {
       },
       "test",
     );
-    return await followTransaction(rpc, followed, start, {
-      confirmations: 1,
-      deadline: new Deadline(60_000),
-      pollingIntervalMs: 5,
-      firstCheckAfterMs: 0,
-      checkRound: async () => await Promise.resolve(undefined),
-      onHash: async () => await Promise.resolve(),
-      emit: (event) => {
-        events.push(event);
+    return await carryOut(
+      {
+        transactions: [followed],
+        start,
+        confirmations: 1,
+        maxFeeBumps: 4,
+        ...plan,
       },
-      ...changes(),
-    });
+      {
+        rpc: rpc.withRetries(noRetries),
+        deadline: new Deadline(60_000),
+        pollingIntervalMs: 5,
+        firstCheckAfterMs: 0,
+        sentAfterBlock: 5,
+        checkRound: async () => await Promise.resolve(undefined),
+        sign: async () => await Promise.reject(new Error("no key")),
+        record: async (transactions) => await Promise.resolve(transactions),
+        emit: (event) => {
+          events.push(event);
+        },
+        ...changes(),
+      },
+    );
   };
   const countOf = (method: string): number =>
     asked.filter((one) => one === method).length;
@@ -206,6 +218,7 @@ describe("the way of a settlement's transaction", () => {
       changes: () => ({ ...soon(), checkRound: async () => await never }),
       is: open,
       sends: 1,
+      troubles: [/^the node did not answer in time$/u],
     },
     {
       title: "settle sends once if the time is over with the round's check",
@@ -248,7 +261,7 @@ describe("the way of a settlement's transaction", () => {
         ...answeringWith(words),
         // Neither the first looks nor what is sent again finds it.
         eth_getTransactionReceipt: (occurrence) =>
-          occurrence < 7 ? null : minedIn6,
+          occurrence < 9 ? null : minedIn6,
       },
       is: mined,
       sends: 5,
@@ -269,7 +282,7 @@ describe("the way of a settlement's transaction", () => {
         const looks = all.slice(all.lastIndexOf(SEND));
         expect(
           looks.filter((method) => method === "eth_getTransactionReceipt"),
-        ).to.have.length(6);
+        ).to.have.length(5);
       },
     })),
     {
@@ -324,7 +337,7 @@ describe("the way of a settlement's transaction", () => {
             return isReorged ? minedIn6 : null;
           },
         },
-        changes: () => ({ confirmations: 12 }),
+        plan: { confirmations: 12 },
         is: { kind, hash: HASH },
       };
     }),
@@ -341,12 +354,11 @@ describe("the way of a settlement's transaction", () => {
     },
     {
       title:
-        "settle stays open if the node shows no transaction that used its nonce",
+        "settle is unconfirmed for good if no transaction of any block used its nonce",
       start: "find",
       answers: usedBy(),
-      changes: soon,
-      is: open,
-      says: /its nonce is used, and by which transaction could not be seen\.$/u,
+      is: { kind: "dropped", status: "unconfirmed", hash: HASH },
+      says: /^It was replaced: no transaction of \S+ has its nonce 7, which is used/u,
     },
     {
       title:
@@ -411,7 +423,7 @@ describe("the way of a settlement's transaction", () => {
         eth_getTransactionReceipt: (occurrence) => looks[occurrence]?.[1],
         eth_getTransactionByHash: () => pooled,
       },
-      changes: () => ({ confirmations: 3 }),
+      plan: { confirmations: 3 },
       is: {},
     });
     expect(end).to.include(mined);
@@ -443,7 +455,7 @@ describe("the way of a settlement's transaction", () => {
       reason: "The round is settled.",
       code: "VAULT_WRONG_CHAIN",
     };
-    const forbid = (): Partial<FollowOptions> => ({
+    const forbid = (): Partial<Means> => ({
       checkRound: async () => await Promise.resolve(over),
     });
     /** It is mined two looks after the round was checked. */
@@ -550,9 +562,10 @@ describe("the way of a settlement's transaction", () => {
         answers: { [ASK]: () => HASH },
         changes: () => ({
           ...soon(),
-          onHash: async (hash) => {
-            events.push({ type: "hash", hash: `noted ${hash}` });
-            await Promise.resolve();
+          record: async (transactions) => {
+            const hash = `noted ${transactions[0].hash ?? "nothing"}`;
+            events.push({ type: "hash", hash });
+            return await Promise.resolve(transactions);
           },
         }),
         followed: unsigned,
@@ -567,16 +580,37 @@ describe("the way of a settlement's transaction", () => {
         },
       },
       {
-        title: "settle asks again if the answer was lost and nothing came",
+        title:
+          "settle asks once, and stays open, if the answer was lost and nothing came",
         start: "send",
         answers: {
-          [ASK]: (occurrence) => (occurrence > 0 ? HASH : null),
-          eth_getTransactionReceipt: () => minedIn6,
+          [ASK]: () => null,
+          eth_getTransactionCount: (occurrence) => {
+            if (occurrence > 20) {
+              endDeadlines();
+            }
+            return "0x7";
+          },
         },
         followed: unsigned,
-        is: mined,
-        sends: 2,
-        troubles: [/^the answer to sending was lost \(/u],
+        is: { kind: "open", status: "unconfirmed" },
+        says: /the node does not have it, and sending it failed/u,
+        sends: 1,
+      },
+      {
+        title: "settle asks once, and is refused, if a wallet says no",
+        start: "send",
+        answers: {
+          [ASK]: () => {
+            throw Object.assign(new Error("User rejected the request."), {
+              code: 4001,
+            });
+          },
+        },
+        followed: unsigned,
+        is: { kind: "dropped", status: "refused", mayStillArrive: true },
+        says: /User rejected the request/u,
+        sends: 1,
       },
     ]);
   });

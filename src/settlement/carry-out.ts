@@ -1,0 +1,224 @@
+import type { Deadline } from "../rpc/deadline.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
+import { decide } from "./decide.js";
+import type {
+  Decision,
+  Outcome,
+  Plan,
+  Replacement,
+  SentTransactions,
+  Sighting,
+} from "./decide.js";
+import { look } from "./look.js";
+import type { CheckRound } from "./look.js";
+import { newsOf, problemOf } from "./news.js";
+import type { RequestedReplacement } from "./replace.js";
+import { describeProblem, send } from "./send.js";
+import type { SendAnswer } from "./send.js";
+import type { SentTransaction } from "./transaction.js";
+import type { SettlementEvent } from "./types.js";
+
+/** What carrying out a plan needs of the world around it. */
+export interface Means {
+  /** Without retries: the decision says when to ask again. */
+  readonly rpc: RpcClient;
+  readonly deadline: Deadline;
+  readonly pollingIntervalMs: number;
+  /** Time for a node to mine or queue an accepted transaction. */
+  readonly firstCheckAfterMs: number;
+  /** Latest block before the first transaction was sent. */
+  readonly sentAfterBlock: number;
+  readonly checkRound: CheckRound;
+  /** @returns A text if a limit forbids the replacement. */
+  readonly sign: (
+    newest: SentTransaction,
+    kind: RequestedReplacement,
+  ) => Promise<SentTransaction | string>;
+  /**
+   * Writes the transactions to the journal.
+   *
+   * @returns Those that it has then; undefined if it is of another settlement by now.
+   */
+  readonly record: (
+    transactions: SentTransactions,
+  ) => Promise<SentTransactions | undefined>;
+  readonly emit: (event: SettlementEvent) => void;
+}
+
+/** Looks, and does what is decided, until the end. Never throws. */
+export async function carryOut(plan: Plan, means: Means): Promise<Outcome> {
+  return await new Execution(plan, means).run();
+}
+
+class Execution {
+  #plan: Plan;
+  readonly #history: Sighting[] = [];
+  readonly #hashes = new Set<string | undefined>();
+
+  constructor(
+    plan: Plan,
+    private readonly means: Means,
+  ) {
+    this.#plan = plan;
+    plan.transactions.forEach(({ hash }) => this.#hashes.add(hash));
+  }
+
+  public async run(): Promise<Outcome> {
+    const { deadline, emit, pollingIntervalMs, firstCheckAfterMs } = this.means;
+    const scan = { next: 0, complete: 0 };
+    let said: string | undefined;
+    for (;;) {
+      const decision = decide(this.#plan, this.#history);
+      if (decision.kind === "end") {
+        return decision.outcome;
+      }
+      let done: Pick<Sighting, "sent" | "replacement"> = {};
+      let readRound = false;
+      if (decision.kind === "wait") {
+        ({ readRound } = decision);
+        if (decision.say !== undefined && decision.say !== said) {
+          this.#warn(decision.say);
+        }
+        said = decision.say;
+        await deadline.pause(
+          decision.pause === "usual" ? pollingIntervalMs : 0,
+        );
+      } else {
+        done = await this.#act(decision);
+        const problem = problemOf(done);
+        if (problem !== undefined) {
+          this.#warn(problem);
+        }
+        await deadline.pause(firstCheckAfterMs);
+      }
+      const seen = await this.#look(scan, readRound);
+      this.#history.push({
+        at: Date.now(),
+        isOver: deadline.isOver,
+        ...seen,
+        ...done,
+      });
+      await this.#learn(seen.transaction);
+      newsOf(this.#plan, this.#history).forEach(emit);
+    }
+  }
+
+  async #look(
+    scan: Parameters<typeof look>[2],
+    readRound: boolean,
+  ): Promise<Pick<Sighting, "transaction" | "head" | "round">> {
+    const { rpc, deadline, sentAfterBlock, checkRound } = this.means;
+    const { transactions, confirmations } = this.#plan;
+    const sent = { transactions, confirmations, sentAfterBlock };
+    const seen = await deadline.within(
+      look(rpc, sent, scan, checkRound, readRound),
+    );
+    const problem = "the node did not answer in time";
+    return (
+      seen ?? {
+        // What was seen last is what is known.
+        transaction: this.#history.at(-1)?.transaction ?? {
+          kind: "unread",
+          problem,
+        },
+      }
+    );
+  }
+
+  async #act({
+    kind,
+  }: Exclude<Decision, { kind: "end" | "wait" }>): Promise<
+    Pick<Sighting, "sent" | "replacement">
+  > {
+    if (kind === "send") {
+      if (!this.#history.some(({ sent }) => sent !== undefined)) {
+        const { hash = null, nonce } = this.#newest;
+        this.means.emit({ type: "sending", hash, nonce });
+      }
+      return { sent: await this.#send() };
+    }
+    const replacement = await this.#replace(kind);
+    return replacement.kind === "made"
+      ? { replacement, sent: await this.#send() }
+      : { replacement };
+  }
+
+  async #send(): Promise<SendAnswer> {
+    const { rpc, deadline } = this.means;
+    const late = { kind: "lost", problem: "no answer in time" } as const;
+    const answer = (await deadline.within(send(rpc, this.#newest))) ?? late;
+    if (answer.kind === "accepted") {
+      await this.#learn({ kind: "pending", hash: answer.hash });
+    }
+    return answer;
+  }
+
+  /** Signs a replacement and writes it to the journal; it is sent only then. */
+  async #replace(kind: RequestedReplacement): Promise<Replacement> {
+    const { deadline, sign, record, emit } = this.means;
+    const failed = (
+      problem: string,
+      how: "failed" | "forbidden" = "failed",
+    ): Replacement => ({
+      kind: how,
+      problem: `the transaction is not ${kind === "bump" ? "replaced at a higher fee" : "cancelled"}: ${problem}`,
+    });
+    try {
+      const signed = await deadline.within(sign(this.#newest, kind));
+      if (signed === undefined || deadline.isOver) {
+        return failed("the node did not answer in time");
+      }
+      if (typeof signed === "string") {
+        return failed(signed, "forbidden");
+      }
+      const transactions = await record([...this.#plan.transactions, signed]);
+      if (transactions === undefined) {
+        return failed("another process has finished this settlement");
+      }
+      this.#plan = { ...this.#plan, transactions };
+      transactions.forEach((one) => this.#hashes.add(one.hash));
+      const { hash = "", nonce } = signed;
+      emit({ type: "replacing", kind: signed.kind, hash, nonce });
+      return { kind: "made", hash };
+    } catch (error) {
+      return failed(describeProblem(error));
+    }
+  }
+
+  /** Notes a hash that was not known before. */
+  async #learn(found: Sighting["transaction"]): Promise<void> {
+    const hash =
+      found.kind === "mined" || found.kind === "pending"
+        ? found.hash
+        : undefined;
+    if (hash === undefined || this.#hashes.has(hash)) {
+      return;
+    }
+    this.#hashes.add(hash);
+    const newest = this.#newest;
+    if (newest.hash !== undefined) {
+      this.#warn(
+        `the transaction was replaced by ${hash}, which makes the same settlement`,
+      );
+    }
+    this.means.emit({ type: "hash", hash });
+    // Signed bytes keep the hash that the journal has.
+    if (newest.raw === undefined) {
+      const [first, ...others] = this.#plan.transactions;
+      const known: SentTransactions = [{ ...first, hash }, ...others];
+      this.#plan = { ...this.#plan, transactions: known };
+      await this.means.record(known).catch((error: unknown) => {
+        this.#warn(describeProblem(error));
+      });
+    }
+  }
+
+  get #newest(): SentTransaction {
+    const { transactions } = this.#plan;
+    return transactions.at(-1) ?? transactions[0];
+  }
+
+  #warn(message: string): void {
+    this.means.emit({ type: "trouble", message });
+  }
+}

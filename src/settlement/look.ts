@@ -1,0 +1,67 @@
+import type { RpcClient } from "../rpc/rpc-client.js";
+import type { RoundSighting, Sighting } from "./decide.js";
+import { findTransaction } from "./find-transaction.js";
+import type { Scan, SentWithNonce } from "./find-transaction.js";
+import { describeProblem } from "./send.js";
+import type { Stop } from "./types.js";
+
+/**
+ * Reads the round for a settlement.
+ *
+ * @param block Default: the newest.
+ * @returns The obstacle to settling it, or undefined.
+ * @throws VaultError if the round cannot be read
+ */
+export type CheckRound = (block?: number) => Promise<Stop | undefined>;
+
+/** Looks at the chain once. Never throws: what fails is part of what is seen. */
+export async function look(
+  rpc: RpcClient,
+  sent: SentWithNonce,
+  scan: Scan,
+  checkRound: CheckRound,
+  readRound: boolean,
+): Promise<Pick<Sighting, "transaction" | "head" | "round">> {
+  try {
+    const head = sent.confirmations > 1 ? await rpc.blockNumber() : undefined;
+    let transaction = await findTransaction(rpc, sent, scan);
+    const isUnknown = transaction.kind === "unknown";
+    const { kind } = sent.transactions.at(-1) ?? sent.transactions[0];
+    if (!readRound && (!isUnknown || kind === "cancellation")) {
+      return { transaction, head };
+    }
+    const round = await lookAtRound(rpc, sent, checkRound);
+    if (round.kind === "closed" && isUnknown) {
+      // Searched after the round was read: a transaction that is not there did not
+      // settle it.
+      transaction = await findTransaction(rpc, sent, scan);
+    }
+    return { transaction, head, round };
+  } catch (error) {
+    const problem = describeProblem(error);
+    return { transaction: { kind: "unread", problem } };
+  }
+}
+
+async function lookAtRound(
+  rpc: RpcClient,
+  { transactions: [{ from, nonce }] }: SentWithNonce,
+  checkRound: CheckRound,
+): Promise<RoundSighting> {
+  const askedAt = Date.now();
+  try {
+    const obstacle = await checkRound();
+    if (obstacle === undefined) {
+      return { kind: "open", askedAt };
+    }
+    const head = await rpc.blockNumber();
+    // If its nonce is used at that block, this transaction may have settled the round:
+    // the node may not find it by its hash yet.
+    const isNonceFree =
+      (await checkRound(head)) !== undefined &&
+      (await rpc.nonce(from, head)) <= nonce;
+    return { kind: "closed", obstacle, isNonceFree };
+  } catch (error) {
+    return { kind: "unread", problem: describeProblem(error) };
+  }
+}

@@ -1,0 +1,242 @@
+import { max } from "@nomicfoundation/hardhat-utils/bigint";
+
+import { fallbackTo, invalidArgument, vaultError } from "../errors.js";
+import type { VaultHost } from "../host.js";
+import type { SettlementSettings } from "../plugin/config-types.js";
+import { isNodeRefusal } from "../rpc/errors.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
+import { estimateGas, resolveFees } from "../simulation/fees.js";
+import type { Fees } from "../simulation/fees.js";
+import type { JournalEntry } from "./journal.js";
+import { resolveSigner } from "./signer.js";
+import type { Signer } from "./signer.js";
+import { sign } from "./transaction.js";
+import type { SentTransaction } from "./transaction.js";
+import type { SettleAllOptions } from "./types.js";
+
+/** Gas of a transfer to an account without code. */
+const TRANSFER_GAS = 21_000n;
+
+/** A highest price in wei, and the setting or option that it is from. */
+export interface FeeLimit {
+  readonly limit: bigint;
+  readonly name: string;
+}
+
+/** Limits of what a replacement may offer. */
+export interface FeeLimits {
+  readonly fee?: FeeLimit | undefined;
+  readonly tip?: FeeLimit | undefined;
+}
+
+export type RequestedReplacement = "bump" | "cancel";
+
+/** @throws VaultError VAULT_INVALID_ARGUMENT */
+export function parseReplacement({
+  bump = false,
+  cancel = false,
+  resume,
+}: SettleAllOptions): RequestedReplacement | undefined {
+  for (const [name, value] of Object.entries({ bump, cancel })) {
+    if (value && resume !== true) {
+      throw invalidArgument(
+        name,
+        "it replaces the transaction of an earlier settlement, so it needs resume: true",
+        "Add resume: true.",
+      );
+    }
+  }
+  if (bump && cancel) {
+    throw invalidArgument("bump", "it excludes cancel", "Pass one of them.");
+  }
+  return bump ? "bump" : cancel ? "cancel" : undefined;
+}
+
+/** Returns the settings of the instance that settles. */
+export function settingsFor({
+  connection: { networkConfig },
+  instanceName,
+}: VaultHost): SettlementSettings {
+  const { vault } = networkConfig;
+  return instanceName === undefined
+    ? vault
+    : (vault.instances[instanceName] ?? {});
+}
+
+/** Finds the limits of the settings; the option can only lower them. */
+export function feeLimitsOf(
+  vault: VaultHost,
+  option: bigint | undefined,
+): FeeLimits {
+  const { instanceName, networkName } = vault;
+  const settings = settingsFor(vault);
+  const place = `networks.${networkName}.vault${instanceName === undefined ? "" : `.instances.${instanceName}`}`;
+  const setting = (
+    name: "maxFeePerGasLimit" | "maxPriorityFeePerGasLimit",
+  ): FeeLimit | undefined => {
+    const limit = settings[name];
+    return limit === undefined
+      ? undefined
+      : { limit, name: `${place}.${name}` };
+  };
+  const fee = setting("maxFeePerGasLimit");
+  return {
+    fee:
+      option !== undefined && (fee === undefined || option < fee.limit)
+        ? { limit: option, name: "the option maxFeePerGas" }
+        : fee,
+    tip: setting("maxPriorityFeePerGasLimit"),
+  };
+}
+
+/**
+ * Returns fees that nodes accept in place of the old ones: each an eighth more, rounded
+ * up, and at least what the node asks for now.
+ */
+export function raiseFees(old: Fees, asked: Fees): Fees {
+  if ("gasPrice" in old) {
+    const price = "gasPrice" in asked ? asked.gasPrice : asked.maxFeePerGas;
+    return { gasPrice: max(raise(old.gasPrice), price) };
+  }
+  const { maxFeePerGas, maxPriorityFeePerGas } =
+    "gasPrice" in asked
+      ? { maxFeePerGas: asked.gasPrice, maxPriorityFeePerGas: 0n }
+      : asked;
+  const tip = max(raise(old.maxPriorityFeePerGas), maxPriorityFeePerGas);
+  return {
+    maxFeePerGas: max(max(raise(old.maxFeePerGas), maxFeePerGas), tip),
+    maxPriorityFeePerGas: tip,
+  };
+}
+
+function raise(price: bigint): bigint {
+  return (price * 9n + 7n) / 8n;
+}
+
+/** @returns The limit that forbids these fees, as a text. */
+export function forbiddenBy(
+  fees: Fees,
+  { fee, tip }: FeeLimits,
+): string | undefined {
+  const parts: ReadonlyArray<readonly [string, bigint, FeeLimit | undefined]> =
+    "gasPrice" in fees
+      ? [["gasPrice", fees.gasPrice, fee]]
+      : [
+          ["maxFeePerGas", fees.maxFeePerGas, fee],
+          ["maxPriorityFeePerGas", fees.maxPriorityFeePerGas, tip],
+        ];
+  for (const [name, price, limit] of parts) {
+    if (limit !== undefined && price > limit.limit) {
+      return `it would need a ${name} of ${price} wei, and ${limit.name} allows ${limit.limit} wei`;
+    }
+  }
+  return undefined;
+}
+
+/** What makes replacements: the key, and the limits of their fees. */
+export interface Replacer {
+  readonly rpc: RpcClient;
+  readonly limits: FeeLimits;
+  /** @throws VaultError if the key of the settlement's account is not there */
+  readonly findSigner: () => Promise<Signer>;
+}
+
+export function replacerOf(
+  vault: VaultHost,
+  { transactions: [{ from }] }: Pick<JournalEntry, "transactions">,
+  maxFeePerGas: bigint | undefined,
+): Replacer {
+  const { rpc, connection } = vault;
+  return {
+    rpc,
+    limits: feeLimitsOf(vault, maxFeePerGas),
+    findSigner: async () =>
+      await resolveSigner(rpc, connection.networkConfig, from),
+  };
+}
+
+/**
+ * Refuses at once what cannot be replaced.
+ *
+ * @throws VaultError VAULT_CANNOT_REPLACE, VAULT_UNKNOWN_SIGNER, VAULT_NO_SIGNER
+ */
+export async function requireReplaceable(
+  { transactions }: Pick<JournalEntry, "transactions">,
+  { findSigner }: Replacer,
+): Promise<void> {
+  const { raw, from, nonce } = transactions.at(-1) ?? transactions[0];
+  if (raw === undefined) {
+    throw cannotReplace(from, nonce);
+  }
+  await findSigner();
+}
+
+function cannotReplace(from: string, nonce: number) {
+  return vaultError("VAULT_CANNOT_REPLACE", {
+    from,
+    nonce,
+    problem: "the node or the wallet of that account signs and sends by itself",
+    remedy: `Replace it there, by a transaction with nonce ${nonce} and a higher fee; then run it again with the option resume alone.`,
+  });
+}
+
+/**
+ * Signs a transaction with the same nonce and higher fees.
+ *
+ * @returns A text if a limit forbids it.
+ * @throws VaultError if it cannot be signed, or the node's prices cannot be read
+ */
+export async function signReplacement(
+  { rpc, limits, findSigner }: Replacer,
+  newest: SentTransaction,
+  kind: RequestedReplacement,
+): Promise<SentTransaction | string> {
+  const { from, nonce, chainId } = newest;
+  const { fees: old } = newest;
+  if (old === undefined || newest.raw === undefined) {
+    throw cannotReplace(from, nonce);
+  }
+  const fees = raiseFees(old, await askedFees(rpc, old));
+  const problem = forbiddenBy(fees, limits);
+  if (problem !== undefined) {
+    return problem;
+  }
+  const call =
+    kind === "bump"
+      ? { to: newest.to, data: newest.data, gas: newest.gas }
+      : { to: from, data: "0x", gas: await transferGas(rpc, from) };
+  const signed = await sign(rpc, await findSigner(), {
+    ...call,
+    from,
+    chainId,
+    nonce,
+    fees,
+  });
+  if (signed.raw === undefined) {
+    throw cannotReplace(from, nonce);
+  }
+  return {
+    ...signed,
+    kind: kind === "bump" ? newest.kind : "cancellation",
+    preparedAt: Date.now(),
+  };
+}
+
+/** Returns what the node asks for now, whatever price is configured. */
+async function askedFees(rpc: RpcClient, old: Fees): Promise<Fees> {
+  const { baseFeePerGas } = await rpc.getBlock();
+  const latest =
+    "gasPrice" in old ? { baseFeePerGas: undefined } : { baseFeePerGas };
+  return (await resolveFees(rpc, { gasPrice: "auto" }, latest)).fees;
+}
+
+async function transferGas(rpc: RpcClient, from: string): Promise<bigint> {
+  const call = { from, to: from, data: "0x" };
+  // Some rollups need more than the transfer itself.
+  const estimate = await estimateGas(rpc, call).catch(
+    fallbackTo(TRANSFER_GAS, isNodeRefusal),
+  );
+  return typeof estimate === "bigint"
+    ? max(estimate, TRANSFER_GAS)
+    : TRANSFER_GAS;
+}
