@@ -1,10 +1,11 @@
 import { Interface, getAddress, hexlify, id, toBigInt } from "ethers";
 
 import type { VaultClient } from "../client/vault-client.js";
-import { fallbackTo, vaultError } from "../errors.js";
+import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { byRole, contractRoleNames, contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
+import { isDevelopmentNode } from "../rpc/development-node.js";
 import { quoteForeignText } from "../untrusted-text.js";
 import {
   MockLiquidityPoolArtifact,
@@ -169,14 +170,8 @@ export async function requireDevelopmentNode(
   }
   // First, so that an unreachable node is not reported as a live network.
   const chainId = await vault.chainId();
-  // The client's name and the chain id prove nothing: a live node may have the same.
-  for (const method of ["hardhat_metadata", "anvil_nodeInfo"]) {
-    const answer = await vault.rpc
-      .request(method)
-      .catch(fallbackTo(undefined, ({ kind }) => kind === "rpc"));
-    if (typeof answer === "object" && answer !== null) {
-      return;
-    }
+  if (await isDevelopmentNode(vault.rpc)) {
+    return;
   }
   const version = await vault.rpc.request("web3_clientVersion");
   throw vaultError("VAULT_LIVE_NETWORK", {

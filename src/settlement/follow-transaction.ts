@@ -3,6 +3,7 @@ import type { RpcClient, Receipt } from "../rpc/rpc-client.js";
 import type { Deadline } from "../rpc/deadline.js";
 import { describeProblem, send } from "./send.js";
 import { findTransaction } from "./find-transaction.js";
+import { lateAnswer } from "./last-look.js";
 import type { NonceUser, Scan, SentTransaction } from "./find-transaction.js";
 import { refusedBy } from "./observe.js";
 import type { SettlementEvent, Stop } from "./types.js";
@@ -22,6 +23,8 @@ export interface FollowOptions {
    * @throws VaultError if the round cannot be read
    */
   readonly checkRound: (block?: number) => Promise<Stop | undefined>;
+  /** False if the last check was too long ago to send. Default: true. */
+  readonly isCheckRecent?: (() => boolean) | undefined;
   /** Called with each new hash. */
   readonly onHash: (hash: string) => Promise<void>;
   readonly emit: (event: SettlementEvent) => void;
@@ -128,6 +131,10 @@ export async function followTransaction(
 
 async function sendOnce(followed: Followed): Promise<void> {
   const { rpc, transaction, deadline, emit } = followed;
+  if (followed.isCheckRecent?.() === false) {
+    // The process was suspended since: check again.
+    throw lateAnswer(rpc.network);
+  }
   if (!followed.hasSent) {
     const { hash = null, nonce } = transaction;
     emit({ type: "sending", hash, nonce });
@@ -303,8 +310,18 @@ function replacedBy(
     : { kind: "dropped", hash, status: "unconfirmed", reason };
 }
 
-function timedOut({ transaction, receipt, last }: Followed): FollowOutcome {
+function timedOut({
+  transaction,
+  receipt,
+  last,
+  isFresh,
+  hasSent,
+  rpc,
+}: Followed): FollowOutcome {
   const { hash, from, nonce } = transaction;
+  if (isFresh && !hasSent) {
+    return { ...refusedBy(lateAnswer(rpc.network)), kind: "dropped", hash: undefined };
+  }
   const what = hash === undefined ? "the transaction" : `transaction ${hash}`;
   const reason = `The time is over for ${what} of ${from} with nonce ${nonce}: ${last.replace(/\.$/u, "")}.`;
   return { kind: "open", hash, status: "unconfirmed", receipt, reason };

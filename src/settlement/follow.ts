@@ -5,7 +5,7 @@ import { noRetries } from "../rpc/retry.js";
 import type { Simulation } from "../simulation/types.js";
 import { followTransaction } from "./follow-transaction.js";
 import type { Journal, JournalEntry } from "./journal.js";
-import { checkRound } from "./observe.js";
+import { LastLook } from "./last-look.js";
 import { outcome, report } from "./report.js";
 import type { Ended } from "./report.js";
 import type { Stop } from "./types.js";
@@ -25,6 +25,7 @@ export async function follow(
   start: "send" | "find",
   { timeoutMs, ifExpired, ...waiting }: Waiting,
   previewed: Simulation | null,
+  look = new LastLook(vault, entry.round, { ifExpired, acceptsOldHead: false }),
 ): Promise<Ended> {
   const deadline = new Deadline(timeoutMs);
   let current = entry;
@@ -34,7 +35,7 @@ export async function follow(
     });
   };
   try {
-    const { round, transaction, sentAfterBlock } = entry;
+    const { transaction, sentAfterBlock } = entry;
     const end = await followTransaction(
       // followTransaction has its own retries.
       vault.rpc.withRetries(noRetries),
@@ -43,8 +44,8 @@ export async function follow(
       {
         ...waiting,
         deadline,
-        checkRound: async (block) =>
-          await checkRound(vault, round, ifExpired, block),
+        checkRound: async (block) => await look.check(block),
+        isCheckRecent: () => look.isRecent,
         onHash: async (hash) => {
           // Signed bytes keep the hash that the journal has.
           if (transaction.raw === undefined) {
