@@ -59,7 +59,7 @@ describe("settleAll: outcomes", () => {
       // The newest block, the next one, the vault, and the genesis block.
       ...["eth_getBlockByNumber", "eth_getBlockByNumber", "eth_call"],
       "eth_getBlockByNumber",
-      ...["eth_maxPriorityFeePerGas", "eth_simulateV1"],
+      ...["eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_simulateV1"],
       // Symbol and decimals of the token that moves.
       ...["eth_call", "eth_call"],
       ...["eth_getTransactionCount", "eth_getTransactionCount"],
