@@ -3,15 +3,22 @@ import { mock } from "node:test";
 import { expect } from "chai";
 import { Transaction } from "ethers";
 
+import { Deadline } from "../../src/rpc/deadline.js";
+import { noRetries } from "../../src/rpc/retry.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
+import { followTransaction } from "../../src/settlement/follow-transaction.js";
+import { LastLook } from "../../src/settlement/last-look.js";
 import type { SettlementPreflight } from "../../src/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { OPEN_ROUND } from "../helpers/scripted-node.js";
 import {
+  HASH,
+  SENDS,
   itSettles,
   remote,
+  sent,
   useStage,
-  SENDS,
 } from "../helpers/settlement-stage.js";
 import type { SettlementStage } from "../helpers/settlement-stage.js";
 
@@ -188,30 +195,44 @@ describe("settleAll, before it sends", () => {
           );
         },
       },
-      {
-        title: "settleAll looks again before it sends if it was suspended",
-        given: () => {
-          let wasSuspended = false;
-          // The journal is written between the look and the send.
-          stage.chain.on("eth_call", async (_, answer) => {
-            const isLook = stage.chain.count("eth_getTransactionCount") > 0;
-            const answered = await answer();
-            if (isLook && !wasSuspended) {
-              wasSuspended = true;
-              setImmediate(() => {
-                ahead += 40_000;
-              });
-            }
-            return answered;
-          });
-        },
-        is: { status: "settled" },
-        sends: 1,
-        then: ({ troubles }) => {
-          expect(troubles).to.include("did not answer within 5 s");
-        },
-      },
     ]);
+
+    it("a look at the round counts for 5 s, by a clock that does not stand still", async () => {
+      const rules = { ifExpired: false, acceptsOldHead: false };
+      const look = new LastLook(stage.host(), OPEN_ROUND, rules);
+      const counts = [look.isRecent];
+      await look.check();
+      for (const passes of [4_900, 200]) {
+        ahead += passes;
+        counts.push(look.isRecent);
+      }
+      expect(counts).to.deep.equal([false, true, false]);
+    });
+
+    it("a process that was suspended after its look looks again before it sends", async () => {
+      const recent = [false, true];
+      const order: string[] = [];
+      stage.chain.on("eth_sendRawTransaction", () => {
+        order.push("send");
+        endDeadlines();
+        return HASH;
+      });
+      const rpc = new RpcClient(stage.chain, "scripted");
+      await followTransaction(rpc.withRetries(noRetries), sent, "send", {
+        confirmations: 1,
+        deadline: new Deadline(60_000),
+        pollingIntervalMs: 1,
+        firstCheckAfterMs: 0,
+        checkRound: async () => {
+          order.push("look");
+          return await Promise.resolve(undefined);
+        },
+        isCheckRecent: () => recent.shift() ?? true,
+        onHash: async () => await Promise.resolve(),
+        emit: () => undefined,
+      });
+      expect(order).to.deep.equal(["look", "send"]);
+    });
   });
 
   describe("after a question that took long", () => {
