@@ -107,6 +107,16 @@ const errors = {
       text: "{from} has {balance} wei on network {network}, and the settlement may cost {cost} wei.",
       fix: "Fund the account, or settle with another one. Nothing was sent.",
     },
+    VAULT_FEE_ABOVE_LIMIT: {
+      refuses: true,
+      text: "The settlement needs {what} of {price} wei per gas on network {network}, which is above the limit of {limit} wei ({setting}).",
+      fix: "Settle again when gas is cheaper, or raise {setting}. Nothing was sent.",
+    },
+    VAULT_FEE_UNUSUAL: {
+      refuses: true,
+      text: "The settlement would pay {price} wei per gas on network {network}, more than {times} times what transactions of the last {blocks} blocks paid (median: {median} wei).",
+      fix: "Check the node. If the price is right, set {setting} to the highest price that you accept. Nothing was sent.",
+    },
     VAULT_GAS_LIMIT_TOO_LOW: {
       refuses: true,
       text: "The settings of network {network} limit the settlement to {gas} gas, which is less than it uses.",
@@ -126,6 +136,11 @@ const errors = {
       refuses: true,
       text: "The task cannot ask for confirmation, because there is no terminal.",
       fix: "Pass --yes to settle without a question. Nothing was sent.",
+    },
+    VAULT_PREVIEW_CHANGED: {
+      refuses: true,
+      text: "The settlement was simulated again before sending, and {change}.",
+      fix: "Settle again to see the new preview. Nothing was sent.",
     },
     VAULT_SETTLEMENT_UNFINISHED: {
       refuses: true,
@@ -235,6 +250,12 @@ const errors = {
       fix: "Call settleAll() to settle it. Nothing was sent.",
       cli: "Run `npx hardhat vault settle{--network}` to settle it. Nothing was sent.",
     },
+    VAULT_WOULD_NOT_SETTLE: {
+      refuses: true,
+      text: "The contract accepts the call on network {network}, but the simulation shows that the round is not settled by it.",
+      fix: "Check that {contract} and {factory} belong together. If the contract settles in several transactions, pass the option `partial`. Nothing was sent.",
+      cli: "Check that {contract} and {factory} belong together. If the contract settles in several transactions, pass --partial. Nothing was sent.",
+    },
     VAULT_OUT_OF_GAS: {
       text: "settleAll runs out of gas on network {network}: it uses all of the {gas} that {limit}.",
       fix: "{remedy}",
@@ -262,6 +283,16 @@ const errors = {
     VAULT_RPC_INVALID_RESPONSE: {
       text: "Network {network} did not answer {method} with valid JSON-RPC: {problem}",
       fix: "Check that networks.{network}.url is an Ethereum JSON-RPC endpoint.",
+    },
+    VAULT_STALE_HEAD: {
+      refuses: true,
+      text: "The newest block of network {network} is {age} s old (block {block}), and the limit is {limit} s: the node may be behind.",
+      fix: "Check that the node is synchronised, and this machine's clock. If the chain makes blocks on demand, set `maxHeadAge` in networks.{network}.vault. Nothing was sent.",
+    },
+    VAULT_LATE_ANSWER: {
+      refuses: true,
+      text: "Network {network} did not answer within {seconds} s about the round, so the round may have changed before the settlement was sent.",
+      fix: "Settle again, or use a faster node. Nothing was sent.",
     },
     VAULT_CHAIN_CHANGED: {
       text: "Network {network} returned chain id {expected} at first and {actual} now.",

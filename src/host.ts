@@ -5,6 +5,7 @@ import type { AddressResolver } from "./client/addresses.js";
 import type { OperationOptions } from "./client/reader.js";
 import type { VaultClient } from "./client/vault-client.js";
 import type { DisplaySettings } from "./protocol/index.js";
+import type { SettlementSettings } from "./protocol/settlement-settings.js";
 
 /**
  * The parts of `HardhatVault` that settlement and simulation use. They do not
@@ -17,6 +18,8 @@ export interface VaultHost extends VaultClient {
   readonly context: HookContext;
   /** @internal Decimals of this instance's amounts, for display. */
   readonly settings: DisplaySettings;
+  /** @internal Limits of this instance's settlements. */
+  readonly settlementSettings: SettlementSettings;
   /** @internal Finds the network's `from`, else its first account. */
   defaultSender(): Promise<string>;
   /** Name of the instance; undefined for the network's own contracts. */

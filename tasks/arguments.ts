@@ -44,6 +44,8 @@ interface Values {
   /** Milliseconds. */
   readonly seconds: number;
   readonly integer: bigint;
+  /** Wei per gas. */
+  readonly gasPrice: bigint;
   /** Unscaled, as is `percent`. */
   readonly amount: bigint;
   readonly percent: bigint;
@@ -98,6 +100,7 @@ const forms: Readonly<Record<keyof Values, string>> = {
   time: "ISO date, +7d (from the chain's clock) or Unix seconds",
   seconds: "",
   integer: "",
+  gasPrice: ", in wei or gwei: 50gwei",
   amount: ", in tokens",
   percent: ", in percent",
   choice: "",
@@ -218,6 +221,13 @@ export const taskArguments = {
       flag: "Settle without a question; first finish an interrupted settlement",
     },
     ifExpired: { flag: "Settle only an ended round; else exit with 0" },
+    partial: {
+      flag: "Settle also if the round is not settled by it, as with several transactions",
+    },
+    maxFeePerGas: {
+      gasPrice: "Highest price of a unit of gas; above it nothing is sent",
+      default: "maxFeePerGasLimit of the configuration, else no limit",
+    },
     from: { address: "Account that settles", default: settler },
     confirmations: { integer: "Confirmations to wait for", default: "1" },
     timeout: {

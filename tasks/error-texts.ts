@@ -19,9 +19,13 @@ export function inFlags(
   args: TypedArguments,
 ): Pick<VaultError, "code" | "shortMessage" | "fix" | "details"> {
   const { code, details } = error;
-  const where = String(details["where"]);
-  const flag = Object.hasOwn(args, where) ? toFlag(where) : otherFlags[where];
-  const names = flag === undefined ? {} : { where: flag };
+  const names = Object.fromEntries(
+    ["where", "setting"].flatMap((key) => {
+      const name = String(details[key]);
+      const flag = Object.hasOwn(args, name) ? toFlag(name) : otherFlags[name];
+      return flag === undefined ? [] : [[key, flag] as const];
+    }),
+  );
   return {
     code,
     ...textsForCommandLine(error, {

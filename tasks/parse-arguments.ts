@@ -114,6 +114,8 @@ function parseValue(
       return parseSeconds(text, where, limit);
     case "integer":
       return parseInteger(text, where);
+    case "gasPrice":
+      return parseGasPrice(text, where);
     case "amount":
     case "percent":
       return parseDecimal(text, where, findDecimals());
@@ -198,6 +200,19 @@ function parseSeconds(text: string, where: string, least = 0.001): number {
 
 export function parseInteger(text: string, where: string): bigint {
   return parseUint256(readInteger(text) ?? text, where);
+}
+
+/** Parses `50gwei` or `1000wei`. */
+function parseGasPrice(text: string, where: string): bigint {
+  const [, number, unit] = /^(.*?)\s*(wei|gwei)$/u.exec(text) ?? [];
+  if (number === undefined || unit === undefined) {
+    throw invalidArgument(
+      where,
+      `a number with its unit, wei or gwei, is needed, got ${describeInput(text)}`,
+      "Write for example 50gwei.",
+    );
+  }
+  return parseDecimal(number, where, unit === "gwei" ? 9 : 0);
 }
 
 /** Parses a decimal number; refuses more digits than the scale has. */

@@ -8,9 +8,16 @@ import type {
 } from "../src/protocol/index.js";
 import { isTime, readArguments } from "./arguments.js";
 import { readAction, readEnvelope } from "./open-vault.js";
-import { title } from "./output/blocks.js";
+import { notes, title, toned } from "./output/blocks.js";
 import { readingsBlock } from "./output/readings.js";
 import { toCallArguments } from "./parse-arguments.js";
+
+/** An older block is named, since its time is not the one that counts. */
+const OLD_SECONDS = 60;
+
+function describeOldBlock(seconds: number): string {
+  return `The newest block is ${seconds} s old. Times are counted from the time that the next block would have.`;
+}
 
 export function createReadAction(
   operation: ReadOperationName,
@@ -19,8 +26,15 @@ export function createReadAction(
   return readAction(
     readArguments(inputs),
     async (vault, { block, from, raw, ...rest }) => {
-      const envelope = await readEnvelope(vault, block);
-      const { number, timestamp: chainTime } = envelope.block;
+      const [envelope, clock] = await Promise.all([
+        readEnvelope(vault, block),
+        // A round ends by the clock, though the newest block may be old.
+        operation === "getLatestRoundInfo" && (block ?? "latest") === "latest"
+          ? vault.rpc.nextBlock()
+          : undefined,
+      ]);
+      const { number, timestamp } = envelope.block;
+      const chainTime = Math.max(timestamp, clock?.next.timestamp ?? 0);
       const typed: Readonly<Record<string, unknown>> = rest;
       const given = inputs.map((field) => {
         const value = typed[field.option ?? field.name];
@@ -65,6 +79,9 @@ export function createReadAction(
             })),
             { ...vault.settings, chainTime, raw },
           ),
+          ...(chainTime - timestamp < OLD_SECONDS
+            ? []
+            : [notes(toned("warn", describeOldBlock(chainTime - timestamp)))]),
         ],
       };
     },

@@ -137,11 +137,19 @@ export function toOptions(args: ArgumentsOf<"settle">): SettleAllOptions {
   if (args.bump && args.cancel) {
     throw excludeEachOther("--bump", "--cancel");
   }
-  if (args.calldata && args.ifExpired) {
-    throw excludeEachOther("--calldata", "--if-expired");
+  for (const [flag, isGiven] of [
+    ["--if-expired", args.ifExpired],
+    ["--partial", args.partial],
+    ["--max-fee-per-gas", args.maxFeePerGas !== undefined],
+  ] as const) {
+    if (args.calldata && isGiven) {
+      throw excludeEachOther("--calldata", flag);
+    }
   }
   return {
     ifExpired: args.ifExpired,
+    partial: args.partial,
+    maxFeePerGas: args.maxFeePerGas,
     assertOnly: args.assert,
     resume: args.resume || (args.yes && "if-interrupted"),
     bump: args.bump,
@@ -195,9 +203,25 @@ const questions = {
 function createConfirm(
   ask: Terminal["ask"],
 ): NonNullable<SettleAllOptions["confirm"]> {
-  return async ({ round, chainTime }) =>
+  return async (preflight) =>
     ask === undefined
       ? vaultError("VAULT_NO_TERMINAL", {})
-      : (await ask(questions[`${hasEnded(round, chainTime)}`])) ||
+      : (await ask(questionOf(preflight))) ||
         vaultError("VAULT_NOT_CONFIRMED", {});
+}
+
+function questionOf({
+  round,
+  chainTime,
+  headAge,
+  preview,
+}: SettlementPreflight): string {
+  const question = questions[`${hasEnded(round, chainTime)}`];
+  return [
+    ...(headAge === null ? [] : [`The newest block is ${headAge} s old.`]),
+    ...(preview?.status === "not-settled"
+      ? ["The simulation does NOT settle the round."]
+      : []),
+    question,
+  ].join(" ");
 }

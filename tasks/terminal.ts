@@ -1,5 +1,6 @@
-import { setImmediate } from "node:timers/promises";
-import type { Key } from "node:readline";
+import type { Buffer } from "node:buffer";
+import { createInterface } from "node:readline";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 
 import type {
   HookContext,
@@ -191,28 +192,58 @@ function reserveStdout(): () => void {
   };
 }
 
-async function confirm(message: string): Promise<boolean> {
-  const { default: askToConfirm } = await import("@inquirer/confirm");
+/** Time for the terminal to deliver what was typed before a question, in milliseconds. */
+const DRAIN_MS = 50;
+
+/** Ctrl-C and Ctrl-D, as a terminal in raw mode delivers them. */
+const ENDS = /[\u0003\u0004]/u;
+
+/** Asks on stderr. Only `y` and `yes` are a yes: anything else is a no. */
+async function confirm(question: string): Promise<boolean> {
   const { stdin, stderr } = process;
-  const closed = new AbortController();
-  // After Ctrl-D the prompt never settles, and Node would exit silently.
-  const onKeypress = (_: unknown, key?: Key): void => {
-    if (key?.ctrl === true && key.name === "d") {
-      closed.abort();
-    }
-  };
-  stdin.on("keypress", onKeypress);
-  try {
-    return await askToConfirm(
-      { message, default: false },
-      { output: stderr, signal: closed.signal },
-    );
-  } catch {
-    // Ctrl-C and a closed input count as no.
+  if (await drain()) {
+    stdin.setRawMode(false);
     return false;
-  } finally {
-    stdin.off("keypress", onKeypress);
   }
+  const style = createStyle(stderr);
+  const reader = createInterface({ input: stdin, output: stderr });
+  const answer = await new Promise<string>((resolve) => {
+    // Ctrl-C, Ctrl-D and a closed input count as no.
+    reader.once("SIGINT", () => {
+      reader.close();
+    });
+    reader.once("close", () => {
+      resolve("");
+    });
+    reader.question(`${style.title(question)} ${style.dim("(y/N)")} `, resolve);
+  });
+  reader.close();
+  if (answer === "") {
+    // The cursor stands behind the question after Ctrl-C.
+    stderr.write("\n");
+  }
+  return ["y", "yes"].includes(answer.trim().toLowerCase());
+}
+
+/**
+ * Discards what was typed before the question is shown. Leaves the terminal in raw mode.
+ *
+ * @returns True if it was Ctrl-C or Ctrl-D.
+ */
+async function drain(): Promise<boolean> {
+  const { stdin } = process;
+  let isEnded = false;
+  const discard = (typed: Buffer | string): void => {
+    isEnded ||= ENDS.test(String(typed));
+  };
+  stdin.on("data", discard);
+  // Else the terminal keeps back a line that is not complete.
+  stdin.setRawMode(true);
+  stdin.resume();
+  await sleep(DRAIN_MS);
+  stdin.pause();
+  stdin.off("data", discard);
+  return isEnded;
 }
 
 function ignore(): void {

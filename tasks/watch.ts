@@ -67,8 +67,10 @@ export interface Sighting {
   readonly canBeSettled: boolean | null;
   /** The reason if it is not true. */
   readonly reason: string | null;
-  /** Null if there is no round. */
+  /** By the time of the next block; null if there is no round. */
   readonly expired: boolean | null;
+  /** Time that the next block would have, Unix seconds. */
+  readonly time: number;
 }
 
 export type WatchEvent = (
@@ -105,14 +107,14 @@ export async function* watch(
 ): AsyncGenerator<WatchEvent, void, undefined> {
   const startedAt = clock.now();
   let seen = await checkVault(vault);
-  const startTime = seen.envelope.block.timestamp;
+  const startTime = seen.time;
   const isOver = createCondition(until, seen);
-  // The clock of a chain without new blocks stands still.
+  // The clock of a node that is out of reach stands still.
   const isLast = (): boolean =>
     isOver(
       seen,
       Math.max(
-        seen.envelope.block.timestamp,
+        seen.time,
         startTime + Math.floor((clock.now() - startedAt) / 1_000),
       ),
     );
@@ -157,7 +159,7 @@ function createCondition(
     return () => false;
   }
   if (typeof until === "object") {
-    const end = until.after(first.envelope.block.timestamp);
+    const end = until.after(first.time);
     return (_seen, now) => BigInt(now) >= end;
   }
   const meant = first.readings.round;
@@ -183,7 +185,12 @@ function createCondition(
 
 async function checkVault(opened: HardhatVault): Promise<Sighting> {
   const vault = opened.withDeadline({ timeout: CHECK_TIMEOUT_MS });
-  const { chainId, block, ...readings } = await vault.snapshot();
+  const [{ chainId, block, ...readings }, { next }] = await Promise.all([
+    vault.snapshot(),
+    vault.rpc.nextBlock(),
+  ]);
+  // Nodes behind one URL may be some blocks apart.
+  const time = Math.max(next.timestamp, block.timestamp);
   // A reading without an answer is an outage, not a failed reading.
   const outage = failuresOf(readings).find(isOutage);
   if (outage !== undefined) {
@@ -194,7 +201,8 @@ async function checkVault(opened: HardhatVault): Promise<Sighting> {
     envelope: { network: vault.networkName, chainId, block },
     readings,
     ...(await trySettlement(vault, readings, block.number)),
-    expired: isFailedReading(round) ? null : hasEnded(round, block.timestamp),
+    expired: isFailedReading(round) ? null : hasEnded(round, time),
+    time,
   };
 }
 
@@ -276,9 +284,10 @@ function documentOf(event: WatchEvent): unknown {
     return { error: { code, message } };
   }
   const {
-    seen: { envelope, readings, ...settlement },
+    seen: { envelope, readings, canBeSettled, reason, expired },
     changed,
   } = event;
+  const settlement = { canBeSettled, reason, expired };
   return { ...envelope, status: readings, ...settlement, changed };
 }
 
@@ -293,7 +302,7 @@ function eventBlocks(
   const { kind, seen, changed } = event;
   const { round, ...others } = seen.readings;
   const { block } = seen.envelope;
-  const context = { ...settings, chainTime: block.timestamp };
+  const context = { ...settings, chainTime: seen.time };
   if (kind === "first") {
     return [
       title("Watching", seen.envelope),

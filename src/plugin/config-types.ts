@@ -8,29 +8,9 @@ import type {
   DisplayDecimals,
   DisplaySettings,
 } from "../protocol/index.js";
+import type { SettlementSettings } from "../protocol/settlement-settings.js";
 
-/** Settings of a settlement that need no resolving. */
-export interface SettlementSettings {
-  /**
-   * Highest `maxFeePerGas` of a settlement in wei; on legacy chains the highest
-   * `gasPrice`. Above it nothing is sent. Default: no limit.
-   */
-  maxFeePerGasLimit?: bigint | undefined;
-  /** Highest `maxPriorityFeePerGas` of a settlement in wei. Default: no limit. */
-  maxPriorityFeePerGasLimit?: bigint | undefined;
-  /**
-   * Milliseconds after which a settlement that is not mined is replaced at a higher fee.
-   * Default: never.
-   */
-  timeBeforeBumpingFees?: number | undefined;
-  /** Highest number of such replacements. Default: 4. */
-  maxFeeBumps?: number | undefined;
-  /**
-   * Highest age of the newest block in seconds; a settlement on older state is refused.
-   * Default: 300. False switches the check off.
-   */
-  maxHeadAge?: number | false | undefined;
-}
+export type { SettlementSettings };
 
 /** Settings of one instance of the protocol on a network. */
 export interface VaultInstanceUserConfig extends SettlementSettings {

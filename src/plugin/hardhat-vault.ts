@@ -22,6 +22,7 @@ import type { MockVaultHandle as MockHandle } from "../mocks/handle.js";
 import type { UpstreamAddresses, VaultHost } from "../host.js";
 import { RpcClient } from "../rpc/rpc-client.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
+import type { SettlementSettings } from "../protocol/settlement-settings.js";
 import type { Settlement, SettleAllOptions } from "../settlement/types.js";
 import type {
   ForkConnection,
@@ -340,6 +341,15 @@ export class HardhatVault extends VaultClient implements VaultHost {
       this.instanceName,
     );
     return { tokenDecimals, displayDecimals };
+  }
+
+  /** @internal */
+  public get settlementSettings(): SettlementSettings {
+    return settingsOf(
+      this.networkName,
+      this.connection.networkConfig,
+      this.instanceName,
+    );
   }
 
   /** @internal */

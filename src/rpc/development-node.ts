@@ -32,21 +32,24 @@ const METHODS = [
 >;
 
 /**
- * True for a development node, and so for a fork that one makes.
+ * True for a development node, and so for a fork that one makes. Asked once per
+ * connection.
  *
  * @throws VaultError VAULT_RPC_TIMEOUT
  */
 export async function isDevelopmentNode(rpc: RpcClient): Promise<boolean> {
-  for (const [method, isTheirs] of METHODS) {
-    const answer = await rpc
-      .request(method)
-      // Public endpoints refuse unknown methods in many ways.
-      .catch(fallbackTo(undefined, isRefusedAnyhow));
-    if (isTheirs(asRecord(answer))) {
-      return true;
-    }
-  }
-  return false;
+  rpc.node.isDevelopment ??= (
+    await Promise.all(
+      METHODS.map(async ([method, isTheirs]) => {
+        const answer = await rpc
+          .request(method)
+          // Public endpoints refuse unknown methods in many ways.
+          .catch(fallbackTo(undefined, isRefusedAnyhow));
+        return isTheirs(asRecord(answer));
+      }),
+    )
+  ).includes(true);
+  return rpc.node.isDevelopment;
 }
 
 function isCount(value: unknown): boolean {

@@ -69,6 +69,8 @@ export interface SeenTransaction {
   readonly data: string;
   readonly nonce: number;
   readonly isMined: boolean;
+  /** Wei per gas; what it paid, once it is mined. Undefined if the node omits it. */
+  readonly gasPrice: bigint | undefined;
 }
 
 /** Options of all requests of one operation. */
@@ -98,7 +100,7 @@ const MOST_BLOCKS_BEHIND = 128;
  * deadline: its answer must not be lost.
  */
 const safeToResend =
-  /^(?:anvil_nodeInfo|hardhat_metadata|eth_(?:accounts|blockNumber|call|chainId|estimateGas|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|net_version|web3_clientVersion)$/u;
+  /^(?:eth_(?:accounts|blockNumber|call|chainId|estimateGas|feeHistory|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|anvil_nodeInfo|hardhat_metadata|net_version|web3_clientVersion)$/u;
 
 /** State of a node, shared by all clients of a connection. */
 class KnownNode {
@@ -113,9 +115,14 @@ class KnownNode {
   /** Hash of the latest block, as of the last request for it. */
   public latestHash: string | undefined;
   /** Suggested prices in wei, each with the hash of the latest block then. */
-  public readonly prices = new Map<string, { hash: string; price: bigint }>();
+  public readonly prices = new Map<
+    string,
+    { readonly hash: string; readonly price: Promise<bigint> }
+  >();
   /** The default account that settles, once found. */
   public sender: string | undefined;
+  /** True on a development node; undefined until asked. */
+  public isDevelopment: boolean | undefined;
 }
 
 /** State that the requests of one operation share. */
@@ -352,13 +359,16 @@ export class RpcClient {
     const { latestHash: hash, prices } = this.node;
     const known = prices.get(method);
     if (known !== undefined && known.hash === hash) {
-      return known.price;
+      return await known.price;
     }
-    const price = await this.quantity(method);
+    const price = this.quantity(method);
     if (hash !== undefined) {
       prices.set(method, { hash, price });
     }
-    return price;
+    return await price.catch((error: unknown) => {
+      prices.delete(method);
+      throw error;
+    });
   }
 
   public async chainId(): Promise<number> {
@@ -429,8 +439,8 @@ export class RpcClient {
 
   /**
    * The newest block and the next one, with time and base fee of the node's pending
-   * block. Many public endpoints have no pending block. The next block then has the
-   * next second and the base fee of the newest block.
+   * block. Many public endpoints have no pending block. The next block then has this
+   * machine's time, as the newest block may be old, and the base fee of the newest block.
    */
   public async nextBlock(): Promise<{ latest: Block; next: NextBlock }> {
     const [latest, pending] = await Promise.all([
@@ -441,7 +451,10 @@ export class RpcClient {
     const { hash: _, ...gas } = latest;
     const number = latest.number + 1;
     const next = { ...gas, number, timestamp: latest.timestamp + 1 };
-    return { latest, next: this.#pendingAfter(next, pending) ?? next };
+    const now = Math.floor(Date.now() / 1_000);
+    const timestamp = Math.max(next.timestamp, now);
+    const made = this.#pendingAfter(next, pending) ?? { ...next, timestamp };
+    return { latest, next: made };
   }
 
   #pendingAfter(next: NextBlock, pending: FoundBlock): NextBlock | undefined {
@@ -578,7 +591,7 @@ function seenTransaction(
   transaction: unknown,
   read: ResponseParser,
 ): SeenTransaction {
-  const { hash, from, to, input, nonce, blockNumber } =
+  const { hash, from, to, input, nonce, blockNumber, gasPrice } =
     read.record(transaction);
   if (typeof from !== "string" || typeof input !== "string") {
     throw read.invalid("a transaction was expected");
@@ -590,6 +603,10 @@ function seenTransaction(
     data: input.toLowerCase(),
     nonce: read.number(nonce),
     isMined: blockNumber !== null && blockNumber !== undefined,
+    gasPrice:
+      gasPrice === null || gasPrice === undefined
+        ? undefined
+        : read.quantity(gasPrice),
   };
 }
 

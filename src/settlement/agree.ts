@@ -1,29 +1,44 @@
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import { isDevelopmentNode } from "../rpc/development-node.js";
+import { Deadline } from "../rpc/deadline.js";
+import { RECENT_BLOCKS } from "../simulation/recent-prices.js";
 import type { Journal, JournalEntry } from "./journal.js";
-import { checkRound, refusedBy } from "./observe.js";
+import { staleHead } from "./last-look.js";
+import type { LastLook } from "./last-look.js";
+import { refusedBy } from "./observe.js";
+import type { Observation } from "./observe.js";
 import type { Preview, Terms } from "./preview.js";
 import type { SettleAllOptions, Stop } from "./types.js";
 import type { Waiting } from "./waiting.js";
 
+/** A price above this multiple of the recent ones is probably an error of the node. */
+const UNUSUAL_TIMES = 20n;
+
 /** Emits the preflight, and asks for confirmation if the settlement can succeed. */
 export async function agree(
-  { networkName: network }: VaultHost,
-  { shown, terms }: Preview,
-  { emit }: Waiting,
-  { confirm }: SettleAllOptions,
+  vault: VaultHost,
+  found: Preview,
+  { block }: Observation,
+  waiting: Waiting,
+  { confirm }: Pick<SettleAllOptions, "confirm">,
 ): Promise<Terms | Stop> {
-  emit({ type: "preflight", preflight: shown });
+  const { shown, terms } = found;
+  waiting.emit({ type: "preflight", preflight: shown });
   if ("status" in terms) {
     return terms;
   }
   const { from, balance, maxCost: cost } = shown;
   if (cost !== null && balance < cost) {
-    const args = { from, network, balance, cost };
+    const args = { from, network: vault.networkName, balance, cost };
     throw vaultError("VAULT_INSUFFICIENT_FUNDS", args);
   }
+  if (confirm === undefined) {
+    await refuseUnattended(vault, found, terms, block.number, waiting);
+    return terms;
+  }
   // JavaScript may return another type: only true confirms.
-  const answer: unknown = confirm === undefined ? true : await confirm(shown);
+  const answer: unknown = await confirm(shown);
   if (answer === true) {
     return terms;
   }
@@ -37,15 +52,53 @@ export async function agree(
     : refusal;
 }
 
-export async function recheckRound(
+/** Refuses what only a person may agree to. */
+async function refuseUnattended(
   vault: VaultHost,
+  { shown, median }: Preview,
+  { price }: Terms,
+  block: number,
+  { partial }: Waiting,
+): Promise<void> {
+  const { networkName: network } = vault;
+  // Without a preview, the plain call decides, which succeeded.
+  if (shown.preview?.status === "not-settled" && !partial) {
+    const factory = await vault.addressOf("vaultFactory", "getLatestRoundInfo");
+    throw vaultError("VAULT_WOULD_NOT_SETTLE", {
+      network,
+      contract: shown.contract.source,
+      factory: factory.source,
+    });
+  }
+  if (shown.headAge !== null) {
+    throw staleHead(vault, block, shown.headAge);
+  }
+  if (
+    median !== undefined &&
+    price.current > UNUSUAL_TIMES * median &&
+    !(await isDevelopmentNode(vault.rpc))
+  ) {
+    throw vaultError("VAULT_FEE_UNUSUAL", {
+      network,
+      median,
+      price: price.current,
+      times: UNUSUAL_TIMES,
+      blocks: RECENT_BLOCKS,
+      setting: `networks.${network}.vault.maxFeePerGasLimit`,
+    });
+  }
+}
+
+/** Looks at the round once more; ends the journal if nothing is to be sent. */
+export async function recheckRound(
+  look: LastLook,
   journal: Journal,
   entry: JournalEntry,
-  { ifExpired }: Waiting,
+  { timeoutMs }: Waiting,
 ): Promise<Stop | undefined> {
   let isClear = false;
   try {
-    const obstacle = await checkRound(vault, entry.round, ifExpired);
+    const obstacle = await look.checkUntil(new Deadline(timeoutMs));
     isClear = obstacle === undefined;
     return obstacle;
   } finally {

@@ -29,6 +29,8 @@ export interface Means {
   /** Latest block before the first transaction was sent. */
   readonly sentAfterBlock: number;
   readonly checkRound: CheckRound;
+  /** False if the last check was too long ago to send after it. */
+  readonly isCheckRecent: () => boolean;
   /** @returns A text if a limit forbids the replacement. */
   readonly sign: (
     newest: SentTransaction,
@@ -68,7 +70,7 @@ class Execution {
     const scan = { next: 0, complete: 0 };
     let said: string | undefined;
     for (;;) {
-      const decision = decide(this.#plan, this.#history);
+      const decision = this.#unlessOutdated(decide(this.#plan, this.#history));
       if (decision.kind === "end") {
         return decision.outcome;
       }
@@ -101,6 +103,16 @@ class Execution {
       await this.#learn(seen.transaction);
       newsOf(this.#plan, this.#history).forEach(emit);
     }
+  }
+
+  /** The process may have been suspended since the round was read: it is read again. */
+  #unlessOutdated(decision: Decision): Decision {
+    const sends = decision.kind === "send" || decision.kind === "bump";
+    return sends &&
+      this.#newest.kind === "settlement" &&
+      !this.means.isCheckRecent()
+      ? { kind: "wait", pause: "none", readRound: true }
+      : decision;
   }
 
   async #look(

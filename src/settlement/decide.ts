@@ -15,6 +15,7 @@ const MAX_ROUND_AGE_MS = 5_000;
 
 /** What is sent, and what may be sent in its place. */
 export interface Plan {
+  readonly network: string;
   /** Oldest first; all have the same account and nonce. */
   readonly transactions: SentTransactions;
   /** `send` if the round was checked just now and nothing has left yet, else `find`. */
@@ -307,6 +308,17 @@ function timedOut(plan: Plan, history: History, last: Sighting): Outcome {
   const { hash, from, nonce } = newestOf(plan);
   const { answers, errors } = effortsOf(history);
   const { transaction } = last;
+  if (
+    plan.start === "send" &&
+    answers === 0 &&
+    !history.some((one) => wasSeen(one))
+  ) {
+    const late = vaultError("VAULT_LATE_ANSWER", {
+      network: plan.network,
+      seconds: MAX_ROUND_AGE_MS / 1_000,
+    });
+    return { ...refusedBy(late), kind: "dropped", hash: undefined };
+  }
   if (
     plan.start === "send" &&
     transaction.kind === "unknown" &&

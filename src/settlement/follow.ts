@@ -8,8 +8,8 @@ import { carryOut } from "./carry-out.js";
 import type { Outcome, Plan } from "./decide.js";
 import type { Journal, JournalEntry } from "./journal.js";
 import { appendToLog } from "./log.js";
-import { checkRound } from "./observe.js";
-import { settingsFor, signReplacement } from "./replace.js";
+import { LastLook } from "./last-look.js";
+import { signReplacement } from "./replace.js";
 import type { Replacer, RequestedReplacement } from "./replace.js";
 import { outcome, report } from "./report.js";
 import type { Ended } from "./report.js";
@@ -28,6 +28,8 @@ export interface Followed {
   readonly replacer: Replacer;
   readonly request?: RequestedReplacement | undefined;
   readonly previewed: Simulation | null;
+  /** The look after which it is sent. Default: one that was not made yet. */
+  readonly lastLook?: LastLook | undefined;
 }
 
 /**
@@ -36,19 +38,24 @@ export interface Followed {
  */
 export async function follow(
   vault: VaultHost,
-  { journal, entry, start, replacer, request, previewed }: Followed,
+  followed: Followed,
   waiting: Waiting,
 ): Promise<Ended> {
+  const { journal, entry, start, replacer, request, previewed } = followed;
   const deadline = new Deadline(waiting.timeoutMs);
   const { round, sentAfterBlock } = entry;
   const { confirmations, ifExpired, emit } = waiting;
   const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
-    settingsFor(vault);
+    vault.settlementSettings;
+  const lastLook =
+    followed.lastLook ??
+    new LastLook(vault, round, { ifExpired, acceptsOldHead: false });
   let current = entry;
   const hashes = new Set(entry.transactions.map(({ hash }) => hash));
   try {
     const end = await carryOut(
       {
+        network: vault.networkName,
         transactions: entry.transactions,
         start,
         request,
@@ -61,8 +68,8 @@ export async function follow(
         deadline,
         rpc: vault.rpc.withRetries(noRetries),
         sentAfterBlock,
-        checkRound: async (block) =>
-          await checkRound(vault, round, ifExpired, block),
+        checkRound: async (block) => await lastLook.check(block),
+        isCheckRecent: () => lastLook.isRecent,
         sign: async (newest, kind) =>
           await signReplacement(replacer, newest, kind),
         record: async (transactions) => {

@@ -70,8 +70,8 @@ async function observeAtOnce(
   if (
     answer === undefined ||
     code === undefined ||
-    round === undefined ||
-    round.status === "unknown"
+    // The factory may refuse callers with code, such as the lens: read without it.
+    round?.status !== "returned"
   ) {
     return undefined;
   }
@@ -92,22 +92,18 @@ async function observeAtOnce(
   };
 }
 
-/**
- * @returns The obstacle to settling the round, or undefined.
- * @throws VaultError if the round cannot be read
- */
-export async function checkRound(
-  vault: VaultHost,
+/** @param time Time of the block that would have the settlement, Unix seconds. */
+export function findObstacle(
+  round: VaultRound,
   intended: VaultRound,
   ifExpired: boolean,
-  at: number | "latest" = "latest",
-): Promise<Stop | undefined> {
-  const { block, round } = await observe(vault, at);
+  time: number,
+): Stop | undefined {
   if (!isSameRound(round, intended)) {
     const [expected, actual] = [describeRound(intended), describeRound(round)];
     return refusedBy(vaultError("VAULT_ROUND_CHANGED", { expected, actual }));
   }
-  const reason = nothingToDo({ block, round }, ifExpired, SETTLED_MEANWHILE);
+  const reason = nothingToDo(round, ifExpired, time, SETTLED_MEANWHILE);
   return reason === undefined ? undefined : { status: "nothing-to-do", reason };
 }
 
@@ -119,16 +115,21 @@ export function refusedBy(error: VaultError): Stop {
 export const SETTLED_MEANWHILE =
   "The round was settled by somebody else meanwhile.";
 
-/** @returns The reason not to settle, or undefined. */
+/**
+ * @param time Time of the block that would have the settlement, Unix seconds. The newest
+ * block may be old: some chains make blocks only for transactions.
+ * @returns The reason not to settle, or undefined.
+ */
 export function nothingToDo(
-  { block, round }: Pick<Observation, "block" | "round">,
+  round: VaultRound,
   ifExpired: boolean,
+  time: number,
   settled = "The round is settled already.",
 ): string | undefined {
   if (round.settled) {
     return settled;
   }
-  const isExpired = !ifExpired || hasEnded(round, block.timestamp);
+  const isExpired = !ifExpired || hasEnded(round, time);
   return isExpired === false
     ? `The round has not ended yet: it ends at ${describeTime(round.endTime)}.`
     : isExpired === null

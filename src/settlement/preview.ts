@@ -1,3 +1,4 @@
+import type { LocatedAddress } from "../client/addresses.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { INTRINSIC_GAS, settlementCall } from "../simulation/engine.js";
@@ -8,23 +9,32 @@ import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import type { HttpEngine } from "../simulation/options.js";
 import type { Simulated } from "../simulation/simulate-settle-all.js";
 import type { CallRequest, NextBlock } from "../rpc/rpc-client.js";
-import { resolveFees, resolveGas } from "../simulation/fees.js";
-import type { Fees } from "../simulation/fees.js";
+import {
+  areFeesBounded,
+  limitFees,
+  resolveFees,
+  resolveGas,
+} from "../simulation/fees.js";
+import type { GasPrice } from "../simulation/fees.js";
+import { medianPrice } from "../simulation/recent-prices.js";
+import { staleAge } from "./freshness.js";
 import { SETTLED_MEANWHILE } from "./observe.js";
 import type { Observation } from "./observe.js";
 import type { Signer } from "./signer.js";
 import type { SettlementPreflight, Stop } from "./types.js";
+import type { Waiting } from "./waiting.js";
 
 export interface Preview {
   readonly shown: SettlementPreflight;
-  /** Reason of the revert, or gas limit and fees. */
+  /** Reason of the revert, or gas limit and price. */
   readonly terms: Stop | Terms;
+  /** Median price in wei that recent transactions paid; undefined if it is not known. */
+  readonly median: bigint | undefined;
 }
 
 export interface Terms {
   readonly gas: bigint;
-  /** Undefined in process: Hardhat fills them in. */
-  readonly fees: Fees | undefined;
+  readonly price: GasPrice;
 }
 
 /**
@@ -38,12 +48,22 @@ export async function preview(
   { chainId, contract, block, round }: Observation,
   signer: Signer,
   next: NextBlock,
+  { limits, isUnattended }: Pick<Waiting, "limits" | "isUnattended">,
 ): Promise<Preview | Stop> {
   const { networkConfig } = vault.connection;
   requireGas(vault, networkConfig.gas, INTRINSIC_GAS);
   const call = settlementCall(signer.address, contract.address);
-  const price = await resolveFees(vault.rpc, networkConfig, next);
-  const simulated = await simulate(vault, call.from, next);
+  const asksMedian =
+    isUnattended &&
+    networkConfig.type === "http" &&
+    !areFeesBounded(limits, networkConfig, next);
+  const [offered, simulated, median, age, warnings] = await Promise.all([
+    resolveFees(vault.rpc, networkConfig, next),
+    simulate(vault, call.from, next),
+    asksMedian ? medianPrice(vault.rpc, block.number) : undefined,
+    staleAge(vault, block),
+    findWarnings(vault, contract),
+  ]);
   const simulation = simulated?.simulation ?? null;
   if (simulation?.status === "nothing-to-do") {
     return { status: "nothing-to-do", reason: SETTLED_MEANWHILE };
@@ -56,13 +76,15 @@ export async function preview(
   const gas = await findGas(vault, call, next, simulated);
   const shown = {
     chainId,
-    chainTime: block.timestamp,
+    chainTime: next.timestamp,
+    headAge: age ?? null,
     round,
     contract,
     from: signer.address,
     signing: signer.kind,
     balance: simulated?.balance ?? (await vault.rpc.balance(call.from)),
     preview: simulation,
+    warnings,
     tokens,
   };
   if (typeof gas === "object") {
@@ -74,15 +96,31 @@ export async function preview(
     return {
       shown: { ...shown, ...costs, outcome: "reverts", reason },
       terms: { status: "reverted", code, reason },
+      median,
     };
   }
   requireGas(vault, gas, simulation?.gasUsed ?? INTRINSIC_GAS);
+  const price = limitFees(vault.networkName, offered, limits);
   const [cost, maxCost] = [gas * price.current, gas * price.highest];
-  const fees = signer.kind === "in-process" ? undefined : price.fees;
   return {
     shown: { ...shown, gas, cost, maxCost, outcome: "succeeds", reason: null },
-    terms: { gas, fees },
+    terms: { gas, price },
+    median,
   };
+}
+
+/** An instance's own vault with the factory of the network's own contracts. */
+async function findWarnings(
+  vault: VaultHost,
+  contract: LocatedAddress,
+): Promise<readonly string[]> {
+  const factory = await vault.addressOf("vaultFactory", "getLatestRoundInfo");
+  const own = `networks.${vault.networkName}.vault.contracts.vaultFactory`;
+  return contract.source.includes(".vault.instances.") && factory.source === own
+    ? [
+        `The vault's address is from ${contract.source}, but the round is read from the factory of ${own}, which the instance inherits. If the instance has its own factory, set its vaultFactory.`,
+      ]
+    : [];
 }
 
 /** @returns Undefined if no engine works on the node. */

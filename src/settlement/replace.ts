@@ -2,11 +2,10 @@ import { max } from "@nomicfoundation/hardhat-utils/bigint";
 
 import { fallbackTo, invalidArgument, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { SettlementSettings } from "../plugin/config-types.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { estimateGas, resolveFees } from "../simulation/fees.js";
-import type { Fees } from "../simulation/fees.js";
+import { estimateGas, offerAtMost, resolveFees } from "../simulation/fees.js";
+import type { FeeLimit, FeeLimits, Fees } from "../simulation/fees.js";
 import type { JournalEntry } from "./journal.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
@@ -16,18 +15,6 @@ import type { SettleAllOptions } from "./types.js";
 
 /** Gas of a transfer to an account without code. */
 const TRANSFER_GAS = 21_000n;
-
-/** A highest price in wei, and the setting or option that it is from. */
-export interface FeeLimit {
-  readonly limit: bigint;
-  readonly name: string;
-}
-
-/** Limits of what a replacement may offer. */
-export interface FeeLimits {
-  readonly fee?: FeeLimit | undefined;
-  readonly tip?: FeeLimit | undefined;
-}
 
 export type RequestedReplacement = "bump" | "cancel";
 
@@ -50,43 +37,6 @@ export function parseReplacement({
     throw invalidArgument("bump", "it excludes cancel", "Pass one of them.");
   }
   return bump ? "bump" : cancel ? "cancel" : undefined;
-}
-
-/** Returns the settings of the instance that settles. */
-export function settingsFor({
-  connection: { networkConfig },
-  instanceName,
-}: VaultHost): SettlementSettings {
-  const { vault } = networkConfig;
-  return instanceName === undefined
-    ? vault
-    : (vault.instances[instanceName] ?? {});
-}
-
-/** Finds the limits of the settings; the option can only lower them. */
-export function feeLimitsOf(
-  vault: VaultHost,
-  option: bigint | undefined,
-): FeeLimits {
-  const { instanceName, networkName } = vault;
-  const settings = settingsFor(vault);
-  const place = `networks.${networkName}.vault${instanceName === undefined ? "" : `.instances.${instanceName}`}`;
-  const setting = (
-    name: "maxFeePerGasLimit" | "maxPriorityFeePerGasLimit",
-  ): FeeLimit | undefined => {
-    const limit = settings[name];
-    return limit === undefined
-      ? undefined
-      : { limit, name: `${place}.${name}` };
-  };
-  const fee = setting("maxFeePerGasLimit");
-  return {
-    fee:
-      option !== undefined && (fee === undefined || option < fee.limit)
-        ? { limit: option, name: "the option maxFeePerGas" }
-        : fee,
-    tip: setting("maxPriorityFeePerGasLimit"),
-  };
 }
 
 /**
@@ -116,7 +66,7 @@ function raise(price: bigint): bigint {
 /** @returns The limit that forbids these fees, as a text. */
 export function forbiddenBy(
   fees: Fees,
-  { fee, tip }: FeeLimits,
+  { maxFeePerGas: fee, maxPriorityFeePerGas: tip }: FeeLimits,
 ): string | undefined {
   const parts: ReadonlyArray<readonly [string, bigint, FeeLimit | undefined]> =
     "gasPrice" in fees
@@ -126,8 +76,8 @@ export function forbiddenBy(
           ["maxPriorityFeePerGas", fees.maxPriorityFeePerGas, tip],
         ];
   for (const [name, price, limit] of parts) {
-    if (limit !== undefined && price > limit.limit) {
-      return `it would need a ${name} of ${price} wei, and ${limit.name} allows ${limit.limit} wei`;
+    if (limit !== undefined && price > limit.wei) {
+      return `it would need a ${name} of ${price} wei, and ${limit.setting} allows ${limit.wei} wei`;
     }
   }
   return undefined;
@@ -144,12 +94,12 @@ export interface Replacer {
 export function replacerOf(
   vault: VaultHost,
   { transactions: [{ from }] }: Pick<JournalEntry, "transactions">,
-  maxFeePerGas: bigint | undefined,
+  limits: FeeLimits,
 ): Replacer {
   const { rpc, connection } = vault;
   return {
     rpc,
-    limits: feeLimitsOf(vault, maxFeePerGas),
+    limits,
     findSigner: async () =>
       await resolveSigner(rpc, connection.networkConfig, from),
   };
@@ -196,7 +146,7 @@ export async function signReplacement(
   if (old === undefined || newest.raw === undefined) {
     throw cannotReplace(from, nonce);
   }
-  const fees = raiseFees(old, await askedFees(rpc, old));
+  const fees = raiseFees(old, await askedFees(rpc, old, limits));
   const problem = forbiddenBy(fees, limits);
   if (problem !== undefined) {
     return problem;
@@ -222,12 +172,20 @@ export async function signReplacement(
   };
 }
 
-/** Returns what the node asks for now, whatever price is configured. */
-async function askedFees(rpc: RpcClient, old: Fees): Promise<Fees> {
+/**
+ * Returns what the node asks for now, whatever price is configured. The reserve for later
+ * base fees is lowered to the limit, as in the first transaction.
+ */
+async function askedFees(
+  rpc: RpcClient,
+  old: Fees,
+  { maxFeePerGas: limit }: FeeLimits,
+): Promise<Fees> {
   const { baseFeePerGas } = await rpc.getBlock();
   const latest =
     "gasPrice" in old ? { baseFeePerGas: undefined } : { baseFeePerGas };
-  return (await resolveFees(rpc, { gasPrice: "auto" }, latest)).fees;
+  const asked = await resolveFees(rpc, { gasPrice: "auto" }, latest);
+  return (limit === undefined ? asked : offerAtMost(asked, limit.wei)).fees;
 }
 
 async function transferGas(rpc: RpcClient, from: string): Promise<bigint> {

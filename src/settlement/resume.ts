@@ -8,14 +8,12 @@ import type { RequestedReplacement } from "./replace.js";
 import { describeFinished } from "./report.js";
 import type { Ended } from "./report.js";
 import { refusalOf, stopped } from "./stopped.js";
-import type { SettleAllOptions } from "./types.js";
 import type { Waiting } from "./waiting.js";
 
 /** Follows the transaction of an earlier process, or replaces it. */
 export async function resume(
   vault: VaultHost,
   waiting: Waiting,
-  { maxFeePerGas }: SettleAllOptions,
   request?: RequestedReplacement,
 ): Promise<Ended> {
   let sent: string | undefined;
@@ -30,7 +28,7 @@ export async function resume(
       const { hash, nonce } =
         entry.transactions.at(-1) ?? entry.transactions[0];
       sent = hash;
-      const replacer = replacerOf(vault, entry, maxFeePerGas);
+      const replacer = replacerOf(vault, entry, waiting.limits);
       if (request !== undefined) {
         await requireReplaceable(entry, replacer);
       }

@@ -8,10 +8,18 @@ import { agree, recheckRound } from "./agree.js";
 import { follow } from "./follow.js";
 import { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
+import { LastLook } from "./last-look.js";
 import { findFreeNonce, refuseBeforeOther } from "./nonce.js";
 import { nothingToDo, observe } from "./observe.js";
 import type { Observation } from "./observe.js";
-import { preview } from "./preview.js";
+import type { Terms } from "./preview.js";
+import {
+  changeSince,
+  makePreview,
+  renewPreview,
+  termsWithin,
+} from "./renew-preview.js";
+import type { DatedPreview } from "./renew-preview.js";
 import type { Ended } from "./report.js";
 import { parseReplacement, replacerOf } from "./replace.js";
 import { resume } from "./resume.js";
@@ -19,7 +27,7 @@ import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
 import { refusalOf, stopped } from "./stopped.js";
 import { sign } from "./transaction.js";
-import type { SettleAllOptions, Stop } from "./types.js";
+import type { SettleAllOptions, SettlementPreflight, Stop } from "./types.js";
 import { parseWaiting } from "./waiting.js";
 import type { Waiting } from "./waiting.js";
 
@@ -31,7 +39,7 @@ export async function settleAll(
   const waiting = parseWaiting(vault, options);
   const request = parseReplacement(options);
   if (options.resume === true) {
-    return await resume(vault, waiting, options, request);
+    return await resume(vault, waiting, request);
   }
   const first = await settleNext(vault, waiting, options);
   if (
@@ -40,7 +48,7 @@ export async function settleAll(
   ) {
     return first;
   }
-  const resumed = await resume(vault, waiting, options);
+  const resumed = await resume(vault, waiting);
   if (!resumed.isFinal) {
     return resumed;
   }
@@ -71,7 +79,8 @@ async function settleNext(
       options.assertOnly === true
         ? undefined
         : await prepare(reader, seen, options.from);
-    const reason = nothingToDo(seen, waiting.ifExpired);
+    const { ifExpired } = waiting;
+    const reason = nothingToDo(round, ifExpired, next.timestamp);
     if (reason !== undefined) {
       return await stop({ status: "nothing-to-do", reason });
     }
@@ -80,20 +89,30 @@ async function settleNext(
       throw vaultError("VAULT_SETTLEMENT_NEEDED", details);
     }
     const { signer, journal } = prepared;
-    const found = await preview(reader, seen, signer, next);
-    if ("status" in found) {
-      return await stop(found);
+    const made = await makePreview(reader, signer, next, seen, waiting);
+    if ("status" in made) {
+      return await stop(made);
     }
-    simulation = found.shown.preview;
-    const agreed = await agree(vault, found, waiting, options);
+    simulation = made.found.shown.preview;
+    const agreed = await agreeOn(reader, signer, made, waiting, options);
     if ("status" in agreed) {
       return await stop(agreed);
     }
+    const { terms, shown } = agreed;
+    simulation = shown.preview;
+    const { gas, price } = terms;
+    const { limits } = waiting;
+    // In process Hardhat fills in the fees, which are free, unless there is a limit.
+    const fees =
+      signer.kind === "in-process" && limits.maxFeePerGas === undefined
+        ? undefined
+        : price.fees;
     const transaction = await sign(reader.rpc, signer, {
       ...settlementCall(signer.address, contract.address),
       chainId,
       nonce: await findFreeNonce(reader.rpc, signer, block.number),
-      ...agreed,
+      gas,
+      fees,
     });
     const preparedAt = Date.now();
     const entry: JournalEntry = {
@@ -104,7 +123,9 @@ async function settleNext(
     };
     // Another process may have begun one before the user confirmed.
     await journal.begin(entry);
-    const obstacle = await recheckRound(reader, journal, entry, waiting);
+    const acceptsOldHead = shown.headAge !== null;
+    const look = new LastLook(reader, round, { ifExpired, acceptsOldHead });
+    const obstacle = await recheckRound(look, journal, entry, waiting);
     if (obstacle !== undefined) {
       return await stop(obstacle);
     }
@@ -112,13 +133,55 @@ async function settleNext(
       journal,
       entry,
       start: "send",
-      replacer: replacerOf(vault, entry, options.maxFeePerGas),
-      previewed: found.shown.preview,
+      replacer: replacerOf(vault, entry, waiting.limits),
+      previewed: simulation,
+      lastLook: look,
     } as const;
     const end = await follow(vault, followed, waiting);
     return { block, ...end };
   } catch (error) {
     return await stop(refusalOf(error));
+  }
+}
+
+/**
+ * Asks for confirmation, and once more if the settlement is another one by then.
+ *
+ * @throws VaultError VAULT_PREVIEW_CHANGED if nobody can be asked, or after two answers
+ */
+async function agreeOn(
+  vault: VaultHost,
+  signer: Signer,
+  made: DatedPreview,
+  waiting: Waiting,
+  options: SettleAllOptions,
+): Promise<
+  Stop | { readonly terms: Terms; readonly shown: SettlementPreflight }
+> {
+  let current = made;
+  for (let isRepeated = false; ; isRepeated = true) {
+    const { found, seen } = current;
+    const { shown } = found;
+    const agreed = await agree(vault, found, seen, waiting, options);
+    if ("status" in agreed) {
+      return agreed;
+    }
+    const renewed = await renewPreview(vault, signer, current, waiting);
+    if (renewed === undefined) {
+      return { terms: agreed, shown };
+    }
+    if ("status" in renewed) {
+      return renewed;
+    }
+    const change = changeSince(found, renewed.found);
+    const { terms } = renewed.found;
+    if (change === undefined && !("status" in terms)) {
+      return { terms: termsWithin(terms, shown), shown };
+    }
+    if (waiting.isUnattended || isRepeated) {
+      throw vaultError("VAULT_PREVIEW_CHANGED", { change: change ?? "" });
+    }
+    current = renewed;
   }
 }
 

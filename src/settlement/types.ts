@@ -95,8 +95,13 @@ export interface PreviewDifference {
 /** Settlement to confirm. `balance` and costs are in wei. */
 export interface SettlementPreflight {
   readonly chainId: number;
-  /** Timestamp of the block that `round` was read at, Unix seconds. */
+  /** Timestamp that the next block would have, Unix seconds. */
   readonly chainTime: number;
+  /**
+   * Age of the newest block in seconds, if it exceeds `maxHeadAge` on a live network: the
+   * node may be behind. Else null.
+   */
+  readonly headAge: number | null;
   readonly round: VaultRound;
   readonly contract: LocatedAddress;
   /** Account that settles, with its checksum. */
@@ -114,6 +119,8 @@ export interface SettlementPreflight {
   readonly reason: string | null;
   /** Null if the node cannot simulate in one request. */
   readonly preview: Simulation | null;
+  /** Whole sentences about the configuration. */
+  readonly warnings: readonly string[];
   /** By address. Text of the token contracts: escape it, and do not rely on it. */
   readonly tokens: ReadonlyMap<string, TokenDescription>;
 }
@@ -169,8 +176,21 @@ export interface SettleAllOptions {
   readonly timeout?: number | undefined;
   /** Milliseconds between two checks. Default: 1,000; in process 50. */
   readonly pollingInterval?: number | undefined;
-  /** Settles only a round that has ended by the chain's clock. Default: false. */
+  /**
+   * Settles only a round that has ended by the time of the chain's next block. Default:
+   * false.
+   */
   readonly ifExpired?: boolean | undefined;
+  /**
+   * Sends also if the simulation shows that the round is not settled by it, for contracts
+   * that settle in several transactions. Default: false.
+   */
+  readonly partial?: boolean | undefined;
+  /**
+   * Highest price in wei per gas that the settlement may offer; above it the settlement is
+   * `refused`. It may only lower `maxFeePerGasLimit`, which is the default.
+   */
+  readonly maxFeePerGas?: bigint | undefined;
   /** Sends nothing: `refused` if there is a round to settle. Default: false. */
   readonly assertOnly?: boolean | undefined;
   /**
@@ -179,8 +199,6 @@ export interface SettleAllOptions {
    * settlement, if there is one, and then starts another.
    */
   readonly resume?: boolean | "if-interrupted" | undefined;
-  /** Highest `maxFeePerGas` in wei; it can only lower the configured limit. */
-  readonly maxFeePerGas?: bigint | undefined;
   /**
    * With `resume: true`: replaces the transaction by the same call, with the same nonce
    * and a higher fee. Needs the key of its account. Default: false.
@@ -192,8 +210,9 @@ export interface SettleAllOptions {
    */
   readonly cancel?: boolean | undefined;
   /**
-   * Called once, after the preflight. Only true continues; a string or a VaultError
-   * becomes the settlement's `reason`. Default: no confirmation.
+   * Called after the preflight, and once more if a later simulation differs. Only true
+   * continues; a string or a VaultError becomes the settlement's `reason`. Default: no
+   * confirmation, and a settlement that needs one is `refused`.
    */
   readonly confirm?:
     | ((preflight: SettlementPreflight) => Promise<true | string | VaultError>)

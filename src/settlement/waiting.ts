@@ -1,6 +1,7 @@
-import { parseCount, parseDuration } from "../client/inputs.js";
+import { parseCount, parseDuration, parseUint256 } from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import type { FeeLimits } from "../simulation/fees.js";
 import type { SettleAllOptions, SettlementEvent } from "./types.js";
 
 /** `firstCheck` lets a node that mines at once do so before the first check. */
@@ -11,6 +12,11 @@ const DEFAULT_MS = {
 
 export interface Waiting {
   readonly ifExpired: boolean;
+  /** True if a preview that does not settle the round is no obstacle. */
+  readonly partial: boolean;
+  /** True if nobody is asked. */
+  readonly isUnattended: boolean;
+  readonly limits: FeeLimits;
   readonly confirmations: number;
   readonly timeoutMs: number;
   readonly pollingIntervalMs: number;
@@ -20,9 +26,10 @@ export interface Waiting {
 }
 
 export function parseWaiting(
-  { connection }: VaultHost,
+  vault: VaultHost,
   options: SettleAllOptions,
 ): Waiting {
+  const { connection } = vault;
   const defaults = DEFAULT_MS[connection.networkConfig.type];
   const { timeout, pollingInterval = defaults.pollingInterval } = options;
   for (const name of ["from", "confirm", "assertOnly"] as const) {
@@ -32,6 +39,9 @@ export function parseWaiting(
   }
   return {
     ifExpired: options.ifExpired === true,
+    partial: options.partial === true,
+    isUnattended: options.confirm === undefined,
+    limits: parseFeeLimits(vault, options),
     confirmations: parseCount(options.confirmations, "confirmations") ?? 1,
     timeoutMs: parseDuration("timeout", timeout ?? defaults.timeout),
     pollingIntervalMs: parseDuration("pollingInterval", pollingInterval),
@@ -44,4 +54,35 @@ export function parseWaiting(
       }
     },
   };
+}
+
+/** The limits of the configuration, the first lowered by `maxFeePerGas`. */
+function parseFeeLimits(
+  { settlementSettings, networkName }: VaultHost,
+  { maxFeePerGas }: Pick<SettleAllOptions, "maxFeePerGas">,
+): FeeLimits {
+  const { maxFeePerGasLimit, maxPriorityFeePerGasLimit } = settlementSettings;
+  const limitOf = (wei: bigint | undefined, name: string) =>
+    wei === undefined
+      ? undefined
+      : { wei, setting: `networks.${networkName}.vault.${name}` };
+  const configured = {
+    maxFeePerGas: limitOf(maxFeePerGasLimit, "maxFeePerGasLimit"),
+    maxPriorityFeePerGas: limitOf(
+      maxPriorityFeePerGasLimit,
+      "maxPriorityFeePerGasLimit",
+    ),
+  };
+  if (maxFeePerGas === undefined) {
+    return configured;
+  }
+  const wei = parseUint256(maxFeePerGas, "maxFeePerGas");
+  if (maxFeePerGasLimit !== undefined && wei > maxFeePerGasLimit) {
+    throw invalidArgument(
+      "maxFeePerGas",
+      `it is ${wei} wei, and may only lower the configured limit of ${maxFeePerGasLimit} wei (networks.${networkName}.vault.maxFeePerGasLimit)`,
+      "Lower it, or raise the setting.",
+    );
+  }
+  return { ...configured, maxFeePerGas: { wei, setting: "maxFeePerGas" } };
 }

@@ -1,7 +1,7 @@
 import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
 import type { NetworkConfig } from "hardhat/types/config";
 
-import { fallbackTo } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import { toBlockId } from "../rpc/rpc-client.js";
@@ -26,6 +26,18 @@ export interface GasPrice {
   readonly highest: bigint;
 }
 
+/** Most that a settlement may offer, in wei per gas, and the setting of each limit. */
+export interface FeeLimits {
+  /** On legacy chains the limit of the gas price. */
+  readonly maxFeePerGas?: FeeLimit | undefined;
+  readonly maxPriorityFeePerGas?: FeeLimit | undefined;
+}
+
+export interface FeeLimit {
+  readonly wei: bigint;
+  readonly setting: string;
+}
+
 /** Tip in wei if the node suggests none, as in ethers' `getFeeData`. */
 const USUAL_TIP = 1_000_000_000n;
 
@@ -48,12 +60,77 @@ export async function resolveFees(
   const maxPriorityFeePerGas = await rpc
     .price("eth_maxPriorityFeePerGas")
     .catch(fallbackTo(USUAL_TIP, isNodeRefusal));
-  const maxFeePerGas = 2n * baseFeePerGas + maxPriorityFeePerGas;
-  return {
-    fees: { maxFeePerGas, maxPriorityFeePerGas },
+  return withFees({
+    maxPriorityFeePerGas,
     current: baseFeePerGas + maxPriorityFeePerGas,
-    highest: maxFeePerGas,
+    maxFeePerGas: 2n * baseFeePerGas + maxPriorityFeePerGas,
+  });
+}
+
+function withFees({
+  current,
+  ...fees
+}: {
+  readonly current: bigint;
+  readonly maxFeePerGas: bigint;
+  readonly maxPriorityFeePerGas: bigint;
+}): GasPrice {
+  return { fees, current, highest: fees.maxFeePerGas };
+}
+
+/**
+ * Lowers the highest price to the limit: twice the base fee is a reserve for the blocks
+ * until the transaction is mined.
+ *
+ * @throws VaultError VAULT_FEE_ABOVE_LIMIT if the current price, or the tip, is above it
+ */
+export function limitFees(
+  network: string,
+  price: GasPrice,
+  { maxFeePerGas: limit, maxPriorityFeePerGas: tipLimit }: FeeLimits,
+): GasPrice {
+  const { fees, current } = price;
+  const refuseAbove = (
+    what: string,
+    wei: bigint,
+    { wei: most, setting }: FeeLimit,
+  ): void => {
+    if (wei > most) {
+      const details = { network, what, price: wei, limit: most, setting };
+      throw vaultError("VAULT_FEE_ABOVE_LIMIT", details);
+    }
   };
+  if (tipLimit !== undefined && "maxPriorityFeePerGas" in fees) {
+    refuseAbove("a priority fee", fees.maxPriorityFeePerGas, tipLimit);
+  }
+  if (limit === undefined) {
+    return price;
+  }
+  refuseAbove("a price", current, limit);
+  return offerAtMost(price, limit.wei);
+}
+
+/** True if the limits bound the price, whatever the node suggests. */
+export function areFeesBounded(
+  { maxFeePerGas, maxPriorityFeePerGas }: FeeLimits,
+  { gasPrice }: Pick<NetworkConfig, "gasPrice">,
+  { baseFeePerGas }: Pick<Block, "baseFeePerGas">,
+): boolean {
+  return (
+    maxFeePerGas !== undefined ||
+    // The chain sets the base fee, so a limit of the tip is enough.
+    (maxPriorityFeePerGas !== undefined &&
+      gasPrice === "auto" &&
+      baseFeePerGas !== undefined)
+  );
+}
+
+/** Lowers the highest price; never below the current one. */
+export function offerAtMost(price: GasPrice, most: bigint): GasPrice {
+  const { fees, current, highest } = price;
+  return "gasPrice" in fees || most >= highest
+    ? price
+    : withFees({ ...fees, current, maxFeePerGas: max(most, current) });
 }
 
 /**

@@ -52,6 +52,11 @@ export function preflightBlocks(
       ],
       ["Simulated", describePreview(preflight)],
     ]),
+    notes(
+      ...preflight.warnings.map((text) =>
+        toned("warn", `Warning: ${escapeUntrusted(text)}`),
+      ),
+    ),
   ];
 }
 

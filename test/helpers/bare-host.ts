@@ -48,6 +48,12 @@ export class BareHost extends VaultClient implements VaultHost {
     return { config: { paths: { root } } } as unknown as VaultHost["context"];
   }
 
+  public get settlementSettings(): VaultHost["settlementSettings"] {
+    // Blocks of a scripted node are old.
+    const vault = this.hardhat?.networkConfig["vault"] ?? {};
+    return { maxHeadAge: false, ...vault };
+  }
+
   public async defaultSender(): Promise<string> {
     return await Promise.resolve(this.sender);
   }

@@ -297,6 +297,9 @@ export class ScriptedNode implements Eip1193Provider {
         return hex(1_000_000_000);
       case "eth_maxPriorityFeePerGas":
         return hex(1);
+      case "eth_feeHistory":
+        // No block has a transaction that paid.
+        return { baseFeePerGas: [], gasUsedRatio: [], reward: [] };
       case "eth_getCode":
         return this.#contracts.codeOf(String(first), block);
       case "eth_call":

@@ -1,3 +1,5 @@
+import { mock } from "node:test";
+
 import { expect } from "chai";
 
 import { Deadline } from "../../src/rpc/deadline.js";
@@ -219,6 +221,7 @@ describe("the answer of a node", () => {
       input: "0xAB",
       nonce: "0x7",
       blockNumber: "0x5",
+      gasPrice: "0x9",
     };
     const lower = ADDRESS.toLowerCase();
     const seen = {
@@ -228,6 +231,7 @@ describe("the answer of a node", () => {
       data: "0xab",
       nonce: 7,
       isMined: true,
+      gasPrice: 9n,
     };
     expect(await answering(transaction).transaction(HASH)).to.deep.equal(seen);
     for (const blockNumber of [null, undefined]) {
@@ -326,7 +330,9 @@ describe("the answer of a node", () => {
       });
     });
 
-    it("has a time one second after the newest block if no block is pending", async () => {
+    it("has this machine's time, after the newest block, if no block is pending", async () => {
+      let now = 100;
+      const clock = mock.method(Date, "now", () => now * 1_000);
       for (const none of [
         null,
         { ...pending, number: "0x5" },
@@ -335,12 +341,19 @@ describe("the answer of a node", () => {
         { ...pending, timestamp: null },
         "0x6",
       ]) {
-        expect(await nextOf(none)).to.deep.equal({
-          ...next,
-          timestamp: 101,
-          baseFeePerGas: undefined,
-        });
+        for (const [time, timestamp] of [
+          [99, 101],
+          [500, 500],
+        ] as const) {
+          now = time;
+          expect(await nextOf(none)).to.deep.equal({
+            ...next,
+            timestamp,
+            baseFeePerGas: undefined,
+          });
+        }
       }
+      clock.mock.restore();
     });
   });
 

@@ -127,6 +127,7 @@ describe("the way of a settlement's transaction", () => {
     );
     return await carryOut(
       {
+        network: "test",
         transactions: [followed],
         start,
         confirmations: 1,
@@ -138,6 +139,7 @@ describe("the way of a settlement's transaction", () => {
         deadline: new Deadline(60_000),
         pollingIntervalMs: 5,
         firstCheckAfterMs: 0,
+        isCheckRecent: () => true,
         sentAfterBlock: 5,
         checkRound: async () => await Promise.resolve(undefined),
         sign: async () => await Promise.reject(new Error("no key")),

@@ -7,8 +7,8 @@ import { endDeadlines } from "../helpers/deadlines.js";
 import { OPEN_ROUND, nextRound } from "../helpers/scripted-node.js";
 import { itSettles, useStage } from "../helpers/settlement-stage.js";
 
-/** Time of the newest block. */
-const NOW = 1_700_000_005n;
+/** Time of the next block; the newest one is a second older. */
+const NOW = 1_700_000_006n;
 const ending = (endTime: bigint): VaultRound => ({ ...OPEN_ROUND, endTime });
 const notEnded = (endTime: bigint): string =>
   `The round has not ended yet: it ends at ${new Date(Number(endTime) * 1_000).toISOString().replace(".000", "")}.`;

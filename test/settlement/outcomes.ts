@@ -58,9 +58,9 @@ describe("settleAll: outcomes", () => {
     expect(stage.chain.asked.map(({ method }) => method)).to.deep.equal([
       // The newest block, the next one, and the vault.
       ...["eth_getBlockByNumber", "eth_getBlockByNumber", "eth_call"],
-      // The kind of chain, and the genesis block.
+      // The kind of chain, the genesis block, the price and recent ones.
       ...["hardhat_metadata", "anvil_nodeInfo", "eth_getBlockByNumber"],
-      ...["eth_maxPriorityFeePerGas", "eth_simulateV1"],
+      ...["eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_simulateV1"],
       // Symbol and decimals of the token that moves.
       ...["eth_call", "eth_call"],
       ...["eth_getTransactionCount", "eth_getTransactionCount"],

@@ -67,8 +67,8 @@ describe("fees of a replacement", () => {
   ] as const) {
     it(`${title} is forbidden, and the limit named`, () => {
       const limits = {
-        fee: { limit: 10n, name: "f" },
-        tip: { limit: 5n, name: "t" },
+        maxFeePerGas: { wei: 10n, setting: "f" },
+        maxPriorityFeePerGas: { wei: 5n, setting: "t" },
       };
       expect(forbiddenBy(fees, limits)).to.include(`${name} allows`);
     });
@@ -77,7 +77,10 @@ describe("fees of a replacement", () => {
     expect(
       forbiddenBy(
         { maxFeePerGas: 10n, maxPriorityFeePerGas: 5n },
-        { fee: { limit: 10n, name: "f" }, tip: { limit: 5n, name: "t" } },
+        {
+          maxFeePerGas: { wei: 10n, setting: "f" },
+          maxPriorityFeePerGas: { wei: 5n, setting: "t" },
+        },
       ),
     ).to.equal(undefined);
   });
@@ -140,7 +143,7 @@ describe("a settlement that is stuck in the pool of anvil", () => {
       .map(({ params }) => Transaction.from(String(params[0])));
   const replacements = (): number =>
     events.filter(({ type }) => type === "replacing").length;
-  const logged = async (): Promise<ReadonlyArray<unknown>> => {
+  const logged = async (): Promise<readonly unknown[]> => {
     const file = "vault-deployments/settlements.ndjson";
     const text = await readFile(path.join(lane.project.path, file), "utf8");
     return text

@@ -80,6 +80,10 @@ const wrong: Readonly<
       ...["0", "0.0001", "2147484", "1e9", "-1", "soon", "5m", ""],
     ],
   },
+  gasPrice: {
+    VAULT_INVALID_ARGUMENT: ["50", "gwei50", "50 eth", ""],
+    VAULT_INVALID_DECIMAL: ["-1gwei", "1.5wei", "xgwei", "gwei"],
+  },
   integer: {
     VAULT_INVALID_INTEGER: ["-1", "1.5", ABOVE, 'a "b"', "", " 1", "0x", "１"],
   },

@@ -49,7 +49,8 @@ describe("vault settle", () => {
 
   it("settle asks, with a warning before the round's end and without a round, and sends nothing unless the answer is Yes", async () => {
     const questions: string[] = [];
-    const none = "There is no round yet. Call settleAll all the same?";
+    const none =
+      "The simulation does NOT settle the round. There is no round yet. Call settleAll all the same?";
     const early = "This round has NOT ended. Settle it before its end?";
     for (const [question, answer, status, sent, warning] of [
       [early, false, "refused", 0, "this round has NOT ended"],
@@ -94,8 +95,8 @@ describe("vault settle", () => {
   });
 
   for (const [name, accounts, most] of [
-    ["a local key", [DEV_KEYS[0]], 13],
-    ["a key of the node", "remote", 15],
+    ["a local key", [DEV_KEYS[0]], 14],
+    ["a key of the node", "remote", 16],
   ] satisfies ReadonlyArray<
     readonly [string, NetworkSettings["accounts"], number]
   >) {

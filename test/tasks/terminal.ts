@@ -7,7 +7,7 @@ import { parseTyped } from "../helpers/run-vault-task.js";
 import { sample } from "../helpers/sample.js";
 import { expectScreen } from "../helpers/screens.js";
 import { runInTerminal } from "../helpers/terminal.js";
-import type { ScreenLine } from "../helpers/terminal.js";
+import type { ScreenLine, TerminalOptions } from "../helpers/terminal.js";
 
 const commands = [
   "deploy-mocks --scenario open-round",
@@ -60,7 +60,15 @@ describe("tasks in a terminal", () => {
     columns: number,
     env: Readonly<Record<string, string>>,
     session = commands,
-    { network = "default", url = "" } = {},
+    {
+      network = "default",
+      url = "",
+      answers = [["NOT ended. Settle it", "n\r"]],
+    }: {
+      readonly network?: string;
+      readonly url?: string;
+      readonly answers?: TerminalOptions["answers"];
+    } = {},
   ): Promise<readonly ScreenLine[]> => {
     const { lines, exitCode } = await runInTerminal(
       ["run", "--no-compile", "--network", network, "session.ts"],
@@ -77,7 +85,7 @@ describe("tasks in a terminal", () => {
             ]),
           ),
         },
-        answers: [["NOT ended. Settle it", "n\r"]],
+        answers,
       },
     );
     expect(exitCode, lines.map(({ text }) => text).join("\n")).to.equal(0);
@@ -136,5 +144,41 @@ describe("tasks in a terminal", () => {
     await expectScreen("60-on-node", text);
     expect(brokenLines(lines)).to.deep.equal([]);
     await node.stop();
+  });
+
+  /** What settle printed as its outcome, run by run. */
+  const outcomes = (lines: readonly ScreenLine[]): string[] =>
+    lines.flatMap(({ text }) => /^Outcome +(.*)$/u.exec(text)?.[1] ?? []);
+  const settleOften = (times: number): string[] => [
+    "deploy-mocks --scenario expired-round",
+    ...Array.from({ length: times }, () => "settle"),
+  ];
+
+  it("settle takes y and yes for a yes, in any case, and nothing that only begins so", async () => {
+    const answers = ["yarn build", "yo", "yes, but not now", "", "no", " YES "];
+    const lines = await show(80, {}, settleOften(answers.length), {
+      answers: answers.map((typed) => ["(y/N)", `${typed}\r`]),
+    });
+    expect(outcomes(lines)).to.deep.equal([
+      ...["Refused", "Refused", "Refused", "Refused", "Refused"],
+      "Settled",
+    ]);
+  });
+
+  it("settle refuses on Ctrl-C and Ctrl-D, and the next question can be answered", async () => {
+    const lines = await show(80, {}, settleOften(3), {
+      answers: ["\u0003", "\u0004", "y\r"].map((typed) => ["(y/N)", typed]),
+    });
+    expect(outcomes(lines)).to.deep.equal(["Refused", "Refused", "Settled"]);
+  });
+
+  it("settle does not count what was typed before its question appears", async () => {
+    const lines = await show(80, {}, settleOften(1), {
+      answers: [
+        ["$ npx hardhat vault settle", "y\ry"],
+        ["(y/N)", "\r"],
+      ],
+    });
+    expect(outcomes(lines)).to.deep.equal(["Refused"]);
   });
 });

@@ -1,0 +1,38 @@
+import type { VaultHost } from "../host.js";
+import { isDevelopmentNode } from "../rpc/development-node.js";
+import type { BlockInfo } from "../rpc/rpc-client.js";
+
+const DEFAULT_MAX_HEAD_AGE = 300;
+
+/** Milliseconds by the wall clock, which goes on while the process is suspended. */
+export const RECENT_MS = 5_000;
+
+/** Highest age of the newest block in seconds; undefined if it is not checked. */
+export function maxHeadAge({
+  connection,
+  settlementSettings,
+}: VaultHost): number | undefined {
+  const { maxHeadAge: limit = DEFAULT_MAX_HEAD_AGE } = settlementSettings;
+  return connection.networkConfig.type === "http" && limit !== false
+    ? limit
+    : undefined;
+}
+
+/** @returns The block's age in seconds if it exceeds the limit on a live network. */
+export async function staleAge(
+  vault: VaultHost,
+  { timestamp }: BlockInfo,
+): Promise<number | undefined> {
+  const limit = maxHeadAge(vault);
+  const age = Math.floor(Date.now() / 1_000) - timestamp;
+  return limit !== undefined &&
+    age > limit &&
+    !(await isDevelopmentNode(vault.rpc))
+    ? age
+    : undefined;
+}
+
+/** True if less than {@link RECENT_MS} have passed; false if the clock was set back. */
+export function isRecent(since: number): boolean {
+  return Math.abs(Date.now() - since) <= RECENT_MS;
+}
