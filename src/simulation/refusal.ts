@@ -1,5 +1,5 @@
 import { checkAddress } from "../client/answer.js";
-import { decodeRevertReason } from "../rpc/revert-reason.js";
+import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { vaultError } from "../errors.js";
 import type { VaultErrorCode } from "../errors.js";
@@ -57,7 +57,11 @@ export async function findRefusal(
     return { code, reason: shortMessage };
   }
   const { data, message } = failed;
-  if (isExhausted(failed) && !/opcode|instruction/iu.test(message ?? "")) {
+  const invalid = data === "0x" ? invalidOpcode(message ?? "") : undefined;
+  if (invalid !== undefined) {
+    return await explainRefusal(vault, invalid);
+  }
+  if (isExhausted(failed) && !/opcode/iu.test(message ?? "")) {
     const isCertain = message !== undefined;
     const limit = limitOn(parameters, failed);
     return outOfGas(vault.networkName, isCertain, ...limit);
