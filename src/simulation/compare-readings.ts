@@ -81,38 +81,43 @@ function valueOfField(value: unknown, field: string): ReadingValue {
   return (fields === value ? fields[field] : value) as ReadingValue;
 }
 
-/** True if the transfers account for every change of a native balance. */
-export function explainBalances(
+/** A native balance that the transfers do not explain; amounts are in wei. */
+export interface Unexplained {
+  readonly account: string;
+  /** How much more it has than the transfers say; negative if it has less. */
+  readonly surplus: bigint;
+}
+
+export function unexplainedBalances(
   transfers: readonly Transfer[],
   before: readonly Balance[],
   after: readonly Balance[],
-): boolean {
-  return before.every(({ account, token, amount }, index) => {
-    let expected = amount;
-    for (const { from, to, ...moved } of transfers) {
-      if (moved.token === NATIVE) {
-        expected += to === account ? moved.amount : 0n;
-        expected -= from === account ? moved.amount : 0n;
+): readonly Unexplained[] {
+  return before
+    .map(({ account, token, amount }, index) => {
+      let expected = amount;
+      for (const { from, to, ...moved } of transfers) {
+        if (moved.token === NATIVE) {
+          expected += to === account ? moved.amount : 0n;
+          expected -= from === account ? moved.amount : 0n;
+        }
       }
-    }
-    return token !== NATIVE || after[index]?.amount === expected;
-  });
+      const actual = after[index]?.amount ?? expected;
+      return { account, surplus: token === NATIVE ? actual - expected : 0n };
+    })
+    .filter(({ surplus }) => surplus !== 0n);
 }
 
-/**
- * Lists the balances that differ, with the fee subtracted from the payer's.
- *
- * @param fee Null if it is not known, or more than the payer has.
- */
+/** Lists the balances that differ, with the fee subtracted from the payer's. */
 export function compareBalances(
   before: readonly Balance[],
   after: readonly Balance[],
   payer: string,
-  fee: bigint | null,
+  fee: bigint,
 ): readonly BalanceChange[] {
   return before
     .map(({ account, token, amount }, index) => {
-      const due = token === NATIVE && account === payer ? (fee ?? 0n) : 0n;
+      const due = token === NATIVE && account === payer ? fee : 0n;
       const left = (after[index]?.amount ?? amount) - due;
       return { account, token, before: amount, after: left };
     })
@@ -127,69 +132,4 @@ export function nativeBalanceOf(
     (one) => one.account === account && one.token === NATIVE,
   );
   return found?.amount ?? 0n;
-}
-
-/** Most native transfers of which payments that failed are looked for. */
-const MOST_TRANSFERS = 12;
-
-/**
- * Finds the native transfers that did not happen: some nodes list a payment that fails
- * inside a call. Without them the balances are right.
- *
- * @returns Undefined unless there is exactly one such set.
- */
-export function findFailedPayments(
-  transfers: readonly Transfer[],
-  before: readonly Balance[],
-  after: readonly Balance[],
-): ReadonlySet<Transfer> | undefined {
-  const native = transfers.filter(({ token }) => token === NATIVE);
-  if (native.length > MOST_TRANSFERS) {
-    return undefined;
-  }
-  const found: Array<ReadonlySet<Transfer>> = [];
-  for (let set = 1; set < 2 ** native.length; set += 1) {
-    // Each bit of the number stands for a transfer.
-    const failed = new Set(
-      native.filter((_, index) => Math.floor(set / 2 ** index) % 2 === 1),
-    );
-    const others = native.filter((transfer) => !failed.has(transfer));
-    if (explainBalances(others, before, after)) {
-      found.push(failed);
-    }
-  }
-  return found.length === 1 ? found[0] : undefined;
-}
-
-/** Says how the balances differ from the transfers; undefined if they do not. */
-export function describeDifference(
-  transfers: readonly Transfer[],
-  before: readonly Balance[],
-  after: readonly Balance[],
-): string | undefined {
-  const sums = { more: 0n, less: 0n };
-  for (const [index, { account, token, amount }] of before.entries()) {
-    if (token === NATIVE) {
-      let listed = 0n;
-      for (const { from, to, ...moved } of transfers) {
-        if (moved.token === NATIVE) {
-          listed += to === account ? moved.amount : 0n;
-          listed -= from === account ? moved.amount : 0n;
-        }
-      }
-      const real = (after[index]?.amount ?? amount) - amount;
-      const isLess = listed < 0n ? real > listed : real < listed;
-      const difference = real > listed ? real - listed : listed - real;
-      sums[isLess ? "less" : "more"] += difference;
-    }
-  }
-  const { more, less } = sums;
-  if (more === 0n && less === 0n) {
-    return undefined;
-  }
-  const ways = [
-    more > 0n && "that more native currency moves, as when a contract destroys itself",
-    less > 0n && "that less native currency moves, as when a payment inside fails",
-  ].filter((way) => way !== false);
-  return `The list of transfers is not right: balances show ${ways.join(", and ")}.`;
 }

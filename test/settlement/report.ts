@@ -447,9 +447,7 @@ describe("the comparison of a settlement with its preview", () => {
 
   it("names each reading that is not as previewed, or was to stay", () => {
     const round = { ...priced, settledPrice: 8n };
-    expect(
-      compare(preview(), { ...after, round, volume: 4n }),
-    ).to.deep.equal([
+    expect(compare(preview(), { ...after, round, volume: 4n })).to.deep.equal([
       { reading: "round", field: "settledPrice", previewed: 7n, happened: 8n },
       { reading: "volume", field: "volume", previewed: 5n, happened: 4n },
     ]);
