@@ -70,8 +70,13 @@ export async function openWorld(
     signer: async (index) => await ethers.provider.getSigner(index),
     settleBetween: async (of, acts) => {
       await send("evm_setAutomine", false);
-      between = acts;
-      const settlement = await of.settleAll({ pollingInterval: 20 });
+      const settlement = await of.settleAll({
+        pollingInterval: 20,
+        onEvent: ({ type }) => {
+          // A preview in process sends, too.
+          between = type === "sending" ? acts : between;
+        },
+      });
       await send("evm_setAutomine", true);
       return settlement;
     },

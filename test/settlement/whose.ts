@@ -28,21 +28,21 @@ describe("what a settlement is said to have settled", () => {
       }> => {
         const { vault, contract } = await world.deploy(vaultName);
         const other = await world.signer(1);
-        const settle = async (nonceBoost = 0): Promise<string> =>
-          await sendAs(other, contract, nonceBoost);
+        const settle = async (place: "first" | "last"): Promise<string> =>
+          await sendAs(other, contract, place);
         let hash = "";
         const settlement = await world.settleBetween(vault, {
           beforeSending: async () => {
             if (where === "the block before") {
-              hash = await settle();
+              hash = await settle("first");
               await world.mine();
             } else if (where === "the same block") {
-              hash = await settle(50);
+              hash = await settle("first");
             }
           },
           afterSending: async () => {
             if (where === "the same block, after") {
-              hash = await settle(-1);
+              hash = await settle("last");
             }
             await world.mine();
           },
@@ -138,19 +138,24 @@ describe("what a settlement is said to have settled", () => {
   }
 });
 
-/** @param tip Gwei of priority fee above ours, which comes first in the block. */
+/** Sends a settlement that comes first in its block, or last. */
 async function sendAs(
   signer: Signer,
   contract: Contract,
-  tip: number,
+  place: "first" | "last",
 ): Promise<string> {
   const gwei = 1_000_000_000n;
+  const block = await signer.provider?.getBlock("latest");
+  // The base fee of the next block is at most an eighth higher.
+  const least = ((block?.baseFeePerGas ?? 0n) * 9n) / 8n + 1n;
+  const [most, tip] =
+    place === "first" ? [200n * gwei, 50n * gwei] : [least + 1n, 1n];
   const { hash } = await signer.sendTransaction({
     to: await contract.getAddress(),
     data: "0xa015aefe",
     gasLimit: 300_000n,
-    maxFeePerGas: 200n * gwei,
-    maxPriorityFeePerGas: tip < 0 ? 1n : BigInt(tip) * gwei,
+    maxFeePerGas: most,
+    maxPriorityFeePerGas: tip,
   });
   return hash;
 }
