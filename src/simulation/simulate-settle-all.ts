@@ -29,6 +29,7 @@ import { runSimulateV1 } from "./engines/simulate-v1.js";
 import { resolveFees } from "./fees.js";
 import { findBlock } from "./next-block.js";
 import type { TargetBlock } from "./next-block.js";
+import { OTHER_ORIGIN, isCalledOnly } from "./origin.js";
 import { checkOptions, httpEngines } from "./options.js";
 import type {
   HttpEngine,
@@ -135,7 +136,7 @@ export async function simulateSettlement(
   const isTooPoor = funds.some((amount) => amount < fee);
   const hasCode =
     accounts.get(sender)?.hasCode === true &&
-    (await needsOrigin(client, sender, base));
+    (await isCalledOnly(client.rpc, sender, base));
   const asked = request.orderIDs?.length ?? 0;
   const notes = [
     ordersRead < asked &&
@@ -144,8 +145,7 @@ export async function simulateSettlement(
       "The price of gas is not known: no fee is subtracted.",
     isTooPoor &&
       `The sender cannot pay for gas: it has ${funds[0] ?? 0n} wei, and the fee is ${fee} wei. The fee is not subtracted.`,
-    hasCode &&
-      "The sender has code, so another account sends the transaction: a contract that asks for that one (tx.origin) can do something else then.",
+    hasCode && OTHER_ORIGIN,
     ...notesOn(executed, refusal),
   ].filter((note) => note !== false);
   const described = describeResult(
@@ -222,22 +222,6 @@ async function findTransfers(
   ];
   return isRight(traced) ? traced : transfers;
 }
-
-/** True for a contract; code of an account with a key only delegates (EIP-7702). */
-async function needsOrigin(
-  { rpc }: VaultHost,
-  account: string,
-  block: number,
-): Promise<boolean> {
-  const method = "eth_getCode";
-  const code = await rpc
-    .request(method, [account, toBlockId(block)])
-    .catch(fallbackTo(undefined, ({ kind }) => kind === "rpc"));
-  return !String(code).toLowerCase().startsWith(DELEGATION);
-}
-
-/** Beginning of the code that an EIP-7702 authorization sets. */
-const DELEGATION = "0xef0100";
 
 function nothingToDo(engine: SimulationEngine): Simulation {
   return {
