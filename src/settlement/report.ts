@@ -240,7 +240,7 @@ async function describeEffect(
   if (!isSame && previous === undefined) {
     return unknown;
   }
-  if (!isSame && (!wasSame || previous?.settled === true)) {
+  if (!isSame && (!wasSame || previous.settled)) {
     return elsewhere;
   }
   const whose = await whoseEffect(vault, before, receipt, previewed, wasSame);

@@ -138,7 +138,8 @@ async function roundWithout(
           hasCode: true,
         }) as VaultRound);
   } catch (error) {
-    return fallbackTo(undefined)(error);
+    fallbackTo(undefined)(error);
+    return undefined;
   }
 }
 
