@@ -8,6 +8,7 @@ import type {
   SettlementPreflight,
 } from "../src/settlement/types.js";
 import { hasEnded } from "../src/protocol/round.js";
+import { OTHER_ORIGIN } from "../src/simulation/origin.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import { excludeEachOther, taskArguments } from "./arguments.js";
@@ -173,6 +174,10 @@ async function printCalldata(
       "warn",
       `Warning: ${from ?? "the zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may accept only another sender (--from).`,
     );
+    await write(`${renderText([notes(warning)], style)}\n`);
+  }
+  if (built.isContract) {
+    const warning = toned("warn", `Warning: ${OTHER_ORIGIN}`);
     await write(`${renderText([notes(warning)], style)}\n`);
   }
   const { number, timestamp } = header;

@@ -3,14 +3,14 @@ import { units } from "./index.js";
 import type { VaultRound } from "./index.js";
 import { describeTime } from "./time.js";
 
-/** The values that identify a round, because the contract gives it no id. */
-export type RoundIdentity = Pick<
-  VaultRound,
-  "startTime" | "endTime" | "strikePrice"
->;
+/**
+ * The values that identify a round, because the contract gives it no id. Its end is none
+ * of them: a contract may move it, and a settlement may write when it was.
+ */
+export type RoundIdentity = Pick<VaultRound, "startTime" | "strikePrice">;
 
 export function identityOf(round: RoundIdentity): string {
-  return [round.startTime, round.endTime, round.strikePrice].join();
+  return [round.startTime, round.strikePrice].join();
 }
 
 export function isSameRound(one: RoundIdentity, other: RoundIdentity): boolean {
@@ -31,7 +31,7 @@ export function describeRound({
   startTime,
   endTime,
   strikePrice,
-}: RoundIdentity): string {
+}: Pick<VaultRound, "startTime" | "endTime" | "strikePrice">): string {
   return `the round from ${describeTime(startTime)} to ${describeTime(endTime)} with strike price ${scale(strikePrice, units.price.decimals)}`;
 }
 

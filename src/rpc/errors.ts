@@ -7,7 +7,7 @@ import {
   quoteForeignText,
   redactSecrets,
 } from "../untrusted-text.js";
-import { decodeRevertReason } from "./revert-reason.js";
+import { decodeRevertReason, invalidOpcode } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 
 export function isNodeRefusal(error: unknown): error is VaultError {
@@ -238,8 +238,18 @@ function findRevert(error: unknown): RevertReason | undefined {
           value.length <= MAX_REVERT_DATA &&
           isHexString(value, true),
       ) ?? "0x";
-  const isRevert = links.some((link) => {
-    const words = messageOf(link).slice(0, MAX_FOREIGN_TEXT);
+  const messages = links.map((link) =>
+    messageOf(link).slice(0, MAX_FOREIGN_TEXT),
+  );
+  if (data === "0x") {
+    // It ends the call of a contract, whatever code the node gives the error.
+    const found = messages.map(invalidOpcode).find((one) => one !== undefined);
+    if (found !== undefined) {
+      return found;
+    }
+  }
+  const isRevert = links.some((link, index) => {
+    const words = messages[index] ?? "";
     return (
       /\brevert|VM Exception/iu.test(words) ||
       // The same code stands for a call that exceeds a node's low gas limit.

@@ -9,8 +9,30 @@ import { toJsonValue } from "../json.js";
 /** The text of a revert without data. */
 export const NO_REASON = "no reason given";
 
+/** What nodes say of the INVALID opcode, and of one that their EVM does not know. */
+const INVALID_OPCODE =
+  /invalid ?(?:fe)? ?(?:opcode|instruction|operation)|opcode ?not ?found|bad ?instruction/iu;
+
+/**
+ * @param message A node's text for a call that failed.
+ * @returns Undefined if no invalid opcode ended it.
+ */
+export function invalidOpcode(message: string): RevertReason | undefined {
+  const text =
+    "invalid opcode, as of an assert in a contract compiled before Solidity 0.8";
+  return INVALID_OPCODE.test(message)
+    ? { kind: "invalid-opcode", text, data: "0x" }
+    : undefined;
+}
+
 export interface RevertReason {
-  readonly kind: "string" | "panic" | "custom" | "unknown" | "none";
+  readonly kind:
+    | "string"
+    | "panic"
+    | "custom"
+    | "invalid-opcode"
+    | "unknown"
+    | "none";
   /** Text to show; it holds the contract's own words, not yet escaped. */
   readonly text: string;
   /** The revert data, 0x hex. */

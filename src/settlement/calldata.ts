@@ -4,6 +4,7 @@ import type { VaultHost } from "../host.js";
 import type { Block } from "../rpc/rpc-client.js";
 import { estimateGas } from "../simulation/fees.js";
 import { explainRefusal } from "../simulation/refusal.js";
+import { isCalledOnly } from "../simulation/origin.js";
 import { locateVault } from "./observe.js";
 import { settlementCall } from "../simulation/engine.js";
 
@@ -18,6 +19,8 @@ export interface UnsignedSettlement {
   readonly estimatedGas: bigint | null;
   /** Reason of the revert at that block; null if the contract accepts the call. */
   readonly refusal: string | null;
+  /** True if the sender has code: another account then is the transaction's origin. */
+  readonly isContract: boolean;
 }
 
 /**
@@ -33,6 +36,7 @@ export async function buildSettlement(
   const header = await rpc.getBlock();
   const { chainId, contract } = await locateVault(vault);
   const call = settlementCall(from ?? ZeroAddress, contract.address);
+  const isContract = from !== undefined && (await isCalledOnly(rpc, from));
   const refused = await rpc.simulate(call, header.number, header.gasLimit);
   const gas =
     refused !== undefined
@@ -45,6 +49,7 @@ export async function buildSettlement(
     header,
     to: call.to,
     data: call.data,
+    isContract,
     estimatedGas: typeof gas === "bigint" ? gas : null,
     refusal:
       typeof gas === "object"

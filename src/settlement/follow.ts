@@ -96,6 +96,7 @@ export async function follow(
             reader,
             {
               round,
+              sentAfterBlock,
               transaction:
                 end.kind === "mined" ? end.transaction : entry.transactions[0],
             },

@@ -19,6 +19,7 @@ import type { JournalEntry } from "./journal.js";
 import { observe } from "./observe.js";
 import type { PreparedTransaction } from "./transaction.js";
 import type { PreviewDifference, Settlement } from "./types.js";
+import { settlingBlock, whoseEffect } from "./whose.js";
 
 export interface Ended {
   readonly settlement: Settlement;
@@ -93,16 +94,19 @@ type ReportedEnd =
 interface Reported {
   readonly round: VaultRound;
   readonly transaction: PreparedTransaction;
+  /** Latest block before the first transaction was sent. */
+  readonly sentAfterBlock: number;
 }
 
 /** Describes the effect of a followed transaction, compared with the preview. */
 export async function report(
   vault: VaultHost,
-  { round: before, transaction }: Reported,
+  entry: Reported,
   end: ReportedEnd,
   previewed: Simulation | null,
   confirmations = 1,
 ): Promise<Ended> {
+  const { round: before, transaction } = entry;
   const { chainId } = transaction;
   if (end.kind !== "mined") {
     const isFinal = end.kind === "dropped";
@@ -122,10 +126,11 @@ export async function report(
   // The receipt proves that a node behind this provider has that block.
   vault.rpc.noteBlock(receipt.blockNumber);
   const seen = await readAfter(vault, before, receipt.blockNumber, previewed);
+  const earlier = await readBefore(vault, receipt, seen, previewed);
   const known: Known = {
     ...receipt,
     ...(receipt.succeeded
-      ? await describeEffect(vault, before, receipt.blockNumber, seen)
+      ? await describeEffect(vault, entry, receipt, seen, earlier, previewed)
       : {
           status: "reverted" as const,
           ...(await findReason(vault, transaction, receipt)),
@@ -134,7 +139,7 @@ export async function report(
     differences:
       previewed === null || seen.all === undefined
         ? null
-        : await findDifferences(vault, previewed, receipt, seen.all),
+        : findDifferences(previewed, receipt, earlier.all, seen.all),
   };
   return {
     settlement: outcome(known, before, previewed),
@@ -183,16 +188,39 @@ async function readAfter(
   return isSameRound(round, before) ? { round } : { isElsewhere: true };
 }
 
+/** State one block before the transaction's, as far as it can be read and is needed. */
+async function readBefore(
+  vault: VaultHost,
+  { blockNumber, succeeded }: Receipt,
+  { all, round }: After,
+  previewed: Simulation | null,
+): Promise<Pick<After, "all" | "round">> {
+  if (!succeeded || round === undefined) {
+    return {};
+  }
+  const blockTag = blockNumber - 1;
+  const before =
+    previewed === null || all === undefined
+      ? undefined
+      : await vault.snapshot({ blockTag }).catch(fallbackTo(undefined));
+  return before !== undefined && !isFailedReading(before.round)
+    ? { all: before, round: before.round }
+    : ((await tryObserve(vault, blockTag)) ?? {});
+}
+
 async function tryObserve(vault: VaultHost, block: number | "latest") {
   return await observe(vault, block).catch(fallbackTo(undefined));
 }
 
 async function describeEffect(
   vault: VaultHost,
-  before: VaultRound,
-  blockNumber: number,
+  { round: before, sentAfterBlock }: Reported,
+  receipt: Receipt,
   { round: after, isElsewhere }: After,
+  { round: previous }: Pick<After, "round">,
+  previewed: Simulation | null,
 ): Promise<Known> {
+  const { blockNumber } = receipt;
   const end = (status: Known["status"], what: string): Known => ({
     status,
     reason: `It was mined in block ${blockNumber} without a revert, but ${what}`,
@@ -206,42 +234,84 @@ async function describeEffect(
       "the round could not be read afterwards, so what it settled is not known.";
     return isElsewhere === true ? unknown : end("unconfirmed", unread);
   }
-  if (isSameRound(after, before)) {
+  const isSame = isSameRound(after, before);
+  if (isSame && !after.settled) {
     const unsettled = `${describeRound(after)} is not settled in that block.`;
-    return after.settled
-      ? { status: "settled" }
-      : end("not-settled", unsettled);
+    return end("not-settled", unsettled);
   }
-  const previous = await tryObserve(vault, blockNumber - 1);
-  if (previous === undefined) {
+  const wasSame = previous !== undefined && isSameRound(previous, before);
+  if (isSame && wasSame && previous.settled) {
+    const last = blockNumber - 1;
+    const block = await settlingBlock(vault, sentAfterBlock, last);
+    const where =
+      block === undefined ? `block ${last} or before` : `block ${block}`;
+    return settledByOther(receipt, `in ${where}`);
+  }
+  const elsewhere: Known = {
+    status: "not-settled",
+    reason: `MISMATCH: it was meant for ${describeRound(before)}, but in block ${blockNumber} the vault is in another one, ${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
+  };
+  if (!isSame && previous === undefined) {
     return unknown;
   }
-  return isSameRound(previous.round, before) && !previous.round.settled
-    ? {
-        status: "settled",
-        reason: `The vault is in its next round already in block ${blockNumber}, and was in the one that was meant, unsettled, one block before. That this transaction settled it cannot be seen: another one of that block may have opened the next round first.`,
-      }
+  if (!isSame && (!wasSame || previous.settled)) {
+    return elsewhere;
+  }
+  const whose = await whoseEffect(vault, before, receipt, previewed, wasSame);
+  if (typeof whose === "object") {
+    const { without } = whose;
+    const isUnchanged =
+      isSameRound(without, after) && without.settled === after.settled;
+    return isUnchanged
+      ? settledByOther(
+          receipt,
+          `by a transaction that comes earlier in block ${blockNumber}`,
+        )
+      : elsewhere;
+  }
+  return whose === "ours"
+    ? { status: "settled" }
     : {
-        status: "not-settled",
-        reason: `MISMATCH: it was meant for ${describeRound(before)}, but in block ${blockNumber} the vault is in another one, ${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
+        status: "settled",
+        reason: wasSame
+          ? `The round is settled${isSame ? "" : ", and the vault is in its next round,"} at the end of block ${blockNumber}, and was not one block before. Other transactions of that block may have settled it, and the node shows no state between them: whose settlement it is is not known.`
+          : `The round is settled at the end of block ${blockNumber}, but the node no longer has the state of the block before: whose settlement it is is not known.`,
       };
 }
 
-/** A receipt has no revert reason, so the call is simulated at its block. */
+function settledByOther({ blockNumber, hash }: Receipt, where: string): Known {
+  return {
+    status: "nothing-to-do",
+    reason: `The round was settled by somebody else, ${where}. This transaction was mined after that, in block ${blockNumber}, and settled nothing.`,
+    hash,
+    hashes: [hash],
+  };
+}
+
+/**
+ * A receipt has no revert reason, so the call is simulated at its block. If it used up its
+ * gas, it gets all of the block's: a contract that has another reason has it still.
+ */
 async function findReason(
   vault: VaultHost,
   { from, to, data, gas }: PreparedTransaction,
   { blockNumber, gasUsed }: Receipt,
 ): Promise<Pick<Known, "code" | "reason">> {
-  if (isUsedUp({ gasUsed, gasGiven: gas })) {
+  const isUp = isUsedUp({ gasUsed, gasGiven: gas });
+  const ask = async () => {
+    const most = isUp ? (await vault.rpc.getBlock(blockNumber)).gasLimit : gas;
+    const call = { from, to, data };
+    return { reverted: await vault.rpc.simulate(call, blockNumber, most) };
+  };
+  // The outcome is known even without a reason.
+  const asked = await ask().catch(fallbackTo(undefined));
+  const reverted = asked?.reverted;
+  if (isUp && (reverted === undefined || reverted.kind === "none")) {
     const remedy =
       "Give it more (gas, or gasMultiplier, of the network's configuration).";
-    return outOfGas(vault.networkName, true, gas, "it was given", remedy);
+    const isCertain = asked !== undefined;
+    return outOfGas(vault.networkName, isCertain, gas, "it was given", remedy);
   }
-  const reverted = await vault.rpc
-    .simulate({ from, to, data }, blockNumber, gas)
-    // The outcome is known even without a reason.
-    .catch(fallbackTo(undefined));
   const reason = "the reason could not be found out";
   return reverted === undefined
     ? { code: "VAULT_CALL_REVERTED", reason }
@@ -252,30 +322,28 @@ async function findReason(
  * Compares readings and token transfers with the preview. Effects of other transactions
  * in the block count, too.
  *
- * @returns Null if the transaction reverted, or the block before cannot be read.
+ * @returns Null if the transaction reverted, the block before cannot be read, or nothing
+ * differs of the readings and the transfers could not be compared.
  */
-export async function findDifferences(
-  vault: VaultHost,
+export function findDifferences(
   { changes: previewed, transfers }: Simulation,
-  { succeeded, blockNumber, logs }: Receipt,
+  { succeeded, logs }: Receipt,
+  before: VaultSnapshot | undefined,
   after: VaultSnapshot,
-): Promise<readonly PreviewDifference[] | null> {
-  const before = succeeded
-    ? await vault
-        .snapshot({ blockTag: blockNumber - 1 })
-        .catch(fallbackTo(undefined))
-    : undefined;
-  if (before === undefined || isFailedReading(before.round)) {
+): readonly PreviewDifference[] | null {
+  if (!succeeded || before === undefined || isFailedReading(before.round)) {
     return null;
   }
   const changes = changesBetween(readingsIn(before), readingsIn(after));
   const happened = transfersIn(logs);
-  return transfers === null || happened === undefined
-    ? compareChanges(previewed, changes)
-    : compareChanges(
-        [...previewed, ...sumsOf(transfers)],
-        [...changes, ...sumsOf(happened)],
-      );
+  if (transfers === null || happened === undefined) {
+    const differences = compareChanges(previewed, changes);
+    return differences.length === 0 ? null : differences;
+  }
+  return compareChanges(
+    [...previewed, ...sumsOf(transfers)],
+    [...changes, ...sumsOf(happened)],
+  );
 }
 
 function compareChanges(

@@ -13,8 +13,9 @@ import type {
  * - `settled`: the transaction was mined, and the intended round is settled.
  * - `not-settled`: the transaction was mined without a revert, but did not settle the
  *   intended round. This is final: the next settlement may begin.
- * - `nothing-to-do`: nothing was sent. The round is settled already or has not ended, or
- *   the settlement to resume is finished.
+ * - `nothing-to-do`: nothing was sent: the round is settled already or has not ended, or
+ *   the settlement to resume is finished. With a `hash` and a `blockNumber`: the
+ *   transaction was mined after somebody else had settled the round, and settled nothing.
  * - `refused`: nothing was sent, or the node did not accept the transaction.
  * - `reverted`: the contract refused it, in the preflight (`hash` is null) or in a block.
  * - `unconfirmed`: the transaction was sent, but not seen mined in time, or replaced by
@@ -77,7 +78,8 @@ export interface Settlement {
 export interface SettlementPreview extends Simulation {
   /**
    * Differences in readings and token transfers; a receipt does not record native
-   * transfers. Null if nothing was mined or the differences are not known.
+   * transfers. Null if nothing was mined or the differences are not known; empty only if
+   * both were compared.
    */
   readonly differences: readonly PreviewDifference[] | null;
 }

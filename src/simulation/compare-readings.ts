@@ -81,28 +81,34 @@ function valueOfField(value: unknown, field: string): ReadingValue {
   return (fields === value ? fields[field] : value) as ReadingValue;
 }
 
-/** True if the transfers account for every change of a native balance. */
-export function explainBalances(
+/** A native balance that the transfers do not explain; amounts are in wei. */
+export interface Unexplained {
+  readonly account: string;
+  /** How much more it has than the transfers say; negative if it has less. */
+  readonly surplus: bigint;
+}
+
+export function unexplainedBalances(
   transfers: readonly Transfer[],
   before: readonly Balance[],
   after: readonly Balance[],
-): boolean {
-  return before.every(({ account, token, amount }, index) => {
-    let expected = amount;
-    for (const { from, to, ...moved } of transfers) {
-      if (moved.token === NATIVE) {
-        expected += to === account ? moved.amount : 0n;
-        expected -= from === account ? moved.amount : 0n;
+): readonly Unexplained[] {
+  return before
+    .map(({ account, token, amount }, index) => {
+      let expected = amount;
+      for (const { from, to, ...moved } of transfers) {
+        if (moved.token === NATIVE) {
+          expected += to === account ? moved.amount : 0n;
+          expected -= from === account ? moved.amount : 0n;
+        }
       }
-    }
-    return token !== NATIVE || after[index]?.amount === expected;
-  });
+      const actual = after[index]?.amount ?? expected;
+      return { account, surplus: token === NATIVE ? actual - expected : 0n };
+    })
+    .filter(({ surplus }) => surplus !== 0n);
 }
 
-/**
- * Lists the balances that differ, with the fee subtracted from the payer's. If the payer
- * cannot afford the fee, it is added to `before` instead.
- */
+/** Lists the balances that differ, with the fee subtracted from the payer's. */
 export function compareBalances(
   before: readonly Balance[],
   after: readonly Balance[],
@@ -113,8 +119,17 @@ export function compareBalances(
     .map(({ account, token, amount }, index) => {
       const due = token === NATIVE && account === payer ? fee : 0n;
       const left = (after[index]?.amount ?? amount) - due;
-      const lent = left < 0n ? due : 0n;
-      return { account, token, before: amount + lent, after: left + lent };
+      return { account, token, before: amount, after: left };
     })
     .filter((change) => change.before !== change.after);
+}
+
+export function nativeBalanceOf(
+  { balances }: ChainState,
+  account: string,
+): bigint {
+  const found = balances.find(
+    (one) => one.account === account && one.token === NATIVE,
+  );
+  return found?.amount ?? 0n;
 }

@@ -60,6 +60,10 @@ export function beforeRefunds(gasUsed: bigint): bigint {
 export const UNKNOWABLE =
   "Not known beforehand: the block's randomness and who makes it, what a contract does by the gas that is left (gasleft()), and transactions of others that are mined first.";
 
+/** The readings before and after need gas of the block, too. */
+export const RAISED_GAS_LIMIT =
+  "The node simulates with a higher block gas limit than its blocks have: a contract that reads block.gaslimit can do something else when it is mined.";
+
 /** This engine cannot simulate the settlement here; another one may. */
 export class EngineUnsupportedError extends Error {
   public override readonly name = "EngineUnsupportedError";

@@ -1,13 +1,14 @@
 import { checkAddress } from "../client/answer.js";
-import { decodeRevertReason } from "../rpc/revert-reason.js";
+import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
-import { vaultError } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultErrorCode } from "../errors.js";
 import { quoteForeignText } from "../untrusted-text.js";
 import type { VaultHost } from "../host.js";
 import { isSameRound } from "../protocol/round.js";
 import { roundOf } from "./compare-readings.js";
 import type { ChainState } from "./compare-readings.js";
+import { settlementCall } from "./engine.js";
 import type {
   EngineResult,
   FailedCall,
@@ -57,7 +58,18 @@ export async function findRefusal(
     return { code, reason: shortMessage };
   }
   const { data, message } = failed;
-  if (isExhausted(failed) && !/opcode|instruction/iu.test(message ?? "")) {
+  const invalid =
+    data !== "0x"
+      ? undefined
+      : message !== undefined
+        ? invalidOpcode(message)
+        : isExhausted(failed)
+          ? await askForInvalidOpcode(parameters, failed)
+          : undefined;
+  if (invalid !== undefined) {
+    return await explainRefusal(vault, invalid);
+  }
+  if (isExhausted(failed) && !/opcode/iu.test(message ?? "")) {
     const isCertain = message !== undefined;
     const limit = limitOn(parameters, failed);
     return outOfGas(vault.networkName, isCertain, ...limit);
@@ -65,6 +77,18 @@ export async function findRefusal(
   return data === "0x" && message !== undefined
     ? { code: "VAULT_CALL_REVERTED", reason: quoteForeignText(message) }
     : await explainRefusal(vault, decodeRevertReason(data));
+}
+
+/** Some nodes tell what used up the gas in an `eth_call` only. */
+async function askForInvalidOpcode(
+  { vault, sender, target, next }: SimulationParameters,
+  { gasGiven }: FailedCall,
+): Promise<RevertReason | undefined> {
+  const call = settlementCall(sender, target.address);
+  const reverted = await vault.rpc
+    .simulate(call, next.number - 1, gasGiven)
+    .catch(fallbackTo(undefined));
+  return reverted?.kind === "invalid-opcode" ? reverted : undefined;
 }
 
 type GasLimit = readonly [gas: bigint, limit: string, remedy: string];

@@ -5,22 +5,31 @@ import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
+import { fewRetries } from "../rpc/retry.js";
+import { toBlockId } from "../rpc/rpc-client.js";
 import {
   changesBetween,
   compareBalances,
-  explainBalances,
+  nativeBalanceOf,
   roundOf,
+  unexplainedBalances,
 } from "./compare-readings.js";
 import type { ChainState } from "./compare-readings.js";
-import { EngineUnsupportedError, UNKNOWABLE } from "./engine.js";
+import {
+  EngineUnsupportedError,
+  UNKNOWABLE,
+  settlementCall,
+} from "./engine.js";
 import type { EngineResult, SimulationParameters } from "./engine.js";
 import { runCall } from "./engines/call.js";
 import { runFork } from "./engines/fork.js";
 import { runInProcess } from "./engines/in-process.js";
+import { blockOverrides } from "./engines/on-node.js";
 import { runSimulateV1 } from "./engines/simulate-v1.js";
 import { resolveFees } from "./fees.js";
 import { findBlock } from "./next-block.js";
 import type { TargetBlock } from "./next-block.js";
+import { OTHER_ORIGIN, isCalledOnly } from "./origin.js";
 import { checkOptions, httpEngines } from "./options.js";
 import type {
   HttpEngine,
@@ -29,7 +38,8 @@ import type {
 } from "./options.js";
 import { findRefusal } from "./refusal.js";
 import type { Refusal } from "./refusal.js";
-import type { Simulation, SimulationEngine } from "./types.js";
+import { NATIVE, nativeTransfersOf } from "./tokens.js";
+import type { Simulation, SimulationEngine, Transfer } from "./types.js";
 import { decodeState, findContracts, makeWatchList } from "./watch-list.js";
 import type { KnownContract } from "./watch-list.js";
 
@@ -118,18 +128,32 @@ export async function simulateSettlement(
   }
   const { feePaid, gasNeeded } = result;
   const after = decodeState(client, watched, result.after, feePaid);
-  const executed = { ...result, before, after };
+  const transfers = await findTransfers(parameters, result, before, after);
+  const executed = { ...result, transfers, before, after };
   const refusal = await findRefusal(parameters, executed);
+  const fee = result.gasUsed * (price?.current ?? 0n);
+  const funds = [before, after].map((state) => nativeBalanceOf(state, sender));
+  const isTooPoor = funds.some((amount) => amount < fee);
+  const hasCode =
+    accounts.get(sender)?.hasCode === true &&
+    (await isCalledOnly(client.rpc, sender, base));
   const asked = request.orderIDs?.length ?? 0;
   const notes = [
     ordersRead < asked &&
       `Orders that could not be read: ${asked - ordersRead} of ${asked}.`,
     price === undefined &&
       "The price of gas is not known: no fee is subtracted.",
+    isTooPoor &&
+      `The sender cannot pay for gas: it has ${funds[0] ?? 0n} wei, and the fee is ${fee} wei. The fee is not subtracted.`,
+    hasCode && OTHER_ORIGIN,
     ...notesOn(executed, refusal),
   ].filter((note) => note !== false);
-  const fee = result.gasUsed * (price?.current ?? 0n);
-  const described = describeResult(executed, refusal, sender, fee);
+  const described = describeResult(
+    executed,
+    refusal,
+    sender,
+    isTooPoor ? 0n : fee,
+  );
   return { ...known, gasNeeded, simulation: { ...described, notes } };
 }
 
@@ -161,6 +185,42 @@ async function runEngines(
   }
   assertInvariant(last !== undefined, "no engine to simulate with");
   throw last;
+}
+
+/**
+ * Lists the transfers. Some nodes list payments that fail inside, and none of a contract
+ * that destroys itself: where balances show that, the node is asked for a trace.
+ */
+async function findTransfers(
+  { vault, sender, target, next }: SimulationParameters,
+  { engine, transfers, failed }: Awaited<ReturnType<typeof runEngines>>,
+  before: ChainState,
+  after: ChainState,
+): Promise<EngineResult["transfers"]> {
+  const isRight = (list: readonly Transfer[]): boolean =>
+    unexplainedBalances(list, before.balances, after.balances).length === 0;
+  if (
+    engine !== "simulateV1" ||
+    transfers === null ||
+    failed !== undefined ||
+    isRight(transfers)
+  ) {
+    return transfers;
+  }
+  const trace = await vault.rpc
+    .withRetries(fewRetries)
+    .request("debug_traceCall", [
+      settlementCall(sender, target.address),
+      toBlockId(next.number - 1),
+      { tracer: "callTracer", blockOverrides: blockOverrides({ next }) },
+    ])
+    // The transfers are then listed as they are, with a note.
+    .catch(fallbackTo(undefined, ({ kind }) => kind === "rpc"));
+  const traced = [
+    ...nativeTransfersOf(trace),
+    ...transfers.filter(({ token }) => token !== NATIVE),
+  ];
+  return isRight(traced) ? traced : transfers;
 }
 
 function nothingToDo(engine: SimulationEngine): Simulation {
@@ -220,9 +280,13 @@ function notesOn(
     failed === undefined &&
       gasNeeded > TRANSACTION_GAS_CAP &&
       `It uses ${gasUsed} gas, for which a limit of ${gasNeeded} may be needed: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`,
-    transfers !== null &&
-      !explainBalances(transfers, before.balances, after.balances) &&
-      "The list of transfers is not whole: balances show that more native currency moves, as when a contract destroys itself.",
+    ...(transfers === null
+      ? []
+      : unexplainedBalances(transfers, before.balances, after.balances)
+    ).map(
+      ({ account, surplus }) =>
+        `The list of transfers is not right: ${account} ends with ${surplus < 0n ? `${-surplus} wei less` : `${surplus} wei more`} than they say, as when a payment inside fails or a contract destroys itself.`,
+    ),
     ...notes,
     UNKNOWABLE,
   ];

@@ -4,7 +4,7 @@ import { operations, groupDigits } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
 import { NO_ROUND } from "../../src/protocol/round.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { UNKNOWABLE } from "../../src/simulation/engine.js";
+import { RAISED_GAS_LIMIT, UNKNOWABLE } from "../../src/simulation/engine.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type {
   Settlement,
@@ -107,8 +107,8 @@ function previewBlocks(
         ? []
         : ["No reading changes, and nothing is transferred."]),
       ...simulation.notes
-        // It holds for every settlement, and so does not help to decide.
-        .filter((note) => note !== UNKNOWABLE)
+        // They hold for every settlement, and so do not help to decide.
+        .filter((note) => note !== UNKNOWABLE && note !== RAISED_GAS_LIMIT)
         .map((note) => toned("warn", escapeUntrusted(note))),
     ),
   ];

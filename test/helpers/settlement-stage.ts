@@ -58,6 +58,7 @@ export const sent: SentTransaction = {
 };
 /** What an outcome is reported of. */
 export const reported = {
+  sentAfterBlock: 5,
   round: OPEN_ROUND,
   transaction: { ...unsigned, hash: HASH },
 };

@@ -41,12 +41,28 @@ describe("buildSettlement", () => {
       to: VAULT,
       data: SETTLE,
       estimatedGas: null,
+      isContract: false,
       refusal: null,
     });
     expect(header).to.include({ number: 5, timestamp: 1_700_000_005 });
     expect(senders("eth_call")).to.deep.equal([ZeroAddress]);
     expect(senders("eth_estimateGas")).to.deep.equal([]);
   });
+
+  for (const [title, code, isContract] of [
+    ["a contract", "0x60", true],
+    ["an account that delegates", `0xef0100${"11".repeat(20)}`, false],
+    ["an account without code", "0x", false],
+  ] as const) {
+    it(`says of ${title} as the sender if another account is the origin: ${isContract}`, async () => {
+      stage.chain.on("eth_getCode", async (params, answer) =>
+        params[0] === SETTLER ? code : await answer(),
+      );
+      expect(await buildSettlement(stage.host(), SETTLER)).to.include({
+        isContract,
+      });
+    });
+  }
 
   it("estimates the gas of a sender", async () => {
     expect(await buildSettlement(stage.host(), SETTLER)).to.include({
@@ -142,6 +158,7 @@ describe("a batch for Safe's Transaction Builder", () => {
       data: SETTLE,
       chainId: 56,
       header: { ...header, baseFeePerGas: undefined, hash: "0x" },
+      isContract: false,
       estimatedGas: null,
       refusal: null,
     });

@@ -2,7 +2,6 @@ import { expect } from "chai";
 
 import type { VaultSnapshot } from "../../src/client/snapshot.js";
 import { vaultError } from "../../src/errors.js";
-import type { VaultHost } from "../../src/host.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import type { Receipt } from "../../src/rpc/rpc-client.js";
 import { findDifferences, report } from "../../src/settlement/report.js";
@@ -55,6 +54,8 @@ const reverted = {
   code: "VAULT_CALL_REVERTED",
   after: OPEN_ROUND,
 } as const;
+const WHOSE_IS_GONE =
+  "The round is settled at the end of block 6, but the node no longer has the state of the block before: whose settlement it is is not known.";
 const unread = {
   is: { status: "unconfirmed", after: null },
   says: /could not be read afterwards/u,
@@ -124,13 +125,39 @@ describe("the report of a settlement that was followed", () => {
     })),
     {
       title:
-        "is settled, with what cannot be known, if the block ends with the next round, which another transaction opened",
+        "is settled if the block ends with the next round, and its other transaction only moves money",
       given: () => {
         mine(ours, { ...ours, hash: OTHER_HASH, data: "0x" });
         chain.rounds[6] = NEXT;
       },
-      is: { status: "settled", code: null, after: NEXT },
-      says: /^The vault is in its next round already in block 6, .* cannot be seen: another one of that block/u,
+      is: { status: "settled", code: null, reason: null, after: NEXT },
+    },
+    ...[NEXT, settledRound(OPEN_ROUND)].map((after) => ({
+      title: `is settled, not known by whom, if another transaction of its block runs code, and the node cannot trace, settled: ${after.settled}`,
+      given: () => {
+        mine(ours, { ...ours, hash: OTHER_HASH, data: "0x12" });
+        chain.rounds[6] = after;
+      },
+      is: { status: "settled" as const, code: null, after },
+      says: /^The round is settled.* at the end of block 6, .* whose settlement it is is not known/u,
+    })),
+    {
+      title:
+        "is nothing-to-do, with the block that settled the round, if that is an earlier one",
+      given: () => {
+        chain.mine();
+        chain.mine(settledRound);
+        chain.mine();
+        // It settles nothing here, and is no revert either.
+        mine({ ...ours, data: "0x" });
+      },
+      is: {
+        status: "nothing-to-do",
+        code: null,
+        hashes: [HASH],
+        after: settledRound(OPEN_ROUND),
+      },
+      says: /^The round was settled by somebody else, in block 7\. This transaction was mined after that, in block 9/u,
     },
     ...[nextRound, settledRound].map((change) => ({
       title: `is not-settled if the block ends with the next round, and began with ${change.name}`,
@@ -164,6 +191,15 @@ describe("the report of a settlement that was followed", () => {
       },
       is: settled,
       block: undefined,
+    },
+    {
+      title:
+        "is settled, not known by whom, if the state of the block before is gone",
+      given: () => {
+        mine(ours);
+        forget(5);
+      },
+      is: { ...settled, reason: WHOSE_IS_GONE },
     },
     {
       title:
@@ -228,11 +264,33 @@ describe("the report of a settlement that was followed", () => {
     },
     {
       title:
-        "is reverted with VAULT_OUT_OF_GAS if it used nearly all of its gas",
+        "is reverted with VAULT_CALL_REVERTED and the contract's reason if it used nearly all of its gas, and has that reason with more",
       given: revert,
+      receipt: { gasUsed: 95_000n },
+      is: reverted,
+      says: /not yet/u,
+    },
+    {
+      title:
+        "is reverted with VAULT_OUT_OF_GAS if it used nearly all of its gas, and more is enough",
+      given: () => {
+        revert();
+        chain.revertsWith = undefined;
+      },
       receipt: { gasUsed: 95_000n },
       is: { ...reverted, code: "VAULT_OUT_OF_GAS" },
       says: /^out of gas: it uses all of the 100000 that it was given\..*gasMultiplier/u,
+    },
+    {
+      title:
+        "is reverted with VAULT_OUT_OF_GAS, or an invalid instruction, if it used nearly all of its gas, and the node cannot be asked why",
+      given: () => {
+        revert();
+        forget(6);
+      },
+      receipt: { gasUsed: 95_000n },
+      is: { ...reverted, code: "VAULT_OUT_OF_GAS" },
+      says: /^out of gas, or an invalid instruction: it uses all of the 100000/u,
     },
     {
       title: "is reverted with VAULT_CALL_REVERTED if it used less of its gas",
@@ -294,7 +352,8 @@ describe("the report of a settlement that was followed", () => {
       expect(await report(hostOf(type), entry, end, null)).to.deep.equal({
         settlement: {
           ...{ code: null, blockNumber: null, gasUsed: null, after: null },
-          ...{ before: OPEN_ROUND, preview: null },
+          ...{ before: OPEN_ROUND, preview: null, differences: null },
+          ...{ guard: null, hashes: [hash] },
           ...settlement,
         },
         chainId: 31_337,
@@ -361,49 +420,38 @@ describe("the comparison of a settlement with its preview", () => {
     data: `0x${amount.toString(16).padStart(64, "0")}`,
   });
 
-  const compare = async (
+  const compare = (
     previewed = preview(),
     seenAfter = after,
-    seenBefore: VaultSnapshot | Error = before,
+    seenBefore: VaultSnapshot | undefined = before,
     mined = receipt,
-  ): Promise<readonly PreviewDifference[] | null> => {
-    const snapshot = async (of: {
-      blockTag: number;
-    }): Promise<VaultSnapshot> => {
-      expect(of).to.deep.equal({ blockTag: 99 });
-      return await (seenBefore instanceof Error
-        ? Promise.reject(seenBefore)
-        : Promise.resolve(seenBefore));
-    };
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it is asked for nothing else
-    const host = { snapshot } as unknown as VaultHost;
-    return await findDifferences(host, previewed, mined, seenAfter);
-  };
+  ): readonly PreviewDifference[] | null =>
+    findDifferences(previewed, mined, seenBefore, seenAfter);
 
-  it("finds nothing if all readings are as previewed", async () => {
-    expect(await compare()).to.deep.equal([]);
+  it("finds nothing if all readings are as previewed", () => {
+    expect(compare()).to.deep.equal([]);
   });
 
-  it("is null for a reverted transaction, and if the block before it cannot be read", async () => {
+  it("is null for a reverted transaction, and if the block before it cannot be read", () => {
     const error = vaultError("VAULT_INTERNAL", { problem: "x" });
     for (const [seenBefore, mined] of [
       [before, { ...receipt, succeeded: false }],
       [{ ...before, round: { error } }, receipt],
-      [error, receipt],
     ] as const) {
-      expect(await compare(preview(), after, seenBefore, mined)).to.equal(null);
+      expect(compare(preview(), after, seenBefore, mined)).to.equal(null);
     }
+    expect(findDifferences(preview(), receipt, undefined, after)).to.equal(
+      null,
+    );
   });
 
-  it("names each reading that is not as previewed, or was to stay", async () => {
+  it("names each reading that is not as previewed, or was to stay", () => {
     const round = { ...priced, settledPrice: 8n };
-    expect(
-      await compare(preview(), { ...after, round, volume: 4n }),
-    ).to.deep.equal([
+    expect(compare(preview(), { ...after, round, volume: 4n })).to.deep.equal([
       { reading: "round", field: "settledPrice", previewed: 7n, happened: 8n },
       { reading: "volume", field: "volume", previewed: 5n, happened: 4n },
     ]);
-    expect(await compare(preview(), before)).to.deep.equal([
+    expect(compare(preview(), before)).to.deep.equal([
       { reading: "round", field: "settledPrice", previewed: 7n, happened: 0n },
       { reading: "round", field: "settled", previewed: true, happened: false },
     ]);
@@ -429,14 +477,14 @@ describe("the comparison of a settlement with its preview", () => {
     ],
     ["names a token that did not move", moves, [], [change(3n, 0n)]],
     ["names a token that moved without a preview", [], three, [change(0n, 3n)]],
-    ["compares no transfers that the engine did not see", null, three, []],
-    ["compares no transfers that the node does not tell", moves, null, []],
+    ["is null if the engine did not see transfers", null, three, null],
+    ["is null if the node does not tell the transfers", moves, null, null],
     ["leaves native currency out, which a receipt lacks", [native], [], []],
   ] as const) {
-    it(title, async () => {
+    it(title, () => {
       const mined = { ...receipt, logs };
       expect(
-        await compare(preview({ transfers }), after, before, mined),
+        compare(preview({ transfers }), after, before, mined),
       ).to.deep.equal(expected);
     });
   }

@@ -202,7 +202,7 @@ describe("simulateSettleAll with the engine fork", () => {
       failsInvalid,
       undefined,
       { status: "reverted" },
-      /^invalid opcode: INVALID /u,
+      /^invalid opcode, as of an assert/u,
     ],
     [
       "20 million gas without a cap of the chain",

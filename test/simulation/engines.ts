@@ -122,6 +122,12 @@ const cases: ReadonlyArray<
   ],
 
   ["does nothing", "IdleVault", "not-settled", { reason: unsettled }],
+  [
+    "moves only its end",
+    "MovingEndVault",
+    "not-settled",
+    { reason: unsettled },
+  ],
   ["swallows failures", "SwallowingVault", "settled", { orders: 20 }],
 ];
 
@@ -282,6 +288,10 @@ describe("every engine predicts what a settlement then does", () => {
           engine !== "simulateV1",
         );
         expect(notes.join(" ").includes("base fee of 0 wei")).to.equal(!isSeen);
+        // It has to be raised for the readings in the same block.
+        expect(notes.join(" ").includes("block.gaslimit")).to.equal(
+          engine === "simulateV1",
+        );
       });
 
       if (engine !== "call") {
@@ -300,16 +310,83 @@ describe("every engine predicts what a settlement then does", () => {
           );
         });
 
-        const isWhole = engine !== "simulateV1";
-        it(`${engine} ${isWhole ? "lists" : "notes that the list lacks"} what a contract that destroys itself gives away`, async () => {
+        it(`${engine} lists what a contract that destroys itself gives away`, async () => {
           const { vault } = await deploy("PurseVault");
           const { transfers, notes } = await simulate(vault);
-          expect(transfers?.map(({ amount }) => amount)).to.deep.equal(
-            isWhole ? [7n, 7n] : [7n],
+          expect(transfers?.map(({ amount }) => amount)).to.deep.equal([
+            7n,
+            7n,
+          ]);
+          expect(notes.join(" ")).not.to.include("transfers is not right");
+        });
+
+        it(`${engine} predicts reverted with VAULT_CALL_REVERTED for a vault with an assert of before Solidity 0.8`, async () => {
+          const { vault } = await deploy("InvalidVault");
+          const { status, code, reason } = await simulate(vault);
+          expect([status, code]).to.deep.equal([
+            "reverted",
+            "VAULT_CALL_REVERTED",
+          ]);
+          expect(reason).to.match(/^invalid opcode, as of an assert/u);
+        });
+
+        it(`${engine} lists no payment that fails inside`, async () => {
+          const { vault } = await deploy("FailingPaymentVault");
+          const { status, transfers, notes } = await simulate(vault);
+          expect({ status, transfers }).to.deep.equal({
+            status: "settled",
+            transfers: [],
+          });
+          expect(notes.join(" ")).not.to.include("transfers is not right");
+        });
+
+        it(`${engine} predicts settled for a vault that writes when it was settled into its end`, async () => {
+          const { vault } = await deploy("EndWritingVault");
+          const { status, changes } = await simulate(vault);
+          expect(status).to.equal("settled");
+          expect(changes.map(({ field }) => field)).to.include("endTime");
+        });
+
+        it(`${engine} lists no change of what only the clock moves`, async () => {
+          const { vault } = await deploy("TickingVault");
+          const { changes } = await simulate(vault, { atTime: "+1h" });
+          const readings = changes.map(({ reading }) => reading);
+          expect(readings).to.include("round").and.not.include("volume");
+        });
+
+        it(`${engine} leaves the balance of a sender without money as it is, and notes the fee that it cannot pay`, async () => {
+          const { vault } = await deploy("SilentVault");
+          const as = getAddress(`0x${"00".repeat(18)}beef`);
+          const set =
+            engine === "in-process" ? "hardhat_setBalance" : "anvil_setBalance";
+          await send(set, as, "0x3e8");
+          const { status, balances, notes } = await simulate(vault, { as });
+          expect({ status, balances }).to.deep.equal({
+            status: "settled",
+            balances: [],
+          });
+          expect(notes.join(" ")).to.match(
+            /cannot pay for gas: it has 1000 wei, and the fee is \d+ wei/u,
           );
-          expect(notes.join(" ").includes("transfers is not whole")).to.equal(
-            !isWhole,
+        });
+
+        it(`${engine} notes for a sender with code, not for one that delegates, that another account sends the transaction`, async () => {
+          const { vault } = await deploy("OriginVault");
+          const [safe, delegating] = ["5afe", "7702"].map((tail) =>
+            getAddress(`0x${tail.padStart(40, "0")}`),
           );
+          const set =
+            engine === "in-process" ? "hardhat_setCode" : "anvil_setCode";
+          await send(set, safe, "0x00");
+          await send(set, delegating, `0xef0100${"11".repeat(20)}`);
+          for (const [as, isNoted] of [
+            [safe, true],
+            [delegating, false],
+          ] as const) {
+            const { status, notes } = await simulate(vault, { as });
+            expect(status).to.equal("settled");
+            expect(notes.join(" ").includes("tx.origin"), as).to.equal(isNoted);
+          }
         });
       }
 

@@ -85,17 +85,29 @@ export function simulatorOf({ connection, rpc }: VaultHost): RpcClient {
  * Mines `settleAll` in its own block of an in-process network, and undoes nothing.
  * Automatic mining must be off, and the sender impersonated.
  *
- * @param blockTime Unix seconds; undefined for the chain's own time.
+ * The readings before are those of the very block, without the settlement in it: what only
+ * the clock moves is no effect of the settlement.
+ *
+ * @param time Unix seconds; undefined for the chain's own time.
  */
 export async function executeSettlement(
   parameters: SimulationParameters,
-  blockTime: number | undefined,
+  time: number | undefined,
   ...notes: readonly string[]
 ): Promise<EngineResult> {
   const { vault, sender, target, gas, next } = parameters;
   const rpc = simulatorOf(vault);
+  const blockTime = time ?? (await rpc.nextBlock()).next.timestamp;
+  const minedMeanwhile = (cause?: unknown): VaultError =>
+    vaultError("VAULT_MINED_MEANWHILE", { network: vault.networkName }, cause);
+  await rpc
+    .request("evm_setNextBlockTimestamp", [numberToHexString(blockTime)])
+    .catch((error: unknown) => {
+      // The clock passed that time, or another block was mined.
+      throw isNodeRefusal(error) ? minedMeanwhile(error) : error;
+    });
   const [before, gasPrice, balance] = await Promise.all([
-    readAll(parameters, "latest"),
+    readAll(parameters, "pending"),
     rpc.quantity("eth_gasPrice"),
     rpc.balance(sender),
   ]);
@@ -129,16 +141,10 @@ export async function executeSettlement(
       return await send(cap);
     },
   );
-  const minedMeanwhile = (cause?: unknown): VaultError =>
-    vaultError("VAULT_MINED_MEANWHILE", { network: vault.networkName }, cause);
-  const time = blockTime === undefined ? [] : [numberToHexString(blockTime)];
-  await rpc.request("evm_mine", time).catch((error: unknown) => {
-    // The clock passed that time, or another block was mined.
-    throw isNodeRefusal(error) ? minedMeanwhile(error) : error;
-  });
+  await rpc.request("evm_mine", []);
   const executed = await outcomeOf(rpc, hash, gasGiven);
   const { block, gasUsed } = executed;
-  if (blockTime !== undefined && block.timestamp !== blockTime) {
+  if (block.timestamp !== blockTime) {
     throw minedMeanwhile();
   }
   return {

@@ -120,7 +120,7 @@ export async function requestOnNode(
 
 export function blockOverrides({
   next: { number, timestamp, baseFeePerGas },
-}: SimulationParameters): Readonly<Record<string, string>> {
+}: Pick<SimulationParameters, "next">): Readonly<Record<string, string>> {
   return {
     number: numberToHexString(number),
     time: numberToHexString(timestamp),

@@ -12,7 +12,12 @@ import { asRecord } from "../../json.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { BlockInfo, CallResult } from "../../rpc/rpc-client.js";
-import { INTRINSIC_GAS, beforeRefunds, settlementCall } from "../engine.js";
+import {
+  INTRINSIC_GAS,
+  RAISED_GAS_LIMIT,
+  beforeRefunds,
+  settlementCall,
+} from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { isExhausted } from "../refusal.js";
 import { transfersIn } from "../tokens.js";
@@ -96,7 +101,7 @@ export async function runSimulateV1(
       transfers: settle.transfers,
       before: simulated.calls.slice(0, reads.length).map(toRead),
       after: simulated.calls.slice(reads.length + 1).map(toRead),
-      notes: [],
+      notes: [RAISED_GAS_LIMIT],
     };
   };
   return await simulateOnNode(parameters, METHOD, reads.length, params, parse);

@@ -158,7 +158,7 @@ abstract contract SettlingVault {
         return 12_345;
     }
 
-    function queryVolume() external view returns (uint256) {
+    function queryVolume() external view virtual returns (uint256) {
         return volume;
     }
 
@@ -374,5 +374,90 @@ contract Proxy {
             }
             return(0, returndatasize())
         }
+    }
+}
+
+/// Moves only its end, and settles nothing.
+contract MovingEndVault is SettlingVault {
+    function settleAll() external override {
+        round.endTime += 1 days;
+    }
+}
+
+/// Writes when it was settled into its end.
+contract EndWritingVault is SettlingVault {
+    function settleAll() external override {
+        _finish(9, 9);
+        round.endTime = block.timestamp;
+    }
+}
+
+/// Returns without a word if there is nothing to settle.
+contract SilentVault is SettlingVault {
+    function settleAll() external override {
+        if (!round.settled) _finish(10, 10);
+    }
+}
+
+/// Opens its next round as it settles one, and returns without a word before the end.
+contract SilentRollingVault is SettlingVault {
+    function settleAll() external override {
+        if (block.timestamp < round.endTime) return;
+        round.startTime = block.timestamp;
+        round.endTime = block.timestamp + 7 days;
+    }
+}
+
+/// As an assert before Solidity 0.8: the INVALID opcode.
+contract InvalidVault is SettlingVault {
+    function settleAll() external pure override {
+        assembly {
+            invalid()
+        }
+    }
+}
+
+/// Uses up its gas, all but what it needs to give its reason.
+contract WastefulVault is SettlingVault {
+    error Wasted();
+
+    function settleAll() external view override {
+        while (gasleft() > 2_000) {}
+        revert Wasted();
+    }
+}
+
+/// For accounts that send transactions, not for what they call.
+contract OriginVault is SettlingVault {
+    function settleAll() external override {
+        // solhint-disable-next-line avoid-tx-origin
+        require(tx.origin != keeper && tx.origin == msg.sender, "origin");
+        _finish(11, 11);
+    }
+}
+
+/// A payment inside fails, and it settles all the same.
+contract FailingPaymentVault is SettlingVault {
+    function settleAll() external override {
+        (bool success, ) = address(new Refuser()).call{value: 3 ether}("");
+        require(!success, "it was paid");
+        _finish(12, 12);
+    }
+}
+
+contract Refuser {
+    receive() external payable {
+        revert("no money");
+    }
+}
+
+/// Its volume moves with time, whoever does what.
+contract TickingVault is SettlingVault {
+    function settleAll() external override {
+        _finish(13, 13);
+    }
+
+    function queryVolume() external view override returns (uint256) {
+        return block.timestamp;
     }
 }

@@ -1,0 +1,25 @@
+import { fallbackTo } from "../errors.js";
+import { toBlockId } from "../rpc/rpc-client.js";
+import type { BlockId, RpcClient } from "../rpc/rpc-client.js";
+
+/** Beginning of the code that an EIP-7702 authorization sets. */
+const DELEGATION = "0xef0100";
+
+export const OTHER_ORIGIN =
+  "The sender has code, so another account sends the transaction: a contract that asks for that one (tx.origin) can do something else then.";
+
+/**
+ * True for a contract, which can send no transaction itself; code of an account with a key
+ * only delegates. False if the node does not tell the code.
+ */
+export async function isCalledOnly(
+  rpc: RpcClient,
+  account: string,
+  block: BlockId = "latest",
+): Promise<boolean> {
+  const code = await rpc
+    .request("eth_getCode", [account, toBlockId(block)])
+    .catch(fallbackTo("0x", ({ kind }) => kind === "rpc"));
+  const text = String(code).toLowerCase();
+  return text !== "0x" && !text.startsWith(DELEGATION);
+}

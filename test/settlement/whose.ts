@@ -1,0 +1,161 @@
+import { expect } from "chai";
+import type { Contract, Signer } from "ethers";
+
+import type { Settlement } from "../../src/types.js";
+import { everyNode } from "../helpers/every-node.js";
+import { openWorld } from "../helpers/settled-world.js";
+import type { SettledWorld } from "../helpers/settled-world.js";
+
+describe("what a settlement is said to have settled", () => {
+  for (const { name, start } of everyNode) {
+    describe(`on ${name}`, () => {
+      let world: SettledWorld;
+
+      before(async () => {
+        world = await openWorld(start);
+      });
+      after(async () => {
+        await world.close();
+      });
+
+      /** Mines what others send in the block before ours, or in our block before ours. */
+      const settleAfter = async (
+        vaultName: Parameters<SettledWorld["deploy"]>[0],
+        where: "the block before" | "the same block" | "the same block, after",
+      ): Promise<{
+        readonly settlement: Settlement;
+        readonly theirs: number | undefined;
+      }> => {
+        const { vault, contract } = await world.deploy(vaultName);
+        const other = await world.signer(1);
+        const settle = async (place: "first" | "last"): Promise<string> =>
+          await sendAs(other, contract, place);
+        let hash = "";
+        const settlement = await world.settleBetween(vault, {
+          beforeSending: async () => {
+            if (where === "the block before") {
+              hash = await settle("first");
+              await world.mine();
+            } else if (where === "the same block") {
+              hash = await settle("first");
+            }
+          },
+          afterSending: async () => {
+            if (where === "the same block, after") {
+              hash = await settle("last");
+            }
+            await world.mine();
+          },
+        });
+        return { settlement, theirs: await world.blockOf(hash) };
+      };
+
+      for (const vaultName of ["SilentVault", "SilentRollingVault"] as const) {
+        it(`settleAll is settled by itself alone: ${vaultName}`, async () => {
+          const { vault } = await world.deploy(vaultName);
+          const settlement = await world.settleBetween(vault, {
+            afterSending: async () => {
+              await world.mine();
+            },
+          });
+          expect(settlement).to.include({ status: "settled", reason: null });
+        });
+
+        it(`settleAll is nothing-to-do if another transaction of its block comes first: ${vaultName}`, async () => {
+          const { settlement, theirs } = await settleAfter(
+            vaultName,
+            "the same block",
+          );
+          expect(settlement).to.include({
+            status: "nothing-to-do",
+            blockNumber: theirs,
+          });
+          expect(settlement.hashes).to.deep.equal([settlement.hash]);
+          expect(settlement.reason).to.match(
+            /settled by somebody else, by a transaction that comes earlier in block/u,
+          );
+        });
+
+        it(`settleAll is settled if another transaction of its block comes after it: ${vaultName}`, async () => {
+          const { settlement, theirs } = await settleAfter(
+            vaultName,
+            "the same block, after",
+          );
+          expect(settlement).to.include({
+            status: "settled",
+            reason: null,
+            blockNumber: theirs,
+          });
+        });
+      }
+
+      it("settleAll is nothing-to-do, with the block, if somebody else settled one block before: SilentVault", async () => {
+        const { settlement, theirs } = await settleAfter(
+          "SilentVault",
+          "the block before",
+        );
+        expect(settlement).to.include({
+          status: "nothing-to-do",
+          blockNumber: Number(theirs) + 1,
+        });
+        expect(settlement.reason).to.include(
+          `settled by somebody else, in block ${theirs}.`,
+        );
+      });
+
+      it("settleAll is not-settled by a vault that moves only its end", async () => {
+        const { vault } = await world.deploy("MovingEndVault");
+        const settlement = await world.settleBetween(vault, {
+          afterSending: async () => {
+            await world.mine();
+          },
+        });
+        expect(settlement).to.include({ status: "not-settled" });
+        expect(settlement.preview).to.include({ status: "not-settled" });
+      });
+
+      it("settleAll is settled by a vault that writes when it was settled into its end", async () => {
+        const { vault } = await world.deploy("EndWritingVault");
+        const settlement = await world.settleBetween(vault, {
+          afterSending: async () => {
+            await world.mine();
+          },
+        });
+        expect(settlement).to.include({ status: "settled", reason: null });
+      });
+
+      it("settleAll is reverted with VAULT_CALL_REVERTED by the INVALID opcode, and nothing is sent", async () => {
+        const { vault } = await world.deploy("InvalidVault");
+        const settlement = await vault.settleAll({ pollingInterval: 20 });
+        expect(settlement).to.include({
+          status: "reverted",
+          code: "VAULT_CALL_REVERTED",
+          hash: null,
+        });
+        expect(settlement.reason).to.match(/^invalid opcode, as of an assert/u);
+      });
+    });
+  }
+});
+
+/** Sends a settlement that comes first in its block, or last. */
+async function sendAs(
+  signer: Signer,
+  contract: Contract,
+  place: "first" | "last",
+): Promise<string> {
+  const gwei = 1_000_000_000n;
+  const block = await signer.provider?.getBlock("latest");
+  // The base fee of the next block is at most an eighth higher.
+  const least = ((block?.baseFeePerGas ?? 0n) * 9n) / 8n + 1n;
+  const [most, tip] =
+    place === "first" ? [200n * gwei, 50n * gwei] : [least + 1n, 1n];
+  const { hash } = await signer.sendTransaction({
+    to: await contract.getAddress(),
+    data: "0xa015aefe",
+    gasLimit: 300_000n,
+    maxFeePerGas: most,
+    maxPriorityFeePerGas: tip,
+  });
+  return hash;
+}
