@@ -70,9 +70,8 @@ async function observeAtOnce(
   if (
     answer === undefined ||
     code === undefined ||
-    round === undefined ||
     // The factory may refuse callers with code, such as the lens: read without it.
-    round.status !== "returned"
+    round?.status !== "returned"
   ) {
     return undefined;
   }
