@@ -320,7 +320,11 @@ function timedOut({
 }: Followed): FollowOutcome {
   const { hash, from, nonce } = transaction;
   if (isFresh && !hasSent) {
-    return { ...refusedBy(lateAnswer(rpc.network)), kind: "dropped", hash: undefined };
+    return {
+      ...refusedBy(lateAnswer(rpc.network)),
+      kind: "dropped",
+      hash: undefined,
+    };
   }
   const what = hash === undefined ? "the transaction" : `transaction ${hash}`;
   const reason = `The time is over for ${what} of ${from} with nonce ${nonce}: ${last.replace(/\.$/u, "")}.`;

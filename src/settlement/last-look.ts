@@ -51,9 +51,7 @@ export class LastLook {
     if (!isRecent(askedAt)) {
       throw lateAnswer(vault.networkName);
     }
-    const age = rules.acceptsOldHead
-      ? undefined
-      : await staleAge(vault, block);
+    const age = rules.acceptsOldHead ? undefined : await staleAge(vault, block);
     if (age !== undefined) {
       throw staleHead(vault, block.number, age);
     }
