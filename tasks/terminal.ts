@@ -196,7 +196,7 @@ function reserveStdout(): () => void {
 const DRAIN_MS = 50;
 
 /** Ctrl-C and Ctrl-D, as a terminal in raw mode delivers them. */
-const ENDS = /[\u0003\u0004]/u;
+const ENDS = ["\u0003", "\u0004"];
 
 /** Asks on stderr. Only `y` and `yes` are a yes: anything else is a no. */
 async function confirm(question: string): Promise<boolean> {
@@ -234,7 +234,8 @@ async function drain(): Promise<boolean> {
   const { stdin } = process;
   let isEnded = false;
   const discard = (typed: Buffer | string): void => {
-    isEnded ||= ENDS.test(String(typed));
+    const text = String(typed);
+    isEnded ||= ENDS.some((key) => text.includes(key));
   };
   stdin.on("data", discard);
   // Else the terminal keeps back a line that is not complete.
