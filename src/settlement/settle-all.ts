@@ -89,6 +89,7 @@ async function settleNext(
     if ("status" in agreed) {
       return await stop(agreed);
     }
+    await journal.requireSameKind(reader);
     const transaction = await sign(reader.rpc, signer, {
       ...settlementCall(signer.address, contract.address),
       chainId,
