@@ -2,7 +2,6 @@ import { max } from "@nomicfoundation/hardhat-utils/bigint";
 
 import { fallbackTo, invalidArgument, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { SettlementSettings } from "../plugin/config-types.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { estimateGas, resolveFees } from "../simulation/fees.js";
@@ -52,11 +51,19 @@ export function parseReplacement({
   return bump ? "bump" : cancel ? "cancel" : undefined;
 }
 
+/** Settings of a network or an instance, see the configuration. */
+interface ReplacementSettings {
+  readonly maxFeePerGasLimit?: bigint | undefined;
+  readonly maxPriorityFeePerGasLimit?: bigint | undefined;
+  readonly timeBeforeBumpingFees?: number | undefined;
+  readonly maxFeeBumps?: number | undefined;
+}
+
 /** Returns the settings of the instance that settles. */
 export function settingsFor({
   connection: { networkConfig },
   instanceName,
-}: VaultHost): SettlementSettings {
+}: VaultHost): ReplacementSettings {
   const { vault } = networkConfig;
   return instanceName === undefined
     ? vault

@@ -48,7 +48,8 @@ describe("the page about stuck transactions", () => {
   };
 
   it("has commands that free a vault whose transaction is not mined: raised, cancelled, settled", async () => {
-    const { provider, mine, openNextRound } = lane.world;
+    const { world } = lane;
+    const { provider } = world;
     const short = " --timeout 1";
     const stuck = { status: "unconfirmed", exitCode: 1 };
 
@@ -58,17 +59,17 @@ describe("the page about stuck transactions", () => {
     expect(await run(look, short)).to.include(stuck);
     const raised = await run(bump, short);
     expect(raised).to.include(stuck);
-    await mine();
+    await world.mine();
     const settled = await run(end);
     expect(settled).to.include({ status: "settled", exitCode: 0 });
     expect(settled.hash).not.to.equal(first.hash);
 
     await provider.send("evm_setAutomine", [true]);
-    await openNextRound();
+    await world.openNextRound();
     await provider.send("evm_setAutomine", [false]);
     expect(await run(`${settle ?? ""} --yes`, short)).to.include(stuck);
     expect(await run(cancel, short)).to.include(stuck);
-    await mine();
+    await world.mine();
     expect(await run(end)).to.include({ status: "cancelled", exitCode: 0 });
     expect((await lane.world.round()).settled).to.equal(false);
 

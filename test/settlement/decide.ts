@@ -461,7 +461,7 @@ describe("what a settlement decides", () => {
             },
             history,
           );
-          const { outcome = {}, ...rest } = { outcome: {}, ...expected };
+          const { outcome, ...rest } = { outcome: {}, ...expected };
           expect(decision).to.deep.include(rest);
           if (decision.kind === "end") {
             expect(decision.outcome).to.include(outcome);
