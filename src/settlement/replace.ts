@@ -17,13 +17,13 @@ import type { SettleAllOptions } from "./types.js";
 const TRANSFER_GAS = 21_000n;
 
 /** A highest price in wei, and the setting or option that it is from. */
-export interface FeeLimit {
+interface FeeLimit {
   readonly limit: bigint;
   readonly name: string;
 }
 
 /** Limits of what a replacement may offer. */
-export interface FeeLimits {
+interface FeeLimits {
   readonly fee?: FeeLimit | undefined;
   readonly tip?: FeeLimit | undefined;
 }
@@ -71,10 +71,7 @@ export function settingsFor({
 }
 
 /** Finds the limits of the settings; the option can only lower them. */
-export function feeLimitsOf(
-  vault: VaultHost,
-  option: bigint | undefined,
-): FeeLimits {
+function feeLimitsOf(vault: VaultHost, option: bigint | undefined): FeeLimits {
   const { instanceName, networkName } = vault;
   const settings = settingsFor(vault);
   const place = `networks.${networkName}.vault${instanceName === undefined ? "" : `.instances.${instanceName}`}`;
