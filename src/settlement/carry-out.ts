@@ -1,6 +1,6 @@
 import type { Deadline } from "../rpc/deadline.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { decide } from "./decide.js";
+import { decide, isFresh } from "./decide.js";
 import type {
   Decision,
   Outcome,
@@ -150,7 +150,12 @@ class Execution {
       return { sent: await this.#send() };
     }
     const replacement = await this.#replace(kind);
-    return replacement.kind === "made"
+    // The journal has it: it is sent later if signing took too long.
+    const maySend =
+      replacement.kind === "made" &&
+      (this.#newest.kind === "cancellation" ||
+        isFresh(this.#history.at(-1)?.round, Date.now()));
+    return maySend
       ? { replacement, sent: await this.#send() }
       : { replacement };
   }

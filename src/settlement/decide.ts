@@ -428,7 +428,11 @@ function wasSeen({ transaction: { kind } }: Sighting): boolean {
   return kind === "mined" || kind === "pending" || kind === "used";
 }
 
-function isFresh(round: RoundSighting | undefined, now: number): boolean {
+/** @param now Unix milliseconds: a clock that stands still in a suspend is none. */
+export function isFresh(
+  round: RoundSighting | undefined,
+  now: number,
+): boolean {
   return round?.kind === "open" && now - round.askedAt <= MAX_ROUND_AGE_MS;
 }
 

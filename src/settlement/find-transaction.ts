@@ -33,7 +33,7 @@ export interface SentWithNonce {
 }
 
 /** Mined transaction that used a nonce. */
-export interface NonceUser {
+interface NonceUser {
   readonly transaction: SeenTransaction;
   readonly block: number;
 }

@@ -121,6 +121,27 @@ export class Journal {
   }
 
   /**
+   * Refuses if a development node, which a settlement was confirmed for, has become a
+   * live one behind the same URL.
+   *
+   * @throws VaultError VAULT_CHAIN_CHANGED
+   */
+  public async requireSameKind({ rpc, networkName }: VaultHost): Promise<void> {
+    const { chainKind, chainId } = this.subject;
+    if (
+      this.isKept &&
+      chainKind === "development" &&
+      !(await isDevelopmentNode(rpc))
+    ) {
+      throw vaultError("VAULT_CHAIN_CHANGED", {
+        network: networkName,
+        expected: `${chainId} of a development node`,
+        actual: `${chainId} of a live one`,
+      });
+    }
+  }
+
+  /**
    * @returns Undefined if there is none. A file from before a restart of a development
    * node counts as none.
    * @throws VaultError VAULT_JOURNAL_OF_OTHER_CHAIN, VAULT_INVALID_JOURNAL

@@ -4,7 +4,7 @@ import type { BlockInfo } from "../rpc/rpc-client.js";
 import type { Settlement } from "./types.js";
 
 /** Every settlement that was sent and has ended, one JSON document a line. */
-export const LOG_FILE = `${PROJECT_FOLDER}/settlements.ndjson`;
+const LOG_FILE = `${PROJECT_FOLDER}/settlements.ndjson`;
 
 /** Only the owner reads and writes it. */
 const FILE_MODE = 0o600;

@@ -107,6 +107,7 @@ async function settleNext(
       signer.kind === "in-process" && limits.maxFeePerGas === undefined
         ? undefined
         : price.fees;
+    await journal.requireSameKind(reader);
     const transaction = await sign(reader.rpc, signer, {
       ...settlementCall(signer.address, contract.address),
       chainId,

@@ -1,3 +1,5 @@
+import { mock } from "node:test";
+
 import { expect } from "chai";
 import { toQuantity } from "ethers";
 
@@ -525,6 +527,48 @@ describe("the way of a settlement's transaction", () => {
         is: mined,
       },
     ]);
+  });
+
+  it("settle sends a replacement only after another look at the round if signing it took longer than five seconds", async () => {
+    const raised = { ...transaction, raw: "0x03", hash: OTHER };
+    let ahead = 0;
+    const clock = mock.method(Date, "now", () => 1_700_000_000_000 + ahead);
+    let checks = 0;
+    let checksAtSend = 0;
+    try {
+      const end = await run({
+        title: "",
+        start: "find",
+        plan: { request: "bump" },
+        answers: {
+          eth_getTransactionByHash: (_, [hash]) =>
+            hash === HASH ? pooled : null,
+          eth_sendRawTransaction: () => {
+            checksAtSend = checks;
+            return OTHER;
+          },
+          eth_getTransactionReceipt: (_, [hash]) =>
+            hash === OTHER && sends() > 0
+              ? { ...minedIn6, transactionHash: OTHER }
+              : null,
+        },
+        changes: () => ({
+          checkRound: async () => {
+            checks += 1;
+            return await Promise.resolve(undefined);
+          },
+          sign: async () => {
+            ahead += 40_000;
+            return await Promise.resolve(raised);
+          },
+        }),
+        is: {},
+      });
+      expect(end).to.include({ kind: "mined", hash: OTHER });
+      expect([sends(), checksAtSend]).to.deep.equal([1, 2]);
+    } finally {
+      clock.mock.restore();
+    }
   });
 
   describe("if the node signs", () => {

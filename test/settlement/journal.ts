@@ -466,6 +466,20 @@ describe("the journal of a settlement", () => {
       expect(stage.chain.mined).to.have.length(1);
     });
 
+    it("settleAll throws VAULT_CHAIN_CHANGED, and sends nothing, if a live node takes the place of a fork while it asks", async () => {
+      stage.makeDevelopmentNode();
+      await expectVaultError(
+        stage.settle({
+          confirm: async () => {
+            stage.chain.on("hardhat_metadata", () => ({}));
+            return await Promise.resolve(true);
+          },
+        }),
+        "VAULT_CHAIN_CHANGED",
+      );
+      expect(stage.sends).to.equal(0);
+    });
+
     it("has nothing to resume of what was confirmed for a fork", async () => {
       stage.makeDevelopmentNode();
       stage.loseTransactions(endDeadlines);

@@ -27,7 +27,10 @@ describe("settleAll, call by call", () => {
     const { KEY, VAULT, FACTORY } = scripted;
     const contracts = { vault: VAULT, vaultFactory: FACTORY };
     // Blocks of a scripted node are old.
-    const own = { accounts: [KEY], vault: { contracts, maxHeadAge: false as const } };
+    const own = {
+      accounts: [KEY],
+      vault: { contracts, maxHeadAge: false as const },
+    };
     const initialDate = new Date(START * 1_000).toISOString();
     const networkOf = async (settings: NetworkSettings) =>
       await createTestHre(

@@ -95,8 +95,8 @@ describe("vault settle", () => {
   });
 
   for (const [name, accounts, most] of [
-    ["a local key", [DEV_KEYS[0]], 14],
-    ["a key of the node", "remote", 16],
+    ["a local key", [DEV_KEYS[0]], 15],
+    ["a key of the node", "remote", 17],
   ] satisfies ReadonlyArray<
     readonly [string, NetworkSettings["accounts"], number]
   >) {
@@ -143,4 +143,17 @@ describe("vault settle", () => {
       .and.include("The interrupted settlement is finished: settled");
     expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
   });
+
+  for (const [typed, says] of [
+    ["--bump", "--bump: it needs --resume"],
+    ["--yes --cancel", "--cancel: it needs --resume"],
+    ["--resume --bump --cancel", "exclude"],
+  ] as const) {
+    it(`settle ${typed} fails with VAULT_INVALID_ARGUMENT, and asks for nothing`, async () => {
+      const { exitCode, stdout } = await run(typed);
+      expect(exitCode).to.equal(1);
+      expect(stdout).to.include("VAULT_INVALID_ARGUMENT").and.include(says);
+      expect(methods(/(?:)/u)).to.deep.equal([]);
+    });
+  }
 });

@@ -1,0 +1,82 @@
+import { readFile } from "node:fs/promises";
+
+import { expect } from "chai";
+
+import { runHardhat } from "../helpers/cli.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { openLaneWithNode } from "../helpers/settlement-lane.js";
+import type { LaneWithNode } from "../helpers/settlement-lane.js";
+import { DEV_KEYS } from "../helpers/world.js";
+
+/** The commands of the page, in their order. */
+const [look, bump, cancel, end, settle] = [
+  ...(await readFile("docs/stuck-transactions.md", "utf8")).matchAll(
+    /^ *npx hardhat (vault settle.*)$/gmu,
+  ),
+].map(([, command = ""]) => command);
+
+describe("the page about stuck transactions", () => {
+  let lane: LaneWithNode;
+
+  before(async () => {
+    lane = await openLaneWithNode();
+  });
+  after(async () => {
+    await lane.close();
+  });
+
+  /** Runs a command of the page. */
+  const run = async (
+    command = "",
+    timeout = "",
+  ): Promise<Readonly<Record<"status" | "hash" | "exitCode", unknown>>> => {
+    const typed = command
+      .replace(/ --timeout \d+/u, "")
+      .replace("mainnet", `test --json${timeout}`);
+    const { stdout, exitCode } = await runHardhat(typed.split(" "), {
+      cwd: lane.project.path,
+      env: {
+        TEST_URL: lane.node.url,
+        TEST_VAULT: JSON.stringify({ contracts: lane.world.contracts }),
+        TEST_NETWORK: JSON.stringify({ accounts: [DEV_KEYS[0]] }),
+      },
+    });
+    const { status, hash } = fieldsOf(
+      fieldsOf(JSON.parse(stdout))["settlement"],
+    );
+    return { status, hash, exitCode };
+  };
+
+  it("has commands that free a vault whose transaction is not mined: raised, cancelled, settled", async () => {
+    const { world } = lane;
+    const { provider } = world;
+    const short = " --timeout 1";
+    const stuck = { status: "unconfirmed", exitCode: 1 };
+
+    await provider.send("evm_setAutomine", [false]);
+    const first = await run(`${settle ?? ""} --yes`, short);
+    expect(first).to.include(stuck);
+    expect(await run(look, short)).to.include(stuck);
+    const raised = await run(bump, short);
+    expect(raised).to.include(stuck);
+    await world.mine();
+    const settled = await run(end);
+    expect(settled).to.include({ status: "settled", exitCode: 0 });
+    expect(settled.hash).not.to.equal(first.hash);
+
+    await provider.send("evm_setAutomine", [true]);
+    await world.openNextRound();
+    await provider.send("evm_setAutomine", [false]);
+    expect(await run(`${settle ?? ""} --yes`, short)).to.include(stuck);
+    expect(await run(cancel, short)).to.include(stuck);
+    await world.mine();
+    expect(await run(end)).to.include({ status: "cancelled", exitCode: 0 });
+    expect((await lane.world.round()).settled).to.equal(false);
+
+    await provider.send("evm_setAutomine", [true]);
+    expect(await run(`${settle ?? ""} --yes`)).to.include({
+      status: "settled",
+      exitCode: 0,
+    });
+  });
+});
