@@ -49,6 +49,8 @@ const fileSchema = z
       })
       .strict()
       .optional(),
+    /** Time at which the settlement began, Unix seconds of this machine's clock. */
+    since: recordedCount.optional(),
     /** Latest block before it was sent. */
     sentAfterBlock: recordedCount,
     round: z.unknown().transform(parseRound),

@@ -92,7 +92,8 @@ async function settleNext(
       nonce: await findFreeNonce(reader.rpc, signer, block.number),
       ...agreed,
     });
-    const entry = { sentAfterBlock: block.number, round, transaction };
+    const since = Math.floor(Date.now() / 1_000);
+    const entry = { since, sentAfterBlock: block.number, round, transaction };
     // Another process may have begun one before the user confirmed.
     await journal.begin(entry);
     const obstacle = await recheckRound(reader, journal, entry, waiting);
