@@ -122,12 +122,12 @@ async function isRolledOver(
   );
 }
 
-function toPastRound(round: SeenRound, isRolledOver: boolean): PastRound {
+function toPastRound(round: SeenRound, rollsOver: boolean): PastRound {
   if (round.settled) {
     return round;
   }
   const unseen = { ...round, settledPrice: null, settledAmount: null };
-  return isRolledOver
+  return rollsOver
     ? { ...unseen, settled: true, settledBlock: round.lastBlock + 1 }
     : unseen;
 }

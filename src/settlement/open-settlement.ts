@@ -30,15 +30,15 @@ export async function openSettlement(
   return { hash: transaction.hash ?? null, nonce: transaction.nonce, since };
 }
 
-/** @param now Unix seconds of this machine's clock. */
+/** Hash and age. @param now Unix seconds of this machine's clock. */
 export function describeOpenSettlement(
   { hash, nonce, since }: OpenSettlement,
   now = Math.floor(Date.now() / 1_000),
 ): string {
-  const what = hash === null ? `nonce ${nonce}, its hash not known` : hash;
+  const what = hash ?? `nonce ${nonce}, its hash not known`;
   const age =
     since === null
       ? "its age is not known"
       : `${Math.max(0, now - since)} s old, since ${describeTime(BigInt(since))}`;
-  return `a settlement is under way: ${what}; ${age}`;
+  return `${what}, ${age}`;
 }
