@@ -2,6 +2,10 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { describeTransfers } from "./output/simulation.js";
 import { buildSettlement, toSafeBatch } from "../src/settlement/calldata.js";
+import {
+  describeOpenSettlement,
+  openSettlement,
+} from "../src/settlement/open-settlement.js";
 import { settleAll } from "../src/settlement/settle-all.js";
 import type {
   SettleAllOptions,
@@ -153,6 +157,15 @@ async function printCalldata(
     const warning = toned(
       "warn",
       `Warning: ${from ?? "the zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may accept only another sender (--from).`,
+    );
+    await write(`${renderText([notes(warning)], style)}\n`);
+  }
+  // Whoever sends this one, too, may settle two rounds.
+  const open = await openSettlement(vault);
+  if (open !== null) {
+    const warning = toned(
+      "warn",
+      `Warning: a settlement is under way already: ${describeOpenSettlement(open)}. Finish it first, with --resume: both may be mined.`,
     );
     await write(`${renderText([notes(warning)], style)}\n`);
   }

@@ -17,6 +17,7 @@ import type {
 import type { FollowOutcome } from "./follow-transaction.js";
 import type { JournalEntry } from "./journal.js";
 import { observe } from "./observe.js";
+import { withoutTime } from "./without-time.js";
 import type { PreviewDifference, Settlement } from "./types.js";
 
 export interface Ended {
@@ -258,12 +259,14 @@ export async function findDifferences(
   }
   const changes = changesBetween(readingsIn(before), readingsIn(after));
   const happened = transfersIn(logs);
-  return transfers === null || happened === undefined
-    ? compareChanges(previewed, changes)
-    : compareChanges(
-        [...previewed, ...sumsOf(transfers)],
-        [...changes, ...sumsOf(happened)],
-      );
+  const differences =
+    transfers === null || happened === undefined
+      ? compareChanges(previewed, changes)
+      : compareChanges(
+          [...previewed, ...sumsOf(transfers)],
+          [...changes, ...sumsOf(happened)],
+        );
+  return await withoutTime(vault, differences, previewed, after.block);
 }
 
 function compareChanges(
