@@ -400,6 +400,7 @@ describe("tasks of a keeper", () => {
   it("a settlement's differences leave out what only time moves", async () => {
     const { contracts } = await deploy("AccruingVault");
     const hre = await hreOf({ contracts });
+    await rpc("evm_increaseTime", 600);
     const { settlement } = await json(hre, "settle --yes");
     expect(settlement).to.deep.include({ status: "settled", differences: [] });
   });
