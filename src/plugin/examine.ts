@@ -32,6 +32,7 @@ import { settlementCall } from "../simulation/engine.js";
 import { resolveFees } from "../simulation/fees.js";
 import { findBlock } from "../simulation/next-block.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
+import { escapeUntrusted } from "../untrusted-text.js";
 
 export interface Check {
   readonly name: string;
@@ -345,7 +346,7 @@ async function trySettling(
     const gas = await findGas(vault, call, next, undefined);
     return typeof gas === "bigint"
       ? ok(`${as} succeeds; the node cannot tell whether it settles the round`)
-      : warn(`${as}: ${gas.reason}`, SETTLEMENT_FIX);
+      : warn(`${as}: ${escapeUntrusted(gas.reason)}`, SETTLEMENT_FIX);
   }
   const { status, reason } = simulation;
   if (status === "settled") {
@@ -361,7 +362,7 @@ async function trySettling(
         : undefined,
     )
     .catch(fallbackTo(undefined, ({ kind }) => kind !== "bug"));
-  const refusal = `${as}: ${reason ?? status}`;
+  const refusal = `${as}: ${escapeUntrusted(reason ?? status)}`;
   return atEnd?.simulation.status === "settled"
     ? ok(`${refusal.replace(/\.$/u, "")}; it settles the round at its end`)
     : warn(refusal, SETTLEMENT_FIX);
