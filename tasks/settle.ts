@@ -61,6 +61,8 @@ export async function settle(
   const { confirmations = 1 } = options;
   const wanted = confirmations > 1 ? ` --confirmations ${confirmations}` : "";
   const resume = `\`npx hardhat vault settle --resume${wanted}${repeatFlags(typed)}\` goes on from here.`;
+  // A keeper's log has one document a run: errors and the hash stay beside it.
+  const isLogged = typed["json"] === true && typed["yes"] === true;
   let chainTime = 0;
   let tokens: SettlementPreflight["tokens"] = new Map();
   const located = await settleAll(vault, {
@@ -69,6 +71,9 @@ export async function settle(
       if (event.type === "preflight") {
         const { preflight } = event;
         ({ chainTime, tokens } = preflight);
+        if (isLogged) {
+          return;
+        }
         const { chainId, round, outcome } = preflight;
         const where = { network: vault.networkName, chainId };
         say(...preflightBlocks(preflight, where, { ...context, chainTime }));
@@ -77,9 +82,13 @@ export async function settle(
           say(earlyWarning(preflight));
           say();
         }
-      } else {
+      } else if (
+        !isLogged ||
+        (event.type !== "mined" && event.type !== "confirmed")
+      ) {
         say(notes(describeEvent(event)));
         if (
+          !isLogged &&
           event.type === "sending" &&
           options.resume !== true &&
           vault.connection.networkConfig.type === "http"

@@ -66,11 +66,17 @@ async function readAll(
   names: readonly string[],
   target: ReadOptions,
 ): Promise<Found> {
-  const own = await readState(vault, target);
+  const { blockTag = "latest" } = target;
+  // Now, a round has ended by the time that the next block would have.
+  const clock =
+    blockTag === "latest" ? (await vault.rpc.nextBlock()).next.timestamp : null;
+  const own = await readState(vault, target, clock);
   const { envelope } = own;
   const pinned = { ...target, blockTag: envelope.block.number };
   const instances = await Promise.all(
-    names.map(async (name) => await readState(vault.instance(name), pinned)),
+    names.map(
+      async (name) => await readState(vault.instance(name), pinned, clock),
+    ),
   );
   // Some networks configure contracts only in their instances.
   const hasOwn =
@@ -119,7 +125,7 @@ function reportStatus(
           : []),
         ...snapshotBlocks(set.readings, {
           ...set.settings,
-          chainTime: envelope.block.timestamp,
+          chainTime: set.time,
           raw,
         }),
         ...section("Settlement", keeperBlock(set)),

@@ -10,7 +10,6 @@ import type { VaultError } from "../src/errors.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import type { DisplaySettings } from "../src/protocol/index.js";
 import { hasEnded } from "../src/protocol/round.js";
-import type { BlockInfo } from "../src/rpc/rpc-client.js";
 import { openSettlement } from "../src/settlement/open-settlement.js";
 import type { OpenSettlement } from "../src/settlement/open-settlement.js";
 import {
@@ -40,6 +39,8 @@ export interface VaultState {
   readonly settings: DisplaySettings;
   readonly envelope: Envelope;
   readonly readings: Omit<VaultSnapshot, "chainId" | "block">;
+  /** Unix seconds by which `keeper` says whether the round has ended. */
+  readonly time: number;
   readonly keeper: KeeperState;
   /** Why `canBeSettled` is not true. */
   readonly reason: string | null;
@@ -49,18 +50,20 @@ export interface VaultState {
   readonly isUp: boolean;
 }
 
-/** Seconds of the clock that decides whether a round has ended. */
-export function clockOf({ timestamp }: BlockInfo): number {
-  return timestamp;
-}
-
+/**
+ * Reads a vault at one block.
+ *
+ * @param clock Unix seconds by which a round has ended; null for the block's own time.
+ */
 export async function readState(
   vault: HardhatVault,
   target: ReadOptions,
+  clock: number | null,
 ): Promise<VaultState> {
   const { chainId, block, ...readings } = await vault.snapshot(target);
   const { round } = readings;
-  const now = clockOf(block);
+  // Nodes behind one URL may be some blocks apart.
+  const now = Math.max(block.timestamp, clock ?? 0);
   const isRound = !isFailedReading(round) && round.endTime !== 0n;
   const at = target.blockTag === "pending" ? "pending" : block.number;
   const settler = await findSettler(vault, target.from);
@@ -80,6 +83,7 @@ export async function readState(
     settings: vault.settings,
     envelope: { network: vault.networkName, chainId, block },
     readings,
+    time: now,
     keeper: {
       expired: isFailedReading(round) ? null : hasEnded(round, now),
       secondsToEnd: isRound ? Number(round.endTime) - now : null,

@@ -294,6 +294,28 @@ describe("tasks of a keeper", () => {
     expect(exitCode).to.equal(0);
   });
 
+  it("status counts by the time of the next block, on a chain that makes blocks only with transactions", async () => {
+    const block = await directProvider(anvil.url).getBlock("latest");
+    const endTime = (block?.timestamp ?? 0) + 3_600;
+    const { contracts } = await deploy("PayingVault", { endTime });
+    await rpc("evm_increaseTime", 7_200);
+    const { status } = await json(await hreOf({ contracts }), "status");
+    expect(status).to.include({ expired: true });
+    expect(fieldsOf(status)["secondsToEnd"]).to.be.within(-3_700, -3_500);
+  });
+
+  it("settle --json --yes writes the hash to stderr, and nothing else of a settlement that succeeds", async () => {
+    const { contracts } = await deploy("PayingVault");
+    const hre = await hreOf({ contracts });
+    const result = await runTyped(hre, "settle --json --yes");
+    const { hash } = fieldsOf(fieldsOf(parseDocument(result))["settlement"]);
+    // The node signs, and names the hash once it has the transaction.
+    expect(result.stderr.split("\n").at(-2)).to.equal(
+      `Transaction ${String(hash)}`,
+    );
+    expect(result.stderr).to.match(/^(?:Transaction .*\n){1,2}$/u);
+  });
+
   describe("status --format prometheus", () => {
     const samplesOf = (text: string): Map<string, string> =>
       new Map(
