@@ -192,6 +192,10 @@ export const taskArguments = {
   status: {
     ...ofReads,
     all: { flag: "Show the network's own contracts, then each instance" },
+    format: {
+      choice: "Write metrics for a textfile collector",
+      words: ["prometheus"],
+    },
   },
   orders: {
     ...ofManyReads,
@@ -323,10 +327,12 @@ export const taskArguments = {
       words: ["settled", "expired"],
       default: "never",
     },
+    from: { address: "Account that would settle", default: settler },
     interval: { seconds: "Seconds between checks", limit: 0.1, default: "5" },
   },
   doctor: {
     ...common,
+    from: { address: "Account that would settle", default: settler },
     timeout,
     strict: { flag: "Exit with 1 on warnings, too" },
   },

@@ -1,6 +1,8 @@
 import { vaultError } from "../src/errors.js";
 import {
   examineContracts,
+  examineInstances,
+  examineJournal,
   examineNode,
   examineSigner,
   failed,
@@ -72,7 +74,7 @@ async function examine(
   }
   // Separate, because only this pass needs the keys.
   const signer = await runPass("write", async (vault) => ({
-    checks: await examineSigner(vault),
+    checks: await examineSigner(vault, args.from),
   }));
   return reportExamination(
     { envelope, checks: [...checks, ...signer.checks] },
@@ -82,16 +84,17 @@ async function examine(
 
 async function examineVault(vault: HardhatVault): Promise<Examination> {
   const [chainId, block] = await Promise.all([vault.chainId(), vault.block()]);
-  const [ofNode, ofContracts] = await Promise.all([
+  const [ofNode, ofContracts, ofJournal] = await Promise.all([
     examineNode(vault, { chainId, block }),
     examineContracts(vault, block.number),
+    examineJournal(vault),
   ]);
   // A contract's failure also fails the engine's check: it is shown once.
   const known = new Set(ofContracts.map(({ detail }) => detail));
   const own = ofNode.filter(({ detail }) => !known.has(detail));
   return {
     envelope: { network: vault.networkName, chainId, block },
-    checks: [...own, ...ofContracts],
+    checks: [...own, ...ofContracts, ...examineInstances(vault), ...ofJournal],
   };
 }
 

@@ -2,6 +2,10 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { describeTransfers } from "./output/simulation.js";
 import { buildSettlement, toSafeBatch } from "../src/settlement/calldata.js";
+import {
+  describeOpenSettlement,
+  openSettlement,
+} from "../src/settlement/open-settlement.js";
 import { settleAll } from "../src/settlement/settle-all.js";
 import type {
   SettleAllOptions,
@@ -58,6 +62,8 @@ export async function settle(
   const { confirmations = 1 } = options;
   const wanted = confirmations > 1 ? ` --confirmations ${confirmations}` : "";
   const resume = `\`npx hardhat vault settle --resume${wanted}${repeatFlags(typed)}\` goes on from here.`;
+  // A keeper's log has one document a run: errors and the hash stay beside it.
+  const isLogged = typed["json"] === true && typed["yes"] === true;
   let chainTime = 0;
   let tokens: SettlementPreflight["tokens"] = new Map();
   const located = await settleAll(vault, {
@@ -66,6 +72,9 @@ export async function settle(
       if (event.type === "preflight") {
         const { preflight } = event;
         ({ chainTime, tokens } = preflight);
+        if (isLogged) {
+          return;
+        }
         const { chainId, round, outcome } = preflight;
         const where = { network: vault.networkName, chainId };
         say(...preflightBlocks(preflight, where, { ...context, chainTime }));
@@ -74,9 +83,13 @@ export async function settle(
           say(earlyWarning(preflight));
           say();
         }
-      } else {
+      } else if (
+        !isLogged ||
+        (event.type !== "mined" && event.type !== "confirmed")
+      ) {
         say(notes(describeEvent(event)));
         if (
+          !isLogged &&
           event.type === "sending" &&
           options.resume !== true &&
           vault.connection.networkConfig.type === "http"
@@ -178,6 +191,15 @@ async function printCalldata(
   }
   if (built.isContract) {
     const warning = toned("warn", `Warning: ${OTHER_ORIGIN}`);
+    await write(`${renderText([notes(warning)], style)}\n`);
+  }
+  // Whoever sends this one, too, may settle two rounds.
+  const open = await openSettlement(vault);
+  if (open !== null) {
+    const warning = toned(
+      "warn",
+      `Warning: a settlement is under way already: ${describeOpenSettlement(open)}. Finish it first, with --resume: both may be mined.`,
+    );
     await write(`${renderText([notes(warning)], style)}\n`);
   }
   const { number, timestamp } = header;

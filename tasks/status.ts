@@ -3,32 +3,45 @@ import {
   isNotConfigured,
 } from "../src/client/failed-reading.js";
 import { requireFixedBlock } from "../src/client/inputs.js";
+import type { FailedReading } from "../src/client/failed-reading.js";
 import type { ReadOptions } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import { describeOpenSettlement } from "../src/settlement/open-settlement.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import { excludeEachOther, taskArguments } from "./arguments.js";
-import { chapter, title } from "./output/blocks.js";
 import {
-  failureNotes,
-  failuresOf,
-  readingsOf,
-  snapshotBlocks,
-} from "./output/readings.js";
+  chapter,
+  labelledValues,
+  section,
+  title,
+  toned,
+} from "./output/blocks.js";
+import type { Block, Cell, Envelope } from "./output/blocks.js";
+import { describeAnswer } from "./output/format-value.js";
+import { renderMetrics, renderOutage } from "./output/metrics.js";
+import { failureNotes, readingsOf, snapshotBlocks } from "./output/readings.js";
 import { readAction } from "./open-vault.js";
-import type { TaskReport } from "./run-task.js";
+import type { StreamedReport, TaskReport } from "./run-task.js";
+import type { Output } from "./terminal.js";
+import { readState } from "./vault-state.js";
+import type { VaultState } from "./vault-state.js";
 
 export default readAction(
   taskArguments.status,
-  async (vault, { all, raw, block: blockTag, from, timeout }) =>
-    await readStatus(
-      vault,
-      all
-        ? Object.keys(vault.connection.networkConfig.vault.instances)
-        : undefined,
-      { blockTag, from, timeout },
-      raw,
-    ),
+  async (vault, { all, raw, format, ...target }, { terminal }) => {
+    const names = all
+      ? Object.keys(vault.connection.networkConfig.vault.instances)
+      : [];
+    const { block: blockTag, from, timeout } = target;
+    const reading = readAll(vault, names, { blockTag, from, timeout });
+    return format === undefined
+      ? reportStatus(await reading, all, raw)
+      : await writeMetrics(vault, reading, terminal.out);
+  },
   (args) => {
+    if (args.format !== undefined && args.json) {
+      throw excludeEachOther("--json", "--format");
+    }
     if (args.all) {
       requireFixedBlock(args.block, "--block");
       for (const where of ["at", "instance"] as const) {
@@ -40,19 +53,29 @@ export default readAction(
   },
 );
 
-/** Reports the readings of the vault and, at the same block, of its instances. */
-async function readStatus(
+/** The readings of the vault and, at the same block, of its instances. */
+interface Found {
+  readonly envelope: Envelope;
+  /** Undefined if only instances have contracts. */
+  readonly own: VaultState | undefined;
+  readonly instances: readonly VaultState[];
+}
+
+async function readAll(
   vault: HardhatVault,
-  names: readonly string[] | undefined,
+  names: readonly string[],
   target: ReadOptions,
-  raw: boolean,
-): Promise<TaskReport> {
-  const own = await readSet(vault, target);
+): Promise<Found> {
+  const { blockTag = "latest" } = target;
+  // Now, a round has ended by the time that the next block would have.
+  const clock =
+    blockTag === "latest" ? (await vault.rpc.nextBlock()).next.timestamp : null;
+  const own = await readState(vault, target, clock);
   const { envelope } = own;
   const pinned = { ...target, blockTag: envelope.block.number };
   const instances = await Promise.all(
-    (names ?? []).map(
-      async (name) => await readSet(vault.instance(name), pinned),
+    names.map(
+      async (name) => await readState(vault.instance(name), pinned, clock),
     ),
   );
   // Some networks configure contracts only in their instances.
@@ -61,50 +84,99 @@ async function readStatus(
     readingsOf(own.readings).some(
       (value) => !isFailedReading(value) || !isNotConfigured(value.error),
     );
-  const sets = hasOwn ? [own, ...instances] : instances;
-  const failures = sets.flatMap(({ readings }) => failuresOf(readings));
+  return { envelope, own: hasOwn ? own : undefined, instances };
+}
+
+function reportStatus(
+  { envelope, own, instances }: Found,
+  all: boolean,
+  raw: boolean,
+): TaskReport {
+  const sets = own === undefined ? instances : [own, ...instances];
+  const failures = sets.flatMap((set) => set.failures);
+  const documentOf = ({ readings, keeper }: VaultState) => ({
+    ...readings,
+    ...keeper,
+  });
   return {
     json: {
       ...envelope,
-      status: hasOwn ? own.readings : null,
-      ...(names === undefined
-        ? {}
-        : {
+      status: own === undefined ? null : documentOf(own),
+      ...(all
+        ? {
             instances: Object.fromEntries(
-              instances.map(({ name = "", readings }) => [name, readings]),
+              instances.map((set) => [set.name ?? "", documentOf(set)]),
             ),
-          }),
+          }
+        : {}),
     },
     ok: failures.length === 0,
     blocks: [
       title("Vault status", envelope),
-      ...sets.flatMap(({ name, readings, settings }) => [
-        ...(names === undefined
-          ? []
-          : [
+      ...sets.flatMap((set) => [
+        ...(all
+          ? [
               chapter(
-                name === undefined
+                set.name === undefined
                   ? "Contracts of the network itself"
-                  : `Instance ${escapeUntrusted(name)}`,
+                  : `Instance ${escapeUntrusted(set.name)}`,
               ),
-            ]),
-        ...snapshotBlocks(readings, {
-          ...settings,
-          chainTime: envelope.block.timestamp,
+            ]
+          : []),
+        ...snapshotBlocks(set.readings, {
+          ...set.settings,
+          chainTime: set.time,
           raw,
         }),
+        ...section("Settlement", keeperBlock(set)),
       ]),
       failureNotes(failures),
     ],
   };
 }
 
-async function readSet(vault: HardhatVault, target: ReadOptions) {
-  const { chainId, block, ...readings } = await vault.snapshot(target);
-  return {
-    name: vault.instanceName,
-    settings: vault.settings,
-    envelope: { network: vault.networkName, chainId, block },
-    readings,
-  };
+function keeperBlock({ keeper, reason }: VaultState): Block {
+  const { canBeSettled, canBeSettledBy, openSettlement: open } = keeper;
+  const failed = ({ error }: FailedReading): Cell =>
+    toned("bad", `failed: ${error.shortMessage}`);
+  const answer =
+    isFailedReading(canBeSettled) || reason === null
+      ? describeAnswer(isFailedReading(canBeSettled) ? null : canBeSettled)
+      : `${describeAnswer(canBeSettled)}, ${escapeUntrusted(reason)}`;
+  return labelledValues([
+    [
+      "Can be settled",
+      isFailedReading(canBeSettled) ? failed(canBeSettled) : answer,
+    ],
+    ["Asked as", canBeSettledBy],
+    ...(open === null
+      ? []
+      : [
+          [
+            "Under way",
+            isFailedReading(open)
+              ? failed(open)
+              : toned("warn", describeOpenSettlement(open)),
+          ] as const,
+        ]),
+  ]);
+}
+
+/** Writes `vault_up 0` if the node does not answer, and then fails. */
+async function writeMetrics(
+  vault: HardhatVault,
+  reading: Promise<Found>,
+  out: Output,
+): Promise<StreamedReport> {
+  const { networkName: network, instanceName: instance, connection } = vault;
+  const { chainId } = connection.networkConfig;
+  try {
+    const { own, instances } = await reading;
+    const states = own === undefined ? instances : [own, ...instances];
+    await out.write(renderMetrics(states));
+    return { streamed: true, ok: states.every(({ isUp }) => isUp) };
+  } catch (error) {
+    await out.write(renderOutage({ network, chainId, instance }));
+    throw error;
+  }
 }

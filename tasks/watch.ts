@@ -8,10 +8,13 @@ import { VaultError, vaultError } from "../src/errors.js";
 import { toJsonValue } from "../src/json.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { placesOf, get, standaloneQueries } from "../src/protocol/index.js";
-import type { DisplaySettings } from "../src/protocol/index.js";
+import type { DisplaySettings, VaultRound } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
-import { settlementCall } from "../src/simulation/engine.js";
-import { explainRefusal } from "../src/simulation/refusal.js";
+import {
+  findSettler,
+  trySettlement,
+} from "../src/settlement/try-settlement.js";
+import type { Attempt } from "../src/settlement/try-settlement.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
@@ -19,7 +22,7 @@ import { toDocument } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
 import type { Block, Envelope } from "./output/blocks.js";
-import { formatValue } from "./output/format-value.js";
+import { describeAnswer, formatValue } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
 import {
   failureNotes,
@@ -60,13 +63,9 @@ export default taskAction(
 );
 
 /** The vault at one block. */
-export interface Sighting {
+export interface Sighting extends Attempt {
   readonly envelope: Envelope;
   readonly readings: Omit<VaultSnapshot, "chainId" | "block">;
-  /** True if a simulated settleAll succeeds; null if it cannot be simulated. */
-  readonly canBeSettled: boolean | null;
-  /** The reason if it is not true. */
-  readonly reason: string | null;
   /** By the time of the next block; null if there is no round. */
   readonly expired: boolean | null;
   /** Time that the next block would have, Unix seconds. */
@@ -102,15 +101,23 @@ export interface WatchClock {
  */
 export async function* watch(
   vault: HardhatVault,
-  { interval = 5_000, until }: Pick<ArgumentsOf<"watch">, "interval" | "until">,
+  {
+    interval = 5_000,
+    until,
+    from,
+  }: Pick<ArgumentsOf<"watch">, "interval" | "until" | "from">,
   clock: WatchClock = { now: Date.now, sleep },
 ): AsyncGenerator<WatchEvent, void, undefined> {
   const startedAt = clock.now();
-  let seen = await checkVault(vault);
+  let seen = await checkVault(vault, from);
+  const { round: meant } = seen.readings;
+  /** True if the round that is meant was settled, and another one is seen. */
+  let isPast = false;
   const startTime = seen.time;
   const isOver = createCondition(until, seen);
   // The clock of a node that is out of reach stands still.
   const isLast = (): boolean =>
+    isPast ||
     isOver(
       seen,
       Math.max(
@@ -123,7 +130,7 @@ export async function* watch(
   while (!isLast()) {
     await clock.sleep(interval);
     try {
-      const latest = await checkVault(vault);
+      const latest = await checkVault(vault, from);
       const { network, chainId } = latest.envelope;
       if (chainId !== seen.envelope.chainId) {
         const chains = { expected: seen.envelope.chainId, actual: chainId };
@@ -133,6 +140,16 @@ export async function* watch(
       if (latest.envelope.block.number < seen.envelope.block.number) {
         continue;
       }
+      const { round } = latest.readings;
+      isPast =
+        until === "settled" &&
+        !isFailedReading(meant) &&
+        !isFailedReading(round) &&
+        !isSameRound(round, meant) &&
+        (await wasSettled(vault, meant, {
+          fromBlock: seen.envelope.block.number,
+          toBlock: latest.envelope.block.number,
+        }));
       const changed = changesBetween(seen, latest);
       const isBack = lost !== undefined;
       [seen, lost] = [latest, undefined];
@@ -183,10 +200,13 @@ function createCondition(
   };
 }
 
-async function checkVault(opened: HardhatVault): Promise<Sighting> {
+async function checkVault(
+  opened: HardhatVault,
+  from: string | undefined,
+): Promise<Sighting> {
   const vault = opened.withDeadline({ timeout: CHECK_TIMEOUT_MS });
   const [{ chainId, block, ...readings }, { next }] = await Promise.all([
-    vault.snapshot(),
+    vault.snapshot({ from }),
     vault.rpc.nextBlock(),
   ]);
   // Nodes behind one URL may be some blocks apart.
@@ -200,41 +220,33 @@ async function checkVault(opened: HardhatVault): Promise<Sighting> {
   return {
     envelope: { network: vault.networkName, chainId, block },
     readings,
-    ...(await trySettlement(vault, readings, block.number)),
+    ...(await trySettlement(
+      vault,
+      await findSettler(vault, from),
+      readings,
+      block.number,
+    )),
     expired: isFailedReading(round) ? null : hasEnded(round, time),
     time,
   };
 }
 
-async function trySettlement(
-  vault: HardhatVault,
-  { round, volume }: Sighting["readings"],
-  block: number,
-): Promise<Pick<Sighting, "canBeSettled" | "reason">> {
-  // A call to an address without code succeeds, too.
-  for (const reading of [round, volume]) {
-    if (
-      isFailedReading(reading) &&
-      reading.error.code !== "VAULT_CALL_REVERTED"
-    ) {
-      return { canBeSettled: null, reason: reading.error.shortMessage };
+/**
+ * True if the round that was current at the first block was settled by the time another
+ * one was seen, also by the block that opened the next one.
+ */
+async function wasSettled(
+  opened: HardhatVault,
+  meant: VaultRound,
+  blocks: { readonly fromBlock: number; readonly toBlock: number },
+): Promise<boolean> {
+  const vault = opened.withDeadline({ timeout: CHECK_TIMEOUT_MS });
+  for await (const round of vault.rounds(blocks)) {
+    if (isSameRound(round, meant)) {
+      return round.settled;
     }
   }
-  if (!isFailedReading(round) && round.settled) {
-    return { canBeSettled: false, reason: "the round is settled" };
-  }
-  const target = await vault.addressOf("vault");
-  const sender = vault.readContext({}).from;
-  const reverted = await vault.rpc.simulate(
-    settlementCall(sender, target.address),
-    block,
-    (await vault.rpc.getBlock(block)).gasLimit,
-  );
-  if (reverted === undefined) {
-    return { canBeSettled: true, reason: null };
-  }
-  const { reason } = await explainRefusal(vault, reverted);
-  return { canBeSettled: false, reason };
+  return false;
 }
 
 /** The next check may succeed. */
@@ -340,8 +352,6 @@ function describeChange(
   { readings, canBeSettled, expired, reason }: Sighting,
   context: FormatContext,
 ): string {
-  const yesOrNo = (value: boolean | null): string =>
-    value === null ? "unknown" : value ? "yes" : "no";
   const field = fields.get(name);
   const value = get(readings, name.split("."));
   const text = isFailedReading(value)
@@ -349,8 +359,8 @@ function describeChange(
     : field !== undefined
       ? formatValue(field, value, context).text
       : name === "expired"
-        ? yesOrNo(expired)
-        : `${yesOrNo(canBeSettled)}${reason === null ? "" : `, ${escapeUntrusted(reason)}`}`;
+        ? describeAnswer(expired)
+        : `${describeAnswer(canBeSettled)}${reason === null ? "" : `, ${escapeUntrusted(reason)}`}`;
   const other = name === "canBeSettled" ? "Can be settled" : capitalize(name);
   return `${field?.label ?? other}  ${text}`;
 }

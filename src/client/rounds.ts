@@ -14,6 +14,7 @@ import { isNodeRefusal } from "../rpc/errors.js";
 import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import type { ScanOptions, VaultReader } from "./reader.js";
+import { hasSettlement } from "./roll-over.js";
 
 /** Requests at the same time, each one small `eth_call`. */
 const CONCURRENCY = 16;
@@ -24,13 +25,25 @@ const CONCURRENCY = 16;
  */
 const EMPTY_STRETCHES = 128;
 
-/** A past round, with its unscaled values at `lastBlock`. No block is guessed. */
-export interface PastRound extends VaultRound {
+/** What a settlement writes into a round. */
+type Written = "settledPrice" | "settledAmount";
+
+/**
+ * A past round, with its unscaled values at `lastBlock`. No block is guessed, and what
+ * a settlement writes is null unless a block shows it.
+ */
+export interface PastRound extends Omit<VaultRound, Written> {
+  /** Null if no block shows the round settled. */
+  readonly settledPrice: bigint | null;
+  /** Null if no block shows the round settled. */
+  readonly settledAmount: bigint | null;
+  /** True also if the block that settled it opened the next round. */
+  readonly settled: boolean;
   /** First block of the range with this as the latest round. */
   readonly firstBlock: number;
   /**
-   * The block that settled it. Null if it was not settled, was settled before the
-   * range, or was replaced in the block that settled it.
+   * The block that settled it: `lastBlock` + 1 if that block opened the next round, too.
+   * Null if it was not settled, or was settled before the range.
    */
   readonly settledBlock: number | null;
   /** Last block of the range with this as the latest round. */
@@ -64,6 +77,9 @@ export interface RoundsOptions extends Omit<ScanOptions, "blockTag"> {
   readonly concurrency?: number | undefined;
 }
 
+/** A round as its blocks show it. */
+type SeenRound = VaultRound & Omit<PastRound, keyof VaultRound>;
+
 interface RoundAt {
   readonly block: number;
   /** Undefined if there is none, or if it cannot be read. */
@@ -79,12 +95,41 @@ export async function* readRounds(
   options.signal?.throwIfAborted();
   const client = vault.withDeadline(options);
   const range = await parseRange(client, options);
-  yield* joinRounds(
-    await orAbort(
-      search(range, roundReader(client, options, range[1]), options),
-      options.signal,
-    ),
+  const points = await orAbort(
+    search(range, roundReader(client, options, range[1]), options),
+    options.signal,
   );
+  const seen = [...joinRounds(points)];
+  yield* await orAbort(
+    Promise.all(
+      seen.map(async (round, index) =>
+        toPastRound(round, await isRolledOver(client, round, seen[index + 1])),
+      ),
+    ),
+    options.signal,
+  );
+}
+
+/** True if the block that opened the next round settled this one. */
+async function isRolledOver(
+  client: VaultReader,
+  round: SeenRound,
+  next: SeenRound | undefined,
+): Promise<boolean> {
+  const follows = next?.firstBlock === round.lastBlock + 1;
+  return (
+    follows && !round.settled && (await hasSettlement(client, next.firstBlock))
+  );
+}
+
+function toPastRound(round: SeenRound, rollsOver: boolean): PastRound {
+  if (round.settled) {
+    return round;
+  }
+  const unseen = { ...round, settledPrice: null, settledAmount: null };
+  return rollsOver
+    ? { ...unseen, settled: true, settledBlock: round.lastBlock + 1 }
+    : unseen;
 }
 
 /**
@@ -161,7 +206,7 @@ async function search(
 /** Joins consecutive blocks with the same round. */
 function* joinRounds(
   points: readonly RoundAt[],
-): Generator<PastRound, void, undefined> {
+): Generator<SeenRound, void, undefined> {
   const seen = new Set<string>();
   let latestStart = -1n;
   let firstBlock = 0;

@@ -11,6 +11,7 @@ import {
   textsForCommandLine,
 } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import { asRecord } from "../json.js";
 import {
   contractRoleNames,
   contractRoles,
@@ -20,6 +21,10 @@ import type { ContractRole, Query } from "../protocol/index.js";
 import { formatNative } from "../protocol/amounts.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
 import type { BlockInfo } from "../rpc/rpc-client.js";
+import {
+  describeOpenSettlement,
+  openSettlement,
+} from "../settlement/open-settlement.js";
 import { findGas, simulate } from "../settlement/preview.js";
 import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
@@ -27,6 +32,7 @@ import { settlementCall } from "../simulation/engine.js";
 import { resolveFees } from "../simulation/fees.js";
 import { findBlock } from "../simulation/next-block.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
+import { escapeUntrusted } from "../untrusted-text.js";
 
 export interface Check {
   readonly name: string;
@@ -34,6 +40,10 @@ export interface Check {
   readonly detail: string;
   /** The remedy; null if there is nothing to do. */
   readonly fix: string | null;
+  /** Of the check of that name: wei that the account has. */
+  readonly balance?: bigint;
+  /** Of the check `balance`: wei that a settlement may cost. */
+  readonly maxCost?: bigint;
 }
 
 type Finding = Omit<Check, "name">;
@@ -176,21 +186,58 @@ export async function examineContracts(
 ): Promise<readonly Check[]> {
   const checks = await Promise.all(
     contractRoleNames.map(async (role) => ({
+      role,
       name: contractRoles[role].label,
       finding: await examineContract(vault, role, block),
     })),
   );
+  const missing = checks.flatMap(({ role, finding }) =>
+    "missing" in finding ? role : [],
+  );
+  const canSettle = !rolesOfSettlements.some((role) => missing.includes(role));
   // Somebody who configured some contracts may need no others: a warning.
-  const noneIsConfigured = checks.every(({ finding }) => "missing" in finding);
+  const status = missing.length === checks.length ? "fail" : "warn";
   return checks.map(({ name, finding }) => ({
     name,
-    ...("missing" in finding
-      ? {
-          ...findingOf(finding.missing, noneIsConfigured ? "fail" : "warn"),
-          detail: "no address is configured",
-        }
-      : finding),
+    ...(!("missing" in finding)
+      ? finding
+      : canSettle
+        ? ok("no address is configured; settling needs none")
+        : {
+            ...findingOf(finding.missing, status),
+            detail: "no address is configured",
+          }),
   }));
+}
+
+const rolesOfSettlements: readonly ContractRole[] = ["vault", "vaultFactory"];
+
+/** Warns of each instance that settles one vault by the round of another's factory. */
+export function examineInstances({
+  connection,
+  instanceName,
+}: VaultHost): readonly Check[] {
+  const { networkConfig, networkName } = connection;
+  const { contracts, instances } = networkConfig.vault;
+  const inherited = contracts.vaultFactory !== undefined;
+  return Object.entries(instances)
+    .filter(
+      ([name, own]) =>
+        (instanceName ?? name) === name &&
+        inherited &&
+        own.contracts.vault !== undefined &&
+        own.contracts.vaultFactory === undefined,
+    )
+    .map(([name]) => {
+      const place = `networks.${networkName}.vault.instances.${name}.contracts`;
+      return {
+        name: `instance ${name}`,
+        ...warn(
+          "it names its own vault, and has the network's vaultFactory: a settlement would go by the rounds of another vault",
+          `Set ${place}.vaultFactory, also if it is the same.`,
+        ),
+      };
+    });
 }
 
 async function examineContract(
@@ -215,10 +262,21 @@ async function examineContract(
     isFailedReading(value) ? value.error : [],
   );
   const worst = failures.find((error) => !isExplained(error)) ?? failures[0];
+  const names = answers.map(({ name }) => name).join(", ");
+  const isZero = (value: unknown): boolean =>
+    Object.values(asRecord(value)).every((one) => one === 0n || one === false);
+  if (
+    worst === undefined &&
+    role === "vaultFactory" &&
+    answers.every(({ value }) => isZero(value))
+  ) {
+    return warn(
+      `${located.address} answers ${names} with zeros only`,
+      `There is no round yet, or this is not the vault's factory: check ${located.source}.`,
+    );
+  }
   return worst === undefined
-    ? ok(
-        `${located.address} answers ${answers.map(({ name }) => name).join(", ")}`,
-      )
+    ? ok(`${located.address} answers ${names}`)
     : findingOf(worst, isExplained(worst) ? "warn" : "fail");
 }
 
@@ -236,18 +294,23 @@ export const signingKinds = {
   "in-process": "an account of the in-process network",
 } as const;
 
+/** @param from The account that would settle. Default: the configured one. */
 export async function examineSigner(
   vault: VaultHost,
+  from?: string,
 ): Promise<readonly Check[]> {
   const name = "signer";
   const { networkConfig, networkName } = vault.connection;
   let signer: Signer;
   try {
-    signer = await resolveSigner(vault.rpc, networkConfig, undefined);
+    signer = await resolveSigner(vault.rpc, networkConfig, from);
   } catch (error) {
     if (refusesSettlement(error)) {
       const fix = `To settle, set networks.${networkName}.accounts; to read, no account is needed.`;
-      return [{ name, ...warn(error.shortMessage, fix) }];
+      return [
+        { name, ...warn(error.shortMessage, fix) },
+        ...(from === undefined ? [] : await examineSettlement(vault, from)),
+      ];
     }
     return [failed(name, error)];
   }
@@ -255,14 +318,90 @@ export async function examineSigner(
   return [
     { name, ...ok(`${address}, ${signingKinds[kind]}`) },
     await check("balance", examineBalance(vault, address)),
+    ...(await examineSettlement(vault, address)),
   ];
+}
+
+/** Simulates a settlement now; if that is refused, at the round's end, too. */
+async function examineSettlement(
+  vault: VaultHost,
+  from: string,
+): Promise<readonly Check[]> {
+  const located = await vault.addressOf("vault").catch(failedReading);
+  return "error" in located
+    ? []
+    : [await check("settlement", trySettling(vault, from, located.address))];
+}
+
+async function trySettling(
+  vault: VaultHost,
+  from: string,
+  address: string,
+): Promise<Finding> {
+  const next = await findBlock(vault);
+  const simulation = (await simulate(vault, from, next))?.simulation;
+  const as = `settleAll as ${from}`;
+  if (simulation === undefined) {
+    const call = settlementCall(from, address);
+    const gas = await findGas(vault, call, next, undefined);
+    return typeof gas === "bigint"
+      ? ok(`${as} succeeds; the node cannot tell whether it settles the round`)
+      : warn(`${as}: ${escapeUntrusted(gas.reason)}`, SETTLEMENT_FIX);
+  }
+  const { status, reason } = simulation;
+  if (status === "settled") {
+    return ok(`${as} settles the round`);
+  }
+  if (status === "nothing-to-do") {
+    return ok("the round is settled: a settlement cannot be tried now");
+  }
+  const atEnd = await findBlock(vault, undefined, "end")
+    .then(async (end) =>
+      end.isTimed === true && end.timestamp > next.timestamp
+        ? await simulate(vault, from, end)
+        : undefined,
+    )
+    .catch(fallbackTo(undefined, ({ kind }) => kind !== "bug"));
+  const refusal = `${as}: ${escapeUntrusted(reason ?? status)}`;
+  return atEnd?.simulation.status === "settled"
+    ? ok(`${refusal.replace(/\.$/u, "")}; it settles the round at its end`)
+    : warn(refusal, SETTLEMENT_FIX);
+}
+
+const SETTLEMENT_FIX =
+  "If the contract has a list of accounts that may settle, this one has to be on it: choose another with --from. `vault simulate --as` shows more.";
+
+/** Warns of a settlement that is under way. */
+export async function examineJournal(
+  vault: VaultHost,
+): Promise<readonly Check[]> {
+  const name = "journal";
+  try {
+    const open = await openSettlement(vault);
+    return [
+      {
+        name,
+        ...(open === null
+          ? ok("no settlement is under way")
+          : warn(
+              `a settlement is under way: ${describeOpenSettlement(open)}`,
+              `Finish it: \`npx hardhat vault settle --resume --network ${vault.networkName}${vault.instanceName === undefined ? "" : ` --instance ${vault.instanceName}`}\`.`,
+            )),
+      },
+    ];
+  } catch (error) {
+    // The contracts' checks name a missing address.
+    return VaultError.isVaultError(error) && isNotConfigured(error)
+      ? []
+      : [failed(name, error)];
+  }
 }
 
 /** Compares the balance with the gas and the fees of a settlement now. */
 async function examineBalance(
   vault: VaultHost,
   from: string,
-): Promise<Finding> {
+): Promise<Finding & Pick<Check, "balance" | "maxCost">> {
   const { rpc } = vault;
   const next = await findBlock(vault);
   const price = await resolveFees(rpc, vault.connection.networkConfig, next);
@@ -280,10 +419,12 @@ async function examineBalance(
   const gas = typeof found === "bigint" ? found : undefined;
   const cost = (gas ?? SUPPOSED_GAS) * price.highest;
   const detail = `${formatNative(balance)} in native currency; a settlement may cost ${formatNative(cost)}${gas === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
-  return balance < cost
-    ? (gas === undefined ? warn : fail)(
-        detail,
-        `Fund ${from}, or settle with another account.`,
-      )
-    : ok(detail);
+  const finding =
+    balance < cost
+      ? (gas === undefined ? warn : fail)(
+          detail,
+          `Fund ${from}, or settle with another account.`,
+        )
+      : ok(detail);
+  return { ...finding, balance, maxCost: cost };
 }

@@ -18,6 +18,7 @@ import type { Outcome } from "./decide.js";
 import type { JournalEntry } from "./journal.js";
 import { observe } from "./observe.js";
 import type { PreparedTransaction } from "./transaction.js";
+import { withoutTime } from "./without-time.js";
 import type { PreviewDifference, Settlement } from "./types.js";
 import { settlingBlock, whoseEffect } from "./whose.js";
 
@@ -139,7 +140,13 @@ export async function report(
     differences:
       previewed === null || seen.all === undefined
         ? null
-        : findDifferences(previewed, receipt, earlier.all, seen.all),
+        : await differencesByMoreThanTime(
+            vault,
+            previewed,
+            receipt,
+            earlier.all,
+            seen.all,
+          ),
   };
   return {
     settlement: outcome(known, before, previewed),
@@ -344,6 +351,25 @@ export function findDifferences(
     [...previewed, ...sumsOf(transfers)],
     [...changes, ...sumsOf(happened)],
   );
+}
+
+/** The differences, without what only time moves. */
+async function differencesByMoreThanTime(
+  vault: VaultHost,
+  previewed: Simulation,
+  receipt: Receipt,
+  before: VaultSnapshot | undefined,
+  after: VaultSnapshot,
+): Promise<readonly PreviewDifference[] | null> {
+  const found = findDifferences(previewed, receipt, before, after);
+  if (found === null || found.length === 0) {
+    return found;
+  }
+  const { changes, transfers } = previewed;
+  const left = await withoutTime(vault, found, changes, after.block);
+  const hasTransfers =
+    transfers !== null && transfersIn(receipt.logs) !== undefined;
+  return left.length === 0 && !hasTransfers ? null : left;
 }
 
 function compareChanges(

@@ -185,3 +185,8 @@ export function utilisationBar(part: bigint, whole: bigint): string {
   const bar = "█".repeat(Math.min(blocks, BAR_WIDTH)).padEnd(BAR_WIDTH, "░");
   return `${bar} ${perMille / 10n}.${perMille % 10n} %`;
 }
+
+/** A yes, a no, or neither. */
+export function describeAnswer(answer: boolean | null): string {
+  return answer === null ? "unknown" : answer ? "yes" : "no";
+}

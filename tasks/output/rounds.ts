@@ -78,7 +78,14 @@ export function roundBlocks(
         { heading: "Last block", align: "right" },
       ],
       rows: rounds.map((round) => [
-        ...shown.map((field) => formatValue(field, round[field.name], context)),
+        ...shown.map((field) =>
+          // Null for what a settlement writes, unless it was seen.
+          round[field.name] === null
+            ? round.lastBlock === latest && !round.settled
+              ? NOT_YET
+              : NOT_SEEN
+            : formatValue(field, round[field.name], context),
+        ),
         groupDigits(String(round.firstBlock)),
         describeSettled(round, latest),
         round.settledTime === undefined
@@ -94,7 +101,12 @@ export function roundBlocks(
       ),
       ...(rounds.some((round) => describeSettled(round, latest) === NOT_SEEN)
         ? [
-            `'${NOT_SEEN}': no block that could be read shows this round settled. It was replaced unsettled, or in the block that settled it.`,
+            `'${NOT_SEEN}' as settled block: no block that could be read shows this round settled, nor does a transaction of the block that replaced it.`,
+          ]
+        : []),
+      ...(rounds.some((round) => round.settled && round.settledPrice === null)
+        ? [
+            `'${NOT_SEEN}' as settled price: the block that settled the round opened the next one, so no block shows the price.`,
           ]
         : []),
     ),
@@ -102,6 +114,7 @@ export function roundBlocks(
 }
 
 const NOT_SEEN = "not seen";
+const NOT_YET = "not yet";
 
 /** The block that settled the round, or the reason why it is unknown. */
 function describeSettled(
@@ -113,7 +126,7 @@ function describeSettled(
     : settled
       ? "before"
       : lastBlock === latest
-        ? "not yet"
+        ? NOT_YET
         : NOT_SEEN;
 }
 

@@ -157,24 +157,30 @@ export function strikesFigure(
       start: dateOf(round.startTime),
       end: dateOf(round.endTime),
       strike: position(round.strikePrice),
-      price: position(round.settledPrice),
+      price:
+        round.settledPrice === null ? undefined : position(round.settledPrice),
       settledTime: round.settledTime,
     }));
-  const settled = drawn.flatMap(({ settledTime, ...round }) =>
-    settledTime === undefined
+  const settled = drawn.flatMap(({ settledTime, price, ...round }) =>
+    settledTime === undefined || price === undefined
       ? []
       : {
           ...round,
+          price,
           at: dateOf(settledTime),
           title: `settled ${describeTime(BigInt(settledTime))}`,
         },
   );
+  const unseen =
+    drawn.filter(({ settledTime }) => settledTime !== undefined).length -
+    settled.length;
   return drawn.length === 0
     ? undefined
     : draw(
         "Strike against settled price",
-        html`<i class="key line"></i>strike<i class="key dot"></i>settled price`,
-        `Strike and settled price of ${describeCount(drawn.length, "round")}; ${settled.length} settled.`,
+        html`<i class="key line"></i>strike<i class="key dot"></i>settled
+          price${unseen === 0 ? "" : `; not seen: ${unseen}`}`,
+        `Strike and settled price of ${describeCount(drawn.length, "round")}; ${settled.length + unseen} settled${unseen === 0 ? "" : `, the price of ${unseen} not seen`}.`,
         {
           marginLeft: 64,
           marginBottom: 54,

@@ -11,10 +11,18 @@ import type {
   Eip1193Provider,
 } from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { pastRound, roundsBlockByBlock } from "../helpers/past-rounds.js";
 import {
+  asListed,
+  pastRound,
+  roundsBlockByBlock,
+} from "../helpers/past-rounds.js";
+import {
+  GENESIS,
+  SETTLE,
   ScriptedNode,
+  VAULT,
   contractsWithHistory,
+  nextRound,
   settledRound,
 } from "../helpers/scripted-node.js";
 import type { Answer, History } from "../helpers/scripted-node.js";
@@ -127,7 +135,7 @@ describe("client - rounds", () => {
       [
         { ...settledRound(one), firstBlock: 200, settledBlock: 300 },
         { ...settledRound(filled), firstBlock: 350, settledBlock: 5_000 },
-        { ...three, firstBlock: 5_100, settledBlock: null },
+        { ...asListed(three), firstBlock: 5_100, settledBlock: null },
       ].map((round, index) => ({
         ...round,
         lastBlock: [349, 5_099, 9_999][index],
@@ -156,6 +164,34 @@ describe("client - rounds", () => {
           request.method === "eth_call" ? toBlock : 1_000,
         );
       }
+    });
+  }
+
+  const SAFE = "0x00000000000000000000000000000000000005AF";
+  /** `settleAll` as an argument, as a Safe's `execTransaction` has it. */
+  const nested = `0x6a761202${VAULT.slice(2).padStart(64, "0")}${SETTLE.slice(2)}`;
+  for (const [title, to, data, isSettled] of [
+    ["a call of settleAll", VAULT, SETTLE, true],
+    ["a transaction of a Safe with that call in its data", SAFE, nested, true],
+    ["a transaction of another vault", SAFE, SETTLE, false],
+    ["another transaction", VAULT, "0x12345678", false],
+  ] as const) {
+    it(`rounds() counts a round as ${isSettled ? "settled" : "replaced, not as settled,"} if the next one begins in a block with ${title}`, async () => {
+      const node = new ScriptedNode();
+      node.effect = nextRound;
+      node.pool = [{ hash: GENESIS, from: SAFE, to, data, nonce: 0 }];
+      node.mine(to === VAULT && data === SETTLE ? undefined : nextRound);
+      const client = new VaultClient(node, {
+        vaultFactory: FACTORY,
+        vault: VAULT,
+      });
+      const [first] = await Array.fromAsync(client.rounds());
+      expect(first).to.include({
+        lastBlock: 5,
+        settled: isSettled,
+        settledBlock: isSettled ? 6 : null,
+        settledPrice: null,
+      });
     });
   }
 

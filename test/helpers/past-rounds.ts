@@ -18,6 +18,13 @@ export function pastRound(
   };
 }
 
+/** A round as it is listed: what a settlement writes, only if it was seen. */
+export function asListed(round: VaultRound): Pick<PastRound, keyof VaultRound> {
+  return round.settled
+    ? round
+    : { ...round, settledPrice: null, settledAmount: null };
+}
+
 /** What a look at every block finds: slow, with nothing in common with a search. */
 export function roundsBlockByBlock(
   answers: ReadonlyArray<readonly [block: number, answer: Answer]>,
@@ -37,7 +44,7 @@ export function roundsBlockByBlock(
       const settledNow =
         round.settled && index > 0 && known?.settled !== true ? block : null;
       found.push({
-        ...round,
+        ...asListed(round),
         firstBlock: known?.firstBlock ?? block,
         settledBlock: known?.settledBlock ?? settledNow,
         lastBlock: block,

@@ -9,7 +9,7 @@ import { deployContract, mined } from "./transactions.js";
 export type SettlingVaultName =
   | `${"Paying" | "Refunding" | "Keeper" | "Clock" | "Native" | "Rolling"}Vault`
   | `${"NoContracts" | "ContractsOnly" | "Batch" | "Idle"}Vault`
-  | `${"Swallowing" | "Fee" | "Purse" | "Mixed"}Vault`
+  | `${"Accruing" | "Swallowing" | "Fee" | "Purse" | "Mixed"}Vault`
   | `${"MovingEnd" | "EndWriting" | "Silent" | "SilentRolling"}Vault`
   | `${"Invalid" | "Wasteful" | "Origin" | "FailingPayment" | "Ticking"}Vault`;
 

@@ -269,7 +269,7 @@ describe("vault watch", () => {
     expect(documents).to.have.length(3);
     expect(documents[0]).to.have.all.keys(
       ...["network", "chainId", "block", "status"],
-      ...["canBeSettled", "reason", "expired", "changed"],
+      ...["canBeSettled", "canBeSettledBy", "reason", "expired", "changed"],
     );
     expect(documents[0]).to.deep.include({ canBeSettled: true, changed: [] });
     expect(documents[1]).to.have.nested.property(

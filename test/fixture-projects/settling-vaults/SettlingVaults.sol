@@ -162,7 +162,12 @@ abstract contract SettlingVault {
         return volume;
     }
 
-    function queryMarginBalance() external view returns (uint256, uint256) {
+    function queryMarginBalance()
+        external
+        view
+        virtual
+        returns (uint256, uint256)
+    {
         return (token.balanceOf(address(this)), 7);
     }
 
@@ -208,6 +213,22 @@ contract KeeperVault is SettlingVault {
     function settleAll() external override {
         if (msg.sender != keeper) revert NotKeeper(msg.sender);
         _finish(oracle.price(), 1);
+    }
+}
+
+/// Accrues by the second, settlement or not.
+contract AccruingVault is SettlingVault {
+    function settleAll() external override {
+        _finish(9, 9);
+    }
+
+    function queryMarginBalance()
+        external
+        view
+        override
+        returns (uint256, uint256)
+    {
+        return (token.balanceOf(address(this)), block.timestamp);
     }
 }
 

@@ -1,0 +1,45 @@
+import type { VaultHost } from "../host.js";
+import { describeTime } from "../protocol/time.js";
+import { Journal } from "./journal.js";
+
+/** A settlement of this project whose outcome is not known yet. */
+export interface OpenSettlement {
+  /** Null if the node or the wallet signs, and has not returned it. */
+  readonly hash: string | null;
+  readonly nonce: number;
+  /** Time at which it was written down, Unix seconds; null in older journals. */
+  readonly since: number | null;
+}
+
+/**
+ * Reads the journal of the vault.
+ *
+ * @returns Null if no settlement is under way.
+ * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED, VAULT_INVALID_JOURNAL
+ */
+export async function openSettlement(
+  vault: VaultHost,
+): Promise<OpenSettlement | null> {
+  const { address } = await vault.addressOf("vault", "settleAll");
+  const journal = await Journal.open(vault, await vault.chainId(), address);
+  const entry = await journal.read();
+  if (entry === undefined) {
+    return null;
+  }
+  const { transactions, since = null } = entry;
+  const { hash = null, nonce } = transactions.at(-1) ?? transactions[0];
+  return { hash, nonce, since };
+}
+
+/** Hash and age. @param now Unix seconds of this machine's clock. */
+export function describeOpenSettlement(
+  { hash, nonce, since }: OpenSettlement,
+  now = Math.floor(Date.now() / 1_000),
+): string {
+  const what = hash ?? `nonce ${nonce}, its hash not known`;
+  const age =
+    since === null
+      ? "its age is not known"
+      : `${Math.max(0, now - since)} s old, since ${describeTime(BigInt(since))}`;
+  return `${what}, ${age}`;
+}

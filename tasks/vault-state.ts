@@ -1,0 +1,102 @@
+import {
+  failedReading,
+  isFailedReading,
+  isNotConfigured,
+} from "../src/client/failed-reading.js";
+import type { FailedReading } from "../src/client/failed-reading.js";
+import type { ReadOptions } from "../src/client/reader.js";
+import type { VaultSnapshot } from "../src/client/index.js";
+import type { VaultError } from "../src/errors.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import type { DisplaySettings } from "../src/protocol/index.js";
+import { hasEnded } from "../src/protocol/round.js";
+import { openSettlement } from "../src/settlement/open-settlement.js";
+import type { OpenSettlement } from "../src/settlement/open-settlement.js";
+import {
+  findSettler,
+  trySettlement,
+} from "../src/settlement/try-settlement.js";
+import type { Attempt } from "../src/settlement/try-settlement.js";
+import type { Envelope } from "./output/blocks.js";
+import { failuresOf, readingsOf } from "./output/readings.js";
+
+/** What a keeper asks about a vault, beside its readings. */
+export interface KeeperState {
+  /** Null if there is no round, or it cannot be read. */
+  readonly expired: boolean | null;
+  /** Seconds to the round's end, negative after it; null as `expired`. */
+  readonly secondsToEnd: number | null;
+  readonly canBeSettled: Attempt["canBeSettled"] | FailedReading;
+  readonly canBeSettledBy: string;
+  /** Null if no settlement of this project is under way. */
+  readonly openSettlement: OpenSettlement | null | FailedReading;
+}
+
+/** A vault at one block. */
+export interface VaultState {
+  /** The instance; undefined for the network's own contracts. */
+  readonly name: string | undefined;
+  readonly settings: DisplaySettings;
+  readonly envelope: Envelope;
+  readonly readings: Omit<VaultSnapshot, "chainId" | "block">;
+  /** Unix seconds by which `keeper` says whether the round has ended. */
+  readonly time: number;
+  readonly keeper: KeeperState;
+  /** Why `canBeSettled` is not true. */
+  readonly reason: string | null;
+  /** Of the readings, and of the keeper's questions. */
+  readonly failures: readonly VaultError[];
+  /** True if something was read, and nothing with an address failed. */
+  readonly isUp: boolean;
+}
+
+/**
+ * Reads a vault at one block.
+ *
+ * @param clock Unix seconds by which a round has ended; null for the block's own time.
+ */
+export async function readState(
+  vault: HardhatVault,
+  target: ReadOptions,
+  clock: number | null,
+): Promise<VaultState> {
+  const { chainId, block, ...readings } = await vault.snapshot(target);
+  const { round } = readings;
+  // Nodes behind one URL may be some blocks apart.
+  const now = Math.max(block.timestamp, clock ?? 0);
+  const isRound = !isFailedReading(round) && round.endTime !== 0n;
+  const at = target.blockTag === "pending" ? "pending" : block.number;
+  const settler = await findSettler(vault, target.from);
+  const [attempt, open] = await Promise.all([
+    trySettlement(vault, settler, readings, at).catch(failedReading),
+    openSettlement(vault).catch(failedReading),
+  ]);
+  const failures = [
+    ...failuresOf(readings),
+    ...[attempt, open].flatMap((one) =>
+      // The readings name a missing address.
+      isFailedReading(one) && !isNotConfigured(one.error) ? one.error : [],
+    ),
+  ];
+  return {
+    name: vault.instanceName,
+    settings: vault.settings,
+    envelope: { network: vault.networkName, chainId, block },
+    readings,
+    time: now,
+    keeper: {
+      expired: isFailedReading(round) ? null : hasEnded(round, now),
+      secondsToEnd: isRound ? Number(round.endTime) - now : null,
+      canBeSettled: isFailedReading(attempt) ? attempt : attempt.canBeSettled,
+      canBeSettledBy: settler.address,
+      // Without an address, nothing can be under way.
+      openSettlement:
+        isFailedReading(open) && isNotConfigured(open.error) ? null : open,
+    },
+    reason: isFailedReading(attempt) ? null : attempt.reason,
+    failures,
+    isUp:
+      failures.every(isNotConfigured) &&
+      readingsOf(readings).some((value) => !isFailedReading(value)),
+  };
+}
