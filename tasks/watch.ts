@@ -11,6 +11,7 @@ import { placesOf, get, standaloneQueries } from "../src/protocol/index.js";
 import type { DisplaySettings } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
 import { settlementCall } from "../src/simulation/engine.js";
+import { findRoute } from "../src/simulation/guarded.js";
 import { explainRefusal } from "../src/simulation/refusal.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import { taskArguments } from "./arguments.js";
@@ -215,17 +216,16 @@ async function trySettlement(
   if (!isFailedReading(round) && round.settled) {
     return { canBeSettled: false, reason: "the round is settled" };
   }
-  const target = await vault.addressOf("vault");
-  const sender = vault.readContext({}).from;
+  const route = await findRoute(vault, vault.readContext({}).from, block);
   const reverted = await vault.rpc.simulate(
-    settlementCall(sender, target.address),
+    settlementCall(route),
     block,
     (await vault.rpc.getBlock(block)).gasLimit,
   );
   if (reverted === undefined) {
     return { canBeSettled: true, reason: null };
   }
-  const { reason } = await explainRefusal(vault, reverted);
+  const { reason } = await explainRefusal(vault, reverted, route);
   return { canBeSettled: false, reason };
 }
 

@@ -23,8 +23,8 @@ import type { BlockInfo } from "../rpc/rpc-client.js";
 import { findGas, simulate } from "../settlement/preview.js";
 import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
-import { settlementCall } from "../simulation/engine.js";
 import { resolveFees } from "../simulation/fees.js";
+import { findRoute } from "../simulation/guarded.js";
 import { findBlock } from "../simulation/next-block.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 
@@ -270,9 +270,8 @@ async function examineBalance(
     rpc.balance(from),
     simulate(vault, from, next)
       .then(async (simulated) => {
-        const { address } = await vault.addressOf("vault");
-        const call = settlementCall(from, address);
-        return await findGas(vault, call, next, simulated);
+        const route = await findRoute(vault, from);
+        return await findGas(vault, route, next, simulated);
       })
       // A node may refuse the estimate because the balance is too low.
       .catch(fallbackTo(undefined)),

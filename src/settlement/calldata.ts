@@ -6,6 +6,7 @@ import { estimateGas } from "../simulation/fees.js";
 import { explainRefusal } from "../simulation/refusal.js";
 import { locateVault } from "./observe.js";
 import { settlementCall } from "../simulation/engine.js";
+import { describeKey, findRoute } from "../simulation/guarded.js";
 
 /** Transaction of a settlement for another wallet to send. */
 export interface UnsignedSettlement {
@@ -18,6 +19,8 @@ export interface UnsignedSettlement {
   readonly estimatedGas: bigint | null;
   /** Reason of the revert at that block; null if the contract accepts the call. */
   readonly refusal: string | null;
+  /** What it settles. */
+  readonly settles: string;
 }
 
 /**
@@ -31,8 +34,9 @@ export async function buildSettlement(
 ): Promise<UnsignedSettlement> {
   const { rpc } = vault;
   const header = await rpc.getBlock();
-  const { chainId, contract } = await locateVault(vault);
-  const call = settlementCall(from ?? ZeroAddress, contract.address);
+  const { chainId } = await locateVault(vault);
+  const route = await findRoute(vault, from ?? ZeroAddress, header.number);
+  const call = settlementCall(route);
   const refused = await rpc.simulate(call, header.number, header.gasLimit);
   const gas =
     refused !== undefined
@@ -48,8 +52,12 @@ export async function buildSettlement(
     estimatedGas: typeof gas === "bigint" ? gas : null,
     refusal:
       typeof gas === "object"
-        ? (await explainRefusal(vault, gas.reverted)).reason
+        ? (await explainRefusal(vault, gas.reverted, route)).reason
         : null,
+    settles:
+      route.guard === undefined
+        ? "the round that is current when it is executed"
+        : `${describeKey(route.guard.round)}, and no other, through the guard ${call.to}`,
   };
 }
 
@@ -63,6 +71,7 @@ export function toSafeBatch({
   data,
   chainId,
   header,
+  settles,
 }: UnsignedSettlement): SafeBatch {
   const batch: SafeBatch = {
     version: "1.0",
@@ -71,7 +80,7 @@ export function toSafeBatch({
     createdAt: header.timestamp * 1000,
     meta: {
       name: "settleAll",
-      description: "Settles the round that is current when it is executed",
+      description: `Settles ${settles}`,
       txBuilderVersion: "1.18.0",
       createdFromSafeAddress: "",
       createdFromOwnerAddress: "",

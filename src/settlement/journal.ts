@@ -6,6 +6,7 @@ import { z } from "zod";
 import { checkAnswer } from "../client/values.js";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
+import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import {
@@ -49,6 +50,8 @@ const fileSchema = z
       })
       .strict()
       .optional(),
+    /** Guard that the transaction goes to; absent if it goes to the vault. */
+    guard: recordedAddress.optional(),
     /** Latest block before it was sent. */
     sentAfterBlock: recordedCount,
     round: z.unknown().transform(parseRound),
@@ -199,7 +202,7 @@ export class Journal {
   /** A changed file must not make the package send another transaction. */
   #problemOf(found: JournalFile): string | undefined {
     const { chainId, vault } = this.subject;
-    const { transaction } = found;
+    const { transaction, guard } = found;
     const { from, to, data, raw } = transaction;
     if (
       found.chainId !== chainId ||
@@ -208,11 +211,14 @@ export class Journal {
     ) {
       return `it is of vault ${found.vault} on chain ${found.chainId}, not of vault ${vault} on chain ${chainId}`;
     }
-    if (!isSameAddress(to, vault)) {
-      return `its transaction goes to ${to}, not to the vault ${vault}`;
+    if (!isSameAddress(to, guard ?? vault)) {
+      return `its transaction goes to ${to}, not to the ${guard === undefined ? `vault ${vault}` : `guard ${guard}`}`;
     }
-    if (data !== settlementCall(from, to).data) {
+    if (guard === undefined && data !== settlementCall({ from, vault }).data) {
       return "its transaction does not call settleAll";
+    }
+    if (guard !== undefined && !isOfGuard(found, guard)) {
+      return "its transaction does not settle its round through its guard";
     }
     return raw === undefined || isSignedAs(raw, transaction)
       ? undefined
@@ -223,6 +229,19 @@ export class Journal {
     const details = { file: this.file, problem: reasonOf(error) };
     throw vaultError("VAULT_JOURNAL_NOT_WRITTEN", details, error);
   };
+}
+
+function isOfGuard(
+  { vault, round, transaction }: JournalFile,
+  guard: string,
+): boolean {
+  const call = parseGuarded(guard, transaction.data);
+  return (
+    call !== undefined &&
+    isSameAddress(call.vault, vault) &&
+    call.guard.round.startTime === round.startTime &&
+    call.guard.round.strikePrice === round.strikePrice
+  );
 }
 
 function isSameAddress(one: string, other: string): boolean {

@@ -2,10 +2,12 @@ import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultError } from "../errors.js";
+import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import type { BlockInfo, Receipt } from "../rpc/rpc-client.js";
+import type { SettlementRoute } from "../simulation/engine.js";
 import { changesBetween, readingsIn } from "../simulation/compare-readings.js";
 import { explainRefusal, isUsedUp, outOfGas } from "../simulation/refusal.js";
 import { NATIVE, transfersIn } from "../simulation/tokens.js";
@@ -17,6 +19,7 @@ import type {
 import type { FollowOutcome } from "./follow-transaction.js";
 import type { JournalEntry } from "./journal.js";
 import { observe } from "./observe.js";
+import { describeSettler } from "./settler.js";
 import type { PreviewDifference, Settlement } from "./types.js";
 
 export interface Ended {
@@ -61,6 +64,10 @@ export function outcome(
   };
 }
 
+export function withGuard(ended: Ended, guard: string | null): Ended {
+  return { ...ended, settlement: { ...ended.settlement, guard } };
+}
+
 /** Describes a settlement that was finished earlier, and the current round. */
 export function describeFinished(
   { round, mined, transaction }: JournalEntry,
@@ -86,11 +93,12 @@ export function describeFinished(
 /** Describes the effect of a followed transaction, compared with the preview. */
 export async function report(
   vault: VaultHost,
-  { round: before, transaction }: JournalEntry,
+  entry: JournalEntry,
   end: FollowOutcome,
   previewed: Simulation | null,
   confirmations = 1,
 ): Promise<Ended> {
+  const { round: before, transaction } = entry;
   const { chainId } = transaction;
   if (end.kind !== "mined") {
     const isFinal = end.kind === "dropped";
@@ -116,7 +124,7 @@ export async function report(
       ? await describeEffect(vault, before, receipt.blockNumber, seen)
       : {
           status: "reverted" as const,
-          ...(await findReason(vault, transaction, receipt)),
+          ...(await findReason(vault, entry, receipt)),
         }),
     after: seen.round,
     differences:
@@ -218,9 +226,11 @@ async function describeEffect(
 /** A receipt has no revert reason, so the call is simulated at its block. */
 async function findReason(
   vault: VaultHost,
-  { from, to, data, gas }: JournalEntry["transaction"],
-  { blockNumber, gasUsed }: Receipt,
-): Promise<Pick<Known, "code" | "reason">> {
+  entry: JournalEntry,
+  receipt: Receipt,
+): Promise<Partial<Known>> {
+  const { from, to, data, gas } = entry.transaction;
+  const { blockNumber, gasUsed, hash } = receipt;
   if (isUsedUp({ gasUsed, gasGiven: gas })) {
     const remedy =
       "Give it more (gas, or gasMultiplier, of the network's configuration).";
@@ -231,9 +241,29 @@ async function findReason(
     // The outcome is known even without a reason.
     .catch(fallbackTo(undefined));
   const reason = "the reason could not be found out";
-  return reverted === undefined
-    ? { code: "VAULT_CALL_REVERTED", reason }
-    : await explainRefusal(vault, reverted);
+  if (reverted === undefined) {
+    return { code: "VAULT_CALL_REVERTED", reason };
+  }
+  const refusal = await explainRefusal(vault, reverted, routeOf(entry));
+  if (refusal.code !== null) {
+    return refusal;
+  }
+  const settler = await describeSettler(vault, entry, blockNumber);
+  return {
+    status: "nothing-to-do",
+    reason: `The transaction was mined in block ${blockNumber}, where the guard refused it: ${settler}`,
+    hashes: [hash],
+  };
+}
+
+/** The way of a transaction in the journal. */
+function routeOf({ guard, transaction }: JournalEntry): SettlementRoute {
+  const { from, to, data } = transaction;
+  return {
+    from,
+    vault: to,
+    ...(guard !== undefined && parseGuarded(guard, data)),
+  };
 }
 
 /**

@@ -3,7 +3,7 @@ import type { VaultHost } from "../host.js";
 import { follow } from "./follow.js";
 import { Journal } from "./journal.js";
 import { observe } from "./observe.js";
-import { describeFinished } from "./report.js";
+import { describeFinished, withGuard } from "./report.js";
 import type { Ended } from "./report.js";
 import { refusalOf, stopped } from "./stopped.js";
 import type { Waiting } from "./waiting.js";
@@ -21,7 +21,7 @@ export async function resume(
       const { hash = null, nonce } = entry.transaction;
       waiting.emit({ type: "resuming", hash, nonce });
       const end = await follow(vault, journal, entry, "find", waiting, null);
-      return { block, ...end };
+      return withGuard({ block, ...end }, entry.guard ?? null);
     }
     const last = await journal.read("finished");
     if (last === undefined) {
@@ -32,7 +32,8 @@ export async function resume(
       });
     }
     const settlement = describeFinished(last, round);
-    return { settlement, isFinal: true, chainId, block };
+    const ended = { settlement, isFinal: true, chainId, block };
+    return withGuard(ended, last.guard ?? null);
   } catch (error) {
     return await stopped(refusalOf(error), vault, undefined, null);
   }

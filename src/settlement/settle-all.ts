@@ -2,6 +2,8 @@ import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeRound } from "../protocol/round.js";
 import { settlementCall } from "../simulation/engine.js";
+import type { SettlementRoute } from "../simulation/engine.js";
+import { findRoute } from "../simulation/guarded.js";
 import { findBlock } from "../simulation/next-block.js";
 import type { Simulation } from "../simulation/types.js";
 import { agree, recheckRound } from "./agree.js";
@@ -11,6 +13,7 @@ import { findFreeNonce } from "./nonce.js";
 import { nothingToDo, observe } from "./observe.js";
 import type { Observation } from "./observe.js";
 import { preview } from "./preview.js";
+import { withGuard } from "./report.js";
 import type { Ended } from "./report.js";
 import { resume } from "./resume.js";
 import { resolveSigner } from "./signer.js";
@@ -56,18 +59,20 @@ async function settleNext(
 ): Promise<Ended> {
   let seen: Observation | undefined;
   let simulation: Simulation | null = null;
+  let guard: string | null = null;
   const stop = async (why: Stop): Promise<Ended> =>
-    await stopped(why, vault, seen, simulation);
+    withGuard(await stopped(why, vault, seen, simulation), guard);
   try {
     // This client retries reads. Sending is never retried.
     const reader = vault.withDeadline({});
     const next = await findBlock(reader);
     seen = await observe(reader, next.number - 1);
-    const { chainId, contract, block, round } = seen;
+    const { chainId, block, round } = seen;
     const prepared =
       options.assertOnly === true
         ? undefined
-        : await prepare(reader, seen, options.from);
+        : await prepare(reader, seen, options);
+    guard = prepared?.route.guard?.address ?? null;
     const reason = nothingToDo(seen, waiting.ifExpired);
     if (reason !== undefined) {
       return await stop({ status: "nothing-to-do", reason });
@@ -76,8 +81,8 @@ async function settleNext(
       const details = { round: describeRound(round) };
       throw vaultError("VAULT_SETTLEMENT_NEEDED", details);
     }
-    const { signer, journal } = prepared;
-    const found = await preview(reader, seen, signer, next);
+    const { signer, journal, route } = prepared;
+    const found = await preview(reader, seen, signer, next, route);
     if ("status" in found) {
       return await stop(found);
     }
@@ -87,12 +92,17 @@ async function settleNext(
       return await stop(agreed);
     }
     const transaction = await sign(reader.rpc, signer, {
-      ...settlementCall(signer.address, contract.address),
+      ...settlementCall(route),
       chainId,
       nonce: await findFreeNonce(reader.rpc, signer, block.number),
       ...agreed,
     });
-    const entry = { sentAfterBlock: block.number, round, transaction };
+    const entry = {
+      sentAfterBlock: block.number,
+      round,
+      transaction,
+      ...(guard !== null && { guard }),
+    };
     // Another process may have begun one before the user confirmed.
     await journal.begin(entry);
     const obstacle = await recheckRound(reader, journal, entry, waiting);
@@ -101,21 +111,30 @@ async function settleNext(
     }
     const { preview: previewed } = found.shown;
     const end = await follow(vault, journal, entry, "send", waiting, previewed);
-    return { block, ...end };
+    return withGuard({ block, ...end }, guard);
   } catch (error) {
     return await stop(refusalOf(error));
   }
 }
 
-/** @throws VaultError if there is no signer, or an unfinished settlement */
+/** @throws VaultError if there is no signer, an unfinished settlement or no valid guard */
 async function prepare(
   vault: VaultHost,
-  { chainId, contract }: Observation,
-  from: SettleAllOptions["from"],
-): Promise<{ readonly signer: Signer; readonly journal: Journal }> {
+  { chainId, contract, round }: Observation,
+  { from, ifExpired, partial }: SettleAllOptions,
+): Promise<{
+  readonly signer: Signer;
+  readonly journal: Journal;
+  readonly route: SettlementRoute;
+}> {
   const { networkConfig } = vault.connection;
   const signer = await resolveSigner(vault.rpc, networkConfig, from);
   const journal = await Journal.open(vault, chainId, contract.address);
   await journal.refuseUnfinished();
-  return { signer, journal };
+  const route = await findRoute(vault, signer.address, "latest", {
+    round,
+    mustHaveEnded: ifExpired === true,
+    mustSettle: partial !== true,
+  });
+  return { signer, journal, route };
 }

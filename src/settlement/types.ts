@@ -99,6 +99,8 @@ export interface SettlementPreflight {
   readonly chainTime: number;
   readonly round: VaultRound;
   readonly contract: LocatedAddress;
+  /** Address of the guard that the settlement goes through. */
+  readonly guard: string | null;
   /** Account that settles, with its checksum. */
   readonly from: string;
   readonly signing: SigningKind;
@@ -164,6 +166,11 @@ export interface SettleAllOptions {
   readonly pollingInterval?: number | undefined;
   /** Settles only a round that has ended by the chain's clock. Default: false. */
   readonly ifExpired?: boolean | undefined;
+  /**
+   * Accepts that the transaction may not settle the round, for a contract that settles
+   * in several transactions. Default: false.
+   */
+  readonly partial?: boolean | undefined;
   /** Sends nothing: `refused` if there is a round to settle. Default: false. */
   readonly assertOnly?: boolean | undefined;
   /**

@@ -11,11 +11,14 @@ import type { ChainState } from "./compare-readings.js";
 import type {
   EngineResult,
   FailedCall,
+  SettlementRoute,
   SimulationParameters,
 } from "./engine.js";
+import { explainGuard } from "./guarded.js";
 
 export interface Refusal {
-  readonly code: VaultErrorCode;
+  /** Null if a guard refuses a round that is settled already. */
+  readonly code: VaultErrorCode | null;
   readonly reason: string;
 }
 
@@ -64,7 +67,7 @@ export async function findRefusal(
   }
   return data === "0x" && message !== undefined
     ? { code: "VAULT_CALL_REVERTED", reason: quoteForeignText(message) }
-    : await explainRefusal(vault, decodeRevertReason(data));
+    : await explainRefusal(vault, decodeRevertReason(data), parameters.route);
 }
 
 type GasLimit = readonly [gas: bigint, limit: string, remedy: string];
@@ -90,10 +93,17 @@ function limitOn(
       ];
 }
 
+/** @param route The way of the call; a guard on it has reasons of its own. */
 export async function explainRefusal(
   vault: VaultHost,
   reverted: RevertReason,
+  route?: SettlementRoute,
 ): Promise<Refusal> {
+  const refused =
+    route === undefined ? undefined : explainGuard(vault, route, reverted.data);
+  if (refused !== undefined) {
+    return refused;
+  }
   const { kind, text } = await vault.explain(reverted);
   if (kind !== "none") {
     return { code: "VAULT_CALL_REVERTED", reason: text };

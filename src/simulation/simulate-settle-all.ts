@@ -19,6 +19,7 @@ import { runFork } from "./engines/fork.js";
 import { runInProcess } from "./engines/in-process.js";
 import { runSimulateV1 } from "./engines/simulate-v1.js";
 import { resolveFees } from "./fees.js";
+import { findRoute, tokensKept } from "./guarded.js";
 import { findBlock } from "./next-block.js";
 import type { TargetBlock } from "./next-block.js";
 import { checkOptions, httpEngines } from "./options.js";
@@ -76,13 +77,16 @@ export async function simulateSettlement(
   const { networkConfig } = client.connection;
   const configured = networkConfig.gas;
   const gas = request.gas ?? (configured === "auto" ? undefined : configured);
-  const [contracts, target] = await Promise.all([
+  const [contracts, target, route] = await Promise.all([
     findContracts(client),
     client.addressOf("vault", "settleAll"),
+    request.route ?? findRoute(client, sender, base),
   ]);
-  const watched = makeWatchList(contracts, sender, request);
+  const guard = route.guard?.address ?? null;
+  const holders = guard === null ? [] : [guard];
+  const watched = makeWatchList(contracts, sender, { ...request, holders });
   const parameters: SimulationParameters = {
-    ...{ vault: client, sender, target, watched, next },
+    ...{ vault: client, sender, target, route, watched, next },
     ...{ gas, hardfork },
   };
   const [result, price] = await Promise.all([
@@ -113,7 +117,7 @@ export async function simulateSettlement(
     balance: accounts.get(sender)?.balance ?? 0n,
   };
   if (roundOf(before)?.settled === true) {
-    const simulation = nothingToDo(result.engine);
+    const simulation = nothingToDo(result.engine, guard);
     return { ...known, gasNeeded: null, simulation };
   }
   const { feePaid, gasNeeded } = result;
@@ -130,7 +134,16 @@ export async function simulateSettlement(
   ].filter((note) => note !== false);
   const fee = result.gasUsed * (price?.current ?? 0n);
   const described = describeResult(executed, refusal, sender, fee);
-  return { ...known, gasNeeded, simulation: { ...described, notes } };
+  const kept = guard === null ? [] : tokensKept(described, guard);
+  const ofGuard =
+    kept.length === 0
+      ? []
+      : [`Tokens that the vault pays stay in the guard: ${kept.join(", ")}.`];
+  return {
+    ...known,
+    gasNeeded,
+    simulation: { ...described, guard, notes: [...ofGuard, ...notes] },
+  };
 }
 
 const engines = {
@@ -163,13 +176,16 @@ async function runEngines(
   throw last;
 }
 
-function nothingToDo(engine: SimulationEngine): Simulation {
+function nothingToDo(
+  engine: SimulationEngine,
+  guard: string | null,
+): Simulation {
   return {
     status: "nothing-to-do",
     code: null,
     reason: "the round is settled already",
     engine,
-    guard: null,
+    guard,
     gasUsed: null,
     block: null,
     changes: [],
@@ -188,7 +204,7 @@ function describeResult(
   refusal: Refusal | null,
   sender: string,
   fee: bigint,
-): Omit<Simulation, "notes"> {
+): Omit<Simulation, "guard" | "notes"> {
   return {
     status:
       failed !== undefined
@@ -199,7 +215,6 @@ function describeResult(
     code: refusal?.code ?? null,
     reason: refusal?.reason ?? null,
     engine,
-    guard: null,
     gasUsed,
     block,
     changes: changesBetween(before.readings, after.readings),

@@ -42,6 +42,7 @@ describe("buildSettlement", () => {
       data: SETTLE,
       estimatedGas: null,
       refusal: null,
+      settles: "the round",
     });
     expect(header).to.include({ number: 5, timestamp: 1_700_000_005 });
     expect(senders("eth_call")).to.deep.equal([ZeroAddress]);

@@ -92,7 +92,7 @@ export async function executeSettlement(
   blockTime: number | undefined,
   ...notes: readonly string[]
 ): Promise<EngineResult> {
-  const { vault, sender, target, gas, next } = parameters;
+  const { vault, sender, route, gas, next } = parameters;
   const rpc = simulatorOf(vault);
   const [before, gasPrice, balance] = await Promise.all([
     readAll(parameters, "latest"),
@@ -106,7 +106,7 @@ export async function executeSettlement(
     await rpc.request("hardhat_setBalance", [sender, funds]);
     const hash = await rpc.request("eth_sendTransaction", [
       {
-        ...settlementCall(sender, target.address),
+        ...settlementCall(route),
         gas: numberToHexString(gasGiven),
         gasPrice: numberToHexString(gasPrice),
       },
