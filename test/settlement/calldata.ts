@@ -145,6 +145,7 @@ describe("a batch for Safe's Transaction Builder", () => {
       header: { ...header, baseFeePerGas: undefined, hash: "0x" },
       estimatedGas: null,
       refusal: null,
+      settles: "the round",
     });
 
     const { checksum, ...meta } = batch.meta;
