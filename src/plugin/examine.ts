@@ -1,3 +1,5 @@
+import { ZeroAddress } from "ethers";
+
 import {
   failedReading,
   isFailedReading,
@@ -24,7 +26,12 @@ import { findGas, simulate } from "../settlement/preview.js";
 import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
 import { resolveFees } from "../simulation/fees.js";
-import { findRoute } from "../simulation/guarded.js";
+import { settlementCall } from "../simulation/engine.js";
+import type { SettlementRoute } from "../simulation/engine.js";
+import { findGuard, findRoute, tokensKept } from "../simulation/guarded.js";
+import type { FoundGuard } from "../simulation/guarded.js";
+import { explainRefusal } from "../simulation/refusal.js";
+import type { Refusal } from "../simulation/refusal.js";
 import { findBlock } from "../simulation/next-block.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 
@@ -255,8 +262,88 @@ export async function examineSigner(
   return [
     { name, ...ok(`${address}, ${signingKinds[kind]}`) },
     await check("balance", examineBalance(vault, address)),
+    ...(await examineGuard(vault, address)),
   ];
 }
+
+/** Checks the configured guard's code, and that contracts let it settle. */
+async function examineGuard(
+  vault: VaultHost,
+  from: string,
+): Promise<readonly Check[]> {
+  const name = "guard";
+  try {
+    const found = await findGuard(vault);
+    return found === undefined
+      ? []
+      : [{ name, ...(await tryGuard(vault, from, found)) }];
+  } catch (error) {
+    return [failed(name, error)];
+  }
+}
+
+async function tryGuard(
+  vault: VaultHost,
+  from: string,
+  { address, settler }: FoundGuard,
+): Promise<Finding> {
+  const route = await findRoute(vault, from);
+  const { gasLimit } = await vault.rpc.getBlock();
+  const attempt = async (
+    way: SettlementRoute,
+  ): Promise<Refusal | undefined> => {
+    const call = settlementCall(way);
+    const reverted = await vault.rpc.simulate(call, "latest", gasLimit);
+    return reverted === undefined
+      ? undefined
+      : await explainRefusal(vault, reverted, way);
+  };
+  const [guarded, direct] = await Promise.all([
+    attempt(route),
+    attempt({ from, vault: route.vault }),
+  ]);
+  const by = `${address}, through which ${settler === ZeroAddress ? "anyone" : settler} may settle`;
+  if (guarded === undefined) {
+    return await keepsNoTokens(vault, from, address, by);
+  }
+  const { code, reason } = guarded;
+  if (code === null) {
+    return ok(`${by}; the round is settled`);
+  }
+  if (code === "VAULT_NOT_SETTLER") {
+    return fail(`${by}; ${from} may not`, GUARD_FIX);
+  }
+  // A round that nobody can settle now says nothing of the guard.
+  return code === "VAULT_CALL_REVERTED" && reason !== direct?.reason
+    ? fail(
+        `${by}; the contracts refuse it as their caller: ${reason}`,
+        GUARD_FIX,
+      )
+    : warn(
+        `${by}; a settlement is refused now, also without it: ${reason}`,
+        "Examine it again when the round can be settled.",
+      );
+}
+
+async function keepsNoTokens(
+  vault: VaultHost,
+  from: string,
+  guard: string,
+  by: string,
+): Promise<Finding> {
+  const simulated = await simulate(vault, from, await findBlock(vault));
+  const kept =
+    simulated === undefined ? [] : tokensKept(simulated.simulation, guard);
+  return kept.length === 0
+    ? ok(`${by}; a settlement through it succeeds`)
+    : fail(
+        `${by}; the vault pays tokens to its caller, which would stay in the guard: ${kept.join(", ")}`,
+        GUARD_FIX,
+      );
+}
+
+const GUARD_FIX =
+  "Let the vault accept the guard (an allow-list has to name it), deploy one for this account with `npx hardhat vault deploy-guard`, or remove `guard` from the settings: docs/settling-safely.md says when a guard fits.";
 
 /** Compares the balance with the gas and the fees of a settlement now. */
 async function examineBalance(
