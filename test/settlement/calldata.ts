@@ -42,7 +42,7 @@ describe("buildSettlement", () => {
       data: SETTLE,
       estimatedGas: null,
       refusal: null,
-      settles: "the round",
+      settles: "the round that is current when it is executed",
     });
     expect(header).to.include({ number: 5, timestamp: 1_700_000_005 });
     expect(senders("eth_call")).to.deep.equal([ZeroAddress]);
@@ -145,7 +145,7 @@ describe("a batch for Safe's Transaction Builder", () => {
       header: { ...header, baseFeePerGas: undefined, hash: "0x" },
       estimatedGas: null,
       refusal: null,
-      settles: "the round",
+      settles: "the round that is current when it is executed",
     });
 
     const { checksum, ...meta } = batch.meta;

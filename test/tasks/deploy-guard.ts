@@ -108,7 +108,7 @@ describe("vault deploy-guard", () => {
     expect(stderr).to.match(/Transaction 0x[0-9a-f]{64}/u);
   });
 
-  it("prints the line for the configuration, which is then used", async () => {
+  it("prints the line for the configuration", async () => {
     const hre = await hreOnLive(anvil.url, { accounts: [KEY] });
     const { stdout } = await runTyped(hre, "deploy-guard --yes");
     expect(stdout).to.contain(`guard: "${guardAddressOf(ACCOUNT)}",`);
