@@ -181,7 +181,9 @@ describe("a settlement through a guard", () => {
   }
 
   it("settleAll names who settled the round, and the transaction, when it came too late", async () => {
-    beforeSending(lane.world.settleByOther);
+    beforeSending(async () => {
+      await lane.world.settleByOther();
+    });
     const { reason, blockNumber } = await settle();
     const other = new Wallet(devKey(2)).address.toLowerCase();
     expect(reason).to.match(

@@ -101,8 +101,9 @@ describe("two machines with a guard", () => {
   const startMachine = async (index: number): Promise<Machine> => {
     const project = await useFixtureProject("plain");
     const server = await startFaultyRpcServer(node.url, 0);
-    closing.push(project.remove, async () => {
+    closing.push(async () => {
       await server.stop();
+      await project.remove();
     });
     const key = devKey(index);
     const vault = await connect(server.url, [key], project.path);
@@ -221,7 +222,10 @@ describe("two machines with a guard", () => {
           hash,
         ]);
         await moveOn();
-        const sent = await world.provider.send("eth_sendRawTransaction", [raw]);
+        const sent: unknown = await world.provider.send(
+          "eth_sendRawTransaction",
+          [raw],
+        );
         const receipt = await world.provider.waitForTransaction(String(sent));
         expect(receipt?.status).to.equal(0);
       } finally {
