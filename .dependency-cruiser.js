@@ -30,6 +30,7 @@ const layers = [
       "src/project-file\\.ts",
       "src/recorded-values\\.ts",
       "src/abi/",
+      "src/guard/",
       "src/bindings/",
     ],
   },

@@ -8,6 +8,7 @@ for (const output of [
   "src/mocks/artifacts.ts",
   "src/protocol/signatures.ts",
   "src/client/lens/artifact.ts",
+  "src/guard/artifact.ts",
 ]) {
   fs.rmSync(new URL(`../${output}`, import.meta.url), {
     recursive: true,

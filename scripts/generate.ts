@@ -1,11 +1,12 @@
 /**
  * Generates the sources that are not committed, from the hand-authored ABIs in
- * abi/ and the artifacts of contracts/mocks/ and contracts/lens/:
+ * abi/ and the artifacts of contracts/mocks/, contracts/lens/ and contracts/guard/:
  *
  * - src/abi/index.ts: the ABIs `as const`
  * - src/bindings/: TypeChain's contracts and factories
  * - src/mocks/artifacts.ts: ABI and bytecode of each mock that can be deployed
  * - src/client/lens/artifact.ts: ABI and runtime code of the lens
+ * - src/guard/artifact.ts: ABI and code of the guard, and where its settler is in it
  *
  * Does nothing when neither these inputs nor this script nor TypeChain changed.
  */
@@ -22,12 +23,15 @@ interface Contract {
 interface Artifact extends Contract {
   bytecode: string;
   deployedBytecode: string;
+  /** First bytes of the words that the constructor fills in. */
+  immutables: readonly number[];
 }
 
 const root = path.dirname(import.meta.dirname);
 const abiModule = path.join(root, "src/abi/index.ts");
 const artifactsModule = path.join(root, "src/mocks/artifacts.ts");
 const lensModule = path.join(root, "src/client/lens/artifact.ts");
+const guardModule = path.join(root, "src/guard/artifact.ts");
 const bindings = path.join(root, "src/bindings");
 const stampFile = path.join(bindings, ".inputs");
 // On the same disk as the results, so that these can be moved into place.
@@ -66,7 +70,21 @@ const answeredByFallback: Readonly<Record<string, string>> = {
   MockTrading: "Trading",
 };
 
-function readArtifacts(folder: "lens" | "mocks"): Artifact[] {
+type Folder = "guard" | "lens" | "mocks";
+
+function immutablesOf({ immutableReferences }: Record<string, unknown>) {
+  const references = isRecord(immutableReferences)
+    ? Object.values(immutableReferences).flat()
+    : [];
+  return references.map((reference) => {
+    if (!isRecord(reference) || reference.length !== 32) {
+      throw new Error("an immutable that is not one word");
+    }
+    return Number(reference.start);
+  });
+}
+
+function readArtifacts(folder: Folder): Artifact[] {
   return fs
     .globSync(`artifacts/contracts/${folder}/*.sol/*.json`, { cwd: root })
     .sort()
@@ -91,6 +109,7 @@ function readArtifacts(folder: "lens" | "mocks"): Artifact[] {
         abi: [...(answered?.abi ?? []), ...abi],
         bytecode,
         deployedBytecode,
+        immutables: immutablesOf(artifact),
       };
     });
 }
@@ -121,21 +140,22 @@ function abiSource(abis: Contract[]): string {
 }
 
 /** The lens is never deployed, so it has no use for its creation code. */
-function artifactsSource(
-  artifacts: Artifact[],
-  kind: "mocks" | "lens",
-): string {
-  const isMock = kind === "mocks";
+function artifactsSource(artifacts: Artifact[], kind: Folder): string {
+  const isDeployed = kind !== "lens";
   // The ABIs are literal types, for viem and abitype; bytecode as a literal
   // type would only be kilobytes of declarations.
   const constants = artifacts.map(
-    ({ name, abi, bytecode, deployedBytecode }) =>
-      `/** ABI and ${isMock ? "bytecode" : "runtime code"} of the ${name} contract. */\n` +
+    ({ name, abi, bytecode, deployedBytecode, immutables }) =>
+      `/** ABI and ${isDeployed ? "bytecode" : "runtime code"} of the ${name} contract. */\n` +
       `export const ${name}Artifact = {\n` +
       `  contractName: "${name}",\n` +
       `  abi: ${JSON.stringify(abi, null, 2)},\n` +
-      (isMock ? `  bytecode: "${bytecode}" as \`0x\${string}\`,\n` : "") +
+      (isDeployed ? `  bytecode: "${bytecode}" as \`0x\${string}\`,\n` : "") +
       `  deployedBytecode: "${deployedBytecode}" as \`0x\${string}\`,\n` +
+      (kind === "guard"
+        ? `  /** First bytes of the words of its runtime code that the constructor fills in. */\n` +
+          `  immutables: ${JSON.stringify(immutables)},\n`
+        : "") +
       `} as const;\n`,
   );
   return [notice, ...constants].join("\n");
@@ -188,8 +208,8 @@ function hashInputs(...inputs: unknown[]): string {
 
 function isUpToDate(inputs: string): boolean {
   return (
-    [abiModule, artifactsModule, lensModule, stampFile].every((file) =>
-      fs.existsSync(file),
+    [abiModule, artifactsModule, lensModule, guardModule, stampFile].every(
+      (file) => fs.existsSync(file),
     ) && fs.readFileSync(stampFile, "utf8") === inputs
   );
 }
@@ -197,12 +217,15 @@ function isUpToDate(inputs: string): boolean {
 const abis = readAbis();
 const artifacts = readArtifacts("mocks");
 const lensArtifacts = readArtifacts("lens");
-if (artifacts.length === 0 || lensArtifacts.length === 0) {
+const guardArtifacts = readArtifacts("guard");
+if (
+  [artifacts, lensArtifacts, guardArtifacts].some((all) => all.length === 0)
+) {
   throw new Error(
-    "No artifacts of contracts/mocks/ and contracts/lens/: run `hardhat build` first",
+    "No artifacts of contracts/mocks/, contracts/lens/ and contracts/guard/: run `hardhat build` first",
   );
 }
-const inputs = hashInputs(abis, artifacts, lensArtifacts);
+const inputs = hashInputs(abis, artifacts, lensArtifacts, guardArtifacts);
 
 if (!isUpToDate(inputs)) {
   fs.mkdirSync(workspace, { recursive: true });
@@ -224,6 +247,7 @@ if (!isUpToDate(inputs)) {
         artifactsSource(artifacts.filter(isDeployable), "mocks"),
       ],
       [lensModule, artifactsSource(lensArtifacts, "lens")],
+      [guardModule, artifactsSource(guardArtifacts, "guard")],
     ] as const) {
       fs.mkdirSync(path.dirname(file), { recursive: true });
       fs.writeFileSync(file, source);

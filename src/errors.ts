@@ -102,6 +102,16 @@ const errors = {
       text: "{where} is not valid: {problem}.",
       fix: "Correct it, or the configuration variable that it uses.",
     },
+    VAULT_INVALID_GUARD: {
+      refuses: true,
+      text: "The guard {guard} on network {network} cannot be used: {problem} (address from {source}).",
+      fix: "Deploy one with `npx hardhat vault deploy-guard`, and set the address that it prints. Nothing was sent.",
+      cli: "Deploy one with `npx hardhat vault deploy-guard{--network}`, and set the address that it prints. Nothing was sent.",
+    },
+    VAULT_GUARD_NOT_DEPLOYED: {
+      text: "The guard could not be deployed on network {network}: {problem}.",
+      fix: "Look for the transaction, if its hash was printed, before you try again.",
+    },
     VAULT_INSUFFICIENT_FUNDS: {
       refuses: true,
       text: "{from} has {balance} wei on network {network}, and the settlement may cost {cost} wei.",
@@ -255,6 +265,21 @@ const errors = {
       text: "The contract accepts the call on network {network}, but the simulation shows that the round is not settled by it.",
       fix: "Check that {contract} and {factory} belong together. If the contract settles in several transactions, pass the option `partial`. Nothing was sent.",
       cli: "Check that {contract} and {factory} belong together. If the contract settles in several transactions, pass --partial. Nothing was sent.",
+    },
+    VAULT_ROUND_NOT_ENDED: {
+      text: "The round has not ended yet: it ends at {time}.",
+      fix: "Settle it after its end.",
+    },
+    VAULT_NOT_SETTLER: {
+      refuses: true,
+      text: "{from} may not settle through the guard {guard}, which names another account.",
+      fix: "Settle with the guard's account, or deploy a guard for this one.",
+      cli: "Settle with the guard's account, or deploy a guard for this one: `npx hardhat vault deploy-guard{--network}`.",
+    },
+    VAULT_GUARD_KEEPS_TOKENS: {
+      refuses: true,
+      text: "The settlement would pay tokens to the guard {guard}, where they would stay for ever: {tokens}.",
+      fix: "The vault pays its caller, so a guard does not fit it: remove `guard` from the settings. Nothing was sent.",
     },
     VAULT_OUT_OF_GAS: {
       text: "settleAll runs out of gas on network {network}: it uses all of the {gas} that {limit}.",

@@ -1,7 +1,7 @@
 import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import type { AddressResolver } from "./client/addresses.js";
+import type { AddressResolver, LocatedAddress } from "./client/addresses.js";
 import type { OperationOptions } from "./client/reader.js";
 import type { VaultClient } from "./client/vault-client.js";
 import type { DisplaySettings } from "./protocol/index.js";
@@ -20,6 +20,8 @@ export interface VaultHost extends VaultClient {
   readonly settings: DisplaySettings;
   /** @internal Limits of this instance's settlements. */
   readonly settlementSettings: SettlementSettings;
+  /** @internal Address of the configured guard, whose code is not checked. */
+  guardAddress(): Promise<LocatedAddress | undefined>;
   /** @internal Finds the network's `from`, else its first account. */
   defaultSender(): Promise<string>;
   /** Name of the instance; undefined for the network's own contracts. */

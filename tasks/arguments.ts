@@ -266,6 +266,16 @@ export const taskArguments = {
       text: "Simulate on a fork with the rules of this hardfork, for example prague",
     },
   },
+  "deploy-guard": {
+    ...common,
+    settler: {
+      address: "The only account that may settle through it",
+      words: ["anyone"],
+      default: "the account that deploys",
+    },
+    from: { address: "Account that deploys", default: settler },
+    yes: { flag: "Deploy without a question" },
+  },
   "deploy-mocks": {
     ...common,
     scenario: { text: "State of the mocks", default: "open-round" },

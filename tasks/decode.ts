@@ -6,6 +6,7 @@ import { IMockErrors__factory } from "../src/bindings/factories/IMockErrors__fac
 import { decodeResult, fragmentOf } from "../src/client/codec.js";
 import type { FindErrors } from "../src/client/error-abis.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
+import { guardErrors } from "../src/guard/round-guard.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { findInProject } from "../src/plugin/project-abis.js";
 import type { DisplaySettings } from "../src/protocol/display-decimals.js";
@@ -55,6 +56,7 @@ interface Decoded {
 const knownErrors = [
   ErrorFragment.from("error Error(string message)"),
   ErrorFragment.from("error Panic(uint256 code)"),
+  ...guardErrors,
   ...IMockErrors__factory.createInterface().fragments,
 ].filter((fragment) => fragment instanceof ErrorFragment);
 

@@ -1,13 +1,15 @@
 import { vaultError } from "../src/errors.js";
+import { failed } from "../src/plugin/check.js";
+import type { Check } from "../src/plugin/check.js";
+import {
+  examineJournal,
+  examineSigner,
+} from "../src/plugin/examine-settlement.js";
 import {
   examineContracts,
   examineInstances,
-  examineJournal,
   examineNode,
-  examineSigner,
-  failed,
 } from "../src/plugin/examine.js";
-import type { Check } from "../src/plugin/examine.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { Deadline } from "../src/rpc/deadline.js";

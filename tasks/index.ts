@@ -63,6 +63,10 @@ const actions: {
   report: ["Write a self-contained HTML report", () => import("./report.js")],
   settle: ["Settle the vault's current round", () => import("./settle.js")],
   simulate: ["Simulate a settlement", () => import("./simulate.js")],
+  "deploy-guard": [
+    "Deploy a guard, which settles one round or reverts",
+    () => import("./deploy-guard.js"),
+  ],
   "deploy-mocks": [
     "Deploy mocks of the six contracts",
     () => import("./deploy-mocks.js"),

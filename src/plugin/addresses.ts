@@ -1,7 +1,7 @@
 import type { NetworkConfig } from "hardhat/types/config";
 
 import { inOrder } from "../client/addresses.js";
-import type { AddressResolver } from "../client/addresses.js";
+import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
 import { describeInput, parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
 import { toConfigVariableError } from "../rpc/errors.js";
@@ -83,6 +83,27 @@ export function connectionAddresses(
       current = inOrder(bound, own);
     },
   };
+}
+
+/**
+ * @returns Undefined if settlements go to the vault itself.
+ * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE
+ */
+export async function guardAddressOf(
+  networkName: string,
+  networkConfig: NetworkConfig,
+  instance: string | undefined,
+): Promise<LocatedAddress | undefined> {
+  const { guard } = settingsOf(networkName, networkConfig, instance);
+  if (guard === undefined || guard === false) {
+    return undefined;
+  }
+  const source = `networks.${networkName}.vault${instance === undefined ? "" : `.instances.${instance}`}.guard`;
+  const value = await guard.get().catch((error: unknown) => {
+    throw toConfigVariableError(error, source);
+  });
+  const address = parseAddress(value, source, "the configured value");
+  return { address, source };
 }
 
 export function settingsOf(

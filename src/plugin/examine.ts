@@ -4,12 +4,7 @@ import {
   isNotConfigured,
 } from "../client/failed-reading.js";
 import { readOne } from "../client/snapshot.js";
-import {
-  VaultError,
-  fallbackTo,
-  refusesSettlement,
-  textsForCommandLine,
-} from "../errors.js";
+import { VaultError, fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
 import {
@@ -18,73 +13,13 @@ import {
   standaloneQueries,
 } from "../protocol/index.js";
 import type { ContractRole, Query } from "../protocol/index.js";
-import { formatNative } from "../protocol/amounts.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
 import type { BlockInfo } from "../rpc/rpc-client.js";
-import {
-  describeOpenSettlement,
-  openSettlement,
-} from "../settlement/open-settlement.js";
-import { findGas, simulate } from "../settlement/preview.js";
-import { resolveSigner } from "../settlement/signer.js";
-import type { Signer } from "../settlement/signer.js";
-import { settlementCall } from "../simulation/engine.js";
-import { resolveFees } from "../simulation/fees.js";
 import { findBlock } from "../simulation/next-block.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
-import { escapeUntrusted } from "../untrusted-text.js";
+import { check, fail, findingOf, ok, warn } from "./check.js";
+import type { Check, Finding } from "./check.js";
 
-export interface Check {
-  readonly name: string;
-  readonly status: "ok" | "warn" | "fail";
-  readonly detail: string;
-  /** The remedy; null if there is nothing to do. */
-  readonly fix: string | null;
-  /** Of the check of that name: wei that the account has. */
-  readonly balance?: bigint;
-  /** Of the check `balance`: wei that a settlement may cost. */
-  readonly maxCost?: bigint;
-}
-
-type Finding = Omit<Check, "name">;
-
-function ok(detail: string): Finding {
-  return { status: "ok", detail, fix: null };
-}
-
-function warn(detail: string, fix: string): Finding {
-  return { status: "warn", detail, fix };
-}
-
-function fail(detail: string, fix: string): Finding {
-  return { status: "fail", detail, fix };
-}
-
-/** @throws the error if it is not one of this package */
-function findingOf(error: unknown, status: Check["status"] = "fail"): Finding {
-  if (!VaultError.isVaultError(error)) {
-    throw error;
-  }
-  const { shortMessage: detail, fix } = textsForCommandLine(error);
-  return { status, detail, fix };
-}
-
-export function failed(name: string, error: unknown): Check {
-  return { name, ...findingOf(error) };
-}
-
-/** An examination that fails is a warning. */
-async function check(
-  name: string,
-  examination: Promise<Finding>,
-): Promise<Check> {
-  return await examination.then(
-    (finding) => ({ name, ...finding }),
-    (error: unknown) => ({ name, ...findingOf(error, "warn") }),
-  );
-}
-
-/** Chain ids of development nodes, whose clock and chain id need no check. */
 const DEVELOPMENT_CHAIN_IDS: ReadonlySet<number> = new Set([1337, 31337]);
 
 const MAX_HEAD_AGE_SECONDS = 300;
@@ -283,148 +218,4 @@ async function examineContract(
 /** A revert without a reason is often a sign of a wrong address. */
 function isExplained({ code, details }: VaultError): boolean {
   return code === "VAULT_CALL_REVERTED" && details["reason"] !== NO_REASON;
-}
-
-/** Supposed gas of a settlement that cannot be estimated now. */
-const SUPPOSED_GAS = 1_000_000n;
-
-export const signingKinds = {
-  local: "a key of the configuration",
-  remote: "an account of the node",
-  "in-process": "an account of the in-process network",
-} as const;
-
-/** @param from The account that would settle. Default: the configured one. */
-export async function examineSigner(
-  vault: VaultHost,
-  from?: string,
-): Promise<readonly Check[]> {
-  const name = "signer";
-  const { networkConfig, networkName } = vault.connection;
-  let signer: Signer;
-  try {
-    signer = await resolveSigner(vault.rpc, networkConfig, from);
-  } catch (error) {
-    if (refusesSettlement(error)) {
-      const fix = `To settle, set networks.${networkName}.accounts; to read, no account is needed.`;
-      return [
-        { name, ...warn(error.shortMessage, fix) },
-        ...(from === undefined ? [] : await examineSettlement(vault, from)),
-      ];
-    }
-    return [failed(name, error)];
-  }
-  const { address, kind } = signer;
-  return [
-    { name, ...ok(`${address}, ${signingKinds[kind]}`) },
-    await check("balance", examineBalance(vault, address)),
-    ...(await examineSettlement(vault, address)),
-  ];
-}
-
-/** Simulates a settlement now; if that is refused, at the round's end, too. */
-async function examineSettlement(
-  vault: VaultHost,
-  from: string,
-): Promise<readonly Check[]> {
-  const located = await vault.addressOf("vault").catch(failedReading);
-  return "error" in located
-    ? []
-    : [await check("settlement", trySettling(vault, from, located.address))];
-}
-
-async function trySettling(
-  vault: VaultHost,
-  from: string,
-  address: string,
-): Promise<Finding> {
-  const next = await findBlock(vault);
-  const simulation = (await simulate(vault, from, next))?.simulation;
-  const as = `settleAll as ${from}`;
-  if (simulation === undefined) {
-    const call = settlementCall(from, address);
-    const gas = await findGas(vault, call, next, undefined);
-    return typeof gas === "bigint"
-      ? ok(`${as} succeeds; the node cannot tell whether it settles the round`)
-      : warn(`${as}: ${escapeUntrusted(gas.reason)}`, SETTLEMENT_FIX);
-  }
-  const { status, reason } = simulation;
-  if (status === "settled") {
-    return ok(`${as} settles the round`);
-  }
-  if (status === "nothing-to-do") {
-    return ok("the round is settled: a settlement cannot be tried now");
-  }
-  const atEnd = await findBlock(vault, undefined, "end")
-    .then(async (end) =>
-      end.isTimed === true && end.timestamp > next.timestamp
-        ? await simulate(vault, from, end)
-        : undefined,
-    )
-    .catch(fallbackTo(undefined, ({ kind }) => kind !== "bug"));
-  const refusal = `${as}: ${escapeUntrusted(reason ?? status)}`;
-  return atEnd?.simulation.status === "settled"
-    ? ok(`${refusal.replace(/\.$/u, "")}; it settles the round at its end`)
-    : warn(refusal, SETTLEMENT_FIX);
-}
-
-const SETTLEMENT_FIX =
-  "If the contract has a list of accounts that may settle, this one has to be on it: choose another with --from. `vault simulate --as` shows more.";
-
-/** Warns of a settlement that is under way. */
-export async function examineJournal(
-  vault: VaultHost,
-): Promise<readonly Check[]> {
-  const name = "journal";
-  try {
-    const open = await openSettlement(vault);
-    return [
-      {
-        name,
-        ...(open === null
-          ? ok("no settlement is under way")
-          : warn(
-              `a settlement is under way: ${describeOpenSettlement(open)}`,
-              `Finish it: \`npx hardhat vault settle --resume --network ${vault.networkName}${vault.instanceName === undefined ? "" : ` --instance ${vault.instanceName}`}\`.`,
-            )),
-      },
-    ];
-  } catch (error) {
-    // The contracts' checks name a missing address.
-    return VaultError.isVaultError(error) && isNotConfigured(error)
-      ? []
-      : [failed(name, error)];
-  }
-}
-
-/** Compares the balance with the gas and the fees of a settlement now. */
-async function examineBalance(
-  vault: VaultHost,
-  from: string,
-): Promise<Finding & Pick<Check, "balance" | "maxCost">> {
-  const { rpc } = vault;
-  const next = await findBlock(vault);
-  const price = await resolveFees(rpc, vault.connection.networkConfig, next);
-  const [balance, found] = await Promise.all([
-    rpc.balance(from),
-    simulate(vault, from, next)
-      .then(async (simulated) => {
-        const { address } = await vault.addressOf("vault");
-        const call = settlementCall(from, address);
-        return await findGas(vault, call, next, simulated);
-      })
-      // A node may refuse the estimate because the balance is too low.
-      .catch(fallbackTo(undefined)),
-  ]);
-  const gas = typeof found === "bigint" ? found : undefined;
-  const cost = (gas ?? SUPPOSED_GAS) * price.highest;
-  const detail = `${formatNative(balance)} in native currency; a settlement may cost ${formatNative(cost)}${gas === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
-  const finding =
-    balance < cost
-      ? (gas === undefined ? warn : fail)(
-          detail,
-          `Fund ${from}, or settle with another account.`,
-        )
-      : ok(detail);
-  return { ...finding, balance, maxCost: cost };
 }

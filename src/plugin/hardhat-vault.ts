@@ -8,6 +8,7 @@ import { fixedAddresses, inOrder } from "../client/addresses.js";
 import type {
   AddressResolver,
   ContractAddresses,
+  LocatedAddress,
 } from "../client/addresses.js";
 import type { FindErrors } from "../client/error-abis.js";
 import { parseAddress } from "../client/inputs.js";
@@ -30,7 +31,11 @@ import type {
 } from "../simulation/engines/fork.js";
 import type { SimulateSettleAllOptions } from "../simulation/options.js";
 import type { Simulation } from "../simulation/types.js";
-import { connectionAddresses, settingsOf } from "./addresses.js";
+import {
+  connectionAddresses,
+  guardAddressOf,
+  settingsOf,
+} from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
 import type { DeploymentAddresses } from "./deployments.js";
 import { findInProject } from "./project-abis.js";
@@ -348,6 +353,16 @@ export class HardhatVault extends VaultClient implements VaultHost {
     return settingsOf(
       this.networkName,
       this.connection.networkConfig,
+      this.instanceName,
+    );
+  }
+
+  /** @internal */
+  public async guardAddress(): Promise<LocatedAddress | undefined> {
+    const { networkConfig } = this.connection;
+    return await guardAddressOf(
+      this.networkName,
+      networkConfig,
       this.instanceName,
     );
   }

@@ -4,6 +4,7 @@ import { AbiCoder, ErrorFragment, ParamType, dataSlice } from "ethers";
 import type { FunctionFragment } from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
+import { guardErrors } from "../guard/round-guard.js";
 import { toJsonValue } from "../json.js";
 
 /** The text of a revert without data. */
@@ -58,10 +59,10 @@ const panicMeanings: ReadonlyMap<bigint, string> = new Map([
 
 const errorString = ErrorFragment.from("error Error(string)");
 const panic = ErrorFragment.from("error Panic(uint256)");
-/** Cached: a scan may have thousands of reverts. */
-let mockErrors: readonly ErrorFragment[] | undefined;
+/** Of the package's contracts. Cached: a scan may have thousands of reverts. */
+let ownErrors: readonly ErrorFragment[] | undefined;
 
-/** @param errors Custom errors to try after those of the mocks. */
+/** @param errors Custom errors to try after those of the package's contracts. */
 export function decodeRevertReason(
   data: string,
   errors: readonly ErrorFragment[] = [],
@@ -70,10 +71,13 @@ export function decodeRevertReason(
     return { kind: "none", text: NO_REASON, data };
   }
   const selector = data.slice(0, 10).toLowerCase();
-  mockErrors ??= IMockErrors__factory.createInterface().fragments.filter(
-    (fragment) => fragment instanceof ErrorFragment,
-  );
-  for (const error of [errorString, panic, ...mockErrors, ...errors]) {
+  ownErrors ??= [
+    ...guardErrors,
+    ...IMockErrors__factory.createInterface().fragments.filter(
+      (fragment) => fragment instanceof ErrorFragment,
+    ),
+  ];
+  for (const error of [errorString, panic, ...ownErrors, ...errors]) {
     const decoded =
       error.selector === selector ? decodeArguments(error, data) : undefined;
     if (decoded !== undefined) {

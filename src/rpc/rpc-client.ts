@@ -400,9 +400,14 @@ export class RpcClient {
     address: string,
     block: BlockId = "latest",
   ): Promise<boolean> {
+    return (await this.code(address, block)) !== "0x";
+  }
+
+  /** Runtime code at an address, 0x hex. */
+  public async code(address: string, block: BlockId): Promise<string> {
     const method = "eth_getCode";
     const code = await this.request(method, [address, toBlockId(block)]);
-    return this.parser(method).bytes(code).length > 0;
+    return `0x${this.parser(method).bytes(code).toString("hex")}`;
   }
 
   public async getBlock(block: BlockId = "latest"): Promise<Block> {

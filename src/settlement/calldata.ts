@@ -7,6 +7,7 @@ import { explainRefusal } from "../simulation/refusal.js";
 import { isCalledOnly } from "../simulation/origin.js";
 import { locateVault } from "./observe.js";
 import { settlementCall } from "../simulation/engine.js";
+import { describeKey, findRoute } from "../simulation/guarded.js";
 
 /** Transaction of a settlement for another wallet to send. */
 export interface UnsignedSettlement {
@@ -21,6 +22,8 @@ export interface UnsignedSettlement {
   readonly refusal: string | null;
   /** True if the sender has code: another account then is the transaction's origin. */
   readonly isContract: boolean;
+  /** What it settles. */
+  readonly settles: string;
 }
 
 /**
@@ -34,9 +37,10 @@ export async function buildSettlement(
 ): Promise<UnsignedSettlement> {
   const { rpc } = vault;
   const header = await rpc.getBlock();
-  const { chainId, contract } = await locateVault(vault);
-  const call = settlementCall(from ?? ZeroAddress, contract.address);
+  const { chainId } = await locateVault(vault);
+  const route = await findRoute(vault, from ?? ZeroAddress, header.number);
   const isContract = from !== undefined && (await isCalledOnly(rpc, from));
+  const call = settlementCall(route);
   const refused = await rpc.simulate(call, header.number, header.gasLimit);
   const gas =
     refused !== undefined
@@ -53,8 +57,12 @@ export async function buildSettlement(
     estimatedGas: typeof gas === "bigint" ? gas : null,
     refusal:
       typeof gas === "object"
-        ? (await explainRefusal(vault, gas.reverted)).reason
+        ? (await explainRefusal(vault, gas.reverted, route)).reason
         : null,
+    settles:
+      route.guard === undefined
+        ? "the round that is current when it is executed"
+        : `${describeKey(route.guard.round)}, and no other, through the guard ${call.to}`,
   };
 }
 
@@ -68,6 +76,7 @@ export function toSafeBatch({
   data,
   chainId,
   header,
+  settles,
 }: UnsignedSettlement): SafeBatch {
   const batch: SafeBatch = {
     version: "1.0",
@@ -76,7 +85,7 @@ export function toSafeBatch({
     createdAt: header.timestamp * 1000,
     meta: {
       name: "settleAll",
-      description: "Settles the round that is current when it is executed",
+      description: `Settles ${settles}`,
       txBuilderVersion: "1.18.0",
       createdFromSafeAddress: "",
       createdFromOwnerAddress: "",

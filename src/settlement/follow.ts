@@ -97,6 +97,7 @@ export async function follow(
             {
               round,
               sentAfterBlock,
+              guard: entry.guard,
               transaction:
                 end.kind === "mined" ? end.transaction : entry.transactions[0],
             },

@@ -6,8 +6,10 @@ import { z } from "zod";
 import { checkAnswer } from "../client/values.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
+import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
+import { isSameRound } from "../protocol/round.js";
 import {
   PROJECT_FOLDER,
   createProjectFile,
@@ -20,7 +22,7 @@ import { isDevelopmentNode } from "../rpc/development-node.js";
 import { UNKNOWN_GENESIS } from "../rpc/rpc-client.js";
 import { settlementCall } from "../simulation/engine.js";
 import { isSignedAs, sentSchema } from "./transaction.js";
-import type { SentTransaction } from "./transaction.js";
+import type { PreparedTransaction, SentTransaction } from "./transaction.js";
 import { SETTLEMENT_STATUSES } from "./types.js";
 
 /** Only the owner reads and writes it. */
@@ -59,6 +61,8 @@ const fileSchema = z
     mayStillArrive: z.literal(true).optional(),
     /** Time at which the settlement began, Unix seconds of this machine's clock. */
     since: recordedCount.optional(),
+    /** Guard that the transaction goes to; absent if it goes to the vault. */
+    guard: recordedAddress.optional(),
     /** Latest block before it was sent. */
     sentAfterBlock: recordedCount,
     round: z.unknown().transform(parseRound),
@@ -77,6 +81,14 @@ type Subject = Pick<
 
 /** Record of a settlement, written before it is sent. */
 export type JournalEntry = Omit<JournalFile, "version" | keyof Subject>;
+
+/** A settlement to report on, and which of its transactions counts. */
+export interface Reported extends Pick<
+  JournalEntry,
+  "round" | "sentAfterBlock" | "guard"
+> {
+  readonly transaction: PreparedTransaction;
+}
 
 /**
  * Latest settlement of one vault on one kind of chain, in a file of the project. The file
@@ -323,7 +335,7 @@ export class Journal {
       const { raw } = transaction;
       const problem =
         transaction.nonce === nonce && transaction.from === from
-          ? problemOfCall(transaction, vault)
+          ? problemOfCall(transaction, found)
           : "its transactions have not the same account and nonce";
       if (problem !== undefined) {
         return problem;
@@ -343,19 +355,27 @@ export class Journal {
 
 function problemOfCall(
   { kind, from, to, data }: SentTransaction,
-  vault: string,
+  { vault, guard, round }: JournalFile,
 ): string | undefined {
   if (kind === "cancellation") {
     return isSameAddress(to, from) && data === "0x"
       ? undefined
       : "its cancellation is not a transfer to the account itself";
   }
-  if (!isSameAddress(to, vault)) {
-    return `its transaction goes to ${to}, not to the vault ${vault}`;
+  if (!isSameAddress(to, guard ?? vault)) {
+    return `its transaction goes to ${to}, not to the ${guard === undefined ? `vault ${vault}` : `guard ${guard}`}`;
   }
-  return data === settlementCall(from, to).data
+  if (guard === undefined) {
+    return data === settlementCall({ from, vault }).data
+      ? undefined
+      : "its transaction does not call settleAll";
+  }
+  const call = parseGuarded(guard, data);
+  return call !== undefined &&
+    isSameAddress(call.vault, vault) &&
+    isSameRound({ ...round, ...call.guard.round }, round)
     ? undefined
-    : "its transaction does not call settleAll";
+    : "its transaction does not settle its round through its guard";
 }
 
 function describeTransaction(transactions: Transactions): string {

@@ -2,13 +2,15 @@ import type { LocatedAddress } from "../client/addresses.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { INTRINSIC_GAS, settlementCall } from "../simulation/engine.js";
+import type { SettlementRoute } from "../simulation/engine.js";
+import { statusBeforeSending, tokensKept } from "../simulation/guarded.js";
 import { describeTokens } from "../simulation/tokens.js";
 import { explainRefusal } from "../simulation/refusal.js";
 import type { Refusal } from "../simulation/refusal.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import type { HttpEngine } from "../simulation/options.js";
 import type { Simulated } from "../simulation/simulate-settle-all.js";
-import type { CallRequest, NextBlock } from "../rpc/rpc-client.js";
+import type { NextBlock } from "../rpc/rpc-client.js";
 import {
   areFeesBounded,
   limitFees,
@@ -18,7 +20,7 @@ import {
 import type { GasPrice } from "../simulation/fees.js";
 import { medianPrice } from "../simulation/recent-prices.js";
 import { staleAge } from "./freshness.js";
-import { SETTLED_MEANWHILE } from "./observe.js";
+import { SETTLED_MEANWHILE, refusedBy } from "./observe.js";
 import type { Observation } from "./observe.js";
 import type { Signer } from "./signer.js";
 import type { SettlementPreflight, Stop } from "./types.js";
@@ -48,18 +50,19 @@ export async function preview(
   { chainId, contract, block, round }: Observation,
   signer: Signer,
   next: NextBlock,
+  route: SettlementRoute,
   { limits, isUnattended }: Pick<Waiting, "limits" | "isUnattended">,
 ): Promise<Preview | Stop> {
   const { networkConfig } = vault.connection;
   requireGas(vault, networkConfig.gas, INTRINSIC_GAS);
-  const call = settlementCall(signer.address, contract.address);
+  const guard = route.guard?.address ?? null;
   const asksMedian =
     isUnattended &&
     networkConfig.type === "http" &&
     !areFeesBounded(limits, networkConfig, next);
   const [offered, simulated, median, age, warnings] = await Promise.all([
     resolveFees(vault.rpc, networkConfig, next),
-    simulate(vault, call.from, next),
+    simulate(vault, signer.address, next, route),
     asksMedian ? medianPrice(vault.rpc, block.number) : undefined,
     staleAge(vault, block),
     findWarnings(vault, contract),
@@ -73,7 +76,7 @@ export async function preview(
   const tokens = await describeTokens(vault, moved).catch(
     fallbackTo(new Map(), ({ kind }) => kind === "rpc"),
   );
-  const gas = await findGas(vault, call, next, simulated);
+  const gas = await findGas(vault, route, next, simulated);
   const shown = {
     chainId,
     chainTime: next.timestamp,
@@ -82,29 +85,44 @@ export async function preview(
     contract,
     from: signer.address,
     signing: signer.kind,
-    balance: simulated?.balance ?? (await vault.rpc.balance(call.from)),
+    balance: simulated?.balance ?? (await vault.rpc.balance(signer.address)),
+    guard,
     preview: simulation,
     warnings,
     tokens,
   };
   if (typeof gas === "object") {
     const { code, reason } = gas;
+    const status = statusBeforeSending(code);
+    if (status === "nothing-to-do") {
+      return { status, reason: code === null ? SETTLED_MEANWHILE : reason };
+    }
     if (code === "VAULT_OUT_OF_GAS") {
       requireGas(vault, networkConfig.gas, undefined);
     }
     const costs = { gas: null, cost: null, maxCost: null };
     return {
       shown: { ...shown, ...costs, outcome: "reverts", reason },
-      terms: { status: "reverted", code, reason },
+      terms: { status, code: code ?? undefined, reason },
       median,
     };
   }
+  const kept =
+    guard === null || simulation === null ? [] : tokensKept(simulation, guard);
   requireGas(vault, gas, simulation?.gasUsed ?? INTRINSIC_GAS);
   const price = limitFees(vault.networkName, offered, limits);
   const [cost, maxCost] = [gas * price.current, gas * price.highest];
   return {
     shown: { ...shown, gas, cost, maxCost, outcome: "succeeds", reason: null },
-    terms: { gas, price },
+    terms:
+      guard === null || kept.length === 0
+        ? { gas, price }
+        : refusedBy(
+            vaultError("VAULT_GUARD_KEEPS_TOKENS", {
+              guard,
+              tokens: kept.join(", "),
+            }),
+          ),
     median,
   };
 }
@@ -128,9 +146,11 @@ export async function simulate(
   vault: VaultHost,
   sender: string,
   next: NextBlock,
+  route?: SettlementRoute,
 ): Promise<Simulated | undefined> {
+  const request = { sender, ...(route !== undefined && { route }) };
   const ask = async (...engines: readonly HttpEngine[]) =>
-    await simulateSettlement(vault, { sender, engines }, next).catch(
+    await simulateSettlement(vault, { ...request, engines }, next).catch(
       fallbackTo(undefined, ({ code }) => code === "VAULT_ENGINE_UNAVAILABLE"),
     );
   const simulated = await ask("simulateV1", "call");
@@ -148,15 +168,16 @@ export async function simulate(
 /** @param simulated If undefined, the settlement is called instead. */
 export async function findGas(
   vault: VaultHost,
-  call: CallRequest,
+  route: SettlementRoute,
   next: NextBlock,
   simulated: Simulated | undefined,
 ): Promise<bigint | Refusal> {
   const { networkConfig } = vault.connection;
   const { gas } = networkConfig;
-  const { status, code, reason, gasUsed } = simulated?.simulation ?? {};
+  const call = settlementCall(route);
+  const { status, code = null, reason, gasUsed } = simulated?.simulation ?? {};
   if (status === "reverted") {
-    return { code: code ?? "VAULT_CALL_REVERTED", reason: reason ?? "" };
+    return { code, reason: reason ?? "" };
   }
   const limit = gas === "auto" ? next.gasLimit : gas;
   const reverted =
@@ -173,7 +194,7 @@ export async function findGas(
       : { reverted };
   return typeof found === "bigint"
     ? found
-    : await explainRefusal(vault, found.reverted);
+    : await explainRefusal(vault, found.reverted, route);
 }
 
 /** @param used Undefined if it exceeds any configured limit. */

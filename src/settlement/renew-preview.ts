@@ -1,4 +1,5 @@
 import type { VaultHost } from "../host.js";
+import type { SettlementRoute } from "../simulation/engine.js";
 import { offerAtMost } from "../simulation/fees.js";
 import { findBlock } from "../simulation/next-block.js";
 import type { TargetBlock } from "../simulation/next-block.js";
@@ -14,6 +15,7 @@ import type { Waiting } from "./waiting.js";
 export interface DatedPreview {
   readonly seen: Observation;
   readonly next: TargetBlock;
+  readonly route: SettlementRoute;
   readonly found: Preview;
   /** Milliseconds by the wall clock before it was made. */
   readonly since: number;
@@ -28,11 +30,12 @@ export async function makePreview(
   signer: Signer,
   next: TargetBlock,
   seen: Observation,
+  route: SettlementRoute,
   waiting: Waiting,
 ): Promise<DatedPreview | Stop> {
   const since = Date.now();
-  const found = await preview(vault, seen, signer, next, waiting);
-  return "status" in found ? found : { seen, next, found, since };
+  const found = await preview(vault, seen, signer, next, route, waiting);
+  return "status" in found ? found : { seen, next, route, found, since };
 }
 
 /**
@@ -43,7 +46,7 @@ export async function makePreview(
 export async function renewPreview(
   vault: VaultHost,
   signer: Signer,
-  { seen: { round }, next: before, since }: DatedPreview,
+  { seen: { round }, next: before, route, since }: DatedPreview,
   waiting: Waiting,
 ): Promise<DatedPreview | Stop | undefined> {
   const isOld = Math.abs(Date.now() - since) > OLD_MS;
@@ -59,7 +62,7 @@ export async function renewPreview(
   const { ifExpired } = waiting;
   return (
     findObstacle(seen.round, round, ifExpired, next.timestamp) ??
-    (await makePreview(vault, signer, next, seen, waiting))
+    (await makePreview(vault, signer, next, seen, route, waiting))
   );
 }
 

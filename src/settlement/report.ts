@@ -2,10 +2,12 @@ import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultError } from "../errors.js";
+import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import type { BlockInfo, Receipt } from "../rpc/rpc-client.js";
+import type { SettlementRoute } from "../simulation/engine.js";
 import { changesBetween, readingsIn } from "../simulation/compare-readings.js";
 import { explainRefusal, isUsedUp, outOfGas } from "../simulation/refusal.js";
 import { NATIVE, transfersIn } from "../simulation/tokens.js";
@@ -15,9 +17,9 @@ import type {
   Transfer,
 } from "../simulation/types.js";
 import type { Outcome } from "./decide.js";
-import type { JournalEntry } from "./journal.js";
+import type { JournalEntry, Reported } from "./journal.js";
 import { observe } from "./observe.js";
-import type { PreparedTransaction } from "./transaction.js";
+import { describeSettler } from "./settler.js";
 import { withoutTime } from "./without-time.js";
 import type { PreviewDifference, Settlement } from "./types.js";
 import { settlingBlock, whoseEffect } from "./whose.js";
@@ -64,6 +66,10 @@ export function outcome(
   };
 }
 
+export function withGuard(ended: Ended, guard: string | null): Ended {
+  return { ...ended, settlement: { ...ended.settlement, guard } };
+}
+
 /** Describes a settlement that was finished earlier, and the current round. */
 export function describeFinished(
   { round, mined }: JournalEntry,
@@ -90,14 +96,6 @@ export function describeFinished(
 type ReportedEnd =
   | Exclude<Outcome, { readonly kind: "mined" }>
   | Omit<Extract<Outcome, { readonly kind: "mined" }>, "transaction">;
-
-/** A settlement to report on: the round that is meant, and what was sent for it. */
-interface Reported {
-  readonly round: VaultRound;
-  readonly transaction: PreparedTransaction;
-  /** Latest block before the first transaction was sent. */
-  readonly sentAfterBlock: number;
-}
 
 /** Describes the effect of a followed transaction, compared with the preview. */
 export async function report(
@@ -134,7 +132,7 @@ export async function report(
       ? await describeEffect(vault, entry, receipt, seen, earlier, previewed)
       : {
           status: "reverted" as const,
-          ...(await findReason(vault, transaction, receipt)),
+          ...(await findReason(vault, entry, receipt)),
         }),
     after: seen.round,
     differences:
@@ -301,9 +299,11 @@ function settledByOther({ blockNumber, hash }: Receipt, where: string): Known {
  */
 async function findReason(
   vault: VaultHost,
-  { from, to, data, gas }: PreparedTransaction,
-  { blockNumber, gasUsed }: Receipt,
-): Promise<Pick<Known, "code" | "reason">> {
+  entry: Reported,
+  receipt: Receipt,
+): Promise<Partial<Known>> {
+  const { from, to, data, gas } = entry.transaction;
+  const { blockNumber, gasUsed, hash } = receipt;
   const isUp = isUsedUp({ gasUsed, gasGiven: gas });
   const ask = async () => {
     const most = isUp ? (await vault.rpc.getBlock(blockNumber)).gasLimit : gas;
@@ -320,9 +320,29 @@ async function findReason(
     return outOfGas(vault.networkName, isCertain, gas, "it was given", remedy);
   }
   const reason = "the reason could not be found out";
-  return reverted === undefined
-    ? { code: "VAULT_CALL_REVERTED", reason }
-    : await explainRefusal(vault, reverted);
+  if (reverted === undefined) {
+    return { code: "VAULT_CALL_REVERTED", reason };
+  }
+  const refusal = await explainRefusal(vault, reverted, routeOf(entry));
+  if (refusal.code !== null) {
+    return refusal;
+  }
+  const settler = await describeSettler(vault, entry, blockNumber);
+  return {
+    status: "nothing-to-do",
+    reason: `The transaction was mined in block ${blockNumber}, where the guard refused it: ${settler}`,
+    hashes: [hash],
+  };
+}
+
+/** The way of a transaction in the journal. */
+function routeOf({ guard, transaction }: Reported): SettlementRoute {
+  const { from, to, data } = transaction;
+  return {
+    from,
+    vault: to,
+    ...(guard !== undefined && parseGuarded(guard, data)),
+  };
 }
 
 /**

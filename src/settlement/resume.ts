@@ -5,7 +5,7 @@ import { Journal } from "./journal.js";
 import { observe } from "./observe.js";
 import { replacerOf, requireReplaceable } from "./replace.js";
 import type { RequestedReplacement } from "./replace.js";
-import { describeFinished } from "./report.js";
+import { describeFinished, withGuard } from "./report.js";
 import type { Ended } from "./report.js";
 import { refusalOf, stopped } from "./stopped.js";
 import type { Waiting } from "./waiting.js";
@@ -35,7 +35,7 @@ export async function resume(
       waiting.emit({ type: "resuming", hash: hash ?? null, nonce });
       const followed = { journal, entry, replacer, request, previewed: null };
       const end = await follow(vault, { ...followed, start: "find" }, waiting);
-      return { block, ...end };
+      return withGuard({ block, ...end }, entry.guard ?? null);
     }
     const last = await journal.readFinished();
     if (last === undefined) {
@@ -46,7 +46,8 @@ export async function resume(
       });
     }
     const settlement = describeFinished(last, round);
-    return { settlement, isFinal: true, chainId, block };
+    const ended = { settlement, isFinal: true, chainId, block };
+    return withGuard(ended, last.guard ?? null);
   } catch (error) {
     const refusal = refusalOf(error);
     const hash = refusal.hash ?? sent;

@@ -2,6 +2,8 @@ import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeRound } from "../protocol/round.js";
 import { settlementCall } from "../simulation/engine.js";
+import type { SettlementRoute } from "../simulation/engine.js";
+import { findRoute } from "../simulation/guarded.js";
 import { findBlock } from "../simulation/next-block.js";
 import type { Simulation } from "../simulation/types.js";
 import { agree, recheckRound } from "./agree.js";
@@ -20,6 +22,7 @@ import {
   termsWithin,
 } from "./renew-preview.js";
 import type { DatedPreview } from "./renew-preview.js";
+import { withGuard } from "./report.js";
 import type { Ended } from "./report.js";
 import { parseReplacement, replacerOf } from "./replace.js";
 import { resume } from "./resume.js";
@@ -67,18 +70,20 @@ async function settleNext(
 ): Promise<Ended> {
   let seen: Observation | undefined;
   let simulation: Simulation | null = null;
+  let guard: string | null = null;
   const stop = async (why: Stop): Promise<Ended> =>
-    await stopped(why, vault, seen, simulation);
+    withGuard(await stopped(why, vault, seen, simulation), guard);
   try {
     // This client retries reads. Sending is never retried.
     const reader = vault.withDeadline({});
     const next = await findBlock(reader);
     seen = await observe(reader, next.number - 1);
-    const { chainId, contract, block, round } = seen;
+    const { chainId, block, round } = seen;
     const prepared =
       options.assertOnly === true
         ? undefined
-        : await prepare(reader, seen, options.from);
+        : await prepare(reader, seen, options);
+    guard = prepared?.route.guard?.address ?? null;
     const { ifExpired } = waiting;
     const reason = nothingToDo(round, ifExpired, next.timestamp);
     if (reason !== undefined) {
@@ -88,8 +93,8 @@ async function settleNext(
       const details = { round: describeRound(round) };
       throw vaultError("VAULT_SETTLEMENT_NEEDED", details);
     }
-    const { signer, journal } = prepared;
-    const made = await makePreview(reader, signer, next, seen, waiting);
+    const { signer, journal, route } = prepared;
+    const made = await makePreview(reader, signer, next, seen, route, waiting);
     if ("status" in made) {
       return await stop(made);
     }
@@ -109,7 +114,7 @@ async function settleNext(
         : price.fees;
     await journal.requireSameKind(reader);
     const transaction = await sign(reader.rpc, signer, {
-      ...settlementCall(signer.address, contract.address),
+      ...settlementCall(route),
       chainId,
       nonce: await findFreeNonce(reader.rpc, signer, block.number),
       gas,
@@ -121,6 +126,7 @@ async function settleNext(
       sentAfterBlock: block.number,
       round,
       transactions: [{ ...transaction, kind: "settlement", preparedAt }],
+      ...(guard !== null && { guard }),
     };
     // Another process may have begun one before the user confirmed.
     await journal.begin(entry);
@@ -139,7 +145,7 @@ async function settleNext(
       lastLook: look,
     } as const;
     const end = await follow(vault, followed, waiting);
-    return { block, ...end };
+    return withGuard({ block, ...end }, guard);
   } catch (error) {
     return await stop(refusalOf(error));
   }
@@ -188,17 +194,26 @@ async function agreeOn(
 
 /**
  * @throws VaultError if there is no signer, or an earlier settlement is unfinished or may
- * still arrive
+ * still arrive, or the guard is not valid
  */
 async function prepare(
   vault: VaultHost,
-  { chainId, contract }: Observation,
-  from: SettleAllOptions["from"],
-): Promise<{ readonly signer: Signer; readonly journal: Journal }> {
+  { chainId, contract, round }: Observation,
+  { from, ifExpired, partial }: SettleAllOptions,
+): Promise<{
+  readonly signer: Signer;
+  readonly journal: Journal;
+  readonly route: SettlementRoute;
+}> {
   const { networkConfig } = vault.connection;
   const signer = await resolveSigner(vault.rpc, networkConfig, from);
   const journal = await Journal.open(vault, chainId, contract.address);
   await journal.refuseUnfinished();
   await refuseBeforeOther(vault.rpc, journal, signer);
-  return { signer, journal };
+  const route = await findRoute(vault, signer.address, "latest", {
+    round,
+    mustHaveEnded: ifExpired === true,
+    mustSettle: partial !== true,
+  });
+  return { signer, journal, route };
 }

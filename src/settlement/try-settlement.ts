@@ -6,6 +6,7 @@ import { fallbackTo } from "../errors.js";
 import { parseAddress } from "../client/inputs.js";
 import type { VaultHost } from "../host.js";
 import { settlementCall } from "../simulation/engine.js";
+import { findRoute } from "../simulation/guarded.js";
 import { explainRefusal } from "../simulation/refusal.js";
 import { findSender } from "./signer.js";
 
@@ -79,16 +80,16 @@ export async function trySettlement(
     const reason = "the round is settled";
     return { canBeSettled: false, canBeSettledBy, reason };
   }
-  const { address: target } = await vault.addressOf("vault");
+  const route = await findRoute(vault, from, block);
   const reverted = await vault.rpc.simulate(
-    settlementCall(from, target),
+    settlementCall(route),
     block,
     (await vault.rpc.getBlock(block)).gasLimit,
   );
   if (reverted === undefined) {
     return { canBeSettled: true, canBeSettledBy, reason: null };
   }
-  const { reason } = await explainRefusal(vault, reverted);
+  const { reason } = await explainRefusal(vault, reverted, route);
   return isKnown
     ? { canBeSettled: false, canBeSettledBy, reason }
     : {

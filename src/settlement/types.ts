@@ -106,6 +106,8 @@ export interface SettlementPreflight {
   readonly headAge: number | null;
   readonly round: VaultRound;
   readonly contract: LocatedAddress;
+  /** Address of the guard that the settlement goes through. */
+  readonly guard: string | null;
   /** Account that settles, with its checksum. */
   readonly from: string;
   readonly signing: SigningKind;

@@ -1,5 +1,7 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import { encodeCall } from "../client/codec.js";
+import { encodeGuarded } from "../guard/round-guard.js";
+import type { GuardedSettlement } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { BlockInfo, CallRequest, CallResult } from "../rpc/rpc-client.js";
 import type { TargetBlock } from "./next-block.js";
@@ -10,6 +12,7 @@ export interface SimulationParameters {
   readonly vault: VaultHost;
   readonly sender: string;
   readonly target: LocatedAddress;
+  readonly route: SettlementRoute;
   readonly watched: WatchList;
   /** Gas limit, if one was given or configured. */
   readonly gas: bigint | undefined;
@@ -48,8 +51,18 @@ export interface FailedCall {
 /** Gas of a `settleAll` transaction before any code runs. */
 export const INTRINSIC_GAS = 21_064n;
 
-export function settlementCall(from: string, to: string): CallRequest {
-  return { from, to, data: encodeCall("settleAll", []).data };
+/** The way of a settlement: to the vault, or through a guard. */
+export interface SettlementRoute {
+  readonly from: string;
+  readonly vault: string;
+  readonly guard?: GuardedSettlement;
+}
+
+export function settlementCall(route: SettlementRoute): CallRequest {
+  const { from, vault, guard } = route;
+  return guard === undefined
+    ? { from, to: vault, data: encodeCall("settleAll", []).data }
+    : { from, to: guard.address, data: encodeGuarded(vault, guard) };
 }
 
 /** Refunds are at most a fifth of the gas used (EIP-3529). */

@@ -2,6 +2,7 @@ import { describeInput, parseAddress, parseUint256 } from "../client/inputs.js";
 import type { ReadOptions } from "../client/reader.js";
 import { invalidArgument, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import type { SettlementRoute } from "./engine.js";
 import type { ForkOptions } from "./engines/fork.js";
 import { checkTime } from "./next-block.js";
 import type { SimulationTime } from "./next-block.js";
@@ -44,6 +45,8 @@ export interface SimulationRequest extends WatchedSubjects {
   readonly sender: string;
   readonly gas?: bigint | undefined;
   readonly hardfork?: string | undefined;
+  /** The way of the settlement. Default: the configured one. */
+  readonly route?: SettlementRoute;
   /** Engines to try, in this order. */
   readonly engines?: readonly HttpEngine[];
 }

@@ -12,11 +12,14 @@ import { settlementCall } from "./engine.js";
 import type {
   EngineResult,
   FailedCall,
+  SettlementRoute,
   SimulationParameters,
 } from "./engine.js";
+import { explainGuard } from "./guarded.js";
 
 export interface Refusal {
-  readonly code: VaultErrorCode;
+  /** Null if a guard refuses a round that is settled already. */
+  readonly code: VaultErrorCode | null;
   readonly reason: string;
 }
 
@@ -76,15 +79,15 @@ export async function findRefusal(
   }
   return data === "0x" && message !== undefined
     ? { code: "VAULT_CALL_REVERTED", reason: quoteForeignText(message) }
-    : await explainRefusal(vault, decodeRevertReason(data));
+    : await explainRefusal(vault, decodeRevertReason(data), parameters.route);
 }
 
 /** Some nodes tell what used up the gas in an `eth_call` only. */
 async function askForInvalidOpcode(
-  { vault, sender, target, next }: SimulationParameters,
+  { vault, route, next }: SimulationParameters,
   { gasGiven }: FailedCall,
 ): Promise<RevertReason | undefined> {
-  const call = settlementCall(sender, target.address);
+  const call = settlementCall(route);
   const reverted = await vault.rpc
     .simulate(call, next.number - 1, gasGiven)
     .catch(fallbackTo(undefined));
@@ -114,10 +117,17 @@ function limitOn(
       ];
 }
 
+/** @param route The way of the call; a guard on it has reasons of its own. */
 export async function explainRefusal(
   vault: VaultHost,
   reverted: RevertReason,
+  route?: SettlementRoute,
 ): Promise<Refusal> {
+  const refused =
+    route === undefined ? undefined : explainGuard(vault, route, reverted.data);
+  if (refused !== undefined) {
+    return refused;
+  }
   const { kind, text } = await vault.explain(reverted);
   if (kind !== "none") {
     return { code: "VAULT_CALL_REVERTED", reason: text };

@@ -27,6 +27,7 @@ import { runInProcess } from "./engines/in-process.js";
 import { blockOverrides } from "./engines/on-node.js";
 import { runSimulateV1 } from "./engines/simulate-v1.js";
 import { resolveFees } from "./fees.js";
+import { findRoute, tokensKept } from "./guarded.js";
 import { findBlock } from "./next-block.js";
 import type { TargetBlock } from "./next-block.js";
 import { OTHER_ORIGIN, isCalledOnly } from "./origin.js";
@@ -86,13 +87,16 @@ export async function simulateSettlement(
   const { networkConfig } = client.connection;
   const configured = networkConfig.gas;
   const gas = request.gas ?? (configured === "auto" ? undefined : configured);
-  const [contracts, target] = await Promise.all([
+  const [contracts, target, route] = await Promise.all([
     findContracts(client),
     client.addressOf("vault", "settleAll"),
+    request.route ?? findRoute(client, sender, base),
   ]);
-  const watched = makeWatchList(contracts, sender, request);
+  const guard = route.guard?.address ?? null;
+  const holders = guard === null ? [] : [guard];
+  const watched = makeWatchList(contracts, sender, { ...request, holders });
   const parameters: SimulationParameters = {
-    ...{ vault: client, sender, target, watched, next },
+    ...{ vault: client, sender, target, route, watched, next },
     ...{ gas, hardfork },
   };
   const [result, price] = await Promise.all([
@@ -123,7 +127,7 @@ export async function simulateSettlement(
     balance: accounts.get(sender)?.balance ?? 0n,
   };
   if (roundOf(before)?.settled === true) {
-    const simulation = nothingToDo(result.engine);
+    const simulation = nothingToDo(result.engine, guard);
     return { ...known, gasNeeded: null, simulation };
   }
   const { feePaid, gasNeeded } = result;
@@ -154,7 +158,16 @@ export async function simulateSettlement(
     sender,
     isTooPoor ? 0n : fee,
   );
-  return { ...known, gasNeeded, simulation: { ...described, notes } };
+  const kept = guard === null ? [] : tokensKept(described, guard);
+  const ofGuard =
+    kept.length === 0
+      ? []
+      : [`Tokens that the vault pays stay in the guard: ${kept.join(", ")}.`];
+  return {
+    ...known,
+    gasNeeded,
+    simulation: { ...described, guard, notes: [...ofGuard, ...notes] },
+  };
 }
 
 const engines = {
@@ -192,7 +205,7 @@ async function runEngines(
  * that destroys itself: where balances show that, the node is asked for a trace.
  */
 async function findTransfers(
-  { vault, sender, target, next }: SimulationParameters,
+  { vault, route, next }: SimulationParameters,
   { engine, transfers, failed }: Awaited<ReturnType<typeof runEngines>>,
   before: ChainState,
   after: ChainState,
@@ -210,7 +223,7 @@ async function findTransfers(
   const trace = await vault.rpc
     .withRetries(fewRetries)
     .request("debug_traceCall", [
-      settlementCall(sender, target.address),
+      settlementCall(route),
       toBlockId(next.number - 1),
       { tracer: "callTracer", blockOverrides: blockOverrides({ next }) },
     ])
@@ -223,13 +236,16 @@ async function findTransfers(
   return isRight(traced) ? traced : transfers;
 }
 
-function nothingToDo(engine: SimulationEngine): Simulation {
+function nothingToDo(
+  engine: SimulationEngine,
+  guard: string | null,
+): Simulation {
   return {
     status: "nothing-to-do",
     code: null,
     reason: "the round is settled already",
     engine,
-    guard: null,
+    guard,
     gasUsed: null,
     block: null,
     changes: [],
@@ -248,7 +264,7 @@ function describeResult(
   refusal: Refusal | null,
   sender: string,
   fee: bigint,
-): Omit<Simulation, "notes"> {
+): Omit<Simulation, "guard" | "notes"> {
   return {
     status:
       failed !== undefined
@@ -259,7 +275,6 @@ function describeResult(
     code: refusal?.code ?? null,
     reason: refusal?.reason ?? null,
     engine,
-    guard: null,
     gasUsed,
     block,
     changes: changesBetween(before.readings, after.readings),

@@ -26,6 +26,8 @@ export interface WatchedSubjects {
   readonly orderIDs?: readonly bigint[];
   /** ERC-20 contracts. */
   readonly tokens?: readonly string[];
+  /** Accounts whose balances are read, too. */
+  readonly holders?: readonly string[];
 }
 
 /** Subjects to read before and after a settlement. */
@@ -60,7 +62,7 @@ export async function findContracts(
 export function makeWatchList(
   contracts: readonly KnownContract[],
   sender: string,
-  { orderIDs = [], tokens = [] }: WatchedSubjects,
+  { orderIDs = [], tokens = [], holders = [] }: WatchedSubjects,
 ): WatchList {
   const orders = orderIDs.map((orderID) => ({
     operation: "getOrderInfo" as const,
@@ -75,7 +77,7 @@ export function makeWatchList(
       : [{ name: query.path.join("."), call, target: located }];
   });
   const addresses = contracts.map(({ address }) => address);
-  const accounts = [...new Set([sender, ...addresses])];
+  const accounts = [...new Set([sender, ...addresses, ...holders])];
   const balances = accounts.flatMap((account) =>
     [NATIVE, ...tokens].map((token) => ({ account, token })),
   );

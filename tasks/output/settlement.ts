@@ -1,4 +1,4 @@
-import { signingKinds } from "../../src/plugin/examine.js";
+import { signingKinds } from "../../src/plugin/examine-settlement.js";
 import { formatNative } from "../../src/protocol/amounts.js";
 import { operations, groupDigits } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
@@ -26,7 +26,7 @@ export function preflightBlocks(
   context: FormatContext,
 ): readonly Block[] {
   const { round, contract, from, signing, balance } = preflight;
-  const { gas, cost, maxCost, preview } = preflight;
+  const { gas, cost, maxCost, preview, guard } = preflight;
   const used = preview?.gasUsed ?? null;
   const usedNote =
     used === null ? "" : `; ${groupDigits(String(used))} used when simulated`;
@@ -37,6 +37,13 @@ export function preflightBlocks(
     knownValues([
       ["Network", `${escapeUntrusted(network)} (chain ${chainId})`],
       ["Vault contract", { text: contract.address, note: contract.source }],
+      [
+        "Guard",
+        {
+          text: guard ?? "",
+          note: "settles this round and no other, or reverts",
+        },
+      ],
       ["Signer", { text: from, note: signingKinds[signing] }],
       ["Balance", { text: formatNative(balance), note: "native currency" }],
       [

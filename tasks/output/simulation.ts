@@ -30,10 +30,11 @@ export function simulationBlocks(
   context: FormatContext,
 ): readonly Block[] {
   const { simulation, sender } = shown;
-  const { status, reason, engine, gasUsed, block } = simulation;
+  const { status, reason, engine, guard, gasUsed, block } = simulation;
   return [
     knownValues([
       ["Outcome", describeOutcome(status, escapeUntrusted(reason ?? ""))],
+      ["Guard", guard ?? ""],
       [status === "settled" ? "Settled by" : "Called by", sender],
       ["Gas used", groupDigits(String(gasUsed ?? ""))],
       [

@@ -172,6 +172,7 @@ describe("docs/reference-json.md", () => {
       await record(`simulate --ids 1 --at ${at}`);
       await record(`settle --yes --at ${at}`);
     }
+    await record("deploy-guard --yes");
     await project.remove();
     await anvil.stop();
   }

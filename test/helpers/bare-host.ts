@@ -1,5 +1,6 @@
 import { VaultClient } from "../../src/client/index.js";
 import type { ContractAddresses } from "../../src/client/index.js";
+import type { LocatedAddress } from "../../src/client/addresses.js";
 import type { OperationOptions } from "../../src/client/reader.js";
 import type { VaultHost } from "../../src/host.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
@@ -59,14 +60,26 @@ export class BareHost extends VaultClient implements VaultHost {
   }
 
   public override withDeadline(options: OperationOptions): BareHost {
-    return new BareHost(
+    const host = new BareHost(
       this.provider,
       this.contractAddresses,
       this.sender,
       this.hardhat,
       this.rpcFor(options),
     );
+    host.guard = this.guard;
+    return host;
   }
+
+  public async guardAddress(): Promise<LocatedAddress | undefined> {
+    const address = this.guard;
+    return await Promise.resolve(
+      address === undefined ? undefined : { address, source: "a test" },
+    );
+  }
+
+  /** Address of the guard; none unless set. */
+  public guard: string | undefined;
 
   public readonly instanceName = undefined;
 

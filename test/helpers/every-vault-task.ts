@@ -53,6 +53,7 @@ const variants: Readonly<
   report: [{ out: "report.html", ids: "1-4", rounds: true, simulate: true }],
   simulate: [{ ids: "1" }, { fork: true }],
   request: [{}, { curl: true }],
+  "deploy-guard": [{ yes: true }],
   settle: [
     { assert: true },
     { calldata: true },

@@ -5,6 +5,8 @@ import { configVariable } from "hardhat/config";
 
 import { operations } from "../../src/client/index.js";
 import * as mocks from "../../src/mocks/index.js";
+import * as check from "../../src/plugin/check.js";
+import * as examineSettlement from "../../src/plugin/examine-settlement.js";
 import * as examine from "../../src/plugin/examine.js";
 import { startDatedAnvil } from "../helpers/anvil.js";
 import { contracts, distinctState } from "../helpers/distinct-state.js";
@@ -75,7 +77,15 @@ async function openWorld(network: string): Promise<CallWorld> {
   return {
     hre,
     names: {
-      ...{ ...mocks, ...examine, operations, contracts, distinctState },
+      ...{
+        ...mocks,
+        ...check,
+        ...examine,
+        ...examineSettlement,
+        operations,
+        contracts,
+        distinctState,
+      },
       ...{ provider, production, SECOND, THIRD },
       write: async (name: string, value: unknown) => {
         const text = typeof value === "string" ? value : JSON.stringify(value);

@@ -43,6 +43,7 @@ describe("buildSettlement", () => {
       estimatedGas: null,
       isContract: false,
       refusal: null,
+      settles: "the round that is current when it is executed",
     });
     expect(header).to.include({ number: 5, timestamp: 1_700_000_005 });
     expect(senders("eth_call")).to.deep.equal([ZeroAddress]);
@@ -161,6 +162,7 @@ describe("a batch for Safe's Transaction Builder", () => {
       isContract: false,
       estimatedGas: null,
       refusal: null,
+      settles: "the round that is current when it is executed",
     });
 
     const { checksum, ...meta } = batch.meta;

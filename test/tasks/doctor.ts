@@ -3,7 +3,7 @@ import { formatEther, toQuantity } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { examineNode } from "../../src/plugin/examine.js";
-import type { Check } from "../../src/plugin/examine.js";
+import type { Check } from "../../src/plugin/check.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";

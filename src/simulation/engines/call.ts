@@ -33,12 +33,12 @@ const RESERVE_PER_READ = 60_000n;
 export async function runCall(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { vault, sender, target, watched, next } = parameters;
+  const { vault, sender, route, watched, next } = parameters;
   const { gas = next.gasLimit } = parameters;
   const { from: reader } = vault.readContext({});
   const reads = readsOf(watched, sender);
   const reserve = RESERVE_PER_READ * BigInt(reads.length) + 200_000n;
-  const call = settlementCall(sender, target.address);
+  const call = settlementCall(route);
   const lensCall = {
     from: sender,
     to: sender,
@@ -47,7 +47,7 @@ export async function runCall(
     data: encodeSimulate({
       reader,
       reads,
-      target: target.address,
+      target: call.to,
       data: call.data,
       gasLimit: max(gas - INTRINSIC_GAS, 0n),
       reserve,

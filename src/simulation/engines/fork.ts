@@ -49,6 +49,8 @@ interface ForkPlan {
   readonly hardfork: string | undefined;
   /** Addresses of its contracts; a simulation does not need them. */
   readonly upstream?: UpstreamAddresses;
+  /** Guards of the upstream, by instance: `undefined` is the network's own. */
+  readonly guards?: ReadonlyMap<string | undefined, string | undefined>;
   /** Configuration for a simulation only. */
   readonly simulation?: {
     /** Hardhat's accounts would overwrite balances of the forked chain. */
@@ -77,20 +79,22 @@ export async function fork(
   requireHttp(host);
   const vault = host.withDeadline({});
   const names = [undefined, ...instanceNames(vault)];
+  const vaults = names.map((name) =>
+    name === undefined ? vault : vault.instance(name),
+  );
+  const guards = await Promise.all(
+    vaults.map(async (one) => (await one.guardAddress())?.address),
+  );
   const [block, chainId, ...addresses] = await Promise.all([
     readUpstreamBlock(vault, blockNumber),
     vault.chainId(),
-    ...names.map(
-      async (name) =>
-        await resolveAddresses(
-          name === undefined ? vault : vault.instance(name),
-        ),
-    ),
+    ...vaults.map(resolveAddresses),
   ]);
   return await createFork(vault, {
     block,
     chainId,
     upstream: (name) => addresses[names.indexOf(name)],
+    guards: new Map(names.map((name, index) => [name, guards[index]])),
     hardfork,
     isPast: (blockNumber ?? "latest") !== "latest",
   });
@@ -114,9 +118,9 @@ export async function runFork(
 async function simulateOnFork(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { vault, sender, target, next, hardfork, gas } = parameters;
+  const { vault, sender, route, next, hardfork, gas } = parameters;
   const number = next.number - 1;
-  const call = settlementCall(sender, target.address);
+  const call = settlementCall(route);
   const [header, chainId, reverted] = await Promise.all([
     vault.rpc.getBlock(number),
     vault.chainId(),
@@ -216,10 +220,14 @@ async function createFork(
       mining: { auto: true, interval: 0 },
       vault: {
         ...vault.settings,
+        guard: plan.guards?.get(undefined),
         instances: Object.fromEntries(
           instanceNames(vault).map((name) => [
             name,
-            vault.instance(name).settings,
+            {
+              ...vault.instance(name).settings,
+              guard: plan.guards?.get(name) ?? (false as const),
+            },
           ]),
         ),
       },

@@ -95,7 +95,7 @@ export async function executeSettlement(
   time: number | undefined,
   ...notes: readonly string[]
 ): Promise<EngineResult> {
-  const { vault, sender, target, gas, next } = parameters;
+  const { vault, sender, route, gas, next } = parameters;
   const rpc = simulatorOf(vault);
   const blockTime = time ?? (await rpc.nextBlock()).next.timestamp;
   const minedMeanwhile = (cause?: unknown): VaultError =>
@@ -118,7 +118,7 @@ export async function executeSettlement(
     await rpc.request("hardhat_setBalance", [sender, funds]);
     const hash = await rpc.request("eth_sendTransaction", [
       {
-        ...settlementCall(sender, target.address),
+        ...settlementCall(route),
         gas: numberToHexString(gasGiven),
         gasPrice: numberToHexString(gasPrice),
       },

@@ -50,7 +50,7 @@ interface SimulatedCall {
 export async function runSimulateV1(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { vault, sender, target, watched, next } = parameters;
+  const { vault, route, watched, next } = parameters;
   const { gas: gasGiven = next.gasLimit } = parameters;
   const { from } = vault.readContext({});
   const reads = readsOf(watched, NOBODYS_ADDRESS);
@@ -60,7 +60,7 @@ export async function runSimulateV1(
     input: data,
     gas: numberToHexString(READ_GAS),
   }));
-  const { data: input, ...settlement } = settlementCall(sender, target.address);
+  const { data: input, ...settlement } = settlementCall(route);
   const gasLimit = gasGiven + READ_GAS * BigInt(2 * reads.length);
   const block = {
     // The gas limits of all calls together must fit into the block's.

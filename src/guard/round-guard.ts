@@ -1,0 +1,120 @@
+import {
+  AbiCoder,
+  ErrorFragment,
+  Interface,
+  ZeroHash,
+  concat,
+  getAddress,
+  getCreate2Address,
+  keccak256,
+} from "ethers";
+
+import type { VaultRound } from "../protocol/index.js";
+import { RoundGuardArtifact } from "./artifact.js";
+
+/** What a guard compares, and what it asks of the settlement. */
+export interface GuardedSettlement {
+  /** Address of the guard. */
+  readonly address: string;
+  readonly factory: string;
+  readonly round: Pick<VaultRound, "startTime" | "strikePrice">;
+  /** Reverts before the end of the round. */
+  readonly mustHaveEnded: boolean;
+  /** Reverts if the vault does not settle the round. */
+  readonly mustSettle: boolean;
+}
+
+/** The usual deployer of contracts at addresses that their code decides. */
+export const CREATE2_DEPLOYER = "0x4e59b44847b379578588920cA78FbF26c0B4956C";
+
+const guardInterface = new Interface(RoundGuardArtifact.abi);
+
+export const guardErrors: readonly ErrorFragment[] =
+  guardInterface.fragments.filter(
+    (fragment) => fragment instanceof ErrorFragment,
+  );
+
+export function encodeGuarded(
+  vault: string,
+  guard: Omit<GuardedSettlement, "address">,
+): string {
+  const { factory, round, mustHaveEnded, mustSettle } = guard;
+  return guardInterface.encodeFunctionData("settle", [
+    vault,
+    factory,
+    round.startTime,
+    round.strikePrice,
+    mustHaveEnded,
+    mustSettle,
+  ]);
+}
+
+/** @returns Undefined for another call, or one that is encoded otherwise. */
+export function parseGuarded(
+  address: string,
+  data: string,
+): { readonly vault: string; readonly guard: GuardedSettlement } | undefined {
+  try {
+    const values: readonly unknown[] = guardInterface
+      .decodeFunctionData("settle", data)
+      .toArray();
+    const [vault, factory, startTime, strikePrice, mustHaveEnded, mustSettle] =
+      values;
+    const guard = {
+      address,
+      factory: String(factory),
+      round: {
+        startTime: BigInt(String(startTime)),
+        strikePrice: BigInt(String(strikePrice)),
+      },
+      mustHaveEnded: mustHaveEnded === true,
+      mustSettle: mustSettle === true,
+    };
+    const call = { vault: String(vault), guard };
+    return encodeGuarded(call.vault, guard) === data ? call : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param settler The only account that may settle; the zero address for anyone. */
+export function guardCreationCode(settler: string): string {
+  const argument = AbiCoder.defaultAbiCoder().encode(["address"], [settler]);
+  return concat([RoundGuardArtifact.bytecode, argument]);
+}
+
+/** Address of a guard that {@link CREATE2_DEPLOYER} deploys, the same on every chain. */
+export function guardAddressOf(settler: string): string {
+  const hash = keccak256(guardCreationCode(settler));
+  return getCreate2Address(CREATE2_DEPLOYER, ZeroHash, hash);
+}
+
+/**
+ * Finds the settler in the code of a guard.
+ *
+ * @param code Runtime code, 0x hex.
+ * @returns Undefined if it is the code of another contract.
+ */
+export function settlerIn(code: string): string | undefined {
+  const { deployedBytecode, immutables } = RoundGuardArtifact;
+  const words = immutables.map((start) => wordAt(code, start));
+  const expected = immutables.reduce(
+    (filled, start, index) => withWordAt(filled, start, words[index] ?? ""),
+    deployedBytecode.toLowerCase(),
+  );
+  const [word = ""] = words;
+  return code.toLowerCase() === expected &&
+    new Set(words).size === 1 &&
+    /^0{24}/u.test(word)
+    ? getAddress(`0x${word.slice(24)}`)
+    : undefined;
+}
+
+/** Hex digits of a word, from its first byte on. */
+function wordAt(hex: string, start: number): string {
+  return hex.slice(2 + 2 * start, 66 + 2 * start).toLowerCase();
+}
+
+function withWordAt(hex: string, start: number, word: string): string {
+  return `${hex.slice(0, 2 + 2 * start)}${word}${hex.slice(66 + 2 * start)}`;
+}

@@ -1,0 +1,243 @@
+import { ZeroAddress } from "ethers";
+
+import { failedReading, isNotConfigured } from "../client/failed-reading.js";
+import { VaultError, fallbackTo, refusesSettlement } from "../errors.js";
+import type { VaultHost } from "../host.js";
+import { formatNative } from "../protocol/amounts.js";
+import {
+  describeOpenSettlement,
+  openSettlement,
+} from "../settlement/open-settlement.js";
+import { findGas, simulate } from "../settlement/preview.js";
+import { resolveSigner } from "../settlement/signer.js";
+import type { Signer } from "../settlement/signer.js";
+import { resolveFees } from "../simulation/fees.js";
+import { settlementCall } from "../simulation/engine.js";
+import type { SettlementRoute } from "../simulation/engine.js";
+import { findGuard, findRoute, tokensKept } from "../simulation/guarded.js";
+import type { FoundGuard } from "../simulation/guarded.js";
+import { explainRefusal } from "../simulation/refusal.js";
+import type { Refusal } from "../simulation/refusal.js";
+import { findBlock } from "../simulation/next-block.js";
+import { escapeUntrusted } from "../untrusted-text.js";
+import { check, fail, failed, ok, warn } from "./check.js";
+import type { Check, Finding } from "./check.js";
+
+/** Supposed gas of a settlement that cannot be estimated now. */
+const SUPPOSED_GAS = 1_000_000n;
+
+export const signingKinds = {
+  local: "a key of the configuration",
+  remote: "an account of the node",
+  "in-process": "an account of the in-process network",
+} as const;
+
+/** @param from The account that would settle. Default: the configured one. */
+export async function examineSigner(
+  vault: VaultHost,
+  from?: string,
+): Promise<readonly Check[]> {
+  const name = "signer";
+  const { networkConfig, networkName } = vault.connection;
+  let signer: Signer;
+  try {
+    signer = await resolveSigner(vault.rpc, networkConfig, from);
+  } catch (error) {
+    if (refusesSettlement(error)) {
+      const fix = `To settle, set networks.${networkName}.accounts; to read, no account is needed.`;
+      return [
+        { name, ...warn(error.shortMessage, fix) },
+        ...(from === undefined ? [] : await examineSettlement(vault, from)),
+      ];
+    }
+    return [failed(name, error)];
+  }
+  const { address, kind } = signer;
+  return [
+    { name, ...ok(`${address}, ${signingKinds[kind]}`) },
+    await check("balance", examineBalance(vault, address)),
+    ...(await examineSettlement(vault, address)),
+    ...(await examineGuard(vault, address)),
+  ];
+}
+
+/** Simulates a settlement now; if that is refused, at the round's end, too. */
+async function examineSettlement(
+  vault: VaultHost,
+  from: string,
+): Promise<readonly Check[]> {
+  const located = await vault.addressOf("vault").catch(failedReading);
+  return "error" in located
+    ? []
+    : [await check("settlement", trySettling(vault, from))];
+}
+
+async function trySettling(vault: VaultHost, from: string): Promise<Finding> {
+  const next = await findBlock(vault);
+  const simulation = (await simulate(vault, from, next))?.simulation;
+  const as = `settleAll as ${from}`;
+  if (simulation === undefined) {
+    const route = await findRoute(vault, from);
+    const gas = await findGas(vault, route, next, undefined);
+    return typeof gas === "bigint"
+      ? ok(`${as} succeeds; the node cannot tell whether it settles the round`)
+      : warn(`${as}: ${escapeUntrusted(gas.reason)}`, SETTLEMENT_FIX);
+  }
+  const { status, reason } = simulation;
+  if (status === "settled") {
+    return ok(`${as} settles the round`);
+  }
+  if (status === "nothing-to-do") {
+    return ok("the round is settled: a settlement cannot be tried now");
+  }
+  const atEnd = await findBlock(vault, undefined, "end")
+    .then(async (end) =>
+      end.isTimed === true && end.timestamp > next.timestamp
+        ? await simulate(vault, from, end)
+        : undefined,
+    )
+    .catch(fallbackTo(undefined, ({ kind }) => kind !== "bug"));
+  const refusal = `${as}: ${escapeUntrusted(reason ?? status)}`;
+  return atEnd?.simulation.status === "settled"
+    ? ok(`${refusal.replace(/\.$/u, "")}; it settles the round at its end`)
+    : warn(refusal, SETTLEMENT_FIX);
+}
+
+const SETTLEMENT_FIX =
+  "If the contract has a list of accounts that may settle, this one has to be on it: choose another with --from. `vault simulate --as` shows more.";
+
+/** Warns of a settlement that is under way. */
+export async function examineJournal(
+  vault: VaultHost,
+): Promise<readonly Check[]> {
+  const name = "journal";
+  try {
+    const open = await openSettlement(vault);
+    return [
+      {
+        name,
+        ...(open === null
+          ? ok("no settlement is under way")
+          : warn(
+              `a settlement is under way: ${describeOpenSettlement(open)}`,
+              `Finish it: \`npx hardhat vault settle --resume --network ${vault.networkName}${vault.instanceName === undefined ? "" : ` --instance ${vault.instanceName}`}\`.`,
+            )),
+      },
+    ];
+  } catch (error) {
+    // The contracts' checks name a missing address.
+    return VaultError.isVaultError(error) && isNotConfigured(error)
+      ? []
+      : [failed(name, error)];
+  }
+}
+
+/** Checks the configured guard's code, and that contracts let it settle. */
+async function examineGuard(
+  vault: VaultHost,
+  from: string,
+): Promise<readonly Check[]> {
+  const name = "guard";
+  try {
+    const found = await findGuard(vault);
+    return found === undefined
+      ? []
+      : [{ name, ...(await tryGuard(vault, from, found)) }];
+  } catch (error) {
+    return [failed(name, error)];
+  }
+}
+
+async function tryGuard(
+  vault: VaultHost,
+  from: string,
+  { address, settler }: FoundGuard,
+): Promise<Finding> {
+  const route = await findRoute(vault, from);
+  const { gasLimit } = await vault.rpc.getBlock();
+  const attempt = async (
+    way: SettlementRoute,
+  ): Promise<Refusal | undefined> => {
+    const call = settlementCall(way);
+    const reverted = await vault.rpc.simulate(call, "latest", gasLimit);
+    return reverted === undefined
+      ? undefined
+      : await explainRefusal(vault, reverted, way);
+  };
+  const [guarded, direct] = await Promise.all([
+    attempt(route),
+    attempt({ from, vault: route.vault }),
+  ]);
+  const by = `${address}, through which ${settler === ZeroAddress ? "anyone" : settler} may settle`;
+  if (guarded === undefined) {
+    return await keepsNoTokens(vault, from, address, by);
+  }
+  const { code, reason } = guarded;
+  if (code === null) {
+    return ok(`${by}; the round is settled`);
+  }
+  if (code === "VAULT_NOT_SETTLER") {
+    return fail(`${by}; ${from} may not`, GUARD_FIX);
+  }
+  // A round that nobody can settle now says nothing of the guard.
+  return code === "VAULT_CALL_REVERTED" && reason !== direct?.reason
+    ? fail(
+        `${by}; the contracts refuse it as their caller: ${reason}`,
+        GUARD_FIX,
+      )
+    : warn(
+        `${by}; a settlement is refused now, also without it: ${reason}`,
+        "Examine it again when the round can be settled.",
+      );
+}
+
+async function keepsNoTokens(
+  vault: VaultHost,
+  from: string,
+  guard: string,
+  by: string,
+): Promise<Finding> {
+  const simulated = await simulate(vault, from, await findBlock(vault));
+  const kept =
+    simulated === undefined ? [] : tokensKept(simulated.simulation, guard);
+  return kept.length === 0
+    ? ok(`${by}; a settlement through it succeeds`)
+    : fail(
+        `${by}; the vault pays tokens to its caller, which would stay in the guard: ${kept.join(", ")}`,
+        GUARD_FIX,
+      );
+}
+
+const GUARD_FIX =
+  "Let the vault accept the guard (an allow-list has to name it), deploy one for this account with `npx hardhat vault deploy-guard`, or remove `guard` from the settings: docs/settling-safely.md says when a guard fits.";
+
+/** Compares the balance with the gas and the fees of a settlement now. */
+async function examineBalance(
+  vault: VaultHost,
+  from: string,
+): Promise<Finding & Pick<Check, "balance" | "maxCost">> {
+  const { rpc } = vault;
+  const next = await findBlock(vault);
+  const price = await resolveFees(rpc, vault.connection.networkConfig, next);
+  const [balance, found] = await Promise.all([
+    rpc.balance(from),
+    simulate(vault, from, next)
+      .then(async (simulated) => {
+        const route = await findRoute(vault, from);
+        return await findGas(vault, route, next, simulated);
+      })
+      // A node may refuse the estimate because the balance is too low.
+      .catch(fallbackTo(undefined)),
+  ]);
+  const gas = typeof found === "bigint" ? found : undefined;
+  const cost = (gas ?? SUPPOSED_GAS) * price.highest;
+  const detail = `${formatNative(balance)} in native currency; a settlement may cost ${formatNative(cost)}${gas === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
+  const finding =
+    balance < cost
+      ? (gas === undefined ? warn : fail)(
+          detail,
+          `Fund ${from}, or settle with another account.`,
+        )
+      : ok(detail);
+  return { ...finding, balance, maxCost: cost };
+}

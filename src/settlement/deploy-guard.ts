@@ -1,0 +1,194 @@
+import { Transaction, ZeroAddress, ZeroHash, concat, toQuantity } from "ethers";
+
+import { parseAddress } from "../client/inputs.js";
+import { vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
+import {
+  CREATE2_DEPLOYER,
+  guardAddressOf,
+  guardCreationCode,
+  settlerIn,
+} from "../guard/round-guard.js";
+import type { VaultHost } from "../host.js";
+import { Deadline } from "../rpc/deadline.js";
+import type { Block, Receipt, RpcClient } from "../rpc/rpc-client.js";
+import { resolveFees } from "../simulation/fees.js";
+import { findFreeNonce } from "./nonce.js";
+import { describeProblem } from "./send.js";
+import { resolveSigner } from "./signer.js";
+import type { Signer } from "./signer.js";
+
+export interface DeployedGuard {
+  readonly address: string;
+  /** The only account that may settle through it; the zero address for anyone. */
+  readonly settler: string;
+  /** Null if it was there already. */
+  readonly hash: string | null;
+}
+
+/** Deployment to confirm. Costs are in wei. */
+export interface GuardDeployment {
+  readonly from: string;
+  readonly settler: string;
+  /** Null if the chain lacks the deployer: the address then depends on the account. */
+  readonly address: string | null;
+  readonly chainId: number;
+  readonly cost: bigint;
+  readonly maxCost: bigint;
+}
+
+interface DeployGuardOptions {
+  /** Account that deploys. Default: the network's `from`, else its first account. */
+  readonly from?: string | undefined;
+  /** The only account that may settle, or `anyone`. Default: the one that deploys. */
+  readonly settler?: string | undefined;
+  /** Called before anything is sent, unless the guard is there. Throws to refuse. */
+  readonly confirm: (deployment: GuardDeployment) => Promise<void>;
+  readonly onHash: (hash: string) => void;
+}
+
+const WAIT_MS = 300_000;
+const POLL_MS = 500;
+
+/**
+ * Deploys a guard, at the same address on every chain that has the CREATE2 deployer.
+ *
+ * @throws VaultError VAULT_GUARD_NOT_DEPLOYED and errors of a request
+ */
+export async function deployGuard(
+  host: VaultHost,
+  { from, settler: given, confirm, onHash }: DeployGuardOptions,
+): Promise<DeployedGuard> {
+  const vault = host.withDeadline({});
+  const { rpc } = vault;
+  const { networkConfig } = vault.connection;
+  const signer = await resolveSigner(rpc, networkConfig, from);
+  const settler =
+    given === undefined
+      ? signer.address
+      : given === "anyone"
+        ? ZeroAddress
+        : parseAddress(given, "settler");
+  const chainId = await requireChain(vault);
+  const hasDeployer = await rpc.hasCode(CREATE2_DEPLOYER);
+  const address = hasDeployer ? guardAddressOf(settler) : null;
+  if (address !== null && (await rpc.hasCode(address))) {
+    await requireGuard(rpc, address, settler);
+    return { address, settler, hash: null };
+  }
+  const code = guardCreationCode(settler);
+  const call = hasDeployer
+    ? { to: CREATE2_DEPLOYER, data: concat([ZeroHash, code]) }
+    : { data: code };
+  const { latest, next } = await rpc.nextBlock();
+  const price = await resolveFees(rpc, networkConfig, next);
+  const gas = await estimate(rpc, { from: signer.address, ...call });
+  await confirm({
+    from: signer.address,
+    ...{ settler, address, chainId },
+    cost: gas * price.current,
+    maxCost: gas * price.highest,
+  });
+  const hash = await send(rpc, signer, {
+    ...{ ...call, chainId, gasLimit: gas },
+    ...{ ...price.fees, nonce: await nonceOf(rpc, signer, latest) },
+  });
+  onHash(hash);
+  const { contractAddress, succeeded } = await waitFor(rpc, hash);
+  const deployed = address ?? parseAddress(contractAddress, "its address");
+  if (!succeeded) {
+    throw notDeployed(rpc, `transaction ${hash} was mined and failed`);
+  }
+  await requireGuard(rpc, deployed, settler);
+  return { address: deployed, settler, hash };
+}
+
+async function requireChain(vault: VaultHost): Promise<number> {
+  const { chainId: expected } = vault.connection.networkConfig;
+  const actual = await vault.chainId();
+  if (expected !== undefined && expected !== actual) {
+    const network = vault.networkName;
+    throw vaultError("VAULT_WRONG_CHAIN", { network, expected, actual });
+  }
+  return actual;
+}
+
+async function nonceOf(
+  rpc: RpcClient,
+  signer: Signer,
+  { number }: Block,
+): Promise<number> {
+  return await findFreeNonce(rpc, signer, number);
+}
+
+/** A quarter more than the estimate. */
+async function estimate(rpc: RpcClient, call: object): Promise<bigint> {
+  const method = "eth_estimateGas";
+  const answer = await rpc.requestOrRevert(method, [call]);
+  if ("reverted" in answer) {
+    throw notDeployed(rpc, answer.reverted.text);
+  }
+  return (rpc.parser(method).quantity(answer.result) * 5n) / 4n;
+}
+
+type Fields = Readonly<Record<string, string | number | bigint>>;
+
+/** Sends once. */
+async function send(
+  rpc: RpcClient,
+  { address: from, sign }: Signer,
+  fields: Fields,
+): Promise<string> {
+  if (sign === undefined) {
+    const { to, data, gasLimit: gas, nonce } = fields;
+    const transaction = {
+      ...{ from, data, gas: toQuantity(String(gas)) },
+      nonce: toQuantity(String(nonce)),
+      ...(to !== undefined && { to }),
+    };
+    const method = "eth_sendTransaction";
+    return rpc.parser(method).hash(await rpc.request(method, [transaction]));
+  }
+  const type = "gasPrice" in fields ? 0 : 2;
+  const raw = await sign(Transaction.from({ ...fields, type }));
+  const hash = String(Transaction.from(raw).hash);
+  await rpc.request("eth_sendRawTransaction", [raw]).catch((error: unknown) => {
+    const problem = `sending transaction ${hash} failed: ${describeProblem(error).replace(/\.$/u, "")}`;
+    throw notDeployed(rpc, problem, error);
+  });
+  return hash;
+}
+
+async function waitFor(rpc: RpcClient, hash: string): Promise<Receipt> {
+  const deadline = new Deadline(WAIT_MS);
+  for (;;) {
+    const receipt = await rpc.receipt(hash);
+    if (receipt !== undefined) {
+      return receipt;
+    }
+    if (deadline.isOver) {
+      const problem = `transaction ${hash} was not mined within ${WAIT_MS / 1_000} s`;
+      throw notDeployed(rpc, problem);
+    }
+    await deadline.pause(POLL_MS);
+  }
+}
+
+async function requireGuard(
+  rpc: RpcClient,
+  address: string,
+  settler: string,
+): Promise<void> {
+  if (settlerIn(await rpc.code(address, "latest")) !== settler) {
+    throw notDeployed(rpc, `the code at ${address} is not that of the guard`);
+  }
+}
+
+function notDeployed(
+  { network }: RpcClient,
+  problem: string,
+  cause?: unknown,
+): VaultError {
+  const details = { network, problem };
+  return vaultError("VAULT_GUARD_NOT_DEPLOYED", details, cause);
+}

@@ -1,0 +1,63 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+import { ZeroAddress } from "ethers";
+
+import {
+  guardAddressOf,
+  guardCreationCode,
+  settlerIn,
+} from "../../src/guard/round-guard.js";
+import { runHardhat } from "../helpers/cli.js";
+import { guardCode } from "../helpers/guard.js";
+
+const root = path.resolve(import.meta.dirname, "../..");
+const ACCOUNT = `0x${"ab".repeat(20)}`;
+
+describe("RoundGuard", () => {
+  it("passes all of its Solidity tests", async () => {
+    const source = await readFile(
+      path.join(root, "test/solidity/RoundGuard.t.sol"),
+      "utf8",
+    );
+    const tests = source.match(/function test/gu) ?? [];
+    const { stdout, stderr, exitCode } = await runHardhat(
+      ["test", "solidity", "--no-compile"],
+      { cwd: root },
+    );
+    expect(exitCode, stdout + stderr).to.equal(0);
+    expect(stdout).to.contain(`${tests.length} passing`);
+  });
+
+  it("has the same address with every build, one for each settler", () => {
+    // Guards with other code are refused, so a new address is a breaking change.
+    expect(guardAddressOf(ZeroAddress)).to.equal(
+      "0xaEa6C7cBB406e704161CE3Ef3b4726c99E1e9A56",
+    );
+    expect(guardAddressOf(ACCOUNT)).to.equal(
+      "0xd3f4b3079b8C12043aC95d136094b991EDFb8Fc2",
+    );
+    expect(guardCreationCode(ACCOUNT)).to.match(/(?:ab){20}$/u);
+  });
+
+  it("is recognised by its code, whoever its settler is, and nothing else is", () => {
+    expect(settlerIn(guardCode())).to.equal(ZeroAddress);
+    expect(settlerIn(guardCode(ACCOUNT))?.toLowerCase()).to.equal(
+      ACCOUNT.toLowerCase(),
+    );
+    const code = guardCode(ACCOUNT);
+    for (const other of [
+      "0x",
+      code.slice(0, -2),
+      `${code}00`,
+      code.replace("6080", "6081"),
+      // One of its three copies differs.
+      code.replace("abab", "abac"),
+      // More than an address.
+      code.replaceAll(`${"00".repeat(12)}abab`, `${"01".repeat(12)}abab`),
+    ]) {
+      expect(settlerIn(other), other.slice(-20)).to.equal(undefined);
+    }
+  });
+});

@@ -1,0 +1,453 @@
+import { readFile, writeFile } from "node:fs/promises";
+
+import { expect } from "chai";
+import { Interface, Wallet } from "ethers";
+
+import { RoundGuardArtifact } from "../../src/guard/artifact.js";
+import { guardAddressOf } from "../../src/guard/round-guard.js";
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
+import { examineSigner } from "../../src/plugin/examine-settlement.js";
+import type {
+  SettleAllOptions,
+  Settlement,
+  VaultRound,
+} from "../../src/types.js";
+import { buildSettlement, toSafeBatch } from "../../src/settlement/calldata.js";
+import { useAnvil } from "../helpers/anvil.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { deployTestGuard, guardCode } from "../helpers/guard.js";
+import { connectTo } from "../helpers/hre.js";
+import { openLaneWithNode } from "../helpers/settlement-lane.js";
+import type { LaneWithNode } from "../helpers/settlement-lane.js";
+import { OPEN_ROUND } from "../helpers/scripted-node.js";
+import { useStage } from "../helpers/settlement-stage.js";
+import { deploySettlingVault } from "../helpers/settling-vaults.js";
+import type { SettlingVaultName } from "../helpers/settling-vaults.js";
+import { mined } from "../helpers/transactions.js";
+import { devKey, directProvider, openRound } from "../helpers/world.js";
+
+const SEND = { method: "eth_sendRawTransaction", occurrence: 0 };
+const STOP = "0x00";
+const guardErrors = new Interface(RoundGuardArtifact.abi);
+const encode = (name: string, ...values: readonly unknown[]): string =>
+  guardErrors.encodeErrorResult(name, [...values]);
+
+describe("a settlement through a guard", () => {
+  let lane: LaneWithNode;
+  let guard: string;
+  let vault: HardhatVault;
+  let back: () => Promise<void>;
+
+  before(async () => {
+    lane = await openLaneWithNode();
+    const { world, settler } = lane;
+    const deployer = new Wallet(devKey(3), world.provider);
+    guard = await deployTestGuard(deployer, settler);
+    const { contracts } = world;
+    vault = await lane.connect({ vault: { contracts, guard } });
+    back = await world.checkpoint();
+  });
+  after(async () => {
+    await lane.close();
+  });
+  beforeEach(async () => {
+    await back();
+    lane.server.reset();
+    await lane.removeJournals();
+  });
+  const settle = async (options: SettleAllOptions = {}): Promise<Settlement> =>
+    await vault.settleAll({ pollingInterval: 20, ...options });
+  const beforeSending = (act: () => Promise<unknown>): void => {
+    lane.server.before(SEND, async () => {
+      await act();
+    });
+  };
+  const setCode = async (address: string, code: string): Promise<void> => {
+    await lane.world.provider.send("anvil_setCode", [address, code]);
+  };
+
+  /** Opens a round with the same start and strike. */
+  const startRound = async (changes: Partial<VaultRound>): Promise<void> => {
+    const { factory } = lane.world;
+    const round = { ...openRound, startTime: 1_600_000_000n, ...changes };
+    await mined(await factory.startNextRound(round));
+  };
+
+  it("settleAll calls the guard, which settles the round that was seen", async () => {
+    let previewed: unknown;
+    const settlement = await settle({
+      confirm: async ({ guard: shown }) => {
+        previewed = shown;
+        return await Promise.resolve(true);
+      },
+    });
+    expect(settlement).to.include({ status: "settled", guard });
+    expect([previewed, settlement.preview?.guard]).to.eql([guard, guard]);
+    expect(await lane.world.settlers()).to.eql([guard]);
+  });
+
+  it("settleAll goes to the vault where guard is false or not set", async () => {
+    const { contracts } = lane.world;
+    for (const setting of [false, undefined] as const) {
+      await back();
+      await lane.removeJournals();
+      const other = await lane.connect({
+        vault: { contracts, guard: setting },
+      });
+      expect(await other.settleAll()).to.include({
+        status: "settled",
+        guard: null,
+      });
+      expect(await lane.world.settlers()).to.eql([lane.settler]);
+    }
+  });
+
+  const cases: ReadonlyArray<{
+    readonly title: string;
+    readonly given?: () => Promise<unknown>;
+    readonly act: () => Promise<unknown>;
+    readonly options?: SettleAllOptions;
+    readonly is: Partial<Settlement>;
+    /** Settlements of others; undefined where the vault cannot say. */
+    readonly count?: number;
+  }> = [
+    {
+      title: "another round is there",
+      act: async () => {
+        await lane.world.settleByOther();
+        await lane.world.openNextRound();
+      },
+      is: { status: "reverted", code: "VAULT_ROUND_CHANGED" },
+      count: 1,
+    },
+    {
+      title: "somebody else has settled the round",
+      act: async () => {
+        await lane.world.settleByOther();
+      },
+      is: { status: "nothing-to-do", code: null },
+      count: 1,
+    },
+    {
+      title: "the vault does not settle the round",
+      act: async () => {
+        await setCode(lane.world.contracts.vault, STOP);
+      },
+      is: { status: "reverted", code: "VAULT_WOULD_NOT_SETTLE" },
+    },
+    {
+      title: "the guard takes it of another account",
+      act: async () => {
+        await setCode(guard, guardCode(guard));
+      },
+      is: { status: "reverted", code: "VAULT_NOT_SETTLER" },
+      count: 0,
+    },
+    {
+      title: "the end of the round was moved",
+      given: async () => {
+        await startRound({ endTime: 1_600_000_001n });
+      },
+      act: async () => {
+        await startRound({});
+      },
+      options: { ifExpired: true },
+      is: { status: "reverted", code: "VAULT_ROUND_NOT_ENDED" },
+      count: 0,
+    },
+    {
+      title: "the vault refuses",
+      act: async () => {
+        const nested = encode("NestedCall");
+        await mined(await lane.world.vault.setRevert("0xa015aefe", nested));
+      },
+      is: { status: "reverted", code: "VAULT_CALL_REVERTED" },
+      count: 0,
+    },
+  ];
+  for (const { title, given, act, options, is, count } of cases) {
+    it(`settleAll is ${String(is.status)}, ${String(is.code)}, when its transaction is mined and ${title}`, async () => {
+      await given?.();
+      beforeSending(act);
+      const settlement = await settle(options);
+      expect(settlement).to.include({ ...is, guard });
+      expect(settlement.hashes).to.eql([settlement.hash]);
+      expect(settlement.blockNumber).to.be.a("number");
+      if (count !== undefined) {
+        expect(await lane.world.settlementCount()).to.equal(count);
+      }
+    });
+  }
+
+  it("settleAll names who settled the round, and the transaction, when it came too late", async () => {
+    beforeSending(async () => {
+      await lane.world.settleByOther();
+    });
+    const { reason, blockNumber } = await settle();
+    const other = new Wallet(devKey(2)).address.toLowerCase();
+    expect(reason).to.match(
+      new RegExp(
+        `^The transaction was mined in block ${blockNumber}, where the guard refused it: ${other} had settled the round in block ${Number(blockNumber) - 1} with transaction 0x[0-9a-f]{64}\\.$`,
+        "u",
+      ),
+    );
+  });
+
+  it("resume finishes what was signed for the guard, whatever the settings say by now", async () => {
+    const { world, server } = lane;
+    server.inject({ ...SEND, kind: "drop before forwarding" });
+    const interrupted = await settle({ timeout: 1 });
+    expect(interrupted).to.include({ status: "unconfirmed", guard });
+    const other = await lane.connect({ vault: { contracts: world.contracts } });
+    server.reset();
+    expect(await other.settleAll({ resume: true })).to.include({
+      status: "settled",
+      guard,
+      hash: interrupted.hash,
+    });
+    expect(await world.settlers()).to.eql([guard]);
+  });
+
+  const changes: Readonly<
+    Record<string, (file: Record<string, unknown>) => unknown>
+  > = {
+    "another guard": (file) => ({ ...file, guard: devAddress(5) }),
+    "no guard": (file) => ({ ...file, guard: undefined }),
+    "another round": (file) => ({
+      ...file,
+      round: { ...fieldsOf(file["round"]), strikePrice: "1" },
+    }),
+  };
+  for (const [title, change] of Object.entries(changes)) {
+    it(`resume sends nothing from a journal that was changed to ${title}`, async () => {
+      lane.server.inject({ ...SEND, kind: "drop before forwarding" });
+      await settle({ timeout: 1 });
+      const file = fieldsOf(JSON.parse(await readFile(lane.journal, "utf8")));
+      await writeFile(lane.journal, JSON.stringify(change({ ...file })));
+      await expectVaultError(settle({ resume: true }), "VAULT_INVALID_JOURNAL");
+      expect(await lane.world.settlementCount()).to.equal(0);
+    });
+  }
+
+  it("settleAll, simulateSettleAll and --calldata refuse a guard without code, and one with other code", async () => {
+    const { contracts } = lane.world;
+    for (const [address, problem] of [
+      [devAddress(7), "there is no contract code"],
+      [contracts.vault, "the code is that of another contract"],
+    ] as const) {
+      const other = await lane.connect({
+        vault: { contracts, guard: address },
+      });
+      const { status, code, reason } = await other.settleAll();
+      expect([status, code]).to.eql(["refused", "VAULT_INVALID_GUARD"]);
+      expect(reason).to.contain(problem);
+      for (const attempt of [
+        other.simulateSettleAll(),
+        buildSettlement(other),
+      ]) {
+        await expectVaultError(attempt, "VAULT_INVALID_GUARD");
+      }
+    }
+  });
+
+  it("--calldata and --safe name the round, and go to the guard", async () => {
+    const built = await buildSettlement(vault, lane.settler);
+    expect(built).to.include({ to: guard, refusal: null });
+    const { round, vault: called } = fieldsOfCall(built.data);
+    expect(called).to.equal(lane.world.contracts.vault);
+    expect(round).to.equal((await lane.world.round()).startTime);
+    expect(toSafeBatch(built).meta["description"]).to.match(
+      /^Settles the round from \S+ on with strike price [\d,.]+, and no other, through the guard 0x/u,
+    );
+    const stranger = await buildSettlement(vault, devAddress(4));
+    expect(stranger.refusal).to.contain("may not settle through the guard");
+  });
+
+  it("simulateSettleAll shows the effect of the guard's call on every engine", async () => {
+    for (const engine of ["simulateV1", "call", "fork"] as const) {
+      const simulated = await vault.simulateSettleAll({ engine });
+      expect(simulated, engine).to.include({
+        status: "settled",
+        guard,
+        engine,
+      });
+    }
+  });
+
+  it("fork settles through the guard of its network", async () => {
+    const fork = await vault.fork();
+    try {
+      expect(await fork.vault.settleAll({ from: lane.settler })).to.include({
+        status: "settled",
+        guard,
+      });
+    } finally {
+      await fork.close();
+    }
+  });
+});
+
+describe("a guard's refusal before anything is sent", () => {
+  const stage = useStage();
+  const GUARD = devAddress(6);
+  const { startTime, strikePrice } = OPEN_ROUND;
+  const refusals = [
+    [
+      "RoundChanged",
+      "refused",
+      "VAULT_ROUND_CHANGED",
+      startTime + 1n,
+      strikePrice,
+    ],
+    ["RoundAlreadySettled", "nothing-to-do", null],
+    ["RoundNotEnded", "nothing-to-do", null, OPEN_ROUND.endTime],
+    ["RoundNotSettled", "refused", "VAULT_WOULD_NOT_SETTLE"],
+    ["NestedCall", "reverted", "VAULT_CALL_REVERTED"],
+  ] as const;
+  for (const [name, status, code, ...values] of refusals) {
+    it(`settleAll is ${status}, ${String(code)}, for ${name}`, async () => {
+      const { chain } = stage;
+      chain.on("eth_getCode", async ([address], answer) =>
+        address === GUARD ? guardCode() : await answer(),
+      );
+      chain.on("eth_simulateV1", () => {
+        throw new Error("no such method");
+      });
+      chain.on("eth_call", async (params, answer) => {
+        if (fieldsOf(params[0])["to"] === GUARD) {
+          throw Object.assign(new Error("execution reverted"), {
+            code: 3,
+            data: encode(name, ...values),
+          });
+        }
+        return await answer();
+      });
+      const host = stage.host();
+      host.guard = GUARD;
+      const { settlement } = await stage.end({}, host);
+      expect(settlement).to.include({ status, code, guard: GUARD, hash: null });
+      expect(stage.sends).to.equal(0);
+    });
+  }
+});
+
+describe("vaults and a guard", () => {
+  const anvil = useAnvil();
+
+  const open = async (
+    name: SettlingVaultName,
+    {
+      accounts = [devKey(0)],
+      listsGuard = false,
+    }: { readonly accounts?: string[]; readonly listsGuard?: boolean } = {},
+  ) => {
+    const provider = directProvider(anvil.url);
+    const deployer = new Wallet(devKey(0), provider);
+    const guard = await deployTestGuard(deployer, deployer.address);
+    const deployed = await deploySettlingVault(deployer, name, {
+      ...(listsGuard && { keeper: guard }),
+    });
+    const { vault } = await connectTo(anvil.url, {
+      vault: { contracts: deployed.contracts, guard },
+      accounts,
+    });
+    return { ...deployed, vault, guard, provider, account: deployer.address };
+  };
+  const guardCheck = async (vault: HardhatVault): Promise<string> => {
+    const checks = await examineSigner(vault);
+    const found = checks.find(({ name }) => name === "guard");
+    return `${String(found?.status)} ${String(found?.detail)}`;
+  };
+
+  it("settleAll is refused, with VAULT_WOULD_NOT_SETTLE, where the vault settles nothing, and with partial it is not-settled", async () => {
+    const { vault } = await open("IdleVault");
+    expect(await vault.settleAll()).to.include({
+      status: "refused",
+      code: "VAULT_WOULD_NOT_SETTLE",
+      hash: null,
+    });
+    expect(await vault.settleAll({ partial: true })).to.include({
+      status: "not-settled",
+    });
+  });
+
+  it("doctor fails, and settleAll names the reason, where the vault refuses callers with code", async () => {
+    const { vault } = await open("NoContractsVault");
+    expect(await guardCheck(vault)).to.match(
+      /^fail .*the contracts refuse it as their caller: not for contracts/u,
+    );
+    const { status, reason } = await vault.settleAll();
+    expect([status, reason]).to.eql(["reverted", "not for contracts"]);
+  });
+
+  it("doctor accepts an allow-list that names the guard, and fails for one that names only the account", async () => {
+    const listed = await open("KeeperVault", { listsGuard: true });
+    expect(await guardCheck(listed.vault)).to.match(/^ok /u);
+    const { vault } = await open("KeeperVault");
+    expect(await guardCheck(vault)).to.match(
+      /^fail .*the contracts refuse it as their caller: unknown error/u,
+    );
+  });
+
+  it("doctor fails where the guard names another account, and settleAll is refused", async () => {
+    const { vault } = await open("PayingVault", {
+      accounts: [devKey(1)],
+    });
+    expect(await guardCheck(vault)).to.match(/^fail .*may not/u);
+    expect(await vault.settleAll()).to.include({
+      status: "refused",
+      code: "VAULT_NOT_SETTLER",
+    });
+  });
+
+  it("settleAll is refused, and doctor fails, where tokens would stay in the guard", async () => {
+    const { vault, contract, token, guard } = await open("MixedVault");
+    const give = contract.getFunction("give");
+    await (await give.send(guard, 2n * 10n ** 18n)).wait();
+    expect(await guardCheck(vault)).to.match(
+      /^fail .*would stay in the guard: 0x/u,
+    );
+    const { status, code, reason } = await vault.settleAll();
+    expect([status, code]).to.eql(["refused", "VAULT_GUARD_KEEPS_TOKENS"]);
+    expect(reason).to.contain(await token.getAddress());
+  });
+
+  it("settleAll forwards native currency that the vault pays to its caller", async () => {
+    const { vault, guard, provider } = await open("NativeVault");
+    expect(await guardCheck(vault)).to.match(/^ok /u);
+    const { status, preview } = await vault.settleAll();
+    expect(status).to.equal("settled");
+    expect(preview?.transfers?.slice(-1)[0]).to.include({
+      from: guard,
+      amount: 1_000n,
+    });
+    expect(await provider.getBalance(guard)).to.equal(0n);
+  });
+
+  it("settleAll settles a vault that opens its next round in the same transaction", async () => {
+    const { vault } = await open("RollingVault");
+    const { status, before, after } = await vault.settleAll();
+    expect(status).to.equal("settled");
+    expect(after?.startTime).to.equal(before?.endTime);
+  });
+
+  it("doctor fails for a guard without code", async () => {
+    const { contracts } = await open("PayingVault");
+    const { vault } = await connectTo(anvil.url, {
+      vault: { contracts, guard: guardAddressOf(devAddress(9)) },
+    });
+    expect(await guardCheck(vault)).to.match(
+      /^fail .*there is no contract code/u,
+    );
+  });
+});
+
+function devAddress(index: number): string {
+  return new Wallet(devKey(index)).address;
+}
+
+function fieldsOfCall(data: string): Readonly<Record<string, unknown>> {
+  const [vault, , round] = guardErrors.decodeFunctionData("settle", data);
+  return { vault, round };
+}

@@ -1,0 +1,281 @@
+import { once } from "node:events";
+
+import { expect } from "chai";
+
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
+import type { Settlement } from "../../src/types.js";
+import { startAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { startHardhat } from "../helpers/cli.js";
+import { keysOf, startFaultyRpcServer } from "../helpers/faulty-rpc-server.js";
+import type {
+  FaultyRpcServer,
+  RequestKey,
+} from "../helpers/faulty-rpc-server.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { deployTestGuard } from "../helpers/guard.js";
+import { hreOnLive } from "../helpers/hre.js";
+import { SENDS } from "../helpers/settlement-stage.js";
+import { createWorld, devKey } from "../helpers/world.js";
+import type { SettlementWorld } from "../helpers/world.js";
+
+const [SEND, SEND_BY_NODE] = SENDS.map((method) => ({ method, occurrence: 0 }));
+
+/** What a node that is stuck answers from its newest block. */
+const READS = [
+  "eth_blockNumber",
+  "eth_call",
+  "eth_getBlockByNumber",
+  "eth_getTransactionCount",
+  "eth_simulateV1",
+];
+
+/** A machine with its own key, project and way to the node. */
+interface Machine {
+  readonly key: string;
+  readonly project: FixtureProject;
+  readonly server: FaultyRpcServer;
+  readonly vault: HardhatVault;
+}
+
+describe("two machines with a guard", () => {
+  let node: ServerProcess;
+  let world: SettlementWorld;
+  let guard: string;
+  let machines: readonly [Machine, Machine];
+  /** Its last look at the round before it sends. */
+  let recheck: RequestKey;
+  const closing: Array<() => Promise<void>> = [];
+
+  before(async () => {
+    node = await startAnvil();
+    world = await createWorld(node.url);
+    const [deployer] = await world.provider.listAccounts();
+    if (deployer === undefined) {
+      throw new Error("the node has no account");
+    }
+    guard = await deployTestGuard(deployer);
+    machines = [await startMachine(0), await startMachine(1)];
+    const [{ vault, server }] = machines;
+    expect((await vault.settleAll()).status).to.equal("settled");
+    const keys = keysOf(server);
+    const sent = keys.findIndex(({ method }) => method === SEND?.method);
+    const last = keys
+      .slice(0, sent)
+      .findLast(({ method }) => method === "eth_call");
+    if (last === undefined) {
+      throw new Error("nothing was read before it was sent");
+    }
+    recheck = last;
+  });
+  after(async () => {
+    world.close();
+    for (const close of closing.reverse()) {
+      await close();
+    }
+    await node.stop();
+  });
+
+  const connect = async (
+    url: string,
+    accounts: "remote" | readonly string[],
+    projectRoot: string,
+  ): Promise<HardhatVault> => {
+    const { contracts } = world;
+    const hre = await hreOnLive(
+      url,
+      {
+        accounts: accounts === "remote" ? accounts : [...accounts],
+        vault: { contracts, guard },
+      },
+      projectRoot,
+    );
+    const connection = await hre.network.create();
+    closing.push(async () => {
+      await connection.close();
+    });
+    return connection.vault;
+  };
+  const startMachine = async (index: number): Promise<Machine> => {
+    const project = await useFixtureProject("plain");
+    const server = await startFaultyRpcServer(node.url, 0);
+    closing.push(async () => {
+      await server.stop();
+      await project.remove();
+    });
+    const key = devKey(index);
+    const vault = await connect(server.url, [key], project.path);
+    return { key, project, server, vault };
+  };
+  /** What nobody meant to settle is open from here on. */
+  const moveOn = async (): Promise<void> => {
+    await world.settleByOther();
+    await world.openNextRound();
+  };
+  const settle = async (vault: HardhatVault): Promise<Settlement> =>
+    await vault.settleAll({ pollingInterval: 20 });
+
+  /** Of a round that others had settled, and followed by another. */
+  const expectTooLate = (outcome: object): void => {
+    expect(outcome).to.include({
+      status: "reverted",
+      code: "VAULT_ROUND_CHANGED",
+    });
+  };
+
+  const scenarios: Readonly<
+    Record<string, (one: Machine, other: Machine) => Promise<void>>
+  > = {
+    "nothing goes wrong": async ({ vault }) => {
+      const outcome = await settle(vault);
+      await world.openNextRound();
+      expect(outcome.status).to.equal("settled");
+    },
+    "both send at the same time, with two keys": async (one, other) => {
+      const both = [one, other];
+      let waiting = 0;
+      let go = (): void => undefined;
+      const ready = new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      for (const { server } of both) {
+        server.before(SEND ?? recheck, async () => {
+          waiting += 1;
+          if (waiting === both.length) {
+            go();
+          }
+          await ready;
+        });
+      }
+      const outcomes = await Promise.all(
+        both.map(async ({ vault }) => await settle(vault)),
+      );
+      await world.openNextRound();
+      expect(outcomes.map(({ status }) => status)).to.have.members([
+        "settled",
+        "nothing-to-do",
+      ]);
+    },
+    "the answer of the last look is late": async ({ vault, server }) => {
+      server.afterwards(recheck, moveOn);
+      expectTooLate(await settle(vault));
+    },
+    "the process is suspended before it sends": async ({
+      key,
+      project,
+      server,
+    }) => {
+      const { contracts } = world;
+      const child = startHardhat(
+        ["vault", "settle", "--yes", "--json", "--network", "test"],
+        {
+          cwd: project.path,
+          env: {
+            TEST_URL: server.url,
+            TEST_VAULT: JSON.stringify({ contracts, guard }),
+            TEST_NETWORK: JSON.stringify({ accounts: [key] }),
+          },
+        },
+      );
+      let stdout = "";
+      child.stdout?.on("data", (text: Buffer) => {
+        stdout += text.toString();
+      });
+      const closed = once(child, "close");
+      await new Promise<void>((resolve) => {
+        server.afterwards(recheck, async () => {
+          child.kill("SIGSTOP");
+          await moveOn();
+          resolve();
+        });
+      });
+      await server.idle();
+      child.kill("SIGCONT");
+      await closed;
+      expectTooLate(fieldsOf(fieldsOf(JSON.parse(stdout))["settlement"]));
+    },
+    "the node is stuck in the past, and forwards": async ({
+      vault,
+      server,
+    }) => {
+      const head = await world.provider.getBlockNumber();
+      await moveOn();
+      server.fallBehind(head, READS);
+      server.before(SEND ?? recheck, async () => {
+        server.reset();
+        await Promise.resolve();
+      });
+      expectTooLate(await settle(vault));
+    },
+    "what was signed on a fork is sent on the live chain": async ({
+      key,
+      project,
+    }) => {
+      const fork = await startAnvil({ args: ["--fork-url", node.url] });
+      try {
+        const vault = await connect(fork.url, [key], project.path);
+        const { status, hash } = await settle(vault);
+        expect(status).to.equal("settled");
+        const raw = await vault.rpc.request("eth_getRawTransactionByHash", [
+          hash,
+        ]);
+        await moveOn();
+        const sent: unknown = await world.provider.send(
+          "eth_sendRawTransaction",
+          [raw],
+        );
+        const receipt = await world.provider.waitForTransaction(String(sent));
+        expect(receipt?.status).to.equal(0);
+      } finally {
+        await fork.stop();
+      }
+    },
+    "a gateway turns one request into two transactions": async ({
+      server,
+      project,
+    }) => {
+      server.hide("eth_signTransaction");
+      let second: unknown;
+      server.afterwards(SEND_BY_NODE ?? recheck, async () => {
+        const { params } = server.requests.at(-1) ?? { params: [] };
+        const { nonce: _, ...transaction } = fieldsOf(params[0]);
+        await world.openNextRound();
+        second = await world.provider.send("eth_sendTransaction", [
+          transaction,
+        ]);
+      });
+      const vault = await connect(server.url, "remote", project.path);
+      expect((await settle(vault)).status).to.equal("settled");
+      server.show();
+      const receipt = await world.provider.getTransactionReceipt(
+        String(second),
+      );
+      expect(receipt?.status).to.equal(0);
+    },
+  };
+
+  const names = Object.keys(scenarios);
+  // A process takes seconds to start, so it is suspended once.
+  const rounds = [...names, ...names.slice(1, 3), ...names.slice(4, 5)];
+  for (const [index, name] of rounds.entries()) {
+    it(`settle at most the round that was meant, round ${index + 1} of ten: ${name}`, async () => {
+      const [first, second] = machines;
+      const isSwapped = index >= names.length;
+      const [one, other] = isSwapped ? [second, first] : [first, second];
+      await world.openNextRound();
+      const count = await world.settlementCount();
+      for (const { server } of machines) {
+        await server.idle();
+        server.reset();
+      }
+
+      await scenarios[name]?.(one, other);
+
+      expect([...first.server.unused, ...second.server.unused]).to.eql([]);
+      expect(await world.settlementCount()).to.equal(count + 1);
+      expect(await world.round()).to.include({ settled: false });
+    });
+  }
+});

@@ -1,0 +1,165 @@
+import { expect } from "chai";
+import { Interface, Wallet, ZeroAddress } from "ethers";
+
+import { RoundGuardArtifact } from "../../src/guard/artifact.js";
+import {
+  CREATE2_DEPLOYER,
+  guardAddressOf,
+  settlerIn,
+} from "../../src/guard/round-guard.js";
+import { useAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { fetchProvider } from "../helpers/fetch-provider.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { startHardhatNode } from "../helpers/hardhat-node.js";
+import { createTestHre, hreOnLive } from "../helpers/hre.js";
+import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
+import { devKey } from "../helpers/world.js";
+
+const KEY = devKey(0);
+const ACCOUNT = new Wallet(KEY).address;
+const OTHER = new Wallet(devKey(1)).address;
+
+const guardErrors = new Interface(RoundGuardArtifact.abi);
+
+type Document = Readonly<Record<string, unknown>>;
+
+describe("vault deploy-guard", () => {
+  const anvil = useAnvil();
+
+  const deploy = async (
+    options: string,
+    {
+      url = anvil.url,
+      settings = { accounts: [KEY] },
+    }: {
+      readonly url?: string;
+      readonly settings?: Parameters<typeof hreOnLive>[1];
+    } = {},
+  ): Promise<{ guard: Document; stderr: string; exitCode: number | null }> => {
+    const hre = await hreOnLive(url, settings);
+    const result = await runTyped(hre, `deploy-guard ${options} --json`);
+    const { guard, error } = fieldsOf(parseDocument(result));
+    return { ...result, guard: fieldsOf(guard ?? error) };
+  };
+  const settlerAt = async (url: string, address: unknown): Promise<unknown> => {
+    const code = await fetchProvider(url).request({
+      method: "eth_getCode",
+      params: [address, "latest"],
+    });
+    return settlerIn(String(code));
+  };
+
+  it("deploys at the address that the settler decides, for the account that deploys, and the second time sends nothing", async () => {
+    const { guard, stderr } = await deploy("--yes");
+    expect(guard).to.include({
+      address: guardAddressOf(ACCOUNT),
+      settler: ACCOUNT,
+    });
+    expect(stderr).to.contain(`Transaction ${String(guard["hash"])}`);
+    expect(await settlerAt(anvil.url, guard["address"])).to.equal(ACCOUNT);
+    const again = await deploy("");
+    expect(again.guard).to.deep.equal({ ...guard, hash: null });
+    expect(again.exitCode).to.equal(0);
+  });
+
+  it("deploys for another settler, and for anyone with --settler anyone, by accounts of the node, too", async () => {
+    for (const [option, settler] of [
+      [OTHER, OTHER],
+      ["anyone", ZeroAddress],
+    ] as const) {
+      const { guard } = await deploy(`--settler ${option} --yes`, {
+        settings: { accounts: "remote" },
+      });
+      const address = guardAddressOf(settler);
+      expect(guard).to.include({ address, settler });
+      expect(await settlerAt(anvil.url, address)).to.equal(settler);
+    }
+  });
+
+  it("sends nothing without --yes where there is no terminal to ask on", async () => {
+    const settler = new Wallet(devKey(5)).address;
+    const { guard, stderr, exitCode } = await deploy(`--settler ${settler}`);
+    expect(guard).to.include({ code: "VAULT_INVALID_ARGUMENT" });
+    expect(exitCode).to.equal(1);
+    expect(stderr).to.contain(guardAddressOf(settler));
+    expect(await settlerAt(anvil.url, guardAddressOf(settler))).to.equal(
+      undefined,
+    );
+  });
+
+  it("fails, and prints the hash, where the deployer takes the transaction and deploys nothing", async () => {
+    const node = fetchProvider(anvil.url);
+    const setDeployer = async (code: unknown): Promise<void> => {
+      await node.request({
+        method: "anvil_setCode",
+        params: [CREATE2_DEPLOYER, code],
+      });
+    };
+    const code = await node.request({
+      method: "eth_getCode",
+      params: [CREATE2_DEPLOYER, "latest"],
+    });
+    await setDeployer("0x00");
+    const settler = new Wallet(devKey(6)).address;
+    const { guard, stderr } = await deploy(`--settler ${settler} --yes`);
+    await setDeployer(code);
+    expect(guard).to.include({ code: "VAULT_GUARD_NOT_DEPLOYED" });
+    expect(stderr).to.match(/Transaction 0x[0-9a-f]{64}/u);
+  });
+
+  it("prints the line for the configuration", async () => {
+    const hre = await hreOnLive(anvil.url, { accounts: [KEY] });
+    const { stdout } = await runTyped(hre, "deploy-guard --yes");
+    expect(stdout).to.contain(`guard: "${guardAddressOf(ACCOUNT)}",`);
+    expect(stdout).to.contain("networks.live.vault");
+  });
+
+  it("refuses the wrong chain", async () => {
+    const { guard } = await deploy("--yes", {
+      settings: { accounts: [KEY], chainId: 5 },
+    });
+    expect(JSON.stringify(guard)).to.match(/VAULT_WRONG_CHAIN|chain/u);
+  });
+
+  describe("without the deployer", () => {
+    let node: ServerProcess;
+    before(async () => {
+      node = await startHardhatNode();
+    });
+    after(async () => {
+      await node.stop();
+    });
+
+    it("deploys by a plain transaction on hardhat node, and in process", async () => {
+      for (const accounts of [[KEY], "remote"] as const) {
+        const { guard } = await deploy("--yes", {
+          url: node.url,
+          settings: {
+            accounts: accounts === "remote" ? accounts : [...accounts],
+          },
+        });
+        expect(guard).to.include({ settler: ACCOUNT });
+        expect(await settlerAt(node.url, guard["address"])).to.equal(ACCOUNT);
+      }
+      const result = await runTyped(
+        await createTestHre({}),
+        "deploy-guard --yes --json",
+      );
+      const guard = fieldsOf(fieldsOf(parseDocument(result))["guard"]);
+      expect(guard["hash"]).to.match(/^0x/u);
+    });
+  });
+
+  it("vault decode names the errors of a guard", async () => {
+    const data = guardErrors.encodeErrorResult("RoundNotEnded", [
+      1_700_000_000n,
+    ]);
+    const hre = await createTestHre({});
+    const result = await runTyped(hre, `decode ${data} --json`);
+    expect(fieldsOf(parseDocument(result))["decoded"]).to.include({
+      kind: "error",
+      signature: "RoundNotEnded(uint256)",
+    });
+  });
+});
