@@ -10,10 +10,10 @@ import type { Stop } from "./types.js";
 const MAX_ATTEMPTS = 5;
 /** Looks that find nothing before this process sends it again. */
 const LOOKS_BEFORE_SENDING = 2;
-/** What was read of the round counts for so long, by the wall clock. */
+/** A reading of the round counts for so long, by the wall clock. */
 const MAX_ROUND_AGE_MS = 5_000;
 
-/** What is sent, and what may be sent in its place. */
+/** Transactions of a settlement, and the rules for others in their place. */
 export interface Plan {
   /** Oldest first; all have the same account and nonce. */
   readonly transactions: SentTransactions;
@@ -29,7 +29,7 @@ export interface Plan {
 
 export type SentTransactions = readonly [SentTransaction, ...SentTransaction[]];
 
-/** What one look saw, and what was done before it. */
+/** Result of one look, and of the action before it. */
 export interface Sighting {
   /** End of the look, Unix milliseconds. */
   readonly at: number;
@@ -79,13 +79,13 @@ export type Decision =
   | { readonly kind: "cancel" }
   | { readonly kind: "end"; readonly outcome: Outcome };
 
-/** How the transactions of a settlement end. */
+/** End of the transactions of a settlement. */
 export type Outcome =
   | {
       readonly kind: "mined";
       readonly hash: string;
       readonly receipt: Receipt;
-      /** Which of the transactions was mined. */
+      /** The one of the transactions that was mined. */
       readonly transaction: SentTransaction;
     }
   | (Stop & {
@@ -368,7 +368,7 @@ function describeState(
   }
 }
 
-/** Why it was not replaced, if it was to be. */
+/** Returns the reason that it was not replaced, if it was to be. */
 function describeReplacement(
   history: History,
   { round, transaction }: Sighting,

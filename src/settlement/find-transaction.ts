@@ -38,7 +38,7 @@ interface NonceUser {
   readonly block: number;
 }
 
-/** Where the search for the transaction that used the nonce stands. */
+/** State of the search for the transaction that used the nonce. */
 export interface Scan {
   /** Next block to search. */
   next: number;

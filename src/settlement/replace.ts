@@ -137,7 +137,7 @@ export function forbiddenBy(
   return undefined;
 }
 
-/** What makes replacements: the key, and the limits of their fees. */
+/** The key and the limits of the fees of replacements. */
 export interface Replacer {
   readonly rpc: RpcClient;
   readonly limits: FeeLimits;
@@ -226,7 +226,7 @@ export async function signReplacement(
   };
 }
 
-/** Returns what the node asks for now, whatever price is configured. */
+/** Returns the fees that the node asks for now, not the configured ones. */
 async function askedFees(rpc: RpcClient, old: Fees): Promise<Fees> {
   const { baseFeePerGas } = await rpc.getBlock();
   const latest =
