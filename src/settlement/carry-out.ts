@@ -20,7 +20,7 @@ import type { SettlementEvent } from "./types.js";
 
 /** The chain, the key and the journal, as a plan needs them. */
 export interface Means {
-  /** Without retries: the decision says when to ask again. */
+  /** Without retries: each decision includes them. */
   readonly rpc: RpcClient;
   readonly deadline: Deadline;
   readonly pollingIntervalMs: number;
