@@ -142,7 +142,7 @@ export function decide(plan: Plan, history: History): Decision {
   );
 }
 
-/** True if an older one waits, and no answer says that the node has the newest. */
+/** True if an older one waits, and the node has not answered the newest. */
 function isOvertaken(
   { transactions }: Plan,
   history: History,
