@@ -15,7 +15,7 @@ export type FoundTransaction =
   | {
       readonly kind: "used";
       /**
-       * Who used the nonce: `nothing` if no transaction of all blocks did, `unseen` if
+       * User of the nonce: `nothing` if no transaction of all blocks is it, `unseen` if
        * the search is not finished.
        */
       readonly by: NonceUser | "nothing" | "unseen";
