@@ -4,7 +4,8 @@ import {
   isNotConfigured,
 } from "../client/failed-reading.js";
 import { readOne } from "../client/snapshot.js";
-import { VaultError, fallbackTo } from "../errors.js";
+import { fallbackTo } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
 import {

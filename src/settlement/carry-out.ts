@@ -18,9 +18,9 @@ import type { SendAnswer } from "./send.js";
 import type { SentTransaction } from "./transaction.js";
 import type { SettlementEvent } from "./types.js";
 
-/** What carrying out a plan needs of the world around it. */
+/** The chain, the key and the journal, as a plan needs them. */
 export interface Means {
-  /** Without retries: the decision says when to ask again. */
+  /** Without retries: each decision includes them. */
   readonly rpc: RpcClient;
   readonly deadline: Deadline;
   readonly pollingIntervalMs: number;
@@ -128,7 +128,7 @@ class Execution {
     const problem = "the node did not answer in time";
     return (
       seen ?? {
-        // What was seen last is what is known.
+        // The last sighting is all that is known.
         transaction: this.#history.at(-1)?.transaction ?? {
           kind: "unread",
           problem,

@@ -10,10 +10,10 @@ import type { Stop } from "./types.js";
 const MAX_ATTEMPTS = 5;
 /** Looks that find nothing before this process sends it again. */
 const LOOKS_BEFORE_SENDING = 2;
-/** What was read of the round counts for so long, by the wall clock. */
+/** A reading of the round counts for so long, by the wall clock. */
 const MAX_ROUND_AGE_MS = 5_000;
 
-/** What is sent, and what may be sent in its place. */
+/** Transactions of a settlement, and the rules for others in their place. */
 export interface Plan {
   readonly network: string;
   /** Oldest first; all have the same account and nonce. */
@@ -30,7 +30,7 @@ export interface Plan {
 
 export type SentTransactions = readonly [SentTransaction, ...SentTransaction[]];
 
-/** What one look saw, and what was done before it. */
+/** Result of one look, and of the action before it. */
 export interface Sighting {
   /** End of the look, Unix milliseconds. */
   readonly at: number;
@@ -80,13 +80,13 @@ export type Decision =
   | { readonly kind: "cancel" }
   | { readonly kind: "end"; readonly outcome: Outcome };
 
-/** How the transactions of a settlement end. */
+/** End of the transactions of a settlement. */
 export type Outcome =
   | {
       readonly kind: "mined";
       readonly hash: string;
       readonly receipt: Receipt;
-      /** Which of the transactions was mined. */
+      /** The one of the transactions that was mined. */
       readonly transaction: SentTransaction;
     }
   | (Stop & {
@@ -143,7 +143,7 @@ export function decide(plan: Plan, history: History): Decision {
   );
 }
 
-/** True if an older one waits, and no answer says that the node has the newest. */
+/** True if an older one waits, and the node has not answered the newest. */
 function isOvertaken(
   { transactions }: Plan,
   history: History,
@@ -380,7 +380,7 @@ function describeState(
   }
 }
 
-/** Why it was not replaced, if it was to be. */
+/** Returns the reason that it was not replaced, if it was to be. */
 function describeReplacement(
   history: History,
   { round, transaction }: Sighting,

@@ -15,7 +15,7 @@ export type FoundTransaction =
   | {
       readonly kind: "used";
       /**
-       * Who used the nonce: `nothing` if no transaction of all blocks did, `unseen` if
+       * User of the nonce: `nothing` if no transaction of all blocks is it, `unseen` if
        * the search is not finished.
        */
       readonly by: NonceUser | "nothing" | "unseen";
@@ -38,7 +38,7 @@ interface NonceUser {
   readonly block: number;
 }
 
-/** Where the search for the transaction that used the nonce stands. */
+/** State of the search for the transaction that used the nonce. */
 export interface Scan {
   /** Next block to search. */
   next: number;

@@ -20,7 +20,7 @@ const LEAST_OUTCOME_MS = 10_000;
 /** As in Hardhat Ignition. */
 const DEFAULT_FEE_BUMPS = 4;
 
-/** What is followed, and what may be done for it. */
+/** Settlement to follow, with its journal and the means to replace it. */
 export interface Followed {
   readonly journal: Journal;
   readonly entry: JournalEntry;

@@ -202,7 +202,7 @@ export class Journal {
         file: this.file,
       });
     }
-    // What a development node left behind before it was restarted.
+    // A development node left it behind before it was restarted.
     if (this.isKept && this.subject.chainKind === "development") {
       await rm(path.join(this.projectRoot, this.file), { force: true });
     }

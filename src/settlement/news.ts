@@ -11,7 +11,7 @@ export function newsOf(
   if (now === undefined) {
     return [];
   }
-  // What could not be read changes nothing.
+  // A look that failed changes nothing.
   const known = history
     .slice(0, -1)
     .findLast(({ transaction: { kind } }) => kind !== "unread");
@@ -61,7 +61,7 @@ export function newsOf(
   return events;
 }
 
-/** What went wrong with a send or a replacement. */
+/** Returns the failure of a send or a replacement. */
 export function problemOf({
   sent,
   replacement,

@@ -83,7 +83,7 @@ export function forbiddenBy(
   return undefined;
 }
 
-/** What makes replacements: the key, and the limits of their fees. */
+/** The key and the limits of the fees of replacements. */
 export interface Replacer {
   readonly rpc: RpcClient;
   readonly limits: FeeLimits;
@@ -173,7 +173,7 @@ export async function signReplacement(
 }
 
 /**
- * Returns what the node asks for now, whatever price is configured. The reserve for later
+ * Returns the fees that the node asks for now, not the configured ones. The reserve for later
  * base fees is lowered to the limit, as in the first transaction.
  */
 async function askedFees(

@@ -92,7 +92,7 @@ export function describeFinished(
   return outcome(known, round, null);
 }
 
-/** Which of the transactions was mined is in {@link Reported}. */
+/** The transaction that was mined is in {@link Reported}. */
 type ReportedEnd =
   | Exclude<Outcome, { readonly kind: "mined" }>
   | Omit<Extract<Outcome, { readonly kind: "mined" }>, "transaction">;

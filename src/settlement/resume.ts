@@ -21,7 +21,7 @@ export async function resume(
     const { chainId, contract, block, round } = await observe(vault, "latest");
     const journal = await Journal.open(vault, chainId, contract.address);
     const open = await journal.read();
-    // What may still arrive is replaced, too.
+    // A finished one that may still arrive is replaced, too.
     const entry =
       open ?? (request === undefined ? undefined : await journal.reopen());
     if (entry !== undefined) {

@@ -555,7 +555,7 @@ describe("the way of a settlement's transaction", () => {
         changes: () => ({
           checkRound: async () => {
             checks += 1;
-            return await Promise.resolve(undefined);
+            return await Promise.resolve<Stop | undefined>(undefined);
           },
           sign: async () => {
             ahead += 40_000;

@@ -15,7 +15,7 @@ import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { everyTaskRun } from "../helpers/every-vault-task.js";
 import type { TaskRun } from "../helpers/every-vault-task.js";
-import { fieldsOf } from "../helpers/fields.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import {
@@ -495,7 +495,7 @@ describe("secrets and hostile text", function () {
         "settle --resume escapes a hostile text of a journal",
         "settle --yes --timeout 2",
         "settle --resume --timeout 0.2",
-        ["transaction", "round"],
+        ["transactions", "round"],
       ],
       [
         "a read task escapes a hostile text of a deployment file",
@@ -508,7 +508,7 @@ describe("secrets and hostile text", function () {
         const isRead = typed === "volume";
         server.handler = ({ request: { method } }) =>
           method === "eth_sendRawTransaction" && !isRead
-            ? { error: { code: -32603, message: "upstream timed out" } }
+            ? { result: null }
             : undefined;
         const hre = await hreWith({ ...key, ...(isRead ? { vault: {} } : {}) });
         await andBack(async () => {
@@ -520,12 +520,14 @@ describe("secrets and hostile text", function () {
           let said = "";
           for (const document of [
             ...tampered(whole),
-            ...parts.flatMap((part) =>
-              tampered(fieldsOf(whole[part])).map((changed) => ({
+            ...parts.flatMap((part) => {
+              const value = whole[part];
+              const first = listOf(value)[0] ?? value;
+              return tampered(fieldsOf(first)).map((changed) => ({
                 ...whole,
-                [part]: changed,
-              })),
-            ),
+                [part]: Array.isArray(value) ? [changed] : changed,
+              }));
+            }),
           ]) {
             await writeFile(file, JSON.stringify(document));
             const { stdout, stderr } = await runTyped(hre, typed);
