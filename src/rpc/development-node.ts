@@ -38,18 +38,22 @@ const METHODS = [
  * @throws VaultError VAULT_RPC_TIMEOUT
  */
 export async function isDevelopmentNode(rpc: RpcClient): Promise<boolean> {
-  rpc.node.isDevelopment ??= (
-    await Promise.all(
-      METHODS.map(async ([method, isTheirs]) => {
-        const answer = await rpc
-          .request(method)
-          // Public endpoints refuse unknown methods in many ways.
-          .catch(fallbackTo(undefined, isRefusedAnyhow));
-        return isTheirs(asRecord(answer));
-      }),
-    )
-  ).includes(true);
+  rpc.node.isDevelopment ??= await isDevelopmentNodeNow(rpc);
   return rpc.node.isDevelopment;
+}
+
+/** Asks in any case: another node may listen at the same address by now. */
+export async function isDevelopmentNodeNow(rpc: RpcClient): Promise<boolean> {
+  const answers = await Promise.all(
+    METHODS.map(async ([method, isTheirs]) => {
+      const answer = await rpc
+        .request(method)
+        // Public endpoints refuse unknown methods in many ways.
+        .catch(fallbackTo(undefined, isRefusedAnyhow));
+      return isTheirs(asRecord(answer));
+    }),
+  );
+  return answers.includes(true);
 }
 
 function isCount(value: unknown): boolean {

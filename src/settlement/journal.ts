@@ -18,7 +18,10 @@ import {
   writeProjectFile,
 } from "../project-file.js";
 import { recordedAddress, recordedCount } from "../recorded-values.js";
-import { isDevelopmentNode } from "../rpc/development-node.js";
+import {
+  isDevelopmentNode,
+  isDevelopmentNodeNow,
+} from "../rpc/development-node.js";
 import { UNKNOWN_GENESIS } from "../rpc/rpc-client.js";
 import { settlementCall } from "../simulation/engine.js";
 import { isSignedAs, sentSchema } from "./transaction.js";
@@ -143,7 +146,7 @@ export class Journal {
     if (
       this.isKept &&
       chainKind === "development" &&
-      !(await isDevelopmentNode(rpc))
+      !(await isDevelopmentNodeNow(rpc))
     ) {
       throw vaultError("VAULT_CHAIN_CHANGED", {
         network: networkName,

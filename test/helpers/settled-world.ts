@@ -1,7 +1,11 @@
 import type { Contract, Signer } from "ethers";
 import type { NetworkConnection } from "hardhat/types/network";
 
-import type { HardhatVault, Settlement } from "../../src/types.js";
+import type {
+  HardhatVault,
+  SettleAllOptions,
+  Settlement,
+} from "../../src/types.js";
 import type { TestNode } from "./every-node.js";
 import { useFixtureProject } from "./fixture-project.js";
 import { createTestHre, httpNetwork } from "./hre.js";
@@ -21,7 +25,11 @@ export interface SettledWorld {
     name: SettlingVaultName,
   ): Promise<{ readonly vault: HardhatVault; readonly contract: Contract }>;
   signer(index: number): Promise<Signer>;
-  settleBetween(vault: HardhatVault, between: Between): Promise<Settlement>;
+  settleBetween(
+    vault: HardhatVault,
+    between: Between,
+    options?: SettleAllOptions,
+  ): Promise<Settlement>;
   mine(): Promise<void>;
   /** Block of a transaction; undefined if it is not mined. */
   blockOf(hash: string): Promise<number | undefined>;
@@ -68,9 +76,10 @@ export async function openWorld(
       return { contract, vault: vault.at(contracts) };
     },
     signer: async (index) => await ethers.provider.getSigner(index),
-    settleBetween: async (of, acts) => {
+    settleBetween: async (of, acts, options = {}) => {
       await send("evm_setAutomine", false);
       const settlement = await of.settleAll({
+        ...options,
         pollingInterval: 20,
         onEvent: ({ type }) => {
           // A preview in process sends, too.
