@@ -194,9 +194,17 @@ describe("a settlement through a guard", () => {
     );
   });
 
+  /** No node gets the transaction, however often it is sent. */
+  const loseEverySend = (): void => {
+    for (let occurrence = 0; occurrence < 50; occurrence += 1) {
+      const kind = "drop before forwarding";
+      lane.server.inject({ ...SEND, occurrence, kind });
+    }
+  };
+
   it("resume finishes what was signed for the guard, whatever the settings say by now", async () => {
     const { world, server } = lane;
-    server.inject({ ...SEND, kind: "drop before forwarding" });
+    loseEverySend();
     const interrupted = await settle({ timeout: 2_000 });
     expect(interrupted).to.include({ status: "unconfirmed", guard });
     const other = await lane.connect({ vault: { contracts: world.contracts } });
@@ -221,7 +229,7 @@ describe("a settlement through a guard", () => {
   };
   for (const [title, change] of Object.entries(changes)) {
     it(`resume sends nothing from a journal that was changed to ${title}`, async () => {
-      lane.server.inject({ ...SEND, kind: "drop before forwarding" });
+      loseEverySend();
       await settle({ timeout: 2_000 });
       const file = fieldsOf(JSON.parse(await readFile(lane.journal, "utf8")));
       await writeFile(lane.journal, JSON.stringify(change({ ...file })));
