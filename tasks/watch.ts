@@ -296,10 +296,11 @@ function documentOf(event: WatchEvent): unknown {
     return { error: { code, message } };
   }
   const {
-    seen: { envelope, readings, canBeSettled, reason, expired },
+    seen: { envelope, readings, ...seen },
     changed,
   } = event;
-  const settlement = { canBeSettled, reason, expired };
+  const { canBeSettled, canBeSettledBy, reason, expired } = seen;
+  const settlement = { canBeSettled, canBeSettledBy, reason, expired };
   return { ...envelope, status: readings, ...settlement, changed };
 }
 

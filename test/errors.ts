@@ -53,6 +53,7 @@ describe("errors", () => {
   it("a fix names options that every task has, or the tasks with that error", () => {
     const onlyIn: Partial<Record<string, TaskName>> = {
       VAULT_NO_TERMINAL: "settle",
+      VAULT_WOULD_NOT_SETTLE: "settle",
       // `vault margins` alone; it has the common options and --raw.
       VAULT_TOKEN_DECIMALS_NOT_CONFIGURED: "decode",
     };

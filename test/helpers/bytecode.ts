@@ -21,5 +21,6 @@ export function burnsGas(gas: number): string {
   ]);
 }
 
-/** Returns the block's number, and reverts if its caller has code. */
-export const refusesCode = "0x333b15600957" + "5f5ffd" + "5b435f5260205ff3";
+/** Returns the account's balance, and reverts if the caller has code. */
+export const balanceForAccounts = (account: string): string =>
+  `0x333b15600957${"5f5ffd"}5b73${account.slice(2)}315f5260205ff3`;

@@ -15,6 +15,8 @@ export interface FixtureProject {
   remove(): Promise<void>;
 }
 
+const LEFT_BY_RUNS = ["artifacts", "cache", "vault-deployments"];
+
 /**
  * Copies `test/fixture-projects/<name>` to a folder of its own.
  *
@@ -26,7 +28,13 @@ export async function useFixtureProject(
 ): Promise<FixtureProject> {
   await mkdir(workFolder, { recursive: true });
   const folder = await mkdtemp(path.join(workFolder, `${start}-`));
-  await cp(path.join(fixtures, name), folder, { recursive: true });
+  const source = path.join(fixtures, name);
+  await cp(source, folder, {
+    recursive: true,
+    // Other tests run in the fixture itself, and write there meanwhile.
+    filter: (from) =>
+      !LEFT_BY_RUNS.some((left) => from === path.join(source, left)),
+  });
   return {
     path: folder,
     remove: async () => {

@@ -38,7 +38,7 @@ const mistakes = [
   [
     { contract: {} },
     root,
-    /unknown setting "contract"; the settings are contracts, tokenDecimals, displayDecimals, instances/u,
+    /unknown setting "contract"; the settings are contracts, guard, .*, tokenDecimals, displayDecimals, instances/u,
   ],
   [
     { contracts: { pool: ADDRESS } },
@@ -95,7 +95,7 @@ const mistakes = [
   [
     usdc({ instances: {} }),
     `${root}.instances.usdc`,
-    /unknown setting "instances"; the settings are contracts, tokenDecimals, displayDecimals/u,
+    /unknown setting "instances"; the settings are contracts, guard, .*, tokenDecimals, displayDecimals$/u,
   ],
 ] as const;
 

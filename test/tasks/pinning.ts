@@ -141,7 +141,9 @@ describe("the block of a read task", () => {
         block: DOCUMENTED_BLOCK,
       });
       expect(
-        server.requests.map(({ params: [, at, ...rest] }) => [at, rest.length]),
+        server.requests
+          .filter(({ method }) => method === "eth_call")
+          .map(({ params: [, at, ...rest] }) => [at, rest.length]),
       ).to.deep.equal([
         [tag, 1],
         [NUMBER, 0],

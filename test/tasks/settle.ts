@@ -95,8 +95,8 @@ describe("vault settle", () => {
   });
 
   for (const [name, accounts, most] of [
-    ["a local key", [DEV_KEYS[0]], 15],
-    ["a key of the node", "remote", 17],
+    ["a local key", [DEV_KEYS[0]], 18],
+    ["a key of the node", "remote", 20],
   ] satisfies ReadonlyArray<
     readonly [string, NetworkSettings["accounts"], number]
   >) {
@@ -112,15 +112,13 @@ describe("vault settle", () => {
   }
 
   it("settle --yes finishes an interrupted settlement, and settle without --yes refuses with VAULT_SETTLEMENT_UNFINISHED", async () => {
-    lane.server.inject({
-      method: "eth_sendRawTransaction",
-      occurrence: 0,
-      kind: "drop before forwarding",
-    });
-    const interrupted = await lane.vault.settleAll({
-      pollingInterval: 20,
-      timeout: 20,
-    });
+    for (let occurrence = 0; occurrence < 50; occurrence += 1) {
+      lane.server.inject({
+        ...{ method: "eth_sendRawTransaction", occurrence },
+        kind: "drop before forwarding",
+      });
+    }
+    const interrupted = await lane.vault.settleAll({ timeout: 2_000 });
     expect(interrupted.status).to.equal("unconfirmed");
     lane.server.reset();
 
