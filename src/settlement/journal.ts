@@ -125,11 +125,13 @@ export class Journal {
     address: string,
   ): Promise<Journal> {
     const isKept = vault.connection.networkConfig.type === "http";
-    const isLive = isKept && !(await isDevelopmentNode(vault.rpc));
-    const chainKind: ChainKind = isLive ? "live" : "development";
-    const genesisHash = isKept
-      ? await vault.rpc.genesisHash()
-      : UNKNOWN_GENESIS;
+    const [isDevelopment, genesisHash] = isKept
+      ? await Promise.all([
+          isDevelopmentNode(vault.rpc),
+          vault.rpc.genesisHash(),
+        ])
+      : [true, UNKNOWN_GENESIS];
+    const chainKind: ChainKind = isDevelopment ? "development" : "live";
     const { root } = vault.context.config.paths;
     const subject = { chainKind, chainId, genesisHash, vault: address };
     return new Journal(root, subject, isKept);

@@ -112,11 +112,14 @@ async function settleNext(
       signer.kind === "in-process" && limits.maxFeePerGas === undefined
         ? undefined
         : price.fees;
-    await journal.requireSameKind(reader);
+    const [nonce] = await Promise.all([
+      findFreeNonce(reader.rpc, signer, block.number),
+      journal.requireSameKind(reader),
+    ]);
     const transaction = await sign(reader.rpc, signer, {
       ...settlementCall(route),
       chainId,
-      nonce: await findFreeNonce(reader.rpc, signer, block.number),
+      nonce,
       gas,
       fees,
     });

@@ -23,4 +23,4 @@ export function burnsGas(gas: number): string {
 
 /** Returns the account's balance, and reverts if the caller has code. */
 export const balanceForAccounts = (account: string): string =>
-  `0x333b15600957${"5f5ffd"}5b73${account.slice(2)}315f5260205ff3`;
+  `0x333b156009575f5ffd5b73${account.slice(2)}315f5260205ff3`;
