@@ -2,7 +2,7 @@ import { describeInput, parseAddress, parseUint256 } from "../client/inputs.js";
 import type { ReadOptions } from "../client/reader.js";
 import { invalidArgument, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { ForkOptions } from "./engines/fork.js";
+import type { ForkedBlock } from "./engines/fork.js";
 import { checkTime } from "./next-block.js";
 import type { SimulationTime } from "./next-block.js";
 import type { SimulationEngine } from "./types.js";
@@ -15,7 +15,7 @@ export const httpEngines = ["simulateV1", "call", "fork"] as const;
 
 /** Options of `simulateSettleAll`. */
 export interface SimulateSettleAllOptions
-  extends ForkOptions, Pick<ReadOptions, "onRetry"> {
+  extends ForkedBlock, Pick<ReadOptions, "onRetry"> {
   /**
    * Milliseconds for the whole simulation, retries and a fork's requests included.
    * Default: no limit, but 300,000 for each request. A process exits only after the

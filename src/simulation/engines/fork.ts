@@ -1,8 +1,7 @@
-import { randomUUID } from "node:crypto";
-import { rm } from "node:fs/promises";
 import path from "node:path";
 
-import { dataSlice } from "ethers";
+import { ZeroAddress, dataSlice, isHexString } from "ethers";
+import { bytesToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import { AsyncMutex } from "@nomicfoundation/hardhat-utils/synchronization";
 import type {
   ChainDescriptorsConfig,
@@ -12,20 +11,37 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import type { AddressResolver } from "../../client/addresses.js";
 import { absentContract } from "../../client/failed-reading.js";
-import { givenInput } from "../../client/inputs.js";
+import {
+  describeInput,
+  givenInput,
+  parseAddress,
+} from "../../client/inputs.js";
 import type { BlockTag } from "../../client/inputs.js";
-import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
+import {
+  assertInvariant,
+  fallbackTo,
+  invalidArgument,
+  vaultError,
+} from "../../errors.js";
 import type { UpstreamAddresses, VaultHost } from "../../host.js";
 import { contractRoleNames } from "../../protocol/index.js";
 import { toRpcError } from "../../rpc/errors.js";
-import type { Block } from "../../rpc/rpc-client.js";
+import type { RevertReason } from "../../rpc/revert-reason.js";
+import type { Block, CallRequest } from "../../rpc/rpc-client.js";
 import { EngineUnsupportedError, settlementCall } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { FORK_NETWORK } from "../fork-network.js";
 import { readUpstreamBlock } from "../next-block.js";
+import { FORK_REQUESTS } from "../block-cache.js";
+import { ForkCache, bindForkCache } from "../fork-cache.js";
+import { withoutProxy } from "../without-proxy.js";
+import { tryToWarm, warm } from "../warm.js";
+import { findContracts, makeWatchList, readsOf } from "../watch-list.js";
+import type { WatchList } from "../watch-list.js";
 import { executeSettlement, simulatorOf } from "./in-process.js";
 
-export interface ForkOptions {
+/** Block and rules that a fork begins with. */
+export interface ForkedBlock {
   /**
    * Block to fork: a number, `safe` or `finalized`. Default: the newest. An older block
    * needs a node that still has its state.
@@ -38,6 +54,24 @@ export interface ForkOptions {
   readonly hardfork?: string | undefined;
 }
 
+/** Options of `fork()`. */
+export interface ForkOptions extends ForkedBlock {
+  /**
+   * Calls that will be made on the fork: their state is fetched beforehand, in two
+   * requests. That of `snapshot()` and `settleAll()` is fetched in any case.
+   */
+  readonly warm?: readonly WarmCall[] | undefined;
+}
+
+/** A call whose state a fork fetches beforehand. Nothing is executed on the fork. */
+export interface WarmCall {
+  readonly to: string;
+  /** Call data, 0x hex. */
+  readonly data: string;
+  /** Default: the sender of reads. */
+  readonly from?: string | undefined;
+}
+
 /** Connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
 
@@ -47,6 +81,8 @@ interface ForkPlan {
   readonly isPast: boolean | undefined;
   readonly chainId: number;
   readonly hardfork: string | undefined;
+  /** Calls to warm the fork for, if they are known before there is a fork. */
+  readonly warming?: readonly CallRequest[];
   /** Addresses of its contracts; a simulation does not need them. */
   readonly upstream?: UpstreamAddresses;
   /** Configuration for a simulation only. */
@@ -57,14 +93,13 @@ interface ForkPlan {
   };
 }
 
-/** Name of a fork's own requests in error texts. */
-const FORK_REQUESTS = "the requests of a fork";
+/** The lens asks it for the number of the block, on any chain. */
+const ARB_SYS = "0x0000000000000000000000000000000000000064";
 
 /** Simulator's newest hardfork of an OP chain. */
 const OP_HARDFORK = "isthmus";
 
 const CACHE_FOLDER = "vault-forks";
-const TEMPORARY_PREFIX = "fork-";
 
 /** Hardhat's simulator crashes the process at a larger panic code. */
 const LARGEST_PANIC = 2n ** 64n - 1n;
@@ -72,9 +107,10 @@ const LARGEST_PANIC = 2n ** 64n - 1n;
 /** @see HardhatVault.fork */
 export async function fork(
   host: VaultHost,
-  { blockNumber, hardfork }: ForkOptions,
+  { blockNumber, hardfork, warm: more = [] }: ForkOptions,
 ): Promise<ForkConnection> {
   requireHttp(host);
+  const calls = more.map(parseWarmCall);
   const vault = host.withDeadline({});
   const names = [undefined, ...instanceNames(vault)];
   const [block, chainId, ...addresses] = await Promise.all([
@@ -87,13 +123,74 @@ export async function fork(
         ),
     ),
   ]);
-  return await createFork(vault, {
+  const { connection, cache } = await createFork(vault, {
     block,
     chainId,
     upstream: (name) => addresses[names.indexOf(name)],
     hardfork,
     isPast: (blockNumber ?? "latest") !== "latest",
   });
+  const { instanceName } = vault;
+  const own: VaultHost = connection.vault;
+  const forked = instanceName === undefined ? own : own.instance(instanceName);
+  const warming = callsOf(forked, calls).then(async (all) => {
+    await warm(cache.block, block.number, all, otherAccounts(forked));
+  });
+  cache.holdFor(tryToWarm(warming));
+  return connection;
+}
+
+/** The calls of a snapshot and of a settlement, and those that the caller named. */
+async function callsOf(
+  vault: VaultHost,
+  more: ReadonlyArray<Omit<CallRequest, "from"> & Partial<CallRequest>>,
+): Promise<readonly CallRequest[]> {
+  const { from } = vault.readContext({});
+  const [contracts, sender] = await Promise.all([
+    findContracts(vault),
+    vault.defaultSender(),
+  ]);
+  const target = contracts.find(({ role }) => role === "vault");
+  return [
+    ...readCallsOf(makeWatchList(contracts, sender, {}), from),
+    ...(target === undefined ? [] : [settlementCall(sender, target.address)]),
+    ...more.map((call) => ({ from, ...call })),
+  ];
+}
+
+function readCallsOf(watched: WatchList, from: string): readonly CallRequest[] {
+  // The first read is of the lens, which only the simulator has.
+  return readsOf(watched, from)
+    .slice(1)
+    .map(({ target: to, data }) => ({ from, to, data }));
+}
+
+/** Accounts that a fork reads beside those of the calls. */
+function otherAccounts(vault: VaultHost): readonly string[] {
+  const network = vault.context.config.networks[FORK_NETWORK];
+  return [
+    vault.readContext({}).from,
+    ZeroAddress,
+    ARB_SYS,
+    ...(network?.type === "edr-simulated"
+      ? [bytesToHexString(network.coinbase)]
+      : []),
+  ];
+}
+
+function parseWarmCall({
+  to,
+  data,
+  from,
+}: WarmCall): Omit<CallRequest, "from"> & Partial<CallRequest> {
+  if (!isHexString(data, true)) {
+    throw invalidArgument("warm", `${describeInput(data)} is not 0x hex data`);
+  }
+  return {
+    data,
+    to: parseAddress(to, "warm.to"),
+    ...(from !== undefined && { from: parseAddress(from, "warm.from") }),
+  };
 }
 
 function instanceNames({ connection }: VaultHost): readonly string[] {
@@ -114,16 +211,15 @@ export async function runFork(
 async function simulateOnFork(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { vault, sender, target, next, hardfork, gas } = parameters;
+  const { vault, sender, target, watched, next, hardfork } = parameters;
   const number = next.number - 1;
   const call = settlementCall(sender, target.address);
-  const [header, chainId, reverted] = await Promise.all([
+  const [header, chainId, plain] = await Promise.all([
     vault.rpc.getBlock(number),
     vault.chainId(),
-    vault.rpc
-      .simulate(call, number, gas ?? next.gasLimit)
-      .catch(fallbackTo(undefined)),
+    callPlainly(vault, parameters),
   ]);
+  const reverted = plain?.reverted;
   if (
     reverted?.kind === "panic" &&
     BigInt(dataSlice(reverted.data, 4)) > LARGEST_PANIC
@@ -132,7 +228,9 @@ async function simulateOnFork(
       `Hardhat's simulator ends the process at ${reverted.text}`,
     );
   }
-  const connection = await createFork(vault, {
+  const { from } = vault.readContext({});
+  const { connection } = await createFork(vault, {
+    warming: [...readCallsOf(watched, from), call],
     isPast: next.isPast,
     hardfork,
     block: { ...header, gasLimit: next.gasLimit },
@@ -147,6 +245,9 @@ async function simulateOnFork(
     const rpc = simulatorOf(connection.vault);
     await rpc.request("evm_setAutomine", [false]);
     await rpc.request("hardhat_impersonateAccount", [sender]);
+    if (hardfork === undefined) {
+      await requireSameVerdict(connection.vault, parameters, plain);
+    }
     return await executeSettlement(
       { ...parameters, vault: connection.vault },
       // A node's pending block may have the timestamp of the latest.
@@ -155,6 +256,44 @@ async function simulateOnFork(
     );
   } finally {
     await connection.close();
+  }
+}
+
+/** Verdict of one `eth_call` of the settlement; undefined if it cannot be had. */
+type PlainCall = { readonly reverted: RevertReason | undefined } | undefined;
+
+async function callPlainly(
+  vault: VaultHost,
+  { sender, target, next, gas }: SimulationParameters,
+): Promise<PlainCall> {
+  const call = settlementCall(sender, target.address);
+  return await vault.rpc
+    .simulate(call, next.number - 1, gas ?? next.gasLimit)
+    .then((reverted) => ({ reverted }), fallbackTo(undefined));
+}
+
+/**
+ * Makes the same call in the same block on the fork as on the node. Where one of them
+ * reverts, the chain has precompiles or rules of its own, and the fork knows nothing.
+ */
+async function requireSameVerdict(
+  forked: VaultHost,
+  parameters: SimulationParameters,
+  onNode: PlainCall,
+): Promise<void> {
+  const onFork = await callPlainly(forked, parameters);
+  if (onNode === undefined || onFork === undefined) {
+    return;
+  }
+  const [there, here] = [onNode, onFork].map(({ reverted }) =>
+    reverted === undefined
+      ? "accepts the call"
+      : `refuses it (${reverted.text})`,
+  );
+  if ((onNode.reverted === undefined) !== (onFork.reverted === undefined)) {
+    throw new EngineUnsupportedError(
+      `in block ${parameters.next.number - 1} the node ${there}, and Hardhat's simulator ${here}`,
+    );
   }
 }
 
@@ -182,7 +321,7 @@ async function resolveAddresses(vault: VaultHost): Promise<AddressResolver> {
 async function createFork(
   vault: VaultHost,
   plan: ForkPlan,
-): Promise<ForkConnection> {
+): Promise<{ connection: ForkConnection; cache: ForkCache }> {
   const { context, connection: upstream, networkName } = vault;
   const config = requireHttp(vault);
   const { block, chainId, hardfork } = plan;
@@ -190,14 +329,28 @@ async function createFork(
   if (own?.type !== "edr-simulated") {
     throw vaultError("VAULT_FORK_NETWORK_TAKEN", { network: FORK_NETWORK });
   }
-  // The simulator's own cache is keyed by host, port and chain id: it would return the
-  // state that a local node had before a restart.
-  const kept = plan.isPast === true ? block.hash : undefined;
-  const cacheDir = path.join(
-    context.config.paths.cache,
-    CACHE_FOLDER,
-    kept ?? `${TEMPORARY_PREFIX}${randomUUID()}`,
-  );
+  assertInvariant(block.hash !== undefined, "a block to fork without a hash");
+  const cache = await ForkCache.open({
+    upstream: {
+      url: await config.url.getUrl(),
+      headers: config.httpHeaders,
+      timeout: config.timeout,
+    },
+    network: networkName,
+    chainId,
+    number: block.number,
+    hash: block.hash,
+    folder:
+      plan.isPast === true
+        ? path.join(context.config.paths.cache, CACHE_FOLDER)
+        : undefined,
+  });
+  const warming =
+    plan.warming === undefined
+      ? undefined
+      : tryToWarm(
+          warm(cache.block, block.number, plan.warming, otherAccounts(vault)),
+        );
   try {
     const override = {
       ...plan.simulation,
@@ -205,11 +358,8 @@ async function createFork(
       chainId,
       forking: {
         enabled: true,
-        url: await config.url.getUrl(),
+        url: cache.url,
         blockNumber: BigInt(block.number),
-        httpHeaders: config.httpHeaders,
-        // Not a Hardhat option: the plugin's config hook applies it.
-        cacheDir,
       },
       ...(config.from !== undefined && { from: config.from }),
       ...(hardfork !== undefined && { hardfork }),
@@ -236,35 +386,32 @@ async function createFork(
         hardfork: hardfork ?? (chainType === "op" ? OP_HARDFORK : own.hardfork),
       },
       async () =>
-        await context.network.create<ChainType | string>({
-          network: FORK_NETWORK,
-          chainType,
-          override,
-        }),
+        await withoutProxy(
+          async () =>
+            await context.network.create<ChainType | string>({
+              network: FORK_NETWORK,
+              chainType,
+              override,
+            }),
+        ),
     );
     const { networkConfig } = connection;
     // Checked before anything is sent: another network could be the live chain.
     assertInvariant(
       networkConfig.type === "edr-simulated" &&
         networkConfig.forking?.enabled === true &&
-        networkConfig.forking.cacheDir === cacheDir,
+        (await networkConfig.forking.url.getUrl()) === cache.url,
       "what should be a fork in process is another network",
     );
+    bindForkCache(connection, cache);
     vault.adoptFork(connection, plan.upstream ?? (() => undefined));
-    return connection;
+    if (warming !== undefined) {
+      cache.holdFor(warming);
+    }
+    return { connection, cache };
   } catch (error) {
-    await removeForkCache(cacheDir);
-    throw toForkError(error, networkName, hardfork);
-  }
-}
-
-/** Removes a fork's cache, unless other forks of the same block share it. */
-export async function removeForkCache(cacheDir = ""): Promise<void> {
-  if (
-    path.basename(cacheDir).startsWith(TEMPORARY_PREFIX) &&
-    path.basename(path.dirname(cacheDir)) === CACHE_FOLDER
-  ) {
-    await rm(cacheDir, { recursive: true, force: true, maxRetries: 2 });
+    await cache.close();
+    throw toForkError(cache.block.failure ?? error, networkName, hardfork);
   }
 }
 
