@@ -72,42 +72,35 @@ export class BlockCache {
   #ended: Error | undefined;
   #failure: unknown;
 
-  private constructor(
-    private readonly block: PinnedBlock,
-    private readonly file: string | undefined,
-  ) {}
+  #file: string | undefined;
+
+  private constructor(private readonly block: PinnedBlock) {}
 
   /** Takes part in the cache of a block. Each user closes it once. */
   public static async open(block: PinnedBlock): Promise<BlockCache> {
     const key = keyOfBlock(block);
-    let cache = caches.get(key);
-    if (cache === undefined) {
-      const file =
-        block.folder === undefined
-          ? undefined
-          : path.join(block.folder, `${key}.json`);
-      cache = new BlockCache(block, file);
-      caches.set(key, cache);
-    }
+    const cache = caches.get(key) ?? new BlockCache(block);
+    caches.set(key, cache);
     cache.#users += 1;
     cache.#upstream ??= Upstream.open(block.upstream);
-    dropIdle(cache);
-    await cache.#load();
+    if (block.folder !== undefined && cache.#file === undefined) {
+      cache.#file = path.join(block.folder, `${key}.json`);
+      await cache.#load(cache.#file);
+    }
     return cache;
   }
 
   public async close(): Promise<void> {
     this.#users -= 1;
-    await this.save();
+    // A file that cannot be written costs requests only.
+    await this.save().catch(() => undefined);
     if (this.#users === 0) {
+      // A development node can change the state of a block: the next fork asks again.
+      caches.delete(keyOfBlock(this.block));
       const upstream = this.#upstream;
       this.#upstream = undefined;
       await (await upstream)?.close();
     }
-  }
-
-  public get isIdle(): boolean {
-    return this.#users === 0;
   }
 
   /** Why a request failed on the way to the node or back, if one did. */
@@ -165,31 +158,27 @@ export class BlockCache {
 
   /** Writes the file, if there is one and values were added. */
   public async save(): Promise<void> {
-    if (this.file === undefined || this.#stored === this.#values.size) {
+    const file = this.#file;
+    if (file === undefined || this.#stored === this.#values.size) {
       return;
     }
     this.#stored = this.#values.size;
     const text = JSON.stringify(Object.fromEntries(this.#values));
-    await mkdir(path.dirname(this.file), { recursive: true });
-    await writeFileAtomic(this.file, text);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFileAtomic(file, text);
   }
 
-  async #load(): Promise<void> {
-    if (this.file === undefined || this.#stored > 0) {
-      return;
-    }
+  async #load(file: string): Promise<void> {
     // A file that cannot be used is written anew.
-    const text = await readFile(this.file, "utf8").catch(() => "{}");
-    const { success, data = {} } = storedValues.safeParse(parseJson(text));
-    if (
-      success &&
-      Object.entries(data).every(([key, value]) => this.#isOfBlock(key, value))
-    ) {
-      for (const [key, value] of Object.entries(data)) {
+    const text = await readFile(file, "utf8").catch(() => "{}");
+    const { data = {} } = storedValues.safeParse(parseJson(text));
+    const stored = Object.entries(data);
+    if (stored.every(([key, value]) => this.#isOfBlock(key, value))) {
+      for (const [key, value] of stored) {
         this.#values.set(key, value);
       }
-      this.#stored = this.#values.size;
     }
+    this.#stored = this.#values.size;
   }
 
   async #node(): Promise<Upstream> {
@@ -285,16 +274,8 @@ export class BlockCache {
   }
 }
 
-/** Those in use, and the one that was used last. */
+/** Those in use. */
 const caches = new Map<string, BlockCache>();
-
-function dropIdle(used: BlockCache): void {
-  for (const [key, cache] of caches) {
-    if (cache !== used && cache.isIdle) {
-      caches.delete(key);
-    }
-  }
-}
 
 /** A hash, because URL and headers may have a key in them. */
 function keyOfBlock({ upstream, chainId, hash }: PinnedBlock): string {

@@ -112,5 +112,7 @@ export function bindForkCache(connection: object, cache: ForkCache): void {
 }
 
 export async function closeForkCache(connection: object): Promise<void> {
-  await caches.get(connection)?.close();
+  const cache = caches.get(connection);
+  caches.delete(connection);
+  await cache?.close();
 }

@@ -5,21 +5,25 @@ import type { CallRequest } from "../rpc/rpc-client.js";
 import type { BlockCache } from "./block-cache.js";
 import type { UpstreamAnswer, UpstreamCall } from "./upstream.js";
 
+/** State that a fork will need. */
+export interface Needs {
+  /** Each is made on the state of the block. */
+  readonly calls: readonly CallRequest[];
+  /** Accounts that are read without a call. */
+  readonly accounts: readonly string[];
+}
+
 /** The places that a call reads, by address in lower case. */
 type Places = ReadonlyMap<string, readonly string[]>;
 
 /**
  * Fills the cache in two steps: what the calls read, and the values. A node answers each
  * in one batch. Nothing depends on it: what is missing is asked for when it is needed.
- *
- * @param calls Each is made on the state of the block.
- * @param accounts Accounts that are read without a call.
  */
 export async function warm(
   cache: BlockCache,
   block: number,
-  calls: readonly CallRequest[],
-  accounts: readonly string[],
+  { calls, accounts }: Needs,
 ): Promise<void> {
   const at = toQuantity(block);
   const found = await placesOf(cache, at, calls);

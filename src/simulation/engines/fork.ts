@@ -36,6 +36,7 @@ import { FORK_REQUESTS } from "../block-cache.js";
 import { ForkCache, bindForkCache } from "../fork-cache.js";
 import { withoutProxy } from "../without-proxy.js";
 import { tryToWarm, warm } from "../warm.js";
+import type { Needs } from "../warm.js";
 import { findContracts, makeWatchList, readsOf } from "../watch-list.js";
 import type { WatchList } from "../watch-list.js";
 import { executeSettlement, simulatorOf } from "./in-process.js";
@@ -77,12 +78,14 @@ export type ForkConnection = NetworkConnection<ChainType | string>;
 
 interface ForkPlan {
   readonly block: Block;
-  /** True if the caller chose the block: its fetched state is then kept on disk. */
+  /** True if the caller chose the block: fetched state of an older one is kept on disk. */
   readonly isPast: boolean | undefined;
+  /** Number of the newest block. */
+  readonly head: number;
   readonly chainId: number;
   readonly hardfork: string | undefined;
-  /** Calls to warm the fork for, if they are known before there is a fork. */
-  readonly warming?: readonly CallRequest[];
+  /** What to warm the fork for, if it is known before there is a fork. */
+  readonly needs?: Needs;
   /** Addresses of its contracts; a simulation does not need them. */
   readonly upstream?: UpstreamAddresses;
   /** Configuration for a simulation only. */
@@ -113,8 +116,10 @@ export async function fork(
   const calls = more.map(parseWarmCall);
   const vault = host.withDeadline({});
   const names = [undefined, ...instanceNames(vault)];
-  const [block, chainId, ...addresses] = await Promise.all([
+  const isPast = (blockNumber ?? "latest") !== "latest";
+  const [block, head, chainId, ...addresses] = await Promise.all([
     readUpstreamBlock(vault, blockNumber),
+    isPast ? vault.rpc.blockNumber() : 0,
     vault.chainId(),
     ...names.map(
       async (name) =>
@@ -128,61 +133,61 @@ export async function fork(
     chainId,
     upstream: (name) => addresses[names.indexOf(name)],
     hardfork,
-    isPast: (blockNumber ?? "latest") !== "latest",
+    isPast,
+    head,
   });
   const { instanceName } = vault;
   const own: VaultHost = connection.vault;
   const forked = instanceName === undefined ? own : own.instance(instanceName);
-  const warming = callsOf(forked, calls).then(async (all) => {
-    await warm(cache.block, block.number, all, otherAccounts(forked));
+  const warming = needsOf(forked, calls).then(async (needs) => {
+    await warm(cache.block, block.number, needs);
   });
   cache.holdFor(tryToWarm(warming));
   return connection;
 }
 
-/** The calls of a snapshot and of a settlement, and those that the caller named. */
-async function callsOf(
+type NamedCall = Omit<CallRequest, "from"> & Partial<CallRequest>;
+
+/** What a snapshot, a settlement, and the calls of the caller need. */
+async function needsOf(
   vault: VaultHost,
-  more: ReadonlyArray<Omit<CallRequest, "from"> & Partial<CallRequest>>,
-): Promise<readonly CallRequest[]> {
+  more: readonly NamedCall[],
+): Promise<Needs> {
   const { from } = vault.readContext({});
   const [contracts, sender] = await Promise.all([
     findContracts(vault),
     vault.defaultSender(),
   ]);
   const target = contracts.find(({ role }) => role === "vault");
-  return [
-    ...readCallsOf(makeWatchList(contracts, sender, {}), from),
-    ...(target === undefined ? [] : [settlementCall(sender, target.address)]),
-    ...more.map((call) => ({ from, ...call })),
-  ];
+  const watched = makeWatchList(contracts, sender, {});
+  const needs = needsOfReads(vault, watched);
+  const settlement =
+    target === undefined ? [] : [settlementCall(sender, target.address)];
+  const named = more.map((call) => ({ from, ...call }));
+  return { ...needs, calls: [...needs.calls, ...settlement, ...named] };
 }
 
-function readCallsOf(watched: WatchList, from: string): readonly CallRequest[] {
-  // The first read is of the lens, which only the simulator has.
-  return readsOf(watched, from)
-    .slice(1)
-    .map(({ target: to, data }) => ({ from, to, data }));
-}
-
-/** Accounts that a fork reads beside those of the calls. */
-function otherAccounts(vault: VaultHost): readonly string[] {
+function needsOfReads(vault: VaultHost, watched: WatchList): Needs {
+  const { from } = vault.readContext({});
   const network = vault.context.config.networks[FORK_NETWORK];
-  return [
-    vault.readContext({}).from,
-    ZeroAddress,
-    ARB_SYS,
-    ...(network?.type === "edr-simulated"
-      ? [bytesToHexString(network.coinbase)]
-      : []),
-  ];
+  return {
+    // The first read is of the lens, which only the simulator has.
+    calls: readsOf(watched, from)
+      .slice(1)
+      .map(({ target: to, data }) => ({ from, to, data })),
+    accounts: [
+      ...watched.accounts,
+      from,
+      ZeroAddress,
+      ARB_SYS,
+      ...(network?.type === "edr-simulated"
+        ? [bytesToHexString(network.coinbase)]
+        : []),
+    ],
+  };
 }
 
-function parseWarmCall({
-  to,
-  data,
-  from,
-}: WarmCall): Omit<CallRequest, "from"> & Partial<CallRequest> {
+function parseWarmCall({ to, data, from }: WarmCall): NamedCall {
   if (!isHexString(data, true)) {
     throw invalidArgument("warm", `${describeInput(data)} is not 0x hex data`);
   }
@@ -214,8 +219,9 @@ async function simulateOnFork(
   const { vault, sender, target, watched, next, hardfork } = parameters;
   const number = next.number - 1;
   const call = settlementCall(sender, target.address);
-  const [header, chainId, plain] = await Promise.all([
+  const [header, head, chainId, plain] = await Promise.all([
     vault.rpc.getBlock(number),
+    next.isPast === true ? vault.rpc.blockNumber() : 0,
     vault.chainId(),
     callPlainly(vault, parameters),
   ]);
@@ -228,10 +234,11 @@ async function simulateOnFork(
       `Hardhat's simulator ends the process at ${reverted.text}`,
     );
   }
-  const { from } = vault.readContext({});
+  const needs = needsOfReads(vault, watched);
   const { connection } = await createFork(vault, {
-    warming: [...readCallsOf(watched, from), call],
+    needs: { ...needs, calls: [...needs.calls, call] },
     isPast: next.isPast,
+    head,
     hardfork,
     block: { ...header, gasLimit: next.gasLimit },
     chainId,
@@ -324,7 +331,7 @@ async function createFork(
 ): Promise<{ connection: ForkConnection; cache: ForkCache }> {
   const { context, connection: upstream, networkName } = vault;
   const config = requireHttp(vault);
-  const { block, chainId, hardfork } = plan;
+  const { block, chainId, hardfork, isPast, head } = plan;
   const own = context.config.networks[FORK_NETWORK];
   if (own?.type !== "edr-simulated") {
     throw vaultError("VAULT_FORK_NETWORK_TAKEN", { network: FORK_NETWORK });
@@ -340,17 +347,16 @@ async function createFork(
     chainId,
     number: block.number,
     hash: block.hash,
+    // On a development node, the state of the newest block can still change.
     folder:
-      plan.isPast === true
+      isPast === true && block.number < head
         ? path.join(context.config.paths.cache, CACHE_FOLDER)
         : undefined,
   });
   const warming =
-    plan.warming === undefined
+    plan.needs === undefined
       ? undefined
-      : tryToWarm(
-          warm(cache.block, block.number, plan.warming, otherAccounts(vault)),
-        );
+      : tryToWarm(warm(cache.block, block.number, plan.needs));
   try {
     const override = {
       ...plan.simulation,
