@@ -11,7 +11,7 @@ import type { WatchedSubjects } from "./watch-list.js";
 export type HttpEngine = Exclude<SimulationEngine, "in-process">;
 
 /** In order of preference. */
-export const httpEngines = ["simulateV1", "call", "fork"] as const;
+export const httpEngines = ["simulateV1", "fork"] as const;
 
 /** Options of `simulateSettleAll`. */
 export interface SimulateSettleAllOptions
@@ -33,9 +33,9 @@ export interface SimulateSettleAllOptions
   /** Gas limit. Default: the network's `gas`, else the block's gas limit. */
   readonly gas?: bigint | number | undefined;
   /**
-   * Engine: `simulateV1` (one `eth_simulateV1`), `call` (one `eth_call` with code at the
-   * sender's address) or `fork` (in this process). Default: the first that works, or
-   * `fork` if `hardfork` is set. In-process networks do not accept this option.
+   * Engine: `simulateV1` (one `eth_simulateV1`) or `fork` (in this process). Default: the
+   * first that works, or `fork` if `hardfork` is set. In-process networks do not accept
+   * this option.
    */
   readonly engine?: HttpEngine | undefined;
 }

@@ -14,7 +14,6 @@ import {
 import type { ChainState } from "./compare-readings.js";
 import { EngineUnsupportedError, UNKNOWABLE } from "./engine.js";
 import type { EngineResult, SimulationParameters } from "./engine.js";
-import { runCall } from "./engines/call.js";
 import { runFork } from "./engines/fork.js";
 import { runInProcess } from "./engines/in-process.js";
 import { runSimulateV1 } from "./engines/simulate-v1.js";
@@ -135,7 +134,6 @@ export async function simulateSettlement(
 
 const engines = {
   simulateV1: runSimulateV1,
-  call: runCall,
   fork: runFork,
   "in-process": runInProcess,
 };

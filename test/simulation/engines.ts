@@ -10,7 +10,6 @@ import type {
   SimulateSettleAllOptions,
 } from "../../src/types.js";
 import { useAnvil } from "../helpers/anvil.js";
-import { expectVaultError } from "../helpers/assertions.js";
 import { flatten } from "../helpers/flatten.js";
 import { anyString } from "../helpers/hostile-text.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
@@ -22,7 +21,7 @@ import { untilFound } from "../helpers/transactions.js";
 const TRANSFER =
   "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
-const engines = ["simulateV1", "call", "fork", "in-process"] as const;
+const engines = ["simulateV1", "fork", "in-process"] as const;
 type Engine = (typeof engines)[number];
 
 interface Case {
@@ -35,10 +34,6 @@ interface Case {
   readonly reason?: RegExp;
   /** Whether it settles at the time of its block, which goes on meanwhile. */
   readonly drifts?: boolean;
-  /** Gas that `call` does not see given back, at most a fifth; 4,800 of a settled round. */
-  readonly givenBack?: bigint;
-  /** Engines that cannot simulate it. */
-  readonly unableTo?: readonly Engine[];
   readonly note?: RegExp;
 }
 
@@ -63,12 +58,7 @@ const cases: ReadonlyArray<
     { orders: 373, note: /EIP-7825/u },
   ],
   ["is behind a proxy", "PayingVault", "settled", { isProxied: true }],
-  [
-    "gives gas back",
-    "RefundingVault",
-    "settled",
-    { orders: 12, givenBack: 86_225n },
-  ],
+  ["gives gas back", "RefundingVault", "settled", { orders: 12 }],
   ["is for keepers, asked by one", "KeeperVault", "settled"],
   [
     "is for keepers, asked by somebody",
@@ -94,26 +84,15 @@ const cases: ReadonlyArray<
     "settled",
     { endTime: OPEN, options: { atTime: "end" } },
   ],
-  [
-    "moves native currency",
-    "NativeVault",
-    "settled",
-    // And 40 of the code that takes the sender's payment.
-    { sender: 2, givenBack: 4_840n },
-  ],
-  [
-    "is for accounts without code",
-    "NoContractsVault",
-    "settled",
-    { unableTo: ["call"] },
-  ],
+  ["moves native currency", "NativeVault", "settled", { sender: 2 }],
+  ["is for accounts without code", "NoContractsVault", "settled"],
   [
     "is for contracts",
     "ContractsOnlyVault",
     "reverted",
-    { reason: /for contracts only/u, unableTo: ["call"] },
+    { reason: /for contracts only/u },
   ],
-  ["opens the next round", "RollingVault", "settled", { givenBack: 20_749n }],
+  ["opens the next round", "RollingVault", "settled"],
   [
     "settles in batches",
     "BatchVault",
@@ -128,7 +107,6 @@ const cases: ReadonlyArray<
 /** How many random vaults each engine predicts; a fork takes ten times as long. */
 const scenariosOf = {
   simulateV1: 12,
-  call: 12,
   fork: 6,
   "in-process": 6,
 } as const;
@@ -226,13 +204,10 @@ describe("every engine predicts what a settlement then does", () => {
           note = /^/u,
           sender = 0,
           options = {},
-          unableTo = [],
           drifts = false,
-          givenBack = status === "settled" ? 4_800n : 0n,
           ...set
         } = more;
-        const isUnable = unableTo.includes(engine);
-        it(`${engine} ${isUnable ? "cannot simulate" : `predicts ${status} for`} a vault that ${title}`, async () => {
+        it(`${engine} predicts ${status} for a vault that ${title}`, async () => {
           const { vault, token } = await deploy(name, set);
           const as = await accountOf(sender);
           const asked = {
@@ -241,13 +216,6 @@ describe("every engine predicts what a settlement then does", () => {
             tokens: [token],
             ...options,
           };
-          if (isUnable) {
-            await expectVaultError(
-              simulate(vault, asked),
-              "VAULT_ENGINE_UNAVAILABLE",
-            );
-            return;
-          }
           const simulation = await simulate(vault, asked);
           const { notes, transfers, gasUsed } = simulation;
           expect(simulation.engine).to.equal(engine);
@@ -258,16 +226,10 @@ describe("every engine predicts what a settlement then does", () => {
           const real = await settleReally(vault, { as, token, time });
           expect(real.succeeded).to.equal(status !== "reverted");
           expectReality(simulation, real, drifts);
-          if (engine === "call") {
-            expect(transfers).to.equal(null);
-            expect(notes.join(" ")).to.match(/Transfers are not seen/u);
-            expect(gasUsed).to.equal(real.gasUsed + givenBack);
-          } else {
-            expect(gasUsed).to.equal(real.gasUsed);
-            expect(
-              transfers?.filter(({ token: of }) => of !== "native"),
-            ).to.deep.equal(real.transfers);
-          }
+          expect(gasUsed).to.equal(real.gasUsed);
+          expect(
+            transfers?.filter(({ token: of }) => of !== "native"),
+          ).to.deep.equal(real.transfers);
         });
       }
 
@@ -284,34 +246,32 @@ describe("every engine predicts what a settlement then does", () => {
         expect(notes.join(" ").includes("base fee of 0 wei")).to.equal(!isSeen);
       });
 
-      if (engine !== "call") {
-        it(`${engine} sees native currency move between any accounts`, async () => {
-          const { vault, address: from } = await deploy("NativeVault");
-          const as = await accountOf(4);
-          const { transfers } = await simulate(vault, { as });
-          const to = (tail: string): string =>
-            getAddress(`0x${tail.padStart(40, "0")}`);
-          expect(transfers).to.deep.equal(
-            [
-              { to: as, amount: 1_000n },
-              { to: to("beef0001"), amount: 3n * 10n ** 18n },
-              { to: to("beef0002"), amount: 5n },
-            ].map((moved) => ({ token: "native", from, ...moved })),
-          );
-        });
+      it(`${engine} sees native currency move between any accounts`, async () => {
+        const { vault, address: from } = await deploy("NativeVault");
+        const as = await accountOf(4);
+        const { transfers } = await simulate(vault, { as });
+        const to = (tail: string): string =>
+          getAddress(`0x${tail.padStart(40, "0")}`);
+        expect(transfers).to.deep.equal(
+          [
+            { to: as, amount: 1_000n },
+            { to: to("beef0001"), amount: 3n * 10n ** 18n },
+            { to: to("beef0002"), amount: 5n },
+          ].map((moved) => ({ token: "native", from, ...moved })),
+        );
+      });
 
-        const isWhole = engine !== "simulateV1";
-        it(`${engine} ${isWhole ? "lists" : "notes that the list lacks"} what a contract that destroys itself gives away`, async () => {
-          const { vault } = await deploy("PurseVault");
-          const { transfers, notes } = await simulate(vault);
-          expect(transfers?.map(({ amount }) => amount)).to.deep.equal(
-            isWhole ? [7n, 7n] : [7n],
-          );
-          expect(notes.join(" ").includes("transfers is not whole")).to.equal(
-            !isWhole,
-          );
-        });
-      }
+      const isWhole = engine !== "simulateV1";
+      it(`${engine} ${isWhole ? "lists" : "notes that the list lacks"} what a contract that destroys itself gives away`, async () => {
+        const { vault } = await deploy("PurseVault");
+        const { transfers, notes } = await simulate(vault);
+        expect(transfers?.map(({ amount }) => amount)).to.deep.equal(
+          isWhole ? [7n, 7n] : [7n],
+        );
+        expect(notes.join(" ").includes("transfers is not whole")).to.equal(
+          !isWhole,
+        );
+      });
 
       const scenarios = isFull ? 5_000 : scenariosOf[engine];
       it(`${engine} predicts ${scenarios} random vaults`, async () => {
@@ -454,7 +414,7 @@ describe("every engine predicts what a settlement then does", () => {
           `${account} ${token}`,
           [
             before,
-            // The same fee, but for gas that the engine does not see given back.
+            // The same fee at another price of gas.
             account === sender?.account && token === "native"
               ? after + (gasUsed ?? 0n) * real.gasPrice - real.fee
               : after,

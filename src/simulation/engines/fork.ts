@@ -169,7 +169,7 @@ async function needsOf(
 
 function needsOfReads(vault: VaultHost, watched: WatchList): Needs {
   const { from } = vault.readContext({});
-  const network = vault.context.config.networks[FORK_NETWORK];
+  const { coinbase } = requireForkNetwork(vault);
   return {
     // The first read is of the lens, which only the simulator has.
     calls: readsOf(watched, from)
@@ -180,9 +180,7 @@ function needsOfReads(vault: VaultHost, watched: WatchList): Needs {
       from,
       ZeroAddress,
       ARB_SYS,
-      ...(network?.type === "edr-simulated"
-        ? [bytesToHexString(network.coinbase)]
-        : []),
+      bytesToHexString(coinbase),
     ],
   };
 }
@@ -217,6 +215,7 @@ async function simulateOnFork(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
   const { vault, sender, target, watched, next, hardfork } = parameters;
+  const needs = needsOfReads(vault, watched);
   const number = next.number - 1;
   const call = settlementCall(sender, target.address);
   const [header, head, chainId, plain] = await Promise.all([
@@ -234,7 +233,6 @@ async function simulateOnFork(
       `Hardhat's simulator ends the process at ${reverted.text}`,
     );
   }
-  const needs = needsOfReads(vault, watched);
   const { connection } = await createFork(vault, {
     needs: { ...needs, calls: [...needs.calls, call] },
     isPast: next.isPast,
@@ -332,10 +330,7 @@ async function createFork(
   const { context, connection: upstream, networkName } = vault;
   const config = requireHttp(vault);
   const { block, chainId, hardfork, isPast, head } = plan;
-  const own = context.config.networks[FORK_NETWORK];
-  if (own?.type !== "edr-simulated") {
-    throw vaultError("VAULT_FORK_NETWORK_TAKEN", { network: FORK_NETWORK });
-  }
+  const own = requireForkNetwork(vault);
   assertInvariant(block.hash !== undefined, "a block to fork without a hash");
   const cache = await ForkCache.open({
     upstream: {
@@ -453,6 +448,16 @@ async function withHardforkHistory<T>(
       }
     }
   });
+}
+
+function requireForkNetwork({
+  context,
+}: VaultHost): Extract<NetworkConfig, { type: "edr-simulated" }> {
+  const network = context.config.networks[FORK_NETWORK];
+  if (network?.type !== "edr-simulated") {
+    throw vaultError("VAULT_FORK_NETWORK_TAKEN", { network: FORK_NETWORK });
+  }
+  return network;
 }
 
 function requireHttp({
