@@ -139,10 +139,9 @@ export async function fork(
   const { instanceName } = vault;
   const own: VaultHost = connection.vault;
   const forked = instanceName === undefined ? own : own.instance(instanceName);
-  const warming = needsOf(forked, calls).then(async (needs) => {
-    await warm(cache.block, block.number, needs);
-  });
-  cache.holdFor(tryToWarm(warming));
+  // Asked before anything waits for the warming: the simulator answers one after the other.
+  const needs = await needsOf(forked, calls);
+  cache.holdFor(tryToWarm(warm(cache.block, block.number, needs)));
   return connection;
 }
 
