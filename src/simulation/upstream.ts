@@ -38,6 +38,9 @@ const MAX_CONCURRENCY = 16;
 /** HTTP status of a wrong key: a smaller batch would not help. */
 const UNAUTHORIZED = [401, 403];
 
+/** JSON-RPC error codes of an unknown method and of wrong parameters. */
+const FINAL_CODES: readonly unknown[] = [-32_601, -32_602];
+
 const batchRefusal = /batch|too (?:large|many)/iu;
 
 /** The node behind a fork. Sends calls in batches where the node takes them. */
@@ -125,14 +128,15 @@ export class Upstream {
       const answers = only === undefined ? [] : [await this.#askOne(only)];
       return { answers, isOneRequest: true };
     }
-    const found = await this.#askBatch(calls);
+    const found = new Map(await this.#askBatch(calls));
+    const isOneRequest = !(await this.#repair(calls, found));
     const missing = calls.filter((_, index) => !found.has(index));
     if (missing.length === 0) {
       return {
         answers: [...found]
           .sort(([a], [b]) => a - b)
           .map(([, answer]) => answer),
-        isOneRequest: true,
+        isOneRequest,
       };
     }
     this.#batchSize = Math.min(
@@ -145,6 +149,34 @@ export class Upstream {
         found.get(index) ?? others.next().value ?? { error: undefined },
     );
     return { answers, isOneRequest: false };
+  }
+
+  /**
+   * Asks again alone for what a batch answered with an error, unless the first of them
+   * fails that way, too.
+   *
+   * @returns True if something was asked again.
+   */
+  async #repair(
+    calls: readonly UpstreamCall[],
+    found: Map<number, UpstreamAnswer>,
+  ): Promise<boolean> {
+    const failed = [...found].filter(([, answer]) => mayPassAlone(answer));
+    const again = async ([place]: readonly [number, unknown]) => {
+      const call = calls[place];
+      if (call !== undefined) {
+        found.set(place, await this.#askOne(call));
+      }
+    };
+    const [first, ...others] = failed;
+    if (first === undefined) {
+      return false;
+    }
+    await again(first);
+    if (!mayPassAlone(found.get(first[0]))) {
+      await Promise.all(others.map(again));
+    }
+    return true;
   }
 
   async #askOne(call: UpstreamCall): Promise<UpstreamAnswer> {
@@ -208,7 +240,17 @@ function answerOf({
   return error === undefined || error === null ? { result } : { error };
 }
 
-/** True if the call may succeed outside of a batch, or in a smaller one. */
+/** True for an error that is neither of the contract nor of the method. */
+function mayPassAlone(answer: UpstreamAnswer | undefined): boolean {
+  return (
+    answer !== undefined &&
+    "error" in answer &&
+    classifyFailure(answer.error).kind !== "reverted" &&
+    !FINAL_CODES.includes(asRecord(answer.error)["code"])
+  );
+}
+
+/** True if a smaller batch may succeed. */
 function isRefusedInBatch(answer: UpstreamAnswer): boolean {
   if (!("error" in answer)) {
     return false;
