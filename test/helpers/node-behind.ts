@@ -20,8 +20,10 @@ export interface NodeBehind {
   /** HTTP requests with their calls, since the start or the last `clear()`. */
   readonly bodies: ReadonlyArray<readonly Asked[]>;
   readonly headers: readonly IncomingHttpHeaders[];
-  /** Groups of requests that wait for each other. */
+  /** Groups of requests of which each waits for the one before. */
   readonly waves: number;
+  /** The wave of each of the `bodies`, from 1 on. */
+  readonly waveOf: readonly number[];
   /** In place of the real result of a call, if not undefined. */
   answer: (call: Asked, result: unknown) => Replied | undefined;
   /** Changes the answer to a batch; a number is an HTTP status. */
@@ -38,6 +40,7 @@ export async function startNodeBehind(
 ): Promise<NodeBehind> {
   const bodies: Array<readonly Asked[]> = [];
   const headers: IncomingHttpHeaders[] = [];
+  const waveOf: number[] = [];
   let waves = 0;
   let isAnswered = true;
   const server = createServer((request, response) => {
@@ -48,6 +51,7 @@ export async function startNodeBehind(
       waves += isAnswered ? 1 : 0;
       isAnswered = false;
       bodies.push(calls);
+      waveOf.push(waves);
       headers.push(request.headers);
       await sleep(delayMs);
       const answered = await fetch(upstream, {
@@ -86,12 +90,14 @@ export async function startNodeBehind(
     get waves() {
       return waves;
     },
+    waveOf,
     answer: () => undefined,
     batch: (answers) => listOf(answers),
     responseHeaders: {},
     clear() {
       bodies.length = 0;
       headers.length = 0;
+      waveOf.length = 0;
       waves = 0;
       isAnswered = true;
     },
