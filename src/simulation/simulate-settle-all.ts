@@ -47,15 +47,20 @@ export interface Simulated {
   readonly gasNeeded: bigint | null;
 }
 
-/** @see HardhatVault.simulateSettleAll */
+/**
+ * @see HardhatVault.simulateSettleAll
+ *
+ * @param findSender Finds the account that settles if the options name none.
+ */
 export async function simulateSettleAll(
   vault: VaultHost,
   options: SimulateSettleAllOptions,
+  findSender?: () => Promise<string>,
 ): Promise<Simulated> {
   const request = checkOptions(vault, options);
   const client = vault.withDeadline(options);
   const [sender, next] = await Promise.all([
-    request.sender ?? client.defaultSender(),
+    request.sender ?? findSender?.() ?? client.defaultSender(),
     findBlock(client, options.blockNumber, options.atTime),
   ]);
   return await simulateSettlement(client, { ...request, sender }, next);
