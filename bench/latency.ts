@@ -4,6 +4,7 @@ import { createPublicClient, http } from "viem";
 
 import vaultFactoryAbi from "../abi/VaultFactory.json" with { type: "json" };
 import { startAnvil } from "../test/helpers/anvil.js";
+import { listOf } from "../test/helpers/fields.js";
 import { createTestHre, httpNetwork } from "../test/helpers/hre.js";
 import { startNodeBehind } from "../test/helpers/node-behind.js";
 import type { NodeBehind } from "../test/helpers/node-behind.js";
@@ -131,6 +132,7 @@ function jobsOn(
     },
     "round, by viem": async () => {
       await createPublicClient({ transport: http(node.url) }).readContract({
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- viem's type for an address
         address: address as `0x${string}`,
         abi: vaultFactoryAbi,
         functionName: "getLatestRoundInfo",
@@ -186,7 +188,7 @@ async function settleOn(
   to: string,
 ): Promise<void> {
   const accounts: unknown = await provider.request({ method: "eth_accounts" });
-  const [from] = Array.isArray(accounts) ? accounts : [];
+  const [from] = listOf(accounts);
   await provider.request({
     method: "eth_sendTransaction",
     params: [{ from, to, data: "0xa015aefe", gas: "0xf4240" }],

@@ -45,7 +45,7 @@ describe("the cache of a fork", () => {
     forks = [];
   });
   afterEach(async () => {
-    await Promise.all(forks.map(async (fork) => await fork.close()));
+    await Promise.all(forks.map(async (each) => await each.close()));
     await node.stop();
     await rm(root, { recursive: true });
   });
@@ -231,7 +231,8 @@ describe("the cache of a fork", () => {
 
   it("the cache asks again for a value that the node answered with an error", async () => {
     const forked = await fork();
-    let refusals = 1;
+    // In a batch, and then alone.
+    let refusals = 2;
     node.answer = ({ method, params }) =>
       method === "eth_getBalance" &&
       params[0] === NOBODY.toLowerCase() &&

@@ -237,10 +237,10 @@ describe("vault.fork()", () => {
       vault: "0x00000000000000000000000000000000000000AA",
     });
     for (const [work, code] of [
-      [nobody.queryVolume(), "VAULT_NO_CODE"],
-      [nobody.settleAll(), "VAULT_NO_CODE"],
+      [async () => await nobody.queryVolume(), "VAULT_NO_CODE"],
+      [async () => await nobody.settleAll(), "VAULT_NO_CODE"],
       [
-        vault.simulateSettleAll({ engine: "fork", gas: 100 }),
+        async () => await vault.simulateSettleAll({ engine: "fork", gas: 100 }),
         "VAULT_RPC_ERROR",
       ],
     ] as const) {

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { configVariable } from "hardhat/config";
 
 import type { HardhatVault } from "../../src/types.js";
 import { useAnvil } from "../helpers/anvil.js";
@@ -148,6 +149,19 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
         : undefined;
     await expectTruth();
     expect(requestsFor("eth_getStorageAt")).to.be.greaterThan(10);
+  });
+
+  it("fork() works without warming if an address cannot be read", async () => {
+    const trading = configVariable("TEST_UNSET_TRADING");
+    const contracts = { ...protocol.contracts, trading };
+    const { vault } = await connectTo(node.url, { vault: { contracts } });
+    const fork = await vault.fork();
+    try {
+      expect((await fork.vault.getLatestRoundInfo()).settled).to.equal(false);
+      expect(requestsFor(LIST)).to.equal(0);
+    } finally {
+      await fork.close();
+    }
   });
 
   it("a fork takes the access list of a call that reverts", async () => {

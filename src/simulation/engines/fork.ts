@@ -1,7 +1,6 @@
 import path from "node:path";
 
-import { ZeroAddress, dataSlice, isHexString } from "ethers";
-import { bytesToHexString } from "@nomicfoundation/hardhat-utils/hex";
+import { dataSlice } from "ethers";
 import { AsyncMutex } from "@nomicfoundation/hardhat-utils/synchronization";
 import type {
   ChainDescriptorsConfig,
@@ -11,23 +10,14 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import type { AddressResolver } from "../../client/addresses.js";
 import { absentContract } from "../../client/failed-reading.js";
-import {
-  describeInput,
-  givenInput,
-  parseAddress,
-} from "../../client/inputs.js";
+import { givenInput } from "../../client/inputs.js";
 import type { BlockTag } from "../../client/inputs.js";
-import {
-  assertInvariant,
-  fallbackTo,
-  invalidArgument,
-  vaultError,
-} from "../../errors.js";
+import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
 import type { UpstreamAddresses, VaultHost } from "../../host.js";
 import { contractRoleNames } from "../../protocol/index.js";
 import { toRpcError } from "../../rpc/errors.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
-import type { Block, CallRequest } from "../../rpc/rpc-client.js";
+import type { Block } from "../../rpc/rpc-client.js";
 import { EngineUnsupportedError, settlementCall } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { FORK_NETWORK } from "../fork-network.js";
@@ -37,8 +27,8 @@ import { ForkCache, bindForkCache } from "../fork-cache.js";
 import { withoutProxy } from "../without-proxy.js";
 import { tryToWarm, warm } from "../warm.js";
 import type { Needs } from "../warm.js";
-import { findContracts, makeWatchList, readsOf } from "../watch-list.js";
-import type { WatchList } from "../watch-list.js";
+import { needsOfFork, needsOfReads, parseWarmCall } from "../fork-needs.js";
+import type { WarmCall } from "../fork-needs.js";
 import { executeSettlement, simulatorOf } from "./in-process.js";
 
 /** Block and rules that a fork begins with. */
@@ -64,15 +54,6 @@ export interface ForkOptions extends ForkedBlock {
   readonly warm?: readonly WarmCall[] | undefined;
 }
 
-/** A call whose state a fork fetches beforehand. Nothing is executed on the fork. */
-export interface WarmCall {
-  readonly to: string;
-  /** Call data, 0x hex. */
-  readonly data: string;
-  /** Default: the sender of reads. */
-  readonly from?: string | undefined;
-}
-
 /** Connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
 
@@ -96,9 +77,6 @@ interface ForkPlan {
   };
 }
 
-/** The lens asks it for the number of the block, on any chain. */
-const ARB_SYS = "0x0000000000000000000000000000000000000064";
-
 /** Simulator's newest hardfork of an OP chain. */
 const OP_HARDFORK = "isthmus";
 
@@ -113,6 +91,7 @@ export async function fork(
   { blockNumber, hardfork, warm: more = [] }: ForkOptions,
 ): Promise<ForkConnection> {
   requireHttp(host);
+  const { coinbase } = requireForkNetwork(host);
   const calls = more.map(parseWarmCall);
   const vault = host.withDeadline({});
   const names = [undefined, ...instanceNames(vault)];
@@ -140,59 +119,14 @@ export async function fork(
   const own: VaultHost = connection.vault;
   const forked = instanceName === undefined ? own : own.instance(instanceName);
   // Asked before anything waits for the warming: the simulator answers one after the other.
-  const needs = await needsOf(forked, calls);
-  cache.holdFor(tryToWarm(warm(cache.block, block.number, needs)));
-  return connection;
-}
-
-type NamedCall = Omit<CallRequest, "from"> & Partial<CallRequest>;
-
-/** What a snapshot, a settlement, and the calls of the caller need. */
-async function needsOf(
-  vault: VaultHost,
-  more: readonly NamedCall[],
-): Promise<Needs> {
-  const { from } = vault.readContext({});
-  const [contracts, sender] = await Promise.all([
-    findContracts(vault),
-    vault.defaultSender(),
-  ]);
-  const target = contracts.find(({ role }) => role === "vault");
-  const watched = makeWatchList(contracts, sender, {});
-  const needs = needsOfReads(vault, watched);
-  const settlement =
-    target === undefined ? [] : [settlementCall(sender, target.address)];
-  const named = more.map((call) => ({ from, ...call }));
-  return { ...needs, calls: [...needs.calls, ...settlement, ...named] };
-}
-
-function needsOfReads(vault: VaultHost, watched: WatchList): Needs {
-  const { from } = vault.readContext({});
-  const { coinbase } = requireForkNetwork(vault);
-  return {
-    // The first read is of the lens, which only the simulator has.
-    calls: readsOf(watched, from)
-      .slice(1)
-      .map(({ target: to, data }) => ({ from, to, data })),
-    accounts: [
-      ...watched.accounts,
-      from,
-      ZeroAddress,
-      ARB_SYS,
-      bytesToHexString(coinbase),
-    ],
-  };
-}
-
-function parseWarmCall({ to, data, from }: WarmCall): NamedCall {
-  if (!isHexString(data, true)) {
-    throw invalidArgument("warm", `${describeInput(data)} is not 0x hex data`);
+  const needs = await needsOfFork(forked, coinbase, calls).catch(
+    // An address that cannot be read fails when it is used.
+    fallbackTo(undefined),
+  );
+  if (needs !== undefined) {
+    cache.holdFor(tryToWarm(warm(cache.block, block.number, needs)));
   }
-  return {
-    data,
-    to: parseAddress(to, "warm.to"),
-    ...(from !== undefined && { from: parseAddress(from, "warm.from") }),
-  };
+  return connection;
 }
 
 function instanceNames({ connection }: VaultHost): readonly string[] {
@@ -214,7 +148,8 @@ async function simulateOnFork(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
   const { vault, sender, target, watched, next, hardfork } = parameters;
-  const needs = needsOfReads(vault, watched);
+  const { coinbase } = requireForkNetwork(vault);
+  const needs = needsOfReads(vault, coinbase, watched);
   const number = next.number - 1;
   const call = settlementCall(sender, target.address);
   const [header, head, chainId, plain] = await Promise.all([
