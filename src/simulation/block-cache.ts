@@ -220,7 +220,7 @@ export class BlockCache {
         ? answers.at(-1)
         : (await node.ask([check])).answers[0];
       const header =
-        last !== undefined && "result" in last ? last.result : last;
+        last !== undefined && "result" in last ? last.result : undefined;
       const found = asRecord(header)["hash"];
       if (isHexString(found, 32)) {
         if (found.toLowerCase() !== hash.toLowerCase()) {
@@ -228,6 +228,10 @@ export class BlockCache {
         }
         this.#values.set(keyOfCall(check), header);
         return answers.slice(0, -1);
+      }
+      if (last !== undefined && "error" in last) {
+        // Temporary failures were repeated already.
+        throw toRpcError(last.error, network, BLOCK_METHOD);
       }
       if (attempt >= BEHIND_ATTEMPTS) {
         throw vaultError("VAULT_BLOCK_NOT_FOUND", { network, block: number });
