@@ -139,6 +139,21 @@ export class BlockCache {
     }
   }
 
+  /**
+   * Fetches the block with its transactions. The simulator asks for it, and ends the
+   * process if that fails.
+   *
+   * @throws VaultError
+   */
+  public async requireBlock(): Promise<void> {
+    const params = [toQuantity(this.block.number), true];
+    const answer = await this.get({ method: BLOCK_METHOD, params });
+    if ("error" in answer) {
+      const { network } = this.block;
+      throw toRpcError(this.failure ?? answer.error, network, BLOCK_METHOD);
+    }
+  }
+
   /** Asks the node for what is not kept. */
   public async ask(
     calls: readonly UpstreamCall[],

@@ -287,6 +287,7 @@ async function createFork(
       ? undefined
       : tryToWarm(warm(cache.block, block.number, plan.needs));
   try {
+    await cache.block.requireBlock();
     const override = {
       ...plan.simulation,
       blockGasLimit: block.gasLimit,
