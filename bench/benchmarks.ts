@@ -1,4 +1,5 @@
 import { benchFixture } from "./fixture.js";
+import { benchLatency } from "./latency.js";
 import type { Extent, Section } from "./measure.js";
 import { benchMemory } from "./memory.js";
 import { benchOrders } from "./orders.js";
@@ -20,6 +21,7 @@ export const benchmarks: Readonly<
   fixture: benchFixture,
   "simulate-on-node": benchSimulateOnNode,
   "simulate-on-fork": benchSimulateOnFork,
+  latency: benchLatency,
   "plugin-cost-help": benchHelp,
   "plugin-cost-connection": benchFirstConnection,
   "plugin-cost-round": benchRoundTask,

@@ -327,6 +327,10 @@ const errors = {
       text: "Network {network} has block {block}, but not the state of the chain at that block: {problem}",
       fix: "Use an archive node, or a newer block.",
     },
+    VAULT_FORK_REORGED: {
+      text: "The fork of network {network} has ended: the chain replaced block {block}, which was forked as {expected} and is {found} now.",
+      fix: "Close it and make a new fork, of a finalized block if this happens again.",
+    },
     VAULT_ENGINE_UNAVAILABLE: {
       text: "A settlement cannot be simulated with engine {engine} on network {network}: {problem}.",
       fix: "Use another engine, or another node.",

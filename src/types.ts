@@ -53,6 +53,7 @@ export type {
   SigningKind,
 } from "./settlement/types.js";
 export type { ForkConnection, ForkOptions } from "./simulation/engines/fork.js";
+export type { WarmCall } from "./simulation/fork-needs.js";
 export type {
   HttpEngine,
   SimulateSettleAllOptions,

@@ -1,5 +1,12 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
+import { decodeAnswer } from "../src/client/answer.js";
+import { encodeCall } from "../src/client/codec.js";
+import { failedReading } from "../src/client/failed-reading.js";
+import { entryAnswer, tryLens } from "../src/client/lens/lens.js";
+import type { ReadOptions } from "../src/client/reader.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import { fewRetries } from "../src/rpc/retry.js";
 import { operationEntry, set, queriesOf } from "../src/protocol/index.js";
 import type {
   Field,
@@ -9,6 +16,7 @@ import type {
 import { isTime, readArguments } from "./arguments.js";
 import { readAction, readEnvelope } from "./open-vault.js";
 import { notes, title, toned } from "./output/blocks.js";
+import type { Envelope } from "./output/blocks.js";
 import { readingsBlock } from "./output/readings.js";
 import { toCallArguments } from "./parse-arguments.js";
 
@@ -26,20 +34,15 @@ export function createReadAction(
   return readAction(
     readArguments(inputs),
     async (vault, { block, from, raw, ...rest }) => {
-      const [envelope, clock] = await Promise.all([
-        readEnvelope(vault, block),
-        // A round ends by the clock, though the newest block may be old.
-        operation === "getLatestRoundInfo" && (block ?? "latest") === "latest"
-          ? vault.rpc.nextBlock()
-          : undefined,
-      ]);
-      const { number, timestamp } = envelope.block;
-      const chainTime = Math.max(timestamp, clock?.next.timestamp ?? 0);
       const typed: Readonly<Record<string, unknown>> = rest;
-      const given = inputs.map((field) => {
-        const value = typed[field.option ?? field.name];
-        return isTime(value) ? value.after(chainTime) : value;
-      });
+      const values = inputs.map((field) => typed[field.option ?? field.name]);
+      // The clock of the chain is read first only if a time counts from it.
+      const known = values.some(isTime)
+        ? await readEnvelope(vault, block)
+        : undefined;
+      const given = values.map((value) =>
+        isTime(value) ? value.after(known?.block.timestamp ?? 0) : value,
+      );
       const calls = given.every((value) => value === undefined)
         ? queriesOf(operation)
         : [
@@ -48,24 +51,24 @@ export function createReadAction(
               path: pathOf(key, inputs, given),
             },
           ];
-      const values = await Promise.all(
-        calls.map(
-          async (call) =>
-            await vault.read(
-              operation,
-              // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table's own arguments, or values parsed by the table's units; the encoder checks them again
-              call.args as OperationArguments<typeof operation>,
-              {
-                from,
-                // A pending block cannot be read by its number.
-                blockTag: block === "pending" ? "pending" : number,
-              },
-            ),
+      const [{ envelope, results }, clock] = await Promise.all([
+        readAtOnce(
+          vault,
+          operation,
+          calls.map(({ args }) => args),
+          { from, blockTag: block },
+          known,
         ),
-      );
+        // A round ends by the clock, though the newest block may be old.
+        operation === "getLatestRoundInfo" && (block ?? "latest") === "latest"
+          ? vault.rpc.nextBlock()
+          : undefined,
+      ]);
+      const { timestamp } = envelope.block;
+      const chainTime = Math.max(timestamp, clock?.next.timestamp ?? 0);
       const places: Record<string, unknown> = {};
       calls.forEach(({ path }, index) => {
-        set(places, path, withIdentity(inputs, given, values[index]));
+        set(places, path, withIdentity(inputs, given, results[index]));
       });
       return {
         json: { ...envelope, ...places },
@@ -75,7 +78,7 @@ export function createReadAction(
             operation,
             calls.map(({ path: [, variant] }, index) => ({
               variant,
-              value: values[index],
+              value: results[index],
             })),
             { ...vault.settings, chainTime, raw },
           ),
@@ -86,6 +89,67 @@ export function createReadAction(
       };
     },
   );
+}
+
+/**
+ * Reads the block and the values in one request if the node can run the lens.
+ *
+ * @param known Chain and block, if they were read already.
+ */
+async function readAtOnce(
+  vault: HardhatVault,
+  operation: ReadOperationName,
+  given: ReadonlyArray<readonly unknown[]>,
+  options: Pick<ReadOptions, "from" | "blockTag">,
+  known: Envelope | undefined,
+): Promise<{ envelope: Envelope; results: readonly unknown[] }> {
+  const calls = await Promise.all(
+    given.map(async (args) => {
+      const call = encodeCall(operation, args);
+      return { call, target: await vault.addressOf(call.role, operation) };
+    }),
+  );
+  const context = vault.readContext(options);
+  const lens =
+    known === undefined
+      ? await tryLens(
+          { ...context, rpc: context.rpc.withRetries(fewRetries) },
+          calls.map(({ call: { data }, target: { address } }) => ({
+            target: address,
+            data,
+          })),
+        )
+      : undefined;
+  const network = vault.networkName;
+  const envelope =
+    lens === undefined
+      ? (known ?? (await readEnvelope(vault, options.blockTag)))
+      : { network, chainId: lens.chainId, block: lens.block };
+  const { number } = envelope.block;
+  // A pending block cannot be read by its number.
+  const blockTag = options.blockTag === "pending" ? "pending" : number;
+  const results = await Promise.all(
+    calls.map(async ({ call, target }, index) => {
+      const entry = lens?.entries[index];
+      if (lens !== undefined && entry?.status === "returned") {
+        const { hasCode } = entry;
+        const answer = entryAnswer(lens, entry);
+        try {
+          return decodeAnswer({ call, target, network, answer, hasCode });
+        } catch (error) {
+          // The contract may answer a caller with code, such as the lens, otherwise.
+          failedReading(error);
+        }
+      }
+      return await vault.read(
+        operation,
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table's own arguments, or values parsed by the table's units; the encoder checks them again
+        given[index] as OperationArguments<typeof operation>,
+        { from: options.from, blockTag },
+      );
+    }),
+  );
+  return { envelope, results };
 }
 
 /** A single enum argument is part of the path: `fundingFeeRate.call`. */

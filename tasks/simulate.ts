@@ -17,8 +17,8 @@ export default readAction(
     const { as, atTime, ids, tokens, block, hardfork, fork, timeout } = args;
     const { config } = selectedNetwork(hre);
     terminal.progress(`Simulating a settlement of ${vault.networkName}`);
-    return await simulate(vault, {
-      as: as ?? (await findSender(vault.rpc, config, "as")),
+    const options = {
+      as,
       atTime: typeof atTime === "object" ? atTime.text : atTime,
       orders: ids,
       tokens,
@@ -26,15 +26,21 @@ export default readAction(
       hardfork,
       engine: fork ? "fork" : undefined,
       timeout,
-    });
+    } as const;
+    return await simulate(
+      vault,
+      options,
+      async () => await findSender(vault.rpc, config, "as"),
+    );
   },
 );
 
 export async function simulate(
   vault: HardhatVault,
   options: SimulateSettleAllOptions,
+  findDefaultSender?: () => Promise<string>,
 ): Promise<TaskReport> {
-  const shown = await simulateToShow(vault, options);
+  const shown = await simulateToShow(vault, options, findDefaultSender);
   const { simulation, chainId, base } = shown;
   const { status } = simulation;
   const block = await vault.block(base);
@@ -61,8 +67,9 @@ export async function simulate(
 export async function simulateToShow(
   vault: HardhatVault,
   options: SimulateSettleAllOptions,
+  findDefaultSender?: () => Promise<string>,
 ): Promise<ShownSimulation> {
-  const simulated = await simulateSettleAll(vault, options);
+  const simulated = await simulateSettleAll(vault, options, findDefaultSender);
   const { balances, transfers } = simulated.simulation;
   const moved = [...balances, ...(transfers ?? [])].map(({ token }) => token);
   const tokens = await describeTokens(vault, moved);

@@ -2,7 +2,6 @@ import type {
   ConfigurationVariableResolver,
   HardhatUserConfig,
   NetworkConfig,
-  NetworkUserConfig,
 } from "hardhat/types/config";
 import type {
   ConfigHooks,
@@ -83,9 +82,7 @@ async function resolveUserConfig(
   // Hardhat's own resolver drops unknown keys of networks.
   for (const [name, network] of Object.entries(resolvedConfig.networks)) {
     networks[name] = {
-      ...(name === FORK_NETWORK
-        ? withForkCacheDir(network, userConfig.networks?.[name])
-        : network),
+      ...network,
       vault: resolveVaultNetworkConfig(
         userConfig.networks?.[name]?.vault,
         resolveConfigurationVariable,
@@ -144,17 +141,4 @@ function withoutUndefined(
   return Object.fromEntries(
     Object.entries(instance).filter(([, value]) => value !== undefined),
   );
-}
-
-/** Hardhat gives all forks one cache; this keeps the folder of chooseForkCache. */
-function withForkCacheDir(
-  network: NetworkConfig,
-  userNetwork: NetworkUserConfig | undefined,
-): NetworkConfig {
-  const { cacheDir } = asRecord(asRecord(userNetwork)["forking"]);
-  return network.type === "edr-simulated" &&
-    network.forking !== undefined &&
-    typeof cacheDir === "string"
-    ? { ...network, forking: { ...network.forking, cacheDir } }
-    : network;
 }

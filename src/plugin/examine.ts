@@ -92,7 +92,7 @@ async function examineEngine(
   const { from: sender } = vault.readContext({});
   const found = await simulateSettlement(
     vault,
-    { sender, engines: ["simulateV1", "call"] },
+    { sender, engines: ["simulateV1"] },
     await findBlock(vault),
   ).catch(
     fallbackTo(undefined, ({ code }) => code === "VAULT_ENGINE_UNAVAILABLE"),
@@ -100,12 +100,12 @@ async function examineEngine(
   if (found !== undefined) {
     return ok(`${found.simulation.engine}: one request simulates a settlement`);
   }
-  const detail = "fork: hundreds of requests simulate a settlement";
+  const detail = "fork: this process simulates a settlement";
   return isDevelopment
     ? ok(detail)
     : warn(
         detail,
-        "`vault simulate` works, slowly; a node with eth_simulateV1 answers in one request, and `vault settle` previews with it.",
+        "`vault simulate` and `vault settle` work, with precompiles and gas rules of Hardhat's EVM; a node with eth_simulateV1 has the chain's own.",
       );
 }
 

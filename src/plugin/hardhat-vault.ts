@@ -272,7 +272,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * @returns A connection to the fork, with Hardhat's usual accounts. Its `vault`
    * and `vault.instance()` have the addresses of this network. Close it when done.
    * @throws VaultError VAULT_CANNOT_FORK_IN_PROCESS, VAULT_BLOCK_NOT_FOUND,
-   * VAULT_INVALID_BLOCK, VAULT_INVALID_ENUM, VAULT_FORK_NETWORK_TAKEN and
+   * VAULT_INVALID_BLOCK, VAULT_INVALID_ENUM, VAULT_INVALID_ADDRESS,
+   * VAULT_INVALID_ARGUMENT, VAULT_FORK_NETWORK_TAKEN, VAULT_FORK_REORGED and
    * errors of a request
    *
    * @example

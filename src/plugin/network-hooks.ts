@@ -36,12 +36,8 @@ async function closeConnection<ChainTypeT extends ChainType | string>(
   ) => Promise<void>,
 ): Promise<void> {
   await next(context, connection);
-  const { networkConfig } = connection;
-  if (
-    connection.networkName === FORK_NETWORK &&
-    networkConfig.type === "edr-simulated"
-  ) {
-    const { removeForkCache } = await import("../simulation/engines/fork.js");
-    await removeForkCache(networkConfig.forking?.cacheDir);
+  if (connection.networkName === FORK_NETWORK) {
+    const { closeForkCache } = await import("../simulation/fork-cache.js");
+    await closeForkCache(connection);
   }
 }

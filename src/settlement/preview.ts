@@ -1,5 +1,7 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import { fallbackTo, vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
+import { isNodeRefusal } from "../rpc/errors.js";
 import type { VaultHost } from "../host.js";
 import { INTRINSIC_GAS, settlementCall } from "../simulation/engine.js";
 import type { SettlementRoute } from "../simulation/engine.js";
@@ -149,20 +151,29 @@ export async function simulate(
   route?: SettlementRoute,
 ): Promise<Simulated | undefined> {
   const request = { sender, ...(route !== undefined && { route }) };
-  const ask = async (...engines: readonly HttpEngine[]) =>
-    await simulateSettlement(vault, { ...request, engines }, next).catch(
-      fallbackTo(undefined, ({ code }) => code === "VAULT_ENGINE_UNAVAILABLE"),
-    );
-  const simulated = await ask("simulateV1", "call");
-  if (simulated !== undefined) {
-    return simulated;
-  }
-  // A fork sends hundreds of requests: only a local node answers them in a second.
-  const version = await vault.rpc
-    .request("web3_clientVersion", [])
-    .catch(fallbackTo("", ({ kind }) => kind === "rpc"));
-  const isLocal = String(version).startsWith("HardhatNetwork/");
-  return isLocal ? await ask("fork") : undefined;
+  const ask = async (
+    engine: HttpEngine,
+    isUnable: (error: VaultError) => boolean,
+  ): Promise<Simulated | undefined> =>
+    await simulateSettlement(
+      vault,
+      { ...request, engines: [engine] },
+      next,
+    ).catch(fallbackTo(undefined, isUnable));
+  const isUnavailable = ({ code }: VaultError): boolean =>
+    code === "VAULT_ENGINE_UNAVAILABLE";
+  return (
+    (await ask("simulateV1", isUnavailable)) ??
+    // A fork needs more of a node than a settlement does.
+    (await ask(
+      "fork",
+      (error) =>
+        isUnavailable(error) ||
+        error.code === "VAULT_FORK_NETWORK_TAKEN" ||
+        error.code === "VAULT_FORK_REORGED" ||
+        isNodeRefusal(error),
+    ))
+  );
 }
 
 /** @param simulated If undefined, the settlement is called instead. */

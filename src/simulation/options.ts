@@ -3,7 +3,7 @@ import type { ReadOptions } from "../client/reader.js";
 import { invalidArgument, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { SettlementRoute } from "./engine.js";
-import type { ForkOptions } from "./engines/fork.js";
+import type { ForkedBlock } from "./engines/fork.js";
 import { checkTime } from "./next-block.js";
 import type { SimulationTime } from "./next-block.js";
 import type { SimulationEngine } from "./types.js";
@@ -12,11 +12,11 @@ import type { WatchedSubjects } from "./watch-list.js";
 export type HttpEngine = Exclude<SimulationEngine, "in-process">;
 
 /** In order of preference. */
-export const httpEngines = ["simulateV1", "call", "fork"] as const;
+export const httpEngines = ["simulateV1", "fork"] as const;
 
 /** Options of `simulateSettleAll`. */
 export interface SimulateSettleAllOptions
-  extends ForkOptions, Pick<ReadOptions, "onRetry"> {
+  extends ForkedBlock, Pick<ReadOptions, "onRetry"> {
   /**
    * Milliseconds for the whole simulation, retries and a fork's requests included.
    * Default: no limit, but 300,000 for each request. A process exits only after the
@@ -34,9 +34,9 @@ export interface SimulateSettleAllOptions
   /** Gas limit. Default: the network's `gas`, else the block's gas limit. */
   readonly gas?: bigint | number | undefined;
   /**
-   * Engine: `simulateV1` (one `eth_simulateV1`), `call` (one `eth_call` with code at the
-   * sender's address) or `fork` (in this process). Default: the first that works, or
-   * `fork` if `hardfork` is set. In-process networks do not accept this option.
+   * Engine: `simulateV1` (one `eth_simulateV1`) or `fork` (in this process). Default: the
+   * first that works, or `fork` if `hardfork` is set. In-process networks do not accept
+   * this option.
    */
   readonly engine?: HttpEngine | undefined;
 }

@@ -21,7 +21,6 @@ import {
   settlementCall,
 } from "./engine.js";
 import type { EngineResult, SimulationParameters } from "./engine.js";
-import { runCall } from "./engines/call.js";
 import { runFork } from "./engines/fork.js";
 import { runInProcess } from "./engines/in-process.js";
 import { blockOverrides } from "./engines/on-node.js";
@@ -59,15 +58,20 @@ export interface Simulated {
   readonly gasNeeded: bigint | null;
 }
 
-/** @see HardhatVault.simulateSettleAll */
+/**
+ * @see HardhatVault.simulateSettleAll
+ *
+ * @param findSender Finds the account that settles if the options name none.
+ */
 export async function simulateSettleAll(
   vault: VaultHost,
   options: SimulateSettleAllOptions,
+  findSender?: () => Promise<string>,
 ): Promise<Simulated> {
   const request = checkOptions(vault, options);
   const client = vault.withDeadline(options);
   const [sender, next] = await Promise.all([
-    request.sender ?? client.defaultSender(),
+    request.sender ?? findSender?.() ?? client.defaultSender(),
     findBlock(client, options.blockNumber, options.atTime),
   ]);
   return await simulateSettlement(client, { ...request, sender }, next);
@@ -172,7 +176,6 @@ export async function simulateSettlement(
 
 const engines = {
   simulateV1: runSimulateV1,
-  call: runCall,
   fork: runFork,
   "in-process": runInProcess,
 };

@@ -16,7 +16,7 @@ export type SimulationStatus =
   | "nothing-to-do";
 
 /** Engine that executes the settlement; see `SimulateSettleAllOptions`. */
-export type SimulationEngine = "simulateV1" | "call" | "fork" | "in-process";
+export type SimulationEngine = "simulateV1" | "fork" | "in-process";
 
 /** Field of a reading that the settlement changes. Values are unscaled. */
 export interface ReadingChange {

@@ -146,7 +146,6 @@ function unchangedOrders({
 
 export const engineNames: Readonly<Record<SimulationEngine, string>> = {
   simulateV1: "the node (eth_simulateV1)",
-  call: "the node (eth_call with code at the sender)",
   fork: "a fork in this process",
   "in-process": "the in-process network, and undone",
 };

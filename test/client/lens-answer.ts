@@ -6,10 +6,7 @@ import fc from "fast-check";
 
 import { parseLensAnswer, releaseAnswer } from "../../src/client/lens/lens.js";
 import type { LensAnswer } from "../../src/client/lens/lens.js";
-import {
-  parseFacts,
-  parseLensResult,
-} from "../../src/client/lens/simulation-lens.js";
+import { parseFacts } from "../../src/client/lens/simulation-lens.js";
 import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
 
 const entry = fc.record({
@@ -165,73 +162,6 @@ describe("client - parseFacts", () => {
       [1, 2, TOO_LARGE],
     ]) {
       expect(factsOf(...header)).to.equal(undefined);
-    }
-  });
-});
-
-describe("client - parseLensResult", () => {
-  const FORMAT = BigInt(id("hardhat-vault/SimulationLens/1"));
-  const part = Buffer.concat([
-    Buffer.from([1, 1]),
-    Buffer.alloc(29),
-    Buffer.from([2, 0xab, 0xcd]),
-  ]);
-  /** Block 7 at time 8 of chain 9, 10 of 11 gas, then these lengths. */
-  const header = [FORMAT, 7, 8, 9, 1, 10, 11, 3, 34, 68];
-  const body = Buffer.concat([Buffer.from([1, 2, 3]), part, part, part]);
-  const simulated = (
-    changes: Readonly<Record<number, bigint | number>> = {},
-    rest = body,
-  ): Buffer =>
-    Buffer.concat([
-      words(...header.map((value, place) => changes[place] ?? value)),
-      rest,
-    ]);
-
-  it("parseLensResult() finds the outcome, and the entries before and after", () => {
-    const bytes = simulated();
-    const parsed = parseLensResult(bytes);
-    const read = { data: Buffer.from([0xab, 0xcd]) };
-    expect(parsed).to.deep.equal({
-      block: { number: 7, timestamp: 8, chainId: 9 },
-      succeeded: true,
-      gasUsed: 10,
-      gasGiven: 11,
-      returned: Buffer.from([1, 2, 3]),
-      before: [read],
-      after: [read, read],
-    });
-    expect(parseLensResult(simulated({ 4: 0 }))?.succeeded).to.equal(false);
-    // As many bytes as the header alone has.
-    expect(
-      parseLensResult(simulated({ 7: 0, 8: 0, 9: 0 }, Buffer.alloc(0)))?.after,
-    ).to.deep.equal([]);
-  });
-
-  it("parseLensResult() refuses bytes that are no simulation, are cut off or go on", () => {
-    const bytes = simulated();
-    for (let size = 0; size < bytes.length; size += 1) {
-      expect(parseLensResult(bytes.subarray(0, size)), String(size)).to.equal(
-        undefined,
-      );
-    }
-    expect(parseLensResult(Buffer.concat([bytes, Buffer.alloc(1)]))).to.equal(
-      undefined,
-    );
-    expect(parseLensResult(simulated({ 0: FORMAT + 1n }))).to.equal(undefined);
-    for (const place of [1, 2, 3, 4, 5, 6, 7, 8, 9]) {
-      expect(
-        parseLensResult(simulated({ [place]: TOO_LARGE })),
-        String(place),
-      ).to.equal(undefined);
-    }
-    // Entries that do not end where their part does.
-    for (const lengths of [
-      { 8: 33, 9: 69 },
-      { 8: 35, 9: 67 },
-      { 7: 4, 8: 33 },
-    ]) {
-      expect(parseLensResult(simulated(lengths))?.before).to.deep.equal([]);
     }
   });
 });

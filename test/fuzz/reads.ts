@@ -242,7 +242,7 @@ const blocks = (["latest", 7] as const).map((tag): Subject => ({
         : `block ${JSON.stringify(block)}`;
   },
 }));
-const engines = (["simulateV1", "call"] as const).map((engine): Subject => ({
+const engines = (["simulateV1"] as const).map((engine): Subject => ({
   name: engine,
   run: async (host, timeout) => {
     const simulation = await simulate(host.withDeadline({ timeout }), engine);

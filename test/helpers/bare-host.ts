@@ -41,12 +41,11 @@ export class BareHost extends VaultClient implements VaultHost {
     return { networkConfig } as unknown as VaultHost["connection"];
   }
   public get context(): VaultHost["context"] {
-    if (this.hardhat === undefined) {
-      throw new Error("there is no context");
-    }
-    const { projectRoot: root } = this.hardhat;
+    const root = this.hardhat?.projectRoot;
+    // Without a network to fork with, so that nothing is forked.
+    const config = { paths: { root }, networks: {} };
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it is asked for nothing else
-    return { config: { paths: { root } } } as unknown as VaultHost["context"];
+    return { config } as unknown as VaultHost["context"];
   }
 
   public get settlementSettings(): VaultHost["settlementSettings"] {

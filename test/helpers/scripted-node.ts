@@ -443,7 +443,7 @@ export class ScriptedNode implements Eip1193Provider {
   }
 
   #call(params: readonly unknown[], block: number): string {
-    const { to, data, from } = fieldsOf(params[0]);
+    const { to, data } = fieldsOf(params[0]);
     const call = { to: String(to), data: String(data) };
     const isReplaced = params.length > 2 && this.overrides === true;
     const asked = isReplaced ? lens.parseTransaction(call) : null;
@@ -464,15 +464,6 @@ export class ScriptedNode implements Eip1193Provider {
       });
       return this.#lensOutput(block, entries);
     }
-    // Only the code in place of the sender can simulate.
-    const simulated =
-      isReplaced && call.to === from
-        ? simulationLens.parseTransaction(call)
-        : null;
-    if (simulated?.name === "simulate") {
-      const { time } = fieldsOf(params[3]);
-      return this.#simulateByLens(simulated.args.toArray(), block, time);
-    }
     const { reverted, data: returned } = this.#contracts.answerOf({
       ...call,
       block,
@@ -482,34 +473,6 @@ export class ScriptedNode implements Eip1193Provider {
       throw rpcError(REVERTED, "execution reverted", returned);
     }
     return returned;
-  }
-
-  #simulateByLens(
-    [, reads, to, settlement]: readonly unknown[],
-    block: number,
-    time: unknown,
-  ): string {
-    const settled = this.#contracts.answerOf({
-      to: String(to),
-      data: String(settlement),
-      block,
-      phase: "before",
-    });
-    const after = settled.reverted ? "before" : "after";
-    const results = (["before", after] as const).map((phase) =>
-      pairsOf(reads)
-        .map((each) => this.#entryOf(each, block, phase, time))
-        .join(""),
-    );
-    const parts = [settled.data.slice(2), ...results];
-    const place = Math.min(this.head, block) + 1;
-    return [
-      id("hardhat-vault/SimulationLens/1"),
-      ...[place, Number(time), this.#chainId].map(word),
-      ...[settled.reverted ? 0 : 1, CODE_GAS, 29_000_000].map(word),
-      ...parts.map(({ length }) => word(length / 2)),
-      ...parts,
-    ].join("");
   }
 
   #simulate(params: readonly unknown[]): unknown {

@@ -86,8 +86,6 @@ describe("custom errors of the project's contracts", () => {
     },
     "a simulation by eth_simulateV1": async () =>
       (await mocks.vault.simulateSettleAll({ engine: "simulateV1" })).reason,
-    "a simulation by eth_call": async () =>
-      (await mocks.vault.simulateSettleAll({ engine: "call" })).reason,
     "a simulation on a fork": async () =>
       (await mocks.vault.simulateSettleAll({ engine: "fork" })).reason,
     "a settlement": async () => (await mocks.vault.settleAll()).reason,

@@ -273,7 +273,7 @@ describe("a settlement through a guard", () => {
   });
 
   it("simulateSettleAll shows the effect of the guard's call on every engine", async () => {
-    for (const engine of ["simulateV1", "call", "fork"] as const) {
+    for (const engine of ["simulateV1", "fork"] as const) {
       const simulated = await vault.simulateSettleAll({ engine });
       expect(simulated, engine).to.include({
         status: "settled",

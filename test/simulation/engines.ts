@@ -10,7 +10,6 @@ import type {
   SimulateSettleAllOptions,
 } from "../../src/types.js";
 import { useAnvil } from "../helpers/anvil.js";
-import { expectVaultError } from "../helpers/assertions.js";
 import { flatten } from "../helpers/flatten.js";
 import { anyString } from "../helpers/hostile-text.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
@@ -22,7 +21,7 @@ import { untilFound } from "../helpers/transactions.js";
 const TRANSFER =
   "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
-const engines = ["simulateV1", "call", "fork", "in-process"] as const;
+const engines = ["simulateV1", "fork", "in-process"] as const;
 type Engine = (typeof engines)[number];
 
 interface Case {
@@ -35,10 +34,6 @@ interface Case {
   readonly reason?: RegExp;
   /** Whether it settles at the time of its block, which goes on meanwhile. */
   readonly drifts?: boolean;
-  /** Gas that `call` does not see given back, at most a fifth; 4,800 of a settled round. */
-  readonly givenBack?: bigint;
-  /** Engines that cannot simulate it. */
-  readonly unableTo?: readonly Engine[];
   readonly note?: RegExp;
 }
 
@@ -63,12 +58,7 @@ const cases: ReadonlyArray<
     { orders: 373, note: /EIP-7825/u },
   ],
   ["is behind a proxy", "PayingVault", "settled", { isProxied: true }],
-  [
-    "gives gas back",
-    "RefundingVault",
-    "settled",
-    { orders: 12, givenBack: 86_225n },
-  ],
+  ["gives gas back", "RefundingVault", "settled", { orders: 12 }],
   ["is for keepers, asked by one", "KeeperVault", "settled"],
   [
     "is for keepers, asked by somebody",
@@ -94,26 +84,15 @@ const cases: ReadonlyArray<
     "settled",
     { endTime: OPEN, options: { atTime: "end" } },
   ],
-  [
-    "moves native currency",
-    "NativeVault",
-    "settled",
-    // And 40 of the code that takes the sender's payment.
-    { sender: 2, givenBack: 4_840n },
-  ],
-  [
-    "is for accounts without code",
-    "NoContractsVault",
-    "settled",
-    { unableTo: ["call"] },
-  ],
+  ["moves native currency", "NativeVault", "settled", { sender: 2 }],
+  ["is for accounts without code", "NoContractsVault", "settled"],
   [
     "is for contracts",
     "ContractsOnlyVault",
     "reverted",
-    { reason: /for contracts only/u, unableTo: ["call"] },
+    { reason: /for contracts only/u },
   ],
-  ["opens the next round", "RollingVault", "settled", { givenBack: 20_749n }],
+  ["opens the next round", "RollingVault", "settled"],
   [
     "settles in batches",
     "BatchVault",
@@ -134,7 +113,6 @@ const cases: ReadonlyArray<
 /** How many random vaults each engine predicts; a fork takes ten times as long. */
 const scenariosOf = {
   simulateV1: 12,
-  call: 12,
   fork: 6,
   "in-process": 6,
 } as const;
@@ -232,13 +210,10 @@ describe("every engine predicts what a settlement then does", () => {
           note = /^/u,
           sender = 0,
           options = {},
-          unableTo = [],
           drifts = false,
-          givenBack = status === "settled" ? 4_800n : 0n,
           ...set
         } = more;
-        const isUnable = unableTo.includes(engine);
-        it(`${engine} ${isUnable ? "cannot simulate" : `predicts ${status} for`} a vault that ${title}`, async () => {
+        it(`${engine} predicts ${status} for a vault that ${title}`, async () => {
           const { vault, token } = await deploy(name, set);
           const as = await accountOf(sender);
           const asked = {
@@ -247,13 +222,6 @@ describe("every engine predicts what a settlement then does", () => {
             tokens: [token],
             ...options,
           };
-          if (isUnable) {
-            await expectVaultError(
-              simulate(vault, asked),
-              "VAULT_ENGINE_UNAVAILABLE",
-            );
-            return;
-          }
           const simulation = await simulate(vault, asked);
           const { notes, transfers, gasUsed } = simulation;
           expect(simulation.engine).to.equal(engine);
@@ -264,16 +232,10 @@ describe("every engine predicts what a settlement then does", () => {
           const real = await settleReally(vault, { as, token, time });
           expect(real.succeeded).to.equal(status !== "reverted");
           expectReality(simulation, real, drifts);
-          if (engine === "call") {
-            expect(transfers).to.equal(null);
-            expect(notes.join(" ")).to.match(/Transfers are not seen/u);
-            expect(gasUsed).to.equal(real.gasUsed + givenBack);
-          } else {
-            expect(gasUsed).to.equal(real.gasUsed);
-            expect(
-              transfers?.filter(({ token: of }) => of !== "native"),
-            ).to.deep.equal(real.transfers);
-          }
+          expect(gasUsed).to.equal(real.gasUsed);
+          expect(
+            transfers?.filter(({ token: of }) => of !== "native"),
+          ).to.deep.equal(real.transfers);
         });
       }
 
@@ -294,101 +256,96 @@ describe("every engine predicts what a settlement then does", () => {
         );
       });
 
-      if (engine !== "call") {
-        it(`${engine} sees native currency move between any accounts`, async () => {
-          const { vault, address: from } = await deploy("NativeVault");
-          const as = await accountOf(4);
-          const { transfers } = await simulate(vault, { as });
-          const to = (tail: string): string =>
-            getAddress(`0x${tail.padStart(40, "0")}`);
-          expect(transfers).to.deep.equal(
-            [
-              { to: as, amount: 1_000n },
-              { to: to("beef0001"), amount: 3n * 10n ** 18n },
-              { to: to("beef0002"), amount: 5n },
-            ].map((moved) => ({ token: "native", from, ...moved })),
-          );
-        });
+      it(`${engine} sees native currency move between any accounts`, async () => {
+        const { vault, address: from } = await deploy("NativeVault");
+        const as = await accountOf(4);
+        const { transfers } = await simulate(vault, { as });
+        const to = (tail: string): string =>
+          getAddress(`0x${tail.padStart(40, "0")}`);
+        expect(transfers).to.deep.equal(
+          [
+            { to: as, amount: 1_000n },
+            { to: to("beef0001"), amount: 3n * 10n ** 18n },
+            { to: to("beef0002"), amount: 5n },
+          ].map((moved) => ({ token: "native", from, ...moved })),
+        );
+      });
 
-        it(`${engine} lists what a contract that destroys itself gives away`, async () => {
-          const { vault } = await deploy("PurseVault");
-          const { transfers, notes } = await simulate(vault);
-          expect(transfers?.map(({ amount }) => amount)).to.deep.equal([
-            7n,
-            7n,
-          ]);
-          expect(notes.join(" ")).not.to.include("transfers is not right");
-        });
+      it(`${engine} lists what a contract that destroys itself gives away`, async () => {
+        const { vault } = await deploy("PurseVault");
+        const { transfers, notes } = await simulate(vault);
+        expect(transfers?.map(({ amount }) => amount)).to.deep.equal([7n, 7n]);
+        expect(notes.join(" ")).not.to.include("transfers is not right");
+      });
 
-        it(`${engine} predicts reverted with VAULT_CALL_REVERTED for a vault with an assert of before Solidity 0.8`, async () => {
-          const { vault } = await deploy("InvalidVault");
-          const { status, code, reason } = await simulate(vault);
-          expect([status, code]).to.deep.equal([
-            "reverted",
-            "VAULT_CALL_REVERTED",
-          ]);
-          expect(reason).to.match(/^invalid opcode, as of an assert/u);
-        });
+      it(`${engine} predicts reverted with VAULT_CALL_REVERTED for a vault with an assert of before Solidity 0.8`, async () => {
+        const { vault } = await deploy("InvalidVault");
+        const { status, code, reason } = await simulate(vault);
+        expect([status, code]).to.deep.equal([
+          "reverted",
+          "VAULT_CALL_REVERTED",
+        ]);
+        expect(reason).to.match(/^invalid opcode, as of an assert/u);
+      });
 
-        it(`${engine} lists no payment that fails inside`, async () => {
-          const { vault } = await deploy("FailingPaymentVault");
-          const { status, transfers, notes } = await simulate(vault);
-          expect({ status, transfers }).to.deep.equal({
-            status: "settled",
-            transfers: [],
-          });
-          expect(notes.join(" ")).not.to.include("transfers is not right");
+      it(`${engine} lists no payment that fails inside`, async () => {
+        const { vault } = await deploy("FailingPaymentVault");
+        const { status, transfers, notes } = await simulate(vault);
+        expect({ status, transfers }).to.deep.equal({
+          status: "settled",
+          transfers: [],
         });
+        expect(notes.join(" ")).not.to.include("transfers is not right");
+      });
 
-        it(`${engine} predicts settled for a vault that writes when it was settled into its end`, async () => {
-          const { vault } = await deploy("EndWritingVault");
-          const { status, changes } = await simulate(vault);
+      it(`${engine} predicts settled for a vault that writes when it was settled into its end`, async () => {
+        const { vault } = await deploy("EndWritingVault");
+        const { status, changes } = await simulate(vault);
+        expect(status).to.equal("settled");
+        expect(changes.map(({ field }) => field)).to.include("endTime");
+      });
+
+      it(`${engine} lists no change of what only the clock moves`, async () => {
+        const { vault } = await deploy("TickingVault");
+        const { changes } = await simulate(vault, { atTime: "+1h" });
+        const readings = changes.map(({ reading }) => reading);
+        expect(readings).to.include("round").and.not.include("volume");
+      });
+
+      it(`${engine} leaves the balance of a sender without money as it is, and notes the fee that it cannot pay`, async () => {
+        const { vault } = await deploy("SilentVault");
+        const as = getAddress(`0x${"00".repeat(18)}beef`);
+        const set =
+          engine === "in-process" ? "hardhat_setBalance" : "anvil_setBalance";
+        await send(set, as, "0x3e8");
+        const { status, balances, notes } = await simulate(vault, { as });
+        expect({ status, balances }).to.deep.equal({
+          status: "settled",
+          balances: [],
+        });
+        expect(notes.join(" ")).to.match(
+          /cannot pay for gas: it has 1000 wei, and the fee is \d+ wei/u,
+        );
+      });
+
+      it(`${engine} notes for a sender with code, not for one that delegates, that another account sends the transaction`, async () => {
+        const { vault } = await deploy("OriginVault");
+        const [safe, delegating] = ["5afe", "7702"].map((tail) =>
+          getAddress(`0x${tail.padStart(40, "0")}`),
+        );
+        const set =
+          engine === "in-process" ? "hardhat_setCode" : "anvil_setCode";
+        await send(set, safe, "0x00");
+        await send(set, delegating, `0xef0100${"11".repeat(20)}`);
+        for (const [as, isNoted] of [
+          [safe, true],
+          [delegating, false],
+        ] as const) {
+          const { status, notes } = await simulate(vault, { as });
           expect(status).to.equal("settled");
-          expect(changes.map(({ field }) => field)).to.include("endTime");
-        });
-
-        it(`${engine} lists no change of what only the clock moves`, async () => {
-          const { vault } = await deploy("TickingVault");
-          const { changes } = await simulate(vault, { atTime: "+1h" });
-          const readings = changes.map(({ reading }) => reading);
-          expect(readings).to.include("round").and.not.include("volume");
-        });
-
-        it(`${engine} leaves the balance of a sender without money as it is, and notes the fee that it cannot pay`, async () => {
-          const { vault } = await deploy("SilentVault");
-          const as = getAddress(`0x${"00".repeat(18)}beef`);
-          const set =
-            engine === "in-process" ? "hardhat_setBalance" : "anvil_setBalance";
-          await send(set, as, "0x3e8");
-          const { status, balances, notes } = await simulate(vault, { as });
-          expect({ status, balances }).to.deep.equal({
-            status: "settled",
-            balances: [],
-          });
-          expect(notes.join(" ")).to.match(
-            /cannot pay for gas: it has 1000 wei, and the fee is \d+ wei/u,
-          );
-        });
-
-        it(`${engine} notes for a sender with code, not for one that delegates, that another account sends the transaction`, async () => {
-          const { vault } = await deploy("OriginVault");
-          const [safe, delegating] = ["5afe", "7702"].map((tail) =>
-            getAddress(`0x${tail.padStart(40, "0")}`),
-          );
-          const set =
-            engine === "in-process" ? "hardhat_setCode" : "anvil_setCode";
-          await send(set, safe, "0x00");
-          await send(set, delegating, `0xef0100${"11".repeat(20)}`);
-          for (const [as, isNoted] of [
-            [safe, true],
-            [delegating, false],
-          ] as const) {
-            const { status, notes } = await simulate(vault, { as });
-            expect(status).to.equal("settled");
-            expect(notes.join(" ").includes("tx.origin"), as).to.equal(isNoted);
-          }
-        });
-      }
+          expect(notes.join(" ").includes("tx.origin"), as).to.equal(isNoted);
+        }
+      });
 
       const scenarios = isFull ? 5_000 : scenariosOf[engine];
       it(`${engine} predicts ${scenarios} random vaults`, async () => {
@@ -531,7 +488,7 @@ describe("every engine predicts what a settlement then does", () => {
           `${account} ${token}`,
           [
             before,
-            // The same fee, but for gas that the engine does not see given back.
+            // The same fee at another price of gas.
             account === sender?.account && token === "native"
               ? after + (gasUsed ?? 0n) * real.gasPrice - real.fee
               : after,

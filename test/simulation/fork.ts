@@ -1,16 +1,9 @@
-import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
-
 import { expect } from "chai";
 import type { HardhatUserConfig } from "hardhat/types/config";
 
-import { removeForkCache } from "../../src/simulation/engines/fork.js";
 import type { ForkConnection, ForkOptions } from "../../src/types.js";
 import { startAnvil, useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { fieldsOf } from "../helpers/fields.js";
 import { freePort } from "../helpers/free-port.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
@@ -244,10 +237,10 @@ describe("vault.fork()", () => {
       vault: "0x00000000000000000000000000000000000000AA",
     });
     for (const [work, code] of [
-      [nobody.queryVolume(), "VAULT_NO_CODE"],
-      [nobody.settleAll(), "VAULT_NO_CODE"],
+      [async () => await nobody.queryVolume(), "VAULT_NO_CODE"],
+      [async () => await nobody.settleAll(), "VAULT_NO_CODE"],
       [
-        vault.simulateSettleAll({ engine: "fork", gas: 100 }),
+        async () => await vault.simulateSettleAll({ engine: "fork", gas: 100 }),
         "VAULT_RPC_ERROR",
       ],
     ] as const) {
@@ -265,42 +258,6 @@ describe("vault.fork()", () => {
     await fork.vault.settleAll();
     const { settledPrice } = await fork.vault.getLatestRoundInfo();
     expect(settledPrice).to.equal(0n);
-  });
-
-  it("vault.fork() leaves no cache of a local node behind", async () => {
-    const { hre, connection } = await connect();
-    const folder = path.join(hre.config.paths.cache, "vault-forks");
-    const caches = new Set<string>();
-    for (let time = 0; time < 2; time += 1) {
-      const fork = await connection.vault.fork();
-      const { forking } = fieldsOf(fork.networkConfig);
-      await fork.close();
-      caches.add(String(fieldsOf(forking)["cacheDir"]));
-    }
-    expect(caches.size).to.equal(2);
-    for (const cache of caches) {
-      expect(path.dirname(cache)).to.equal(folder);
-      expect(existsSync(cache)).to.equal(false);
-    }
-  });
-
-  it("vault.fork() removes a cache only by its own name in its own folder", async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), "vault-cache-"));
-    const [own, ...others] = [
-      ["vault-forks", "fork-1"],
-      ["vault-forks", `0x${"11".repeat(32)}`],
-      ["mine", "fork-1"],
-    ].map((names) => path.join(folder, ...names));
-    for (const cache of [own ?? "", ...others]) {
-      await mkdir(cache, { recursive: true });
-      await removeForkCache(cache);
-    }
-    expect(existsSync(own ?? "")).to.equal(false);
-    expect(others.map((cache) => existsSync(cache))).to.deep.equal([
-      true,
-      true,
-    ]);
-    await rm(folder, { recursive: true });
   });
 
   it("vault.fork() sees the new chain after the node restarts on the same port", async () => {

@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { Interface } from "ethers";
 
 import { SimulationLensArtifact } from "../../src/client/lens/artifact.js";
 import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
@@ -8,19 +7,14 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { BareHost } from "../helpers/bare-host.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import {
-  SETTLE,
   SETTLER,
   ScriptedNode,
-  VAULT,
   documentedContracts,
   documentedNode,
 } from "../helpers/scripted-node.js";
 
 const GAS_LIMIT = 30_000_000n;
 const BALANCE = 10n ** 18n;
-
-const engines = ["simulateV1", "call"] as const;
-const methods = { simulateV1: "eth_simulateV1", call: "eth_call" } as const;
 
 const networkConfig = { type: "http", gasPrice: "auto" };
 const hostOf = (node: ScriptedNode): BareHost =>
@@ -34,27 +28,25 @@ async function simulate(
 }
 
 // What simulations say of vaults and nodes is in the recorded session.
-describe("simulateSettleAll on a node, with eth_simulateV1 and with eth_call", () => {
-  for (const engine of engines) {
-    it(`${engine} retries a request that the node drops, and tells onRetry`, async () => {
-      const node = new ScriptedNode();
-      let drops = 1;
-      node.on(methods[engine], async (_, answer) => {
-        if (drops > 0) {
-          drops -= 1;
-          throw Object.assign(new Error("gone"), { code: "ECONNRESET" });
-        }
-        return await answer();
-      });
-      const told: string[] = [];
-      const { status } = await simulate(hostOf(node), {
-        engine,
-        onRetry: ({ method }) => told.push(method),
-      });
-      expect(status).to.equal("settled");
-      expect(told).to.deep.equal([methods[engine]]);
+describe("simulateSettleAll on a node with eth_simulateV1", () => {
+  it("simulateV1 retries a request that the node drops, and tells onRetry", async () => {
+    const node = new ScriptedNode();
+    let drops = 1;
+    node.on("eth_simulateV1", async (_, answer) => {
+      if (drops > 0) {
+        drops -= 1;
+        throw Object.assign(new Error("gone"), { code: "ECONNRESET" });
+      }
+      return await answer();
     });
-  }
+    const told: string[] = [];
+    const { status } = await simulate(hostOf(node), {
+      engine: "simulateV1",
+      onRetry: ({ method }) => told.push(method),
+    });
+    expect(status).to.equal("settled");
+    expect(told).to.deep.equal(["eth_simulateV1"]);
+  });
 
   it("simulateV1 asks for two blocks and the settlement, and once for the price of gas", async () => {
     const node = new ScriptedNode();
@@ -83,12 +75,11 @@ describe("simulateSettleAll on a node, with eth_simulateV1 and with eth_call", (
     });
   });
 
-  it("simulateV1 and call replace the code of the lens and name the gas of every call, and simulateV1 traces transfers", async () => {
+  it("simulateV1 replaces the code of the lens, names the gas of every call, and traces transfers", async () => {
     const node = new ScriptedNode();
     await simulate(hostOf(node), { engine: "simulateV1" });
-    await simulate(hostOf(node), { engine: "call", gas: 60_000 });
-    const [simulated, ...calls] = node.asked.filter(({ method }) =>
-      ["eth_simulateV1", "eth_call"].includes(method),
+    const simulated = node.asked.find(
+      ({ method }) => method === "eth_simulateV1",
     );
     const payload = fieldsOf(simulated?.params[0]);
     const [block] = listOf(payload["blockStateCalls"]);
@@ -96,32 +87,15 @@ describe("simulateSettleAll on a node, with eth_simulateV1 and with eth_call", (
     const { stateOverrides } = fieldsOf(block);
     expect(payload["traceTransfers"]).to.equal(true);
     expect(Object.values(fieldsOf(stateOverrides))).to.deep.equal([{ code }]);
-    expect(fieldsOf(calls[0]?.params[2])[SETTLER]).to.deep.equal({ code });
-    const gasOf = (call: unknown): bigint =>
-      BigInt(String(fieldsOf(call)["gas"]));
-    const limits = listOf(fieldsOf(block)["calls"]).map(gasOf);
+    const limits = listOf(fieldsOf(block)["calls"]).map((call) =>
+      BigInt(String(fieldsOf(call)["gas"])),
+    );
     const reads = Array<bigint>((limits.length - 1) / 2).fill(10_000_000n);
     expect(limits).to.deep.equal([...reads, GAS_LIMIT, ...reads]);
     const { gasLimit } = fieldsOf(fieldsOf(block)["blockOverrides"]);
     expect(BigInt(String(gasLimit))).to.equal(
       limits.reduce((sum, gas) => sum + gas),
     );
-    const lens = new Interface(SimulationLensArtifact.abi);
-    const [lensCall, plain] = calls.map(({ params }) => fieldsOf(params[0]));
-    expect(plain).to.deep.equal({
-      from: SETTLER,
-      to: VAULT,
-      data: SETTLE,
-      gas: "0xea60",
-    });
-    const given: readonly unknown[] = lens.decodeFunctionData(
-      "simulate",
-      String(lensCall?.["data"]),
-    );
-    // A transaction to settleAll takes 21,064 before any code runs.
-    const reserve = 200_000n + 60_000n * BigInt(listOf(given[1]).length);
-    expect(given.slice(4)).to.deep.equal([60_000n - 21_064n, reserve]);
-    expect(gasOf(lensCall)).to.equal((60_000n * 64n) / 63n + 2n * reserve);
   });
 
   const readings = "does not suffice for the readings";
@@ -130,7 +104,7 @@ describe("simulateSettleAll on a node, with eth_simulateV1 and with eth_call", (
     ["a reading after it", (at: number) => at === 2, readings],
     ["a reading before it", (at: number) => at === -1, readings],
   ] as const) {
-    it(`call is used if the node's own limit of gas ends ${what}, and simulateV1 the next time`, async () => {
+    it(`simulateV1 is unavailable if the node's own limit of gas ends ${what}, and is used the next time`, async () => {
       const node = new ScriptedNode();
       let isLimited = true;
       node.on("eth_simulateV1", async (_, answer) => {
@@ -152,7 +126,6 @@ describe("simulateSettleAll on a node, with eth_simulateV1 and with eth_call", (
         ];
       });
       const host = hostOf(node);
-      expect((await simulate(host)).engine).to.equal("call");
       const { message } = await expectVaultError(
         simulate(host, { engine: "simulateV1" }),
         "VAULT_ENGINE_UNAVAILABLE",

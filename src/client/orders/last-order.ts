@@ -15,6 +15,9 @@ export const EMPTY_IDS_AT_END = 500;
  */
 const LARGEST_POWER = 20;
 
+/** Ids that are read in the gap between the last order found and the next unknown id. */
+const PROBES = 64;
+
 /** A range of 2^40 ids is too long to read. */
 const LIMIT_POWER = 40;
 
@@ -28,8 +31,9 @@ export interface OrdersEnd {
 /**
  * Finds the last order in growing steps, because no function returns the number of
  * orders. The ids at distances of 1, 2, 4, … behind the last order found are read
- * together, and the search continues from the farthest order among them. If there is
- * none, the next 500 ids are read. An unknown id returns zeros or reverts.
+ * together, with some in the gap before the next unknown id, and the search continues
+ * from the farthest order among them. If there is none, the next 500 ids are read. An
+ * unknown id returns zeros or reverts.
  *
  * @param read Reads the orders of these ids, in that order.
  * @throws VaultError VAULT_INVALID_ARGUMENT if there is an order 2^40 ids behind the
@@ -46,22 +50,24 @@ export async function findLastOrder(
   let missing = new Set<string>();
 
   const findAmong = async (
-    length: number,
-    distanceOf: (index: number) => bigint,
-    next: bigint,
+    ids: readonly bigint[],
+    near: readonly bigint[],
   ): Promise<bigint | undefined> => {
-    const ids = Array.from({ length }, (_, index) => next + distanceOf(index));
     let found: bigint | undefined;
     missing = new Set();
-    for await (const orders of read(ids.filter((id) => id <= MaxUint256))) {
+    for await (const orders of read(ids)) {
       for (const order of orders) {
         const reason = reasonOf(order);
-        if (reason === undefined) {
-          seen.isAnswered = true;
-          found = isEmptyOrder(order) ? found : order.orderID;
-        } else {
-          missing.add(reason);
+        if (reason !== undefined) {
+          if (order.orderID <= (near.at(-1) ?? -1n)) {
+            missing.add(reason);
+          }
           seen.refusal ??= isFailedOrder(order) ? order.error : undefined;
+          continue;
+        }
+        seen.isAnswered = true;
+        if (!isEmptyOrder(order) && order.orderID > (found ?? -1n)) {
+          found = order.orderID;
         }
       }
     }
@@ -69,18 +75,38 @@ export async function findLastOrder(
   };
 
   let last: bigint | undefined;
+  /** The next id that is known to be unknown behind the last order. */
+  let end: bigint | undefined;
   let largestPower = LARGEST_POWER;
   for (;;) {
     const next = last === undefined ? first : last + 1n;
-    const found =
-      (await findAmong(
-        largestPower + 1,
-        (power) => 2n ** BigInt(power) - 1n,
-        next,
-      )) ?? (await findAmong(EMPTY_IDS_AT_END, BigInt, next));
+    const ids = [
+      ...distances(largestPower + 1, (power) => 2n ** BigInt(power) - 1n),
+      ...(end === undefined ? [] : between(end - next)),
+    ]
+      .map((distance) => next + distance)
+      .filter((id) => id <= MaxUint256);
+    const near = distances(EMPTY_IDS_AT_END, BigInt)
+      .map((distance) => next + distance)
+      .filter((id) => id <= MaxUint256);
+    // Together, if the last order is near: the next search is likely to be the last one.
+    const isNear = end !== undefined && end - next <= BigInt(EMPTY_IDS_AT_END);
+    let asked: readonly bigint[] = isNear ? [...near, ...ids] : ids;
+    let found = await findAmong(asked, near);
+    if (found === undefined && !isNear) {
+      asked = near;
+      found = await findAmong(asked, near);
+    }
     if (found === undefined) {
       break;
     }
+    const after = found;
+    end = asked
+      .filter((id) => id > after)
+      .reduce<bigint | undefined>(
+        (least, id) => (least === undefined || id < least ? id : least),
+        undefined,
+      );
     last = found;
     if (last === next + 2n ** BigInt(largestPower) - 1n) {
       largestPower += 1;
@@ -103,6 +129,23 @@ export async function findLastOrder(
       return reason === undefined ? isEmptyOrder(order) : missing.has(reason);
     },
   };
+}
+
+function distances(
+  length: number,
+  distanceOf: (index: number) => bigint,
+): readonly bigint[] {
+  return Array.from({ length }, (_, index) => distanceOf(index));
+}
+
+/** Ids at equal distances in a gap, or none if the gap is read as a whole. */
+function between(gap: bigint): readonly bigint[] {
+  return gap <= BigInt(EMPTY_IDS_AT_END)
+    ? []
+    : distances(
+        PROBES,
+        (index) => (gap * BigInt(index + 1)) / BigInt(PROBES + 1),
+      );
 }
 
 /** The reason of a revert, without the id; undefined for any other answer. */

@@ -1,5 +1,3 @@
-import { randomUUID } from "node:crypto";
-import { rm } from "node:fs/promises";
 import path from "node:path";
 
 import { dataSlice } from "ethers";
@@ -18,14 +16,23 @@ import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
 import type { UpstreamAddresses, VaultHost } from "../../host.js";
 import { contractRoleNames } from "../../protocol/index.js";
 import { toRpcError } from "../../rpc/errors.js";
+import type { RevertReason } from "../../rpc/revert-reason.js";
 import type { Block } from "../../rpc/rpc-client.js";
 import { EngineUnsupportedError, settlementCall } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { FORK_NETWORK } from "../fork-network.js";
 import { readUpstreamBlock } from "../next-block.js";
+import { FORK_REQUESTS } from "../block-cache.js";
+import { ForkCache, bindForkCache } from "../fork-cache.js";
+import { withoutProxy } from "../without-proxy.js";
+import { tryToWarm, warm } from "../warm.js";
+import type { Needs } from "../warm.js";
+import { needsOfFork, needsOfReads, parseWarmCall } from "../fork-needs.js";
+import type { WarmCall } from "../fork-needs.js";
 import { executeSettlement, simulatorOf } from "./in-process.js";
 
-export interface ForkOptions {
+/** Block and rules that a fork begins with. */
+export interface ForkedBlock {
   /**
    * Block to fork: a number, `safe` or `finalized`. Default: the newest. An older block
    * needs a node that still has its state.
@@ -38,15 +45,28 @@ export interface ForkOptions {
   readonly hardfork?: string | undefined;
 }
 
+/** Options of `fork()`. */
+export interface ForkOptions extends ForkedBlock {
+  /**
+   * Calls that will be made on the fork: their state is fetched beforehand, in two
+   * requests. That of `snapshot()` and `settleAll()` is fetched in any case.
+   */
+  readonly warm?: readonly WarmCall[] | undefined;
+}
+
 /** Connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
 
 interface ForkPlan {
   readonly block: Block;
-  /** True if the caller chose the block: its fetched state is then kept on disk. */
+  /** True if the caller chose the block: fetched state of an older one is kept on disk. */
   readonly isPast: boolean | undefined;
+  /** Number of the newest block. */
+  readonly head: number;
   readonly chainId: number;
   readonly hardfork: string | undefined;
+  /** What to warm the fork for, if it is known before there is a fork. */
+  readonly needs?: Needs;
   /** Addresses of its contracts; a simulation does not need them. */
   readonly upstream?: UpstreamAddresses;
   /** Guards of the upstream, by instance: `undefined` is the network's own. */
@@ -59,14 +79,10 @@ interface ForkPlan {
   };
 }
 
-/** Name of a fork's own requests in error texts. */
-const FORK_REQUESTS = "the requests of a fork";
-
 /** Simulator's newest hardfork of an OP chain. */
 const OP_HARDFORK = "isthmus";
 
 const CACHE_FOLDER = "vault-forks";
-const TEMPORARY_PREFIX = "fork-";
 
 /** Hardhat's simulator crashes the process at a larger panic code. */
 const LARGEST_PANIC = 2n ** 64n - 1n;
@@ -74,9 +90,11 @@ const LARGEST_PANIC = 2n ** 64n - 1n;
 /** @see HardhatVault.fork */
 export async function fork(
   host: VaultHost,
-  { blockNumber, hardfork }: ForkOptions,
+  { blockNumber, hardfork, warm: more = [] }: ForkOptions,
 ): Promise<ForkConnection> {
   requireHttp(host);
+  const { coinbase } = requireForkNetwork(host);
+  const calls = more.map(parseWarmCall);
   const vault = host.withDeadline({});
   const names = [undefined, ...instanceNames(vault)];
   const vaults = names.map((name) =>
@@ -85,19 +103,34 @@ export async function fork(
   const guards = await Promise.all(
     vaults.map(async (one) => (await one.guardAddress())?.address),
   );
-  const [block, chainId, ...addresses] = await Promise.all([
+  const isPast = (blockNumber ?? "latest") !== "latest";
+  const [block, head, chainId, ...addresses] = await Promise.all([
     readUpstreamBlock(vault, blockNumber),
+    isPast ? vault.rpc.blockNumber() : 0,
     vault.chainId(),
     ...vaults.map(resolveAddresses),
   ]);
-  return await createFork(vault, {
+  const { connection, cache } = await createFork(vault, {
     block,
     chainId,
     upstream: (name) => addresses[names.indexOf(name)],
     guards: new Map(names.map((name, index) => [name, guards[index]])),
     hardfork,
-    isPast: (blockNumber ?? "latest") !== "latest",
+    isPast,
+    head,
   });
+  const { instanceName } = vault;
+  const own: VaultHost = connection.vault;
+  const forked = instanceName === undefined ? own : own.instance(instanceName);
+  // Asked before anything waits for the warming: the simulator answers one after the other.
+  const needs = await needsOfFork(forked, coinbase, calls).catch(
+    // An address that cannot be read fails when it is used.
+    fallbackTo(undefined),
+  );
+  if (needs !== undefined) {
+    cache.holdFor(tryToWarm(warm(cache.block, block.number, needs)));
+  }
+  return connection;
 }
 
 function instanceNames({ connection }: VaultHost): readonly string[] {
@@ -118,16 +151,18 @@ export async function runFork(
 async function simulateOnFork(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { vault, sender, route, next, hardfork, gas } = parameters;
+  const { vault, sender, route, watched, next, hardfork } = parameters;
+  const { coinbase } = requireForkNetwork(vault);
+  const needs = needsOfReads(vault, coinbase, watched);
   const number = next.number - 1;
   const call = settlementCall(route);
-  const [header, chainId, reverted] = await Promise.all([
+  const [header, head, chainId, plain] = await Promise.all([
     vault.rpc.getBlock(number),
+    next.isPast === true ? vault.rpc.blockNumber() : 0,
     vault.chainId(),
-    vault.rpc
-      .simulate(call, number, gas ?? next.gasLimit)
-      .catch(fallbackTo(undefined)),
+    callPlainly(vault, parameters),
   ]);
+  const reverted = plain?.reverted;
   if (
     reverted?.kind === "panic" &&
     BigInt(dataSlice(reverted.data, 4)) > LARGEST_PANIC
@@ -136,8 +171,10 @@ async function simulateOnFork(
       `Hardhat's simulator ends the process at ${reverted.text}`,
     );
   }
-  const connection = await createFork(vault, {
+  const { connection } = await createFork(vault, {
+    needs: { ...needs, calls: [...needs.calls, call] },
     isPast: next.isPast,
+    head,
     hardfork,
     block: { ...header, gasLimit: next.gasLimit },
     chainId,
@@ -151,6 +188,9 @@ async function simulateOnFork(
     const rpc = simulatorOf(connection.vault);
     await rpc.request("evm_setAutomine", [false]);
     await rpc.request("hardhat_impersonateAccount", [sender]);
+    if (hardfork === undefined) {
+      await requireSameVerdict(connection.vault, parameters, plain);
+    }
     return await executeSettlement(
       { ...parameters, vault: connection.vault },
       // A node's pending block may have the timestamp of the latest.
@@ -159,6 +199,44 @@ async function simulateOnFork(
     );
   } finally {
     await connection.close();
+  }
+}
+
+/** Verdict of one `eth_call` of the settlement; undefined if it cannot be had. */
+type PlainCall = { readonly reverted: RevertReason | undefined } | undefined;
+
+async function callPlainly(
+  vault: VaultHost,
+  { route, next, gas }: SimulationParameters,
+): Promise<PlainCall> {
+  const call = settlementCall(route);
+  return await vault.rpc
+    .simulate(call, next.number - 1, gas ?? next.gasLimit)
+    .then((reverted) => ({ reverted }), fallbackTo(undefined));
+}
+
+/**
+ * Makes the same call in the same block on the fork as on the node. Where one of them
+ * reverts, the chain has precompiles or rules of its own, and the fork knows nothing.
+ */
+async function requireSameVerdict(
+  forked: VaultHost,
+  parameters: SimulationParameters,
+  onNode: PlainCall,
+): Promise<void> {
+  const onFork = await callPlainly(forked, parameters);
+  if (onNode === undefined || onFork === undefined) {
+    return;
+  }
+  const [there, here] = [onNode, onFork].map(({ reverted }) =>
+    reverted === undefined
+      ? "accepts the call"
+      : `refuses it (${reverted.text})`,
+  );
+  if ((onNode.reverted === undefined) !== (onFork.reverted === undefined)) {
+    throw new EngineUnsupportedError(
+      `in block ${parameters.next.number - 1} the node ${there}, and Hardhat's simulator ${here}`,
+    );
   }
 }
 
@@ -186,34 +264,42 @@ async function resolveAddresses(vault: VaultHost): Promise<AddressResolver> {
 async function createFork(
   vault: VaultHost,
   plan: ForkPlan,
-): Promise<ForkConnection> {
+): Promise<{ connection: ForkConnection; cache: ForkCache }> {
   const { context, connection: upstream, networkName } = vault;
   const config = requireHttp(vault);
-  const { block, chainId, hardfork } = plan;
-  const own = context.config.networks[FORK_NETWORK];
-  if (own?.type !== "edr-simulated") {
-    throw vaultError("VAULT_FORK_NETWORK_TAKEN", { network: FORK_NETWORK });
-  }
-  // The simulator's own cache is keyed by host, port and chain id: it would return the
-  // state that a local node had before a restart.
-  const kept = plan.isPast === true ? block.hash : undefined;
-  const cacheDir = path.join(
-    context.config.paths.cache,
-    CACHE_FOLDER,
-    kept ?? `${TEMPORARY_PREFIX}${randomUUID()}`,
-  );
+  const { block, chainId, hardfork, isPast, head } = plan;
+  const own = requireForkNetwork(vault);
+  assertInvariant(block.hash !== undefined, "a block to fork without a hash");
+  const cache = await ForkCache.open({
+    upstream: {
+      url: await config.url.getUrl(),
+      headers: config.httpHeaders,
+      timeout: config.timeout,
+    },
+    network: networkName,
+    chainId,
+    number: block.number,
+    hash: block.hash,
+    // On a development node, the state of the newest block can still change.
+    folder:
+      isPast === true && block.number < head
+        ? path.join(context.config.paths.cache, CACHE_FOLDER)
+        : undefined,
+  });
+  const warming =
+    plan.needs === undefined
+      ? undefined
+      : tryToWarm(warm(cache.block, block.number, plan.needs));
   try {
+    await cache.block.requireBlock();
     const override = {
       ...plan.simulation,
       blockGasLimit: block.gasLimit,
       chainId,
       forking: {
         enabled: true,
-        url: await config.url.getUrl(),
+        url: cache.url,
         blockNumber: BigInt(block.number),
-        httpHeaders: config.httpHeaders,
-        // Not a Hardhat option: the plugin's config hook applies it.
-        cacheDir,
       },
       ...(config.from !== undefined && { from: config.from }),
       ...(hardfork !== undefined && { hardfork }),
@@ -244,35 +330,32 @@ async function createFork(
         hardfork: hardfork ?? (chainType === "op" ? OP_HARDFORK : own.hardfork),
       },
       async () =>
-        await context.network.create<ChainType | string>({
-          network: FORK_NETWORK,
-          chainType,
-          override,
-        }),
+        await withoutProxy(
+          async () =>
+            await context.network.create<ChainType | string>({
+              network: FORK_NETWORK,
+              chainType,
+              override,
+            }),
+        ),
     );
     const { networkConfig } = connection;
     // Checked before anything is sent: another network could be the live chain.
     assertInvariant(
       networkConfig.type === "edr-simulated" &&
         networkConfig.forking?.enabled === true &&
-        networkConfig.forking.cacheDir === cacheDir,
+        (await networkConfig.forking.url.getUrl()) === cache.url,
       "what should be a fork in process is another network",
     );
+    bindForkCache(connection, cache);
     vault.adoptFork(connection, plan.upstream ?? (() => undefined));
-    return connection;
+    if (warming !== undefined) {
+      cache.holdFor(warming);
+    }
+    return { connection, cache };
   } catch (error) {
-    await removeForkCache(cacheDir);
-    throw toForkError(error, networkName, hardfork);
-  }
-}
-
-/** Removes a fork's cache, unless other forks of the same block share it. */
-export async function removeForkCache(cacheDir = ""): Promise<void> {
-  if (
-    path.basename(cacheDir).startsWith(TEMPORARY_PREFIX) &&
-    path.basename(path.dirname(cacheDir)) === CACHE_FOLDER
-  ) {
-    await rm(cacheDir, { recursive: true, force: true, maxRetries: 2 });
+    await cache.close();
+    throw toForkError(cache.block.failure ?? error, networkName, hardfork);
   }
 }
 
@@ -308,6 +391,16 @@ async function withHardforkHistory<T>(
       }
     }
   });
+}
+
+function requireForkNetwork({
+  context,
+}: VaultHost): Extract<NetworkConfig, { type: "edr-simulated" }> {
+  const network = context.config.networks[FORK_NETWORK];
+  if (network?.type !== "edr-simulated") {
+    throw vaultError("VAULT_FORK_NETWORK_TAKEN", { network: FORK_NETWORK });
+  }
+  return network;
 }
 
 function requireHttp({

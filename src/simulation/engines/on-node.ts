@@ -41,7 +41,7 @@ export async function simulateOnNode(
   };
   const executed = await requestOnNode(vault, method, params);
   if ("reverted" in executed) {
-    // Neither method reverts: some nodes report "out of gas" this way.
+    // The method never reverts: some nodes report "out of gas" this way.
     const { text } = executed.reverted;
     throw new EngineUnsupportedError(`${method} as a whole reverts: ${text}`);
   }
@@ -94,7 +94,7 @@ const missingMethod =
   /(?:method|eth_\w+).*(?:not (?:found|supported|available|allowed|exist|implemented)|does(?: not|n't) exist|unsupported|disabled)|(?:unknown|unsupported) method/iu;
 
 /** @throws EngineUnsupportedError if the node refuses the request */
-export async function requestOnNode(
+async function requestOnNode(
   vault: VaultHost,
   method: string,
   params: readonly unknown[],

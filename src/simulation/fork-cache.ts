@@ -1,0 +1,118 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
+import { text } from "node:stream/consumers";
+
+import { toQuantity } from "ethers";
+
+import { assertInvariant } from "../errors.js";
+import { asRecord, listOf } from "../json.js";
+import { BlockCache } from "./block-cache.js";
+import type { PinnedBlock } from "./block-cache.js";
+import type { UpstreamCall } from "./upstream.js";
+
+/**
+ * Loopback server between Hardhat's simulator and a node. It answers requests for state
+ * of its block from the block's cache, and passes on all others. It adds the network's
+ * headers to requests, and returns no header of a response.
+ */
+export class ForkCache {
+  /** Nobody can guess it: other users of this machine must not reach the node. */
+  readonly #path = `/${randomBytes(24).toString("hex")}`;
+  readonly #server: Server;
+  #held: Promise<void> | undefined;
+
+  private constructor(
+    private readonly number: number,
+    public readonly block: BlockCache,
+  ) {
+    this.#server = createServer((request, response) => {
+      this.#respond(request).then(
+        (answer) => {
+          response.statusCode = answer === undefined ? 404 : 200;
+          response.setHeader("content-type", "application/json");
+          response.end(JSON.stringify(answer));
+        },
+        () => response.destroy(),
+      );
+    });
+    // A kept connection must not close while the simulator sends on it.
+    this.#server.keepAliveTimeout = 0;
+    // A fork that nobody closes does not keep the process alive.
+    this.#server.on("connection", (socket) => socket.unref());
+    this.#server.unref();
+  }
+
+  public static async open(pinned: PinnedBlock): Promise<ForkCache> {
+    const block = await BlockCache.open(pinned);
+    const cache = new ForkCache(pinned.number, block);
+    cache.#server.listen(0, "127.0.0.1");
+    await once(cache.#server, "listening");
+    return cache;
+  }
+
+  public get url(): string {
+    const address = this.#server.address();
+    assertInvariant(
+      typeof address === "object" && address !== null,
+      "the cache of a closed fork was asked for its address",
+    );
+    return `http://127.0.0.1:${address.port}${this.#path}`;
+  }
+
+  /** Lets requests for state wait for this work, which asks for the same. */
+  public holdFor(work: Promise<void>): void {
+    this.#held = work.finally(() => {
+      this.#held = undefined;
+    });
+  }
+
+  public async close(): Promise<void> {
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await this.block.close();
+  }
+
+  async #respond(request: IncomingMessage): Promise<unknown> {
+    if (request.method !== "POST" || request.url !== this.#path) {
+      return undefined;
+    }
+    const body: unknown = JSON.parse(await text(request));
+    return Array.isArray(body)
+      ? await Promise.all(
+          listOf(body).map(async (one) => await this.#answer(one)),
+        )
+      : await this.#answer(body);
+  }
+
+  async #answer(request: unknown): Promise<unknown> {
+    const { id = null, method, params } = asRecord(request);
+    const call: UpstreamCall = {
+      method: String(method),
+      params: listOf(params),
+    };
+    if (call.method === "eth_blockNumber") {
+      // The simulator would keep state of an old block on disk, by port and number.
+      return { jsonrpc: "2.0", id, result: toQuantity(this.number) };
+    }
+    if (!this.block.isPinned(call)) {
+      return await this.block.send(request);
+    }
+    await this.#held;
+    return { jsonrpc: "2.0", id, ...(await this.block.get(call)) };
+  }
+}
+
+const caches = new WeakMap<object, ForkCache>();
+
+/** The cache closes with this connection. */
+export function bindForkCache(connection: object, cache: ForkCache): void {
+  caches.set(connection, cache);
+}
+
+export async function closeForkCache(connection: object): Promise<void> {
+  const cache = caches.get(connection);
+  caches.delete(connection);
+  await cache?.close();
+}

@@ -1,0 +1,111 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { fieldsOf, listOf } from "./fields.js";
+
+export interface Asked {
+  readonly id: unknown;
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+type Replied = { readonly result: unknown } | { readonly error: unknown };
+
+/** A node at a distance, whose answers a test can change. */
+export interface NodeBehind {
+  readonly url: string;
+  /** HTTP requests with their calls, since the start or the last `clear()`. */
+  readonly bodies: ReadonlyArray<readonly Asked[]>;
+  readonly headers: readonly IncomingHttpHeaders[];
+  /** Groups of requests of which each waits for the one before. */
+  readonly waves: number;
+  /** The wave of each of the `bodies`, from 1 on. */
+  readonly waveOf: readonly number[];
+  /** In place of the real result of a call, if not undefined. */
+  answer: (call: Asked, result: unknown) => Replied | undefined;
+  /** Changes the answer to a batch; a number is an HTTP status. */
+  batch: (answers: readonly unknown[]) => unknown;
+  responseHeaders: Readonly<Record<string, string>>;
+  clear(): void;
+  stop(): Promise<void>;
+}
+
+/** Starts a server in front of a node that delays every request. */
+export async function startNodeBehind(
+  upstream: string,
+  delayMs = 0,
+): Promise<NodeBehind> {
+  const bodies: Array<readonly Asked[]> = [];
+  const headers: IncomingHttpHeaders[] = [];
+  const waveOf: number[] = [];
+  let waves = 0;
+  let isAnswered = true;
+  const server = createServer((request, response) => {
+    void (async () => {
+      const body: unknown = JSON.parse(await text(request));
+      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what reaches a node in a test is JSON-RPC
+      const calls = [body].flat() as readonly Asked[];
+      waves += isAnswered ? 1 : 0;
+      isAnswered = false;
+      bodies.push(calls);
+      waveOf.push(waves);
+      headers.push(request.headers);
+      await sleep(delayMs);
+      const answered = await fetch(upstream, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      const real = new Map(
+        [await answered.json()]
+          .flat()
+          .map((each: unknown) => [fieldsOf(each)["id"], fieldsOf(each)]),
+      );
+      const answers = calls.map((call) => {
+        const { id } = call;
+        const changed = node.answer(call, real.get(id)?.["result"]);
+        return changed === undefined
+          ? real.get(id)
+          : { jsonrpc: "2.0", id, ...changed };
+      });
+      const reply = Array.isArray(body) ? node.batch(answers) : answers[0];
+      isAnswered = true;
+      response.writeHead(typeof reply === "number" ? reply : 200, {
+        "content-type": "application/json",
+        ...node.responseHeaders,
+      });
+      response.end(JSON.stringify(reply));
+    })();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = fieldsOf(server.address());
+  const node: NodeBehind = {
+    url: `http://127.0.0.1:${String(port)}`,
+    bodies,
+    headers,
+    get waves() {
+      return waves;
+    },
+    waveOf,
+    answer: () => undefined,
+    batch: (answers) => listOf(answers),
+    responseHeaders: {},
+    clear() {
+      bodies.length = 0;
+      headers.length = 0;
+      waveOf.length = 0;
+      waves = 0;
+      isAnswered = true;
+    },
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+  return node;
+}

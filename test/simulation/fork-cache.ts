@@ -1,0 +1,314 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { tmpdir } from "node:os";
+
+import { expect } from "chai";
+
+import { encodeCall } from "../../src/client/codec.js";
+import type { ForkConnection } from "../../src/types.js";
+import { useAnvil } from "../helpers/anvil.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { hreOnLive } from "../helpers/hre.js";
+import { startNodeBehind } from "../helpers/node-behind.js";
+import type { NodeBehind } from "../helpers/node-behind.js";
+import {
+  SETTLED_PRICE,
+  SETTLEMENT_CHANGES,
+  deployProtocol,
+  directProvider,
+} from "../helpers/world.js";
+import type { MockProtocol } from "../helpers/world.js";
+
+const NOBODY = "0x00000000000000000000000000000000000000Aa";
+
+describe("the cache of a fork", () => {
+  const anvil = useAnvil();
+  let provider: ReturnType<typeof directProvider>;
+  let protocol: MockProtocol;
+  let node: NodeBehind;
+  let root: string;
+  let forks: ForkConnection[];
+
+  before(async () => {
+    provider = directProvider(anvil.url);
+    protocol = await deployProtocol(await provider.getSigner(0));
+  });
+  after(() => {
+    provider.destroy();
+  });
+  beforeEach(async () => {
+    node = await startNodeBehind(anvil.url);
+    root = await mkdtemp(path.join(tmpdir(), "vault-fork-"));
+    await writeFile(path.join(root, "package.json"), "{}");
+    forks = [];
+  });
+  afterEach(async () => {
+    await Promise.all(forks.map(async (each) => await each.close()));
+    await node.stop();
+    await rm(root, { recursive: true });
+  });
+
+  async function open(httpHeaders: Record<string, string> = {}) {
+    const vault = { contracts: protocol.contracts };
+    const hre = await hreOnLive(node.url, { vault, httpHeaders }, root);
+    return (await hre.network.create()).vault;
+  }
+
+  async function fork(
+    options: Parameters<Awaited<ReturnType<typeof open>>["fork"]>[0] = {},
+  ): Promise<ForkConnection> {
+    const opened = await (await open()).fork(options);
+    forks.push(opened);
+    return opened;
+  }
+
+  const addressOf = async (connection: ForkConnection): Promise<string> => {
+    const { forking } = fieldsOf(connection.networkConfig);
+    const { url } = fieldsOf(forking);
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a variable of Hardhat's configuration
+    return await (url as { getUrl(): Promise<string> }).getUrl();
+  };
+
+  const ask = async (
+    url: string,
+    method: string,
+    ...params: unknown[]
+  ): Promise<Response> =>
+    await fetch(url, {
+      method: "POST",
+      body: JSON.stringify({ jsonrpc: "2.0", id: 7, method, params }),
+    });
+
+  const settle = async (connection: ForkConnection): Promise<bigint> => {
+    expect((await connection.vault.settleAll()).status).to.equal("settled");
+    return (await connection.vault.getLatestRoundInfo()).settledPrice;
+  };
+
+  it("a fork snapshots after two requests to the node, and settles after four more", async () => {
+    const forked = await fork();
+    node.clear();
+    expect((await forked.vault.snapshot()).round).to.include({
+      settled: false,
+    });
+    expect(node.bodies.map(({ length }) => length > 1)).to.deep.equal([
+      true,
+      true,
+    ]);
+    expect(await settle(forked)).to.equal(SETTLED_PRICE);
+    expect(node.bodies).to.have.length.below(7);
+  });
+
+  it("simulateSettleAll on a fork makes at most 40 requests in 12 waves", async () => {
+    const simulation = await (
+      await open()
+    ).simulateSettleAll({ engine: "fork" });
+    expect(simulation.changes).to.deep.equal(SETTLEMENT_CHANGES);
+    expect(node.bodies).to.have.length.below(41);
+    expect(node.waves).to.be.below(13);
+  });
+
+  it("a fork of the same block takes what another that is open has read, and asks again after all are closed", async () => {
+    const first = await fork();
+    await settle(first);
+    const states = (): number =>
+      node.bodies.flat().filter(({ method }) => /Storage/u.test(method)).length;
+    node.clear();
+    const second = await fork();
+    expect(await settle(second)).to.equal(SETTLED_PRICE);
+    expect(states()).to.equal(0);
+    await Promise.all([first, second].map(async (one) => await one.close()));
+    forks = [];
+    await settle(await fork());
+    expect(states()).to.be.greaterThan(20);
+  });
+
+  it("forks of two blocks at once each have the state of their own", async () => {
+    const number = await provider.getBlockNumber();
+    const { vault } = protocol.mocks;
+    await (await vault.setSettlement(77n, 1n)).wait();
+    const opened = await Promise.all([fork({ blockNumber: number }), fork()]);
+    expect(await Promise.all(opened.map(settle))).to.deep.equal([
+      SETTLED_PRICE,
+      77n,
+    ]);
+    await (await vault.setSettlement(SETTLED_PRICE, 1n)).wait();
+  });
+
+  it("a fork of a past block is kept on disk without URL and headers, and one of the newest block is not", async () => {
+    const number = await provider.getBlockNumber();
+    await provider.send("anvil_mine", []);
+    const folder = path.join(root, "cache", "vault-forks");
+    await (await fork()).close();
+    expect(existsSync(folder)).to.equal(false);
+    const vault = await open({ "x-api-key": "s3cret-header" });
+    const kept = await vault.fork({ blockNumber: number });
+    expect(await settle(kept)).to.equal(SETTLED_PRICE);
+    await kept.close();
+    const [file = "", ...more] = await readdir(folder);
+    expect(more).to.deep.equal([]);
+    const text = await readFile(path.join(folder, file), "utf8");
+    expect(`${file} ${text}`).to.not.match(/s3cret|127\.0\.0\.1/u);
+    node.clear();
+    const again = await vault.fork({ blockNumber: number });
+    expect(await settle(again)).to.equal(SETTLED_PRICE);
+    await again.close();
+    expect(
+      node.bodies.flat().filter(({ method }) => /Storage|Code/u.test(method)),
+    ).to.deep.equal([]);
+  });
+
+  for (const [title, text] of [
+    ["is no JSON", "{"],
+    ["has a value of another form", '{"eth_getcode 0x1":{"hash":"0x1"}}'],
+  ] as const) {
+    it(`a fork of a past block asks the node if its file ${title}`, async () => {
+      const number = await provider.getBlockNumber();
+      await provider.send("anvil_mine", []);
+      await (await fork({ blockNumber: number })).vault.snapshot();
+      await forks.pop()?.close();
+      const folder = path.join(root, "cache", "vault-forks");
+      const [file = ""] = await readdir(folder);
+      await writeFile(path.join(folder, file), text);
+      expect(await settle(await fork({ blockNumber: number }))).to.equal(
+        SETTLED_PRICE,
+      );
+    });
+  }
+
+  it("the cache answers on loopback under its own path only, until the fork is closed", async () => {
+    const forked = await fork();
+    const url = await addressOf(forked);
+    expect(url).to.match(/^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{48}$/u);
+    expect((await ask(url, "eth_chainId")).status).to.equal(200);
+    for (const other of [new URL("/", url).href, `${url}0`]) {
+      expect((await ask(other, "eth_chainId")).status).to.equal(404);
+    }
+    expect((await fetch(url)).status).to.equal(404);
+    await forked.close();
+    forks = [];
+    const answered: unknown = await ask(url, "eth_chainId").catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(String(answered)).to.equal("TypeError: fetch failed");
+  });
+
+  it("the cache adds the network's headers to every request, and hands none out", async () => {
+    node.responseHeaders = { "x-secret-of-node": "1" };
+    const vault = await open({ "x-api-key": "s3cret" });
+    const forked = await vault.fork();
+    forks.push(forked);
+    await forked.vault.snapshot();
+    const answered = await ask(await addressOf(forked), "eth_gasPrice");
+    expect(answered.headers.get("x-secret-of-node")).to.equal(null);
+    expect(
+      new Set(node.headers.map((headers) => headers["x-api-key"])),
+    ).to.deep.equal(new Set(["s3cret"]));
+    expect(fieldsOf(fieldsOf(forked.networkConfig)["forking"])).to.not.include({
+      httpHeaders: { "x-api-key": "s3cret" },
+    });
+  });
+
+  it("the cache passes on what is not of its block as it is", async () => {
+    const forked = await fork();
+    const url = await addressOf(forked);
+    await forked.vault.snapshot();
+    node.clear();
+    const answer: unknown = await (
+      await ask(url, "eth_getBalance", NOBODY, "latest")
+    ).json();
+    expect(answer).to.deep.equal({ jsonrpc: "2.0", id: 7, result: "0x0" });
+    expect(node.bodies).to.deep.equal([
+      [
+        {
+          ...{ jsonrpc: "2.0", id: 7, method: "eth_getBalance" },
+          params: [NOBODY, "latest"],
+        },
+      ],
+    ]);
+  });
+
+  it("the cache asks again for a value that the node answered with an error", async () => {
+    const forked = await fork();
+    // In a batch, and then alone.
+    let refusals = 2;
+    node.answer = ({ method, params }) =>
+      method === "eth_getBalance" &&
+      params[0] === NOBODY.toLowerCase() &&
+      refusals-- > 0
+        ? { error: { code: -32_000, message: "no luck" } }
+        : undefined;
+    const balance = async (): Promise<unknown> =>
+      await forked.provider.request({
+        method: "eth_getBalance",
+        params: [NOBODY, "latest"],
+      });
+    const error: unknown = await balance().catch((thrown: unknown) => thrown);
+    expect(String(error)).to.contain("no luck");
+    expect(await balance()).to.equal("0x0");
+  });
+
+  it("a fork ends if the chain replaces its block: VAULT_FORK_REORGED for a simulation, and its text for a read", async () => {
+    const forked = await fork();
+    await forked.vault.snapshot();
+    node.answer = ({ method, params }, real) =>
+      method === "eth_getBlockByNumber" && String(params[0]).startsWith("0x")
+        ? { result: { ...fieldsOf(real), hash: `0x${"ab".repeat(32)}` } }
+        : undefined;
+    const balance = async (): Promise<unknown> =>
+      await forked.provider.request({
+        method: "eth_getBalance",
+        params: [NOBODY, "latest"],
+      });
+    for (let time = 0; time < 2; time += 1) {
+      const error: unknown = await balance().catch((thrown: unknown) => thrown);
+      expect(String(error)).to.match(/chain replaced block \d+/u);
+      // What was read before the end is still of one branch.
+      node.answer = () => undefined;
+    }
+    let headers = 0;
+    node.answer = ({ method, params }, real) =>
+      method === "eth_getBlockByNumber" &&
+      String(params[0]).startsWith("0x") &&
+      headers++ > 0
+        ? { result: { ...fieldsOf(real), hash: `0x${"ab".repeat(32)}` } }
+        : undefined;
+    await provider.send("anvil_mine", []);
+    await expectVaultError(
+      (await open()).simulateSettleAll({ engine: "fork" }),
+      "VAULT_FORK_REORGED",
+    );
+  });
+
+  it("fork() refuses a call to warm for that is none: VAULT_INVALID_ARGUMENT, VAULT_INVALID_ADDRESS", async () => {
+    const vault = await open();
+    const to = NOBODY;
+    await expectVaultError(
+      vault.fork({ warm: [{ to, data: "0x1" }] }),
+      "VAULT_INVALID_ARGUMENT",
+    );
+    await expectVaultError(
+      vault.fork({ warm: [{ to: "0x1", data: "0x" }] }),
+      "VAULT_INVALID_ADDRESS",
+    );
+  });
+
+  it("fork() warms for the calls that it is given", async () => {
+    const { data } = encodeCall("getOrderInfo", [2n]);
+    const { trading: to } = protocol.contracts;
+    const asked = async (
+      warm: ReadonlyArray<{ to: string; data: string }>,
+    ): Promise<number> => {
+      const forked = await fork({ warm });
+      await forked.vault.snapshot();
+      node.clear();
+      await forked.vault.getOrderInfo(2n);
+      await forked.close();
+      forks = [];
+      return node.bodies.length;
+    };
+    expect(await asked([])).to.be.greaterThan(0);
+    expect(await asked([{ to, data }])).to.equal(0);
+  });
+});

@@ -1,0 +1,226 @@
+import { expect } from "chai";
+import { configVariable } from "hardhat/config";
+
+import type { HardhatVault } from "../../src/types.js";
+import { useAnvil } from "../helpers/anvil.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
+import { connectTo } from "../helpers/hre.js";
+import { startNodeBehind } from "../helpers/node-behind.js";
+import type { NodeBehind } from "../helpers/node-behind.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import {
+  SETTLEMENT_CHANGES,
+  deployProtocol,
+  directProvider,
+} from "../helpers/world.js";
+import type { MockProtocol } from "../helpers/world.js";
+
+/** As a node that has no such method answers. */
+const lacks =
+  (...names: readonly string[]): NodeBehind["answer"] =>
+  ({ method }) =>
+    names.includes(method)
+      ? { error: { code: -32_601, message: "Method not found" } }
+      : undefined;
+
+const TRACE = "debug_traceCall";
+const LIST = "eth_createAccessList";
+
+describe("a fork on a node that answers otherwise than in one batch", () => {
+  const anvil = useAnvil();
+  let provider: ReturnType<typeof directProvider>;
+  let protocol: MockProtocol;
+  let node: NodeBehind;
+
+  before(async () => {
+    provider = directProvider(anvil.url);
+    protocol = await deployProtocol(await provider.getSigner(0));
+  });
+  after(() => {
+    provider.destroy();
+  });
+  beforeEach(async () => {
+    node = await startNodeBehind(anvil.url);
+  });
+  afterEach(async () => {
+    await node.stop();
+  });
+
+  async function open(): Promise<HardhatVault> {
+    const vault = { contracts: protocol.contracts };
+    return (await connectTo(node.url, { vault })).vault;
+  }
+
+  const expectTruth = async (): Promise<void> => {
+    const { engine, status, changes } = await (
+      await open()
+    ).simulateSettleAll({
+      engine: "fork",
+    });
+    expect([engine, status]).to.deep.equal(["fork", "settled"]);
+    expect(changes).to.deep.equal(SETTLEMENT_CHANGES);
+  };
+
+  /** HTTP requests of one method, alone or in batches. */
+  const requestsFor = (name: string): number =>
+    node.bodies.filter((calls) => calls.some(({ method }) => method === name))
+      .length;
+
+  const tooLarge = { code: -32_600, message: "batch too large" };
+
+  for (const [title, batch] of [
+    ["in another order", (answers) => [...answers].reverse()],
+    [
+      "without every third answer",
+      (answers) => answers.filter((_, i) => i % 3 > 0),
+    ],
+    [
+      "with ids as text",
+      (answers) =>
+        answers.map((one) => ({
+          ...fieldsOf(one),
+          id: String(fieldsOf(one)["id"]),
+        })),
+    ],
+    [
+      "only up to ten calls, else with HTTP status 413",
+      (answers) => (answers.length > 10 ? 413 : answers),
+    ],
+    [
+      "only up to ten calls, else with one error",
+      (answers) =>
+        answers.length > 10
+          ? [{ jsonrpc: "2.0", id: 0, error: tooLarge }]
+          : answers,
+    ],
+    ["never, but with HTTP status 400", () => 400],
+    [
+      "never, but with an error",
+      () => ({ jsonrpc: "2.0", id: null, error: tooLarge }),
+    ],
+    ["never, but with null", () => null],
+  ] satisfies ReadonlyArray<readonly [string, NodeBehind["batch"]]>) {
+    it(`a fork is right, and reads storage beforehand, if the node answers batches ${title}`, async () => {
+      node.batch = batch;
+      await expectTruth();
+      const last = node.bodies.at(-1)?.map(({ method }) => method);
+      expect(requestsFor(LIST)).to.be.greaterThan(0);
+      expect(last).to.not.include("eth_getStorageAt");
+    });
+  }
+
+  it("a fork is right if every second answer in a batch is an error", async () => {
+    node.batch = (answers) =>
+      answers.map((answer, index) => {
+        const { id } = fieldsOf(answer);
+        const error = { code: -32_000, message: "out of luck" };
+        return index % 2 === 0 ? answer : { jsonrpc: "2.0", id, error };
+      });
+    await expectTruth();
+  });
+
+  it("a fork reads storage beforehand by prestateTracer if the node lacks access lists", async () => {
+    node.answer = ({ method, params }, real) =>
+      method === TRACE
+        ? { result: real }
+        : lacks(LIST)({ id: 0, method, params }, real);
+    await expectTruth();
+    expect(requestsFor(TRACE)).to.equal(1);
+    expect(requestsFor("eth_getStorageAt")).to.equal(1);
+  });
+
+  it("a fork reads storage when it is needed if the node has neither access lists nor traces", async () => {
+    node.answer = lacks(LIST, TRACE);
+    await expectTruth();
+    expect(requestsFor("eth_getStorageAt")).to.be.greaterThan(10);
+  });
+
+  it("a fork reads storage when it is needed if access lists and traces have another form", async () => {
+    node.answer = ({ method }) =>
+      [LIST, TRACE].includes(method)
+        ? {
+            result: {
+              accessList: "0x",
+              "0x1": [7],
+              [protocol.contracts.vault]: null,
+            },
+          }
+        : undefined;
+    await expectTruth();
+    expect(requestsFor("eth_getStorageAt")).to.be.greaterThan(10);
+  });
+
+  it("fork() works without warming if an address cannot be read", async () => {
+    const trading = configVariable("TEST_UNSET_TRADING");
+    const contracts = { ...protocol.contracts, trading };
+    const { vault } = await connectTo(node.url, { vault: { contracts } });
+    const fork = await vault.fork();
+    try {
+      expect((await fork.vault.getLatestRoundInfo()).settled).to.equal(false);
+      expect(requestsFor(LIST)).to.equal(0);
+    } finally {
+      await fork.close();
+    }
+  });
+
+  it("a fork takes the access list of a call that reverts", async () => {
+    node.answer = ({ method }, real) => {
+      const { accessList } = fieldsOf(real);
+      return method === LIST
+        ? {
+            result: {
+              accessList: listOf(accessList),
+              error: "execution reverted",
+            },
+          }
+        : undefined;
+    };
+    await expectTruth();
+    expect(requestsFor(TRACE)).to.equal(0);
+  });
+
+  it("a fork whose verdict a plain call contradicts is no engine: VAULT_ENGINE_UNAVAILABLE, and settle asks with a preview that is null", async () => {
+    node.answer = ({ method, params }) =>
+      method === "eth_call" && fieldsOf(params[0])["data"] === "0xa015aefe"
+        ? { error: { code: 3, message: "execution reverted", data: "0x" } }
+        : lacks("eth_simulateV1")({ id: 0, method, params }, null);
+    const vault = await open();
+    const { message } = await expectVaultError(
+      vault.simulateSettleAll(),
+      "VAULT_ENGINE_UNAVAILABLE",
+    );
+    expect(message).to.match(
+      /in block \d+ the node refuses it .* and Hardhat's simulator accepts the call/u,
+    );
+    const { status, preview } = await vault.settleAll();
+    expect([status, preview]).to.deep.equal(["reverted", null]);
+  });
+
+  it("a fork works behind a proxy of the environment, which does not get the requests for this machine", async () => {
+    const proxy = await startRpcServer({
+      handler: () => ({ error: { code: -1, message: "by the proxy" } }),
+    });
+    const { HTTP_PROXY, NO_PROXY } = process.env;
+    process.env["HTTP_PROXY"] = proxy.url;
+    process.env["NO_PROXY"] = "example.org";
+    try {
+      await expectTruth();
+      expect(process.env["NO_PROXY"]).to.equal("example.org");
+      expect(proxy.httpRequests).to.deep.equal([]);
+    } finally {
+      restore("HTTP_PROXY", HTTP_PROXY);
+      restore("NO_PROXY", NO_PROXY);
+      await proxy.stop();
+    }
+  });
+});
+
+function restore(name: string, value: string | undefined): void {
+  if (value === undefined) {
+    // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- a variable of the environment
+    delete process.env[name];
+  } else {
+    process.env[name] = value;
+  }
+}
