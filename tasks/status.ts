@@ -69,7 +69,9 @@ async function readAll(
   const { blockTag = "latest" } = target;
   // Now, a round has ended by the time that the next block would have.
   const clock =
-    blockTag === "latest" ? (await vault.rpc.nextBlock()).next.timestamp : null;
+    blockTag === "latest"
+      ? vault.rpc.nextBlock().then(({ next }) => next)
+      : null;
   const own = await readState(vault, target, clock);
   const { envelope } = own;
   const pinned = { ...target, blockTag: envelope.block.number };

@@ -10,6 +10,7 @@ import type { VaultError } from "../src/errors.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import type { DisplaySettings } from "../src/protocol/index.js";
 import { hasEnded } from "../src/protocol/round.js";
+import type { NextBlock } from "../src/rpc/rpc-client.js";
 import { openSettlement } from "../src/settlement/open-settlement.js";
 import type { OpenSettlement } from "../src/settlement/open-settlement.js";
 import {
@@ -53,24 +54,32 @@ export interface VaultState {
 /**
  * Reads a vault at one block.
  *
- * @param clock Unix seconds by which a round has ended; null for the block's own time.
+ * @param clock Block by whose time a round has ended; null for the block that is read.
  */
 export async function readState(
   vault: HardhatVault,
   target: ReadOptions,
-  clock: number | null,
+  clock: Promise<NextBlock> | null,
 ): Promise<VaultState> {
-  const { chainId, block, ...readings } = await vault.snapshot(target);
+  const [{ chainId, block, ...readings }, next, settler, open] =
+    await Promise.all([
+      vault.snapshot(target),
+      clock,
+      findSettler(vault, target.from),
+      openSettlement(vault).catch(failedReading),
+    ]);
   const { round } = readings;
   // Nodes behind one URL may be some blocks apart.
-  const now = Math.max(block.timestamp, clock ?? 0);
+  const now = Math.max(block.timestamp, next?.timestamp ?? 0);
   const isRound = !isFailedReading(round) && round.endTime !== 0n;
   const at = target.blockTag === "pending" ? "pending" : block.number;
-  const settler = await findSettler(vault, target.from);
-  const [attempt, open] = await Promise.all([
-    trySettlement(vault, settler, readings, at).catch(failedReading),
-    openSettlement(vault).catch(failedReading),
-  ]);
+  const attempt = await trySettlement(
+    vault,
+    settler,
+    readings,
+    at,
+    next ?? undefined,
+  ).catch(failedReading);
   const failures = [
     ...failuresOf(readings),
     ...[attempt, open].flatMap((one) =>

@@ -225,6 +225,7 @@ async function checkVault(
       await findSettler(vault, from),
       readings,
       block.number,
+      next,
     )),
     expired: isFailedReading(round) ? null : hasEnded(round, time),
     time,

@@ -1,4 +1,5 @@
 import type { VaultHost } from "../host.js";
+import { listProjectFiles } from "../project-file.js";
 import { describeTime } from "../protocol/time.js";
 import { Journal } from "./journal.js";
 
@@ -21,6 +22,9 @@ export async function openSettlement(
   vault: VaultHost,
 ): Promise<OpenSettlement | null> {
   const { address } = await vault.addressOf("vault", "settleAll");
+  if (!(await hasJournal(vault, address))) {
+    return null;
+  }
   const journal = await Journal.open(vault, await vault.chainId(), address);
   const entry = await journal.read();
   if (entry === undefined) {
@@ -29,6 +33,15 @@ export async function openSettlement(
   const { transactions, since = null } = entry;
   const { hash = null, nonce } = transactions.at(-1) ?? transactions[0];
   return { hash, nonce, since };
+}
+
+/** Without a journal of any chain, the node need not be asked which chain it is on. */
+async function hasJournal(vault: VaultHost, address: string): Promise<boolean> {
+  const end = `-${address.toLowerCase()}.json`;
+  const names = await listProjectFiles(vault.context.config.paths.root);
+  return names.some(
+    (name) => name.startsWith("settlement-") && name.endsWith(end),
+  );
 }
 
 /** Hash and age. @param now Unix seconds of this machine's clock. */

@@ -5,6 +5,7 @@ import type { VaultSnapshot } from "../client/snapshot.js";
 import { fallbackTo } from "../errors.js";
 import { parseAddress } from "../client/inputs.js";
 import type { VaultHost } from "../host.js";
+import type { NextBlock } from "../rpc/rpc-client.js";
 import { settlementCall } from "../simulation/engine.js";
 import { findRoute } from "../simulation/guarded.js";
 import { explainRefusal } from "../simulation/refusal.js";
@@ -57,6 +58,7 @@ export async function findSettler(
 /**
  * Calls `settleAll` as the account that would settle, at the block of the readings.
  *
+ * @param next Has the gas limit of a block. Default: it is read.
  * @throws VaultError if the node does not answer
  */
 export async function trySettlement(
@@ -64,6 +66,7 @@ export async function trySettlement(
   { address: from, isKnown }: Settler,
   { round, volume }: Pick<VaultSnapshot, "round" | "volume">,
   block: number | "pending",
+  next?: Pick<NextBlock, "gasLimit">,
 ): Promise<Attempt> {
   const canBeSettledBy = from;
   // A call to an address without code succeeds, too.
@@ -84,7 +87,7 @@ export async function trySettlement(
   const reverted = await vault.rpc.simulate(
     settlementCall(route),
     block,
-    (await vault.rpc.getBlock(block)).gasLimit,
+    (next ?? (await vault.rpc.getBlock(block))).gasLimit,
   );
   if (reverted === undefined) {
     return { canBeSettled: true, canBeSettledBy, reason: null };

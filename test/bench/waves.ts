@@ -8,7 +8,8 @@ const LATENCY_MS = 60;
 describe("requests that wait for each other", () => {
   for (const [job, most] of [
     ["round", 1],
-    ["status", 1],
+    // The settlement is tried at the block of the readings, which has to be known.
+    ["status", 2],
     ["simulate", 3],
     ["simulate --fork", 12],
     ["orders", 8],
