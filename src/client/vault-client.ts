@@ -32,9 +32,6 @@ export type VaultContracts = {
 /** The read methods of a client, one for each read operation. */
 export interface VaultReads extends Pick<VaultClient, ReadOperationName> {}
 
-/** Cached: resolving an `import()` takes a tenth of a snapshot's time. */
-let snapshots: Promise<typeof import("./snapshot.js")> | undefined;
-
 /**
  * Reads the protocol's contracts over an EIP-1193 provider. Values are unscaled: each
  * uint256 is a `bigint`.
@@ -249,8 +246,7 @@ export class VaultClient extends VaultReader {
    * ```
    */
   public async snapshot(options: ReadOptions = {}): Promise<VaultSnapshot> {
-    snapshots ??= import("./snapshot.js");
-    const { takeSnapshot } = await snapshots;
+    const { takeSnapshot } = await import("./snapshot.js");
     return await takeSnapshot(this, options);
   }
 
