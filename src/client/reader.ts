@@ -1,6 +1,7 @@
 import { ZeroAddress } from "ethers";
 import type { InterfaceAbi } from "ethers";
 
+import { GIVEN_PROVIDER } from "../errors.js";
 import type {
   ContractRole,
   OperationArguments,
@@ -96,7 +97,7 @@ export abstract class VaultReader {
     options: VaultClientOptions = {},
   ) {
     this.provider = provider;
-    this.networkName = options.networkName ?? "of the given provider";
+    this.networkName = options.networkName ?? GIVEN_PROVIDER;
     this.rpc = options.rpc ?? new RpcClient(provider, this.networkName);
     this.addresses =
       typeof contracts === "function"
