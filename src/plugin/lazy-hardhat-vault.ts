@@ -71,6 +71,22 @@ function lazyVault(
   open: () => Promise<HardhatVault>,
 ): LazyHardhatVault {
   const vault: LazyHardhatVault = {
+    async *orders(...args) {
+      yield* (await open()).orders(...args);
+    },
+    async *rounds(...args) {
+      yield* (await open()).rounds(...args);
+    },
+    at: (contracts) =>
+      lazyVault(getOrCreate, async () => (await open()).at(contracts)),
+    instance: (name) =>
+      lazyVault(getOrCreate, async () => (await open()).instance(name)),
+    connect: async (target) =>
+      target === undefined
+        ? await open()
+        : typeof target === "string"
+          ? (await getOrCreate(target)).vault
+          : target.vault,
     getFundingFeeRate: async (...args) =>
       await (await open()).getFundingFeeRate(...args),
     getLatestRoundInfo: async (...args) =>
@@ -84,12 +100,6 @@ function lazyVault(
       await (await open()).queryMarginBalance(...args),
     minXMargin: async (...args) => await (await open()).minXMargin(...args),
     snapshot: async (...args) => await (await open()).snapshot(...args),
-    async *orders(...args) {
-      yield* (await open()).orders(...args);
-    },
-    async *rounds(...args) {
-      yield* (await open()).rounds(...args);
-    },
     block: async (...args) => await (await open()).block(...args),
     chainId: async () => await (await open()).chainId(),
     addressOf: async (...args) => await (await open()).addressOf(...args),
@@ -99,16 +109,6 @@ function lazyVault(
     fork: async (...args) => await (await open()).fork(...args),
     deployMocks: async (...args) => await (await open()).deployMocks(...args),
     mockAt: async (...args) => await (await open()).mockAt(...args),
-    at: (contracts) =>
-      lazyVault(getOrCreate, async () => (await open()).at(contracts)),
-    instance: (name) =>
-      lazyVault(getOrCreate, async () => (await open()).instance(name)),
-    connect: async (target) =>
-      target === undefined
-        ? await open()
-        : typeof target === "string"
-          ? (await getOrCreate(target)).vault
-          : target.vault,
     get contracts() {
       return open().then(({ contracts }) => contracts);
     },
