@@ -5,7 +5,7 @@ import path from "node:path";
 
 import { ZeroAddress } from "ethers";
 import type { NetworkConnection } from "hardhat/types/network";
-import pMap from "p-map";
+import pLimit from "p-limit";
 import { createPublicClient, http } from "viem";
 import type { PublicClient } from "viem";
 
@@ -139,7 +139,7 @@ async function readWithOurs({
 
 /** The same bytes, over the same connection, and nothing done with them. */
 async function readRaw({ connection, trading, count }: World): Promise<Orders> {
-  return await pMap(
+  return await pLimit(CONCURRENCY).map(
     firstIds(count, CHUNK),
     async (first) => {
       const size = Math.min(CHUNK, count - first + 1);
@@ -157,7 +157,6 @@ async function readRaw({ connection, trading, count }: World): Promise<Orders> {
       });
       return String(answer);
     },
-    { concurrency: CONCURRENCY },
   );
 }
 
@@ -170,10 +169,9 @@ async function readWithHardhatEthers({
     trading,
     connection.ethers.provider,
   );
-  return await pMap(
+  return await pLimit(IN_FLIGHT).map(
     firstIds(count, 1),
     async (id) => await contract.getOrderInfo(id),
-    { concurrency: IN_FLIGHT },
   );
 }
 
@@ -197,10 +195,9 @@ function getOrderInfo(trading: `0x${string}`, id: number) {
 
 async function readWithViem(world: World): Promise<Orders> {
   const client = viemClient(world, { batchSize: VIEM_BATCH });
-  return await pMap(
+  return await pLimit(VIEM_BATCH).map(
     firstIds(world.count, 1),
     async (id) => await client.readContract(getOrderInfo(world.trading, id)),
-    { concurrency: VIEM_BATCH },
   );
 }
 

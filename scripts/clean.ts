@@ -6,7 +6,6 @@ for (const output of [
   "src/abi",
   "src/bindings",
   "src/mocks/artifacts.ts",
-  "src/protocol/signatures.ts",
   "src/client/lens/artifact.ts",
   "src/guard/artifact.ts",
 ]) {

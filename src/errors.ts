@@ -433,18 +433,31 @@ export class VaultError extends Error {
   }
 }
 
+/** The name of a network without a name: it follows the word "network" in texts. */
+export const GIVEN_PROVIDER = "of the given provider";
+
+/** Example: `networks.mainnet.url`. Of a network without a name: `the provider's url`. */
+export function settingOf(network: string, setting: string): string {
+  return network === GIVEN_PROVIDER
+    ? `the provider's ${setting}`
+    : `networks.${network}.${setting}`;
+}
+
 function fill(
   template: string,
   shown: Readonly<Record<string, unknown>>,
 ): string {
+  const network = String(shown["network"]);
   return template
+    .replaceAll(/networks\.\{network\}\.(\w+)/gu, (_, setting: string) =>
+      settingOf(network, setting),
+    )
     .replaceAll(/\{([\w-]+)\}/gu, (tag, name: string) => {
       const value = shown[name];
       return typeof value === "string" || typeof value === "number"
         ? String(value)
         : tag;
     })
-    .replaceAll("networks.of the given provider.", "the provider's ")
     .trim()
     .replace(/(?<![.!?])$/u, ".");
 }

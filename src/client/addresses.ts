@@ -4,7 +4,7 @@ import {
   contractRoles,
   isContractRole,
 } from "../protocol/index.js";
-import type { ContractRole } from "../protocol/index.js";
+import type { Address, ContractRole } from "../protocol/index.js";
 import { describeInput, parseAddress } from "./inputs.js";
 
 /** Addresses of the protocol's contracts by role, all optional. */
@@ -12,9 +12,9 @@ export type ContractAddresses = {
   readonly [Role in ContractRole]?: string | undefined;
 };
 
-/** An address and its source, which error texts name. */
-export interface LocatedAddress {
-  readonly address: string;
+/** An address, with its checksum, and its source, which error texts name. */
+export interface LocatedAddress<AddressT extends string = Address> {
+  readonly address: AddressT;
   /** Example: `networks.mainnet.vault.contracts.vault`. */
   readonly source: string;
 }
@@ -25,10 +25,10 @@ export interface MissingAddress {
   readonly hint: string;
 }
 
-/** Looks up the address of a role. */
+/** Looks up the address of a role. The client checks it, and adds the checksum. */
 export type AddressResolver = (
   role: ContractRole,
-) => Promise<LocatedAddress | MissingAddress>;
+) => Promise<LocatedAddress<string> | MissingAddress>;
 
 /** @param source Source of the addresses in error texts. */
 export function fixedAddresses(
@@ -44,10 +44,7 @@ export function fixedAddresses(
       );
     }
     if (address !== undefined) {
-      parsed[role] = parseAddress(
-        address,
-        `The address of the ${contractRoles[role].label} contract (${source})`,
-      );
+      parsed[role] = parseContractAddress(role, address, source);
     }
   }
   return async (role) => {
@@ -72,6 +69,7 @@ export function inOrder(
   };
 }
 
+/** @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED, VAULT_INVALID_ADDRESS */
 export async function requireAddress(
   addresses: AddressResolver,
   role: ContractRole,
@@ -87,5 +85,18 @@ export async function requireAddress(
       ...found,
     });
   }
-  return found;
+  const { address, source } = found;
+  return { address: parseContractAddress(role, address, source), source };
+}
+
+function parseContractAddress(
+  role: ContractRole,
+  address: string,
+  source: string,
+): Address {
+  const { label } = contractRoles[role];
+  return parseAddress(
+    address,
+    `The address of the ${label} contract (${source})`,
+  );
 }

@@ -3,7 +3,7 @@ import { getAddress, isHexString, toQuantity } from "ethers";
 import { invalidArgument, vaultError } from "../errors.js";
 import type { GivenValue, VaultError } from "../errors.js";
 import { enums } from "../protocol/index.js";
-import type { EnumName } from "../protocol/index.js";
+import type { Address, EnumName } from "../protocol/index.js";
 import { escapeUntrusted } from "../untrusted-text.js";
 
 const tags = ["latest", "safe", "finalized", "earliest", "pending"] as const;
@@ -22,7 +22,7 @@ export function parseAddress(
   value: unknown,
   where: string,
   shown?: string | GivenValue,
-): string {
+): Address {
   const fail = (problem: string, given = shown): VaultError =>
     vaultError("VAULT_INVALID_ADDRESS", {
       where,
@@ -44,13 +44,14 @@ export function parseAddress(
 }
 
 const MAX_CACHED_ADDRESSES = 10_000;
-const checksumAddresses = new Map<string, string>();
+const checksumAddresses = new Map<string, Address>();
 
 /** Cached: the hash takes longer than decoding an order, and addresses repeat. */
-export function checksumAddress(value: string): string {
+export function checksumAddress(value: string): Address {
   let address = checksumAddresses.get(value);
   if (address === undefined) {
-    address = getAddress(value);
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- an address begins with 0x, but ethers types it as any string
+    address = getAddress(value) as Address;
     if (checksumAddresses.size >= MAX_CACHED_ADDRESSES) {
       checksumAddresses.clear();
     }

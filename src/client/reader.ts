@@ -1,11 +1,11 @@
 import { ZeroAddress } from "ethers";
 import type { InterfaceAbi } from "ethers";
 
+import { GIVEN_PROVIDER } from "../errors.js";
 import type {
   ContractRole,
   OperationArguments,
   OperationResult,
-  ReadMethods,
   ReadOperationName,
 } from "../protocol/index.js";
 import { contractRoles } from "../protocol/index.js";
@@ -58,9 +58,6 @@ export interface ScanOptions extends ReadOptions {
 /** Options of an operation of several reads. */
 export type OperationOptions = Omit<ReadOptions, "blockTag">;
 
-/** The read methods of a client, one for each read operation. */
-export interface VaultReads extends ReadMethods<ReadOptions> {}
-
 /** Options of a {@link VaultClient}. */
 export interface VaultClientOptions {
   /** Sender of reads that name none. Default: the zero address. */
@@ -100,7 +97,7 @@ export abstract class VaultReader {
     options: VaultClientOptions = {},
   ) {
     this.provider = provider;
-    this.networkName = options.networkName ?? "of the given provider";
+    this.networkName = options.networkName ?? GIVEN_PROVIDER;
     this.rpc = options.rpc ?? new RpcClient(provider, this.networkName);
     this.addresses =
       typeof contracts === "function"
@@ -140,7 +137,11 @@ export abstract class VaultReader {
   /**
    * Reads one operation by its name, as the method of that name does.
    *
-   * @throws VaultError with the codes of that method
+   * @throws VaultError for invalid arguments and options: VAULT_INVALID_INTEGER,
+   * VAULT_INVALID_ENUM, VAULT_INVALID_ADDRESS, VAULT_INVALID_BLOCK,
+   * VAULT_INVALID_ARGUMENT; for the contract: VAULT_CONTRACT_NOT_CONFIGURED,
+   * VAULT_CONFIG_VARIABLE, VAULT_NO_CODE, VAULT_CALL_REVERTED,
+   * VAULT_RETURN_DATA_MALFORMED; and errors of a request
    *
    * @example
    * ```ts

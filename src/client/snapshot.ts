@@ -15,13 +15,13 @@ import { entryAnswer, tryLens } from "./lens/lens.js";
 import type { ReadOptions, VaultReader } from "./reader.js";
 
 /**
- * Every reading without arguments, at one block. Values are unscaled. The method of
- * each key documents the scale.
+ * Every reading without arguments, at one block. Values are unscaled. A reading that
+ * failed is a {@link FailedReading} in its place.
  */
-export type VaultSnapshot = {
+export interface VaultSnapshot extends StandaloneReadings<FailedReading> {
   readonly chainId: number;
   readonly block: BlockInfo;
-} & StandaloneReadings<FailedReading>;
+}
 
 /** @see VaultClient.snapshot */
 export async function takeSnapshot(
@@ -91,12 +91,9 @@ export async function takeSnapshot(
   for (const [index, { path }] of prepared.entries()) {
     set(readings, path, values[index]);
   }
-  return {
-    chainId,
-    block,
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop above fills exactly the places that the type names
-    ...(readings as StandaloneReadings<FailedReading>),
-  };
+  const snapshot: unknown = { chainId, block, ...readings };
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop above fills exactly the places that the type names
+  return snapshot as VaultSnapshot;
 }
 
 /** @returns The value, or a {@link FailedReading}. */

@@ -18,13 +18,12 @@ export type {
 export type { PastRound, RoundsOptions } from "./rounds.js";
 export type { VaultSnapshot } from "./snapshot.js";
 export type { FailedReading } from "./failed-reading.js";
-export type { VaultContracts } from "./vault-client.js";
+export type { VaultContracts, VaultReads } from "./vault-client.js";
 export type {
   ReadOptions,
   ScanOptions,
   ScanProgress,
   VaultClientOptions,
-  VaultReads,
 } from "./reader.js";
 export type {
   ErrorArgument,
@@ -33,9 +32,11 @@ export type {
   VaultErrorCode,
 } from "../errors.js";
 export type {
+  Address,
   CalMarginsParameters,
   ContractRole,
   ContractTypeName,
+  Hex,
   MarginAmounts,
   OperationArguments,
   OperationName,

@@ -1,19 +1,25 @@
 import { BrowserProvider, Contract } from "ethers";
 import type { ContractRunner } from "ethers";
 
-import {
-  contractRoleNames,
-  contractRoles,
-  operationEntry,
-  readOperationNames,
+import { contractRoleNames, contractRoles } from "../protocol/index.js";
+import type {
+  CalMarginsParameters,
+  ContractRole,
+  ContractType,
+  ContractTypeName,
+  MarginAmounts,
+  PoolAmounts,
+  PoolName,
+  ReadOperationName,
+  VaultOrder,
+  VaultRound,
 } from "../protocol/index.js";
-import type { ContractRole, OperationArguments } from "../protocol/index.js";
 import { fixedAddresses, inOrder } from "./addresses.js";
 import type { ContractAddresses } from "./addresses.js";
 import { contractFactories } from "./codec.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
 import { VaultReader } from "./reader.js";
-import type { OperationOptions, ReadOptions, VaultReads } from "./reader.js";
+import type { OperationOptions, ReadOptions } from "./reader.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
 import type { VaultSnapshot } from "./snapshot.js";
 
@@ -23,11 +29,8 @@ export type VaultContracts = {
   >;
 };
 
-// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- the loop below the class defines these methods
-export interface VaultClient extends VaultReads {}
-
-/** Cached: resolving an `import()` takes a tenth of a snapshot's time. */
-let snapshots: Promise<typeof import("./snapshot.js")> | undefined;
+/** The read methods of a client, one for each read operation. */
+export interface VaultReads extends Pick<VaultClient, ReadOperationName> {}
 
 /**
  * Reads the protocol's contracts over an EIP-1193 provider. Values are unscaled: each
@@ -67,6 +70,167 @@ export class VaultClient extends VaultReader {
   }
 
   /**
+   * Reads the funding fee rate for calls or puts
+   * (`IUnderlyingAsset.getFundingFeeRate`).
+   *
+   * @param contractType `"call"`, `"put"` or a number of {@link ContractType}.
+   * @returns The rate as an unscaled integer: real value times 1E8.
+   * @throws VaultError VAULT_INVALID_ENUM before a request is made, and the errors of
+   * {@link VaultClient.read}
+   *
+   * @example
+   * ```ts
+   * await vault.getFundingFeeRate("call");
+   * // 25000n
+   * ```
+   */
+  public async getFundingFeeRate(
+    contractType: ContractType | ContractTypeName,
+    options?: ReadOptions,
+  ): Promise<bigint> {
+    return await this.read("getFundingFeeRate", [contractType], options);
+  }
+
+  /**
+   * Reads the latest round of the vault (`IVaultFactory.getLatestRoundInfo`).
+   *
+   * @returns Ten fields. Prices are real value times 1E18; `APY` times 1E18
+   * (1E18 is 100%); volumes and `minDeposit` times 1E(token precision); times
+   * are Unix seconds; the scale of `settledAmount` is not documented.
+   * @throws VaultError with the codes of {@link VaultClient.read}
+   *
+   * @example
+   * ```ts
+   * const { strikePrice, settled } = await vault.getLatestRoundInfo();
+   * // { strikePrice: 65000000000000000000000n, settled: false }
+   * ```
+   */
+  public async getLatestRoundInfo(options?: ReadOptions): Promise<VaultRound> {
+    return await this.read("getLatestRoundInfo", [], options);
+  }
+
+  /**
+   * Reads one order (`ITrading.getOrderInfo`).
+   *
+   * The protocol does not document the result for an unknown id: the contract may
+   * revert or return zeros.
+   *
+   * @param orderID 0 to 2^256 - 1.
+   * @returns Thirteen fields, unscaled; their scales are not documented. Compare
+   * `state` with `OrderState`, and `contractType` with `ContractType`.
+   * @throws VaultError VAULT_INVALID_INTEGER before a request is made, and the errors
+   * of {@link VaultClient.read}
+   *
+   * @example
+   * ```ts
+   * const { holder, state } = await vault.getOrderInfo(1n);
+   * // { holder: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', state: 1 }
+   * ```
+   */
+  public async getOrderInfo(
+    orderID: bigint | number,
+    options?: ReadOptions,
+  ): Promise<VaultOrder> {
+    return await this.read("getOrderInfo", [orderID], options);
+  }
+
+  /**
+   * Calculates the margins to pay for the next round (`IVault.calMargins`).
+   *
+   * @param values `maxVolume`: real value times 1E(token precision); `APY`: real
+   * value times 1E18 (1E18 is 100%); `endTime`: Unix seconds.
+   * @returns Both margins, unscaled; their scale is not documented.
+   * @throws VaultError VAULT_INVALID_INTEGER before a request is made, and the errors
+   * of {@link VaultClient.read}
+   *
+   * @example
+   * ```ts
+   * const maxVolume = 1_000_000n * 10n ** 18n;
+   * const APY = 12n * 10n ** 16n;
+   * await vault.calMargins({ maxVolume, APY, endTime: 1_800_000_000n });
+   * // { baseMarginAmount: 52500000000000000000000n, xMarginAmount: 10500000000000000000000n }
+   * ```
+   */
+  public async calMargins(
+    values: CalMarginsParameters,
+    options?: ReadOptions,
+  ): Promise<MarginAmounts> {
+    return await this.read("calMargins", [values], options);
+  }
+
+  /**
+   * Reads the amounts of one liquidity pool (`ILiquidityPool.getLPAmountInfo`).
+   *
+   * @returns `deposit`, `availabe` (the contract spells it so) and `locked`,
+   * unscaled; their scale is not documented.
+   * @throws VaultError VAULT_INVALID_ENUM before a request is made, and the errors of
+   * {@link VaultClient.read}
+   *
+   * @example
+   * ```ts
+   * const { locked } = await vault.getLPAmountInfo("public");
+   * // { locked: 1250000000000000000000000n }
+   * ```
+   */
+  public async getLPAmountInfo(
+    pool: PoolName,
+    options?: ReadOptions,
+  ): Promise<PoolAmounts> {
+    return await this.read("getLPAmountInfo", [pool], options);
+  }
+
+  /**
+   * Reads the vault's volume (`IVault.queryVolume`).
+   *
+   * @returns The volume, unscaled; its scale is not documented.
+   * @throws VaultError with the codes of {@link VaultClient.read}
+   *
+   * @example
+   * ```ts
+   * await vault.queryVolume();
+   * // 420000000000000000000n
+   * ```
+   */
+  public async queryVolume(options?: ReadOptions): Promise<bigint> {
+    return await this.read("queryVolume", [], options);
+  }
+
+  /**
+   * Reads the margins that can be withdrawn (`IVault.queryMarginBalance`).
+   *
+   * @returns Both margins, unscaled; their scale is not documented.
+   * @throws VaultError with the codes of {@link VaultClient.read}
+   *
+   * @example
+   * ```ts
+   * const { xMarginAmount } = await vault.queryMarginBalance();
+   * // { xMarginAmount: 840000000000000000000n }
+   * ```
+   */
+  public async queryMarginBalance(
+    options?: ReadOptions,
+  ): Promise<MarginAmounts> {
+    return await this.read("queryMarginBalance", [], options);
+  }
+
+  /**
+   * Reads the X token margin to pay when issuing a vault
+   * (`IVaultFactory.minSLDMargin`).
+   *
+   * @returns The margin, unscaled; its scale is not documented.
+   * @throws VaultError with the codes of {@link VaultClient.read}
+   *
+   * @example
+   * ```ts
+   * await vault.minXMargin();
+   * // 1000000000000000000000n
+   * ```
+   */
+  public async minXMargin(options?: ReadOptions): Promise<bigint> {
+    return await this.read("minXMargin", [], options);
+  }
+
+  /**
    * Takes every reading that needs no argument, at one block. If the node allows
    * state overrides, this is one `eth_call`. The caller has code in that call, so a
    * contract that checks its caller may return another value. A reading that fails is
@@ -82,8 +246,7 @@ export class VaultClient extends VaultReader {
    * ```
    */
   public async snapshot(options: ReadOptions = {}): Promise<VaultSnapshot> {
-    snapshots ??= import("./snapshot.js");
-    const { takeSnapshot } = await snapshots;
+    const { takeSnapshot } = await import("./snapshot.js");
     return await takeSnapshot(this, options);
   }
 
@@ -184,27 +347,4 @@ export class VaultClient extends VaultReader {
     contract.getAddress().catch(() => undefined);
     return contract;
   }
-}
-
-for (const operation of readOperationNames) {
-  const { target, inputs } = operationEntry(operation);
-  const count =
-    (typeof target === "string" ? 0 : 1) + (inputs.length === 0 ? 0 : 1);
-  Object.defineProperty(VaultClient.prototype, operation, {
-    configurable: true,
-    writable: true,
-    async value(
-      this: VaultClient,
-      ...argsAndOptions: unknown[]
-    ): Promise<unknown> {
-      const args = argsAndOptions.slice(0, count);
-      return await this.read(
-        operation,
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the encoder checks the arguments
-        args as OperationArguments<typeof operation>,
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the options' parsers check it
-        argsAndOptions[count] as ReadOptions | undefined,
-      );
-    },
-  });
 }

@@ -1,7 +1,8 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
-import { getAddress, toBeHex } from "ethers";
+import { toBeHex } from "ethers";
 
 import {
+  checksumAddress,
   describeInput,
   notOneOf,
   parseEnum,
@@ -344,7 +345,7 @@ export function generatedOrder(orderID: bigint): VaultOrder {
   const isClosed = n % 3n === 0n;
   return {
     exType: `${tickers[Number(n % 5n)] ?? ""}-USDT`,
-    holder: getAddress(toBeHex(FIRST_HOLDER + (n % 7n), 20)),
+    holder: checksumAddress(toBeHex(FIRST_HOLDER + (n % 7n), 20)),
     number,
     exFee: number / 1_000n,
     lockFee: newLockFee * (n % 10n),

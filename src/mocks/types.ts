@@ -11,7 +11,8 @@ import type {
 
 /** An order for the mock; `contractType` and `state` take a number or a word. */
 export type MockOrder = Readonly<
-  Omit<VaultOrder, "contractType" | "state"> & {
+  Omit<VaultOrder, "holder" | "contractType" | "state"> & {
+    holder: string;
     contractType: number | ContractTypeName;
     state: number | OrderStateName;
   }

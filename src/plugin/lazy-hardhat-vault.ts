@@ -2,26 +2,8 @@ import type { HardhatRuntimeEnvironmentHooks } from "hardhat/types/hooks";
 import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
 
 import type { ContractAddresses } from "../client/addresses.js";
-import type { OrdersOptions } from "../client/orders/types.js";
-import type { RoundsOptions } from "../client/rounds.js";
-import type { VaultContracts } from "../client/vault-client.js";
-import type { VaultReads } from "../client/reader.js";
-import { assertInvariant } from "../errors.js";
-import { readOperationNames } from "../protocol/queries.js";
+import type { VaultContracts, VaultReads } from "../client/vault-client.js";
 import type { HardhatVault } from "./hardhat-vault.js";
-
-/** The methods that open the connection, without the read operations. */
-const forwardedMethods = [
-  "snapshot",
-  "block",
-  "chainId",
-  "addressOf",
-  "settleAll",
-  "simulateSettleAll",
-  "fork",
-  "deployMocks",
-  "mockAt",
-] as const;
 
 /**
  * `hre.vault`: a vault that opens its connection on the first call. You can
@@ -29,7 +11,18 @@ const forwardedMethods = [
  */
 export interface LazyHardhatVault extends Pick<
   HardhatVault,
-  keyof VaultReads | (typeof forwardedMethods)[number] | "orders" | "rounds"
+  | keyof VaultReads
+  | "snapshot"
+  | "orders"
+  | "rounds"
+  | "block"
+  | "chainId"
+  | "addressOf"
+  | "settleAll"
+  | "simulateSettleAll"
+  | "fork"
+  | "deployMocks"
+  | "mockAt"
 > {
   /** The TypeChain-typed contracts by role; opens the connection. */
   readonly contracts: Promise<VaultContracts>;
@@ -77,47 +70,49 @@ function lazyVault(
   getOrCreate: GetOrCreate,
   open: () => Promise<HardhatVault>,
 ): LazyHardhatVault {
-  const forwarding = Object.fromEntries(
-    [...readOperationNames, ...forwardedMethods].map((name) => [
-      name,
-      async (...args: readonly unknown[]): Promise<unknown> => {
-        const vault = await open();
-        const method: unknown = Reflect.get(vault, name);
-        assertInvariant(typeof method === "function", `vault.${name}`);
-        const result: unknown = Reflect.apply(method, vault, args);
-        return await result;
-      },
-    ]),
-  );
-  const own = {
-    async *orders(options?: OrdersOptions) {
-      yield* (await open()).orders(options);
+  const vault: LazyHardhatVault = {
+    async *orders(...args) {
+      yield* (await open()).orders(...args);
     },
-    async *rounds(options?: RoundsOptions) {
-      yield* (await open()).rounds(options);
+    async *rounds(...args) {
+      yield* (await open()).rounds(...args);
     },
-    at: (contracts: ContractAddresses): LazyHardhatVault =>
+    at: (contracts) =>
       lazyVault(getOrCreate, async () => (await open()).at(contracts)),
-    instance: (name: string): LazyHardhatVault =>
+    instance: (name) =>
       lazyVault(getOrCreate, async () => (await open()).instance(name)),
-    connect: async (
-      target?: string | NetworkConnection,
-    ): Promise<HardhatVault> =>
+    connect: async (target) =>
       target === undefined
         ? await open()
         : typeof target === "string"
           ? (await getOrCreate(target)).vault
           : target.vault,
-  };
-  // Not enumerable: copying, comparing or printing the vault must not open it.
-  const contracts = {
-    get: async (): Promise<VaultContracts> => (await open()).contracts,
-  };
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- `forwarding` has exactly the methods that the type picks, but the type of fromEntries lacks their names
-  return Object.defineProperties(
-    { ...own, ...forwarding },
-    {
-      contracts,
+    getFundingFeeRate: async (...args) =>
+      await (await open()).getFundingFeeRate(...args),
+    getLatestRoundInfo: async (...args) =>
+      await (await open()).getLatestRoundInfo(...args),
+    getOrderInfo: async (...args) => await (await open()).getOrderInfo(...args),
+    calMargins: async (...args) => await (await open()).calMargins(...args),
+    getLPAmountInfo: async (...args) =>
+      await (await open()).getLPAmountInfo(...args),
+    queryVolume: async (...args) => await (await open()).queryVolume(...args),
+    queryMarginBalance: async (...args) =>
+      await (await open()).queryMarginBalance(...args),
+    minXMargin: async (...args) => await (await open()).minXMargin(...args),
+    snapshot: async (...args) => await (await open()).snapshot(...args),
+    block: async (...args) => await (await open()).block(...args),
+    chainId: async () => await (await open()).chainId(),
+    addressOf: async (...args) => await (await open()).addressOf(...args),
+    settleAll: async (...args) => await (await open()).settleAll(...args),
+    simulateSettleAll: async (...args) =>
+      await (await open()).simulateSettleAll(...args),
+    fork: async (...args) => await (await open()).fork(...args),
+    deployMocks: async (...args) => await (await open()).deployMocks(...args),
+    mockAt: async (...args) => await (await open()).mockAt(...args),
+    get contracts() {
+      return open().then(({ contracts }) => contracts);
     },
-  ) as unknown as LazyHardhatVault;
+  };
+  // Copying, comparing or printing the vault must not open it.
+  return Object.defineProperty(vault, "contracts", { enumerable: false });
 }

@@ -3,6 +3,6 @@ export * from "./display-decimals.js";
 export * from "./enums.js";
 export * from "./operations.js";
 export * from "./queries.js";
-export type * from "./signatures.js";
+export type * from "./readings.js";
 export type * from "./types.js";
 export * from "./units.js";

@@ -33,8 +33,6 @@ export interface Operation {
   readonly targetName?: string;
   readonly inputs: readonly Field[];
   readonly outputs: readonly Field[];
-  /** Name of the result's type, if it has several values. */
-  readonly resultName?: string;
   /** Key of the result in every JSON document and in a snapshot. */
   readonly key: string;
   /** Task of the operation: `hardhat vault <task>`. */
@@ -50,31 +48,21 @@ function uint256<const Name extends string, const UnitT extends Unit>(
   unit: UnitT,
   label: string,
   more: Pick<Field, "option" | "note"> = {},
-): Field & { readonly name: Name; readonly unit: UnitT } {
+): Field & {
+  readonly name: Name;
+  readonly type: "uint256";
+  readonly unit: UnitT;
+} {
   return { name, type: "uint256", unit, label, ...more };
 }
 
 const AFTER_SETTLEMENT = { note: "Updated only once the round is settled" };
 
 /**
- * The operations of the protocol. The methods and types of the client, the tasks,
- * snapshots and simulations derive from this table.
+ * The operations of the protocol. Encoding, decoding, tasks, snapshots, simulations and
+ * documents follow this table. `VaultClient` has a method for each read.
  */
 export const operations = {
-  /**
-   * Reads the funding fee rate for calls or puts
-   * (`IUnderlyingAsset.getFundingFeeRate`).
-   *
-   * @param contractType `"call"`, `"put"` or a number of {@link ContractType}.
-   * @returns The rate as an unscaled integer: real value times 1E8.
-   * @throws VaultError VAULT_INVALID_ENUM before a request is made
-   *
-   * @example
-   * ```ts
-   * await vault.getFundingFeeRate("call");
-   * // 25000n
-   * ```
-   */
   getFundingFeeRate: {
     row: 1,
     kind: "read",
@@ -96,19 +84,6 @@ export const operations = {
     description: "Show the funding fee rate for calls and puts",
   },
 
-  /**
-   * Reads the latest round of the vault (`IVaultFactory.getLatestRoundInfo`).
-   *
-   * @returns Ten fields. Prices are real value times 1E18; `APY` times 1E18
-   * (1E18 is 100%); volumes and `minDeposit` times 1E(token precision); times
-   * are Unix seconds; the scale of `settledAmount` is not documented.
-   *
-   * @example
-   * ```ts
-   * const { strikePrice, settled } = await vault.getLatestRoundInfo();
-   * // { strikePrice: 65000000000000000000000n, settled: false }
-   * ```
-   */
   getLatestRoundInfo: {
     row: 2,
     kind: "read",
@@ -133,29 +108,12 @@ export const operations = {
         ...AFTER_SETTLEMENT,
       },
     ],
-    resultName: "VaultRound",
     key: "round",
     task: "round",
     title: "Latest round",
     description: "Show the latest round of the vault",
   },
 
-  /**
-   * Reads one order (`ITrading.getOrderInfo`).
-   *
-   * The protocol does not document the result for an unknown id: the contract may
-   * revert or return zeros.
-   *
-   * @param orderID 0 to 2^256 - 1.
-   * @returns Thirteen fields, unscaled; their scales are not documented. Compare
-   * `state` with `OrderState`, and `contractType` with `ContractType`.
-   *
-   * @example
-   * ```ts
-   * const { holder, state } = await vault.getOrderInfo(1n);
-   * // { holder: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', state: 1 }
-   * ```
-   */
   getOrderInfo: {
     row: 3,
     kind: "read",
@@ -183,27 +141,12 @@ export const operations = {
       },
       { name: "state", type: "uint8", unit: "orderState", label: "State" },
     ],
-    resultName: "VaultOrder",
     key: "order",
     task: "order",
     title: "Order",
     description: "Show one order",
   },
 
-  /**
-   * Calculates the margins to pay for the next round (`IVault.calMargins`).
-   *
-   * @param values `maxVolume`: real value times 1E(token precision); `APY`: real
-   * value times 1E18 (1E18 is 100%); `endTime`: Unix seconds.
-   * @returns Both margins, unscaled; their scale is not documented.
-   *
-   * @example
-   * ```ts
-   * const maxVolume = 1_000_000n * 10n ** 18n;
-   * const APY = 12n * 10n ** 16n;
-   * await vault.calMargins({ maxVolume, APY, endTime: 1_800_000_000n });
-   * ```
-   */
   calMargins: {
     row: 4,
     kind: "read",
@@ -222,19 +165,12 @@ export const operations = {
       uint256("baseMarginAmount", "raw", "Base token margin to pay"),
       uint256("xMarginAmount", "raw", "X token margin to pay"),
     ],
-    resultName: "MarginAmounts",
     key: "margins",
     task: "margins",
     title: "Margins to pay",
     description: "Calculate the margins to pay for the next round",
   },
 
-  /**
-   * Reads the amounts of one liquidity pool (`ILiquidityPool.getLPAmountInfo`).
-   *
-   * @returns `deposit`, `availabe` (the contract spells it so) and `locked`,
-   * unscaled; their scale is not documented.
-   */
   getLPAmountInfo: {
     row: 5,
     kind: "read",
@@ -249,18 +185,12 @@ export const operations = {
       }),
       uint256("locked", "raw", "Locked"),
     ],
-    resultName: "PoolAmounts",
     key: "pools",
     task: "pools",
     title: "Liquidity pools",
     description: "Show the amounts of both liquidity pools",
   },
 
-  /**
-   * Reads the vault's volume (`IVault.queryVolume`).
-   *
-   * @returns The volume, unscaled; its scale is not documented.
-   */
   queryVolume: {
     row: 7,
     kind: "read",
@@ -274,11 +204,6 @@ export const operations = {
     description: "Show the volume of the vault",
   },
 
-  /**
-   * Reads the margins that can be withdrawn (`IVault.queryMarginBalance`).
-   *
-   * @returns Both margins, unscaled; their scale is not documented.
-   */
   queryMarginBalance: {
     row: 8,
     kind: "read",
@@ -289,19 +214,12 @@ export const operations = {
       uint256("baseMarginAmount", "raw", "Withdrawable base token margin"),
       uint256("xMarginAmount", "raw", "Withdrawable X token margin"),
     ],
-    resultName: "MarginAmounts",
     key: "marginBalance",
     task: "margin-balance",
     title: "Margin balance",
     description: "Show the margins that can be withdrawn from the vault",
   },
 
-  /**
-   * Reads the X token margin to pay when issuing a vault
-   * (`IVaultFactory.minSLDMargin`).
-   *
-   * @returns The margin, unscaled; its scale is not documented.
-   */
   minXMargin: {
     row: 9,
     kind: "read",

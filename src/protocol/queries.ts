@@ -1,14 +1,9 @@
 import type { ContractRole } from "./contracts.js";
 import { enumWords } from "./enums.js";
-import type { ContractTypeName } from "./enums.js";
 import { keysOf } from "./keys-of.js";
 import { operations } from "./operations.js";
 import type { Field, Operation } from "./operations.js";
-import type {
-  OperationName,
-  OperationResult,
-  ReadOperationName,
-} from "./types.js";
+import type { OperationName, ReadOperationName } from "./types.js";
 
 /** One call of a read operation. */
 export interface Query {
@@ -19,33 +14,6 @@ export interface Query {
   /** Place of the value in JSON and in a snapshot. Example: `pools.public` */
   readonly path: readonly [key: string, variant?: string];
 }
-
-type Places<
-  Name extends ReadOperationName,
-  Wrapped,
-> = (typeof operations)[Name]["target"] extends string
-  ? (typeof operations)[Name]["inputs"] extends readonly []
-    ? Wrapped
-    : Record<ContractTypeName, Wrapped>
-  : Record<keyof (typeof operations)[Name]["target"], Wrapped>;
-
-/** Read operations without arguments, or with an argument of `contractType` only. */
-export type StandaloneOperationName = {
-  [Name in ReadOperationName]: Exclude<
-    (typeof operations)[Name]["inputs"][number]["unit"],
-    "contractType"
-  > extends never
-    ? Name
-    : never;
-}[ReadOperationName];
-
-/** The results of the {@link StandaloneOperationName}s by JSON key. */
-export type StandaloneReadings<Otherwise = never> = {
-  [Name in StandaloneOperationName as (typeof operations)[Name]["key"]]: Places<
-    Name,
-    OperationResult<Name> | Otherwise
-  >;
-};
 
 export const operationNames = keysOf(operations);
 
@@ -110,7 +78,7 @@ export function targetsOf(
     : Object.entries(target).map(([variant, role]) => ({ variant, role }));
 }
 
-/** @see StandaloneOperationName */
+/** True of an operation without arguments, or with a `contractType` only. */
 export function isStandalone(name: ReadOperationName): boolean {
   return operationEntry(name).inputs.every(
     ({ unit }) => unit === "contractType",
@@ -136,7 +104,7 @@ export function queriesOf(name: ReadOperationName): readonly Query[] {
   });
 }
 
-/** The calls of every {@link StandaloneOperationName}, in table order. */
+/** The calls of every standalone operation, in table order. */
 export const standaloneQueries: readonly Query[] = readOperationNames
   .filter(isStandalone)
   .flatMap(queriesOf);

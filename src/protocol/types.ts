@@ -1,5 +1,10 @@
 import type { operations } from "./operations.js";
-import type { ReadMethods } from "./signatures.js";
+
+/** Bytes as 0x hex, such as call data or a hash. The same type as viem's. */
+export type Hex = `0x${string}`;
+
+/** An address as 0x hex. The same type as viem's. */
+export type Address = `0x${string}`;
 
 type Operations = typeof operations;
 
@@ -12,20 +17,6 @@ export type ReadOperationName = {
     ? Name
     : never;
 }[OperationName];
-
-/** Result of a read operation: its only value, or an object of its values. */
-export type OperationResult<Name extends ReadOperationName> = Awaited<
-  ReturnType<ReadMethods<never>[Name]>
->;
-
-/** Arguments of a read operation without its options. */
-export type OperationArguments<Name extends ReadOperationName> =
-  Required<Parameters<ReadMethods<never>[Name]>> extends [
-    ...infer Arguments,
-    unknown,
-  ]
-    ? Arguments
-    : never;
 
 /** "public" or "private". */
 export type PoolName = keyof Operations["getLPAmountInfo"]["target"];

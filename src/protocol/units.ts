@@ -3,28 +3,20 @@
  * does not document: it is shown unscaled, never scaled by a guess.
  */
 export const units = {
-  rate: { decimals: 8, meaning: "real value times 1E8" },
-  price: { decimals: 18, meaning: "real value times 1E18" },
-  percent: {
-    decimals: 16,
-    meaning: "real value times 1E18 (1E18 is 100%)",
-  },
-  token: {
-    decimals: "tokenDecimals",
-    meaning: "real value times 1E(token precision)",
-  },
-  timestamp: { meaning: "Unix time in seconds" },
-  raw: { meaning: "an integer whose scale is not documented" },
-  contractType: { meaning: "1 is call, 2 is put (`ContractType`)" },
-  orderState: { meaning: "1 is open, 2 is closed (`OrderState`)" },
+  rate: { decimals: 8 },
+  price: { decimals: 18 },
+  /** 1E18 is 100%. */
+  percent: { decimals: 16 },
+  token: { decimals: "tokenDecimals" },
+  /** Unix time in seconds. */
+  timestamp: {},
+  raw: {},
+  contractType: {},
+  orderState: {},
   none: {},
 } as const satisfies Record<
   string,
-  {
-    readonly decimals?: number | "tokenDecimals";
-    /** Text for the doc comments of values with this unit. */
-    readonly meaning?: string;
-  }
+  { readonly decimals?: number | "tokenDecimals" }
 >;
 
 export type Unit = keyof typeof units;

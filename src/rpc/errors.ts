@@ -1,6 +1,11 @@
 import { isHexString } from "ethers";
 
-import { VaultError, invalidArgument, vaultError } from "../errors.js";
+import {
+  VaultError,
+  invalidArgument,
+  settingOf,
+  vaultError,
+} from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import {
   MAX_FOREIGN_TEXT,
@@ -137,7 +142,7 @@ export function toRpcError(
     const { input } = match(sign) ?? {};
     if (input !== undefined) {
       const problem = quoteForeignText(input.slice(input.indexOf(" ") + 1));
-      const where = `networks.${network}.${setting}`;
+      const where = settingOf(network, setting);
       return invalidArgument(where, problem.replace(/\.$/u, ""));
     }
   }
@@ -154,7 +159,7 @@ export function toRpcError(
           problem: `${problem}${tried}`,
           remedy:
             remedy ??
-            `Check that the node runs, and host, port and key in networks.${network}.url.`,
+            `Check that the node runs, and host, port and key in ${settingOf(network, "url")}.`,
         },
         error,
       );

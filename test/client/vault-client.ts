@@ -56,6 +56,19 @@ describe("client - VaultClient", () => {
     );
   });
 
+  it("a client adds the checksum to an address that a resolver returns, and refuses one that is none: VAULT_INVALID_ADDRESS", async () => {
+    const client = new VaultClient(nodeOfAddresses(), async (role) => ({
+      address: role === "vault" ? VAULT.toLowerCase() : "0x12",
+      source: "a file",
+    }));
+    expect((await client.addressOf("vault")).address).to.equal(VAULT);
+    const { details } = await expectVaultError(
+      client.minXMargin(),
+      "VAULT_INVALID_ADDRESS",
+    );
+    expect(details["where"]).to.include("vault factory contract (a file)");
+  });
+
   it("a client keeps all but the addresses that are given to at()", async () => {
     const node = nodeOfAddresses();
     const own = new VaultClient(

@@ -2,7 +2,6 @@ import { inspect, isDeepStrictEqual } from "node:util";
 
 import { expect } from "chai";
 import fc from "fast-check";
-import pMap from "p-map";
 
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { collectGarbage } from "../../bench/measure.js";
@@ -489,15 +488,17 @@ describe("fuzz - reads of a hostile node and hostile contracts", () => {
     for (let start = 0; start < cases.length; start += CONCURRENCY) {
       const some = cases.slice(start, start + CONCURRENCY);
       const begin = process.threadCpuUsage();
-      await pMap(some, async (one, place) => {
-        const { problem, isAnswered } = await tryCase(one);
-        counts[isAnswered ? "answered" : "refused"] += 1;
-        if (problem !== undefined) {
-          failures.push(
-            `${problem}\n${show(await shrink(one, start + place - onceFailed.length))}`,
-          );
-        }
-      });
+      await Promise.all(
+        some.map(async (one, place) => {
+          const { problem, isAnswered } = await tryCase(one);
+          counts[isAnswered ? "answered" : "refused"] += 1;
+          if (problem !== undefined) {
+            failures.push(
+              `${problem}\n${show(await shrink(one, start + place - onceFailed.length))}`,
+            );
+          }
+        }),
+      );
       const { user, system } = process.threadCpuUsage(begin);
       took.push((user + system) / 1_000_000);
       if (start % (40 * CONCURRENCY) === 0) {

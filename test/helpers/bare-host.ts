@@ -1,4 +1,5 @@
 import { VaultClient } from "../../src/client/index.js";
+import type { Address } from "../../src/protocol/types.js";
 import type { ContractAddresses } from "../../src/client/index.js";
 import type { LocatedAddress } from "../../src/client/addresses.js";
 import type { OperationOptions } from "../../src/client/reader.js";
@@ -78,7 +79,7 @@ export class BareHost extends VaultClient implements VaultHost {
   }
 
   /** Address of the guard; none unless set. */
-  public guard: string | undefined;
+  public guard: Address | undefined;
 
   public readonly instanceName = undefined;
 

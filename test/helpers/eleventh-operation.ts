@@ -1,7 +1,9 @@
 /**
  * Run as a script of its own: adds an operation to the table before anything
- * else reads it, and prints where it turns up.
+ * else reads it, and its method to the client, and prints where it turns up.
  */
+import type { VaultClient as Client } from "../../src/client/vault-client.js";
+import type { ReadOptions } from "../../src/client/reader.js";
 import type { Operation } from "../../src/protocol/operations.js";
 import { operations } from "../../src/protocol/operations.js";
 
@@ -26,23 +28,26 @@ Object.assign(operations, { queryVolumeAgain: eleventh });
 // Only now: these read the table when they are loaded.
 const { createTestHre } = await import("./hre.js");
 const { parseDocument, runTyped } = await import("./run-vault-task.js");
+const { VaultClient } = await import("../../src/client/vault-client.js");
+
+// eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the type of the table has no operation that is added at run time; its arguments and its result are those of queryVolume
+const name = "queryVolumeAgain" as "queryVolume";
+const methods = {
+  async queryVolumeAgain(this: Client, options?: ReadOptions): Promise<bigint> {
+    return await this.read(name, [], options);
+  },
+};
+Object.assign(VaultClient.prototype, methods);
 
 const hre = await createTestHre();
 const connection = await hre.network.getOrCreate();
 await connection.vault.deployMocks({ overrides: { volume: 77n } });
 
-const callOf = async (vault: object): Promise<string> => {
-  const method: unknown = Reflect.get(vault, "queryVolumeAgain");
-  return typeof method === "function"
-    ? String(await Reflect.apply(method, vault, []))
-    : "missing";
-};
 const documentOf = async (typed: string): Promise<unknown> =>
   parseDocument(await runTyped(hre, `${typed} --json`));
 
 const found = {
-  connectionVault: await callOf(connection.vault),
-  hreVault: await callOf(hre.vault),
+  method: String(await methods.queryVolumeAgain.call(connection.vault)),
   snapshot: Object.hasOwn(await hre.vault.snapshot(), "volumeAgain"),
   task: await documentOf("volume-again"),
   text: (await runTyped(hre, "volume-again")).stdout,

@@ -210,7 +210,7 @@ describe("declarations of the package in an editor", function () {
       [...missing.keys()].sort().join(" "),
       [...missing].map(([type, from]) => `${type}, by ${from}`).join("\n"),
     ).to.equal(
-      "ChaiPlugin Expected Field Operations PartOf Places ReadMethods RequestOptions StandaloneOperationName Unit Unscaled VaultHost VaultReader WireType",
+      "ChaiPlugin Expected Field Operations PartOf ReadOperations RequestOptions Unit Unscaled VaultHost VaultReader WireType",
     );
   });
 });

@@ -5,7 +5,7 @@ import { ErrorFragment, Interface } from "ethers";
 
 import { VaultClient } from "../../src/client/index.js";
 import type { VaultErrorCode } from "../../src/client/index.js";
-import { vaultError } from "../../src/errors.js";
+import { GIVEN_PROVIDER, vaultError } from "../../src/errors.js";
 import {
   classifyFailure,
   isNodeRefusal,
@@ -126,6 +126,20 @@ describe("failed requests", () => {
       }
     });
   }
+
+  it("an error names the provider's url if the client has no network's name, in its details too", () => {
+    const gone = Object.assign(new Error("gone"), { code: "ECONNREFUSED" });
+    const { fix, details } = toRpcError(gone, GIVEN_PROVIDER, "eth_call");
+    const advice =
+      "Check that the node runs, and host, port and key in the provider's url.";
+    expect([fix, details["remedy"]]).to.deep.equal([advice, advice]);
+    const invalid = vaultError("VAULT_RPC_INVALID_RESPONSE", {
+      network: GIVEN_PROVIDER,
+      method: "eth_call",
+      problem: "",
+    });
+    expect(invalid.fix).to.match(/^Check that the provider's url is/u);
+  });
 
   it("VAULT_WRONG_CHAIN names both chains and the network", () => {
     const chains = { configChainId: 1, connectionChainId: 56 };

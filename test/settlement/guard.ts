@@ -5,6 +5,7 @@ import { Interface, Wallet } from "ethers";
 
 import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import { guardAddressOf } from "../../src/guard/round-guard.js";
+import type { Address } from "../../src/protocol/types.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { examineSigner } from "../../src/plugin/examine-settlement.js";
 import type {
@@ -298,7 +299,7 @@ describe("a settlement through a guard", () => {
 
 describe("a guard's refusal before anything is sent", () => {
   const stage = useStage();
-  const GUARD = devAddress(6);
+  const GUARD: Address = "0x00000000000000000000000000000000000000A7";
   const { startTime, strikePrice } = OPEN_ROUND;
   const refusals = [
     [

@@ -6,8 +6,11 @@ import {
   VaultClient,
 } from "../../src/client/index.js";
 import type {
+  Address,
+  AddressResolver,
   Eip1193Provider,
   FailedReading,
+  LocatedAddress,
   MarginAmounts,
   VaultOrder,
   PoolAmounts,
@@ -17,13 +20,33 @@ import type {
   VaultRound,
   VaultSnapshot,
 } from "../../src/client/index.js";
+import type { Address as ViemAddress } from "viem";
 import type { MockVault, Vault } from "../../src/bindings/index.js";
 import type { VaultError } from "../../src/errors.js";
+import type { MockOrder } from "../../src/mocks/types.js";
 import { expectAssignable, expectType } from "./expect-type.js";
 import type { Same } from "./expect-type.js";
 
 declare const client: VaultClient;
 declare const provider: Eip1193Provider;
+
+export function addresses(
+  plain: string,
+  { holder }: VaultOrder,
+  { address }: LocatedAddress,
+): void {
+  expectType<Same<typeof holder, Address>>();
+  expectAssignable<ViemAddress>(holder);
+  expectAssignable<ViemAddress>(address);
+  // An address that is passed in may be any string.
+  client.at({ vault: plain });
+  client.orders({ holder: plain });
+  expectAssignable<ReadOptions>({ from: plain });
+  expectAssignable<AddressResolver>(
+    async () => await Promise.resolve({ address: plain, source: "" }),
+  );
+  expectAssignable<MockOrder["holder"]>(plain);
+}
 
 export function results(): void {
   expectType<

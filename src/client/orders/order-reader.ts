@@ -1,5 +1,4 @@
 import { toQuantity } from "ethers";
-import { pMapIterable } from "p-map";
 
 import { VaultError } from "../../errors.js";
 import type { VaultOrder } from "../../protocol/index.js";
@@ -44,17 +43,37 @@ export class OrderReader {
 
   /**
    * Reads orders in chunks, each to be iterated once. A chunk is decoded while it is
-   * iterated, because its bytes take a fraction of the memory of its orders.
+   * iterated, because its bytes take a fraction of the memory of its orders. When a
+   * chunk is returned, `concurrency` more are requested.
    *
    * @throws VaultError if the node does not answer; VAULT_NO_CODE, also while a chunk
    * is iterated
    */
-  public read(ids: Iterable<bigint>): AsyncIterable<Iterable<ListedOrder>> {
-    return pMapIterable(
-      this.#chunksOf(ids),
-      async (chunk) => await orAbort(this.#readChunk(chunk), this.signal),
-      { concurrency: this.concurrency },
-    );
+  public async *read(
+    ids: Iterable<bigint>,
+  ): AsyncGenerator<Iterable<ListedOrder>, void, undefined> {
+    const chunks = this.#chunksOf(ids);
+    const requested: Array<Promise<Iterable<ListedOrder>>> = [];
+    const requestMore = (): void => {
+      while (requested.length < this.concurrency) {
+        const { value: chunk } = chunks.next();
+        if (chunk === undefined) {
+          return;
+        }
+        const orders = orAbort(this.#readChunk(chunk), this.signal);
+        // A failure is thrown in its turn, or never if the reader has left.
+        orders.catch(() => undefined);
+        requested.push(orders);
+      }
+    };
+    requestMore();
+    let next = requested.shift();
+    while (next !== undefined) {
+      const orders = await next;
+      requestMore();
+      yield orders;
+      next = requested.shift();
+    }
   }
 
   /** Each chunk has the `chunkSize` of the moment when it is requested. */
