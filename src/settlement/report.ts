@@ -105,7 +105,7 @@ export async function report(
   const seen = await readAfter(vault, before, receipt.blockNumber, previewed);
   const known: Known = {
     ...receipt,
-    ...(receipt.succeeded
+    ...(receipt.succeeded !== false
       ? await describeEffect(vault, before, receipt.blockNumber, seen)
       : {
           status: "reverted" as const,
@@ -241,11 +241,12 @@ export async function findDifferences(
   { succeeded, blockNumber, logs }: Receipt,
   after: VaultSnapshot,
 ): Promise<readonly PreviewDifference[] | null> {
-  const before = succeeded
-    ? await vault
-        .snapshot({ blockTag: blockNumber - 1 })
-        .catch(fallbackTo(undefined))
-    : undefined;
+  const before =
+    succeeded !== false
+      ? await vault
+          .snapshot({ blockTag: blockNumber - 1 })
+          .catch(fallbackTo(undefined))
+      : undefined;
   if (before === undefined || isFailedReading(before.round)) {
     return null;
   }

@@ -144,7 +144,7 @@ describe("failed requests", () => {
   const reset = { cause: codedError("ECONNRESET") };
   const longest = "timed out".padEnd(MAX_FOREIGN_TEXT);
   const failures: Readonly<Record<Failure["kind"], readonly unknown[]>> = {
-    passing: [
+    transient: [
       new Error("it timed out"),
       new Error(longest),
       // Hardhat's text has the whole of an unreadable answer.
