@@ -22,6 +22,15 @@ export function isNodeRefusal(error: unknown): error is VaultError {
   return VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR";
 }
 
+/** True if the node or a gateway refused, also by an HTTP status such as 403. */
+export function isFinalRefusal(error: unknown): error is VaultError {
+  return (
+    isNodeRefusal(error) ||
+    (VaultError.isVaultError(error) &&
+      isRefusedStatus(Number(error.details["httpStatus"])))
+  );
+}
+
 /** True if the node or a proxy refused, so that another request may succeed. */
 export function isRefusedAnyhow(error: unknown): error is VaultError {
   return (

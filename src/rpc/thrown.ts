@@ -108,10 +108,11 @@ function parseBody(body: unknown): unknown {
 
 /** The words of the node in a body without a JSON-RPC error. */
 export function messageInBody(links: readonly ErrorLink[]): string {
-  const message = links
-    .map(({ body }) => asRecord(parseBody(body))["message"])
-    .find((text) => typeof text === "string");
-  return message === undefined ? "" : String(message);
+  return (
+    links
+      .map(({ body }) => asRecord(parseBody(body))["message"])
+      .find((text) => typeof text === "string") ?? ""
+  );
 }
 
 /** The Retry-After header in milliseconds, if it is in seconds. */

@@ -31,7 +31,10 @@ import { devKey } from "../helpers/world.js";
  * Cases that the settlement's own logic gets wrong, each with the reason. One that is
  * right in the meantime fails: then take it out.
  */
-const NOT_YET: Readonly<Record<string, string>> = {};
+const NOT_YET: Readonly<Record<string, string>> = {
+  "10-sequencer-full-7-times":
+    "the settlement gives up after five answers in a row that are errors",
+};
 
 /** Chains side by side on which cases settle. */
 const LANES = 5;

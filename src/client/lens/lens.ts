@@ -6,6 +6,7 @@ import { VaultError, fallbackTo, vaultError } from "../../errors.js";
 import { quoteForeignText } from "../../untrusted-text.js";
 import { isRefusedAnyhow } from "../../rpc/errors.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
+import { toBlockId } from "../../rpc/rpc-client.js";
 import type { BlockInfo, CallResult, RpcClient } from "../../rpc/rpc-client.js";
 import { WORD, readSmallWord, viewOf } from "../words.js";
 import { VaultLensArtifact } from "./artifact.js";
@@ -52,10 +53,11 @@ export function encodeReadOrders(
 }
 
 /**
- * Makes calls, and reads chain id and block, in one request.
+ * Makes calls, and reads the chain id, in one request, beside one for the block's
+ * header.
  *
  * @returns Undefined if the lens does not work on this node.
- * @throws VaultError if the node does not answer at all
+ * @throws VaultError if the node does not answer at all, or has no such block
  */
 export async function tryLens(
   context: LensContext,
@@ -70,7 +72,7 @@ export async function tryLens(
     return undefined;
   }
   try {
-    return await callLens(context, encodeReadCalls(calls));
+    return await readWithHeader(context, encodeReadCalls(calls));
   } catch (error) {
     if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
       throw error;
@@ -87,6 +89,34 @@ export async function tryLens(
     );
   }
   return undefined;
+}
+
+/**
+ * Runs the lens in the block that a header names. The EVM's own number may be another
+ * one (rollups, Polygon zkEVM, Lotus), and two nodes behind one URL may have different
+ * heads: unless both agree, the lens runs again, at the header's number.
+ */
+async function readWithHeader(
+  context: LensContext,
+  data: string,
+): Promise<LensAnswer> {
+  const { rpc, blockTag } = context;
+  if (blockTag === "pending") {
+    // It changes from request to request, and many nodes have no header for it.
+    return await callLens(context, data);
+  }
+  const [answer, { number, timestamp }] = await Promise.all([
+    callLens(context, data),
+    rpc.getBlock(blockTag),
+  ]);
+  const isPinned = blockTag.startsWith("0x");
+  const { block: seen } = answer;
+  const isSame = seen.number === number && seen.timestamp === timestamp;
+  const agreed =
+    isPinned || isSame
+      ? answer
+      : await callLens({ ...context, blockTag: toBlockId(number) }, data);
+  return { ...agreed, block: { number, timestamp } };
 }
 
 /**
@@ -115,14 +145,7 @@ export async function callLens(
       .invalid("a call with a state override has no such answer");
   }
   rpc.node.takesOverrides = true;
-  if (blockTag === "latest") {
-    // The next request is for this block, which other nodes may not have yet.
-    rpc.noteBlock(parsed.block.number);
-  }
-  // The EVM's block number may differ from the chain's.
-  return blockTag.startsWith("0x")
-    ? { ...parsed, block: { ...parsed.block, number: Number(blockTag) } }
-    : parsed;
+  return parsed;
 }
 
 /** The outcome of a call inside the lens; see contracts/lens/VaultLens.sol. */
@@ -141,6 +164,7 @@ export interface ExecutedBlock extends BlockInfo {
 }
 
 export interface LensAnswer {
+  /** As the EVM sees it; of {@link tryLens}, as the header says. */
   readonly block: BlockInfo;
   readonly chainId: number;
   readonly entries: readonly LensEntry[];
