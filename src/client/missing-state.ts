@@ -23,7 +23,7 @@ export async function explainMissingState(
       fallbackTo(
         false,
         (error) =>
-          isRefusedAnyhow(error) || error.code === "VAULT_BLOCK_NOT_FOUND",
+          error.code === "VAULT_BLOCK_NOT_FOUND" || isRefusedAnyhow(error),
       ),
     );
   if (!(await succeeds(rpc.getBlock(block))) || !(await succeeds(atLatest()))) {

@@ -26,7 +26,9 @@ export function readThrown(thrown: unknown): Thrown {
   );
   const status = statusOf(links);
   const ofNode =
-    status === undefined ? wrappedError(links) : errorInBody(links);
+    status === undefined || status < 400
+      ? wrappedError(links)
+      : errorInBody(links);
   // A refusal of the node in a 4xx response is the node's; 5xx is a gateway's.
   const isRefusal =
     ofNode !== undefined && (status === undefined || isRefusedStatus(status));
