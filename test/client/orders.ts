@@ -249,6 +249,17 @@ describe("client - orders", () => {
     );
   });
 
+  it("orders() refuses a range of more than 2^40 ids with VAULT_INVALID_ARGUMENT, and asks nothing", async () => {
+    const node = nodeOf(order);
+    const vault = new VaultClient(node, { trading: TRADING });
+    const range = { firstId: 1, lastId: 99_999_999_999_999_999_999n };
+    await expectVaultError(
+      Array.fromAsync(vault.orders(range)),
+      "VAULT_INVALID_ARGUMENT",
+    );
+    expect(node.asked).to.have.length(0);
+  });
+
   it("orders() sends one call with an override a chunk, and one for the block", async () => {
     const node = nodeOf(order);
     const vault = new VaultClient(node, { trading: TRADING });

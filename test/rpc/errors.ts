@@ -429,6 +429,29 @@ describe("the reason of a revert", () => {
     });
   }
 
+  it("is the words of the node's message if there are no data, and none if it has none", () => {
+    for (const [error, text] of [
+      [said(-32_000, "evm: execution reverted: closed"), "closed"],
+      [said(-32_000, "Execution reverted (closed)"), "closed"],
+      [said(-32_603, "VM Exception: revert closed"), "closed"],
+      [said(1, "failed, revert reason: [Error(closed)], vm error"), "closed"],
+      [said(-32_015, "VM execution error.", "Bad jump"), "Bad jump"],
+      [said(-32_015, "VM execution error.", "Reverted 0x"), "no reason given"],
+      [said(-32_000, "REVERT opcode executed"), "no reason given"],
+      [said(-32_000, "execution reverted"), "no reason given"],
+      [
+        said(-32_000, "REVERT opcode executed", "12345678"),
+        argumentsOf("0x12345678"),
+      ],
+    ] as const) {
+      const failure = classifyFailure(error);
+      const found = failure.kind === "reverted" ? failure.reverted : undefined;
+      expect(found?.text.split(": 0x")[0], JSON.stringify(error)).to.equal(
+        text,
+      );
+    }
+  });
+
   it("has the arguments of an error of a given ABI, lists and tuples too", () => {
     const odd = ErrorFragment.from(
       "error Odd(tuple(uint256 a, string)[] list, address)",
