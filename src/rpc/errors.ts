@@ -110,9 +110,9 @@ const transientWords =
 /** A node lacks a block, in the words of all clients. */
 const blockWords =
   /header (?:for hash )?not found|unknown block|block.{0,60}(?:not (?:yet |currently )?(?:available|found|exist)|doesn't exist|out ?of ?range|is invalid|invalid)|invalid block|block ?out ?of ?range|unfinalized|ahead of|height/iu;
-/** A retry meets the same limit of execution, or a quota of a day or more. */
+/** A retry meets the same failure of the EVM, the same limit, or a quota of a day. */
 const finalWords =
-  /execution (?:aborted|timeout)|daily|per day|monthly|gas (?:limit|cap)|intrinsic gas|exceeds? .{0,20}gas|data limit|smaller|(?:not|n't) supports?|unsupported/iu;
+  /out ?of ?gas|opcode|EVM error|stack (?:under|over)flow|invalid jump|execution (?:aborted|timeout)|daily|per day|monthly|gas (?:limit|cap)|intrinsic gas|exceeds? .{0,20}gas|data limit|smaller|(?:not|n't) supports?|unsupported/iu;
 /** No retry brings back old state, whatever the code. */
 const stateWords =
   /missing trie node|prune|archive|historical state|state .{0,80}(?:not|un)available/iu;

@@ -252,9 +252,9 @@ describe("client - orders", () => {
   it("orders() refuses a range of more than 2^40 ids with VAULT_INVALID_ARGUMENT, and asks nothing", async () => {
     const node = nodeOf(order);
     const vault = new VaultClient(node, { trading: TRADING });
-    const range = { firstId: 1, lastId: 99_999_999_999_999_999_999n };
+    const tooMany = { firstId: 1, lastId: 99_999_999_999_999_999_999n };
     await expectVaultError(
-      Array.fromAsync(vault.orders(range)),
+      Array.fromAsync(vault.orders(tooMany)),
       "VAULT_INVALID_ARGUMENT",
     );
     expect(node.asked).to.have.length(0);

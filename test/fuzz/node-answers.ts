@@ -97,6 +97,7 @@ function answer({
   const error = { code, message: text, data: more };
   switch (form) {
     case "error":
+      // eslint-disable-next-line @typescript-eslint/only-throw-error -- as the client of a node that is no library may throw
       throw error;
     case "body":
       throw Object.assign(new StatusError(status), {

@@ -376,9 +376,9 @@ function valuesIn(fields: Fields, honest: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => {
       const [, how = "", factor = "", of = ""] =
-        (typeof value === "string" &&
-          /^\$(copy|decimal|pad|upper|xdc|times)(\d*) (\w+)$/u.exec(value)) ||
-        [];
+        /^\$(copy|decimal|pad|upper|xdc|times)(\d*) (\w+)$/u.exec(
+          String(value),
+        ) ?? [];
       if (how === "") {
         return [name, value];
       }

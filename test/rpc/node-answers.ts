@@ -9,7 +9,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import pLimit from "p-limit";
 
 import { VaultClient } from "../../src/client/index.js";
-import type { VaultError } from "../../src/errors.js";
+import { VaultError } from "../../src/errors.js";
 import { asRecord, listOf } from "../../src/json.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { contractRoleNames } from "../../src/protocol/index.js";
@@ -44,13 +44,13 @@ const BLOCKS_LATER = 300;
 /** Of an account that has sent nothing before. */
 const KEY = devKey(3);
 
-const folder = path.join(import.meta.dirname, "node-answers");
+const casesFolder = path.join(import.meta.dirname, "node-answers");
 /** `CASES=<start of an id>` runs only some. */
-const chosen = readdirSync(folder)
+const chosen = readdirSync(casesFolder)
   .filter((name) => name.endsWith(".json"))
   .flatMap((name) => {
     const found: unknown = JSON.parse(
-      readFileSync(path.join(folder, name), "utf8"),
+      readFileSync(path.join(casesFolder, name), "utf8"),
     );
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the files have this form
     return found as readonly NodeAnswerCase[];
@@ -78,7 +78,8 @@ interface Outcome {
 
 async function openLane(): Promise<Lane> {
   const node = await startAnvil();
-  const { path: project, remove } = await useFixtureProject("plain");
+  const folder = await useFixtureProject("plain");
+  const { path: project } = folder;
   const deploying = await hreOnLive(node.url, {}, project);
   const connection = await deploying.network.create();
   await connection.vault.deployMocks({ scenario: "expired-round" });
@@ -108,7 +109,7 @@ async function openLane(): Promise<Lane> {
     ),
     close: async () => {
       await node.stop();
-      await remove();
+      await folder.remove();
     },
   };
 }
@@ -284,7 +285,7 @@ async function problemOf(
   const isShown =
     told.includes(says) && (reason === "" || told.includes(reason));
   const isRightCode =
-    code === undefined || codes.every((each) => each == null || each === code);
+    code === undefined || codes.every((each) => (each ?? code) === code);
   const isOurs = errors.every((error) => codeOf(error) !== undefined);
   const equalsHonest = async (): Promise<boolean> =>
     errors.length === 0 &&
@@ -387,12 +388,8 @@ async function problemOf(
   ).slice(0, 1_500)}`;
 }
 
-function codeOf(error: unknown): VaultError["code"] | undefined {
-  const { code } = asRecord(error);
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- only our errors have such codes
-  return String(code).startsWith("VAULT_")
-    ? (code as VaultError["code"])
-    : undefined;
+function codeOf(error: unknown): string | undefined {
+  return VaultError.isVaultError(error) ? error.code : undefined;
 }
 
 function inWords(error: unknown): string {

@@ -71,9 +71,17 @@ export async function tryLens(
   ) {
     return undefined;
   }
+  const { blockTag } = context;
+  const data = encodeReadCalls(calls);
+  // The pending block changes from request to request, and many nodes have no header
+  // for it.
+  const header = blockTag === "pending" ? undefined : rpc.getBlock(blockTag);
   try {
-    return await readWithHeader(context, encodeReadCalls(calls));
+    const [answer] = await Promise.all([callLens(context, data), header]);
+    return await agreeWith(await header, answer, context, data);
   } catch (error) {
+    // Without a header, nothing can be read.
+    await header;
     if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
       throw error;
     }
@@ -92,30 +100,27 @@ export async function tryLens(
 }
 
 /**
- * Runs the lens in the block that a header names. The EVM's own number may be another
- * one (rollups, Polygon zkEVM, Lotus), and two nodes behind one URL may have different
+ * Pins an answer to the block of a header. The EVM's own number may be another one
+ * (rollups, Polygon zkEVM, Lotus), and two nodes behind one URL may have different
  * heads: unless both agree, the lens runs again, at the header's number.
  */
-async function readWithHeader(
+async function agreeWith(
+  header: BlockInfo | undefined,
+  answer: LensAnswer,
   context: LensContext,
   data: string,
 ): Promise<LensAnswer> {
-  const { rpc, blockTag } = context;
-  if (blockTag === "pending") {
-    // It changes from request to request, and many nodes have no header for it.
-    return await callLens(context, data);
+  if (header === undefined) {
+    return answer;
   }
-  const [answer, { number, timestamp }] = await Promise.all([
-    callLens(context, data),
-    rpc.getBlock(blockTag),
-  ]);
-  const isPinned = blockTag.startsWith("0x");
+  const { number, timestamp } = header;
   const { block: seen } = answer;
-  const isSame = seen.number === number && seen.timestamp === timestamp;
-  const agreed =
-    isPinned || isSame
-      ? answer
-      : await callLens({ ...context, blockTag: toBlockId(number) }, data);
+  const isSame =
+    context.blockTag.startsWith("0x") ||
+    (seen.number === number && seen.timestamp === timestamp);
+  const agreed = isSame
+    ? answer
+    : await callLens({ ...context, blockTag: toBlockId(number) }, data);
   return { ...agreed, block: { number, timestamp } };
 }
 
