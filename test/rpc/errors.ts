@@ -190,6 +190,8 @@ describe("failed requests", () => {
       said(-32005, "daily request count exceeded"),
       said(-32000, "block gas limit exceeded"),
       said(-32000, "execution aborted (timeout)"),
+      said(-32000, "out of gas"),
+      said(3, "OutOfGas"),
       said(-32601, "Method not found"),
       said(-32401, "authenticated API key required"),
       said(-32603, "daily request count exceeded"),
@@ -200,8 +202,6 @@ describe("failed requests", () => {
     // The node may have the block a moment later.
     refused: [
       said(-32000, "no"),
-      said(-32000, "out of gas"),
-      said(3, "OutOfGas"),
       said(-32603, "missing trie node 0c (path )"),
       withBody(404, refusedBody, reset),
     ],
