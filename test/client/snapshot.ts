@@ -219,4 +219,29 @@ describe("client - snapshot", () => {
     await client.snapshot();
     expect(lensCalls(node), "in one call again").to.equal(1);
   });
+
+  it("a read, snapshot() and orders() throw VAULT_ARCHIVE_NODE_NEEDED at a block whose state a node pruned, with its words", async () => {
+    const node = documentedNode({ overrides: true, head: 1_000 });
+    for (const method of ["eth_call", "eth_getBalance"]) {
+      node.on(method, async (params, answer) => {
+        if (params[1] === "0x5") {
+          throw failure("not supported", { code: -32000 });
+        }
+        return await answer();
+      });
+    }
+    const client = clientOf(node);
+    const { volume } = await client.snapshot({ blockTag: 5 });
+    for (const read of [
+      client.queryVolume({ blockTag: 5 }),
+      Array.fromAsync(client.orders({ ids: [1, 2], blockTag: 5 })),
+      isFailedReading(volume) ? Promise.reject(volume.error) : volume,
+    ]) {
+      const { message } = await expectVaultError(
+        Promise.resolve<unknown>(read),
+        "VAULT_ARCHIVE_NODE_NEEDED",
+      );
+      expect(message).to.include("not supported");
+    }
+  });
 });

@@ -17,11 +17,7 @@ async function sendBlanks(
   pauseMs: number,
 ): Promise<number> {
   let sent = 0;
-  let isOpen = true;
-  response.on("close", () => {
-    isOpen = false;
-  });
-  while (isOpen) {
+  while (!response.closed) {
     response.write(BLANKS);
     sent += 1;
     await sleep(pauseMs);
