@@ -206,7 +206,7 @@ function timeoutOf({ when, right }: NodeAnswerCase): number {
   if (right === "retry-until-deadline-then-error") {
     return 3_000;
   }
-  return when.stage === "text" ? 8_000 : 20_000;
+  return 20_000;
 }
 
 const settles = new Set(["text", "send", "receipt", "block", "search"]);
