@@ -6,7 +6,7 @@ import type { Result } from "hardhat/types/utils";
 
 import { VaultError, fallbackTo, vaultError } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
-import { messageOf } from "../src/rpc/errors.js";
+import { messageOf } from "../src/rpc/thrown.js";
 import { quoteForeignText, toSafeJson } from "../src/untrusted-text.js";
 import type { Arguments, CommonValues, ValuesOf } from "./arguments.js";
 import { inFlags, toDocument } from "./error-texts.js";

@@ -2,7 +2,7 @@ import { ErrorFragment, Fragment } from "ethers";
 import type { InterfaceAbi } from "ethers";
 
 import { invalidArgument } from "../errors.js";
-import { messageOf } from "../rpc/errors.js";
+import { messageOf } from "../rpc/thrown.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { quoteForeignText } from "../untrusted-text.js";

@@ -10,6 +10,7 @@ import type {
 } from "../protocol/index.js";
 import { contractRoles } from "../protocol/index.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
+import { isNodeRefusal } from "../rpc/errors.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { DEFAULT_TIMEOUT_MS, RpcClient } from "../rpc/rpc-client.js";
 import type { BlockInfo, RequestOptions } from "../rpc/rpc-client.js";
@@ -26,6 +27,7 @@ import type { FindErrors } from "./error-abis.js";
 import { parseAddress, parseBlockTag, parseDuration } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import type { LensContext } from "./lens/lens.js";
+import { explainMissingState } from "./missing-state.js";
 
 /** Options of every read. */
 export interface ReadOptions {
@@ -160,10 +162,19 @@ export abstract class VaultReader {
       timeout: options.timeout ?? DEFAULT_TIMEOUT_MS,
     });
     const target = await this.#locate(rpc, call.role, operation);
-    const answer = await rpc.call(
-      { from, to: target.address, data: call.data },
-      blockTag,
-    );
+    const request = { from, to: target.address, data: call.data };
+    const answer = await rpc
+      .call(request, blockTag)
+      .catch(async (error: unknown) => {
+        throw isNodeRefusal(error) && blockTag.startsWith("0x")
+          ? await explainMissingState(
+              rpc,
+              error,
+              Number(blockTag),
+              async () => await rpc.call(request, "latest"),
+            )
+          : error;
+      });
     const value = decodeAnswer({
       call,
       target,

@@ -1,16 +1,9 @@
-import { ZeroAddress } from "ethers";
 import pLimit from "p-limit";
 
-import {
-  VaultError,
-  invalidArgument,
-  fallbackTo,
-  vaultError,
-} from "../errors.js";
+import { VaultError, invalidArgument } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { identityOf, isSameRound } from "../protocol/round.js";
 import { orAbort } from "../rpc/deadline.js";
-import { isNodeRefusal } from "../rpc/errors.js";
 import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import type { ScanOptions, VaultReader } from "./reader.js";
@@ -96,7 +89,7 @@ export async function* readRounds(
   const client = vault.withDeadline(options);
   const range = await parseRange(client, options);
   const points = await orAbort(
-    search(range, roundReader(client, options, range[1]), options),
+    search(range, roundReader(client, options), options),
     options.signal,
   );
   const seen = [...joinRounds(points)];
@@ -256,9 +249,7 @@ function* joinRounds(
 function roundReader(
   client: VaultReader,
   { from }: RoundsOptions,
-  last: number,
 ): (block: number) => Promise<RoundAt> {
-  let explained: Promise<VaultError> | undefined;
   return async (block) => {
     try {
       const round = await client.read("getLatestRoundInfo", [], {
@@ -274,36 +265,9 @@ function roundReader(
       if (VaultError.isVaultError(error) && error.kind === "chain") {
         return { block, round: undefined, error };
       }
-      if (isNodeRefusal(error)) {
-        explained ??= explainMissingState(client, error, block, last);
-        throw await explained;
-      }
       throw error;
     }
   };
-}
-
-/** Explains the refusal if the node has the newest state but not the old one. */
-async function explainMissingState(
-  { rpc }: VaultReader,
-  refusal: VaultError,
-  block: number,
-  last: number,
-): Promise<VaultError> {
-  const hasState = async (number: number): Promise<boolean> =>
-    await rpc
-      .balance(ZeroAddress, number)
-      .then(() => true, fallbackTo(false, isNodeRefusal));
-  if ((await hasState(block)) || !(await hasState(last))) {
-    return refusal;
-  }
-  const problem = String(refusal.details["problem"]);
-  const { network } = rpc;
-  return vaultError(
-    "VAULT_ARCHIVE_NODE_NEEDED",
-    { network, block, problem },
-    refusal,
-  );
 }
 
 async function parseRange(

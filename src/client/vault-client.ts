@@ -67,10 +67,10 @@ export class VaultClient extends VaultReader {
   }
 
   /**
-   * Takes every reading that needs no argument, at one block. If the node allows
-   * state overrides, this is one `eth_call`. The caller has code in that call, so a
-   * contract that checks its caller may return another value. A reading that fails is
-   * `{ error }` in its place.
+   * Takes every reading that needs no argument, at the block of one header. If the
+   * node allows state overrides, this is one `eth_call` beside the request for the
+   * header. The caller has code in that call, so a contract that checks its caller may
+   * return another value. A reading that fails is `{ error }` in its place.
    *
    * @throws VaultError if the block itself cannot be read
    *

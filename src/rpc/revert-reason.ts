@@ -92,6 +92,20 @@ export function decodeRevertReason(
   return { kind: "unknown", text, data };
 }
 
+/**
+ * Finds revert data that a node returned as a result, as old geth does: a selector
+ * before whole words, where a function returns whole words only.
+ *
+ * @returns Undefined unless the data are an error that is known.
+ */
+export function revertInResult(bytes: Buffer): RevertReason | undefined {
+  if (bytes.length % 32 !== 4) {
+    return undefined;
+  }
+  const reason = decodeRevertReason(`0x${bytes.toString("hex")}`);
+  return reason.kind === "unknown" ? undefined : reason;
+}
+
 /** Example: `TooEarly(end: 1700000000)`. */
 function describeError(
   error: ErrorFragment,

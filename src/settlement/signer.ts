@@ -6,7 +6,7 @@ import type {
 } from "hardhat/types/config";
 
 import { parseAddress } from "../client/inputs.js";
-import { isNodeRefusal, toRpcError } from "../rpc/errors.js";
+import { isFinalRefusal, toRpcError } from "../rpc/errors.js";
 import { refusesSettlement, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
@@ -51,7 +51,14 @@ export async function resolveSigner(
   const { network } = rpc;
   const accounts = rpc
     .parser("eth_accounts")
-    .list(await rpc.request("eth_accounts"))
+    .list(
+      await rpc.request("eth_accounts").catch((error: unknown) => {
+        // Public endpoints have no accounts: some return an empty list, some refuse.
+        throw isFinalRefusal(error)
+          ? vaultError("VAULT_NO_SIGNER", { network }, error)
+          : error;
+      }),
+    )
     .map((account) =>
       parseAddress(account, `An account of network ${network}`),
     );
@@ -85,8 +92,7 @@ export async function findSender(
     node.sender ??= (await resolveSigner(rpc, config, undefined)).address;
     return node.sender;
   } catch (error) {
-    // Public endpoints have no accounts: some return an empty list, some refuse.
-    if (refusesSettlement(error) || isNodeRefusal(error)) {
+    if (refusesSettlement(error)) {
       throw vaultError("VAULT_NO_SENDER", { network, option }, error);
     }
     throw error;

@@ -11,7 +11,7 @@ import {
 } from "../inputs.js";
 import { tryLens } from "../lens/lens.js";
 import type { VaultReader } from "../reader.js";
-import { findLastOrder } from "./last-order.js";
+import { LIMIT_POWER, findLastOrder } from "./last-order.js";
 import { OrderReader } from "./order-reader.js";
 import { isEmptyOrder, isFailedOrder } from "./types.js";
 import type { ListedOrder, Order, OrdersOptions } from "./types.js";
@@ -145,6 +145,13 @@ export function parseIds({
     throw invalidArgument(
       "firstId",
       `${first} is above the option \`lastId\`, which is ${last}`,
+    );
+  }
+  if (last - first >= 2n ** BigInt(LIMIT_POWER)) {
+    throw invalidArgument(
+      "lastId",
+      `${first} to ${last} are more than 2^${LIMIT_POWER} ids`,
+      "Give a smaller range of ids.",
     );
   }
   return rangeOf(first, last);
