@@ -1,5 +1,5 @@
 import { keysOf } from "./protocol/keys-of.js";
-import { escapeUntrusted } from "./untrusted-text.js";
+import { escapeUntrusted } from "./escape.js";
 
 /**
  * `text`: what happened. `fix`: what to do. `{name}`: an argument. `cli`: the fix on
@@ -178,8 +178,8 @@ const errors = {
       fix: "Check the address.",
     },
     VAULT_HARDHAT_ERROR: {
-      text: "Hardhat failed: {problem}",
-      fix: "This message is from Hardhat: correct what it names.",
+      text: "{source} failed: {problem}",
+      fix: "This message is not from the node: correct what it names.",
     },
   },
   /** A contract reverted, or did not behave as documented. */

@@ -6,11 +6,11 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { assertInvariant, fallbackTo } from "../src/errors.js";
 import { findSender } from "../src/settlement/signer.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
-import { escapeUntrusted } from "../src/untrusted-text.js";
+import { escapeUntrusted } from "../src/escape.js";
 import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { repeatFlags } from "./error-texts.js";
-import { readAction } from "./open-vault.js";
+import { hideInOrder, readAction } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
 import type { Block, LabelledValue } from "./output/blocks.js";
 import { writeToFile } from "./output/destination.js";
@@ -88,7 +88,14 @@ async function gather(
     );
     const strike = isFailedReading(round) ? undefined : round.strikePrice;
     const place = repeatFlags({ ...typed, network: vault.networkName });
-    chapters.push(ordersChapter(orders, strike, context, place));
+    chapters.push(
+      ordersChapter(
+        orders.map((order) => hideInOrder(vault, order)),
+        strike,
+        context,
+        place,
+      ),
+    );
     failures += orders.filter(isFailedOrder).length;
   }
   if (rounds) {

@@ -9,7 +9,7 @@ import type {
 } from "../src/settlement/types.js";
 import { hasEnded } from "../src/protocol/round.js";
 import { toJsonValue } from "../src/json.js";
-import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
+import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { excludeEachOther, taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { messageForCommandLine, repeatFlags } from "./error-texts.js";

@@ -5,7 +5,7 @@ import {
 import { requireFixedBlock } from "../src/client/inputs.js";
 import type { ReadOptions } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { escapeUntrusted } from "../src/untrusted-text.js";
+import { escapeUntrusted } from "../src/escape.js";
 import { excludeEachOther, taskArguments } from "./arguments.js";
 import { chapter, title } from "./output/blocks.js";
 import {

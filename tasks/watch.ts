@@ -12,7 +12,7 @@ import type { DisplaySettings } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
 import { settlementCall } from "../src/simulation/engine.js";
 import { explainRefusal } from "../src/simulation/refusal.js";
-import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
+import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { toDocument } from "./error-texts.js";

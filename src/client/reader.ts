@@ -210,7 +210,10 @@ export abstract class VaultReader {
 
   /** @internal Decodes a custom error whose ABI is known. */
   public async explain(reason: RevertReason): Promise<RevertReason> {
-    return await explainReason(reason, this.findErrors);
+    const { redactor } = this.rpc;
+    return await explainReason(reason, this.findErrors, (text) =>
+      redactor.hide(text),
+    );
   }
 
   /** @internal */

@@ -5,7 +5,6 @@ import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { byRole, contractRoleNames, contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-import { quoteForeignText } from "../untrusted-text.js";
 import {
   MockLiquidityPoolArtifact,
   MockTradingArtifact,
@@ -183,7 +182,10 @@ export async function requireDevelopmentNode(
     network: vault.networkName,
     action,
     chainId,
-    client: typeof version === "string" ? quoteForeignText(version) : "unknown",
+    client:
+      typeof version === "string"
+        ? vault.rpc.redactor.quote(version)
+        : "unknown",
     otherwise: instead,
   });
 }

@@ -2,11 +2,8 @@ import { isHexString } from "ethers";
 
 import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
-import {
-  MAX_FOREIGN_TEXT,
-  quoteForeignText,
-  redactSecrets,
-} from "../untrusted-text.js";
+import { MAX_FOREIGN_TEXT } from "../escape.js";
+import { Redactor, quoteForeignText, redactSecrets } from "../redact.js";
 import { decodeRevertReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 
@@ -91,12 +88,14 @@ const EXECUTION_REVERTED = 3;
  * names count only in errors made on this side, because a node can send any.
  *
  * @param tried Text with number and duration of the attempts, if more than one.
+ * @param redactor Knows the secrets of the connection.
  */
 export function toRpcError(
   thrown: unknown,
   network: string,
   method: string,
   tried = "",
+  redactor = new Redactor(),
 ): VaultError {
   const { error, links, match } = readError(thrown);
   const ours = links.find((link) => VaultError.isVaultError(link));
@@ -136,7 +135,7 @@ export function toRpcError(
   for (const [setting, sign] of settingSigns) {
     const { input } = match(sign) ?? {};
     if (input !== undefined) {
-      const problem = quoteForeignText(input.slice(input.indexOf(" ") + 1));
+      const problem = redactor.quote(input.slice(input.indexOf(" ") + 1));
       const where = `networks.${network}.${setting}`;
       return invalidArgument(where, problem.replace(/\.$/u, ""));
     }
@@ -145,7 +144,7 @@ export function toRpcError(
     const found = match(sign);
     if (found !== undefined) {
       const problem = text
-        .replace("{host}", hostOf(links))
+        .replace("{host}", redactor.hide(hostOf(links)))
         .replace("{found}", found[1] ?? "");
       return vaultError(
         "VAULT_NETWORK_UNREACHABLE",
@@ -161,7 +160,10 @@ export function toRpcError(
     }
   }
   // Some nodes repeat the URL's path, with the key in it.
-  const problem = `${quoteForeignText(redactSecrets(messageOf(error)))}${tried}`;
+  const words = quoteForeignText(
+    redactSecrets(redactor.hide(messageOf(error))),
+  );
+  const problem = `${words}${tried}`;
   return vaultError("VAULT_RPC_ERROR", { network, method, problem }, error);
 }
 

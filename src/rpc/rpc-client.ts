@@ -5,14 +5,16 @@ import pLimit from "p-limit";
 
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import { quoteForeignText } from "../untrusted-text.js";
+import { Redactor, quoteForeignText } from "../redact.js";
 import { Deadline } from "./deadline.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { classifyFailure, isNodeRefusal, toRpcError } from "./errors.js";
 import { TRANSACTION_GAS_CAP } from "./gas.js";
+import { isHardhatsOwn, toHardhatError } from "./hardhat-error.js";
 import { ResponseParser } from "./response-parser.js";
 import { usualRetries, waitAfter } from "./retry.js";
 import type { RetryEvent, RetryPolicy } from "./retry.js";
+import { hideInReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 
 /** A block's number, its hex quantity, or a tag. */
@@ -101,7 +103,7 @@ const safeToResend =
   /^(?:eth_(?:accounts|blockNumber|call|chainId|estimateGas|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|net_version|web3_clientVersion)$/u;
 
 /** State of a node, shared by all clients of a connection. */
-class KnownNode {
+export class KnownNode {
   public readonly readSlots = pLimit(MAX_CONCURRENCY);
   /** Queue of the changes to a development chain. */
   public readonly changes = pLimit(1);
@@ -116,6 +118,15 @@ class KnownNode {
   public readonly prices = new Map<string, { hash: string; price: bigint }>();
   /** The default account that settles, once found. */
   public sender: string | undefined;
+
+  /**
+   * @param redactor Knows the secrets of the connection.
+   * @param isBehindHardhat True if Hardhat and its plugins handle each request.
+   */
+  constructor(
+    public readonly redactor = new Redactor(),
+    public readonly isBehindHardhat = false,
+  ) {}
 }
 
 /** State that the requests of one operation share. */
@@ -170,6 +181,11 @@ export class RpcClient {
     return new RpcClient(provider, network, node, operation, policy);
   }
 
+  /** Hides the secrets of the connection in texts from outside. */
+  public get redactor(): Redactor {
+    return this.node.redactor;
+  }
+
   public parser(method: string): ResponseParser {
     return new ResponseParser(this.network, method);
   }
@@ -198,7 +214,7 @@ export class RpcClient {
     method: string,
     params: readonly unknown[],
   ): Promise<Executed> {
-    const { operation, network } = this;
+    const { operation } = this;
     const deadline = operation?.deadline ?? new Deadline(DEFAULT_TIMEOUT_MS);
     const begunAt = performance.now();
     let failed: FailedAttempt | undefined;
@@ -223,9 +239,9 @@ export class RpcClient {
         }
         throw failed === undefined
           ? this.#timedOut(method, operation?.tried)
-          : toRpcError(failed.thrown, network, method, tried);
+          : this.#toError(failed.thrown, method, tried);
       }
-      const problem = toRpcError(outcome?.thrown, network, method).shortMessage;
+      const problem = this.#toError(outcome?.thrown, method).shortMessage;
       operation?.onRetry?.({ method, reason, problem, attempt });
       await deadline.pause(waitAfter(attempt, outcome?.retryAfterMs));
     }
@@ -259,9 +275,17 @@ export class RpcClient {
       }
       return sent;
     } catch (thrown) {
+      const { redactor, isBehindHardhat } = this.node;
+      if (isBehindHardhat && isHardhatsOwn(thrown)) {
+        return { thrown: toHardhatError(thrown, redactor), retry: undefined };
+      }
       const failure = classifyFailure(thrown);
       if (failure.kind === "reverted") {
-        return failure;
+        return {
+          reverted: hideInReason(failure.reverted, (text) =>
+            redactor.hide(text),
+          ),
+        };
       }
       const { kind, retryAfterMs } = failure;
       const isPassing =
@@ -270,6 +294,10 @@ export class RpcClient {
       const retry = isPassing ? "passing" : kind === "busy" ? kind : undefined;
       return { thrown, retry: maySendAgain ? retry : undefined, retryAfterMs };
     }
+  }
+
+  #toError(thrown: unknown, method: string, tried?: string): VaultError {
+    return toRpcError(thrown, this.network, method, tried, this.redactor);
   }
 
   /** True if the request is for a recent block that some node has. */

@@ -3,7 +3,6 @@ import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { vaultError } from "../errors.js";
 import type { VaultErrorCode } from "../errors.js";
-import { quoteForeignText } from "../untrusted-text.js";
 import type { VaultHost } from "../host.js";
 import { isSameRound } from "../protocol/round.js";
 import { roundOf } from "./compare-readings.js";
@@ -63,7 +62,7 @@ export async function findRefusal(
     return outOfGas(vault.networkName, isCertain, ...limit);
   }
   return data === "0x" && message !== undefined
-    ? { code: "VAULT_CALL_REVERTED", reason: quoteForeignText(message) }
+    ? { code: "VAULT_CALL_REVERTED", reason: vault.rpc.redactor.quote(message) }
     : await explainRefusal(vault, decodeRevertReason(data));
 }
 

@@ -17,7 +17,7 @@ import type {
   Unit,
 } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { escapeUntrusted } from "../../src/untrusted-text.js";
+import { escapeUntrusted } from "../../src/escape.js";
 import type { Cell } from "./blocks.js";
 
 export interface FormatContext extends DisplaySettings {

@@ -13,7 +13,7 @@ import type {
   TokenDescription,
   Transfer,
 } from "../../src/simulation/types.js";
-import { escapeUntrusted } from "../../src/untrusted-text.js";
+import { escapeUntrusted } from "../../src/escape.js";
 import { knownValues, notes, section, toned } from "./blocks.js";
 import type { Block, Cell, Content } from "./blocks.js";
 import { describeCount, formatValue } from "./format-value.js";

@@ -6,7 +6,7 @@ import type { Order } from "../../src/client/index.js";
 import { units } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
 import { LAST_DATE_SECONDS, describeTime } from "../../src/protocol/time.js";
-import { escapeUntrusted } from "../../src/untrusted-text.js";
+import { escapeUntrusted } from "../../src/escape.js";
 import { decimalsOf, describeCount, fieldOf } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import type { ReportedRound } from "../output/rounds.js";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 import type { ListedOrder } from "../../src/client/index.js";
-import { escapeUntrusted } from "../../src/untrusted-text.js";
+import { escapeUntrusted } from "../../src/escape.js";
 import {
   footnotesOf,
   notes,

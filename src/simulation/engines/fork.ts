@@ -18,7 +18,8 @@ import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
 import type { UpstreamAddresses, VaultHost } from "../../host.js";
 import { contractRoleNames } from "../../protocol/index.js";
 import { toRpcError } from "../../rpc/errors.js";
-import type { Block } from "../../rpc/rpc-client.js";
+import { isHardhatsOwn, toHardhatError } from "../../rpc/hardhat-error.js";
+import type { Block, RpcClient } from "../../rpc/rpc-client.js";
 import { EngineUnsupportedError, settlementCall } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { FORK_NETWORK } from "../fork-network.js";
@@ -183,7 +184,7 @@ async function createFork(
   vault: VaultHost,
   plan: ForkPlan,
 ): Promise<ForkConnection> {
-  const { context, connection: upstream, networkName } = vault;
+  const { context, connection: upstream } = vault;
   const config = requireHttp(vault);
   const { block, chainId, hardfork } = plan;
   const own = context.config.networks[FORK_NETWORK];
@@ -254,7 +255,7 @@ async function createFork(
     return connection;
   } catch (error) {
     await removeForkCache(cacheDir);
-    throw toForkError(error, networkName, hardfork);
+    throw toForkError(error, vault.rpc, hardfork);
   }
 }
 
@@ -314,10 +315,12 @@ function requireHttp({
 
 function toForkError(
   error: unknown,
-  network: string,
+  { network, redactor }: RpcClient,
   hardfork: string | undefined,
 ): Error {
-  const known = toRpcError(error, network, FORK_REQUESTS);
+  const known = isHardhatsOwn(error)
+    ? toHardhatError(error, redactor)
+    : toRpcError(error, network, FORK_REQUESTS, "", redactor);
   // Hardhat's text is about its own configuration, but lists the valid names.
   const allowed = /Valid hardforks[^:]*: ([\w, ]+)/u.exec(known.message)?.[1];
   return hardfork === undefined || allowed === undefined
