@@ -13,6 +13,9 @@ import { orAbort } from "../rpc/deadline.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
+import { checkOptionNames } from "./option-names.js";
+import type { OptionNames } from "./option-names.js";
+import { scanOptionNames } from "./reader.js";
 import type { ScanOptions, VaultReader } from "./reader.js";
 
 /** Requests at the same time, each one small `eth_call`. */
@@ -64,6 +67,15 @@ export interface RoundsOptions extends Omit<ScanOptions, "blockTag"> {
   readonly concurrency?: number | undefined;
 }
 
+const { blockTag: _block, ...scanNames } = scanOptionNames;
+
+const roundsOptionNames: OptionNames<RoundsOptions> = {
+  ...scanNames,
+  fromBlock: true,
+  toBlock: true,
+  concurrency: true,
+};
+
 interface RoundAt {
   readonly block: number;
   /** Undefined if there is none, or if it cannot be read. */
@@ -76,6 +88,7 @@ export async function* readRounds(
   vault: VaultReader,
   options: RoundsOptions,
 ): AsyncGenerator<PastRound, void, undefined> {
+  checkOptionNames("rounds()", options, roundsOptionNames);
   options.signal?.throwIfAborted();
   const client = vault.withDeadline(options);
   const range = await parseRange(client, options);

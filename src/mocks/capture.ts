@@ -1,6 +1,8 @@
 import { failedReading, isFailedReading } from "../client/failed-reading.js";
 import { requireFixedBlock } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
+import { checkOptionNames } from "../client/option-names.js";
+import type { OptionNames } from "../client/option-names.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { asRecord, toJsonValue } from "../json.js";
 import { get, set, standaloneQueries } from "../protocol/index.js";
@@ -11,6 +13,11 @@ export interface CaptureOptions {
   /** Block to record. Default: `latest`. `pending` is refused: its values are not fixed. */
   readonly blockTag?: BlockTag | undefined;
 }
+
+const captureOptionNames: OptionNames<CaptureOptions> = {
+  orders: true,
+  blockTag: true,
+};
 
 /** The content of a fixture file, ready for `JSON.stringify`. */
 export interface CapturedFixture {
@@ -46,8 +53,10 @@ export interface Capture {
  */
 export async function capture(
   vault: VaultClient,
-  { orders: ids = [], blockTag }: CaptureOptions = {},
+  options: CaptureOptions = {},
 ): Promise<Capture> {
+  checkOptionNames("capture()", options, captureOptionNames);
+  const { orders: ids = [], blockTag } = options;
   requireFixedBlock(blockTag, "blockTag");
   const snapshot = await vault.snapshot({ blockTag });
   const { chainId, block, round } = snapshot;

@@ -1,6 +1,7 @@
 import { isHexString } from "ethers";
 
 import { parseCount, parseDuration } from "../client/inputs.js";
+import { checkOptionNames } from "../client/option-names.js";
 import {
   VaultError,
   fallbackTo,
@@ -30,6 +31,7 @@ import type { Ended } from "./report.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
 import { sign } from "./transaction.js";
+import { settleAllOptionNames } from "./types.js";
 import type { SettleAllOptions, Stop } from "./types.js";
 
 /** `firstCheck` lets a node that mines at once do so before the first check. */
@@ -46,6 +48,7 @@ export async function settleAll(
   vault: VaultHost,
   options: SettleAllOptions,
 ): Promise<Ended> {
+  checkOptionNames("settleAll()", options, settleAllOptionNames);
   const waiting = parseWaiting(vault, options);
   if (options.resume === true) {
     return await resume(vault, waiting);

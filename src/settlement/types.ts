@@ -1,3 +1,4 @@
+import type { OptionNames } from "../client/option-names.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import type { VaultRound } from "../protocol/index.js";
@@ -172,3 +173,15 @@ export interface SettleAllOptions {
     | undefined;
   readonly onEvent?: ((event: SettlementEvent) => void) | undefined;
 }
+
+export const settleAllOptionNames: OptionNames<SettleAllOptions> = {
+  from: true,
+  confirmations: true,
+  timeout: true,
+  pollingInterval: true,
+  ifExpired: true,
+  assertOnly: true,
+  resume: true,
+  confirm: true,
+  onEvent: true,
+};

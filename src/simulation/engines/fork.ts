@@ -13,6 +13,8 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 import type { AddressResolver } from "../../client/addresses.js";
 import { absentContract } from "../../client/failed-reading.js";
 import { givenInput } from "../../client/inputs.js";
+import { checkOptionNames } from "../../client/option-names.js";
+import type { OptionNames } from "../../client/option-names.js";
 import type { BlockTag } from "../../client/inputs.js";
 import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
 import type { UpstreamAddresses, VaultHost } from "../../host.js";
@@ -38,6 +40,11 @@ export interface ForkOptions {
    */
   readonly hardfork?: string | undefined;
 }
+
+export const forkOptionNames: OptionNames<ForkOptions> = {
+  blockNumber: true,
+  hardfork: true,
+};
 
 /** Connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
@@ -73,8 +80,10 @@ const LARGEST_PANIC = 2n ** 64n - 1n;
 /** @see HardhatVault.fork */
 export async function fork(
   host: VaultHost,
-  { blockNumber, hardfork }: ForkOptions,
+  options: ForkOptions,
 ): Promise<ForkConnection> {
+  checkOptionNames("fork()", options, forkOptionNames);
+  const { blockNumber, hardfork } = options;
   requireHttp(host);
   const vault = host.withDeadline({});
   const names = [undefined, ...instanceNames(vault)];
