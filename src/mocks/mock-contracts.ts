@@ -1,8 +1,16 @@
-import { Interface, getAddress, hexlify, id, toBigInt } from "ethers";
+import {
+  Interface,
+  getAddress,
+  hexlify,
+  id,
+  isHexString,
+  toBigInt,
+} from "ethers";
 
 import type { VaultClient } from "../client/vault-client.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import { asRecord } from "../json.js";
 import { byRole, contractRoleNames, contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import {
@@ -153,6 +161,35 @@ export function isInProcess(vault: VaultClient): boolean {
 }
 
 /**
+ * How development nodes describe themselves. A gateway may answer an unknown method
+ * with an object of its own, so the fields are checked.
+ */
+const developmentNodes: ReadonlyArray<{
+  readonly method: string;
+  readonly describesNode: (
+    answer: Readonly<Record<string, unknown>>,
+    chainId: number,
+  ) => boolean;
+}> = [
+  {
+    // Hardhat's node and anvil.
+    method: "hardhat_metadata",
+    describesNode: (answer, chainId) =>
+      typeof answer["clientVersion"] === "string" &&
+      isHexString(answer["instanceId"], 32) &&
+      isHexString(answer["latestBlockHash"], 32) &&
+      answer["chainId"] === chainId,
+  },
+  {
+    method: "anvil_nodeInfo",
+    describesNode: (answer, chainId) =>
+      typeof answer["hardFork"] === "string" &&
+      isHexString(answer["currentBlockHash"], 32) &&
+      asRecord(answer["environment"])["chainId"] === chainId,
+  },
+];
+
+/**
  * Checks that the network is in process or a development node.
  *
  * @param action The problem with another network, for the error.
@@ -169,11 +206,11 @@ export async function requireDevelopmentNode(
   // First, so that an unreachable node is not reported as a live network.
   const chainId = await vault.chainId();
   // The client's name and the chain id prove nothing: a live node may have the same.
-  for (const method of ["hardhat_metadata", "anvil_nodeInfo"]) {
+  for (const { method, describesNode } of developmentNodes) {
     const answer = await vault.rpc
       .request(method)
       .catch(fallbackTo(undefined, ({ kind }) => kind === "rpc"));
-    if (typeof answer === "object" && answer !== null) {
+    if (describesNode(asRecord(answer), chainId)) {
       return;
     }
   }

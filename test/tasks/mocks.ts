@@ -55,6 +55,14 @@ describe("deploy-mocks, mock and capture", () => {
     expect(stderr).to.contain("the mocks end with it");
   });
 
+  for (const typed of ["__proto__.x=1", "round.__proto__.x=1", "__proto__=1"]) {
+    it(`mock set refuses ${typed} and sends nothing, with VAULT_INVALID_ARGUMENT`, async () => {
+      const { code } = await errorOf(`mock set ${typed}`);
+      expect(code).to.equal("VAULT_INVALID_ARGUMENT");
+      expect(live.requests).to.deep.equal([]);
+    });
+  }
+
   it("deploy-mocks and mock send nothing to a network that looks live, with VAULT_LIVE_NETWORK", async () => {
     await runTyped(await open(), "deploy-mocks");
     // A chain of the same id, whose addresses are known.
