@@ -44,16 +44,22 @@ export async function findRefusal(
   if (failed === undefined) {
     const [earlier, round] = [roundOf(before), roundOf(after)];
     // A contract that opens its next round has settled the one before.
-    const isStillOpen =
-      round?.settled === false &&
-      earlier !== undefined &&
-      isSameRound(earlier, round);
-    if (!isStillOpen) {
+    const isSettled =
+      round !== undefined &&
+      (round.settled ||
+        (earlier !== undefined && !isSameRound(earlier, round)));
+    if (isSettled) {
       return null;
     }
     const details = { network: vault.networkName };
     const { code, shortMessage } = vaultError("VAULT_NOT_SETTLED", details);
-    return { code, reason: shortMessage };
+    return {
+      code,
+      reason:
+        earlier === undefined || round === undefined
+          ? "The round cannot be read before or after the call."
+          : shortMessage,
+    };
   }
   const { data, message } = failed;
   if (isExhausted(failed) && !/opcode|instruction/iu.test(message ?? "")) {

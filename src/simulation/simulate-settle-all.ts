@@ -126,7 +126,7 @@ export async function simulateSettlement(
       `Orders that could not be read: ${asked - ordersRead} of ${asked}.`,
     price === undefined &&
       "The price of gas is not known: no fee is subtracted.",
-    ...notesOn(executed, refusal),
+    ...notesOn(executed),
   ].filter((note) => note !== false);
   const fee = result.gasUsed * (price?.current ?? 0n);
   const described = describeResult(executed, refusal, sender, fee);
@@ -206,13 +206,18 @@ function describeResult(
   };
 }
 
-function notesOn(
-  { failed, gasUsed, gasNeeded, transfers, before, after, notes }: Executed,
-  refusal: Refusal | null,
-): ReadonlyArray<string | false> {
+function notesOn({
+  failed,
+  gasUsed,
+  gasNeeded,
+  transfers,
+  before,
+  after,
+  notes,
+}: Executed): ReadonlyArray<string | false> {
   const [earlier, round] = [roundOf(before), roundOf(after)];
   return [
-    refusal === null &&
+    failed === undefined &&
       (round === undefined || (earlier === undefined && !round.settled)) &&
       "The round cannot be read before or after the call, so it may be settled or not.",
     failed === undefined &&

@@ -12,11 +12,11 @@ import {
 import type {
   DisplaySettings,
   Field,
-  Operation,
   ReadOperationName,
   Unit,
 } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
+import type { ScaledField } from "../../src/protocol/display-decimals.js";
 import { escapeUntrusted } from "../../src/escape.js";
 import type { Cell } from "./blocks.js";
 
@@ -27,7 +27,7 @@ export interface FormatContext extends DisplaySettings {
   readonly raw: boolean;
 }
 
-type ShownField = Pick<Field, "type" | "unit" | "isLikelyTime">;
+type ShownField = ScaledField & Pick<Field, "type">;
 
 export function fieldOf<
   Name extends ReadOperationName,
@@ -37,14 +37,6 @@ export function fieldOf<
   assertInvariant(found !== undefined, `${operation} has a field ${name}`);
   return found;
 }
-
-/** The key of a field's operation, for example `pools`, and the field. */
-const places: ReadonlyMap<ShownField, readonly [key: string, field: Field]> =
-  new Map(
-    Object.values<Operation>(operations).flatMap(({ key, outputs }) =>
-      outputs.map((field) => [field, [key, field]] as const),
-    ),
-  );
 
 /** The documented or configured decimals of a field; undefined if unscaled. */
 export function decimalsOf(
@@ -62,12 +54,8 @@ export function decimalsOf(
       return units[unit].decimals;
     case "token":
       return tokenDecimals;
-    default: {
-      const place = places.get(field);
-      return place === undefined
-        ? undefined
-        : declaredDecimals(displayDecimals, ...place);
-    }
+    default:
+      return declaredDecimals(displayDecimals, field);
   }
 }
 
