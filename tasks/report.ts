@@ -70,34 +70,16 @@ async function gather(
 ): Promise<Report> {
   const snapshot = await vault.snapshot({ blockTag, from });
   const { chainId, block, round } = snapshot;
-  const context = { ...vault.settings, chainTime: block.timestamp, raw };
+  const context = {
+    ...vault.settings,
+    chainTime: block.timestamp,
+    raw,
+    withDates: true,
+  };
   const chapters: Chapter[] = [
     { heading: "Readings", blocks: snapshotBlocks(snapshot, context) },
   ];
   let failures = failuresOf(snapshot).length;
-  if (ids !== undefined) {
-    const orders = await Array.fromAsync(
-      vault.orders({
-        ids: ids.toSorted((one, other) => (one < other ? -1 : 1)),
-        from,
-        blockTag: block.number,
-        onProgress: (far) => {
-          terminal.progress("Reading orders", far);
-        },
-      }),
-    );
-    const strike = isFailedReading(round) ? undefined : round.strikePrice;
-    const place = repeatFlags({ ...typed, network: vault.networkName });
-    chapters.push(
-      ordersChapter(
-        orders.map((order) => hideInOrder(vault, order)),
-        strike,
-        context,
-        place,
-      ),
-    );
-    failures += orders.filter(isFailedOrder).length;
-  }
   if (rounds) {
     const past = await Array.fromAsync(
       vault.rounds({
@@ -138,6 +120,29 @@ async function gather(
       heading: "If the vault were settled now",
       blocks: simulationBlocks(shown, vault.networkName, context),
     });
+  }
+  if (ids !== undefined) {
+    const orders = await Array.fromAsync(
+      vault.orders({
+        ids: ids.toSorted((one, other) => (one < other ? -1 : 1)),
+        from,
+        blockTag: block.number,
+        onProgress: (far) => {
+          terminal.progress("Reading orders", far);
+        },
+      }),
+    );
+    const strike = isFailedReading(round) ? undefined : round.strikePrice;
+    const place = repeatFlags({ ...typed, network: vault.networkName });
+    chapters.push(
+      ordersChapter(
+        orders.map((order) => hideInOrder(vault, order)),
+        strike,
+        context,
+        place,
+      ),
+    );
+    failures += orders.filter(isFailedOrder).length;
   }
   chapters.push({
     heading: "Contracts",

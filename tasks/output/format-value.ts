@@ -6,7 +6,6 @@ import {
   isEnumName,
   fieldsOf,
   groupDigits,
-  operations,
   units,
 } from "../../src/protocol/index.js";
 import type {
@@ -14,6 +13,7 @@ import type {
   Field,
   ReadOperationName,
   Unit,
+  operations,
 } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
 import type { ScaledField } from "../../src/protocol/display-decimals.js";
@@ -25,6 +25,8 @@ export interface FormatContext extends DisplaySettings {
   readonly chainTime: number;
   /** Shows integers unscaled. */
   readonly raw: boolean;
+  /** Shows the date of a raw time beside it: for a page, which has room. */
+  readonly withDates?: boolean;
 }
 
 type ShownField = ScaledField & Pick<Field, "type">;
@@ -82,7 +84,7 @@ export function formatValue(
     return { text: escapeUntrusted(String(value)) };
   }
   if (raw || type !== "uint256") {
-    return { text: value.toString() };
+    return { text: `${value}${dateOf(field, value, context)}` };
   }
   const decimals = decimalsOf(field, context);
   if (decimals !== undefined) {
@@ -102,7 +104,7 @@ export function formatValue(
     case "token":
       return isLikelyTime === true && looksLikeTime(value)
         ? {
-            text: `${value} raw`,
+            text: `${value} raw${dateOf(field, value, context)}`,
             note: `${describeTime(value)} if Unix seconds, our reading`,
             footnote: rawNotes[unit],
           }
@@ -110,6 +112,21 @@ export function formatValue(
     default:
       return { text: whole };
   }
+}
+
+/** The date of a raw time, as far as it is one. */
+function dateOf(
+  { unit, isLikelyTime }: ShownField,
+  value: bigint,
+  { withDates }: FormatContext,
+): string {
+  return withDates !== true
+    ? ""
+    : unit === "timestamp"
+      ? ` (${describeTime(value)})`
+      : isLikelyTime === true && looksLikeTime(value)
+        ? ` (${describeTime(value)}, if Unix seconds)`
+        : "";
 }
 
 const rawNotes = {

@@ -57,14 +57,15 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
     it(`settlesRound and roundSettled refuse ${inspect(expected)} as an expectation`, async () => {
       const settled = await vault.deployMocks({ scenario: "expired-round" });
       const { hash } = await settled.vault.settleAll();
-      for (const check of [
+      const checks: ReadonlyArray<PromiseLike<unknown>> = [
         Reflect.apply(functions.settlesRound, undefined, [
           ...[settled.vault, hash, expected],
         ]),
         Reflect.apply(functions.roundSettled, undefined, [
           ...[settled.vault, expected],
         ]),
-      ]) {
+      ];
+      for (const check of checks) {
         const { message } = await failureOf(check);
         expect(message).to.match(/^an object with price and amount is needed/u);
       }
