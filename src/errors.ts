@@ -253,7 +253,8 @@ const errors = {
     },
     VAULT_ARCHIVE_NODE_NEEDED: {
       text: "Network {network} has block {block}, but not the state of the chain at that block: {problem}",
-      fix: "Use an archive node, or a newer block.",
+      fix: "Use an archive node, or a newer block.{hint}",
+      cli: "Use an archive node, or a newer block.{cliHint}",
     },
     VAULT_ENGINE_UNAVAILABLE: {
       text: "A settlement cannot be simulated with engine {engine} on network {network}: {problem}.",

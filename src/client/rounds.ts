@@ -265,11 +265,25 @@ async function explainMissingState(
   if ((await hasState(block)) || !(await hasState(last))) {
     return refusal;
   }
-  const problem = String(refusal.details["problem"]);
-  const { network } = rpc;
+  // A node that prunes has the state of every block from some block on.
+  let [without, oldest] = [block, last];
+  while (oldest - without > 1) {
+    const middle = Math.floor((without + oldest) / 2);
+    if (await hasState(middle)) {
+      oldest = middle;
+    } else {
+      without = middle;
+    }
+  }
+  const found = ` The oldest block whose state could be read is ${oldest}: `;
   return vaultError(
     "VAULT_ARCHIVE_NODE_NEEDED",
-    { network, block, problem },
+    {
+      ...{ network: rpc.network, block },
+      problem: String(refusal.details["problem"]),
+      hint: `${found}pass \`fromBlock\` ${oldest} for the rounds since then.`,
+      cliHint: `${found}pass --from-block ${oldest} for the rounds since then.`,
+    },
     refusal,
   );
 }

@@ -175,7 +175,12 @@ export function toConfigVariableError(
   error: unknown,
   where: string,
 ): VaultError {
-  const problem = quoteForeignText(messageOf(error));
+  const { errorCode, messageArguments } = asRecord(error);
+  const { name } = asRecord(messageArguments);
+  const problem =
+    errorCode === "HHE7" && typeof name === "string"
+      ? `the configuration variable ${quoteForeignText(name)} is missing from the environment of this process, and no keystore has it. A scheduler such as cron has an environment of its own.`
+      : quoteForeignText(messageOf(error));
   return vaultError("VAULT_CONFIG_VARIABLE", { where, problem }, error);
 }
 

@@ -96,7 +96,10 @@ export async function simulateSettlement(
     }
     // A node that has the block but refuses its state is no archive node.
     const problem = String(error.details["problem"]);
-    const details = { network: client.networkName, block: base, problem };
+    const details = {
+      ...{ network: client.networkName, block: base, problem },
+      ...{ hint: "", cliHint: "" },
+    };
     throw vaultError("VAULT_ARCHIVE_NODE_NEEDED", details, error);
   });
   const before = decodeState(client, watched, result.before);
