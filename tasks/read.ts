@@ -7,7 +7,7 @@ import type {
   ReadOperationName,
 } from "../src/protocol/index.js";
 import { isTime, readArguments } from "./arguments.js";
-import { readAction, readEnvelope } from "./open-vault.js";
+import { hideInOrder, readAction, readEnvelope } from "./open-vault.js";
 import { notes, title, toned } from "./output/blocks.js";
 import { readingsBlock } from "./output/readings.js";
 import { toCallArguments } from "./parse-arguments.js";
@@ -49,8 +49,9 @@ export function createReadAction(
             },
           ];
       const values = await Promise.all(
-        calls.map(
-          async (call) =>
+        calls.map(async (call) =>
+          hideInOrder(
+            vault,
             await vault.read(
               operation,
               // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table's own arguments, or values parsed by the table's units; the encoder checks them again
@@ -61,6 +62,7 @@ export function createReadAction(
                 blockTag: block === "pending" ? "pending" : number,
               },
             ),
+          ),
         ),
       );
       const places: Record<string, unknown> = {};

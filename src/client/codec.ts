@@ -191,6 +191,15 @@ function parseInputs(
       `one object with ${inputs.map(({ name }) => name).join(", ")} is needed, got ${describeInput(given)}`,
     );
   }
+  const keys = inputs.length > 1 ? Object.keys(asRecord(given)) : [];
+  for (const key of keys) {
+    if (!inputs.some(({ name }) => name === key)) {
+      throw invalidArgument(
+        operation,
+        `${describeInput(key)} is not an argument; the arguments are ${inputs.map(({ name }) => name).join(", ")}`,
+      );
+    }
+  }
   return inputs.map(({ name, unit }) => {
     const value = inputs.length > 1 ? asRecord(given)[name] : given;
     return isEnumName(unit)

@@ -31,6 +31,6 @@ export async function explainMissingState(
   }
   const { network } = rpc;
   const problem = String(refusal.details["problem"]);
-  const details = { network, block, problem };
+  const details = { network, block, problem, hint: "", cliHint: "" };
   return vaultError("VAULT_ARCHIVE_NODE_NEEDED", details, refusal);
 }

@@ -25,6 +25,9 @@ import { encodeCall } from "./codec.js";
 import { explainReason, findInAbis } from "./error-abis.js";
 import type { FindErrors } from "./error-abis.js";
 import { parseAddress, parseBlockTag, parseDuration } from "./inputs.js";
+import { checkOptionNames } from "./option-names.js";
+import type { OptionNames } from "./option-names.js";
+import { requireProvider } from "./provider.js";
 import type { BlockTag } from "./inputs.js";
 import type { LensContext } from "./lens/lens.js";
 import { explainMissingState } from "./missing-state.js";
@@ -41,6 +44,13 @@ export interface ReadOptions {
   readonly onRetry?: RequestOptions["onRetry"];
 }
 
+export const readOptionNames: OptionNames<ReadOptions> = {
+  from: true,
+  blockTag: true,
+  timeout: true,
+  onRetry: true,
+};
+
 /** Progress of `orders()` or `rounds()`. */
 export interface ScanProgress {
   /** Ids or blocks read so far, listed or not. */
@@ -56,6 +66,12 @@ export interface ScanOptions extends ReadOptions {
   /** Called after further ids or blocks were read. */
   readonly onProgress?: ((progress: ScanProgress) => void) | undefined;
 }
+
+export const scanOptionNames: OptionNames<ScanOptions> = {
+  ...readOptionNames,
+  signal: true,
+  onProgress: true,
+};
 
 /** Options of an operation of several reads. */
 export type OperationOptions = Omit<ReadOptions, "blockTag">;
@@ -80,6 +96,14 @@ export interface VaultClientOptions {
   readonly rpc?: RpcClient | undefined;
 }
 
+const clientOptionNames: OptionNames<VaultClientOptions> = {
+  from: true,
+  networkName: true,
+  abis: true,
+  findErrors: true,
+  rpc: true,
+};
+
 /** The single reads of a {@link VaultClient}, on which its other methods build. */
 export abstract class VaultReader {
   public readonly provider: Eip1193Provider;
@@ -101,7 +125,8 @@ export abstract class VaultReader {
     contracts: ContractAddresses | AddressResolver,
     options: VaultClientOptions = {},
   ) {
-    this.provider = provider;
+    checkOptionNames("VaultClient", options, clientOptionNames);
+    this.provider = requireProvider(provider);
     this.networkName = options.networkName ?? "of the given provider";
     this.rpc = options.rpc ?? new RpcClient(provider, this.networkName);
     this.addresses =
@@ -155,6 +180,7 @@ export abstract class VaultReader {
     args: OperationArguments<Name>,
     options: ReadOptions = {},
   ): Promise<OperationResult<Name>> {
+    checkOptionNames(operation, options, readOptionNames);
     const call = encodeCall(operation, args);
     const { from, blockTag } = this.readContext(options);
     const rpc = this.rpcFor({
@@ -221,7 +247,10 @@ export abstract class VaultReader {
 
   /** @internal Decodes a custom error whose ABI is known. */
   public async explain(reason: RevertReason): Promise<RevertReason> {
-    return await explainReason(reason, this.findErrors);
+    const { redactor } = this.rpc;
+    return await explainReason(reason, this.findErrors, (text) =>
+      redactor.hide(text),
+    );
   }
 
   /** @internal */

@@ -12,7 +12,8 @@ import { fixedAddresses, inOrder } from "./addresses.js";
 import type { ContractAddresses } from "./addresses.js";
 import { contractFactories } from "./codec.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
-import { VaultReader } from "./reader.js";
+import { checkOptionNames } from "./option-names.js";
+import { VaultReader, readOptionNames } from "./reader.js";
 import type { OperationOptions, ReadOptions, VaultReads } from "./reader.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
 import type { VaultSnapshot } from "./snapshot.js";
@@ -82,6 +83,7 @@ export class VaultClient extends VaultReader {
    * ```
    */
   public async snapshot(options: ReadOptions = {}): Promise<VaultSnapshot> {
+    checkOptionNames("snapshot()", options, readOptionNames);
     snapshots ??= import("./snapshot.js");
     const { takeSnapshot } = await snapshots;
     return await takeSnapshot(this, options);

@@ -1,10 +1,7 @@
 import { VaultError, invalidArgument, vaultError } from "../errors.js";
+import { MAX_FOREIGN_TEXT } from "../escape.js";
 import { asRecord } from "../json.js";
-import {
-  MAX_FOREIGN_TEXT,
-  quoteForeignText,
-  redactSecrets,
-} from "../untrusted-text.js";
+import { Redactor, quoteForeignText, redactSecrets } from "../redact.js";
 import { findRevert } from "./revert-in-error.js";
 import type { RevertReason } from "./revert-reason.js";
 import {
@@ -122,12 +119,14 @@ const stateWords =
  * names count only in errors made on this side, because a node can send any.
  *
  * @param tried Text with number and duration of the attempts, if more than one.
+ * @param redactor Knows the secrets of the connection.
  */
 export function toRpcError(
   thrown: unknown,
   network: string,
   method: string,
   tried = "",
+  redactor = new Redactor(),
 ): VaultError {
   const { said: error, links, status, match } = readThrown(thrown);
   const ours = findOurs(links);
@@ -170,7 +169,7 @@ export function toRpcError(
   for (const [setting, sign] of settingSigns) {
     const { input } = match(sign) ?? {};
     if (input !== undefined) {
-      const problem = quoteForeignText(input.slice(input.indexOf(" ") + 1));
+      const problem = redactor.quote(input.slice(input.indexOf(" ") + 1));
       const where = `networks.${network}.${setting}`;
       return invalidArgument(where, problem.replace(/\.$/u, ""));
     }
@@ -179,9 +178,12 @@ export function toRpcError(
     const found = match(sign);
     if (found !== undefined) {
       const problem = text
-        .replace("{host}", hostOf(links))
+        .replace("{host}", redactor.hide(hostOf(links)))
         .replace("{found}", found[1] ?? "");
-      const words = status === undefined ? "" : wordsIn(error, thrown, links);
+      const words =
+        status === undefined
+          ? ""
+          : quoteWords(wordsIn(error, thrown, links), redactor);
       return vaultError(
         "VAULT_NETWORK_UNREACHABLE",
         {
@@ -195,7 +197,7 @@ export function toRpcError(
       );
     }
   }
-  const problem = `${quoteWords(messageOf(error))}${tried}`;
+  const problem = `${quoteWords(messageOf(error), redactor)}${tried}`;
   return vaultError("VAULT_RPC_ERROR", { ...facts, problem }, error);
 }
 
@@ -209,12 +211,12 @@ function wordsIn(
   thrown: unknown,
   links: readonly ErrorLink[],
 ): string {
-  return quoteWords(error === thrown ? messageInBody(links) : messageOf(error));
+  return error === thrown ? messageInBody(links) : messageOf(error);
 }
 
 /** Some nodes repeat the URL's path, with the key in it. */
-function quoteWords(words: string): string {
-  return quoteForeignText(redactSecrets(words));
+function quoteWords(words: string, redactor: Redactor): string {
+  return quoteForeignText(redactSecrets(redactor.hide(words)));
 }
 
 /**
@@ -225,7 +227,12 @@ export function toConfigVariableError(
   error: unknown,
   where: string,
 ): VaultError {
-  const problem = quoteForeignText(messageOf(error));
+  const { errorCode, messageArguments } = asRecord(error);
+  const { name } = asRecord(messageArguments);
+  const problem =
+    errorCode === "HHE7" && typeof name === "string"
+      ? `the configuration variable ${quoteForeignText(name)} is missing from the environment of this process, and no keystore has it. A scheduler such as cron has an environment of its own.`
+      : quoteForeignText(messageOf(error));
   return vaultError("VAULT_CONFIG_VARIABLE", { where, problem }, error);
 }
 

@@ -1,7 +1,7 @@
 import { isHexString } from "ethers";
 
 import { asRecord } from "../json.js";
-import { MAX_FOREIGN_TEXT } from "../untrusted-text.js";
+import { MAX_FOREIGN_TEXT } from "../escape.js";
 import { decodeRevertReason, invalidOpcode } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 import { everythingIn, messageOf } from "./thrown.js";

@@ -5,17 +5,18 @@ import pLimit from "p-limit";
 
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import { quoteForeignText } from "../untrusted-text.js";
+import { Redactor, quoteForeignText } from "../redact.js";
 import { sendBounded } from "./bounded-answer.js";
 import { Deadline } from "./deadline.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { classifyFailure, isNodeRefusal, toRpcError } from "./errors.js";
 import { TRANSACTION_GAS_CAP } from "./gas.js";
+import { isHardhatsOwn, toHardhatError } from "./hardhat-error.js";
 import { readRefusedAnswer } from "./lenient-answer.js";
 import { ResponseParser } from "./response-parser.js";
 import { usualRetries, waitAfter } from "./retry.js";
 import type { RetryEvent, RetryPolicy } from "./retry.js";
-import { revertInResult } from "./revert-reason.js";
+import { hideInReason, revertInResult } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 
 /** A block's number, its hex quantity, or a tag. */
@@ -108,7 +109,7 @@ const safeToResend =
   /^(?:eth_(?:accounts|blockNumber|call|chainId|estimateGas|feeHistory|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|anvil_nodeInfo|hardhat_metadata|net_version|web3_clientVersion)$/u;
 
 /** State of a node, shared by all clients of a connection. */
-class KnownNode {
+export class KnownNode {
   public readonly readSlots = pLimit(MAX_CONCURRENCY);
   /** Queue of the changes to a development chain. */
   public readonly changes = pLimit(1);
@@ -128,6 +129,15 @@ class KnownNode {
   public sender: string | undefined;
   /** True on a development node; undefined until asked. */
   public isDevelopment: boolean | undefined;
+
+  /**
+   * @param redactor Knows the secrets of the connection.
+   * @param isBehindHardhat True if Hardhat and its plugins handle each request.
+   */
+  constructor(
+    public readonly redactor = new Redactor(),
+    public readonly isBehindHardhat = false,
+  ) {}
 }
 
 /** State that the requests of one operation share. */
@@ -186,6 +196,11 @@ export class RpcClient {
     return new RpcClient(provider, network, node, operation, policy);
   }
 
+  /** Hides the secrets of the connection in texts from outside. */
+  public get redactor(): Redactor {
+    return this.node.redactor;
+  }
+
   public parser(method: string): ResponseParser {
     return new ResponseParser(this.network, method);
   }
@@ -214,7 +229,7 @@ export class RpcClient {
     method: string,
     params: readonly unknown[],
   ): Promise<Executed> {
-    const { operation, network } = this;
+    const { operation } = this;
     const deadline = operation?.deadline ?? new Deadline(DEFAULT_TIMEOUT_MS);
     const begunAt = performance.now();
     let failed: FailedAttempt | undefined;
@@ -237,14 +252,14 @@ export class RpcClient {
         const error =
           failed === undefined
             ? (operation?.ended ?? this.#timedOut(method))
-            : toRpcError(failed.thrown, network, method, tried);
+            : this.#toError(failed.thrown, method, tried);
         if (operation !== undefined && deadline.isOver && attempt > 1) {
           // What the node said until then explains later requests, too.
           operation.ended ??= error;
         }
         throw error;
       }
-      const problem = toRpcError(outcome?.thrown, network, method).shortMessage;
+      const problem = this.#toError(outcome?.thrown, method).shortMessage;
       operation?.onRetry?.({ method, reason, problem, attempt });
       await deadline.pause(waitAfter(attempt, outcome?.retryAfterMs));
     }
@@ -301,9 +316,13 @@ export class RpcClient {
       }
       return sent === undefined ? undefined : { result };
     } catch (thrown) {
+      const { redactor, isBehindHardhat } = this.node;
+      if (isBehindHardhat && isHardhatsOwn(thrown)) {
+        return { thrown: toHardhatError(thrown, redactor), retry: undefined };
+      }
       const failure = classifyFailure(thrown);
       if (failure.kind === "reverted") {
-        return failure;
+        return { reverted: this.#hide(failure.reverted) };
       }
       const { kind, retryAfterMs } = failure;
       // Of a request with overrides, the node may refuse those.
@@ -322,6 +341,14 @@ export class RpcClient {
           : undefined;
       return { thrown, retry: maySendAgain ? retry : undefined, retryAfterMs };
     }
+  }
+
+  #hide(reason: RevertReason): RevertReason {
+    return hideInReason(reason, (text) => this.redactor.hide(text));
+  }
+
+  #toError(thrown: unknown, method: string, tried?: string): VaultError {
+    return toRpcError(thrown, this.network, method, tried, this.redactor);
   }
 
   /** @throws the node's error, else what was thrown */
@@ -401,7 +428,9 @@ export class RpcClient {
     }
     const data = this.parser(method).bytes(executed.result);
     const reverted = revertInResult(data);
-    return reverted === undefined ? { data } : { reverted };
+    return reverted === undefined
+      ? { data }
+      : { reverted: this.#hide(reverted) };
   }
 
   public async quantity(

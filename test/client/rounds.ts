@@ -10,6 +10,7 @@ import type {
   ScanProgress,
   Eip1193Provider,
 } from "../../src/client/index.js";
+import { textsForCommandLine } from "../../src/errors.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import {
   asListed,
@@ -325,6 +326,10 @@ describe("client - rounds", () => {
     );
     expect(error.details["block"]).to.be.below(99_873);
     expect(error.message).to.include("missing trie node");
+    expect(error.fix).to.include("pass `fromBlock` 99873 for");
+    expect(textsForCommandLine(error).fix).to.include(
+      "pass --from-block 99873",
+    );
     expect(
       blocksOf(await collect(provider, { fromBlock: 99_873 })),
     ).to.deep.equal([[99_873, null, 100_000]]);

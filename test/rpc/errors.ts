@@ -18,7 +18,7 @@ import {
   decodeArguments,
   decodeRevertReason,
 } from "../../src/rpc/revert-reason.js";
-import { MAX_FOREIGN_TEXT } from "../../src/untrusted-text.js";
+import { MAX_FOREIGN_TEXT } from "../../src/escape.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import {

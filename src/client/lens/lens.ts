@@ -3,7 +3,7 @@ import type { Buffer } from "node:buffer";
 import { Interface, id } from "ethers";
 
 import { VaultError, fallbackTo, vaultError } from "../../errors.js";
-import { quoteForeignText } from "../../untrusted-text.js";
+import { quoteForeignText } from "../../redact.js";
 import { isRefusedAnyhow } from "../../rpc/errors.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import { toBlockId } from "../../rpc/rpc-client.js";
@@ -241,14 +241,23 @@ export function parseLensEntries(
   return entries;
 }
 
-/** Converts an entry to the answer of its call. */
+/**
+ * Converts an entry to the answer of its call.
+ *
+ * @param hide Hides secrets in the reason of a revert.
+ */
 export function entryAnswer(
   { bytes }: Pick<LensAnswer, "bytes">,
   { status, start, end }: LensEntry,
+  hide?: (text: string) => string,
 ): CallResult {
   return status === "reverted"
     ? {
-        reverted: decodeRevertReason(`0x${bytes.toString("hex", start, end)}`),
+        reverted: decodeRevertReason(
+          `0x${bytes.toString("hex", start, end)}`,
+          [],
+          hide,
+        ),
       }
     : { data: bytes.subarray(start, end) };
 }

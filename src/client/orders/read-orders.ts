@@ -10,10 +10,11 @@ import {
   requireFixedBlock,
 } from "../inputs.js";
 import { tryLens } from "../lens/lens.js";
+import { checkOptionNames } from "../option-names.js";
 import type { VaultReader } from "../reader.js";
 import { LIMIT_POWER, findLastOrder } from "./last-order.js";
 import { OrderReader } from "./order-reader.js";
-import { isEmptyOrder, isFailedOrder } from "./types.js";
+import { isEmptyOrder, isFailedOrder, ordersOptionNames } from "./types.js";
 import type { ListedOrder, Order, OrdersOptions } from "./types.js";
 
 const MAX_CHUNK = 1_000;
@@ -26,6 +27,7 @@ export async function* readOrders(
   vault: VaultReader,
   options: OrdersOptions,
 ): AsyncGenerator<ListedOrder, void, undefined> {
+  checkOptionNames("orders()", options, ordersOptionNames);
   const client = vault.withDeadline(options);
   const { selected, matches, maxChunk, concurrency } = parseOptions(options);
   const context = client.readContext(options);

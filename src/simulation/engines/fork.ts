@@ -13,12 +13,15 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 import type { AddressResolver } from "../../client/addresses.js";
 import { absentContract } from "../../client/failed-reading.js";
 import { givenInput } from "../../client/inputs.js";
+import { checkOptionNames } from "../../client/option-names.js";
+import type { OptionNames } from "../../client/option-names.js";
 import type { BlockTag } from "../../client/inputs.js";
 import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
 import type { UpstreamAddresses, VaultHost } from "../../host.js";
 import { contractRoleNames } from "../../protocol/index.js";
 import { toRpcError } from "../../rpc/errors.js";
-import type { Block } from "../../rpc/rpc-client.js";
+import { isHardhatsOwn, toHardhatError } from "../../rpc/hardhat-error.js";
+import type { Block, RpcClient } from "../../rpc/rpc-client.js";
 import { EngineUnsupportedError, settlementCall } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { FORK_NETWORK } from "../fork-network.js";
@@ -37,6 +40,11 @@ export interface ForkOptions {
    */
   readonly hardfork?: string | undefined;
 }
+
+export const forkOptionNames: OptionNames<ForkOptions> = {
+  blockNumber: true,
+  hardfork: true,
+};
 
 /** Connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
@@ -74,8 +82,10 @@ const LARGEST_PANIC = 2n ** 64n - 1n;
 /** @see HardhatVault.fork */
 export async function fork(
   host: VaultHost,
-  { blockNumber, hardfork }: ForkOptions,
+  options: ForkOptions,
 ): Promise<ForkConnection> {
+  checkOptionNames("fork()", options, forkOptionNames);
+  const { blockNumber, hardfork } = options;
   requireHttp(host);
   const vault = host.withDeadline({});
   const names = [undefined, ...instanceNames(vault)];
@@ -187,7 +197,7 @@ async function createFork(
   vault: VaultHost,
   plan: ForkPlan,
 ): Promise<ForkConnection> {
-  const { context, connection: upstream, networkName } = vault;
+  const { context, connection: upstream } = vault;
   const config = requireHttp(vault);
   const { block, chainId, hardfork } = plan;
   const own = context.config.networks[FORK_NETWORK];
@@ -262,7 +272,7 @@ async function createFork(
     return connection;
   } catch (error) {
     await removeForkCache(cacheDir);
-    throw toForkError(error, networkName, hardfork);
+    throw toForkError(error, vault.rpc, hardfork);
   }
 }
 
@@ -322,10 +332,12 @@ function requireHttp({
 
 function toForkError(
   error: unknown,
-  network: string,
+  { network, redactor }: RpcClient,
   hardfork: string | undefined,
 ): Error {
-  const known = toRpcError(error, network, FORK_REQUESTS);
+  const known = isHardhatsOwn(error)
+    ? toHardhatError(error, redactor)
+    : toRpcError(error, network, FORK_REQUESTS, "", redactor);
   // Hardhat's text is about its own configuration, but lists the valid names.
   const allowed = /Valid hardforks[^:]*: ([\w, ]+)/u.exec(known.message)?.[1];
   return hardfork === undefined || allowed === undefined
