@@ -495,7 +495,7 @@ describe("secrets and hostile text", function () {
       ]),
     ];
 
-    for (const [title, first, typed, parts] of [
+    for (const [title, preparing, typed, parts] of [
       [
         "settle --resume escapes a hostile text of a journal",
         "settle --yes --timeout 2",
@@ -517,7 +517,7 @@ describe("secrets and hostile text", function () {
             : undefined;
         const hre = await hreWith({ ...key, ...(isRead ? { vault: {} } : {}) });
         await andBack(async () => {
-          await runTyped(hre, first);
+          await runTyped(hre, preparing);
           const [name = "", ...more] = await readdir(deployments);
           expect(more).to.deep.equal([]);
           const file = path.join(deployments, name);

@@ -87,13 +87,14 @@ describe("our own words beside secrets", () => {
   });
 
   it("an error names the network and the method if the URL has their names", async () => {
-    const hre = await hreAt("/eth_chainId/Network");
-    server.handler = () => ({
-      error: { code: -32000, message: "eth_chainId is no project" },
-    });
+    const hre = await hreAt("/eth_getBlockByNumber/Network");
+    server.handler = ({ request: { method } }) =>
+      method === "eth_getBlockByNumber"
+        ? { error: { code: -32000, message: `${method} is no project` } }
+        : undefined;
     const { stderr } = await runTyped(hre, "volume");
     expect(stderr.replaceAll(/\s+/gu, " ")).to.contain(
-      "Network live refused eth_chainId: <hidden> is no project",
+      "Network live refused eth_getBlockByNumber: <hidden> is no project",
     );
   });
 
