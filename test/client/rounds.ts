@@ -86,7 +86,7 @@ const histories = [
   ["no round if none was opened yet", [], [[10, "zeros"]]],
   [
     // They start together, and so none before another.
-    "rounds that differ in start, end or strike, and in nothing else",
+    "rounds that differ in start or strike, and in nothing else",
     [],
     each(0, one, changed, otherStrike, otherEnd),
   ],
