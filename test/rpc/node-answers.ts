@@ -27,12 +27,6 @@ import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
 import { devKey } from "../helpers/world.js";
 
-/**
- * Cases that the settlement's own logic gets wrong, each with the reason. One that is
- * right in the meantime fails: then take it out.
- */
-const NOT_YET: Readonly<Record<string, string>> = {};
-
 /** Chains side by side on which cases settle. */
 const LANES = 5;
 /** Cases at the same time that only read. */
@@ -513,13 +507,9 @@ describe("what nodes answer", () => {
 
   for (const one of chosen) {
     const { id, client, right, when } = one;
-    const reason = NOT_YET[id];
-    const title = `${id}: ${right} at stage ${when.stage} as ${client} answers${reason === undefined ? "" : ` (not yet: ${reason})`}`;
-    it(title, () => {
+    it(`${id}: ${right} at stage ${when.stage} as ${client} answers`, () => {
       const problem = problems.has(one) ? problems.get(one) : "it was not run";
-      if (reason !== undefined) {
-        expect(problem, "right by now: take it out").to.not.equal(undefined);
-      } else if (problem !== undefined) {
+      if (problem !== undefined) {
         expect.fail(problem);
       }
     });
