@@ -24,7 +24,7 @@ const layers = [
     paths: [
       "src/protocol/",
       "src/errors\\.ts",
-      "src/untrusted-text\\.ts",
+      "src/(?:escape|redact)\\.ts",
       "src/json\\.ts",
       "src/regular-file\\.ts",
       "src/project-file\\.ts",

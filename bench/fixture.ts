@@ -8,7 +8,7 @@ import { toJsonValue } from "../src/json.js";
 import { capture } from "../src/mocks/capture.js";
 import { generatedOrder } from "../src/mocks/state.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { toSafeJson } from "../src/untrusted-text.js";
+import { toSafeJson } from "../src/escape.js";
 import { createTestHre } from "../test/helpers/hre.js";
 import { median, rowsOf, runInTurns, target } from "./measure.js";
 import type { Extent, Section } from "./measure.js";

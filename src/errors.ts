@@ -1,5 +1,5 @@
 import { keysOf } from "./protocol/keys-of.js";
-import { escapeUntrusted } from "./untrusted-text.js";
+import { escapeUntrusted } from "./escape.js";
 
 /**
  * `text`: what happened. `fix`: what to do. `{name}`: an argument. `cli`: the fix on
@@ -219,8 +219,8 @@ const errors = {
       fix: "Check the address.",
     },
     VAULT_HARDHAT_ERROR: {
-      text: "Hardhat failed: {problem}",
-      fix: "This message is from Hardhat: correct what it names.",
+      text: "{source} failed: {problem}",
+      fix: "This message is not from the node: correct what it names.",
     },
   },
   /** A contract reverted, or did not behave as documented. */
@@ -325,7 +325,8 @@ const errors = {
     },
     VAULT_ARCHIVE_NODE_NEEDED: {
       text: "Network {network} has block {block}, but not the state of the chain at that block: {problem}",
-      fix: "Use an archive node, or a newer block.",
+      fix: "Use an archive node, or a newer block.{hint}",
+      cli: "Use an archive node, or a newer block.{cliHint}",
     },
     VAULT_FORK_REORGED: {
       text: "The fork of network {network} has ended: the chain replaced block {block}, which was forked as {expected} and is {found} now.",

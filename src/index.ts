@@ -3,7 +3,8 @@
  *
  * @module hardhat-vault
  */
-import { definePlugin } from "hardhat/plugins";
+// As a namespace: an older Hardhat lacks a name, which would be an error of the loader.
+import * as hardhatPlugins from "hardhat/plugins";
 import type { HardhatPlugin } from "hardhat/types/plugins";
 
 import { vaultTasks } from "../tasks/index.js";
@@ -13,7 +14,13 @@ export type * from "./types.js";
 export { VaultError } from "./errors.js";
 export { ContractType, OrderState } from "./protocol/enums.js";
 
-const hardhatVault: HardhatPlugin = definePlugin({
+if (!("definePlugin" in hardhatPlugins)) {
+  throw new Error(
+    "hardhat-vault needs Hardhat 3.13 or newer, and @nomicfoundation/hardhat-ethers 4.0.15 or newer.",
+  );
+}
+
+const hardhatVault: HardhatPlugin = hardhatPlugins.definePlugin({
   id: "hardhat-vault",
   npmPackage: "hardhat-vault",
   dependencies: () => [import("@nomicfoundation/hardhat-ethers")],

@@ -2,15 +2,16 @@ import path from "node:path";
 
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { assertInvariant } from "../src/errors.js";
+import { asRecord } from "../src/json.js";
 import { capture } from "../src/mocks/capture.js";
 import type { Capture } from "../src/mocks/capture.js";
-import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
+import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { notes, title, toned } from "./output/blocks.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
-import { readAction } from "./open-vault.js";
+import { hideInOrder, readAction } from "./open-vault.js";
 import type { TaskReport } from "./run-task.js";
 
 export default readAction(taskArguments.capture, captureToFile);
@@ -25,7 +26,12 @@ async function captureToFile(
   let captured: Capture | undefined;
   async function* pieces(): AsyncGenerator<string> {
     captured = await capture(vault, { orders, blockTag });
-    yield `${toSafeJson(captured.fixture, 2)}\n`;
+    const { fixture } = captured;
+    const recorded: Record<string, unknown> = {};
+    for (const [id, order] of Object.entries(asRecord(fixture["orders"]))) {
+      recorded[id] = hideInOrder(vault, order);
+    }
+    yield `${toSafeJson({ ...fixture, orders: recorded }, 2)}\n`;
   }
   await writeToFile(pieces(), out);
   assertInvariant(captured !== undefined, "nothing was captured");

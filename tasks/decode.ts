@@ -23,7 +23,7 @@ import {
 } from "../src/rpc/revert-reason.js";
 import type { Values } from "../src/rpc/revert-reason.js";
 import { toJsonValue } from "../src/json.js";
-import { escapeUntrusted } from "../src/untrusted-text.js";
+import { escapeUntrusted } from "../src/escape.js";
 import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { labelledValues, title } from "./output/blocks.js";

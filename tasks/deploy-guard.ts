@@ -4,7 +4,7 @@ import { invalidArgument, vaultError } from "../src/errors.js";
 import { formatNative } from "../src/protocol/amounts.js";
 import { deployGuard } from "../src/settlement/deploy-guard.js";
 import type { GuardDeployment } from "../src/settlement/deploy-guard.js";
-import { escapeUntrusted } from "../src/untrusted-text.js";
+import { escapeUntrusted } from "../src/escape.js";
 import { taskArguments } from "./arguments.js";
 import { readEnvelope, withVault } from "./open-vault.js";
 import { code, knownValues, notes, title } from "./output/blocks.js";

@@ -9,7 +9,7 @@ import { checkTarget } from "../src/mocks/state.js";
 import type { ScriptedReason } from "../src/mocks/types.js";
 import type { OperationName, PoolName } from "../src/protocol/index.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
-import { escapeUntrusted } from "../src/untrusted-text.js";
+import { escapeUntrusted } from "../src/escape.js";
 import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf, TaskName } from "./arguments.js";
 import { readEnvelope, withVault } from "./open-vault.js";

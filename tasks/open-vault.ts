@@ -11,14 +11,15 @@ import type { VaultClient } from "../src/client/vault-client.js";
 import { asRecord } from "../src/json.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { keepNetworkSecrets } from "../src/plugin/network-secrets.js";
+import { projectRedactor, redactorFor } from "../src/plugin/network-secrets.js";
 import { toRpcError } from "../src/rpc/errors.js";
+import { isHardhatsOwn, toHardhatError } from "../src/rpc/hardhat-error.js";
 import { fewRetries } from "../src/rpc/retry.js";
-import { escapeUntrusted } from "../src/untrusted-text.js";
+import { escapeUntrusted } from "../src/escape.js";
 import type { Arguments, CommonValues, ValuesOf } from "./arguments.js";
 import type { Envelope } from "./output/blocks.js";
 import { selectedNetwork } from "./parse-arguments.js";
-import { taskAction } from "./run-task.js";
+import { taskAction, toVaultError } from "./run-task.js";
 import type {
   StreamedReport,
   TaskReport,
@@ -60,10 +61,11 @@ export async function withVault<T>(
     // An in-process chain lives as long as its connection: a task that a script
     // runs must see the chain that the script's `hre.vault` sees.
     const isShared = config.type === "edr-simulated";
+    let redactor = projectRedactor(hre);
     let connection;
     try {
       // Before the connection is made: a fork sends requests while it is made.
-      await keepNetworkSecrets(config, Object.keys(hre.config.networks));
+      redactor = await redactorFor(hre, config);
       connection = isShared
         ? await hre.network.getOrCreate(network)
         : await hre.network.create({
@@ -79,12 +81,16 @@ export async function withVault<T>(
             },
           });
     } catch (error) {
-      throw toRpcError(error, network, "the connection");
+      throw isHardhatsOwn(error)
+        ? toHardhatError(error, redactor)
+        : toRpcError(error, network, "the connection", "", redactor);
     }
     try {
       const { vault: own } = connection;
       const vault = instance === undefined ? own : own.instance(instance);
       return await work(at === undefined ? vault : vault.at(at, "--at"));
+    } catch (error) {
+      throw toVaultError(error, redactor);
     } finally {
       if (!isShared) {
         // An endless answer would keep the process alive.
@@ -150,4 +156,12 @@ export async function readEnvelope(
       ? await Promise.all([vault.chainId(), vault.block(blockTag)])
       : [lens.chainId, lens.block];
   return { network, chainId, block };
+}
+
+/** Hides secrets in the only text of an order, which anybody may have written. */
+export function hideInOrder<Value>(vault: HardhatVault, value: Value): Value {
+  const { exType } = asRecord(value);
+  return typeof exType === "string"
+    ? { ...value, exType: vault.rpc.redactor.hide(exType) }
+    : value;
 }

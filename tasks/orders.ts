@@ -1,10 +1,12 @@
 import { EMPTY_IDS_AT_END } from "../src/client/orders/last-order.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import type { OrdersOptions } from "../src/client/orders/types.js";
+import type { ListedOrder } from "../src/client/index.js";
 import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import { Tally, orderListing } from "./output/orders.js";
-import { readAction, readEnvelope } from "./open-vault.js";
+import { hideInOrder, readAction, readEnvelope } from "./open-vault.js";
 import type { StreamedReport, TaskSurroundings } from "./run-task.js";
 
 export default readAction(taskArguments.orders, listOrders, parseListingForm);
@@ -22,7 +24,7 @@ async function listOrders(
   const tally = new Tally();
   const listing = orderListing(
     envelope,
-    vault.orders({
+    listed(vault, {
       ...selection,
       state,
       holder,
@@ -43,4 +45,13 @@ async function listOrders(
   );
   const isRead = await writeListing(listing, args, terminal);
   return { streamed: true, ok: !isRead || tally.failed === 0 };
+}
+
+async function* listed(
+  vault: HardhatVault,
+  options: OrdersOptions,
+): AsyncGenerator<ListedOrder, void, undefined> {
+  for await (const order of vault.orders(options)) {
+    yield hideInOrder(vault, order);
+  }
 }

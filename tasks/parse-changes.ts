@@ -70,6 +70,10 @@ export function parseChanges(
   let changes: object = {};
   for (const { path, text } of assignments) {
     const [group, , name] = path.split(".");
+    if (path.split(".").includes("__proto__")) {
+      // Merging would drop it.
+      throw invalidArgument(path, "there is no such value");
+    }
     const field =
       fieldsByPath.get(path) ??
       (group === "orders"

@@ -14,7 +14,7 @@ import type {
   ReadOperationName,
 } from "../src/protocol/index.js";
 import { isTime, readArguments } from "./arguments.js";
-import { readAction, readEnvelope } from "./open-vault.js";
+import { hideInOrder, readAction, readEnvelope } from "./open-vault.js";
 import { notes, title, toned } from "./output/blocks.js";
 import type { Envelope } from "./output/blocks.js";
 import { readingsBlock } from "./output/readings.js";
@@ -66,9 +66,10 @@ export function createReadAction(
       ]);
       const { timestamp } = envelope.block;
       const chainTime = Math.max(timestamp, clock?.next.timestamp ?? 0);
+      const shown = results.map((value) => hideInOrder(vault, value));
       const places: Record<string, unknown> = {};
       calls.forEach(({ path }, index) => {
-        set(places, path, withIdentity(inputs, given, results[index]));
+        set(places, path, withIdentity(inputs, given, shown[index]));
       });
       return {
         json: { ...envelope, ...places },
@@ -78,7 +79,7 @@ export function createReadAction(
             operation,
             calls.map(({ path: [, variant] }, index) => ({
               variant,
-              value: results[index],
+              value: shown[index],
             })),
             { ...vault.settings, chainTime, raw },
           ),

@@ -6,11 +6,11 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { assertInvariant, fallbackTo } from "../src/errors.js";
 import { findSender } from "../src/settlement/signer.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
-import { escapeUntrusted } from "../src/untrusted-text.js";
+import { escapeUntrusted } from "../src/escape.js";
 import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { repeatFlags } from "./error-texts.js";
-import { readAction } from "./open-vault.js";
+import { hideInOrder, readAction } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
 import type { Block, LabelledValue } from "./output/blocks.js";
 import { writeToFile } from "./output/destination.js";
@@ -70,27 +70,16 @@ async function gather(
 ): Promise<Report> {
   const snapshot = await vault.snapshot({ blockTag, from });
   const { chainId, block, round } = snapshot;
-  const context = { ...vault.settings, chainTime: block.timestamp, raw };
+  const context = {
+    ...vault.settings,
+    chainTime: block.timestamp,
+    raw,
+    withDates: true,
+  };
   const chapters: Chapter[] = [
     { heading: "Readings", blocks: snapshotBlocks(snapshot, context) },
   ];
   let failures = failuresOf(snapshot).length;
-  if (ids !== undefined) {
-    const orders = await Array.fromAsync(
-      vault.orders({
-        ids: ids.toSorted((one, other) => (one < other ? -1 : 1)),
-        from,
-        blockTag: block.number,
-        onProgress: (far) => {
-          terminal.progress("Reading orders", far);
-        },
-      }),
-    );
-    const strike = isFailedReading(round) ? undefined : round.strikePrice;
-    const place = repeatFlags({ ...typed, network: vault.networkName });
-    chapters.push(ordersChapter(orders, strike, context, place));
-    failures += orders.filter(isFailedOrder).length;
-  }
   if (rounds) {
     const past = await Array.fromAsync(
       vault.rounds({
@@ -131,6 +120,29 @@ async function gather(
       heading: "If the vault were settled now",
       blocks: simulationBlocks(shown, vault.networkName, context),
     });
+  }
+  if (ids !== undefined) {
+    const orders = await Array.fromAsync(
+      vault.orders({
+        ids: ids.toSorted((one, other) => (one < other ? -1 : 1)),
+        from,
+        blockTag: block.number,
+        onProgress: (far) => {
+          terminal.progress("Reading orders", far);
+        },
+      }),
+    );
+    const strike = isFailedReading(round) ? undefined : round.strikePrice;
+    const place = repeatFlags({ ...typed, network: vault.networkName });
+    chapters.push(
+      ordersChapter(
+        orders.map((order) => hideInOrder(vault, order)),
+        strike,
+        context,
+        place,
+      ),
+    );
+    failures += orders.filter(isFailedOrder).length;
   }
   chapters.push({
     heading: "Contracts",

@@ -10,7 +10,7 @@ import { configuredFrom } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { isReadOperation, operationEntry } from "../src/protocol/index.js";
 import type { ContractRole } from "../src/protocol/index.js";
-import { toSafeJson } from "../src/untrusted-text.js";
+import { toSafeJson } from "../src/escape.js";
 import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { withVault } from "./open-vault.js";

@@ -6,8 +6,11 @@ import type { Result } from "hardhat/types/utils";
 
 import { VaultError, fallbackTo, vaultError } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
-import { messageOf } from "../src/rpc/errors.js";
-import { quoteForeignText, toSafeJson } from "../src/untrusted-text.js";
+import { projectRedactor } from "../src/plugin/network-secrets.js";
+import { toHardhatError } from "../src/rpc/hardhat-error.js";
+import { messageOf } from "../src/rpc/thrown.js";
+import { toSafeJson } from "../src/escape.js";
+import { Redactor } from "../src/redact.js";
 import type { Arguments, CommonValues, ValuesOf } from "./arguments.js";
 import { inFlags, toDocument } from "./error-texts.js";
 import type { Block } from "./output/blocks.js";
@@ -63,6 +66,7 @@ export function taskAction<Described extends Arguments>(
             return await work(parsed, { hre, terminal, typed });
           },
           terminal,
+          projectRedactor(hre),
         ),
       args["instance"],
     );
@@ -79,6 +83,7 @@ export async function runTask(
   typed: TypedArguments,
   work: () => Promise<TaskReport | StreamedReport>,
   { out, err }: Pick<Terminal, "out" | "err">,
+  redactor = new Redactor(),
 ): Promise<Result<undefined, undefined>> {
   const json = typed["json"] === true;
   try {
@@ -92,7 +97,7 @@ export async function runTask(
     }
     return report.ok === false ? errorResult() : successfulResult();
   } catch (thrown) {
-    const error = inFlags(toVaultError(thrown), typed);
+    const error = inFlags(toVaultError(thrown, redactor), typed);
     const { code, shortMessage, fix, details } = error;
     const message = `${shortMessage} ${fix}`;
     const document = toSafeJson({ error: { code, message, details } });
@@ -113,16 +118,20 @@ export async function runTask(
   }
 }
 
-function toVaultError(thrown: unknown): VaultError {
+/** @param redactor Knows the secrets that Hardhat or a plugin may repeat. */
+export function toVaultError(thrown: unknown, redactor: Redactor): VaultError {
   if (VaultError.isVaultError(thrown)) {
     return thrown;
   }
   const isHardhatError =
     thrown instanceof CustomError ||
-    String(asRecord(thrown)["errorCode"]).startsWith("HHE");
-  return vaultError(
-    isHardhatError ? "VAULT_HARDHAT_ERROR" : "VAULT_INTERNAL",
-    { problem: quoteForeignText(messageOf(thrown)) },
-    thrown,
-  );
+    String(asRecord(thrown)["errorCode"]).startsWith("HHE") ||
+    asRecord(thrown)["_isHardhatPluginError"] === true;
+  return isHardhatError
+    ? toHardhatError(thrown, redactor)
+    : vaultError(
+        "VAULT_INTERNAL",
+        { problem: redactor.quote(messageOf(thrown)) },
+        thrown,
+      );
 }

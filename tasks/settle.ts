@@ -14,7 +14,7 @@ import type {
 import { hasEnded } from "../src/protocol/round.js";
 import { OTHER_ORIGIN } from "../src/simulation/origin.js";
 import { toJsonValue } from "../src/json.js";
-import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
+import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { excludeEachOther, taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { messageForCommandLine, repeatFlags } from "./error-texts.js";

@@ -6,8 +6,8 @@ import { requireFixedBlock } from "../src/client/inputs.js";
 import type { FailedReading } from "../src/client/failed-reading.js";
 import type { ReadOptions } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import { escapeUntrusted } from "../src/escape.js";
 import { describeOpenSettlement } from "../src/settlement/open-settlement.js";
-import { escapeUntrusted } from "../src/untrusted-text.js";
 import { excludeEachOther, taskArguments } from "./arguments.js";
 import {
   chapter,

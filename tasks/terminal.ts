@@ -11,8 +11,8 @@ import type {
 import { fallbackTo, vaultError } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
 import { groupDigits } from "../src/protocol/units.js";
-import { messageOf } from "../src/rpc/errors.js";
-import { quoteForeignText } from "../src/untrusted-text.js";
+import { messageOf } from "../src/rpc/thrown.js";
+import { quoteForeignText } from "../src/redact.js";
 import { createStyle } from "./output/style.js";
 import type { Style } from "./output/style.js";
 

@@ -15,7 +15,7 @@ import {
   trySettlement,
 } from "../src/settlement/try-settlement.js";
 import type { Attempt } from "../src/settlement/try-settlement.js";
-import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
+import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { toDocument } from "./error-texts.js";

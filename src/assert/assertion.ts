@@ -9,6 +9,8 @@ export interface Verdict {
   readonly message: string;
   readonly expected?: unknown;
   readonly actual?: unknown;
+  /** True if neither the assertion nor its negation holds. */
+  readonly isUndecided?: boolean;
   /** Round that was checked. */
   readonly round?: VaultRound;
 }
@@ -38,7 +40,7 @@ export async function assertVerdict(
   const found = await check.catch((error: unknown) => {
     throw error instanceof NoVerdict ? fail(error) : error;
   });
-  if (found.pass === negated) {
+  if (found.pass === negated || found.isUndecided === true) {
     fail(negated ? { message: found.message } : found);
   }
   return found;
@@ -51,4 +53,25 @@ export function requireVault(value: unknown): VaultClient {
   throw new NoVerdict(
     `a vault is needed (connection.vault, mocks.vault or await hre.vault.connect()), got ${inspect(value)}`,
   );
+}
+
+/**
+ * Refuses an expectation of another type, which has no keys and would always hold.
+ *
+ * @param wanted Describes the right type.
+ */
+export function requireExpected(
+  value: unknown,
+  wanted: string,
+): asserts value is object {
+  const prototype: unknown =
+    typeof value === "object" && value !== null
+      ? Object.getPrototypeOf(value)
+      : undefined;
+  if (
+    prototype === undefined ||
+    (prototype !== null && Object.getPrototypeOf(prototype) !== null)
+  ) {
+    throw new NoVerdict(`${wanted} is needed, got ${inspect(value)}`);
+  }
 }

@@ -8,7 +8,7 @@ import { AssertionError } from "node:assert";
 import { inspect } from "node:util";
 
 import type { VaultClient } from "../client/vault-client.js";
-import { NoVerdict, assertVerdict } from "./assertion.js";
+import { NoVerdict, assertVerdict, requireExpected } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 import { checkReadings } from "./change-readings.js";
 import type { ExpectedReadings } from "./change-readings.js";
@@ -103,6 +103,7 @@ async function checkWith(
   check: Promise<Verdict>,
   expected: ExpectedSettlement,
 ): Promise<Verdict> {
+  requireExpected(expected, "an object with price and amount");
   let found = await check;
   for (const [key, value] of Object.entries(expected)) {
     if (key !== "price" && key !== "amount") {

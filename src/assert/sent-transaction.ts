@@ -7,7 +7,7 @@ import type { ReadOptions } from "../client/reader.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { asRecord } from "../json.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { quoteForeignText } from "../untrusted-text.js";
+import { quoteForeignText } from "../redact.js";
 import { NoVerdict, requireVault } from "./assertion.js";
 
 const POLLING_INTERVAL_MS = 50;

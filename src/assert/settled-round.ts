@@ -40,6 +40,8 @@ export async function checkSettlement(
     expected: { before: { ...before, settled: false }, settled: true },
     actual: { before, settled: after.settled },
     round: after,
+    // The round may have been settled first.
+    isUndecided: !before.settled && !isSameRound(before, after),
   };
 }
 

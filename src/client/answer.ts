@@ -2,7 +2,7 @@ import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-import { escapeUntrusted } from "../untrusted-text.js";
+import { escapeUntrusted } from "../escape.js";
 import type { LocatedAddress } from "./addresses.js";
 import { decodeResult } from "./codec.js";
 import type { EncodedCall } from "./codec.js";

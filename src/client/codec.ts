@@ -77,7 +77,7 @@ export function encodeCall(
 /**
  * Decodes the data that an operation returned. Only the canonical encoding is
  * accepted, so shifted or cut data never become a wrong figure. As in Solidity, more
- * bytes may follow. The coder of ethers takes a hundred times as long.
+ * words may follow. The coder of ethers takes a hundred times as long.
  *
  * @returns The value and its length in bytes.
  */
@@ -92,6 +92,9 @@ export function decodeResult(
   let tail = outputs.length * WORD;
   if (bytes.length < tail) {
     return { problem: `${bytes.length} bytes instead of at least ${tail}` };
+  }
+  if (bytes.length % WORD !== 0) {
+    return { problem: `${bytes.length} bytes, which are no whole words` };
   }
   const view = viewOf(bytes);
   const values: Record<string, unknown> = {};
@@ -187,6 +190,15 @@ function parseInputs(
       operation,
       `one object with ${inputs.map(({ name }) => name).join(", ")} is needed, got ${describeInput(given)}`,
     );
+  }
+  const keys = inputs.length > 1 ? Object.keys(asRecord(given)) : [];
+  for (const key of keys) {
+    if (!inputs.some(({ name }) => name === key)) {
+      throw invalidArgument(
+        operation,
+        `${describeInput(key)} is not an argument; the arguments are ${inputs.map(({ name }) => name).join(", ")}`,
+      );
+    }
   }
   return inputs.map(({ name, unit }) => {
     const value = inputs.length > 1 ? asRecord(given)[name] : given;

@@ -2,10 +2,10 @@ import { ErrorFragment, Fragment } from "ethers";
 import type { InterfaceAbi } from "ethers";
 
 import { invalidArgument } from "../errors.js";
-import { messageOf } from "../rpc/errors.js";
-import { decodeRevertReason } from "../rpc/revert-reason.js";
+import { messageOf } from "../rpc/thrown.js";
+import { decodeRevertReason, hideInReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
-import { quoteForeignText } from "../untrusted-text.js";
+import { quoteForeignText } from "../redact.js";
 
 /** Finds custom errors by selector. */
 export type FindErrors = (
@@ -44,11 +44,17 @@ export function findAmong(
   return (selector) => found.get(selector) ?? [];
 }
 
-/** Decodes an unknown reason as a custom error, if one is found. */
+/**
+ * Decodes an unknown reason as a custom error, if one is found.
+ *
+ * @param hide Hides secrets in the contract's own words.
+ */
 export async function explainReason(
-  reason: RevertReason,
+  given: RevertReason,
   findErrors: FindErrors,
+  hide: (text: string) => string,
 ): Promise<RevertReason> {
+  const reason = hideInReason(given, hide);
   const { kind, data, text } = reason;
   if (kind !== "unknown" || data.length < 10) {
     return reason;
@@ -57,6 +63,7 @@ export async function explainReason(
     return decodeRevertReason(
       data,
       await findErrors(data.slice(0, 10).toLowerCase()),
+      hide,
     );
   } catch (error) {
     // An unreadable artifact must not hide the revert.

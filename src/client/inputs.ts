@@ -4,7 +4,7 @@ import { invalidArgument, vaultError } from "../errors.js";
 import type { GivenValue, VaultError } from "../errors.js";
 import { enums } from "../protocol/index.js";
 import type { Address, EnumName } from "../protocol/index.js";
-import { escapeUntrusted } from "../untrusted-text.js";
+import { escapeUntrusted } from "../escape.js";
 
 const tags = ["latest", "safe", "finalized", "earliest", "pending"] as const;
 

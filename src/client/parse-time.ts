@@ -13,7 +13,7 @@ const spanSeconds: Readonly<Record<string, bigint>> = {
 
 /**
  * Parses Unix seconds, a span from the chain's clock such as `+1h`, or an ISO date.
- * A date without a zone is UTC.
+ * A date without a zone is UTC. Fractions of a second are dropped.
  *
  * @param words Other values that the caller accepts, for the error.
  */
@@ -34,7 +34,7 @@ export function parseTime(
     );
   }
   const [, date, time = "T00:00:00", zone = "Z"] =
-    /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2})?)?(Z|[+-]\d{2}:\d{2})?$/u.exec(
+    /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)?(Z|[+-]\d{2}:\d{2})?$/u.exec(
       text,
     ) ?? [];
   const milliseconds = Date.parse(`${date ?? ""}${time}${zone}`);
@@ -46,7 +46,7 @@ export function parseTime(
   if (!isRealDate || milliseconds < 0) {
     throw notATime(where, words, givenInput(text));
   }
-  return BigInt(milliseconds) / 1000n;
+  return BigInt(Math.floor(milliseconds / 1_000));
 }
 
 export function notATime(

@@ -10,6 +10,7 @@ import type {
 } from "../protocol/index.js";
 import { contractRoles } from "../protocol/index.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
+import { isNodeRefusal } from "../rpc/errors.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { DEFAULT_TIMEOUT_MS, RpcClient } from "../rpc/rpc-client.js";
 import type { BlockInfo, RequestOptions } from "../rpc/rpc-client.js";
@@ -24,8 +25,12 @@ import { encodeCall } from "./codec.js";
 import { explainReason, findInAbis } from "./error-abis.js";
 import type { FindErrors } from "./error-abis.js";
 import { parseAddress, parseBlockTag, parseDuration } from "./inputs.js";
+import { checkOptionNames } from "./option-names.js";
+import type { OptionNames } from "./option-names.js";
+import { requireProvider } from "./provider.js";
 import type { BlockTag } from "./inputs.js";
 import type { LensContext } from "./lens/lens.js";
+import { explainMissingState } from "./missing-state.js";
 
 /** Options of every read. */
 export interface ReadOptions {
@@ -38,6 +43,13 @@ export interface ReadOptions {
   /** Called before each retry of a request. */
   readonly onRetry?: RequestOptions["onRetry"];
 }
+
+export const readOptionNames: OptionNames<ReadOptions> = {
+  from: true,
+  blockTag: true,
+  timeout: true,
+  onRetry: true,
+};
 
 /** Progress of `orders()` or `rounds()`. */
 export interface ScanProgress {
@@ -54,6 +66,12 @@ export interface ScanOptions extends ReadOptions {
   /** Called after further ids or blocks were read. */
   readonly onProgress?: ((progress: ScanProgress) => void) | undefined;
 }
+
+export const scanOptionNames: OptionNames<ScanOptions> = {
+  ...readOptionNames,
+  signal: true,
+  onProgress: true,
+};
 
 /** Options of an operation of several reads. */
 export type OperationOptions = Omit<ReadOptions, "blockTag">;
@@ -74,6 +92,14 @@ export interface VaultClientOptions {
   /** @internal */
   readonly rpc?: RpcClient | undefined;
 }
+
+const clientOptionNames: OptionNames<VaultClientOptions> = {
+  from: true,
+  networkName: true,
+  abis: true,
+  findErrors: true,
+  rpc: true,
+};
 
 /** The single reads of a {@link VaultClient}, on which its other methods build. */
 export abstract class VaultReader {
@@ -96,7 +122,8 @@ export abstract class VaultReader {
     contracts: ContractAddresses | AddressResolver,
     options: VaultClientOptions = {},
   ) {
-    this.provider = provider;
+    checkOptionNames("VaultClient", options, clientOptionNames);
+    this.provider = requireProvider(provider);
     this.networkName = options.networkName ?? GIVEN_PROVIDER;
     this.rpc = options.rpc ?? new RpcClient(provider, this.networkName);
     this.addresses =
@@ -154,6 +181,7 @@ export abstract class VaultReader {
     args: OperationArguments<Name>,
     options: ReadOptions = {},
   ): Promise<OperationResult<Name>> {
+    checkOptionNames(operation, options, readOptionNames);
     const call = encodeCall(operation, args);
     const { from, blockTag } = this.readContext(options);
     const rpc = this.rpcFor({
@@ -161,10 +189,19 @@ export abstract class VaultReader {
       timeout: options.timeout ?? DEFAULT_TIMEOUT_MS,
     });
     const target = await this.#locate(rpc, call.role, operation);
-    const answer = await rpc.call(
-      { from, to: target.address, data: call.data },
-      blockTag,
-    );
+    const request = { from, to: target.address, data: call.data };
+    const answer = await rpc
+      .call(request, blockTag)
+      .catch(async (error: unknown) => {
+        throw isNodeRefusal(error) && blockTag.startsWith("0x")
+          ? await explainMissingState(
+              rpc,
+              error,
+              Number(blockTag),
+              async () => await rpc.call(request, "latest"),
+            )
+          : error;
+      });
     const value = decodeAnswer({
       call,
       target,
@@ -211,7 +248,10 @@ export abstract class VaultReader {
 
   /** @internal Decodes a custom error whose ABI is known. */
   public async explain(reason: RevertReason): Promise<RevertReason> {
-    return await explainReason(reason, this.findErrors);
+    const { redactor } = this.rpc;
+    return await explainReason(reason, this.findErrors, (text) =>
+      redactor.hide(text),
+    );
   }
 
   /** @internal */

@@ -37,5 +37,6 @@ export async function hasSettlement(
   const receipts = await Promise.all(
     suspects.map(async ({ hash }) => await vault.rpc.receipt(hash)),
   );
+  // A receipt without status proves nothing.
   return receipts.some((receipt) => receipt?.succeeded === true);
 }

@@ -3,16 +3,20 @@ import pLimit from "p-limit";
 
 import {
   VaultError,
-  invalidArgument,
   fallbackTo,
+  invalidArgument,
   vaultError,
 } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { identityOf, isSameRound } from "../protocol/round.js";
 import { orAbort } from "../rpc/deadline.js";
-import { isNodeRefusal } from "../rpc/errors.js";
+import { isFinalRefusal } from "../rpc/errors.js";
+import { fewRetries } from "../rpc/retry.js";
 import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
+import { checkOptionNames } from "./option-names.js";
+import type { OptionNames } from "./option-names.js";
+import { scanOptionNames } from "./reader.js";
 import type { ScanOptions, VaultReader } from "./reader.js";
 import { hasSettlement } from "./roll-over.js";
 
@@ -79,6 +83,14 @@ export interface RoundsOptions extends Omit<ScanOptions, "blockTag"> {
 
 /** A round as its blocks show it. */
 type SeenRound = VaultRound & Omit<PastRound, keyof VaultRound>;
+const { blockTag: _block, ...scanNames } = scanOptionNames;
+
+const roundsOptionNames: OptionNames<RoundsOptions> = {
+  ...scanNames,
+  fromBlock: true,
+  toBlock: true,
+  concurrency: true,
+};
 
 interface RoundAt {
   readonly block: number;
@@ -92,6 +104,7 @@ export async function* readRounds(
   vault: VaultReader,
   options: RoundsOptions,
 ): AsyncGenerator<PastRound, void, undefined> {
+  checkOptionNames("rounds()", options, roundsOptionNames);
   options.signal?.throwIfAborted();
   const client = vault.withDeadline(options);
   const range = await parseRange(client, options);
@@ -258,7 +271,7 @@ function roundReader(
   { from }: RoundsOptions,
   last: number,
 ): (block: number) => Promise<RoundAt> {
-  let explained: Promise<VaultError> | undefined;
+  let named: Promise<VaultError> | undefined;
   return async (block) => {
     try {
       const round = await client.read("getLatestRoundInfo", [], {
@@ -274,34 +287,52 @@ function roundReader(
       if (VaultError.isVaultError(error) && error.kind === "chain") {
         return { block, round: undefined, error };
       }
-      if (isNodeRefusal(error)) {
-        explained ??= explainMissingState(client, error, block, last);
-        throw await explained;
+      if (
+        VaultError.isVaultError(error) &&
+        error.code === "VAULT_ARCHIVE_NODE_NEEDED"
+      ) {
+        named ??= nameOldestState(client, error, block, last);
+        throw await named;
       }
       throw error;
     }
   };
 }
 
-/** Explains the refusal if the node has the newest state but not the old one. */
-async function explainMissingState(
+/** Adds the oldest block whose state the node can read. */
+async function nameOldestState(
   { rpc }: VaultReader,
   refusal: VaultError,
   block: number,
   last: number,
 ): Promise<VaultError> {
+  const patient = rpc.withRetries(fewRetries);
   const hasState = async (number: number): Promise<boolean> =>
-    await rpc
+    await patient
       .balance(ZeroAddress, number)
-      .then(() => true, fallbackTo(false, isNodeRefusal));
+      .then(() => true, fallbackTo(false, isFinalRefusal));
   if ((await hasState(block)) || !(await hasState(last))) {
     return refusal;
   }
-  const problem = String(refusal.details["problem"]);
-  const { network } = rpc;
+  // A node that prunes has the state of every block from some block on.
+  let [without, oldest] = [block, last];
+  while (oldest - without > 1) {
+    const middle = Math.floor((without + oldest) / 2);
+    if (await hasState(middle)) {
+      oldest = middle;
+    } else {
+      without = middle;
+    }
+  }
+  const found = ` The oldest block whose state could be read is ${oldest}: `;
   return vaultError(
     "VAULT_ARCHIVE_NODE_NEEDED",
-    { network, block, problem },
+    {
+      ...{ network: rpc.network, block },
+      problem: String(refusal.details["problem"]),
+      hint: `${found}pass \`fromBlock\` ${oldest} for the rounds since then.`,
+      cliHint: `${found}pass --from-block ${oldest} for the rounds since then.`,
+    },
     refusal,
   );
 }

@@ -18,7 +18,8 @@ import { fixedAddresses, inOrder } from "./addresses.js";
 import type { ContractAddresses } from "./addresses.js";
 import { contractFactories } from "./codec.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
-import { VaultReader } from "./reader.js";
+import { checkOptionNames } from "./option-names.js";
+import { VaultReader, readOptionNames } from "./reader.js";
 import type { OperationOptions, ReadOptions } from "./reader.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
 import type { VaultSnapshot } from "./snapshot.js";
@@ -231,10 +232,10 @@ export class VaultClient extends VaultReader {
   }
 
   /**
-   * Takes every reading that needs no argument, at one block. If the node allows
-   * state overrides, this is one `eth_call`. The caller has code in that call, so a
-   * contract that checks its caller may return another value. A reading that fails is
-   * `{ error }` in its place.
+   * Takes every reading that needs no argument, at the block of one header. If the
+   * node allows state overrides, this is one `eth_call` beside the request for the
+   * header. The caller has code in that call, so a contract that checks its caller may
+   * return another value. A reading that fails is `{ error }` in its place.
    *
    * @throws VaultError if the block itself cannot be read
    *
@@ -246,6 +247,7 @@ export class VaultClient extends VaultReader {
    * ```
    */
   public async snapshot(options: ReadOptions = {}): Promise<VaultSnapshot> {
+    checkOptionNames("snapshot()", options, readOptionNames);
     const { takeSnapshot } = await import("./snapshot.js");
     return await takeSnapshot(this, options);
   }

@@ -1,7 +1,10 @@
 import { failedReading, isFailedReading } from "../client/failed-reading.js";
 import { requireFixedBlock } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
+import { checkOptionNames } from "../client/option-names.js";
+import type { OptionNames } from "../client/option-names.js";
 import type { VaultClient } from "../client/vault-client.js";
+import { VaultError } from "../errors.js";
 import { asRecord, toJsonValue } from "../json.js";
 import { get, set, standaloneQueries } from "../protocol/index.js";
 
@@ -11,6 +14,11 @@ export interface CaptureOptions {
   /** Block to record. Default: `latest`. `pending` is refused: its values are not fixed. */
   readonly blockTag?: BlockTag | undefined;
 }
+
+const captureOptionNames: OptionNames<CaptureOptions> = {
+  orders: true,
+  blockTag: true,
+};
 
 /** The content of a fixture file, ready for `JSON.stringify`. */
 export interface CapturedFixture {
@@ -46,8 +54,10 @@ export interface Capture {
  */
 export async function capture(
   vault: VaultClient,
-  { orders: ids = [], blockTag }: CaptureOptions = {},
+  options: CaptureOptions = {},
 ): Promise<Capture> {
+  checkOptionNames("capture()", options, captureOptionNames);
+  const { orders: ids = [], blockTag } = options;
   requireFixedBlock(blockTag, "blockTag");
   const snapshot = await vault.snapshot({ blockTag });
   const { chainId, block, round } = snapshot;
@@ -55,13 +65,13 @@ export async function capture(
   let failed = 0;
 
   /** Converts a value for the file; a replay of a failure needs the revert data. */
-  const record = (value: unknown): unknown => {
+  const record = (value: unknown, reading: string): unknown => {
     if (!isFailedReading(value)) {
       return toJsonValue(value);
     }
     const { code, kind, cause } = value.error;
     if (kind !== "chain") {
-      throw value.error;
+      throw nameReading(value.error, reading);
     }
     failed += 1;
     const { data } = asRecord(cause);
@@ -75,18 +85,25 @@ export async function capture(
 
   const readings: Record<string, unknown> = {};
   for (const { path } of standaloneQueries) {
-    set(readings, path, record(get(snapshot, path)));
+    set(
+      readings,
+      path,
+      record(
+        get(snapshot, path),
+        path.filter((name) => name !== undefined).join("."),
+      ),
+    );
   }
   const terms = isFailedReading(round)
     ? { maxVolume: 0n, APY: 0n, endTime: 0n }
     : { maxVolume: round.maxVolume, APY: round.APY, endTime: round.endTime };
   const margins = await vault.calMargins(terms, pinned).catch(failedReading);
-  readings["margins"] = record(margins);
+  readings["margins"] = record(margins, "margins");
   const orders: Record<string, unknown> = {};
   const found =
     ids.length === 0 ? [] : vault.orders({ ids: [...new Set(ids)], ...pinned });
   for await (const { orderID, ...order } of found) {
-    orders[String(orderID)] = record(order);
+    orders[String(orderID)] = record(order, `order ${orderID}`);
   }
   return {
     fixture: {
@@ -100,4 +117,16 @@ export async function capture(
     orders: Object.keys(orders).length,
     failed,
   };
+}
+
+/** The error of a request names its method only. */
+function nameReading(error: VaultError, reading: string): VaultError {
+  const { code, details, cause } = error;
+  return "method" in details
+    ? new VaultError(
+        code,
+        { ...details, method: `${details["method"]} (reading ${reading})` },
+        cause,
+      )
+    : error;
 }

@@ -35,6 +35,9 @@ import {
   requireMocks,
 } from "./mock-contracts.js";
 import type { MockAddresses, ScriptCall } from "./mock-contracts.js";
+import { asRecord } from "../json.js";
+import { checkOptionNames } from "../client/option-names.js";
+import type { OptionNames } from "../client/option-names.js";
 import { sendScript, sendToMocks } from "./mock-sender.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { Scenario, ScenarioName } from "./scenarios.js";
@@ -60,8 +63,18 @@ export interface DeployMocksOptions {
   readonly allowLiveNetwork?: boolean | undefined;
 }
 
+const deployOptionNames: OptionNames<DeployMocksOptions> = {
+  scenario: true,
+  fixture: true,
+  overrides: true,
+  at: true,
+  allowLiveNetwork: true,
+};
+
 /** Options of `mockAt()`. */
 export type MockAtOptions = Pick<DeployMocksOptions, "overrides">;
+
+const mockAtOptionNames: OptionNames<MockAtOptions> = { overrides: true };
 
 const DEFAULT_SCENARIO = "open-round";
 
@@ -88,6 +101,7 @@ export async function deployMocks<VaultT extends VaultClient = VaultClient>(
   target: VaultT | Eip1193Provider,
   options: DeployMocksOptions = {},
 ): Promise<MockVaultHandle<VaultT>> {
+  checkOptionNames(SOURCE, options, deployOptionNames);
   const vault = vaultOf<VaultT>(target);
   return await vault.rpc.inOrder(async () => {
     const { fixture, overrides = {}, at, allowLiveNetwork } = options;
@@ -119,10 +133,16 @@ function vaultOf<VaultT extends VaultClient>(
   target: VaultT | Eip1193Provider,
   contracts: ContractAddresses = {},
 ): VaultT {
-  return "request" in target
-    ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- for a provider, VaultT is VaultClient
-      (new VaultClient(target, contracts) as VaultT)
-    : target;
+  return isVault(target)
+    ? target
+    : // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- for a provider, VaultT is VaultClient
+      (new VaultClient(target, contracts) as VaultT);
+}
+
+function isVault<VaultT extends VaultClient>(
+  target: VaultT | Eip1193Provider,
+): target is VaultT {
+  return typeof asRecord(target)["queryVolume"] === "function";
 }
 
 function bind<VaultT extends VaultClient>(
@@ -279,7 +299,7 @@ export async function connectMocks<VaultT extends VaultClient = VaultClient>(
   contracts?: ContractAddresses,
 ): Promise<MockVaultHandle<VaultT>> {
   const vault = vaultOf<VaultT>(
-    "connect" in target ? await target.connect() : target,
+    isLazyVault(target) ? await target.connect() : target,
     contracts,
   );
   const addresses = await addressesOf(vault, "Scripting mocks");
@@ -288,12 +308,21 @@ export async function connectMocks<VaultT extends VaultClient = VaultClient>(
   return new MockVaultHandle(bound, addresses);
 }
 
+function isLazyVault<VaultT extends VaultClient>(
+  target: VaultT | { connect(): Promise<VaultT> } | Eip1193Provider,
+): target is { connect(): Promise<VaultT> } {
+  const { connect, request } = asRecord(target);
+  return typeof connect === "function" && request === undefined;
+}
+
 /** @see HardhatVault.mockAt */
 export async function mockAt<VaultT extends VaultClient>(
   vault: VaultT,
   role: ContractRole,
-  { overrides = {} }: MockAtOptions,
+  options: MockAtOptions,
 ): Promise<MockVaultHandle<VaultT>> {
+  checkOptionNames("mockAt()", options, mockAtOptionNames);
+  const { overrides = {} } = options;
   return await vault.rpc.inOrder(async () => {
     if (!isContractRole(role)) {
       throw notOneOf("role", contractRoleNames, role);

@@ -8,6 +8,8 @@ import type {
   MockVaultFactory,
 } from "../bindings/index.js";
 import { parseUint256 } from "../client/inputs.js";
+import { checkOptionNames } from "../client/option-names.js";
+import type { OptionNames } from "../client/option-names.js";
 import { isEmptyOrder, isFailedOrder } from "../client/orders/types.js";
 import { checkValues } from "../client/values.js";
 import type { VaultClient } from "../client/vault-client.js";
@@ -43,6 +45,12 @@ import type {
   NextRound,
   ScriptedReason,
 } from "./types.js";
+
+interface PoolOption {
+  readonly pool?: PoolName | undefined;
+}
+
+const poolOptionNames: OptionNames<PoolOption> = { pool: true };
 
 export interface MockContracts {
   readonly underlyingAsset: MockUnderlyingAsset;
@@ -191,8 +199,10 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   public async fail(
     operation: OperationName,
     reason: ScriptedReason = "scripted failure",
-    { pool }: { readonly pool?: PoolName } = {},
+    options: PoolOption = {},
   ): Promise<void> {
+    checkOptionNames("fail()", options, poolOptionNames);
+    const { pool } = options;
     checkTarget({ operation, pool }, "fail()");
     await this.#script(() => callsForFailure({ operation, pool, reason }));
   }
@@ -205,8 +215,10 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    */
   public async succeed(
     operation: OperationName,
-    { pool }: { readonly pool?: PoolName } = {},
+    options: PoolOption = {},
   ): Promise<void> {
+    checkOptionNames("succeed()", options, poolOptionNames);
+    const { pool } = options;
     checkTarget({ operation, pool }, "succeed()");
     await this.#script(() =>
       callsForFailure({ operation, pool, reason: null }),

@@ -6,7 +6,6 @@ import type { VaultHost } from "../host.js";
 import { byRole, contractRoleNames, contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
-import { quoteForeignText } from "../untrusted-text.js";
 import {
   MockLiquidityPoolArtifact,
   MockTradingArtifact,
@@ -178,7 +177,10 @@ export async function requireDevelopmentNode(
     network: vault.networkName,
     action,
     chainId,
-    client: typeof version === "string" ? quoteForeignText(version) : "unknown",
+    client:
+      typeof version === "string"
+        ? vault.rpc.redactor.quote(version)
+        : "unknown",
     otherwise: instead,
   });
 }

@@ -53,7 +53,8 @@ export async function sendToMocks(
       { ...fields, ...transaction },
     ]);
     if ("reverted" in sent) {
-      throw scriptFailed(rpc, sent.reverted.text);
+      const { text } = sent.reverted;
+      throw scriptFailed(rpc, `${text}${gasNote(fields)}`);
     }
     hashes.push(rpc.parser(method).hash(sent.result));
   }
@@ -64,7 +65,7 @@ export async function sendToMocks(
 
 /** Sets every field: the user's gas settings may not suit this account. */
 async function scripterFields(rpc: RpcClient): Promise<object> {
-  const [{ gasLimit }] = await Promise.all([
+  const [{ gasLimit, baseFeePerGas }] = await Promise.all([
     rpc.getBlock(),
     rpc.request("hardhat_impersonateAccount", [SCRIPTER]),
     rpc.request("hardhat_setBalance", [
@@ -76,9 +77,22 @@ async function scripterFields(rpc: RpcClient): Promise<object> {
   return {
     from: SCRIPTER,
     gas: numberToHexString(gas),
-    maxFeePerGas: numberToHexString(MAX_FEE_PER_GAS),
-    maxPriorityFeePerGas: "0x0",
+    // Before the hardfork london, there is no base fee.
+    ...(baseFeePerGas === undefined
+      ? { gasPrice: "0x0" }
+      : {
+          maxFeePerGas: numberToHexString(MAX_FEE_PER_GAS),
+          maxPriorityFeePerGas: "0x0",
+        }),
   };
+}
+
+/** Contracts give no reason when gas runs out, so a low limit is named. */
+function gasNote(fields: object): string {
+  const gas = "gas" in fields ? Number(fields.gas) : NaN;
+  return gas < TRANSACTION_GAS_CAP
+    ? ` (with ${gas} gas, the network's blockGasLimit: if that is too little gas, raise it to ${TRANSACTION_GAS_CAP})`
+    : "";
 }
 
 /** The network's `from`, else its first account. */

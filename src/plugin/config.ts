@@ -69,14 +69,6 @@ async function resolveUserConfig(
     nextResolveConfigurationVariable: ConfigurationVariableResolver,
   ) => ReturnType<ConfigHooks["resolveUserConfig"]>,
 ): ReturnType<ConfigHooks["resolveUserConfig"]> {
-  if (
-    Object.values(userConfig.networks ?? {}).some(
-      ({ accounts }) => typeof accounts === "object",
-    )
-  ) {
-    const { keepAccountSecrets } = await import("./network-secrets.js");
-    keepAccountSecrets(userConfig);
-  }
   const resolvedConfig = await next(userConfig, resolveConfigurationVariable);
   const networks: Record<string, NetworkConfig> = {};
   // Hardhat's own resolver drops unknown keys of networks.

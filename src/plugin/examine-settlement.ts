@@ -19,7 +19,7 @@ import type { FoundGuard } from "../simulation/guarded.js";
 import { explainRefusal } from "../simulation/refusal.js";
 import type { Refusal } from "../simulation/refusal.js";
 import { findBlock } from "../simulation/next-block.js";
-import { escapeUntrusted } from "../untrusted-text.js";
+import { escapeUntrusted } from "../escape.js";
 import { check, fail, failed, ok, warn } from "./check.js";
 import type { Check, Finding } from "./check.js";
 

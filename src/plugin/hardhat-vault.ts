@@ -21,7 +21,8 @@ import type {
 } from "../mocks/deploy-mocks.js";
 import type { MockVaultHandle as MockHandle } from "../mocks/handle.js";
 import type { UpstreamAddresses, VaultHost } from "../host.js";
-import { RpcClient } from "../rpc/rpc-client.js";
+import type { Redactor } from "../redact.js";
+import { KnownNode, RpcClient } from "../rpc/rpc-client.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import type { SettlementSettings } from "../protocol/settlement-settings.js";
 import type { Settlement, SettleAllOptions } from "../settlement/types.js";
@@ -95,6 +96,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /**
+   * @param redactor Knows the secrets of the connection.
    * @param networkName The network's name in error texts.
    * @param upstream The addresses of the network, if this is a fork of one.
    * @internal
@@ -102,6 +104,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public static forConnection(
     connection: NetworkConnection<ChainType | string>,
     context: HookContext,
+    redactor: Redactor,
     networkName = connection.networkName,
     upstream?: UpstreamAddresses,
   ): HardhatVault {
@@ -109,7 +112,11 @@ export class HardhatVault extends VaultClient implements VaultHost {
       connection,
       context,
       networkName,
-      rpc: new RpcClient(connection.provider, networkName),
+      rpc: new RpcClient(
+        connection.provider,
+        networkName,
+        new KnownNode(redactor, true),
+      ),
       findErrors: findInProject(context.artifacts),
       upstream,
       vaults: new Map(),
@@ -383,7 +390,13 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public adoptFork(fork: ForkConnection, upstream: UpstreamAddresses): void {
     // Errors name the user's network, not the one that forks are made with.
     const name = `${this.networkName} (fork)`;
-    fork.vault = HardhatVault.forConnection(fork, this.context, name, upstream);
+    fork.vault = HardhatVault.forConnection(
+      fork,
+      this.context,
+      fork.vault.rpc.redactor,
+      name,
+      upstream,
+    );
   }
 
   /** Parsed on use, because most connections do not read with this sender. */

@@ -2,7 +2,7 @@ import type { HookContext, NetworkHooks } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import { FORK_NETWORK } from "../simulation/fork-network.js";
-import { keepNetworkSecrets } from "./network-secrets.js";
+import { redactorFor } from "./network-secrets.js";
 
 export default async (): Promise<Partial<NetworkHooks>> => ({
   newConnection,
@@ -19,11 +19,8 @@ async function newConnection<ChainTypeT extends ChainType | string>(
     import("./hardhat-vault.js"),
   ]);
   // The provider has resolved the same variables already.
-  await keepNetworkSecrets(
-    connection.networkConfig,
-    Object.keys(context.config.networks),
-  );
-  connection.vault = HardhatVault.forConnection(connection, context);
+  const redactor = await redactorFor(context, connection.networkConfig);
+  connection.vault = HardhatVault.forConnection(connection, context, redactor);
   return connection;
 }
 

@@ -17,12 +17,13 @@ export function findInProject(
     const names = [...(await artifacts.getAllFullyQualifiedNames())].toSorted();
     for (const name of names) {
       const { abi } = await artifacts.readArtifact(name);
-      for (const entry of abi) {
+      // ErrorFragment.from takes a function for an error.
+      for (const entry of abi.filter(({ type }) => type === "error")) {
         try {
           const error = ErrorFragment.from(entry);
           errors.set(error.format("full"), error);
         } catch {
-          // No error, or an error with types that ethers does not support.
+          // It has types that ethers does not support.
         }
       }
     }

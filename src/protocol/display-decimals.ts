@@ -36,8 +36,12 @@ export interface DisplaySettings {
   readonly displayDecimals?: DisplayDecimals | undefined;
 }
 
+/** What the decimals of a value depend on. */
+export type ScaledField = Pick<Field, "unit" | "isLikelyTime" | "key"> &
+  Partial<Pick<Field, "name">>;
+
 /** @returns True if the setting `displayDecimals` may scale the value. */
-export function hasOwnersScale({ unit, isLikelyTime }: Field): boolean {
+export function hasOwnersScale({ unit, isLikelyTime }: ScaledField): boolean {
   return unit === "raw" && isLikelyTime !== true;
 }
 
@@ -59,17 +63,15 @@ export const displayDecimalsKeys: readonly string[] = Object.values<Operation>(
 /**
  * Finds the configured decimals of a value; a setting of the value precedes a
  * setting of its reading.
- *
- * @param key The reading's key. Example: `pools`
  */
 export function declaredDecimals(
   displayDecimals: DisplayDecimals | undefined,
-  key: string,
-  field: Field,
+  field: ScaledField,
 ): number | undefined {
+  const { key = "", name = "" } = field;
   const declared: Readonly<Record<string, number | undefined>> =
     displayDecimals ?? {};
   return hasOwnersScale(field)
-    ? (declared[`${key}.${field.name}`] ?? declared[key])
+    ? (declared[`${key}.${name}`] ?? declared[key])
     : undefined;
 }

@@ -17,6 +17,8 @@ export interface Field {
   readonly label: string;
   /** A sentence that follows the label in documentation. */
   readonly note?: string;
+  /** Key of the reading that returns the value; filled in below the table. */
+  readonly key?: string;
 }
 
 export interface Operation {
@@ -251,3 +253,10 @@ export const operations = {
     description: "Settle the current round of the vault",
   },
 } as const satisfies Readonly<Record<string, Operation>>;
+
+// A copy of a field keeps it, so that a copy has the same configured decimals.
+for (const { key, outputs } of Object.values<Operation>(operations)) {
+  for (const field of outputs) {
+    Object.assign(field, { key });
+  }
+}

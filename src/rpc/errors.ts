@@ -1,22 +1,36 @@
-import { isHexString } from "ethers";
-
 import {
   VaultError,
   invalidArgument,
   settingOf,
   vaultError,
 } from "../errors.js";
-import { asRecord, listOf } from "../json.js";
-import {
-  MAX_FOREIGN_TEXT,
-  quoteForeignText,
-  redactSecrets,
-} from "../untrusted-text.js";
-import { decodeRevertReason, invalidOpcode } from "./revert-reason.js";
+import { MAX_FOREIGN_TEXT } from "../escape.js";
+import { asRecord } from "../json.js";
+import { Redactor, quoteForeignText, redactSecrets } from "../redact.js";
+import { findRevert } from "./revert-in-error.js";
 import type { RevertReason } from "./revert-reason.js";
+import {
+  everythingIn,
+  isHardhatError,
+  isRefusedStatus,
+  messageInBody,
+  messageOf,
+  readThrown,
+  retryAfterOf,
+} from "./thrown.js";
+import type { ErrorLink } from "./thrown.js";
 
 export function isNodeRefusal(error: unknown): error is VaultError {
   return VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR";
+}
+
+/** True if the node or a gateway refused, also by an HTTP status such as 403. */
+export function isFinalRefusal(error: unknown): error is VaultError {
+  return (
+    isNodeRefusal(error) ||
+    (VaultError.isVaultError(error) &&
+      isRefusedStatus(Number(error.details["httpStatus"])))
+  );
 }
 
 /** True if the node or a proxy refused, so that another request may succeed. */
@@ -36,7 +50,7 @@ export function isRefusedAnyhow(error: unknown): error is VaultError {
 const timeoutSign =
   /^(?:HHE704|TimeoutError|ETIMEDOUT|TIMEOUT|UND_ERR_(?:HEADERS|BODY|CONNECT)_TIMEOUT) /u;
 const unreadableSign = /^(?:HHE702|SyntaxError) /u;
-const passingSign =
+const transientSign =
   /^(?:HHE702|SyntaxError|ECONNRESET|EAI_AGAIN|EPIPE|UND_ERR_SOCKET) /u;
 /** Hardhat's errors for: not found, not a URL, not an integer, not hex. */
 const configVariableSign = /^HHE(?:7|28|29|30) /u;
@@ -74,40 +88,63 @@ const connectionSigns: ReadonlyArray<
   ],
 ];
 
-// Texts of nodes and gateways, which have no codes for these failures.
-const busyWords =
-  /rate.?limit|too many requests|request limit|(?<!gas )limit exceeded|(?:quota|capacity|compute units).{0,40}exceeded|exceeded.{0,40}(?:quota|capacity|compute units)/iu;
-const blockWords =
-  /header not found|header for hash not found|unknown block|block not found|block .{0,40}not (?:yet )?(?:available|found)|block ?out ?of ?range|block height is/iu;
-const passingWords =
-  /timed? ?-?out|temporar|try again|overloaded|bad gateway|service unavailable|socket hang up|connection (?:reset|closed)|\bid\b.{0,20}(?:mismatch|does not match)/iu;
-/** A retry meets the same execution limit, or a quota of a day or more. */
-const finalWords = /execution (?:aborted|timeout)|daily|per day|monthly/iu;
+// What a failure is follows from the HTTP status and the JSON-RPC code, and from the
+// words only where nodes have no code for it. Each list names who needs it.
 
-/** JSON-RPC error codes of EIP-1474. */
-const LIMIT_EXCEEDED = -32005;
-const INVALID_PARAMS = -32602;
-const TOO_MANY_REQUESTS = 429;
-/** JSON-RPC error code of a revert with data in geth and anvil. */
-const EXECUTION_REVERTED = 3;
+/** The node's time or capacity is over, or a gateway has no node behind it. */
+const transientCodes: ReadonlySet<unknown> = new Set([
+  // EIP-1474: limit exceeded. Geth: request timed out.
+  ...[-32_005, -32_002],
+  // Internal error, of every gateway; a gateway's own node sent no JSON.
+  ...[-32_603, -32_700],
+  // Proxyd: no backend. Cloudflare: cannot fulfill request.
+  ...[-32_011, -32_046],
+]);
+const LIMIT_EXCEEDED = -32_005;
+const INVALID_PARAMS = -32_602;
+/** The method is missing: JSON-RPC, EIP-1474. */
+const missingCodes: ReadonlySet<unknown> = new Set([-32_601, -32_004]);
+
+const busyWords =
+  /rate.?limit|too many requests|request limit|^limit exceeded|quota|capacity|(?:compute units|throughput).{0,60}exceeded/iu;
+const transientWords =
+  /timed? ?-?out|deadline exceeded|temporar|try again|at this time|overloaded|\bEOF\b|bad gateway|service unavailable|upstream|no .{0,20}(?:server|backend|node)s? available|socket hang up|connection (?:reset|closed|refused|termination)|\bid\b.{0,20}(?:mismatch|does not match)/iu;
+/** A node lacks a block, in the words of all clients. */
+const blockWords =
+  /header (?:for hash )?not found|unknown block|block.{0,60}(?:not (?:yet |currently )?(?:available|found|exist)|doesn't exist|out ?of ?range|is invalid|invalid)|invalid block|block ?out ?of ?range|unfinalized|ahead of|height/iu;
+/** A retry meets the same failure of the EVM, the same limit, or a quota of a day. */
+const finalWords =
+  /out ?of ?gas|opcode|EVM error|stack (?:under|over)flow|invalid jump|execution (?:aborted|timeout)|daily|per day|monthly|gas (?:limit|cap)|intrinsic gas|exceeds? .{0,20}gas|data limit|smaller|(?:not|n't) supports?|unsupported/iu;
+/** No retry brings back old state, whatever the code. */
+const stateWords =
+  /missing trie node|prune|archive|historical state|state .{0,80}(?:not|un)available/iu;
 
 /**
  * Converts the error of a failed request, by its whole chain of causes. Codes and
  * names count only in errors made on this side, because a node can send any.
  *
  * @param tried Text with number and duration of the attempts, if more than one.
+ * @param redactor Knows the secrets of the connection.
  */
 export function toRpcError(
   thrown: unknown,
   network: string,
   method: string,
   tried = "",
+  redactor = new Redactor(),
 ): VaultError {
-  const { error, links, match } = readError(thrown);
-  const ours = links.find((link) => VaultError.isVaultError(link));
+  const { said: error, links, status, match } = readThrown(thrown);
+  const ours = findOurs(links);
   if (ours !== undefined) {
     return ours;
   }
+  const { code } = asRecord(error);
+  const facts = {
+    network,
+    method,
+    ...(typeof code === "number" && { rpcCode: code }),
+    ...(status !== undefined && { httpStatus: status }),
+  };
   const wrongChain = links.find(
     (link) => isHardhatError(link) && link["errorCode"] === "HHE708",
   );
@@ -127,21 +164,17 @@ export function toRpcError(
     return toConfigVariableError(error, `A setting of networks.${network}`);
   }
   if (match(timeoutSign) !== undefined) {
-    return vaultError("VAULT_RPC_TIMEOUT", { network, method, tried }, error);
+    return vaultError("VAULT_RPC_TIMEOUT", { ...facts, tried }, error);
   }
   if (match(unreadableSign) !== undefined) {
     // Without the body and the cause: a proxy's page may contain the key.
     const problem = `the answer is not JSON; the URL may lead or redirect to a web page${tried}`;
-    return vaultError("VAULT_RPC_INVALID_RESPONSE", {
-      network,
-      method,
-      problem,
-    });
+    return vaultError("VAULT_RPC_INVALID_RESPONSE", { ...facts, problem });
   }
   for (const [setting, sign] of settingSigns) {
     const { input } = match(sign) ?? {};
     if (input !== undefined) {
-      const problem = quoteForeignText(input.slice(input.indexOf(" ") + 1));
+      const problem = redactor.quote(input.slice(input.indexOf(" ") + 1));
       const where = settingOf(network, setting);
       return invalidArgument(where, problem.replace(/\.$/u, ""));
     }
@@ -150,13 +183,17 @@ export function toRpcError(
     const found = match(sign);
     if (found !== undefined) {
       const problem = text
-        .replace("{host}", hostOf(links))
+        .replace("{host}", redactor.hide(hostOf(links)))
         .replace("{found}", found[1] ?? "");
+      const words =
+        status === undefined
+          ? ""
+          : quoteWords(wordsIn(error, thrown, links), redactor);
       return vaultError(
         "VAULT_NETWORK_UNREACHABLE",
         {
-          network,
-          problem: `${problem}${tried}`,
+          ...facts,
+          problem: `${problem}${words === "" ? "" : ` (${words})`}${tried}`,
           remedy:
             remedy ??
             `Check that the node runs, and host, port and key in ${settingOf(network, "url")}.`,
@@ -165,9 +202,26 @@ export function toRpcError(
       );
     }
   }
-  // Some nodes repeat the URL's path, with the key in it.
-  const problem = `${quoteForeignText(redactSecrets(messageOf(error)))}${tried}`;
-  return vaultError("VAULT_RPC_ERROR", { network, method, problem }, error);
+  const problem = `${quoteWords(messageOf(error), redactor)}${tried}`;
+  return vaultError("VAULT_RPC_ERROR", { ...facts, problem }, error);
+}
+
+function findOurs(links: readonly ErrorLink[]): VaultError | undefined {
+  return links.find((link) => VaultError.isVaultError(link));
+}
+
+/** What the node said beside an HTTP status, if anything. */
+function wordsIn(
+  error: unknown,
+  thrown: unknown,
+  links: readonly ErrorLink[],
+): string {
+  return error === thrown ? messageInBody(links) : messageOf(error);
+}
+
+/** Some nodes repeat the URL's path, with the key in it. */
+function quoteWords(words: string, redactor: Redactor): string {
+  return quoteForeignText(redactSecrets(redactor.hide(words)));
 }
 
 /**
@@ -178,7 +232,12 @@ export function toConfigVariableError(
   error: unknown,
   where: string,
 ): VaultError {
-  const problem = quoteForeignText(messageOf(error));
+  const { errorCode, messageArguments } = asRecord(error);
+  const { name } = asRecord(messageArguments);
+  const problem =
+    errorCode === "HHE7" && typeof name === "string"
+      ? `the configuration variable ${quoteForeignText(name)} is missing from the environment of this process, and no keystore has it. A scheduler such as cron has an environment of its own.`
+      : quoteForeignText(messageOf(error));
   return vaultError("VAULT_CONFIG_VARIABLE", { where, problem }, error);
 }
 
@@ -186,158 +245,65 @@ export type Failure =
   | { readonly kind: "reverted"; readonly reverted: RevertReason }
   | {
       /**
-       * `busy` and `passing`: a retry may succeed. `behind`: the node lacks a block.
+       * `busy` and `transient`: a retry may succeed. `refused`: it may if the node
+       * should have the block. `behind`: the same, in words that name the block.
        * `final`: a retry fails again.
        */
-      readonly kind: "busy" | "passing" | "behind" | "final";
+      readonly kind: "busy" | "transient" | "behind" | "refused" | "final";
       /** Wait that the node requested. */
       readonly retryAfterMs?: number | undefined;
     };
 
 /** Classifies a failure. A timeout is final: it has used up the request's time. */
 export function classifyFailure(thrown: unknown): Failure {
-  const { error, links, status, match } = readError(thrown);
-  const reverted = findRevert(error);
+  const found = readThrown(thrown);
+  const { said, links, match } = found;
+  const words = messageOf(said).slice(0, MAX_FOREIGN_TEXT);
+  const { code } = asRecord(said);
+  // A refusal of the node itself counts, whatever its HTTP status.
+  const isRefusal =
+    typeof code === "number" &&
+    (found.status === undefined || isRefusedStatus(found.status));
+  const status = isRefusal ? statusInCode(code) : found.status;
+  if (findOurs(links) !== undefined || match(timeoutSign) !== undefined) {
+    return { kind: "final" };
+  }
+  const reverted = findRevert(said);
   if (reverted !== undefined) {
     return { kind: "reverted", reverted };
   }
-  const words = messageOf(error).slice(0, MAX_FOREIGN_TEXT);
-  if (match(timeoutSign) !== undefined || finalWords.test(words)) {
+  if (missingCodes.has(code) || finalWords.test(words)) {
     return { kind: "final" };
   }
   const retryAfterMs = retryAfterOf(links);
-  if (
-    status === TOO_MANY_REQUESTS ||
-    asRecord(error)["code"] === LIMIT_EXCEEDED ||
-    busyWords.test(words)
-  ) {
+  if (status === 429 || code === LIMIT_EXCEEDED || busyWords.test(words)) {
     return { kind: "busy", retryAfterMs };
   }
-  if (status !== undefined) {
-    return { kind: status >= 500 ? "passing" : "final", retryAfterMs };
+  if (stateWords.test(words)) {
+    return { kind: "refused" };
+  }
+  if (
+    transientCodes.has(code) ||
+    (status !== undefined && status >= 400 && !isRefusedStatus(status)) ||
+    match(transientSign) !== undefined ||
+    (status === undefined && transientWords.test(words))
+  ) {
+    return { kind: "transient", retryAfterMs };
   }
   if (blockWords.test(words)) {
     return { kind: "behind" };
   }
-  const isPassing =
-    match(passingSign) !== undefined || passingWords.test(words);
-  return { kind: isPassing ? "passing" : "final" };
+  return { kind: isRefusal && status === undefined ? "refused" : "final" };
+}
+
+/** Some gateways put an HTTP status into the code, as 429 or as -32429. */
+function statusInCode(code: unknown): number | undefined {
+  const status = Number(code) < 0 ? -32_000 - Number(code) : Number(code);
+  return status >= 400 && status < 600 ? status : undefined;
 }
 
 export function refusesParameters(error: unknown): boolean {
   return everythingIn(error).some(({ code }) => code === INVALID_PARAMS);
-}
-
-/** No contract returns longer revert data. */
-const MAX_REVERT_DATA = 1_000_000;
-
-/** Finds a revert in an error of this side or of the node. */
-function findRevert(error: unknown): RevertReason | undefined {
-  const links = everythingIn(error);
-  const data =
-    links
-      .flatMap((link) => [link["data"], link["result"], ganacheReturn(link)])
-      .find(
-        (value): value is string =>
-          typeof value === "string" &&
-          value.length <= MAX_REVERT_DATA &&
-          isHexString(value, true),
-      ) ?? "0x";
-  const messages = links.map((link) =>
-    messageOf(link).slice(0, MAX_FOREIGN_TEXT),
-  );
-  if (data === "0x") {
-    // It ends the call of a contract, whatever code the node gives the error.
-    const found = messages.map(invalidOpcode).find((one) => one !== undefined);
-    if (found !== undefined) {
-      return found;
-    }
-  }
-  const isRevert = links.some((link, index) => {
-    const words = messages[index] ?? "";
-    return (
-      /\brevert|VM Exception/iu.test(words) ||
-      // The same code stands for a call that exceeds a node's low gas limit.
-      (link["code"] === EXECUTION_REVERTED &&
-        (data !== "0x" || !/out ?of ?gas/iu.test(words)))
-    );
-  });
-  return isRevert ? decodeRevertReason(data) : undefined;
-}
-
-/** Ganache 6 puts the returned bytes under the hash of the transaction. */
-function ganacheReturn({ data }: ErrorLink): unknown {
-  const [key] = Object.keys(asRecord(data));
-  return isHexString(key, 32) ? asRecord(asRecord(data)[key])["return"] : null;
-}
-
-type ErrorLink = Readonly<Record<string, unknown>>;
-
-/** Reads status and signs of an error of this side, its causes included. */
-function readError(thrown: unknown) {
-  const all = walk(thrown, (link) =>
-    isOwnError(link)
-      ? [link["cause"], link["error"], asRecord(link["info"])["error"]]
-      : undefined,
-  );
-  const httpStatus = statusOf(all);
-  // The body of a 4xx response may contain the node's own error.
-  const ofNode =
-    httpStatus !== undefined &&
-    httpStatus >= 400 &&
-    httpStatus < 500 &&
-    httpStatus !== TOO_MANY_REQUESTS
-      ? all
-          .map(({ body }) => asRecord(asRecord(parseBody(body))["error"]))
-          .find(({ message }) => typeof message === "string")
-      : undefined;
-  const links = ofNode === undefined ? all : [];
-  const status = ofNode === undefined ? httpStatus : undefined;
-  const signs = [
-    ...(status === undefined ? [] : [`HTTP status ${status}`]),
-    ...links.map(signOf),
-  ];
-  return {
-    error: ofNode ?? thrown,
-    links,
-    status,
-    match: (sign: RegExp) =>
-      signs.map((text) => sign.exec(text)).find((found) => found !== null),
-  };
-}
-
-function signOf(link: ErrorLink): string {
-  const { code, name } = link;
-  // A numeric code is the node's own, and so is its message.
-  const [sign, message] =
-    typeof code === "number"
-      ? [name, ""]
-      : [
-          isHardhatError(link) ? link["errorCode"] : (code ?? name),
-          messageOf(link),
-        ];
-  return `${typeof sign === "string" ? sign : ""} ${message}`;
-}
-
-/** Ignores plain errors, into which a provider may copy what the node sent. */
-function statusOf(links: readonly ErrorLink[]): number | undefined {
-  return links
-    .filter((link) => Object.getPrototypeOf(link) !== Error.prototype)
-    .map(({ statusCode }) => statusCode)
-    .find(
-      // Some libraries put another code there.
-      (status): status is number =>
-        typeof status === "number" && status >= 100 && status < 600,
-    );
-}
-
-function parseBody(body: unknown): unknown {
-  try {
-    return typeof body === "string" ? JSON.parse(body) : body;
-  } catch {
-    // Not JSON-RPC: the HTTP status suffices.
-    return undefined;
-  }
 }
 
 /** Host and port of the node, if an error of this side names them. */
@@ -355,74 +321,4 @@ function hostOf(links: readonly ErrorLink[]): string {
     }
   }
   return "the node";
-}
-
-/** The Retry-After header, if it is in seconds. */
-function retryAfterOf(links: readonly ErrorLink[]): number | undefined {
-  const seconds = links
-    .map(({ headers }) => asRecord(headers)["retry-after"])
-    .find((value) => typeof value === "string" && /^\d{1,6}$/u.test(value));
-  return seconds === undefined ? undefined : Number(seconds) * 1_000;
-}
-
-/** True for an error, also of another realm; parsed JSON is never one. */
-function isOwnError(link: ErrorLink): boolean {
-  return (
-    link instanceof Error ||
-    Object.prototype.toString.call(link) === "[object Error]"
-  );
-}
-
-/** A provider may copy a node's JSON into its error, but never this mark. */
-function isHardhatError(link: ErrorLink): boolean {
-  const mark = Object.getOwnPropertyDescriptor(link, "_isHardhatError");
-  return mark?.value === true && mark.enumerable === false;
-}
-
-/** The error and all that it wraps, the node's data included. */
-function everythingIn(error: unknown): readonly ErrorLink[] {
-  return walk(error, ({ cause, data, error: inner, info }) => [
-    cause,
-    data,
-    inner,
-    info,
-  ]);
-}
-
-/** More than any library nests or lists. */
-const MAX_LINKS = 100;
-const MAX_LISTED = 20;
-
-/**
- * Lists an error and what it wraps, outermost first.
- *
- * @param inside Returns undefined for a link that does not count.
- */
-function walk(
-  error: unknown,
-  inside: (link: ErrorLink) => readonly unknown[] | undefined,
-): readonly ErrorLink[] {
-  const found = new Set<ErrorLink>();
-  const queue: unknown[] = [error];
-  for (const next of queue) {
-    if (found.size >= MAX_LINKS) {
-      break;
-    }
-    const link = asRecord(next);
-    const wrapped =
-      link === next && !found.has(link) ? inside(link) : undefined;
-    if (wrapped !== undefined) {
-      found.add(link);
-      queue.push(...wrapped, ...listOf(link["errors"]).slice(0, MAX_LISTED));
-    }
-  }
-  return [...found];
-}
-
-export function messageOf(error: unknown): string {
-  const { message } = asRecord(error);
-  if (typeof message === "string") {
-    return message;
-  }
-  return typeof error === "string" ? error : "it gave no reason";
 }

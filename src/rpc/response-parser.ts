@@ -5,6 +5,9 @@ import { isHexString } from "ethers";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 
+/** The year 5138: a later time is in milliseconds or less. */
+const LATEST_SECONDS = 100_000_000_000n;
+
 /** Throws VAULT_RPC_INVALID_RESPONSE for a result of another type. */
 export class ResponseParser {
   constructor(
@@ -12,7 +15,11 @@ export class ResponseParser {
     private readonly method: string,
   ) {}
 
+  /** Takes a JSON number, too, which some nodes write. */
   public quantity(value: unknown): bigint {
+    if (Number.isSafeInteger(value) && Number(value) >= 0) {
+      return BigInt(Number(value));
+    }
     if (typeof value === "string" && /^0x[0-9a-f]{1,64}$/iu.test(value)) {
       return BigInt(value);
     }
@@ -26,6 +33,15 @@ export class ResponseParser {
       throw this.invalid("a number above 2^53 - 1");
     }
     return number;
+  }
+
+  /** A time in seconds, also if the chain counts smaller units, as Quorum's Raft. */
+  public seconds(value: unknown): number {
+    let time = this.quantity(value);
+    for (let unit = 0; unit < 3 && time >= LATEST_SECONDS; unit += 1) {
+      time /= 1_000n;
+    }
+    return this.number(`0x${time.toString(16)}`);
   }
 
   public bytes(value: unknown): Buffer {

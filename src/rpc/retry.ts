@@ -2,10 +2,10 @@
 export interface RetryEvent {
   readonly method: string;
   /**
-   * `busy`: the node limits the rate of requests. `passing`: any other temporary
+   * `busy`: the node limits the rate of requests. `transient`: any other temporary
    * failure, such as a node that lacks a block that another one has.
    */
-  readonly reason: "busy" | "passing";
+  readonly reason: "busy" | "transient";
   /** The failure, safe to show. */
   readonly problem: string;
   /** Number of attempts so far. */
@@ -15,11 +15,11 @@ export interface RetryEvent {
 /** Most attempts by kind of failure; other kinds are final. */
 export type RetryPolicy = Readonly<Record<RetryEvent["reason"], number>>;
 
-export const usualRetries: RetryPolicy = { busy: 15, passing: 6 };
+export const usualRetries: RetryPolicy = { busy: 15, transient: 6 };
 /** For a large request, or one with a fallback: its size may be the reason. */
-export const fewRetries: RetryPolicy = { busy: 15, passing: 3 };
+export const fewRetries: RetryPolicy = { busy: 15, transient: 3 };
 /** For a caller with its own loop. */
-export const noRetries: RetryPolicy = { busy: 1, passing: 1 };
+export const noRetries: RetryPolicy = { busy: 1, transient: 1 };
 
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 2_000;

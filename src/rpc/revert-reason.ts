@@ -40,6 +40,8 @@ export interface RevertReason {
   readonly data: string;
 }
 
+type HideSecrets = (text: string) => string;
+
 export const ERROR_STRING_SELECTOR = "0x08c379a0";
 export const PANIC_SELECTOR = "0x4e487b71";
 
@@ -62,10 +64,14 @@ const panic = ErrorFragment.from("error Panic(uint256)");
 /** Of the package's contracts. Cached: a scan may have thousands of reverts. */
 let ownErrors: readonly ErrorFragment[] | undefined;
 
-/** @param errors Custom errors to try after those of the package's contracts. */
+/**
+ * @param errors Custom errors to try after those of the package's contracts.
+ * @param hide Hides secrets in the contract's own words.
+ */
 export function decodeRevertReason(
   data: string,
   errors: readonly ErrorFragment[] = [],
+  hide: HideSecrets = (text) => text,
 ): RevertReason {
   if (data === "0x") {
     return { kind: "none", text: NO_REASON, data };
@@ -81,25 +87,40 @@ export function decodeRevertReason(
     const decoded =
       error.selector === selector ? decodeArguments(error, data) : undefined;
     if (decoded !== undefined) {
-      return { ...describeError(error, decoded), data };
+      return { ...describeError(error, decoded, hide), data };
     }
   }
   const bytes = (data.length - 10) / 2;
   const text =
     bytes < 0
-      ? `unknown error data ${data}`
-      : `unknown error ${selector} with ${bytes} bytes of arguments${bytes === 0 ? "" : `: ${data}`}`;
+      ? `unknown error data ${hide(data)}`
+      : `unknown error ${selector} with ${bytes} bytes of arguments${bytes === 0 ? "" : `: ${hide(data)}`}`;
   return { kind: "unknown", text, data };
+}
+
+/**
+ * Finds revert data that a node returned as a result, as old geth does: a selector
+ * before whole words, where a function returns whole words only.
+ *
+ * @returns Undefined unless the data are an error that is known.
+ */
+export function revertInResult(bytes: Buffer): RevertReason | undefined {
+  if (bytes.length % 32 !== 4) {
+    return undefined;
+  }
+  const reason = decodeRevertReason(`0x${bytes.toString("hex")}`);
+  return reason.kind === "unknown" ? undefined : reason;
 }
 
 /** Example: `TooEarly(end: 1700000000)`. */
 function describeError(
   error: ErrorFragment,
   { values }: DecodedArguments,
+  hide: HideSecrets,
 ): Pick<RevertReason, "kind" | "text"> {
   const [first] = Object.values(values);
   if (error === errorString) {
-    return { kind: "string", text: String(first) };
+    return { kind: "string", text: hide(String(first)) };
   }
   if (error === panic && typeof first === "bigint") {
     const meaning = panicMeanings.get(first) ?? "unknown panic code";
@@ -108,9 +129,38 @@ function describeError(
   }
   const shown = Object.entries(values).map(
     ([key, value]) =>
-      `${key}: ${typeof value === "bigint" ? value : JSON.stringify(toJsonValue(value))}`,
+      `${key}: ${typeof value === "bigint" ? value : JSON.stringify(hideInside(value, hide))}`,
   );
   return { kind: "custom", text: `${error.name}(${shown.join(", ")})` };
+}
+
+function hideInside(value: unknown, hide: HideSecrets): unknown {
+  return JSON.parse(
+    JSON.stringify(toJsonValue(value)),
+    (_key, inner: unknown) => (typeof inner === "string" ? hide(inner) : inner),
+  );
+}
+
+/**
+ * Hides secrets in the words of a reason, not in the names and figures of an error.
+ * A custom error that only the project's ABIs describe stays as it is.
+ */
+export function hideInReason(
+  reason: RevertReason,
+  hide: HideSecrets,
+): RevertReason {
+  const { kind, text, data } = reason;
+  switch (kind) {
+    case "string":
+      return { kind, text: hide(text), data };
+    case "custom":
+    case "unknown":
+      return decodeRevertReason(data, [], hide);
+    case "panic":
+    case "invalid-opcode":
+    case "none":
+      return reason;
+  }
 }
 
 /** Values by name, nested as in the ABI. */

@@ -3,16 +3,20 @@ import type { Buffer } from "node:buffer";
 import { ZeroHash, isHexString, toQuantity } from "ethers";
 import pLimit from "p-limit";
 
-import { vaultError } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import { quoteForeignText } from "../untrusted-text.js";
+import { Redactor, quoteForeignText } from "../redact.js";
+import { sendBounded } from "./bounded-answer.js";
 import { Deadline } from "./deadline.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { classifyFailure, isNodeRefusal, toRpcError } from "./errors.js";
 import { TRANSACTION_GAS_CAP } from "./gas.js";
+import { isHardhatsOwn, toHardhatError } from "./hardhat-error.js";
+import { readRefusedAnswer } from "./lenient-answer.js";
 import { ResponseParser } from "./response-parser.js";
 import { usualRetries, waitAfter } from "./retry.js";
 import type { RetryEvent, RetryPolicy } from "./retry.js";
+import { hideInReason, revertInResult } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 
 /** A block's number, its hex quantity, or a tag. */
@@ -27,6 +31,7 @@ export interface BlockInfo {
 export interface Block extends BlockInfo {
   /** Undefined for the pending block. */
   readonly hash: string | undefined;
+  /** {@link TRANSACTION_GAS_CAP} on chains whose blocks have none. */
   readonly gasLimit: bigint;
   /** Undefined on chains without EIP-1559. */
   readonly baseFeePerGas: bigint | undefined;
@@ -55,7 +60,8 @@ export interface Receipt {
   readonly blockNumber: number;
   readonly blockHash: string;
   readonly gasUsed: bigint;
-  readonly succeeded: boolean;
+  /** Undefined on chains whose receipts have no status (before EIP-658). */
+  readonly succeeded: boolean | undefined;
   /** Not checked. */
   readonly logs: unknown;
   /** Not checked; the contract that the transaction deployed. */
@@ -103,7 +109,7 @@ const safeToResend =
   /^(?:eth_(?:accounts|blockNumber|call|chainId|estimateGas|feeHistory|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|anvil_nodeInfo|hardhat_metadata|net_version|web3_clientVersion)$/u;
 
 /** State of a node, shared by all clients of a connection. */
-class KnownNode {
+export class KnownNode {
   public readonly readSlots = pLimit(MAX_CONCURRENCY);
   /** Queue of the changes to a development chain. */
   public readonly changes = pLimit(1);
@@ -123,14 +129,27 @@ class KnownNode {
   public sender: string | undefined;
   /** True on a development node; undefined until asked. */
   public isDevelopment: boolean | undefined;
+
+  /**
+   * @param redactor Knows the secrets of the connection.
+   * @param isBehindHardhat True if Hardhat and its plugins handle each request.
+   */
+  constructor(
+    public readonly redactor = new Redactor(),
+    public readonly isBehindHardhat = false,
+  ) {}
 }
 
 /** State that the requests of one operation share. */
 interface Operation extends Pick<RequestOptions, "onRetry"> {
   /** Undefined if each request has its own. */
   readonly deadline: Deadline | undefined;
-  /** Text with the attempts of the request that the deadline ended. */
-  tried: string;
+  /** The failure of a request that went on until the deadline. */
+  ended?: VaultError;
+}
+
+interface Sent {
+  readonly result: unknown;
 }
 
 /** A failed attempt; another one may succeed if `retry` is given. */
@@ -164,7 +183,7 @@ export class RpcClient {
   public withOptions({ timeout, onRetry }: RequestOptions): RpcClient {
     const deadline = timeout === undefined ? undefined : new Deadline(timeout);
     return this.operation === undefined
-      ? this.#with({ deadline, onRetry, tried: "" }, this.policy)
+      ? this.#with({ deadline, onRetry }, this.policy)
       : this;
   }
 
@@ -175,6 +194,11 @@ export class RpcClient {
   #with(operation: Operation | undefined, policy: RetryPolicy): RpcClient {
     const { provider, network, node } = this;
     return new RpcClient(provider, network, node, operation, policy);
+  }
+
+  /** Hides the secrets of the connection in texts from outside. */
+  public get redactor(): Redactor {
+    return this.node.redactor;
   }
 
   public parser(method: string): ResponseParser {
@@ -205,7 +229,7 @@ export class RpcClient {
     method: string,
     params: readonly unknown[],
   ): Promise<Executed> {
-    const { operation, network } = this;
+    const { operation } = this;
     const deadline = operation?.deadline ?? new Deadline(DEFAULT_TIMEOUT_MS);
     const begunAt = performance.now();
     let failed: FailedAttempt | undefined;
@@ -225,14 +249,17 @@ export class RpcClient {
         attempt >= this.policy[reason] ||
         deadline.isOver
       ) {
+        const error =
+          failed === undefined
+            ? (operation?.ended ?? this.#timedOut(method))
+            : this.#toError(failed.thrown, method, tried);
         if (operation !== undefined && deadline.isOver && attempt > 1) {
-          operation.tried = tried.replace("(", `(${method} was `);
+          // What the node said until then explains later requests, too.
+          operation.ended ??= error;
         }
-        throw failed === undefined
-          ? this.#timedOut(method, operation?.tried)
-          : toRpcError(failed.thrown, network, method, tried);
+        throw error;
       }
-      const problem = toRpcError(outcome?.thrown, network, method).shortMessage;
+      const problem = this.#toError(outcome?.thrown, method).shortMessage;
       operation?.onRetry?.({ method, reason, problem, attempt });
       await deadline.pause(waitAfter(attempt, outcome?.retryAfterMs));
     }
@@ -244,39 +271,95 @@ export class RpcClient {
     params: readonly unknown[],
     deadline: Deadline,
   ): Promise<Executed | FailedAttempt | undefined> {
-    const send = async () => ({
-      result: await this.provider.request({ method, params }),
-    });
+    const { network, provider } = this;
     const maySendAgain = safeToResend.test(method);
+    const send = async (): Promise<Sent | undefined> => {
+      const { answer, cancel } = sendBounded(
+        async () => await provider.request({ method, params }),
+        (limit) => {
+          const problem = `the answer is longer than ${limit}`;
+          const details = { network, method, problem };
+          return vaultError("VAULT_RPC_INVALID_RESPONSE", details);
+        },
+      );
+      const sent = answer.then((result) => ({ result }));
+      if (!maySendAgain) {
+        return await sent;
+      }
+      const inTime = await deadline.within(sent);
+      if (inTime === undefined) {
+        cancel();
+        // Nobody waits for this answer any more.
+        sent.catch(() => undefined);
+      }
+      return inTime;
+    };
     try {
-      const sent = maySendAgain
-        ? await deadline.within(
-            // A request that waited past the deadline is not sent.
-            this.node.readSlots(async () =>
-              deadline.isOver ? undefined : await send(),
-            ),
-          )
-        : await send();
+      const sent = await (
+        maySendAgain
+          ? deadline.within(
+              // A request that waited past the deadline is not sent.
+              this.node.readSlots(async () =>
+                deadline.isOver ? undefined : await send(),
+              ),
+            )
+          : send()
+      ).catch((thrown: unknown) => this.#readLeniently(thrown, method));
+      const result = sent?.result ?? null;
       if (
         method === BLOCK_METHOD &&
-        sent?.result === null &&
+        sent !== undefined &&
+        result === null &&
         this.#isKnownBlock(method, params)
       ) {
-        return { thrown: this.#blockNotFound(params[0]), retry: "passing" };
+        return { thrown: this.#blockNotFound(params[0]), retry: "transient" };
       }
-      return sent;
+      return sent === undefined ? undefined : { result };
     } catch (thrown) {
+      const { redactor, isBehindHardhat } = this.node;
+      if (isBehindHardhat && isHardhatsOwn(thrown)) {
+        return { thrown: toHardhatError(thrown, redactor), retry: undefined };
+      }
       const failure = classifyFailure(thrown);
       if (failure.kind === "reverted") {
-        return failure;
+        return { reverted: this.#hide(failure.reverted) };
       }
       const { kind, retryAfterMs } = failure;
-      const isPassing =
-        kind === "passing" ||
-        (kind === "behind" && this.#isKnownBlock(method, params));
-      const retry = isPassing ? "passing" : kind === "busy" ? kind : undefined;
+      // Of a request with overrides, the node may refuse those.
+      const lacksBlock =
+        kind === "behind" ||
+        (kind === "refused" &&
+          params.length <= 2 &&
+          method !== "eth_simulateV1");
+      const isTransient =
+        kind === "transient" ||
+        (lacksBlock && this.#isKnownBlock(method, params));
+      const retry = isTransient
+        ? "transient"
+        : kind === "busy"
+          ? kind
+          : undefined;
       return { thrown, retry: maySendAgain ? retry : undefined, retryAfterMs };
     }
+  }
+
+  #hide(reason: RevertReason): RevertReason {
+    return hideInReason(reason, (text) => this.redactor.hide(text));
+  }
+
+  #toError(thrown: unknown, method: string, tried?: string): VaultError {
+    return toRpcError(thrown, this.network, method, tried, this.redactor);
+  }
+
+  /** @throws the node's error, else what was thrown */
+  #readLeniently(thrown: unknown, method: string): Sent {
+    const answer = readRefusedAnswer(thrown) ?? { error: thrown };
+    if ("result" in answer) {
+      return answer;
+    }
+    throw "error" in answer
+      ? answer.error
+      : this.parser(method).invalid(answer.problem);
   }
 
   /** True if the request is for a recent block that some node has. */
@@ -302,9 +385,9 @@ export class RpcClient {
     });
   }
 
-  #timedOut(method: string, tried = ""): VaultError {
+  #timedOut(method: string): VaultError {
     const { network } = this;
-    return vaultError("VAULT_RPC_TIMEOUT", { network, method, tried });
+    return vaultError("VAULT_RPC_TIMEOUT", { network, method, tried: "" });
   }
 
   /**
@@ -340,9 +423,14 @@ export class RpcClient {
     const method = "eth_call";
     const params = [call, toBlockId(block), ...overrides];
     const executed = await this.requestOrRevert(method, params);
-    return "reverted" in executed
-      ? executed
-      : { data: this.parser(method).bytes(executed.result) };
+    if ("reverted" in executed) {
+      return executed;
+    }
+    const data = this.parser(method).bytes(executed.result);
+    const reverted = revertInResult(data);
+    return reverted === undefined
+      ? { data }
+      : { reverted: this.#hide(reverted) };
   }
 
   public async quantity(
@@ -419,7 +507,8 @@ export class RpcClient {
         `block ${number} in place of block ${describeBlock(block)}`,
       );
     }
-    const hash = found["hash"] === null ? undefined : read.hash(found["hash"]);
+    const hash =
+      (found["hash"] ?? null) === null ? undefined : read.hash(found["hash"]);
     if (block === "latest") {
       this.node.latestHash = hash;
     }
@@ -427,9 +516,13 @@ export class RpcClient {
     this.noteBlock(block === "pending" ? number - 1 : number);
     return {
       number,
-      timestamp: read.number(found["timestamp"]),
+      timestamp: read.seconds(found["timestamp"]),
       hash,
-      gasLimit: read.quantity(found["gasLimit"]),
+      // Of Celo's blocks, some have none.
+      gasLimit:
+        (found["gasLimit"] ?? null) === null
+          ? TRANSACTION_GAS_CAP
+          : read.quantity(found["gasLimit"]),
       baseFeePerGas: this.#baseFeeOf(found),
     };
   }
@@ -471,7 +564,7 @@ export class RpcClient {
         number === null ||
         stateRoot === ZeroHash ||
         this.#ofBlock.number(number) >= next.number;
-      const time = Math.max(next.timestamp, this.#ofBlock.number(timestamp));
+      const time = Math.max(next.timestamp, this.#ofBlock.seconds(timestamp));
       const baseFeePerGas = this.#baseFeeOf(pending);
       return isPending
         ? { ...next, timestamp: time, baseFeePerGas }
@@ -512,10 +605,10 @@ export class RpcClient {
     const receipt = read.record(answer);
     const { blockNumber, blockHash, logs, contractAddress } = receipt;
     // Some nodes return a receipt without a block for a waiting transaction.
-    if (blockNumber === null || blockHash === null) {
+    if (blockNumber === null || blockHash === null || blockHash === ZeroHash) {
       return undefined;
     }
-    const found = receipt["transactionHash"];
+    const found = receipt["transactionHash"] ?? hash;
     if (
       typeof found !== "string" ||
       found.toLowerCase() !== hash.toLowerCase()
@@ -529,7 +622,10 @@ export class RpcClient {
       blockNumber: read.number(blockNumber),
       blockHash: read.hash(blockHash),
       gasUsed: read.quantity(receipt["gasUsed"]),
-      succeeded: read.quantity(receipt["status"]) === 1n,
+      succeeded:
+        (receipt["status"] ?? null) === null
+          ? undefined
+          : read.quantity(receipt["status"]) === 1n,
     };
   }
 
@@ -542,7 +638,10 @@ export class RpcClient {
       : seenTransaction(answer, this.parser(method));
   }
 
-  /** The transactions of a block; at `pending`, those that wait. */
+  /**
+   * The transactions of a block; at `pending`, those that wait. Left out are those of
+   * the chain itself, such as deposits of rollups, which have another form.
+   */
   public async transactionsOf(
     block: BlockId,
   ): Promise<readonly SeenTransaction[]> {
@@ -550,9 +649,13 @@ export class RpcClient {
     if (!Array.isArray(transactions)) {
       throw this.#ofBlock.invalid("no transactions");
     }
-    return transactions.map((transaction) =>
-      seenTransaction(transaction, this.#ofBlock),
-    );
+    return transactions.flatMap((transaction) => {
+      try {
+        return seenTransaction(transaction, this.#ofBlock);
+      } catch (error) {
+        return fallbackTo([], ({ kind }) => kind === "rpc")(error);
+      }
+    });
   }
 
   async #findBlock(
@@ -596,8 +699,10 @@ function seenTransaction(
   transaction: unknown,
   read: ResponseParser,
 ): SeenTransaction {
-  const { hash, from, to, input, nonce, blockNumber, gasPrice } =
-    read.record(transaction);
+  const fields = read.record(transaction);
+  const { hash, from, to, nonce, blockNumber, gasPrice } = fields;
+  // Older nodes name it `data`.
+  const input = fields["input"] ?? fields["data"];
   if (typeof from !== "string" || typeof input !== "string") {
     throw read.invalid("a transaction was expected");
   }

@@ -308,6 +308,8 @@ function timedOut(plan: Plan, history: History, last: Sighting): Outcome {
   const { hash, from, nonce } = newestOf(plan);
   const { answers, errors } = effortsOf(history);
   const { transaction } = last;
+  // At the end of the time, a look often has no answer.
+  const lastRound = history.findLast((one) => one.round !== undefined)?.round;
   if (
     plan.start === "send" &&
     answers === 0 &&
@@ -322,7 +324,7 @@ function timedOut(plan: Plan, history: History, last: Sighting): Outcome {
   if (
     plan.start === "send" &&
     transaction.kind === "unknown" &&
-    last.round?.kind === "open" &&
+    lastRound?.kind === "open" &&
     errors.length === answers &&
     !history.some((one) => wasSeen(one))
   ) {

@@ -96,7 +96,8 @@ export async function deployGuard(
   onHash(hash);
   const { contractAddress, succeeded } = await waitFor(rpc, hash);
   const deployed = address ?? parseAddress(contractAddress, "its address");
-  if (!succeeded) {
+  // Without a status, the code at the address tells.
+  if (succeeded === false) {
     throw notDeployed(rpc, `transaction ${hash} was mined and failed`);
   }
   await requireGuard(rpc, deployed, settler);

@@ -86,7 +86,9 @@ async function observeAtOnce(
       call,
       target: factory,
       network: vault.networkName,
-      answer: entryAnswer(answer, round),
+      answer: entryAnswer(answer, round, (text) =>
+        vault.rpc.redactor.hide(text),
+      ),
       hasCode: round.hasCode,
     }) as VaultRound,
   };

@@ -128,7 +128,7 @@ export async function report(
   const earlier = await readBefore(vault, receipt, seen, previewed);
   const known: Known = {
     ...receipt,
-    ...(receipt.succeeded
+    ...(receipt.succeeded !== false
       ? await describeEffect(vault, entry, receipt, seen, earlier, previewed)
       : {
           status: "reverted" as const,
@@ -200,7 +200,7 @@ async function readBefore(
   { all, round }: After,
   previewed: Simulation | null,
 ): Promise<Pick<After, "all" | "round">> {
-  if (!succeeded || round === undefined) {
+  if (succeeded === false || round === undefined) {
     return {};
   }
   const blockTag = blockNumber - 1;
@@ -225,10 +225,14 @@ async function describeEffect(
   { round: previous }: Pick<After, "round">,
   previewed: Simulation | null,
 ): Promise<Known> {
-  const { blockNumber } = receipt;
+  const { blockNumber, succeeded } = receipt;
+  const how =
+    succeeded === undefined
+      ? "and the node does not say whether it reverted;"
+      : "without a revert, but";
   const end = (status: Known["status"], what: string): Known => ({
     status,
-    reason: `It was mined in block ${blockNumber} without a revert, but ${what}`,
+    reason: `It was mined in block ${blockNumber} ${how} ${what}`,
   });
   const unknown = end(
     "unconfirmed",
@@ -358,7 +362,11 @@ export function findDifferences(
   before: VaultSnapshot | undefined,
   after: VaultSnapshot,
 ): readonly PreviewDifference[] | null {
-  if (!succeeded || before === undefined || isFailedReading(before.round)) {
+  if (
+    succeeded === false ||
+    before === undefined ||
+    isFailedReading(before.round)
+  ) {
     return null;
   }
   const changes = changesBetween(readingsIn(before), readingsIn(after));

@@ -1,3 +1,4 @@
+import { checkOptionNames } from "../client/option-names.js";
 import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeRound } from "../protocol/round.js";
@@ -30,6 +31,7 @@ import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
 import { refusalOf, stopped } from "./stopped.js";
 import { sign } from "./transaction.js";
+import { settleAllOptionNames } from "./types.js";
 import type { SettleAllOptions, SettlementPreflight, Stop } from "./types.js";
 import { parseWaiting } from "./waiting.js";
 import type { Waiting } from "./waiting.js";
@@ -39,6 +41,7 @@ export async function settleAll(
   vault: VaultHost,
   options: SettleAllOptions,
 ): Promise<Ended> {
+  checkOptionNames("settleAll()", options, settleAllOptionNames);
   const waiting = parseWaiting(vault, options);
   const request = parseReplacement(options);
   if (options.resume === true) {

@@ -6,11 +6,11 @@ import type {
 } from "hardhat/types/config";
 
 import { parseAddress } from "../client/inputs.js";
-import { isNodeRefusal, toRpcError } from "../rpc/errors.js";
+import type { Redactor } from "../redact.js";
+import { isFinalRefusal, toRpcError } from "../rpc/errors.js";
 import { refusesSettlement, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { keepKeySecret, keepSecret } from "../untrusted-text.js";
 import type { SigningKind } from "./types.js";
 
 export interface Signer {
@@ -51,7 +51,14 @@ export async function resolveSigner(
   const { network } = rpc;
   const accounts = rpc
     .parser("eth_accounts")
-    .list(await rpc.request("eth_accounts"))
+    .list(
+      await rpc.request("eth_accounts").catch((error: unknown) => {
+        // Public endpoints have no accounts: some return an empty list, some refuse.
+        throw isFinalRefusal(error)
+          ? vaultError("VAULT_NO_SIGNER", { network }, error)
+          : error;
+      }),
+    )
     .map((account) =>
       parseAddress(account, `An account of network ${network}`),
     );
@@ -85,8 +92,7 @@ export async function findSender(
     node.sender ??= (await resolveSigner(rpc, config, undefined)).address;
     return node.sender;
   } catch (error) {
-    // Public endpoints have no accounts: some return an empty list, some refuse.
-    if (refusesSettlement(error) || isNodeRefusal(error)) {
+    if (refusesSettlement(error)) {
       throw vaultError("VAULT_NO_SENDER", { network, option }, error);
     }
     throw error;
@@ -94,7 +100,7 @@ export async function findSender(
 }
 
 async function findLocalKey(
-  { network }: RpcClient,
+  { network, redactor }: RpcClient,
   accounts: Extract<NetworkConfig, { type: "http" }>["accounts"],
   from: string | undefined,
 ): Promise<BaseWallet | undefined> {
@@ -104,10 +110,10 @@ async function findLocalKey(
   const keys = Array.isArray(accounts)
     ? accounts.map((account) => async () => {
         const key = await account.getHexString();
-        keepKeySecret(key);
+        redactor.keepKey(key);
         return new Wallet(key);
       })
-    : await mnemonicKeys(network, accounts);
+    : await mnemonicKeys(network, accounts, redactor);
   for (const [index, readKey] of keys.entries()) {
     const wallet = await readKey().catch((error: unknown) => {
       const problem = "it is not a private key";
@@ -123,12 +129,13 @@ async function findLocalKey(
 async function mnemonicKeys(
   network: string,
   config: HttpNetworkHDAccountsConfig,
+  redactor: Redactor,
 ): Promise<ReadonlyArray<() => Promise<BaseWallet>>> {
   let mnemonic: Mnemonic;
   try {
     const phrase = await config.mnemonic.get();
     const passphrase = await config.passphrase.get();
-    keepSecret(phrase, passphrase);
+    redactor.keep(phrase, passphrase);
     mnemonic = Mnemonic.fromPhrase(phrase.trim(), passphrase);
   } catch (error) {
     const problem =

@@ -1,3 +1,4 @@
+import type { OptionNames } from "../client/option-names.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import type { VaultRound } from "../protocol/index.js";
@@ -223,3 +224,19 @@ export interface SettleAllOptions {
     | undefined;
   readonly onEvent?: ((event: SettlementEvent) => void) | undefined;
 }
+
+export const settleAllOptionNames: OptionNames<SettleAllOptions> = {
+  from: true,
+  confirmations: true,
+  timeout: true,
+  pollingInterval: true,
+  ifExpired: true,
+  partial: true,
+  maxFeePerGas: true,
+  assertOnly: true,
+  resume: true,
+  bump: true,
+  cancel: true,
+  confirm: true,
+  onEvent: true,
+};

@@ -92,7 +92,7 @@ async function isFirst(
   return receipts.every(
     (other) =>
       other !== undefined &&
-      (!other.succeeded || other.gasUsed <= PLAIN_TRANSFER_GAS),
+      (other.succeeded === false || other.gasUsed <= PLAIN_TRANSFER_GAS),
   );
 }
 

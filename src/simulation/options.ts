@@ -1,8 +1,11 @@
 import { describeInput, parseAddress, parseUint256 } from "../client/inputs.js";
+import { checkOptionNames } from "../client/option-names.js";
+import type { OptionNames } from "../client/option-names.js";
 import type { ReadOptions } from "../client/reader.js";
 import { invalidArgument, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { SettlementRoute } from "./engine.js";
+import { forkedBlockOptionNames } from "./engines/fork.js";
 import type { ForkedBlock } from "./engines/fork.js";
 import { checkTime } from "./next-block.js";
 import type { SimulationTime } from "./next-block.js";
@@ -41,6 +44,18 @@ export interface SimulateSettleAllOptions
   readonly engine?: HttpEngine | undefined;
 }
 
+const simulateOptionNames: OptionNames<SimulateSettleAllOptions> = {
+  ...forkedBlockOptionNames,
+  onRetry: true,
+  timeout: true,
+  as: true,
+  atTime: true,
+  orders: true,
+  tokens: true,
+  gas: true,
+  engine: true,
+};
+
 export interface SimulationRequest extends WatchedSubjects {
   readonly sender: string;
   readonly gas?: bigint | undefined;
@@ -58,6 +73,7 @@ export function checkOptions(
   { connection, networkName }: VaultHost,
   options: SimulateSettleAllOptions,
 ): Omit<SimulationRequest, "sender"> & { readonly sender: string | undefined } {
+  checkOptionNames("simulateSettleAll()", options, simulateOptionNames);
   const { as, orders = [], tokens = [], gas, hardfork } = options;
   checkTime(options.atTime);
   const orderIDs = [...new Set(orders.map((id) => parseUint256(id, "orders")))];

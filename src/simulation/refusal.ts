@@ -3,7 +3,6 @@ import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultErrorCode } from "../errors.js";
-import { quoteForeignText } from "../untrusted-text.js";
 import type { VaultHost } from "../host.js";
 import { isSameRound } from "../protocol/round.js";
 import { roundOf } from "./compare-readings.js";
@@ -49,16 +48,22 @@ export async function findRefusal(
   if (failed === undefined) {
     const [earlier, round] = [roundOf(before), roundOf(after)];
     // A contract that opens its next round has settled the one before.
-    const isStillOpen =
-      round?.settled === false &&
-      earlier !== undefined &&
-      isSameRound(earlier, round);
-    if (!isStillOpen) {
+    const isSettled =
+      round !== undefined &&
+      (round.settled ||
+        (earlier !== undefined && !isSameRound(earlier, round)));
+    if (isSettled) {
       return null;
     }
     const details = { network: vault.networkName };
     const { code, shortMessage } = vaultError("VAULT_NOT_SETTLED", details);
-    return { code, reason: shortMessage };
+    return {
+      code,
+      reason:
+        earlier === undefined || round === undefined
+          ? "The round cannot be read before or after the call."
+          : shortMessage,
+    };
   }
   const { data, message } = failed;
   const invalid =
@@ -78,7 +83,7 @@ export async function findRefusal(
     return outOfGas(vault.networkName, isCertain, ...limit);
   }
   return data === "0x" && message !== undefined
-    ? { code: "VAULT_CALL_REVERTED", reason: quoteForeignText(message) }
+    ? { code: "VAULT_CALL_REVERTED", reason: vault.rpc.redactor.quote(message) }
     : await explainRefusal(vault, decodeRevertReason(data), parameters.route);
 }
 

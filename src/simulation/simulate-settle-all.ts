@@ -114,7 +114,10 @@ export async function simulateSettlement(
     }
     // A node that has the block but refuses its state is no archive node.
     const problem = String(error.details["problem"]);
-    const details = { network: client.networkName, block: base, problem };
+    const details = {
+      ...{ network: client.networkName, block: base, problem },
+      ...{ hint: "", cliHint: "" },
+    };
     throw vaultError("VAULT_ARCHIVE_NODE_NEEDED", details, error);
   });
   const before = decodeState(client, watched, result.before);
@@ -154,7 +157,7 @@ export async function simulateSettlement(
     isTooPoor &&
       `The sender cannot pay for gas: it has ${funds[0] ?? 0n} wei, and the fee is ${fee} wei. The fee is not subtracted.`,
     hasCode && OTHER_ORIGIN,
-    ...notesOn(executed, refusal),
+    ...notesOn(executed),
   ].filter((note) => note !== false);
   const described = describeResult(
     executed,
@@ -286,13 +289,18 @@ function describeResult(
   };
 }
 
-function notesOn(
-  { failed, gasUsed, gasNeeded, transfers, before, after, notes }: Executed,
-  refusal: Refusal | null,
-): ReadonlyArray<string | false> {
+function notesOn({
+  failed,
+  gasUsed,
+  gasNeeded,
+  transfers,
+  before,
+  after,
+  notes,
+}: Executed): ReadonlyArray<string | false> {
   const [earlier, round] = [roundOf(before), roundOf(after)];
   return [
-    refusal === null &&
+    failed === undefined &&
       (round === undefined || (earlier === undefined && !round.settled)) &&
       "The round cannot be read before or after the call, so it may be settled or not.",
     failed === undefined &&

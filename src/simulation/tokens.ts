@@ -124,7 +124,7 @@ export async function describeTokens(
     const isNumber =
       dataLength(decimals) === 32 && BigInt(decimals) <= MOST_DECIMALS;
     const described = {
-      symbol: parseSymbol(symbol),
+      symbol: parseSymbol(symbol, (text) => vault.rpc.redactor.hide(text)),
       decimals: isNumber ? Number(decimals) : null,
     };
     return [address, described] as const;
@@ -134,17 +134,20 @@ export async function describeTokens(
 }
 
 /** Some old tokens return bytes32 instead of a string. */
-function parseSymbol(data: string): string | null {
+function parseSymbol(
+  data: string,
+  hide: (text: string) => string,
+): string | null {
   try {
     const bytes: unknown =
       dataLength(data) === 32
         ? data
         : AbiCoder.defaultAbiCoder().decode(["bytes"], data)[0];
     // Invalid UTF-8 becomes U+FFFD.
-    const symbol = Buffer.from(String(bytes).slice(2), "hex")
+    const text = Buffer.from(String(bytes).slice(2), "hex")
       .toString("utf8")
-      .replace(/\0+$/u, "")
-      .slice(0, LONGEST_SYMBOL);
+      .replace(/\0+$/u, "");
+    const symbol = hide(text).slice(0, LONGEST_SYMBOL);
     return symbol === "" ? null : symbol;
   } catch {
     return null;

@@ -115,7 +115,7 @@ export class Upstream {
   async #waitBeforeRetry(error: unknown, attempt: number): Promise<void> {
     const failure = classifyFailure(error);
     const { kind } = failure;
-    const isTemporary = kind === "busy" || kind === "passing";
+    const isTemporary = kind === "busy" || kind === "transient";
     if (!isTemporary || attempt >= fewRetries[kind] || this.#isClosed) {
       throw error;
     }
@@ -259,7 +259,7 @@ function isRefusedInBatch(answer: UpstreamAnswer): boolean {
   const { message } = asRecord(answer.error);
   return (
     kind === "busy" ||
-    kind === "passing" ||
+    kind === "transient" ||
     (typeof message === "string" && batchRefusal.test(message))
   );
 }

@@ -8,7 +8,7 @@ import { onExit } from "signal-exit";
 
 import { vaultError } from "../../src/errors.js";
 import { destinationOf } from "../../src/regular-file.js";
-import { escapeUntrusted } from "../../src/untrusted-text.js";
+import { escapeUntrusted } from "../../src/escape.js";
 
 /**
  * Creates or replaces a file once all pieces are written. A replaced file keeps

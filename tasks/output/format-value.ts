@@ -6,18 +6,18 @@ import {
   isEnumName,
   fieldsOf,
   groupDigits,
-  operations,
   units,
 } from "../../src/protocol/index.js";
 import type {
   DisplaySettings,
   Field,
-  Operation,
   ReadOperationName,
   Unit,
+  operations,
 } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { escapeUntrusted } from "../../src/untrusted-text.js";
+import type { ScaledField } from "../../src/protocol/display-decimals.js";
+import { escapeUntrusted } from "../../src/escape.js";
 import type { Cell } from "./blocks.js";
 
 export interface FormatContext extends DisplaySettings {
@@ -25,9 +25,11 @@ export interface FormatContext extends DisplaySettings {
   readonly chainTime: number;
   /** Shows integers unscaled. */
   readonly raw: boolean;
+  /** Shows the date of a raw time beside it: for a page, which has room. */
+  readonly withDates?: boolean;
 }
 
-type ShownField = Pick<Field, "type" | "unit" | "isLikelyTime">;
+type ShownField = ScaledField & Pick<Field, "type">;
 
 export function fieldOf<
   Name extends ReadOperationName,
@@ -37,14 +39,6 @@ export function fieldOf<
   assertInvariant(found !== undefined, `${operation} has a field ${name}`);
   return found;
 }
-
-/** The key of a field's operation, for example `pools`, and the field. */
-const places: ReadonlyMap<ShownField, readonly [key: string, field: Field]> =
-  new Map(
-    Object.values<Operation>(operations).flatMap(({ key, outputs }) =>
-      outputs.map((field) => [field, [key, field]] as const),
-    ),
-  );
 
 /** The documented or configured decimals of a field; undefined if unscaled. */
 export function decimalsOf(
@@ -62,12 +56,8 @@ export function decimalsOf(
       return units[unit].decimals;
     case "token":
       return tokenDecimals;
-    default: {
-      const place = places.get(field);
-      return place === undefined
-        ? undefined
-        : declaredDecimals(displayDecimals, ...place);
-    }
+    default:
+      return declaredDecimals(displayDecimals, field);
   }
 }
 
@@ -94,7 +84,7 @@ export function formatValue(
     return { text: escapeUntrusted(String(value)) };
   }
   if (raw || type !== "uint256") {
-    return { text: value.toString() };
+    return { text: `${value}${dateOf(field, value, context)}` };
   }
   const decimals = decimalsOf(field, context);
   if (decimals !== undefined) {
@@ -114,7 +104,7 @@ export function formatValue(
     case "token":
       return isLikelyTime === true && looksLikeTime(value)
         ? {
-            text: `${value} raw`,
+            text: `${value} raw${dateOf(field, value, context)}`,
             note: `${describeTime(value)} if Unix seconds, our reading`,
             footnote: rawNotes[unit],
           }
@@ -122,6 +112,21 @@ export function formatValue(
     default:
       return { text: whole };
   }
+}
+
+/** The date of a raw time, as far as it is one. */
+function dateOf(
+  { unit, isLikelyTime }: ShownField,
+  value: bigint,
+  { withDates }: FormatContext,
+): string {
+  return withDates !== true
+    ? ""
+    : unit === "timestamp"
+      ? ` (${describeTime(value)})`
+      : isLikelyTime === true && looksLikeTime(value)
+        ? ` (${describeTime(value)}, if Unix seconds)`
+        : "";
 }
 
 const rawNotes = {

@@ -3,7 +3,7 @@ import path from "node:path";
 import { stringify } from "csv-stringify/sync";
 
 import { invalidArgument } from "../../src/errors.js";
-import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
+import { escapeUntrusted, toSafeJson } from "../../src/escape.js";
 import { excludeEachOther } from "../arguments.js";
 import type { ArgumentsOf } from "../arguments.js";
 import { toDocument } from "../error-texts.js";

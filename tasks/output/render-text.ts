@@ -2,7 +2,7 @@ import measure from "fast-string-width";
 import { wrapAnsi } from "fast-wrap-ansi";
 
 import { describeTime } from "../../src/protocol/time.js";
-import { escapeUntrusted } from "../../src/untrusted-text.js";
+import { escapeUntrusted } from "../../src/escape.js";
 import { footnotesOf, isEmpty, textOf, toCell } from "./blocks.js";
 import type {
   Block,

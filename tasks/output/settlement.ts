@@ -12,7 +12,7 @@ import type {
   SettlementPreflight,
   SettlementStatus,
 } from "../../src/settlement/types.js";
-import { escapeUntrusted } from "../../src/untrusted-text.js";
+import { escapeUntrusted } from "../../src/escape.js";
 import { knownValues, notes, title, toned } from "./blocks.js";
 import type { Block, Cell, Content, Envelope } from "./blocks.js";
 import { formatCountdown } from "./format-value.js";

@@ -13,7 +13,7 @@ import type {
   TokenDescription,
   Transfer,
 } from "../../src/simulation/types.js";
-import { escapeUntrusted } from "../../src/untrusted-text.js";
+import { escapeUntrusted } from "../../src/escape.js";
 import { knownValues, notes, section, toned } from "./blocks.js";
 import type { Block, Cell, Content } from "./blocks.js";
 import { describeCount, formatValue } from "./format-value.js";
@@ -55,7 +55,7 @@ export function simulationBlocks(
         { heading: "After", align: "right" },
         { heading: "Difference", align: "right" },
       ],
-      rows: balanceRows(shown),
+      rows: balanceRows(shown, context),
     }),
     notes(
       ...[...simulation.notes, `Nothing was sent to ${network}.`].map((text) =>
@@ -94,7 +94,7 @@ export function effectBlocks(
         { heading: "To" },
       ],
       rows: (simulation.transfers ?? []).map(({ token, from, to, amount }) => {
-        const { show, unit } = describeToken(token, tokens);
+        const { show, unit } = describeToken(token, tokens, context);
         return [
           `${show(amount)} ${unit}`,
           nameAccount(from, shown),
@@ -154,6 +154,7 @@ export const engineNames: Readonly<Record<SimulationEngine, string>> = {
 function describeToken(
   token: string,
   tokens: ShownSimulation["tokens"],
+  { raw }: FormatContext,
 ): { readonly show: (amount: bigint) => string; readonly unit: string } {
   const { symbol, decimals } =
     token === NATIVE
@@ -161,9 +162,11 @@ function describeToken(
       : (tokens.get(token) ?? { symbol: null, decimals: null });
   return {
     show: (amount) =>
-      decimals === null
-        ? `${groupDigits(amount.toString())} raw`
-        : scale(amount, decimals),
+      raw
+        ? `${amount} raw`
+        : decimals === null
+          ? `${groupDigits(amount.toString())} raw`
+          : scale(amount, decimals),
     unit: escapeUntrusted(symbol ?? token),
   };
 }
@@ -196,10 +199,13 @@ function changeRow(
   return [label, formatValue(described, before, context), cell, note];
 }
 
-function balanceRows(shown: Effect): ReadonlyArray<readonly string[]> {
+function balanceRows(
+  shown: Effect,
+  context: FormatContext,
+): ReadonlyArray<readonly string[]> {
   const { simulation, tokens } = shown;
   return simulation.balances.map(({ account, token, before, after }) => {
-    const { show, unit } = describeToken(token, tokens);
+    const { show, unit } = describeToken(token, tokens, context);
     return [
       capitalize(`${nameAccount(account, shown)}, ${unit}`),
       show(before),

@@ -6,7 +6,7 @@ import type { Order } from "../../src/client/index.js";
 import { units } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
 import { LAST_DATE_SECONDS, describeTime } from "../../src/protocol/time.js";
-import { escapeUntrusted } from "../../src/untrusted-text.js";
+import { escapeUntrusted } from "../../src/escape.js";
 import { decimalsOf, describeCount, fieldOf } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import type { ReportedRound } from "../output/rounds.js";
@@ -84,6 +84,39 @@ function spread(positions: readonly number[]): [number, number] {
   return [Math.max(0, least - room), most + room];
 }
 
+/** Prices of one pair are not further from its strike than this factor. */
+const FURTHEST = 2;
+
+/**
+ * Finds the pair that a round's strike price belongs to, which the protocol does not
+ * name: the one with the nearest prices, if they are near enough.
+ */
+export function pairOfStrike(
+  pairs: ReadonlyArray<readonly [pair: string, orders: readonly Order[]]>,
+  strikePrice: bigint | undefined,
+  context: FormatContext,
+): string | undefined {
+  const { position } = axisOf(fieldOf("getOrderInfo", "openPrice"), context);
+  const strike =
+    strikePrice === undefined
+      ? NaN
+      : Number(formatUnits(strikePrice, units.price.decimals));
+  const [nearest] = pairs
+    .map(([pair, orders]) => {
+      const distances = orders.map(({ openPrice }) =>
+        Math.abs(Math.log(position(openPrice) / strike)),
+      );
+      // The middle one: a single odd price does not count.
+      const middle = distances.toSorted((one, other) => one - other)[
+        Math.floor(distances.length / 2)
+      ];
+      return { pair, distance: middle ?? Infinity };
+    })
+    .filter(({ distance }) => distance <= Math.log(FURTHEST))
+    .toSorted((one, other) => one.distance - other.distance);
+  return nearest?.pair;
+}
+
 /** A histogram of a pair's opening prices, with the strike price. */
 export function pricesFigure(
   pair: string,
@@ -102,7 +135,9 @@ export function pricesFigure(
   return draw(
     `${pair.slice(0, 40)}: opening price${strikes.length === 0 ? "" : " against strike"}`,
     strikes.length === 0
-      ? "strike not drawn: displayDecimals declares no scale of opening prices"
+      ? decimalsOf(field, context) === undefined
+        ? "strike not drawn: displayDecimals declares no scale of opening prices"
+        : "strike not drawn: no strike price is near these prices"
       : html`<i class="key"></i>orders<i class="key line"></i>strike`,
     `${field.label} of ${describeCount(orders.length, "order")}.`,
     {
@@ -167,7 +202,8 @@ export function strikesFigure(
       : {
           ...round,
           price,
-          at: dateOf(settledTime),
+          // Within its own line: at its end, the line of the next round begins.
+          at: new Date((round.start.getTime() + round.end.getTime()) / 2),
           title: `settled ${describeTime(BigInt(settledTime))}`,
         },
   );
@@ -178,8 +214,9 @@ export function strikesFigure(
     ? undefined
     : draw(
         "Strike against settled price",
-        html`<i class="key line"></i>strike<i class="key dot"></i>settled
-          price${unseen === 0 ? "" : `; not seen: ${unseen}`}`,
+        html`<i class="key line"></i>strike<i class="key dot"></i>settled price,
+          at the middle of its
+          round${unseen === 0 ? "" : `; not seen: ${unseen}`}`,
         `Strike and settled price of ${describeCount(drawn.length, "round")}; ${settled.length + unseen} settled${unseen === 0 ? "" : `, the price of ${unseen} not seen`}.`,
         {
           marginLeft: 64,

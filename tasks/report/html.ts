@@ -1,4 +1,4 @@
-import { escapeUntrusted } from "../../src/untrusted-text.js";
+import { escapeUntrusted } from "../../src/escape.js";
 
 /** HTML, which is not escaped. */
 export class Markup {

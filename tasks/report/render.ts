@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 import type { ListedOrder } from "../../src/client/index.js";
-import { escapeUntrusted } from "../../src/untrusted-text.js";
+import { escapeUntrusted } from "../../src/escape.js";
 import {
   footnotesOf,
   notes,
@@ -26,7 +26,7 @@ import {
   orderTable,
 } from "../output/orders.js";
 import { describeEnvelope } from "../output/render-text.js";
-import { pricesFigure } from "./charts.js";
+import { pairOfStrike, pricesFigure } from "./charts.js";
 import { Markup, html } from "./html.js";
 
 const cards = `
@@ -57,6 +57,8 @@ const pageStyle = `
 * { box-sizing: border-box; }
 html { font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; -webkit-text-size-adjust: 100%; }
 body { margin: 0 auto; padding: 2.5rem 1.5rem 3rem; max-width: 100rem; background: var(--page); color: var(--text); overflow-wrap: break-word; }
+nav ul { display: flex; flex-wrap: wrap; gap: 0.25rem 1.5rem; margin: 1rem 0 0; padding: 0; list-style: none; }
+a { color: var(--good); }
 section { margin-top: 3rem; }
 h1 { margin: 0; font-size: 1.75rem; line-height: 1.2; letter-spacing: -0.01em; }
 h2 { margin: 0 0 1rem; padding-bottom: 0.4rem; border-bottom: 1px solid var(--line); font-size: 1.2rem; line-height: 1.3; }
@@ -153,9 +155,10 @@ export function renderReport({ envelope, instance, chapters }: Report): string {
       <body>
         <main>
           ${renderBlock(title(`Vault report${named}`, envelope))}
+          ${contents(chapters)}
           ${chapters.map(
             ({ heading, chart, blocks }) =>
-              html`<section>
+              html`<section id="${anchorOf(heading)}">
                 <h2>${heading}</h2>
                 ${chart} ${blocks.map(renderBlock)}
               </section> `,
@@ -167,6 +170,19 @@ export function renderReport({ envelope, instance, chapters }: Report): string {
         </footer>
       </body>
     </html> `.text;
+}
+
+/** A list of the chapters, on the first screen. */
+function contents(chapters: readonly Chapter[]): Markup {
+  return html`<nav aria-label="Contents">
+    <ul>
+      ${chapters.map(({ heading }) => html`<li><a href="#${anchorOf(heading)}">${heading}</a></li> `)}
+    </ul>
+  </nav> `;
+}
+
+function anchorOf(heading: string): string {
+  return heading.toLowerCase().replaceAll(/\W+/gu, "-");
 }
 
 export function ordersChapter(
@@ -191,9 +207,17 @@ export function ordersChapter(
   const pairs = [...Map.groupBy(orders, ({ exType }) => exType)]
     .toSorted(([, one], [, other]) => other.length - one.length)
     .slice(0, 4);
+  const ofVault = pairOfStrike(pairs, strike, context);
   return {
     heading: "Orders",
-    chart: html`${pairs.map(([pair, ofPair]) => pricesFigure(pair, ofPair, strike, context))}`,
+    chart: html`${pairs.map(([pair, ofPair]) =>
+      pricesFigure(
+        pair,
+        ofPair,
+        pair === ofVault ? strike : undefined,
+        context,
+      ),
+    )}`,
     blocks: [
       notes(...tally.describe()),
       ...section(heading, orderTable(first, context)),

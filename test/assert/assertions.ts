@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { inspect } from "node:util";
 
 import { expect } from "chai";
 
@@ -51,6 +52,43 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
       );
     });
   }
+
+  for (const expected of [1n, "1", null, new Map([["price", 1n]]), [1n]]) {
+    it(`settlesRound and roundSettled refuse ${inspect(expected)} as an expectation`, async () => {
+      const settled = await vault.deployMocks({ scenario: "expired-round" });
+      const { hash } = await settled.vault.settleAll();
+      const checks: ReadonlyArray<PromiseLike<unknown>> = [
+        Reflect.apply(functions.settlesRound, undefined, [
+          ...[settled.vault, hash, expected],
+        ]),
+        Reflect.apply(functions.roundSettled, undefined, [
+          ...[settled.vault, expected],
+        ]),
+      ];
+      for (const check of checks) {
+        const { message } = await failureOf(check);
+        expect(message).to.match(/^an object with price and amount is needed/u);
+      }
+    });
+  }
+
+  it("settleRound and its negation fail if another round took the round's place", async () => {
+    const mocks = await vault.deployMocks({ scenario: "expired-round" });
+    const [signer] = await vault.connection.ethers.getSigners();
+    const { hash } = await mocks.contracts.vaultFactory
+      .connect(signer)
+      .startNextRound({
+        ...{ startTime: 5n, endTime: 1_800_000_000n, strikePrice: 7n },
+        ...{ filledVolume: 0n, maxVolume: 1n, APY: 1n, minDeposit: 1n },
+      });
+    for (const check of [
+      expect(hash).to.settleRound(mocks.vault),
+      expect(hash).to.not.settleRound(mocks.vault),
+    ]) {
+      const { message } = await failureOf(check);
+      expect(message).to.contain("another round took its place");
+    }
+  });
 
   it("settlesRound waits for a transaction that the node does not have yet", async () => {
     const { provider } = vault.connection;

@@ -104,7 +104,10 @@ describe("client - decodeResult", () => {
         (kept) => (data) => data.subarray(0, Math.min(kept, data.length - 1)),
       ),
     padded: fc
-      .uint8Array({ minLength: 1, maxLength: 64 })
+      .constantFrom(32, 64)
+      .chain((length) =>
+        fc.uint8Array({ minLength: length, maxLength: length }),
+      )
       .map((padding) => (data) => Buffer.concat([data, padding])),
     shifted: fc
       .uint8Array({ minLength: 1, maxLength: 64 })
@@ -125,6 +128,20 @@ describe("client - decodeResult", () => {
         return copy;
       }),
   };
+
+  it("decodeResult() refuses a length that is no multiple of 32, whatever the bytes", () => {
+    fc.assert(
+      fc.property(
+        encodedOrder,
+        fc.uint8Array({ minLength: 1, maxLength: 31 }),
+        (data, more) => {
+          const longer = Buffer.concat([data, more]);
+          expect(decode("getOrderInfo", longer)).to.equal(undefined);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
 
   for (const [name, damage] of Object.entries(damages)) {
     it(`decodeResult() reads ${name} bytes of an order as the general decoder does`, () => {

@@ -134,4 +134,16 @@ describe("client - the last order", () => {
     await expectVaultError(search(paused), "VAULT_CALL_REVERTED");
     await expectVaultError(search(order), "VAULT_INVALID_ARGUMENT");
   });
+
+  it("findLastOrder() takes ids for unknown whose custom errors differ only by the id in the data", async () => {
+    const unknown = reverting((id) => {
+      const word = id.toString(16).padStart(64, "0");
+      return `unknown error 0x12345678 with 32 bytes of arguments: 0x12345678${word}`;
+    });
+    const end = await search(book(unknown, 3n, 11n));
+    expect(end.last).to.equal(11n);
+    expect([0n, 4n, 10n].map((id) => end.isMissing(unknown(id)))).to.deep.equal(
+      [true, true, true],
+    );
+  });
 });

@@ -249,6 +249,17 @@ describe("client - orders", () => {
     );
   });
 
+  it("orders() refuses a range of more than 2^40 ids with VAULT_INVALID_ARGUMENT, and asks nothing", async () => {
+    const node = nodeOf(order);
+    const vault = new VaultClient(node, { trading: TRADING });
+    const tooMany = { firstId: 1, lastId: 99_999_999_999_999_999_999n };
+    await expectVaultError(
+      Array.fromAsync(vault.orders(tooMany)),
+      "VAULT_INVALID_ARGUMENT",
+    );
+    expect(node.asked).to.have.length(0);
+  });
+
   it("orders() sends one call with an override a chunk, and one for the block", async () => {
     const node = nodeOf(order);
     const vault = new VaultClient(node, { trading: TRADING });
@@ -260,9 +271,10 @@ describe("client - orders", () => {
       await Array.fromAsync(
         vault.orders({ firstId: 1, lastId, chunkSize: 50 }),
       );
-      expect(node.asked.map(({ method }) => method)).to.deep.equal(
-        Array.from({ length: calls }, () => "eth_call"),
-      );
+      expect(node.asked.map(({ method }) => method).sort()).to.deep.equal([
+        ...Array.from({ length: calls }, () => "eth_call"),
+        "eth_getBlockByNumber",
+      ]);
     }
     expect(node.asked.at(-1)?.params).to.have.length(3);
   });

@@ -224,6 +224,7 @@ const rounds: Subject = {
             "getLatestRoundInfo",
             round,
             said?.({ ...call, block: round.lastBlock }),
+            unlessSettled,
           ),
         ),
       );
@@ -288,11 +289,20 @@ function problemOfReading(
   );
 }
 
+/** Of a past round that is not settled, no price was seen. */
+function unlessSettled(decoded: unknown): unknown {
+  const round = fieldsOf(decoded);
+  return decoded === undefined || round["settled"] === true
+    ? decoded
+    : { ...round, settledPrice: null, settledAmount: null };
+}
+
 /** A value has to be what ethers makes of something that the node said. */
 function problemOfValue(
   name: ReadOperationName,
   value: unknown,
   said: readonly string[] | undefined,
+  shown: (decoded: unknown) => unknown = (decoded) => decoded,
 ): string | undefined {
   if (said === undefined) {
     return undefined;
@@ -305,7 +315,7 @@ function problemOfValue(
     ]),
   );
   return said.some((data) =>
-    isDeepStrictEqual(decodeGenerally(name, data), named),
+    isDeepStrictEqual(shown(decodeGenerally(name, data)), named),
   )
     ? undefined
     : `${inspectBigints(named)} where the node said ${said.join()}`;

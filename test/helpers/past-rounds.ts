@@ -36,7 +36,6 @@ export function roundsBlockByBlock(
     const known =
       round !== undefined &&
       latest?.startTime === round.startTime &&
-      latest.endTime === round.endTime &&
       latest.strikePrice === round.strikePrice
         ? found.pop()
         : undefined;

@@ -81,6 +81,12 @@ export async function startRpcServer({
       headers: incoming.headers,
       body,
     });
+    if (body === "") {
+      // A client that followed a redirect with GET.
+      response.setHeader("content-type", "text/html");
+      response.end("<html>Send a JSON-RPC request</html>");
+      return;
+    }
     const parsed: unknown = JSON.parse(body);
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what reaches a JSON-RPC server of a test is JSON-RPC
     const batch = [parsed].flat() as RecordedRequest[];

@@ -4,6 +4,7 @@ import type { EdrNetworkUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import type { MockVaultHandle } from "../../src/types.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
 
 async function connect(
@@ -28,6 +29,8 @@ describe("mocks - in process", () => {
     ["mining off", { mining: { auto: false, interval: 0 } }],
     ["failures not thrown", { throwOnTransactionFailures: false }],
     ["a clock in 1970", { initialDate: "1970-01-02T00:00:00Z" }],
+    ["rules of Istanbul", { hardfork: "istanbul" }],
+    ["rules of Berlin", { hardfork: "berlin" }],
     ["rules of London", { hardfork: "london" }],
     ["rules of Osaka", { hardfork: "osaka" }],
     ["a rollup", { chainType: "op" }],
@@ -53,6 +56,15 @@ describe("mocks - in process", () => {
       expect(await accounts()).to.deep.equal(before);
     });
   }
+
+  it("deployMocks() throws VAULT_MOCK_SCRIPT_FAILED with the gas if blocks are too small", async () => {
+    const { vault } = await connect({ blockGasLimit: 1_000_000n });
+    const { message } = await expectVaultError(
+      vault.deployMocks(),
+      "VAULT_MOCK_SCRIPT_FAILED",
+    );
+    expect(message).to.match(/with 1000000 gas, the network's blockGasLimit/u);
+  });
 
   it("deployMocks() leaves mining off, and mines pending transactions", async () => {
     const { vault, ethers, provider } = await connect({

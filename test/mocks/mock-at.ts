@@ -61,4 +61,27 @@ describe("mocks - on a live network", () => {
       ]);
     });
   }
+
+  for (const answer of [
+    {},
+    [],
+    { jsonrpc: "2.0" },
+    { message: "Method not found", code: -32601 },
+    { clientVersion: "Geth/v1.16.4", chainId: 1 },
+    { environment: { chainId: 1 }, hardFork: "prague" },
+  ]) {
+    it(`deployMocks() refuses a gateway that answers unknown methods with ${JSON.stringify(answer)}`, async () => {
+      const handler = asLiveNode({ client: "gateway", chainId: 1 });
+      live.handler = (exchange) =>
+        /^(?:hardhat|anvil)_/u.test(exchange.request.method)
+          ? { result: answer }
+          : handler(exchange);
+      const hre = await hreOnLive(live.url, { vault: { contracts } });
+      const { vault } = await hre.network.create();
+      await expectVaultError(vault.deployMocks(), "VAULT_LIVE_NETWORK");
+      expect(
+        live.requests.filter(({ method }) => method.startsWith("eth_send")),
+      ).to.deep.equal([]);
+    });
+  }
 });

@@ -21,6 +21,7 @@ const KEEPER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const keeper = new Interface([
   "error OnlyKeeper(address keeper, uint256 at, string why)",
 ]);
+const pausing = new Interface(["function pauseUntil(uint256 at)"]);
 const abi: unknown = JSON.parse(keeper.formatJson());
 const data = keeper.encodeErrorResult("OnlyKeeper", [
   KEEPER,
@@ -52,7 +53,10 @@ describe("custom errors of the project's contracts", () => {
     // Another tool may write types that ethers does not know.
     const strange = { type: "error", name: "Odd", inputs: [{ type: "(((" }] };
     const alike = { type: "error", name: "OnlyKeeper", inputs: [] };
-    const found = [strange, ...listOf(abi), alike];
+    const found = [
+      ...[strange, ...listOf(abi), alike],
+      ...listOf(JSON.parse(pausing.formatJson())),
+    ];
     await writeArtifact(JSON.stringify({ abi: found }));
     hre = await open();
     connection = await hre.network.getOrCreate();
@@ -133,6 +137,16 @@ describe("custom errors of the project's contracts", () => {
     );
     expect(result.exitCode).to.equal(0);
     expect(result.stdout).to.match(/OnlyKeeper[^]*0x70997970C51812dc/u);
+  });
+
+  it("vault decode refuses a call of a function that only the project's ABIs have", async () => {
+    const call = pausing.encodeFunctionData("pauseUntil", [7n]);
+    const result = await runTyped(
+      await open("http://127.0.0.1:1"),
+      `decode ${call}`,
+    );
+    expect(result.stdout).to.equal("");
+    expect(result.stderr).to.contain("VAULT_NOT_DECODABLE");
   });
 
   it("a custom error that no artifact has is shown whole, also if artifacts cannot be read", async () => {

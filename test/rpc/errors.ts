@@ -18,7 +18,7 @@ import {
   decodeArguments,
   decodeRevertReason,
 } from "../../src/rpc/revert-reason.js";
-import { MAX_FOREIGN_TEXT } from "../../src/untrusted-text.js";
+import { MAX_FOREIGN_TEXT } from "../../src/escape.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import {
@@ -158,7 +158,7 @@ describe("failed requests", () => {
   const reset = { cause: codedError("ECONNRESET") };
   const longest = "timed out".padEnd(MAX_FOREIGN_TEXT);
   const failures: Readonly<Record<Failure["kind"], readonly unknown[]>> = {
-    passing: [
+    transient: [
       new Error("it timed out"),
       new Error(longest),
       // Hardhat's text has the whole of an unreadable answer.
@@ -207,9 +207,16 @@ describe("failed requests", () => {
       said(-32000, "out of gas"),
       said(3, "OutOfGas"),
       said(-32601, "Method not found"),
+      said(-32401, "authenticated API key required"),
+      said(-32603, "daily request count exceeded"),
       new StatusError(400),
       new StatusError(401),
       withBody(399, busyBody),
+    ],
+    // The node may have the block a moment later.
+    refused: [
+      said(-32000, "no"),
+      said(-32603, "missing trie node 0c (path )"),
       withBody(404, refusedBody, reset),
     ],
   };
@@ -435,6 +442,29 @@ describe("the reason of a revert", () => {
       }
     });
   }
+
+  it("is the words of the node's message if there are no data, and none if it has none", () => {
+    for (const [error, text] of [
+      [said(-32_000, "evm: execution reverted: closed"), "closed"],
+      [said(-32_000, "Execution reverted (closed)"), "closed"],
+      [said(-32_603, "VM Exception: revert closed"), "closed"],
+      [said(1, "failed, revert reason: [Error(closed)], vm error"), "closed"],
+      [said(-32_015, "VM execution error.", "Bad jump"), "Bad jump"],
+      [said(-32_015, "VM execution error.", "Reverted 0x"), "no reason given"],
+      [said(-32_000, "REVERT opcode executed"), "no reason given"],
+      [said(-32_000, "execution reverted"), "no reason given"],
+      [
+        said(-32_000, "REVERT opcode executed", "12345678"),
+        argumentsOf("0x12345678"),
+      ],
+    ] as const) {
+      const failure = classifyFailure(error);
+      const found = failure.kind === "reverted" ? failure.reverted : undefined;
+      expect(found?.text.split(": 0x")[0], JSON.stringify(error)).to.equal(
+        text,
+      );
+    }
+  });
 
   it("has the arguments of an error of a given ABI, lists and tuples too", () => {
     const odd = ErrorFragment.from(

@@ -162,15 +162,17 @@ describe("a client that retries requests", () => {
     );
   });
 
-  it("tells in the error of a snapshot how often it tried the request that its timeout ended", async () => {
-    const busy = failing(Infinity, new StatusError(429));
-    const { details } = await expectVaultError(
+  it("says in the error of a snapshot what the node answered until its timeout, and how often it tried", async () => {
+    const busy = failing(Infinity, {
+      code: -32_005,
+      message: "Too Many Requests",
+    });
+    const { message, details } = await expectVaultError(
       busy.client.snapshot({ timeout: 200 }),
-      "VAULT_RPC_TIMEOUT",
+      "VAULT_RPC_ERROR",
     );
-    expect(details["tried"]).to.match(
-      /^ \(eth_call was tried [2-9] times in 0 s\)$/u,
-    );
+    expect(message).to.match(/Too Many Requests \(tried [2-9] times in 0 s\)/u);
+    expect(details).to.include({ rpcCode: -32_005 });
   });
 
   it("throws VAULT_RPC_TIMEOUT after five minutes for all requests if the time-out is undefined", async () => {

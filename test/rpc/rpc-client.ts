@@ -46,7 +46,11 @@ describe("a response of another type", () => {
   for (const [name, read, wrong] of [
     ["an object", (value: unknown) => parser.record(value), [1, "x", null, []]],
     ["a list", (value: unknown) => parser.list(value), [1, "x", null, {}]],
-    ["a quantity", (value: unknown) => parser.quantity(value), [" 0x1", 1]],
+    [
+      "a quantity",
+      (value: unknown) => parser.quantity(value),
+      [" 0x1", "1", -1, 1.5, 2 ** 53],
+    ],
     ["a hash", (value: unknown) => parser.hash(value), ["0x12", null]],
   ] as const) {
     it(`throws VAULT_RPC_INVALID_RESPONSE in place of ${name}`, async () => {
@@ -365,7 +369,7 @@ describe("the answer of a node", () => {
         ...answers: unknown[],
       ]
     > = [
-      [async (rpc) => await rpc.chainId(), "0x20000000000000", 5, ["0x5"]],
+      [async (rpc) => await rpc.chainId(), "0x20000000000000", "5", ["0x5"]],
       [
         async (rpc) => await rpc.getBlock(5),
         "0x5",
@@ -380,7 +384,7 @@ describe("the answer of a node", () => {
         async (rpc) => await rpc.transaction(HASH),
         { hash: HASH, from: sender, input: "0x", nonce: "0x0" },
       ],
-      [async (rpc) => await rpc.transactionsOf(5), { transactions: [HASH] }],
+      [async (rpc) => await rpc.transactionsOf(5), { transactions: {} }],
       [async (rpc) => await rpc.receipt(HASH), "0x", {}],
     ];
     for (const [read, ...answers] of wrong) {

@@ -178,6 +178,12 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       /txpool is full/u,
     ],
     [
+      "is refused if the look at the end of the time has no answer",
+      {},
+      [...sendAnd(full), unknown({ isOver: true, round: undefined })],
+      end({ kind: "dropped", status: "refused", mayStillArrive: true }),
+    ],
+    [
       "stays open when the time is over if one answer was lost",
       {},
       [...sendAnd(lost), ...sendAnd(full), unknown({ isOver: true })],

@@ -56,8 +56,9 @@ describe("settleAll: outcomes", () => {
   it("settleAll asks for nothing twice, and reads the vault with one call each time", async () => {
     await stage.settle();
     expect(stage.chain.asked.map(({ method }) => method)).to.deep.equal([
-      // The newest block, the next one, and the vault.
-      ...["eth_getBlockByNumber", "eth_getBlockByNumber", "eth_call"],
+      // The newest block, the next one, and the vault beside its block's header.
+      ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
+      ...["eth_getBlockByNumber", "eth_call"],
       // The kind of chain, the genesis block, the price and recent ones.
       ...["hardhat_metadata", "anvil_nodeInfo", "eth_getBlockByNumber"],
       ...["eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_simulateV1"],
@@ -65,9 +66,11 @@ describe("settleAll: outcomes", () => {
       ...["eth_call", "eth_call"],
       ...["eth_getTransactionCount", "eth_getTransactionCount"],
       // The round again, right before the transaction leaves.
-      ...["eth_call", "eth_sendRawTransaction", "eth_getTransactionReceipt"],
+      ...["eth_getBlockByNumber", "eth_call"],
+      ...["eth_sendRawTransaction", "eth_getTransactionReceipt"],
       // The readings after and before it.
-      ...["eth_call", "eth_call"],
+      ...["eth_getBlockByNumber", "eth_call"],
+      ...["eth_getBlockByNumber", "eth_call"],
     ]);
   });
 

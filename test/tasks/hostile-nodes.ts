@@ -410,19 +410,24 @@ describe("secrets and hostile text", function () {
   it("a key, a mnemonic and a passphrase that stand in the configuration are hidden before they are used", async () => {
     const literal = `0x${"1e7e4a1".repeat(9)}7`;
     const phrase = "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong";
-    const hre = await hreWith({ accounts: [literal] });
     const passphrase = "a word of its own";
-    await hreWith({ accounts: { mnemonic: phrase, passphrase } });
     server.handler = () => ({
       error: {
         code: -32000,
         message: `no <${literal}>, <${literal.slice(2)}>, <${phrase}>, <${passphrase}>`,
       },
     });
-    const { stderr } = await runVaultTask(hre, "volume");
-    expect(stderr).to.contain(
-      "no <<hidden>>, <<hidden>>, <<hidden>>, <<hidden>>",
-    );
+    const inText: ReadonlyArray<
+      readonly [accounts: HttpNetworkUserConfig["accounts"], shown: string]
+    > = [
+      [[literal], `no <<hidden>>, <<hidden>>, <${phrase}>`],
+      [{ mnemonic: phrase, passphrase }, "<<hidden>>, <<hidden>>"],
+    ];
+    for (const [accounts, shown] of inText) {
+      const hre = await hreWith(accounts === undefined ? {} : { accounts });
+      const { stderr } = await runVaultTask(hre, "volume");
+      expect(stderr).to.contain(shown);
+    }
   });
 
   it("no task sends a secret or a hostile text to a terminal raw, also with --show-stack-traces", async () => {

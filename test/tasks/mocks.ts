@@ -4,6 +4,7 @@ import path from "node:path";
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
+import { operations } from "../../src/client/index.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
@@ -54,6 +55,14 @@ describe("deploy-mocks, mock and capture", () => {
     const { stderr } = await runTyped(await createTestHre(), typed);
     expect(stderr).to.contain("the mocks end with it");
   });
+
+  for (const typed of ["__proto__.x=1", "round.__proto__.x=1", "__proto__=1"]) {
+    it(`mock set refuses ${typed} and sends nothing, with VAULT_INVALID_ARGUMENT`, async () => {
+      const { code } = await errorOf(`mock set ${typed}`);
+      expect(code).to.equal("VAULT_INVALID_ARGUMENT");
+      expect(live.requests).to.deep.equal([]);
+    });
+  }
 
   it("deploy-mocks and mock send nothing to a network that looks live, with VAULT_LIVE_NETWORK", async () => {
     await runTyped(await open(), "deploy-mocks");
@@ -111,6 +120,22 @@ describe("deploy-mocks, mock and capture", () => {
       expect(error).to.include({ code });
       expect(error["message"]).to.contain(text).and.not.contain(key.slice(2));
     }
+  });
+
+  it("capture names the reading that the node refused", async () => {
+    const { selector } = operations.queryVolume;
+    live.handler = ({ request: { method, params } }) => {
+      const [call] = params;
+      const { data } = fieldsOf(call);
+      return method === "eth_call" && (params.length > 2 || data === selector)
+        ? { error: { code: -32000, message: "no such state" } }
+        : undefined;
+    };
+    await runTyped(await open(), "deploy-mocks");
+    const out = path.join(project.path, "refused.json");
+    const { code, message } = await errorOf(`capture --out ${out}`);
+    expect(code).to.equal("VAULT_RPC_ERROR");
+    expect(message).to.contain("refused eth_call (reading volume)");
   });
 
   it("mock next-round counts +1m from now on a node that was idle", async () => {

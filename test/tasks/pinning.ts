@@ -62,8 +62,9 @@ describe("the block of a read task", () => {
       )
       .map(({ params }) => params);
   /**
-   * Each once, but for the first block, by which the journal knows its chain, and those
-   * that status counts the time by.
+   * Each once: beside a call with overrides that is refused, it is asked again. Without
+   * the first block, by which the journal knows its chain, and those that status counts
+   * the time by.
    */
   const headers = (): unknown[] =>
     server.requests
@@ -128,7 +129,7 @@ describe("the block of a read task", () => {
     }
   });
 
-  it("a read task gets the block, latest or of --block, with the chain's id in one request if the node applies state overrides", async () => {
+  it("a read task gets the block, latest or of --block, with the chain's id beside its header if the node applies state overrides", async () => {
     server.handler = handlerOf(documentedNode({ overrides: true }));
     for (const [option, tag] of [
       ["", "latest"],

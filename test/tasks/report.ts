@@ -9,7 +9,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { describeTime } from "../../src/protocol/time.js";
 import type { MockVaultHandle } from "../../src/mocks/index.js";
 import { someOrder } from "../../src/mocks/scenarios.js";
-import { pricesFigure } from "../../tasks/report/charts.js";
+import { pricesFigure, strikesFigure } from "../../tasks/report/charts.js";
 import { ordersChapter } from "../../tasks/report/render.js";
 import { html } from "../../tasks/report/html.js";
 import { createTestHre } from "../helpers/hre.js";
@@ -68,6 +68,60 @@ describe("vault report", () => {
     const raw = await report({ ids: "1-3", raw: true });
     expect(raw).to.include("strike not drawn");
     expect(raw).to.not.include("as configured");
+  });
+
+  it("report shows the sender's balance unscaled and dates beside raw times with --raw", async () => {
+    const raw = await report({ ids: "1", raw: true, simulate: true });
+    expect(raw.replaceAll(/<wbr \/>|<wbr>/gu, "")).to.match(
+      /Sender, native currency<\/td>\s*<td[^>]*>\d{18,} raw</u,
+    );
+    expect(raw).to.match(/\d{10} \(20\d\d-\d\d-\d\dT[\d:]+Z\)/u);
+  });
+
+  it("report lists its chapters first, with rounds and simulation before the orders", async () => {
+    const page = await report({ ids: "1-3", rounds: true, simulate: true });
+    const listed = [...page.matchAll(/<a href="#([^"]+)">([^<]+)<\/a>/gu)];
+    const headings = [
+      ...["Readings", "Rounds", "If the vault were settled now"],
+      ...["Orders", "Contracts"],
+    ];
+    expect(listed.map(([, , heading]) => heading)).to.deep.equal(headings);
+    expect(
+      [...page.matchAll(/<section id="([^"]+)">/gu)].map(([, id]) => id),
+    ).to.deep.equal(listed.map(([, id]) => id));
+    expect(page.indexOf("<nav")).to.be.below(page.indexOf("<section"));
+  });
+
+  it("report draws the strike only among the pair whose prices are near it", async () => {
+    const page = await report({ ids: "1-3" });
+    expect(page).to.include("BTC-USDT: opening price against strike");
+    expect(page).to.not.include("ETH-USDT: opening price against strike");
+    expect(page).to.include("no strike price is near these prices");
+  });
+
+  it("report draws a settled price within the line of its own round", () => {
+    const terms = { filledVolume: 0n, maxVolume: 1n, APY: 1n, minDeposit: 1n };
+    const round = {
+      ...{ ...terms, settled: true, settledAmount: 1n, strikePrice: 3n },
+      ...{ firstBlock: 1, settledBlock: 5, lastBlock: 5, settledTime: 2_000 },
+      ...{ startTime: 1_000n, endTime: 2_000n, settledPrice: 4n },
+    };
+    const next = {
+      ...{ ...round, settled: false, settledTime: undefined },
+      ...{ settledBlock: null, firstBlock: 6, lastBlock: 9 },
+      ...{ startTime: 2_000n, endTime: 3_000n, strikePrice: 4n },
+    };
+    const chart = strikesFigure([round, next], { chainTime: 0, raw: false });
+    const [, lines = ""] = String(chart?.text).split("stroke-linecap");
+    const [own, following] = [
+      ...lines.matchAll(/x2="([\d.]+)" x1="([\d.]+)"/gu),
+    ];
+    const [, dot] = /<circle [^>]*cx="([\d.]+)"/u.exec(chart?.text ?? "") ?? [];
+    expect(own?.[1]).to.equal(following?.[2]);
+    expect(Number(dot)).to.be.within(
+      Number(own?.[2]) + 1,
+      Number(own?.[1]) - 1,
+    );
   });
 
   it("report draws every order once, also if all have one price", () => {

@@ -95,8 +95,8 @@ describe("vault settle", () => {
   });
 
   for (const [name, accounts, most] of [
-    ["a local key", [DEV_KEYS[0]], 18],
-    ["a key of the node", "remote", 20],
+    ["a local key", [DEV_KEYS[0]], 22],
+    ["a key of the node", "remote", 24],
   ] satisfies ReadonlyArray<
     readonly [string, NetworkSettings["accounts"], number]
   >) {

@@ -315,6 +315,29 @@ describe("vault watch", () => {
     expect(lost.split("lost")).to.have.length(2);
   });
 
+  it("watch scales a changed value by displayDecimals", async () => {
+    const show = createDisplay(
+      { json: false, raw: false, displayDecimals: { pools: 3, volume: 2 } },
+      {
+        isTTY: true,
+        style: createStyle({ isTTY: true, columns: 200 }),
+        write: async () => await Promise.resolve(true),
+      },
+    );
+    const [, change] = await watchThrough("+1s", [
+      async () =>
+        await mocks.set({
+          volume: 1_234n,
+          pools: { public: { locked: 5_000n } },
+        }),
+    ]);
+    expect(change).to.not.equal(undefined);
+    const text =
+      change === undefined ? "" : stripVTControlCharacters(show(change));
+    expect(text).to.match(/Volume {2}12\.34 as configured/u);
+    expect(text).to.match(/5 as configured/u);
+  });
+
   it("watch exits with 1 if its last line cannot be written, or if its reader goes before the end", async () => {
     await settle();
     const at = Object.entries(mocks.addresses)

@@ -3,9 +3,10 @@ import type { Buffer } from "node:buffer";
 import { Interface, id } from "ethers";
 
 import { VaultError, fallbackTo, vaultError } from "../../errors.js";
-import { quoteForeignText } from "../../untrusted-text.js";
+import { quoteForeignText } from "../../redact.js";
 import { isRefusedAnyhow } from "../../rpc/errors.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
+import { toBlockId } from "../../rpc/rpc-client.js";
 import type { BlockInfo, CallResult, RpcClient } from "../../rpc/rpc-client.js";
 import { WORD, readSmallWord, viewOf } from "../words.js";
 import { VaultLensArtifact } from "./artifact.js";
@@ -52,10 +53,11 @@ export function encodeReadOrders(
 }
 
 /**
- * Makes calls, and reads chain id and block, in one request.
+ * Makes calls, and reads the chain id, in one request, beside one for the block's
+ * header.
  *
  * @returns Undefined if the lens does not work on this node.
- * @throws VaultError if the node does not answer at all
+ * @throws VaultError if the node does not answer at all, or has no such block
  */
 export async function tryLens(
   context: LensContext,
@@ -69,9 +71,17 @@ export async function tryLens(
   ) {
     return undefined;
   }
+  const { blockTag } = context;
+  const data = encodeReadCalls(calls);
+  // The pending block changes from request to request, and many nodes have no header
+  // for it.
+  const header = blockTag === "pending" ? undefined : rpc.getBlock(blockTag);
   try {
-    return await callLens(context, encodeReadCalls(calls));
+    const [answer] = await Promise.all([callLens(context, data), header]);
+    return await agreeWith(await header, answer, context, data);
   } catch (error) {
+    // Without a header, nothing can be read.
+    await header;
     if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
       throw error;
     }
@@ -87,6 +97,31 @@ export async function tryLens(
     );
   }
   return undefined;
+}
+
+/**
+ * Pins an answer to the block of a header. The EVM's own number may be another one
+ * (rollups, Polygon zkEVM, Lotus), and two nodes behind one URL may have different
+ * heads: unless both agree, the lens runs again, at the header's number.
+ */
+async function agreeWith(
+  header: BlockInfo | undefined,
+  answer: LensAnswer,
+  context: LensContext,
+  data: string,
+): Promise<LensAnswer> {
+  if (header === undefined) {
+    return answer;
+  }
+  const { number, timestamp } = header;
+  const { block: seen } = answer;
+  const isSame =
+    context.blockTag.startsWith("0x") ||
+    (seen.number === number && seen.timestamp === timestamp);
+  const agreed = isSame
+    ? answer
+    : await callLens({ ...context, blockTag: toBlockId(number) }, data);
+  return { ...agreed, block: { number, timestamp } };
 }
 
 /**
@@ -115,14 +150,7 @@ export async function callLens(
       .invalid("a call with a state override has no such answer");
   }
   rpc.node.takesOverrides = true;
-  if (blockTag === "latest") {
-    // The next request is for this block, which other nodes may not have yet.
-    rpc.noteBlock(parsed.block.number);
-  }
-  // The EVM's block number may differ from the chain's.
-  return blockTag.startsWith("0x")
-    ? { ...parsed, block: { ...parsed.block, number: Number(blockTag) } }
-    : parsed;
+  return parsed;
 }
 
 /** The outcome of a call inside the lens; see contracts/lens/VaultLens.sol. */
@@ -141,6 +169,7 @@ export interface ExecutedBlock extends BlockInfo {
 }
 
 export interface LensAnswer {
+  /** As the EVM sees it; of {@link tryLens}, as the header says. */
   readonly block: BlockInfo;
   readonly chainId: number;
   readonly entries: readonly LensEntry[];
@@ -212,14 +241,23 @@ export function parseLensEntries(
   return entries;
 }
 
-/** Converts an entry to the answer of its call. */
+/**
+ * Converts an entry to the answer of its call.
+ *
+ * @param hide Hides secrets in the reason of a revert.
+ */
 export function entryAnswer(
   { bytes }: Pick<LensAnswer, "bytes">,
   { status, start, end }: LensEntry,
+  hide?: (text: string) => string,
 ): CallResult {
   return status === "reverted"
     ? {
-        reverted: decodeRevertReason(`0x${bytes.toString("hex", start, end)}`),
+        reverted: decodeRevertReason(
+          `0x${bytes.toString("hex", start, end)}`,
+          [],
+          hide,
+        ),
       }
     : { data: bytes.subarray(start, end) };
 }

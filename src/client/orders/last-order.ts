@@ -2,6 +2,7 @@ import { MaxUint256 } from "ethers";
 
 import { invalidArgument } from "../../errors.js";
 import type { VaultError } from "../../errors.js";
+import { hexWord } from "../words.js";
 import { isEmptyOrder, isFailedOrder } from "./types.js";
 import type { ListedOrder } from "./types.js";
 
@@ -19,7 +20,7 @@ const LARGEST_POWER = 20;
 const PROBES = 64;
 
 /** A range of 2^40 ids is too long to read. */
-const LIMIT_POWER = 40;
+export const LIMIT_POWER = 40;
 
 export interface OrdersEnd {
   /** Undefined if there is no order. */
@@ -153,8 +154,14 @@ function reasonOf(order: ListedOrder): string | undefined {
   if (!isFailedOrder(order) || order.error.code !== "VAULT_CALL_REVERTED") {
     return undefined;
   }
-  return String(order.error.details["reason"]).replaceAll(
-    new RegExp(`\\b${order.orderID}\\b`, "gu"),
-    "#",
+  const hex = order.orderID.toString(16);
+  return (
+    String(order.error.details["reason"])
+      .replaceAll(
+        new RegExp(`\\b(?:${order.orderID}|0x0*${hex})\\b`, "giu"),
+        "#",
+      )
+      // A custom error has the id in its data, as a word.
+      .replace(new RegExp(hexWord(order.orderID), "iu"), "#")
   );
 }

@@ -3,6 +3,7 @@ import { toQuantity } from "ethers";
 import { VaultError } from "../../errors.js";
 import type { VaultOrder } from "../../protocol/index.js";
 import { orAbort } from "../../rpc/deadline.js";
+import { isNodeRefusal } from "../../rpc/errors.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { CallResult } from "../../rpc/rpc-client.js";
 import type { LocatedAddress } from "../addresses.js";
@@ -16,6 +17,7 @@ import {
   releaseAnswer,
 } from "../lens/lens.js";
 import type { LensAnswer, LensEntry } from "../lens/lens.js";
+import { explainMissingState } from "../missing-state.js";
 import type { VaultReader } from "../reader.js";
 import type { ListedOrder } from "./types.js";
 
@@ -241,11 +243,27 @@ export class OrderReader {
    * @throws VaultError if the node does not answer
    */
   async #assertNodeAnswers(error: unknown): Promise<void> {
-    if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
+    if (
+      !VaultError.isVaultError(error) ||
+      error.kind !== "rpc" ||
+      error.code === "VAULT_ARCHIVE_NODE_NEEDED"
+    ) {
       throw error;
     }
     this.signal.throwIfAborted();
-    await this.client.rpc.balance(this.target.address, this.pinned.blockTag);
+    const { rpc } = this.client;
+    const { blockTag } = this.pinned;
+    const { address } = this.target;
+    await rpc.balance(address, blockTag).catch(async (refusal: unknown) => {
+      throw isNodeRefusal(refusal)
+        ? await explainMissingState(
+            rpc,
+            refusal,
+            blockTag,
+            async () => await rpc.balance(address),
+          )
+        : refusal;
+    });
   }
 }
 

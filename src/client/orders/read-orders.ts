@@ -10,10 +10,11 @@ import {
   requireFixedBlock,
 } from "../inputs.js";
 import { tryLens } from "../lens/lens.js";
+import { checkOptionNames } from "../option-names.js";
 import type { VaultReader } from "../reader.js";
-import { findLastOrder } from "./last-order.js";
+import { LIMIT_POWER, findLastOrder } from "./last-order.js";
 import { OrderReader } from "./order-reader.js";
-import { isEmptyOrder, isFailedOrder } from "./types.js";
+import { isEmptyOrder, isFailedOrder, ordersOptionNames } from "./types.js";
 import type { ListedOrder, Order, OrdersOptions } from "./types.js";
 
 const MAX_CHUNK = 1_000;
@@ -26,6 +27,7 @@ export async function* readOrders(
   vault: VaultReader,
   options: OrdersOptions,
 ): AsyncGenerator<ListedOrder, void, undefined> {
+  checkOptionNames("orders()", options, ordersOptionNames);
   const client = vault.withDeadline(options);
   const { selected, matches, maxChunk, concurrency } = parseOptions(options);
   const context = client.readContext(options);
@@ -146,6 +148,13 @@ export function parseIds({
     throw invalidArgument(
       "firstId",
       `${first} is above the option \`lastId\`, which is ${last}`,
+    );
+  }
+  if (last - first >= 2n ** BigInt(LIMIT_POWER)) {
+    throw invalidArgument(
+      "lastId",
+      `${first} to ${last} are more than 2^${LIMIT_POWER} ids`,
+      "Give a smaller range of ids.",
     );
   }
   return rangeOf(first, last);

@@ -6,6 +6,8 @@ import type {
   OrderStateName,
 } from "../../protocol/index.js";
 import type { FailedReading } from "../failed-reading.js";
+import type { OptionNames } from "../option-names.js";
+import { scanOptionNames } from "../reader.js";
 import type { ScanOptions } from "../reader.js";
 
 /** An order and its id. Values are unscaled. */
@@ -46,6 +48,18 @@ export interface OrdersOptions extends ScanOptions {
    */
   readonly concurrency?: number | undefined;
 }
+
+export const ordersOptionNames: OptionNames<OrdersOptions> = {
+  ...scanOptionNames,
+  firstId: true,
+  lastId: true,
+  ids: true,
+  state: true,
+  holder: true,
+  skipEmpty: true,
+  chunkSize: true,
+  concurrency: true,
+};
 
 /**
  * True if the order could not be read: its `error` has the reason.

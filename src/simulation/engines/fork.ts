@@ -11,13 +11,16 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 import type { AddressResolver } from "../../client/addresses.js";
 import { absentContract } from "../../client/failed-reading.js";
 import { givenInput } from "../../client/inputs.js";
+import { checkOptionNames } from "../../client/option-names.js";
+import type { OptionNames } from "../../client/option-names.js";
 import type { BlockTag } from "../../client/inputs.js";
 import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
 import type { UpstreamAddresses, VaultHost } from "../../host.js";
 import { contractRoleNames } from "../../protocol/index.js";
 import { toRpcError } from "../../rpc/errors.js";
+import { isHardhatsOwn, toHardhatError } from "../../rpc/hardhat-error.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
-import type { Block } from "../../rpc/rpc-client.js";
+import type { Block, RpcClient } from "../../rpc/rpc-client.js";
 import { EngineUnsupportedError, settlementCall } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { FORK_NETWORK } from "../fork-network.js";
@@ -53,6 +56,16 @@ export interface ForkOptions extends ForkedBlock {
    */
   readonly warm?: readonly WarmCall[] | undefined;
 }
+
+export const forkedBlockOptionNames: OptionNames<ForkedBlock> = {
+  blockNumber: true,
+  hardfork: true,
+};
+
+const forkOptionNames: OptionNames<ForkOptions> = {
+  ...forkedBlockOptionNames,
+  warm: true,
+};
 
 /** Connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
@@ -90,8 +103,10 @@ const LARGEST_PANIC = 2n ** 64n - 1n;
 /** @see HardhatVault.fork */
 export async function fork(
   host: VaultHost,
-  { blockNumber, hardfork, warm: more = [] }: ForkOptions,
+  options: ForkOptions,
 ): Promise<ForkConnection> {
+  checkOptionNames("fork()", options, forkOptionNames);
+  const { blockNumber, hardfork, warm: more = [] } = options;
   requireHttp(host);
   const { coinbase } = requireForkNetwork(host);
   const calls = more.map(parseWarmCall);
@@ -265,7 +280,7 @@ async function createFork(
   vault: VaultHost,
   plan: ForkPlan,
 ): Promise<{ connection: ForkConnection; cache: ForkCache }> {
-  const { context, connection: upstream, networkName } = vault;
+  const { context, connection: upstream } = vault;
   const config = requireHttp(vault);
   const { block, chainId, hardfork, isPast, head } = plan;
   const own = requireForkNetwork(vault);
@@ -276,7 +291,7 @@ async function createFork(
       headers: config.httpHeaders,
       timeout: config.timeout,
     },
-    network: networkName,
+    network: vault.networkName,
     chainId,
     number: block.number,
     hash: block.hash,
@@ -355,7 +370,7 @@ async function createFork(
     return { connection, cache };
   } catch (error) {
     await cache.close();
-    throw toForkError(cache.block.failure ?? error, networkName, hardfork);
+    throw toForkError(cache.block.failure ?? error, vault.rpc, hardfork);
   }
 }
 
@@ -415,10 +430,12 @@ function requireHttp({
 
 function toForkError(
   error: unknown,
-  network: string,
+  { network, redactor }: RpcClient,
   hardfork: string | undefined,
 ): Error {
-  const known = toRpcError(error, network, FORK_REQUESTS);
+  const known = isHardhatsOwn(error)
+    ? toHardhatError(error, redactor)
+    : toRpcError(error, network, FORK_REQUESTS, "", redactor);
   // Hardhat's text is about its own configuration, but lists the valid names.
   const allowed = /Valid hardforks[^:]*: ([\w, ]+)/u.exec(known.message)?.[1];
   return hardfork === undefined || allowed === undefined

@@ -221,16 +221,17 @@ async function outcomeOf(
       ...nativeTransfersOf(traced),
       ...(transfersIn(receipt.logs) ?? []),
     ],
-    failed: receipt.succeeded
-      ? undefined
-      : {
-          data: isHexString(output, true) ? output : "0x",
-          message:
-            typeof error === "string" && error !== "execution reverted"
-              ? error
-              : undefined,
-          gasUsed,
-          gasGiven,
-        },
+    failed:
+      (receipt.succeeded ?? error === undefined)
+        ? undefined
+        : {
+            data: isHexString(output, true) ? output : "0x",
+            message:
+              typeof error === "string" && error !== "execution reverted"
+                ? error
+                : undefined,
+            gasUsed,
+            gasGiven,
+          },
   };
 }

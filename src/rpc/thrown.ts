@@ -1,0 +1,188 @@
+import { asRecord, listOf } from "../json.js";
+
+export type ErrorLink = Readonly<Record<string, unknown>>;
+
+/** What is known of a failed request. */
+export interface Thrown {
+  /** The node's own error if it sent one, else what was thrown. */
+  readonly said: unknown;
+  /** The errors of this side, outermost first; none if the node's own counts. */
+  readonly links: readonly ErrorLink[];
+  /** HTTP status of the response, if it was not 2xx. */
+  readonly status: number | undefined;
+  /** The first match among HTTP status, codes, names and messages of this side. */
+  readonly match: (sign: RegExp) => RegExpExecArray | undefined;
+}
+
+/**
+ * Reads a failure by its whole chain of causes. Codes and names count only in errors
+ * made on this side, because a node can send any.
+ */
+export function readThrown(thrown: unknown): Thrown {
+  const links = walk(thrown, (link) =>
+    isOwnError(link)
+      ? [link["cause"], link["error"], asRecord(link["info"])["error"]]
+      : undefined,
+  );
+  const status = statusOf(links);
+  const ofNode =
+    status === undefined || status < 400
+      ? wrappedError(links)
+      : errorInBody(links);
+  // A refusal of the node in a 4xx response is the node's; 5xx is a gateway's.
+  const isRefusal =
+    ofNode !== undefined && (status === undefined || isRefusedStatus(status));
+  const signs = isRefusal
+    ? []
+    : [
+        ...(status === undefined ? [] : [`HTTP status ${status}`]),
+        ...links.map(signOf),
+      ];
+  return {
+    said: ofNode ?? thrown,
+    links: isRefusal ? links.filter(hasHeaders) : links,
+    status,
+    match: (sign) =>
+      signs.map((text) => sign.exec(text)).find((found) => found !== null) ??
+      undefined,
+  };
+}
+
+/** True for a status after which the same request fails again. */
+export function isRefusedStatus(status: number): boolean {
+  return status >= 400 && status < 500 && ![408, 425, 429].includes(status);
+}
+
+/** Ethers judges an answer by itself, and keeps the node's error in `info`. */
+function wrappedError(links: readonly ErrorLink[]): unknown {
+  return links
+    .map(({ info }) => asRecord(info)["error"])
+    .find((error) => typeof asRecord(error)["message"] === "string");
+}
+
+/** The node's own error in the body of a response that is not 2xx. */
+function errorInBody(links: readonly ErrorLink[]): unknown {
+  return links
+    .map(({ body }) => asRecord(asRecord(parseBody(body))["error"]))
+    .find(({ message }) => typeof message === "string");
+}
+
+function hasHeaders({ headers }: ErrorLink): boolean {
+  return headers !== undefined;
+}
+
+function signOf(link: ErrorLink): string {
+  const { code, name } = link;
+  // A numeric code is the node's own, and so is its message.
+  const [sign, message] =
+    typeof code === "number"
+      ? [name, ""]
+      : [
+          isHardhatError(link) ? link["errorCode"] : (code ?? name),
+          messageOf(link),
+        ];
+  return `${typeof sign === "string" ? sign : ""} ${message}`;
+}
+
+/** Ignores plain errors, into which a provider may copy what the node sent. */
+function statusOf(links: readonly ErrorLink[]): number | undefined {
+  return (
+    links
+      .filter((link) => Object.getPrototypeOf(link) !== Error.prototype)
+      // Undici and Hardhat name it `statusCode`, viem `status`.
+      .flatMap(({ statusCode, status }) => [statusCode, status])
+      .find(
+        // Some libraries put another code there.
+        (status): status is number =>
+          typeof status === "number" && status >= 100 && status < 600,
+      )
+  );
+}
+
+function parseBody(body: unknown): unknown {
+  try {
+    return typeof body === "string" ? JSON.parse(body) : body;
+  } catch {
+    // Not JSON-RPC: the HTTP status suffices.
+    return undefined;
+  }
+}
+
+/** The words of the node in a body without a JSON-RPC error. */
+export function messageInBody(links: readonly ErrorLink[]): string {
+  return (
+    links
+      .map(({ body }) => asRecord(parseBody(body))["message"])
+      .find((text) => typeof text === "string") ?? ""
+  );
+}
+
+/** The Retry-After header in milliseconds, if it is in seconds. */
+export function retryAfterOf(links: readonly ErrorLink[]): number | undefined {
+  const seconds = links
+    .map(({ headers }) => asRecord(headers)["retry-after"])
+    .find((value) => typeof value === "string" && /^\d{1,6}$/u.test(value));
+  return seconds === undefined ? undefined : Number(seconds) * 1_000;
+}
+
+/** True for an error, also of another realm; parsed JSON is never one. */
+export function isOwnError(link: ErrorLink): boolean {
+  return (
+    link instanceof Error ||
+    Object.prototype.toString.call(link) === "[object Error]"
+  );
+}
+
+/** A provider may copy a node's JSON into its error, but never this mark. */
+export function isHardhatError(link: ErrorLink): boolean {
+  const mark = Object.getOwnPropertyDescriptor(link, "_isHardhatError");
+  return mark?.value === true && mark.enumerable === false;
+}
+
+/** The error and all that it wraps, the node's data included. */
+export function everythingIn(error: unknown): readonly ErrorLink[] {
+  return walk(error, ({ cause, data, error: inner, info }) => [
+    cause,
+    data,
+    inner,
+    info,
+  ]);
+}
+
+/** More than any library nests or lists. */
+const MAX_LINKS = 100;
+const MAX_LISTED = 20;
+
+/**
+ * Lists an error and what it wraps, outermost first.
+ *
+ * @param inside Returns undefined for a link that does not count.
+ */
+function walk(
+  error: unknown,
+  inside: (link: ErrorLink) => readonly unknown[] | undefined,
+): readonly ErrorLink[] {
+  const found = new Set<ErrorLink>();
+  const queue: unknown[] = [error];
+  for (const next of queue) {
+    if (found.size >= MAX_LINKS) {
+      break;
+    }
+    const link = asRecord(next);
+    const wrapped =
+      link === next && !found.has(link) ? inside(link) : undefined;
+    if (wrapped !== undefined) {
+      found.add(link);
+      queue.push(...wrapped, ...listOf(link["errors"]).slice(0, MAX_LISTED));
+    }
+  }
+  return [...found];
+}
+
+export function messageOf(error: unknown): string {
+  const { message } = asRecord(error);
+  if (typeof message === "string") {
+    return message;
+  }
+  return typeof error === "string" ? error : "it gave no reason";
+}

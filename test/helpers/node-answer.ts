@@ -1,0 +1,398 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+
+import { Transaction, Wallet } from "ethers";
+
+import { asRecord, listOf } from "../../src/json.js";
+import { fetchProvider } from "./fetch-provider.js";
+import type {
+  Exchange,
+  RecordedRequest,
+  RpcHandler,
+  RpcReply,
+} from "./rpc-server.js";
+
+/** A case of test/rpc/node-answers, whose README explains the words. */
+export interface NodeAnswerCase {
+  readonly id: string;
+  readonly source: string;
+  readonly client: string;
+  readonly when: {
+    readonly stage: string;
+    readonly do?: string;
+    readonly method?: string | readonly string[];
+    readonly only?: string;
+    readonly first?: number;
+    readonly seconds?: number;
+    readonly after?: boolean;
+    readonly lost?: boolean;
+    readonly minedAfter?: number;
+    readonly stranger?: "mined" | "waits";
+    readonly noOverrides?: boolean;
+    readonly path?: string;
+    readonly timeout?: number;
+  };
+  readonly answer: {
+    readonly error?: { code: number; message: string; data?: unknown };
+    readonly result?: unknown;
+    readonly http?: {
+      readonly status?: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: string;
+      readonly chunk?: number;
+    };
+    readonly node?: {
+      readonly at?: string;
+      readonly pick?: string;
+      readonly set?: Fields;
+      readonly without?: readonly string[];
+    };
+    readonly insert?: Fields;
+    readonly without?: "overrides";
+    readonly evmNumber?: string;
+    readonly beyond?: { code: number; message: string };
+    readonly cut?: true;
+    readonly silent?: true;
+  };
+  readonly right: string;
+  readonly code?: string;
+  readonly reason?: string;
+  readonly says?: string;
+  readonly saysNot?: string;
+  readonly sends?: number;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Blocks behind the head that a node without an archive keeps. */
+const KEPT_BLOCKS = 128;
+const WAITING_SECONDS = 4;
+
+/** What the answering node saw. */
+export interface Asked {
+  /** Requests that the case answered. */
+  answered: number;
+  /** Requests that sent a transaction. */
+  sends: number;
+  /** Hash of the last transaction that was sent. */
+  sent: string | null;
+}
+
+/**
+ * Makes the handler of a server in front of a node that answers as the case says.
+ *
+ * @param key Signs the transactions of a stranger with the same account.
+ */
+export function answerAs(
+  { when, answer }: NodeAnswerCase,
+  upstream: string,
+  key: string,
+): { readonly handler: RpcHandler; readonly asked: Asked } {
+  const node = fetchProvider(upstream);
+  const ask = async (method: string, ...params: unknown[]): Promise<unknown> =>
+    await node.request({ method, params });
+  const asked: Asked = { answered: 0, sends: 0, sent: null };
+  let begun: number | undefined;
+  const methods = [when.method ?? []].flat();
+
+  const isChosen = async (exchange: Exchange): Promise<boolean> => {
+    const { request, response } = exchange;
+    const { method, params } = request;
+    if (methods.length > 0 && !methods.includes(method)) {
+      return false;
+    }
+    if (when.path !== undefined && response.req.url !== when.path) {
+      return false;
+    }
+    if (
+      !(await fits(when.only, request, async () =>
+        resultOf(await exchange.forward()),
+      ))
+    ) {
+      return false;
+    }
+    begun ??= performance.now();
+    const seconds = (performance.now() - begun) / 1_000;
+    const isOver =
+      asked.answered >= (when.first ?? Infinity) ||
+      seconds >= (when.seconds ?? Infinity);
+    // Beside a number, an answer may concern only the tag.
+    return !isOver && (answer.evmNumber === undefined || params.length > 0);
+  };
+
+  const fits = async (
+    only: string | undefined,
+    { method, params }: RecordedRequest,
+    honest: () => Promise<unknown>,
+  ): Promise<boolean> => {
+    const block = blockOf(method, params);
+    switch (only) {
+      case undefined:
+        return true;
+      case "numbered":
+        return typeof block === "string" && block.startsWith("0x");
+      case "old":
+        return (
+          typeof block === "string" &&
+          block.startsWith("0x") &&
+          Number(block) < Number(await ask("eth_blockNumber")) - KEPT_BLOCKS
+        );
+      case "latest":
+      case "pending":
+        return block === only;
+      case "overrides":
+        return hasOverrides(method, params);
+      case "full":
+        return params[1] === true;
+      case "null":
+        return (await honest()) === null;
+      default:
+        throw new Error(`only: ${only}`);
+    }
+  };
+
+  const beforeSending = async (request: RecordedRequest): Promise<void> => {
+    asked.sends += 1;
+    const { hash, nonce } = Transaction.from(String(request.params[0]));
+    asked.sent = hash;
+    if (when.minedAfter !== undefined) {
+      mineIn(when.minedAfter);
+    }
+    if (when.stranger === undefined || asked.sends > 1) {
+      return;
+    }
+    const wallet = new Wallet(key);
+    const { baseFeePerGas } = asRecord(
+      await ask("eth_getBlockByNumber", "latest", false),
+    );
+    const raw = await wallet.signTransaction({
+      chainId: 31_337,
+      nonce,
+      to: wallet.address,
+      gasLimit: 21_000,
+      // Ours cannot take its place.
+      maxFeePerGas: BigInt(String(baseFeePerGas)) * 20n + 10n ** 12n,
+      maxPriorityFeePerGas: 10n ** 11n,
+    });
+    if (when.stranger === "waits") {
+      mineIn(WAITING_SECONDS);
+    }
+    await ask("eth_sendRawTransaction", raw);
+  };
+
+  const mineIn = (seconds: number): void => {
+    const mining = (async () => {
+      await ask("evm_setAutomine", false);
+      await sleep(seconds * 1_000);
+      await ask("evm_mine");
+    })();
+    // The node may be gone by then.
+    mining.catch(() => undefined);
+  };
+
+  const handler: RpcHandler = async (exchange) => {
+    const { request } = exchange;
+    const { method, params } = request;
+    const isSend = method.startsWith("eth_send");
+    if (isSend) {
+      await beforeSending(request);
+      if (when.lost === true && asked.sends === 1) {
+        return { result: asked.sent };
+      }
+    }
+    const chosen = await isChosen(exchange);
+    if (
+      when.noOverrides === true &&
+      hasOverrides(method, params) &&
+      !(chosen && answer.without === "overrides")
+    ) {
+      const message = "too many arguments, want at most 2";
+      return { error: { code: -32_602, message } };
+    }
+    if (!chosen) {
+      return undefined;
+    }
+    asked.answered += 1;
+    if (when.after === true) {
+      await exchange.forward();
+    }
+    return await answerTo(exchange, answer, ask);
+  };
+  return { handler, asked };
+}
+
+async function answerTo(
+  exchange: Exchange,
+  answer: NodeAnswerCase["answer"],
+  ask: (method: string, ...params: unknown[]) => Promise<unknown>,
+): Promise<RpcReply | undefined> {
+  const { request, response, forward } = exchange;
+  const { params } = request;
+  if (answer.error !== undefined) {
+    return { error: answer.error };
+  }
+  if ("result" in answer) {
+    return { result: answer.result };
+  }
+  if (answer.cut === true) {
+    response.destroy();
+    return "handled";
+  }
+  if (answer.silent === true) {
+    return "handled";
+  }
+  if (answer.http !== undefined) {
+    await answerHttp(exchange, answer.http);
+    return "handled";
+  }
+  if (answer.without === "overrides") {
+    const without = { ...request, params: params.slice(0, 2) };
+    return replyOf(await forward(without));
+  }
+  if (answer.evmNumber !== undefined) {
+    const head = Number(await ask("eth_blockNumber"));
+    const block = params[1];
+    if (typeof block === "string" && block.startsWith("0x")) {
+      return Number(block) > head && answer.beyond !== undefined
+        ? { error: answer.beyond }
+        : undefined;
+    }
+    const number = /^[+-]/u.test(answer.evmNumber)
+      ? head + Number(answer.evmNumber)
+      : Number(answer.evmNumber);
+    const [call, tag, overrides = {}, blockOverrides = {}] = params;
+    return replyOf(
+      await forward({
+        ...request,
+        params: [
+          call,
+          tag,
+          overrides,
+          { ...asRecord(blockOverrides), number: `0x${number.toString(16)}` },
+        ],
+      }),
+    );
+  }
+  const honest = resultOf(await forward());
+  if (honest === null || honest === undefined) {
+    return { result: null };
+  }
+  if (answer.insert !== undefined) {
+    const block = asRecord(honest);
+    const odd = valuesIn(answer.insert, block);
+    const transactions = [odd, ...listOf(block["transactions"])];
+    return { result: { ...block, transactions } };
+  }
+  const { at = "", pick, set = {}, without = [] } = answer.node ?? {};
+  const changed = changeAt(honest, at === "" ? [] : at.split("."), (object) =>
+    Object.fromEntries(
+      Object.entries({ ...object, ...valuesIn(set, object) }).filter(
+        ([name]) => !without.includes(name),
+      ),
+    ),
+  );
+  return {
+    result: pick === undefined ? changed : partAt(changed, pick.split(".")),
+  };
+}
+
+async function answerHttp(
+  { request, response, forward }: Exchange,
+  {
+    status = 200,
+    headers = {},
+    body = "",
+    chunk,
+  }: NonNullable<NodeAnswerCase["answer"]["http"]>,
+): Promise<void> {
+  const honest = /\$(?:node|result)/u.test(body) ? await forward() : "";
+  const text = body
+    .replaceAll("$node", () => honest)
+    .replaceAll("$result", () => JSON.stringify(resultOf(honest) ?? null))
+    .replaceAll("$id", () => String(request.id));
+  response.writeHead(status, {
+    "content-type": "application/json",
+    ...headers,
+  });
+  const bytes = headers["content-encoding"] === "gzip" ? gzipSync(text) : text;
+  if (chunk === undefined) {
+    response.end(bytes);
+    return;
+  }
+  for (let start = 0; start < bytes.length; start += chunk) {
+    response.write(bytes.slice(start, start + chunk));
+    await sleep(1);
+  }
+  response.end();
+}
+
+function blockOf(method: string, params: readonly unknown[]): unknown {
+  return method === "eth_getBlockByNumber" ? params[0] : params[1];
+}
+
+function hasOverrides(method: string, params: readonly unknown[]): boolean {
+  return method === "eth_call" && params.length > 2;
+}
+
+function resultOf(text: string): unknown {
+  return text === "" ? undefined : asRecord(JSON.parse(text))["result"];
+}
+
+function replyOf(text: string): RpcReply {
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the node's JSON-RPC
+  const { result, error } = JSON.parse(text) as {
+    result?: unknown;
+    error?: { code: number; message: string };
+  };
+  return error === undefined ? { result } : { error };
+}
+
+/** Changes the object at a path; `*` is each of a list. */
+function changeAt(
+  value: unknown,
+  [step, ...rest]: readonly string[],
+  change: (object: Fields) => Fields,
+): unknown {
+  if (step === undefined) {
+    return change(asRecord(value));
+  }
+  if (Array.isArray(value)) {
+    return value.map((item: unknown, index) =>
+      step === "*" || Number(step) === index
+        ? changeAt(item, rest, change)
+        : item,
+    );
+  }
+  const object = asRecord(value);
+  return { ...object, [step]: changeAt(object[step], rest, change) };
+}
+
+function partAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((part, step) => asRecord(part)[step], value);
+}
+
+/** Values of `set` and `insert`, made of those of the honest object. */
+function valuesIn(fields: Fields, honest: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => {
+      const [, how = "", factor = "", of = ""] =
+        /^\$(copy|decimal|pad|upper|xdc|times)(\d*) (\w+)$/u.exec(
+          String(value),
+        ) ?? [];
+      if (how === "") {
+        return [name, value];
+      }
+      const given = honest[of];
+      const text = String(given);
+      const made = {
+        copy: () => given,
+        decimal: () => Number(text),
+        pad: () => `0x0${text.slice(2)}`,
+        upper: () => `0x${text.slice(2).toUpperCase()}`,
+        xdc: () => `xdc${text.slice(2)}`,
+        times: () => `0x${(BigInt(text) * BigInt(factor)).toString(16)}`,
+      }[how];
+      return [name, made?.()];
+    }),
+  );
+}

@@ -1,0 +1,118 @@
+import { expect } from "chai";
+import { Wallet } from "ethers";
+import { HardhatPluginError } from "hardhat/plugins";
+import type { NetworkHooks } from "hardhat/types/hooks";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+import type { HardhatPlugin } from "hardhat/types/plugins";
+
+import { useAnvil } from "../helpers/anvil.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
+import { runTyped } from "../helpers/run-vault-task.js";
+
+const SECRET = "its-own-secret-1";
+
+const throwing: ReadonlyArray<
+  readonly [title: string, make: () => Error, said: string]
+> = [
+  [
+    "a SyntaxError",
+    () => {
+      try {
+        JSON.parse("{");
+      } catch (error) {
+        return error instanceof Error ? error : new Error("none");
+      }
+      return new Error("none");
+    },
+    "Hardhat or one of its plugins failed: SyntaxError: Expected property name",
+  ],
+  [
+    "a plugin's error",
+    () => new HardhatPluginError("hardhat-other", `no key ${SECRET} found`),
+    "The plugin hardhat-other failed: no key <hidden> found",
+  ],
+  [
+    "an Error",
+    () => new Error("the ledger is locked"),
+    "Hardhat or one of its plugins failed: the ledger is locked",
+  ],
+];
+
+describe("errors of other plugins", () => {
+  const anvil = useAnvil();
+
+  const hreWith = async (
+    hooks: Partial<NetworkHooks>,
+  ): Promise<HardhatRuntimeEnvironment> => {
+    const other: HardhatPlugin = {
+      id: "hardhat-other",
+      hookHandlers: {
+        network: async () =>
+          await Promise.resolve({
+            default: async () => await Promise.resolve(hooks),
+          }),
+      },
+    };
+    const direct = await connectTo(anvil.url);
+    const { addresses } = await direct.vault.deployMocks();
+    await direct.close();
+    return await createTestHre(
+      {
+        plugins: [other],
+        networks: {
+          live: httpNetwork(`${anvil.url}/${SECRET}`, {
+            vault: { contracts: addresses },
+          }),
+        },
+      },
+      { network: "live" },
+    );
+  };
+
+  for (const [title, make, said] of throwing) {
+    it(`a task says that it is not the node's if a hook for connections throws ${title}`, async () => {
+      const hre = await hreWith({
+        newConnection: async () => await Promise.reject(make()),
+      });
+      const { stderr } = await runTyped(hre, "volume");
+      const text = stderr.replaceAll(/\s+/gu, " ");
+      expect(text).to.contain(said).and.contain("VAULT_HARDHAT_ERROR");
+      expect(text).to.not.contain("is from the node");
+    });
+
+    it(`a read fails with VAULT_HARDHAT_ERROR at once if a hook for requests throws ${title}`, async () => {
+      let requests = 0;
+      const hre = await hreWith({
+        onRequest: async () => {
+          requests += 1;
+          return await Promise.reject(make());
+        },
+      });
+      const { vault } = await hre.network.create("live");
+      const { message } = await expectVaultError(
+        vault.queryVolume(),
+        "VAULT_HARDHAT_ERROR",
+      );
+      expect(message).to.contain(said);
+      expect(requests).to.equal(1);
+    });
+  }
+
+  it("a read names Hardhat if Hardhat refuses a parameter of a request", async () => {
+    const key = new Wallet(`0x${"1".repeat(64)}`);
+    const hre = await createTestHre({
+      networks: {
+        live: httpNetwork(anvil.url, {
+          accounts: [key.privateKey],
+        }),
+      },
+    });
+    const { vault } = await hre.network.create("live");
+    const { message } = await expectVaultError(
+      vault.rpc.request("eth_sign", [key.address]),
+      "VAULT_HARDHAT_ERROR",
+    );
+    expect(message).to.match(/^Hardhat failed: /u);
+  });
+});

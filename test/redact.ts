@@ -1,0 +1,126 @@
+import { Buffer } from "node:buffer";
+
+import { expect } from "chai";
+
+import { escapeUntrusted } from "../src/escape.js";
+import {
+  Redactor,
+  quoteForeignText,
+  redactSecrets,
+  redactUrls,
+} from "../src/redact.js";
+
+function toBase64(text: string): string {
+  return Buffer.from(text).toString("base64").replaceAll("=", "");
+}
+
+describe("redacted text", () => {
+  const key = "5d0c8a3f9b6e4d1283a7c6b5e4f30912";
+  it("redactUrls removes each URL", () => {
+    for (const text of [
+      `https://node.test/v3/${key}`,
+      `wss://user:${key}@node.test:8546/?key=${key}`,
+      `"http://127.0.0.1:1/${key}"`,
+      `(see https://${key}.node.test/)`,
+    ]) {
+      expect(redactUrls(text)).to.contain("<url>").and.not.contain(key);
+    }
+  });
+
+  it("redactSecrets removes paths and keys", () => {
+    for (const text of [
+      `Cannot POST /v3/${key}`,
+      `Cannot POST /v3/short-1?k=2`,
+      `project ${key} is unknown`,
+      `key=${key}`,
+      `"${key.toUpperCase()}"`,
+    ]) {
+      expect(redactSecrets(text).toLowerCase()).to.not.contain(key);
+      expect(redactSecrets(text)).to.match(/<path>|<hidden>/u);
+    }
+  });
+
+  it("redactSecrets keeps addresses, methods and fractions in a node's error", () => {
+    const text =
+      "header not found for 0x70997970C51812dc3A010C7d01b50e0d17dc79C8, eth_getTransactionByBlockHashAndIndex w/o data 12/34";
+    expect(redactSecrets(text)).to.equal(text);
+  });
+
+  it("long text of any kind is quoted in less than 5,000 characters at once", () => {
+    for (const part of ["a.", "a", "/a ", "a://", " "]) {
+      const text = part.repeat(4_000_000 / part.length);
+      for (const quoted of [
+        quoteForeignText(text),
+        quoteForeignText(redactSecrets(text)),
+        escapeUntrusted(text),
+      ]) {
+        expect(quoted.length).to.be.below(5_000);
+      }
+    }
+  });
+
+  it("quoteForeignText quotes in one line of limited length", () => {
+    expect(quoteForeignText(" a\r\n\tb\u001b ")).to.equal("a b\\u{1b}");
+    expect(quoteForeignText("x".repeat(1_000))).to.have.lengthOf(501);
+    expect(quoteForeignText("x".repeat(1_000), 10)).to.equal("xxxxxxxxxx…");
+  });
+
+  describe("a secret of the configuration", () => {
+    const url =
+      "https://us%40er:p4ss@h0st-key.rpc.test/v3/short-key-123/my-net/x?token=q-value-9&a=1#fr4gment";
+    const redactor = new Redactor();
+    before(() => {
+      redactor.keepUrl(url, ["My-Net"]);
+      redactor.keepHeader("Bearer head3r");
+      redactor.keepHeader(`Basic ${toBase64("b4sic:password")}`);
+      redactor.keepHeader(`basic ${Buffer.from("me:pw:x").toString("base64")}`);
+      redactor.keep("abandon ability able", "pass:w/ord");
+    });
+
+    for (const part of [
+      ...["us@er", "us%40er", "p4ss", "h0st-key", "short-key-123", "fr4gment"],
+      ...["SHORT-KEY-123", "q-value-9", "head3r", "Bearer head3r"],
+      ...["abandon ability able", "pass:w/ord", "pass%3Aw%2Ford"],
+      ...["b4sic:password", "b4sic", "password", "me:pw:x", "pw:x"],
+      ...["us@er:p4ss", toBase64("us@er:p4ss"), toBase64("b4sic:password")],
+    ]) {
+      it(`a redactor hides ${part} in every text that repeats it`, () => {
+        for (const text of [
+          part,
+          `Cannot find project ${part}.`,
+          `{"key":"${part}"}`,
+          `${"y".repeat(4_090)} ${part}`,
+        ]) {
+          for (const shown of [redactor.hide(text), redactor.quote(text)]) {
+            expect(shown.toLowerCase()).to.not.contain(part.toLowerCase());
+          }
+        }
+      });
+    }
+
+    it("a redactor hides a secret in which a text is cut", () => {
+      const secret = "abandon ability able";
+      for (let end = 1; end < secret.length; end += 1) {
+        const begin = `${secret} `.repeat(380);
+        const text = `${begin.padEnd(8_192 - end, ".")}${secret}`;
+        expect(redactor.hide(text), `${end} characters`).to.match(
+          /^(?:<hidden> )+\.*…$/u,
+        );
+      }
+    });
+
+    it("a redactor keeps words, names of networks and figures of a URL", () => {
+      const text = "eth_call of v3 on my-net answered 1, x is 12, p4ssed";
+      expect(redactor.hide(text)).to.equal(text);
+    });
+  });
+
+  it("a redactor hides only the secrets of its own connection", () => {
+    const [one, other] = [new Redactor(), new Redactor()];
+    one.keepUrl("http://127.0.0.1/first-secret");
+    other.keepUrl("http://127.0.0.1/second-secret");
+    const text = "first-secret, second-secret";
+    expect(one.hide(text)).to.equal("<hidden>, second-secret");
+    expect(other.hide(text)).to.equal("first-secret, <hidden>");
+  });
+});

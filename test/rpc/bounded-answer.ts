@@ -1,0 +1,73 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { Server, ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { expect } from "chai";
+
+import { expectVaultError } from "../helpers/assertions.js";
+import { connectTo } from "../helpers/hre.js";
+import { VAULT } from "../helpers/scripted-node.js";
+
+const BLANKS = Buffer.alloc(2 ** 20, " ");
+
+/** Sends blanks until the client goes away; counts them in MiB. */
+async function sendBlanks(
+  response: ServerResponse,
+  pauseMs: number,
+): Promise<number> {
+  let sent = 0;
+  while (!response.closed) {
+    response.write(BLANKS);
+    sent += 1;
+    await sleep(pauseMs);
+  }
+  return sent;
+}
+
+describe("an answer without an end", () => {
+  let server: Server;
+  let ended: Promise<number>;
+  let pauseMs = 1;
+
+  before(async () => {
+    server = createServer((_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      ended = sendBlanks(response, pauseMs);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+  });
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const connect = async () => {
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    return await connectTo(`http://127.0.0.1:${port}`, {
+      vault: { contracts: { vault: VAULT } },
+    });
+  };
+
+  it("throws VAULT_RPC_INVALID_RESPONSE at 64 MiB, and closes the connection", async () => {
+    pauseMs = 1;
+    const { vault } = await connect();
+    const { message } = await expectVaultError(
+      vault.queryVolume(),
+      "VAULT_RPC_INVALID_RESPONSE",
+    );
+    expect(message).to.contain("longer than 64 MiB");
+    expect(await ended).to.be.below(1_000);
+  });
+
+  it("is closed at the deadline, with VAULT_RPC_TIMEOUT", async () => {
+    pauseMs = 100;
+    const { vault } = await connect();
+    await expectVaultError(
+      vault.queryVolume({ timeout: 500 }),
+      "VAULT_RPC_TIMEOUT",
+    );
+    expect(await ended).to.be.below(64);
+  });
+});

@@ -1,0 +1,521 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import path from "node:path";
+import { isDeepStrictEqual } from "node:util";
+
+import { expect } from "chai";
+import { JsonRpcProvider, Wallet } from "ethers";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+import pLimit from "p-limit";
+
+import { VaultClient } from "../../src/client/index.js";
+import { VaultError } from "../../src/errors.js";
+import { asRecord, listOf } from "../../src/json.js";
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
+import { contractRoleNames } from "../../src/protocol/index.js";
+import type { ContractRole } from "../../src/protocol/index.js";
+import type { Settlement } from "../../src/settlement/types.js";
+import type { Simulation } from "../../src/simulation/types.js";
+import { startAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { fetchProvider } from "../helpers/fetch-provider.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import { hreOnLive } from "../helpers/hre.js";
+import { answerAs } from "../helpers/node-answer.js";
+import type { Asked, NodeAnswerCase } from "../helpers/node-answer.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+import { devKey } from "../helpers/world.js";
+
+/** Chains side by side on which cases settle. */
+const LANES = 5;
+/** Cases at the same time that only read. */
+const READERS = 12;
+const BLOCKS_LATER = 300;
+/** Of an account that has sent nothing before. */
+const KEY = devKey(3);
+
+const casesFolder = path.join(import.meta.dirname, "node-answers");
+/** `CASES=<start of an id>` runs only some. */
+const chosen = readdirSync(casesFolder)
+  .filter((name) => name.endsWith(".json"))
+  .flatMap((name) => {
+    const found: unknown = JSON.parse(
+      readFileSync(path.join(casesFolder, name), "utf8"),
+    );
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the files have this form
+    return found as readonly NodeAnswerCase[];
+  })
+  .filter(({ id }) => id.startsWith(process.env["CASES"] ?? ""));
+
+/** A chain with an expired round, and a Hardhat project for it. */
+interface Lane {
+  readonly node: ServerProcess;
+  readonly hre: HardhatRuntimeEnvironment;
+  readonly remoteHre: HardhatRuntimeEnvironment;
+  readonly project: string;
+  readonly contracts: Readonly<Record<ContractRole, string>>;
+  readonly close: () => Promise<void>;
+}
+
+/** What came of a case, with all that its `right` is held against. */
+interface Outcome {
+  readonly values: readonly unknown[];
+  readonly errors: readonly unknown[];
+  readonly settlement?: Settlement;
+  readonly asked: Asked;
+  readonly seconds: number;
+}
+
+async function openLane(): Promise<Lane> {
+  const node = await startAnvil();
+  const folder = await useFixtureProject("plain");
+  const { path: project } = folder;
+  const deploying = await hreOnLive(node.url, {}, project);
+  const connection = await deploying.network.create();
+  await connection.vault.deployMocks({ scenario: "expired-round" });
+  const located = await Promise.all(
+    contractRoleNames.map(async (role) => {
+      const { address } = await connection.vault.addressOf(role);
+      return [role, address] as const;
+    }),
+  );
+  await connection.close();
+  await fetchProvider(node.url).request({
+    method: "anvil_mine",
+    params: [`0x${BLOCKS_LATER.toString(16)}`],
+  });
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- an address for each role
+  const contracts = Object.fromEntries(located) as Lane["contracts"];
+  const vault = { contracts };
+  return {
+    node,
+    project,
+    contracts,
+    hre: await hreOnLive(node.url, { vault, accounts: [KEY] }, project),
+    remoteHre: await hreOnLive(
+      node.url,
+      { vault, accounts: "remote" },
+      project,
+    ),
+    close: async () => {
+      await node.stop();
+      await folder.remove();
+    },
+  };
+}
+
+/** Only one task at a time prints to this process's output. */
+const printing = pLimit(1);
+
+/** Runs a case against a server in front of the lane's node. */
+async function run(one: NodeAnswerCase, lane: Lane): Promise<Outcome> {
+  const { node, contracts } = lane;
+  const { when } = one;
+  if (when.do === "round after a settlement") {
+    const connection = await lane.hre.network.create("live");
+    await connection.vault.settleAll({ pollingInterval: 100 });
+    await connection.close();
+  }
+  const { handler, asked } = answerAs(one, node.url, KEY);
+  const server = await startRpcServer({ upstream: node.url, handler });
+  const isRemote = when.stage === "accounts";
+  const hre = isRemote ? lane.remoteHre : lane.hre;
+  const connection = await hre.network.create({
+    network: "live",
+    override: { url: server.url },
+  });
+  const ethers = new JsonRpcProvider(server.url, 31_337, {
+    staticNetwork: true,
+    batchMaxCount: 1,
+    cacheTimeout: -1,
+  });
+  const vault =
+    when.stage === "ethers"
+      ? new VaultClient(
+          {
+            request: async ({ method, params = [] }) => {
+              const result: unknown = await ethers.send(method, [...params]);
+              return result;
+            },
+          },
+          contracts,
+        )
+      : connection.vault;
+  const begin = performance.now();
+  const values: unknown[] = [];
+  const errors: unknown[] = [];
+  const attempt = async (work: () => Promise<unknown>): Promise<void> => {
+    try {
+      values.push(await work());
+    } catch (error) {
+      errors.push(error);
+    }
+  };
+  try {
+    const cli = async (task: string): Promise<unknown> =>
+      await printing(async () => {
+        const copy = await hreOnLive(
+          server.url,
+          {
+            vault: { contracts },
+            accounts: isRemote ? "remote" : [KEY],
+          },
+          lane.project,
+        );
+        return parseDocument(await runVaultTask(copy, task, { json: true }));
+      });
+    for (const work of worksOf(one, vault, connection.vault, cli)) {
+      await attempt(work);
+    }
+    const seconds = (performance.now() - begin) / 1_000;
+    const settlement = values.find(isSettlement);
+    return {
+      values,
+      errors,
+      asked,
+      seconds,
+      ...(settlement === undefined ? {} : { settlement }),
+    };
+  } finally {
+    ethers.destroy();
+    // First, because closing waits for requests under way.
+    await server.stop();
+    await connection.close();
+  }
+}
+
+function isSettlement(value: unknown): value is Settlement {
+  return "blockNumber" in asRecord(value) && "preview" in asRecord(value);
+}
+
+/** Milliseconds that the user allows. */
+function timeoutOf({ when, right }: NodeAnswerCase): number {
+  if (when.timeout !== undefined) {
+    return when.timeout * 1_000;
+  }
+  if (right === "retry-until-deadline-then-error") {
+    return 3_000;
+  }
+  return 20_000;
+}
+
+const settles = new Set(["text", "send", "receipt", "block", "search"]);
+
+/** What the user does: the words of `stage` and `do`. */
+function worksOf(
+  one: NodeAnswerCase,
+  vault: VaultClient,
+  own: HardhatVault,
+  cli: (task: string) => Promise<unknown>,
+): ReadonlyArray<() => Promise<unknown>> {
+  const { stage, do: what = stage } = one.when;
+  const timeout = timeoutOf(one);
+  const snapshot = async () => await vault.snapshot({ timeout });
+  const settle = async () =>
+    await own.settleAll({ timeout, pollingInterval: 200 });
+  const simulate = async (blockNumber?: number) =>
+    await own.simulateSettleAll({ timeout, blockNumber });
+  const orders = async () =>
+    await Array.fromAsync(vault.orders({ ids: [1, 2, 3], timeout }));
+  const rounds = async () => await Array.fromAsync(vault.rounds({ timeout }));
+  const works: Readonly<Record<string, ReadonlyArray<() => Promise<unknown>>>> =
+    {
+      head: [
+        async () => {
+          const { block, ...rest } = await vault.snapshot({ timeout });
+          const { number: blockTag } = block;
+          const volume = await vault.queryVolume({ blockTag, timeout });
+          return { block, ...rest, volumeAtBlock: volume };
+        },
+      ],
+      history: [rounds, async () => await simulate(8)],
+      overrides: [snapshot, orders],
+      simulate: [simulate],
+      doctor: [async () => await cli("doctor")],
+      "snapshot at block 99999999": [
+        async () => await vault.snapshot({ blockTag: 99_999_999, timeout }),
+      ],
+      round: [async () => await cli("round")],
+      "round after a settlement": [async () => await cli("round")],
+      orders: [orders],
+      rounds: [rounds],
+      any: [snapshot],
+      snapshot: [snapshot],
+      settle: [settle],
+      minXMargin: [async () => await vault.minXMargin({ timeout })],
+      getFundingFeeRate: [
+        async () => await vault.getFundingFeeRate("call", { timeout }),
+      ],
+      getLatestRoundInfo: [
+        async () => await vault.getLatestRoundInfo({ timeout }),
+      ],
+    };
+  return (
+    works[what] ??
+    (settles.has(what)
+      ? [settle]
+      : [async () => await vault.queryVolume({ timeout })])
+  );
+}
+
+/** What is wrong with an outcome, by the word in `right`; undefined if nothing is. */
+async function problemOf(
+  one: NodeAnswerCase,
+  outcome: Outcome,
+  lane: Lane,
+): Promise<string | undefined> {
+  const { right, code, reason = "", says = "", saysNot, sends } = one;
+  const { values, errors, settlement, asked } = outcome;
+  const told = [
+    ...errors.map((error) => String(asRecord(error)["message"])),
+    settlement?.reason ?? "",
+  ].join(" ");
+  const codes = [...errors.map(codeOf), settlement?.code];
+  const isError = errors.length > 0 && values.length === 0;
+  const isShown =
+    told.includes(says) && (reason === "" || told.includes(reason));
+  const isRightCode =
+    code === undefined || codes.every((each) => (each ?? code) === code);
+  const isOurs = errors.every((error) => codeOf(error) !== undefined);
+  const equalsHonest = async (): Promise<boolean> =>
+    errors.length === 0 &&
+    isDeepStrictEqual(values, await honestValues(one, lane));
+  const isValue = async (): Promise<boolean> =>
+    settlement === undefined
+      ? await equalsHonest()
+      : settlement.status === "settled";
+  const isRight = async (): Promise<boolean> => {
+    switch (right) {
+      case "value":
+        return await isValue();
+      case "retry-then-value":
+        return asked.answered >= 1 && (await isValue());
+      case "error":
+        return isError && isShown && isRightCode;
+      case "error-at-once":
+        return isError && isShown && isRightCode && asked.answered === 1;
+      case "retry-until-deadline-then-error":
+        return (
+          isError &&
+          isShown &&
+          asked.answered >= 3 &&
+          outcome.seconds * 1_000 < timeoutOf(one) + 1_500
+        );
+      case "value-or-error":
+        return isError ? isShown : await isValue();
+      case "reverted-with-reason":
+        return isError && isShown && codes[0] === "VAULT_CALL_REVERTED";
+      case "archive-node-needed":
+        return (
+          isError &&
+          errors.length === 2 &&
+          errors.every(
+            (error) =>
+              codeOf(error) === "VAULT_ARCHIVE_NODE_NEEDED" &&
+              String(asRecord(error)["message"]).includes(says),
+          )
+        );
+      case "other-engine":
+      case "settled": {
+        if (settlement === undefined) {
+          // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the result of a simulation
+          const simulation = values[0] as Simulation | undefined;
+          return (
+            simulation?.status === "settled" &&
+            (simulation.engine === "simulateV1") === (right === "settled")
+          );
+        }
+        return (
+          settlement.status === "settled" &&
+          (await isOnChain(settlement, lane)) &&
+          (sends === undefined || asked.sends === sends) &&
+          (saysNot === undefined || !told.includes(saysNot))
+        );
+      }
+      case "refused":
+        return (
+          settlement?.status === "refused" &&
+          isShown &&
+          (await noncesOf(lane)) === 0
+        );
+      case "unconfirmed":
+        return (
+          settlement?.status === "unconfirmed" &&
+          settlement.hash !== null &&
+          isShown
+        );
+      case "settled-or-unconfirmed":
+        return (
+          (settlement?.status === "settled" ||
+            settlement?.status === "unconfirmed") &&
+          (await noncesOf(lane)) <= 1 &&
+          (sends === undefined || asked.sends === sends)
+        );
+      case "skip":
+        return (
+          settlement?.status === "unconfirmed" && told.includes("replaced")
+        );
+      case "no-signer-error":
+        return codes.some((each) => each === code);
+      case "no-signer-warning":
+        return listOf(asRecord(values[0])["checks"]).some(
+          (check) =>
+            asRecord(check)["name"] === "signer" &&
+            asRecord(check)["status"] === "warn",
+        );
+      default:
+        throw new Error(`right: ${right}`);
+    }
+  };
+  if (isOurs && (await isRight())) {
+    return undefined;
+  }
+  const found = settlement ?? values[0];
+  return `${right}${says === "" ? "" : ` (${says})`}: got ${JSON.stringify(
+    { errors: errors.map(inWords), found, asked },
+    (_key, value: unknown) =>
+      typeof value === "bigint" ? value.toString() : value,
+  ).slice(0, 1_500)}`;
+}
+
+function codeOf(error: unknown): string | undefined {
+  return VaultError.isVaultError(error) ? error.code : undefined;
+}
+
+function inWords(error: unknown): string {
+  return `${String(codeOf(error))}: ${String(asRecord(error)["message"])}`;
+}
+
+const account = new Wallet(KEY).address;
+
+/** How many transactions of the account are mined. */
+async function noncesOf({ node }: Lane): Promise<number> {
+  return Number(
+    await fetchProvider(node.url).request({
+      method: "eth_getTransactionCount",
+      params: [account, "latest"],
+    }),
+  );
+}
+
+async function isOnChain(
+  { hash, blockNumber }: Settlement,
+  lane: Lane,
+): Promise<boolean> {
+  const receipt = asRecord(
+    await fetchProvider(lane.node.url).request({
+      method: "eth_getTransactionReceipt",
+      params: [hash],
+    }),
+  );
+  return (
+    Number(receipt["blockNumber"]) === blockNumber &&
+    (await noncesOf(lane)) === 1
+  );
+}
+
+const honest = new Map<string, Promise<readonly unknown[]>>();
+
+/** What the user gets of a node that answers everything honestly. */
+async function honestValues(
+  one: NodeAnswerCase,
+  lane: Lane,
+): Promise<readonly unknown[]> {
+  const { stage, do: what = stage } = one.when;
+  const key = `${stage} ${what}`;
+  const found =
+    honest.get(key) ??
+    run({ ...one, when: { stage, do: what, method: "none" } }, lane).then(
+      ({ values }) => values,
+    );
+  honest.set(key, found);
+  return await found;
+}
+
+/** True if the case changes the chain, so that it needs one of its own. */
+function changesChain({
+  when: { stage, do: what = "settle" },
+}: NodeAnswerCase) {
+  return (
+    (settles.has(stage) && what === "settle") ||
+    (stage === "number" && /settle/u.test(what))
+  );
+}
+
+describe("what nodes answer", () => {
+  const problems = new Map<NodeAnswerCase, string | undefined>();
+  let lanes: readonly Lane[] = [];
+
+  const judge = async (one: NodeAnswerCase, lane: Lane): Promise<void> => {
+    const outcome = await run(one, lane).catch((error: unknown) => error);
+    problems.set(
+      one,
+      isOutcome(outcome)
+        ? await problemOf(one, outcome, lane)
+        : `the case did not run: ${String(asRecord(outcome)["stack"])}`,
+    );
+  };
+
+  before(async () => {
+    lanes = await Promise.all(
+      Array.from({ length: LANES + 1 }, async () => await openLane()),
+    );
+    const [reading, ...settling] = lanes;
+    if (reading === undefined) {
+      throw new Error("there is no lane");
+    }
+    const limit = pLimit(READERS);
+    const queue = chosen.filter(changesChain);
+    await Promise.all([
+      ...chosen
+        .filter((one) => !changesChain(one))
+        .map(async (one) => {
+          await limit(async () => {
+            await judge(one, reading);
+          });
+        }),
+      ...settling.map(async (lane) => {
+        const ask = async (method: string, ...params: unknown[]) =>
+          await fetchProvider(lane.node.url).request({ method, params });
+        for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
+          const before = await ask("evm_snapshot");
+          await judge(one, lane);
+          await ask("evm_setAutomine", true);
+          await ask("anvil_dropAllTransactions");
+          await ask("evm_revert", before);
+          await rm(path.join(lane.project, "vault-deployments"), {
+            recursive: true,
+            force: true,
+          });
+        }
+      }),
+    ]);
+  });
+  after(async () => {
+    await Promise.all(
+      lanes.map(async ({ close }) => {
+        await close();
+      }),
+    );
+  });
+
+  it("the cases have ids of their own", () => {
+    const ids = chosen.map(({ id }) => id);
+    expect(new Set(ids).size).to.equal(ids.length);
+  });
+
+  for (const one of chosen) {
+    const { id, client, right, when } = one;
+    it(`${id}: ${right} at stage ${when.stage} as ${client} answers`, () => {
+      const problem = problems.has(one) ? problems.get(one) : "it was not run";
+      if (problem !== undefined) {
+        expect.fail(problem);
+      }
+    });
+  }
+});
+
+function isOutcome(value: unknown): value is Outcome {
+  return "asked" in asRecord(value);
+}
