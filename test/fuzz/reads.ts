@@ -436,12 +436,12 @@ const FACTS_AFTER = SETTLEMENT + 1 + FACTS_BEFORE;
 /** Found by longer runs, and mended since. */
 const onceFailed: readonly Case[] = [
   // A pending block 0, which has none before it.
-  ...["simulateV1", "call"].map((subject) => ({
-    subject,
+  {
+    subject: "simulateV1",
     method: "eth_getBlockByNumber",
     edit: { at: 0, edit: "replace", word: "0".repeat(64) } as const,
     path: [0],
-  })),
+  },
   // A contract's size, or a balance, that is no number.
   ...[FACTS_BEFORE, FACTS_AFTER].map((call) => ({
     subject: "simulateV1",

@@ -17,7 +17,7 @@ import type { BlockTag } from "../../client/inputs.js";
 import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
 import type { UpstreamAddresses, VaultHost } from "../../host.js";
 import { contractRoleNames } from "../../protocol/index.js";
-import { toRpcError } from "../../rpc/errors.js";
+import { isNodeRefusal, toRpcError } from "../../rpc/errors.js";
 import { isHardhatsOwn, toHardhatError } from "../../rpc/hardhat-error.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
 import type { Block, RpcClient } from "../../rpc/rpc-client.js";
@@ -227,7 +227,14 @@ async function callPlainly(
   const call = settlementCall(route);
   return await vault.rpc
     .simulate(call, next.number - 1, gas ?? next.gasLimit)
-    .then((reverted) => ({ reverted }), fallbackTo(undefined));
+    .then(
+      (reverted) => ({ reverted }),
+      // A node that prunes old state refuses all that the fork would fetch, too.
+      fallbackTo(
+        undefined,
+        (error) => next.isPast !== true || !isNodeRefusal(error),
+      ),
+    );
 }
 
 /**
