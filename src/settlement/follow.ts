@@ -11,7 +11,7 @@ import { appendToLog } from "./log.js";
 import { LastLook } from "./last-look.js";
 import { signReplacement } from "./replace.js";
 import type { Replacer, RequestedReplacement } from "./replace.js";
-import { outcome, report } from "./report.js";
+import { outcome, report, withGuard } from "./report.js";
 import type { Ended } from "./report.js";
 import type { Waiting } from "./waiting.js";
 
@@ -105,7 +105,7 @@ export async function follow(
             previewed,
             confirmations,
           );
-    const ended = withHashes(reported, hashes);
+    const ended = withGuard(withHashes(reported, hashes), entry.guard ?? null);
     if (ended.isFinal) {
       await finish(vault, journal, current, ended, end, waiting);
     }
@@ -116,7 +116,8 @@ export async function follow(
     const why = { status: "unconfirmed", reason, hash } as const;
     const settlement = outcome(why, round, previewed);
     const { chainId } = entry.transactions[0];
-    return withHashes({ settlement, isFinal: false, chainId }, hashes);
+    const ended = { settlement, isFinal: false, chainId };
+    return withGuard(withHashes(ended, hashes), entry.guard ?? null);
   }
 }
 

@@ -35,7 +35,7 @@ export async function resume(
       waiting.emit({ type: "resuming", hash: hash ?? null, nonce });
       const followed = { journal, entry, replacer, request, previewed: null };
       const end = await follow(vault, { ...followed, start: "find" }, waiting);
-      return withGuard({ block, ...end }, entry.guard ?? null);
+      return { block, ...end };
     }
     const last = await journal.readFinished();
     if (last === undefined) {

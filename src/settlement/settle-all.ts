@@ -144,8 +144,7 @@ async function settleNext(
       previewed: simulation,
       lastLook: look,
     } as const;
-    const end = await follow(vault, followed, waiting);
-    return withGuard({ block, ...end }, guard);
+    return { block, ...(await follow(vault, followed, waiting)) };
   } catch (error) {
     return await stop(refusalOf(error));
   }

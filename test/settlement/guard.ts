@@ -1,4 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
 
 import { expect } from "chai";
 import { Interface, Wallet } from "ethers";
@@ -85,6 +86,15 @@ describe("a settlement through a guard", () => {
     expect(settlement).to.include({ status: "settled", guard });
     expect([previewed, settlement.preview?.guard]).to.eql([guard, guard]);
     expect(await lane.world.settlers()).to.eql([guard]);
+  });
+
+  it("settleAll writes its guard to the log", async () => {
+    const { hash } = await settle();
+    const file = "vault-deployments/settlements.ndjson";
+    const text = await readFile(path.join(lane.project.path, file), "utf8");
+    const line = text.trimEnd().split("\n").at(-1) ?? "";
+    const { settlement } = fieldsOf(JSON.parse(line));
+    expect(settlement).to.include({ hash, guard });
   });
 
   it("settleAll goes to the vault where guard is false or not set", async () => {
