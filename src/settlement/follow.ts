@@ -105,7 +105,11 @@ export async function follow(
             previewed,
             confirmations,
           );
-    const ended = withGuard(withHashes(reported, hashes), entry.guard ?? null);
+    const isSent = end.kind !== "dropped" || end.neverSent !== true;
+    const ended = withGuard(
+      withHashes(reported, isSent ? hashes : new Set()),
+      entry.guard ?? null,
+    );
     if (ended.isFinal) {
       await finish(vault, journal, current, ended, end, waiting);
     }
@@ -166,7 +170,7 @@ async function finish(
   const warn = (message: string): void => {
     emit({ type: "trouble", message });
   };
-  if (journal.isKept) {
+  if (journal.isKept && (end.kind !== "dropped" || end.neverSent !== true)) {
     // First: what a process that is killed in between has done, `resume` finishes.
     const ended = { chainId, vault: journal.vault, block, settlement };
     await appendToLog(vault, ended).catch((error: unknown) => {

@@ -16,8 +16,11 @@ import { mock } from "node:test";
 import { expect } from "chai";
 import { Transaction, Wallet } from "ethers";
 
+import { follow } from "../../src/settlement/follow.js";
 import { Journal } from "../../src/settlement/journal.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";
+import { replacerOf } from "../../src/settlement/replace.js";
+import { parseWaiting } from "../../src/settlement/waiting.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
@@ -591,6 +594,34 @@ describe("the journal of a settlement", () => {
         instance: null,
       });
       expect(lines[0]?.["time"]).to.match(/^\d{4}-\d\d-\d\dT/u);
+    });
+
+    it("has no line for what was never sent, which has no hash and keeps no other account waiting", async () => {
+      await stage.settleByOther();
+      await journal().begin(sent);
+      const host = stage.host();
+      const { settlement } = await follow(
+        host,
+        {
+          journal: journal(),
+          entry: sent,
+          // The last look was too long ago: this one finds the round settled.
+          start: "send",
+          replacer: replacerOf(host, sent, {}),
+          previewed: null,
+        },
+        parseWaiting(host, { pollingInterval: 1 }),
+      );
+      expect(settlement).to.deep.include({
+        status: "nothing-to-do",
+        hash: null,
+        hashes: [],
+      });
+      expect(stage.sends).to.equal(0);
+      expect(existsSync(path.join(stage.projectRoot, log))).to.equal(false);
+      expect(await stage.journal(".finished")).not.to.have.property(
+        "mayStillArrive",
+      );
     });
 
     it("goes on in a new line after one that was cut", async () => {

@@ -41,6 +41,12 @@ describe("fees of a replacement", () => {
       { maxFeePerGas: 50n, maxPriorityFeePerGas: 50n },
     ],
     [
+      "a tip of nothing rises, too",
+      { maxFeePerGas: 8n, maxPriorityFeePerGas: 0n },
+      { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n },
+      { maxFeePerGas: 9n, maxPriorityFeePerGas: 1n },
+    ],
+    [
       "a gas price stays a gas price",
       { gasPrice: 9n },
       { gasPrice: 1n },
