@@ -166,29 +166,25 @@ export class Journal {
     if (found === undefined || this.#isOfThisChain(found)) {
       return found;
     }
-    if (this.subject.chainKind === "live") {
-      const { chainId, genesisHash: genesis, transactions } = found;
-      throw vaultError("VAULT_JOURNAL_OF_OTHER_CHAIN", {
-        file: this.file,
-        transaction: describeTransaction(transactions),
-        chainId,
-        genesis,
-        found:
-          this.subject.genesisHash === UNKNOWN_GENESIS
-            ? "nothing"
-            : this.subject.genesisHash,
-        from: transactions[0].from,
-      });
-    }
+    this.#refuseIfLive(this.file, found);
     return undefined;
   }
 
-  /** Reads the last finished settlement, if it was on this chain. */
+  /**
+   * Reads the last finished settlement, if it was on this chain.
+   *
+   * @throws VaultError VAULT_JOURNAL_OF_OTHER_CHAIN if it may still arrive: one wrong
+   * answer for the first block must not let another account settle, VAULT_INVALID_JOURNAL
+   */
   public async readFinished(): Promise<JournalEntry | undefined> {
     const found = await this.#read(this.finishedFile);
-    return found !== undefined && this.#isOfThisChain(found)
-      ? found
-      : undefined;
+    if (found === undefined || this.#isOfThisChain(found)) {
+      return found;
+    }
+    if (found.mayStillArrive === true) {
+      this.#refuseIfLive(this.finishedFile, found);
+    }
+    return undefined;
   }
 
   /**
@@ -309,6 +305,23 @@ export class Journal {
       throw invalid(problem);
     }
     return found;
+  }
+
+  #refuseIfLive(
+    file: string,
+    { chainId, genesisHash: genesis, transactions }: JournalFile,
+  ): void {
+    const { chainKind, genesisHash: own } = this.subject;
+    if (chainKind === "live") {
+      throw vaultError("VAULT_JOURNAL_OF_OTHER_CHAIN", {
+        file,
+        transaction: describeTransaction(transactions),
+        chainId,
+        genesis,
+        found: own === UNKNOWN_GENESIS ? "nothing" : own,
+        from: transactions[0].from,
+      });
+    }
   }
 
   /** A pruned node has no first block: what it began is of the chain with its id. */

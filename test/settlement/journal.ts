@@ -436,6 +436,26 @@ describe("the journal of a settlement", () => {
       });
     }
 
+    it("keeps another account waiting if a node answers another first block", async () => {
+      await stage.interrupt();
+      const { transactions } = await stage.journal();
+      // Another round: it is not sent again, and may still arrive.
+      stage.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
+      expect((await stage.settle({ resume: true })).status).to.equal("refused");
+      stage.changeGenesis(OTHER_HASH);
+      expect(
+        await stage.settle({}, { accounts: [keyOf(OTHER_KEY)] }),
+      ).to.include({
+        status: "refused",
+        code: "VAULT_JOURNAL_OF_OTHER_CHAIN",
+      });
+      expect(stage.sends).to.equal(0);
+      expect(await stage.journal(".finished")).to.deep.include({
+        transactions,
+        mayStillArrive: true,
+      });
+    });
+
     it("is resumed on a node that has the first block if it was begun on one that has not", async () => {
       stage.changeGenesis(undefined);
       stage.loseTransactions(endDeadlines);
