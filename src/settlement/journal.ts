@@ -266,17 +266,16 @@ export class Journal {
   }
 
   /**
-   * Takes up a finished settlement that may still arrive.
+   * Reads a finished settlement that may still arrive, to begin it again.
    *
    * @returns Undefined if there is none.
    */
-  public async reopen(): Promise<JournalEntry | undefined> {
+  public async toReopen(): Promise<JournalEntry | undefined> {
     const last = await this.readFinished();
     if (last?.mayStillArrive !== true) {
       return undefined;
     }
     const { mayStillArrive: _, ...entry } = last;
-    await this.begin(entry);
     return entry;
   }
 

@@ -23,7 +23,7 @@ export async function resume(
     const open = await journal.read();
     // A finished one that may still arrive is replaced, too.
     const entry =
-      open ?? (request === undefined ? undefined : await journal.reopen());
+      open ?? (request === undefined ? undefined : await journal.toReopen());
     if (entry !== undefined) {
       const { hash, nonce } =
         entry.transactions.at(-1) ?? entry.transactions[0];
@@ -31,6 +31,9 @@ export async function resume(
       const replacer = replacerOf(vault, entry, waiting.limits);
       if (request !== undefined) {
         await requireReplaceable(entry, replacer);
+      }
+      if (open === undefined) {
+        await journal.begin(entry);
       }
       waiting.emit({ type: "resuming", hash: hash ?? null, nonce });
       const followed = { journal, entry, replacer, request, previewed: null };

@@ -128,7 +128,8 @@ async function settleNext(
       transactions: [{ ...transaction, kind: "settlement", preparedAt }],
       ...(guard !== null && { guard }),
     };
-    // Another process may have begun one before the user confirmed.
+    // Another process may have begun one, or ended it, before the user confirmed.
+    await refuseBeforeOther(reader.rpc, journal, signer);
     await journal.begin(entry);
     const acceptsOldHead = shown.headAge !== null;
     const look = new LastLook(reader, round, { ifExpired, acceptsOldHead });

@@ -456,6 +456,47 @@ describe("the journal of a settlement", () => {
       });
     });
 
+    /** A settlement that was sent, is finished, and may still arrive. */
+    const leaveBehind = async (): Promise<void> => {
+      await stage.interrupt();
+      stage.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
+      expect((await stage.settle({ resume: true })).status).to.equal("refused");
+      stage.chain.rounds.pop();
+    };
+
+    it("keeps another account waiting if its settlement ended while that one was asked", async () => {
+      const { reason, ...settlement } = await stage.settle(
+        {
+          confirm: async () => {
+            const { chain } = stage;
+            await leaveBehind();
+            stage.chain = chain;
+            return true;
+          },
+        },
+        { accounts: [keyOf(OTHER_KEY)] },
+      );
+      expect(settlement).to.include({
+        status: "refused",
+        code: "VAULT_ACCOUNT_MUST_WAIT",
+      });
+      expect(await stage.journal(".finished")).to.have.property(
+        "mayStillArrive",
+      );
+    });
+
+    it("stays finished if resume with cancel lacks the key of its account", async () => {
+      await leaveBehind();
+      stage.chain.on("eth_accounts", () => []);
+      expect(
+        await stage.settle(
+          { resume: true, cancel: true },
+          { accounts: [keyOf(OTHER_KEY)] },
+        ),
+      ).to.include({ status: "refused", code: "VAULT_UNKNOWN_SIGNER" });
+      expect(existsSync(stage.journalFile())).to.equal(false);
+    });
+
     it("is resumed on a node that has the first block if it was begun on one that has not", async () => {
       stage.changeGenesis(undefined);
       stage.loseTransactions(endDeadlines);
