@@ -175,6 +175,15 @@ describe("a settlement through a guard", () => {
       is: { status: "reverted", code: "VAULT_CALL_REVERTED" },
       count: 0,
     },
+    {
+      title: "the vault refuses as if the round were settled",
+      act: async () => {
+        const error = encode("RoundAlreadySettled");
+        await mined(await lane.world.vault.setRevert("0xa015aefe", error));
+      },
+      is: { status: "reverted", code: "VAULT_CALL_REVERTED" },
+      count: 0,
+    },
   ];
   for (const { title, given, act, options, is, count } of cases) {
     it(`settleAll is ${String(is.status)}, ${String(is.code)}, when its transaction is mined and ${title}`, async () => {
