@@ -327,6 +327,15 @@ describe("a settlement that is stuck in the pool of anvil", () => {
     expect(await resume()).to.include({ status: "settled", hash });
   });
 
+  it("settle sends once without signed bytes, also if a gateway answers HTTP status 429", async () => {
+    lane.server.hide("eth_signTransaction");
+    const method = "eth_sendTransaction";
+    lane.server.inject({ method, occurrence: 0, kind: "429 with Retry-After" });
+    const { status } = await settle({}, { accounts: "remote" });
+    const sends = lane.server.requests.filter((one) => one.method === method);
+    expect([status, sends.length]).to.eql(["unconfirmed", 1]);
+  });
+
   it("bump and cancel exclude each other, and need resume", async () => {
     for (const options of [
       { bump: true },
