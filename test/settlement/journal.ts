@@ -465,7 +465,7 @@ describe("the journal of a settlement", () => {
     };
 
     it("keeps another account waiting if its settlement ended while that one was asked", async () => {
-      const { reason, ...settlement } = await stage.settle(
+      const settlement = await stage.settle(
         {
           confirm: async () => {
             const { chain } = stage;
