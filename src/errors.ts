@@ -119,8 +119,8 @@ const errors = {
     },
     VAULT_FEE_ABOVE_LIMIT: {
       refuses: true,
-      text: "The settlement needs {what} of {price} wei per gas on network {network}, which is above the limit of {limit} wei ({setting}).",
-      fix: "Settle again when gas is cheaper, or raise {setting}. Nothing was sent.",
+      text: "The transaction needs {what} of {price} wei per gas on network {network}, which is above the limit of {limit} wei ({setting}).",
+      fix: "Try again when gas is cheaper, or raise {setting}. Nothing was sent.",
     },
     VAULT_FEE_UNUSUAL: {
       refuses: true,

@@ -6,7 +6,7 @@ import { IMockErrors__factory } from "../src/bindings/factories/IMockErrors__fac
 import { decodeResult, fragmentOf } from "../src/client/codec.js";
 import type { FindErrors } from "../src/client/error-abis.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
-import { guardErrors } from "../src/guard/round-guard.js";
+import { guardErrors } from "../src/guard/errors.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { findInProject } from "../src/plugin/project-abis.js";
 import type { DisplaySettings } from "../src/protocol/display-decimals.js";

@@ -1,6 +1,5 @@
 import {
   AbiCoder,
-  ErrorFragment,
   Interface,
   ZeroHash,
   concat,
@@ -28,11 +27,6 @@ export interface GuardedSettlement {
 export const CREATE2_DEPLOYER = "0x4e59b44847b379578588920cA78FbF26c0B4956C";
 
 const guardInterface = new Interface(RoundGuardArtifact.abi);
-
-export const guardErrors: readonly ErrorFragment[] =
-  guardInterface.fragments.filter(
-    (fragment) => fragment instanceof ErrorFragment,
-  );
 
 export function encodeGuarded(
   vault: string,

@@ -4,7 +4,7 @@ import { AbiCoder, ErrorFragment, ParamType, dataSlice } from "ethers";
 import type { FunctionFragment } from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
-import { guardErrors } from "../guard/round-guard.js";
+import { guardErrors } from "../guard/errors.js";
 import { toJsonValue } from "../json.js";
 
 /** The text of a revert without data. */

@@ -96,6 +96,8 @@ export type Outcome =
       readonly receipt?: Receipt | undefined;
       /** True if it was dropped and its nonce is not used. */
       readonly mayStillArrive?: boolean | undefined;
+      /** True if it was dropped before it was sent at all. */
+      readonly neverSent?: boolean | undefined;
     });
 
 type History = readonly Sighting[];
@@ -235,7 +237,7 @@ function notFound(plan: Plan, history: History, last: Sighting): Decision {
   }
   const { unseen, errors, answers } = effortsOf(history);
   const error = errors.at(-1);
-  if (newest.raw === undefined) {
+  if (newest.raw === undefined && (answers > 0 || plan.start === "find")) {
     // A person may have to approve each send, and the node may choose another nonce.
     const isLost = plan.start === "find" || error !== undefined;
     return isLost && unseen >= MAX_ATTEMPTS
@@ -255,6 +257,9 @@ function notFound(plan: Plan, history: History, last: Sighting): Decision {
 
 function roundClosed(plan: Plan, history: History, obstacle: Stop): Outcome {
   const { hash, from, nonce } = newestOf(plan);
+  if (isUnsent(plan, history)) {
+    return { ...obstacle, kind: "dropped", hash: undefined, neverSent: true };
+  }
   const reason = `${obstacle.reason} The node does not have the transaction that was sent before, and it is not sent again.`;
   // A transaction sent by this process may still arrive.
   if (history.some(({ sent }) => sent !== undefined)) {
@@ -310,16 +315,17 @@ function timedOut(plan: Plan, history: History, last: Sighting): Outcome {
   const { transaction } = last;
   // At the end of the time, a look often has no answer.
   const lastRound = history.findLast((one) => one.round !== undefined)?.round;
-  if (
-    plan.start === "send" &&
-    answers === 0 &&
-    !history.some((one) => wasSeen(one))
-  ) {
+  if (isUnsent(plan, history)) {
     const late = vaultError("VAULT_LATE_ANSWER", {
       network: plan.network,
       seconds: MAX_ROUND_AGE_MS / 1_000,
     });
-    return { ...refusedBy(late), kind: "dropped", hash: undefined };
+    return {
+      ...refusedBy(late),
+      kind: "dropped",
+      hash: undefined,
+      neverSent: true,
+    };
   }
   if (
     plan.start === "send" &&
@@ -424,6 +430,14 @@ function effortsOf(history: History): Efforts {
     }
   }
   return { unseen, errors, answers };
+}
+
+/** True if this process is the only one that has it, and has not sent it yet. */
+function isUnsent({ start }: Plan, history: History): boolean {
+  return (
+    start === "send" &&
+    !history.some((one) => one.sent !== undefined || wasSeen(one))
+  );
 }
 
 function wasSeen({ transaction: { kind } }: Sighting): boolean {

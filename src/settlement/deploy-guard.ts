@@ -12,11 +12,12 @@ import {
 import type { VaultHost } from "../host.js";
 import { Deadline } from "../rpc/deadline.js";
 import type { Block, Receipt, RpcClient } from "../rpc/rpc-client.js";
-import { resolveFees } from "../simulation/fees.js";
+import { limitFees, resolveFees } from "../simulation/fees.js";
 import { findFreeNonce } from "./nonce.js";
 import { describeProblem } from "./send.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
+import { parseFeeLimits } from "./waiting.js";
 
 export interface DeployedGuard {
   readonly address: string;
@@ -53,7 +54,8 @@ const POLL_MS = 500;
 /**
  * Deploys a guard, at the same address on every chain that has the CREATE2 deployer.
  *
- * @throws VaultError VAULT_GUARD_NOT_DEPLOYED and errors of a request
+ * @throws VaultError VAULT_GUARD_NOT_DEPLOYED, VAULT_FEE_ABOVE_LIMIT, VAULT_WRONG_CHAIN and
+ * errors of a request
  */
 export async function deployGuard(
   host: VaultHost,
@@ -81,7 +83,11 @@ export async function deployGuard(
     ? { to: CREATE2_DEPLOYER, data: concat([ZeroHash, code]) }
     : { data: code };
   const { latest, next } = await rpc.nextBlock();
-  const price = await resolveFees(rpc, networkConfig, next);
+  const price = limitFees(
+    rpc.network,
+    await resolveFees(rpc, networkConfig, next),
+    parseFeeLimits(vault, {}),
+  );
   const gas = await estimate(rpc, { from: signer.address, ...call });
   await confirm({
     from: signer.address,
@@ -141,10 +147,12 @@ async function send(
   fields: Fields,
 ): Promise<string> {
   if (sign === undefined) {
-    const { to, data, gasLimit: gas, nonce } = fields;
+    const { to, data, gasLimit: gas, ...numbers } = fields;
+    const quantities = Object.entries({ gas, ...numbers }).map(
+      ([name, value]) => [name, toQuantity(String(value))] as const,
+    );
     const transaction = {
-      ...{ from, data, gas: toQuantity(String(gas)) },
-      nonce: toQuantity(String(nonce)),
+      ...{ from, data, ...Object.fromEntries(quantities) },
       ...(to !== undefined && { to }),
     };
     const method = "eth_sendTransaction";

@@ -11,7 +11,7 @@ import { appendToLog } from "./log.js";
 import { LastLook } from "./last-look.js";
 import { signReplacement } from "./replace.js";
 import type { Replacer, RequestedReplacement } from "./replace.js";
-import { outcome, report } from "./report.js";
+import { outcome, report, withGuard } from "./report.js";
 import type { Ended } from "./report.js";
 import type { Waiting } from "./waiting.js";
 
@@ -105,7 +105,11 @@ export async function follow(
             previewed,
             confirmations,
           );
-    const ended = withHashes(reported, hashes);
+    const isSent = end.kind !== "dropped" || end.neverSent !== true;
+    const ended = withGuard(
+      withHashes(reported, isSent ? hashes : new Set()),
+      entry.guard ?? null,
+    );
     if (ended.isFinal) {
       await finish(vault, journal, current, ended, end, waiting);
     }
@@ -116,7 +120,8 @@ export async function follow(
     const why = { status: "unconfirmed", reason, hash } as const;
     const settlement = outcome(why, round, previewed);
     const { chainId } = entry.transactions[0];
-    return withHashes({ settlement, isFinal: false, chainId }, hashes);
+    const ended = { settlement, isFinal: false, chainId };
+    return withGuard(withHashes(ended, hashes), entry.guard ?? null);
   }
 }
 
@@ -165,7 +170,7 @@ async function finish(
   const warn = (message: string): void => {
     emit({ type: "trouble", message });
   };
-  if (journal.isKept) {
+  if (journal.isKept && (end.kind !== "dropped" || end.neverSent !== true)) {
     // First: what a process that is killed in between has done, `resume` finishes.
     const ended = { chainId, vault: journal.vault, block, settlement };
     await appendToLog(vault, ended).catch((error: unknown) => {

@@ -168,29 +168,25 @@ export class Journal {
     if (found === undefined || this.#isOfThisChain(found)) {
       return found;
     }
-    if (this.subject.chainKind === "live") {
-      const { chainId, genesisHash: genesis, transactions } = found;
-      throw vaultError("VAULT_JOURNAL_OF_OTHER_CHAIN", {
-        file: this.file,
-        transaction: describeTransaction(transactions),
-        chainId,
-        genesis,
-        found:
-          this.subject.genesisHash === UNKNOWN_GENESIS
-            ? "nothing"
-            : this.subject.genesisHash,
-        from: transactions[0].from,
-      });
-    }
+    this.#refuseIfLive(this.file, found);
     return undefined;
   }
 
-  /** Reads the last finished settlement, if it was on this chain. */
+  /**
+   * Reads the last finished settlement, if it was on this chain.
+   *
+   * @throws VaultError VAULT_JOURNAL_OF_OTHER_CHAIN if it may still arrive: one wrong
+   * answer for the first block must not let another account settle, VAULT_INVALID_JOURNAL
+   */
   public async readFinished(): Promise<JournalEntry | undefined> {
     const found = await this.#read(this.finishedFile);
-    return found !== undefined && this.#isOfThisChain(found)
-      ? found
-      : undefined;
+    if (found === undefined || this.#isOfThisChain(found)) {
+      return found;
+    }
+    if (found.mayStillArrive === true) {
+      this.#refuseIfLive(this.finishedFile, found);
+    }
+    return undefined;
   }
 
   /**
@@ -272,17 +268,16 @@ export class Journal {
   }
 
   /**
-   * Takes up a finished settlement that may still arrive.
+   * Reads a finished settlement that may still arrive, to begin it again.
    *
    * @returns Undefined if there is none.
    */
-  public async reopen(): Promise<JournalEntry | undefined> {
+  public async toReopen(): Promise<JournalEntry | undefined> {
     const last = await this.readFinished();
     if (last?.mayStillArrive !== true) {
       return undefined;
     }
     const { mayStillArrive: _, ...entry } = last;
-    await this.begin(entry);
     return entry;
   }
 
@@ -311,6 +306,23 @@ export class Journal {
       throw invalid(problem);
     }
     return found;
+  }
+
+  #refuseIfLive(
+    file: string,
+    { chainId, genesisHash: genesis, transactions }: JournalFile,
+  ): void {
+    const { chainKind, genesisHash: own } = this.subject;
+    if (chainKind === "live") {
+      throw vaultError("VAULT_JOURNAL_OF_OTHER_CHAIN", {
+        file,
+        transaction: describeTransaction(transactions),
+        chainId,
+        genesis,
+        found: own === UNKNOWN_GENESIS ? "nothing" : own,
+        from: transactions[0].from,
+      });
+    }
   }
 
   /** A pruned node has no first block: what it began is of the chain with its id. */

@@ -41,7 +41,7 @@ export function parseReplacement({
 
 /**
  * Returns fees that nodes accept in place of the old ones: each an eighth more, rounded
- * up, and at least what the node asks for now.
+ * up, and at least what the node asks for now. A fee of 0 becomes 1: both must rise.
  */
 export function raiseFees(old: Fees, asked: Fees): Fees {
   if ("gasPrice" in old) {
@@ -60,7 +60,7 @@ export function raiseFees(old: Fees, asked: Fees): Fees {
 }
 
 function raise(price: bigint): bigint {
-  return (price * 9n + 7n) / 8n;
+  return price === 0n ? 1n : (price * 9n + 7n) / 8n;
 }
 
 /** @returns The limit that forbids these fees, as a text. */

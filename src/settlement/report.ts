@@ -332,6 +332,12 @@ async function findReason(
     return refusal;
   }
   const settler = await describeSettler(vault, entry, blockNumber);
+  if (settler === undefined) {
+    return {
+      code: "VAULT_CALL_REVERTED",
+      reason: `${(await vault.explain(reverted)).text}. The vault says so: the round is not settled in block ${blockNumber}`,
+    };
+  }
   return {
     status: "nothing-to-do",
     reason: `The transaction was mined in block ${blockNumber}, where the guard refused it: ${settler}`,

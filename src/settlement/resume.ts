@@ -23,7 +23,7 @@ export async function resume(
     const open = await journal.read();
     // A finished one that may still arrive is replaced, too.
     const entry =
-      open ?? (request === undefined ? undefined : await journal.reopen());
+      open ?? (request === undefined ? undefined : await journal.toReopen());
     if (entry !== undefined) {
       const { hash, nonce } =
         entry.transactions.at(-1) ?? entry.transactions[0];
@@ -32,10 +32,13 @@ export async function resume(
       if (request !== undefined) {
         await requireReplaceable(entry, replacer);
       }
+      if (open === undefined) {
+        await journal.begin(entry);
+      }
       waiting.emit({ type: "resuming", hash: hash ?? null, nonce });
       const followed = { journal, entry, replacer, request, previewed: null };
       const end = await follow(vault, { ...followed, start: "find" }, waiting);
-      return withGuard({ block, ...end }, entry.guard ?? null);
+      return { block, ...end };
     }
     const last = await journal.readFinished();
     if (last === undefined) {

@@ -1,6 +1,6 @@
 import { isHexString } from "ethers";
 
-import { VaultError } from "../errors.js";
+import { VaultError, vaultError } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { toRpcTransaction } from "./transaction.js";
@@ -33,7 +33,7 @@ export async function send(
   try {
     const answer = await (raw === undefined
       ? rpc.requestOrRevert("eth_sendTransaction", [
-          toRpcTransaction(transaction),
+          writtenOnce(toRpcTransaction(transaction), rpc.network),
         ])
       : rpc.requestOrRevert("eth_sendRawTransaction", [raw]));
     if ("reverted" in answer) {
@@ -60,6 +60,30 @@ export async function send(
       ? { kind: "accepted", hash }
       : refusal(words);
   }
+}
+
+/**
+ * Returns a transaction that is written as JSON once. Hardhat repeats each request that is
+ * answered with HTTP status 429, also one that a gateway has forwarded all the same; a node
+ * that chooses the nonce itself would then make two transactions of one.
+ */
+function writtenOnce(
+  transaction: Readonly<Record<string, string>>,
+  network: string,
+): object {
+  let isWritten = false;
+  return Object.defineProperty({ ...transaction }, "toJSON", {
+    value(this: object): object {
+      if (isWritten) {
+        const problem = "the node answered HTTP status 429";
+        const remedy = "The transaction is not sent again.";
+        const details = { network, problem, remedy };
+        throw vaultError("VAULT_NETWORK_UNREACHABLE", details);
+      }
+      isWritten = true;
+      return { ...this };
+    },
+  });
 }
 
 function refusal(problem: string): SendAnswer {

@@ -134,7 +134,8 @@ async function settleNext(
       transactions: [{ ...transaction, kind: "settlement", preparedAt }],
       ...(guard !== null && { guard }),
     };
-    // Another process may have begun one before the user confirmed.
+    // Another process may have begun one, or ended it, before the user confirmed.
+    await refuseBeforeOther(reader.rpc, journal, signer);
     await journal.begin(entry);
     const acceptsOldHead = shown.headAge !== null;
     const look = new LastLook(reader, round, { ifExpired, acceptsOldHead });
@@ -150,8 +151,7 @@ async function settleNext(
       previewed: simulation,
       lastLook: look,
     } as const;
-    const end = await follow(vault, followed, waiting);
-    return withGuard({ block, ...end }, guard);
+    return { block, ...(await follow(vault, followed, waiting)) };
   } catch (error) {
     return await stop(refusalOf(error));
   }

@@ -4,18 +4,25 @@ import { isSameRound } from "../protocol/round.js";
 import { observe } from "./observe.js";
 import type { Reported } from "./journal.js";
 
-/** Says who settled the round of a transaction that came too late, as far as it is seen. */
+/**
+ * Says who settled the round of a transaction that came too late, as far as it is seen.
+ *
+ * @returns Undefined if the round is not settled: then the vault said so, not the guard.
+ */
 export async function describeSettler(
   vault: VaultHost,
   { round, sentAfterBlock, transaction }: Reported,
   minedIn: number,
-): Promise<string> {
+): Promise<string | undefined> {
   const unknown = "somebody else had settled the round.";
   const isSettledAt = async (block: number): Promise<boolean> => {
     const { round: then } = await observe(vault, block);
     return then.settled || !isSameRound(then, round);
   };
   try {
+    if (!(await isSettledAt(minedIn))) {
+      return undefined;
+    }
     // It was open when this transaction was made.
     let [open, settled] = [sentAfterBlock, minedIn];
     while (settled - open > 1) {

@@ -57,7 +57,7 @@ export function parseWaiting(
 }
 
 /** The limits of the configuration, the first lowered by `maxFeePerGas`. */
-function parseFeeLimits(
+export function parseFeeLimits(
   { settlementSettings, networkName }: VaultHost,
   { maxFeePerGas }: Pick<SettleAllOptions, "maxFeePerGas">,
 ): FeeLimits {

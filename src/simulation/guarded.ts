@@ -1,6 +1,7 @@
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultErrorCode } from "../errors.js";
-import { guardErrors, settlerIn } from "../guard/round-guard.js";
+import { guardErrors } from "../guard/errors.js";
+import { settlerIn } from "../guard/round-guard.js";
 import type { GuardedSettlement } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import { scale } from "../protocol/amounts.js";

@@ -2,8 +2,10 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
-import { ZeroAddress } from "ethers";
+import { ErrorFragment, Interface, ZeroAddress } from "ethers";
 
+import { RoundGuardArtifact } from "../../src/guard/artifact.js";
+import { guardErrors } from "../../src/guard/errors.js";
 import {
   guardAddressOf,
   guardCreationCode,
@@ -39,6 +41,15 @@ describe("RoundGuard", () => {
       "0xd3f4b3079b8C12043aC95d136094b991EDFb8Fc2",
     );
     expect(guardCreationCode(ACCOUNT)).to.match(/(?:ab){20}$/u);
+  });
+
+  it("has the errors that reverts are read with", () => {
+    const errors = new Interface(RoundGuardArtifact.abi).fragments.filter(
+      (fragment) => fragment instanceof ErrorFragment,
+    );
+    expect(guardErrors.map((error) => error.format("full"))).to.have.members(
+      errors.map((error) => error.format("full")),
+    );
   });
 
   it("is recognised by its code, whoever its settler is, and nothing else is", () => {

@@ -107,6 +107,13 @@ const table: Readonly<Record<string, readonly Row[]>> = {
   "a transaction that is sent": [
     ["is sent at once after the last check", {}, [], { kind: "send" }],
     [
+      "is dropped as never sent if another look before it leaves finds the round closed",
+      {},
+      [unknown({ round: changed })],
+      end({ kind: "dropped", neverSent: true }),
+      /^The round changed\.$/u,
+    ],
+    [
       "is looked for first by a process that resumes",
       { start: "find" },
       [],
@@ -222,6 +229,12 @@ const table: Readonly<Record<string, readonly Row[]>> = {
     ],
   ],
   "a transaction without signed bytes": [
+    [
+      "is sent after another look if the last one was too long ago to send it",
+      { transactions: [remote] },
+      [unknown()],
+      { kind: "send" },
+    ],
     [
       "is never sent again if the answer was lost",
       { transactions: [remote] },

@@ -1,4 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
 
 import { expect } from "chai";
 import { Interface, Wallet } from "ethers";
@@ -88,6 +89,15 @@ describe("a settlement through a guard", () => {
     expect(await lane.world.settlers()).to.eql([guard]);
   });
 
+  it("settleAll writes its guard to the log", async () => {
+    const { hash } = await settle();
+    const file = "vault-deployments/settlements.ndjson";
+    const text = await readFile(path.join(lane.project.path, file), "utf8");
+    const line = text.trimEnd().split("\n").at(-1) ?? "";
+    const { settlement } = fieldsOf(JSON.parse(line));
+    expect(settlement).to.include({ hash, guard });
+  });
+
   it("settleAll goes to the vault where guard is false or not set", async () => {
     const { contracts } = lane.world;
     for (const setting of [false, undefined] as const) {
@@ -162,6 +172,15 @@ describe("a settlement through a guard", () => {
       act: async () => {
         const nested = encode("NestedCall");
         await mined(await lane.world.vault.setRevert("0xa015aefe", nested));
+      },
+      is: { status: "reverted", code: "VAULT_CALL_REVERTED" },
+      count: 0,
+    },
+    {
+      title: "the vault refuses as if the round were settled",
+      act: async () => {
+        const error = encode("RoundAlreadySettled");
+        await mined(await lane.world.vault.setRevert("0xa015aefe", error));
       },
       is: { status: "reverted", code: "VAULT_CALL_REVERTED" },
       count: 0,

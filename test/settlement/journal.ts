@@ -16,8 +16,11 @@ import { mock } from "node:test";
 import { expect } from "chai";
 import { Transaction, Wallet } from "ethers";
 
+import { follow } from "../../src/settlement/follow.js";
 import { Journal } from "../../src/settlement/journal.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";
+import { replacerOf } from "../../src/settlement/replace.js";
+import { parseWaiting } from "../../src/settlement/waiting.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
@@ -433,6 +436,67 @@ describe("the journal of a settlement", () => {
       });
     }
 
+    it("keeps another account waiting if a node answers another first block", async () => {
+      await stage.interrupt();
+      const { transactions } = await stage.journal();
+      // Another round: it is not sent again, and may still arrive.
+      stage.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
+      expect((await stage.settle({ resume: true })).status).to.equal("refused");
+      stage.changeGenesis(OTHER_HASH);
+      expect(
+        await stage.settle({}, { accounts: [keyOf(OTHER_KEY)] }),
+      ).to.include({
+        status: "refused",
+        code: "VAULT_JOURNAL_OF_OTHER_CHAIN",
+      });
+      expect(stage.sends).to.equal(0);
+      expect(await stage.journal(".finished")).to.deep.include({
+        transactions,
+        mayStillArrive: true,
+      });
+    });
+
+    /** A settlement that was sent, is finished, and may still arrive. */
+    const leaveBehind = async (): Promise<void> => {
+      await stage.interrupt();
+      stage.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
+      expect((await stage.settle({ resume: true })).status).to.equal("refused");
+      stage.chain.rounds.pop();
+    };
+
+    it("keeps another account waiting if its settlement ended while that one was asked", async () => {
+      const settlement = await stage.settle(
+        {
+          confirm: async () => {
+            const { chain } = stage;
+            await leaveBehind();
+            stage.chain = chain;
+            return true;
+          },
+        },
+        { accounts: [keyOf(OTHER_KEY)] },
+      );
+      expect(settlement).to.include({
+        status: "refused",
+        code: "VAULT_ACCOUNT_MUST_WAIT",
+      });
+      expect(await stage.journal(".finished")).to.have.property(
+        "mayStillArrive",
+      );
+    });
+
+    it("stays finished if resume with cancel lacks the key of its account", async () => {
+      await leaveBehind();
+      stage.chain.on("eth_accounts", () => []);
+      expect(
+        await stage.settle(
+          { resume: true, cancel: true },
+          { accounts: [keyOf(OTHER_KEY)] },
+        ),
+      ).to.include({ status: "refused", code: "VAULT_UNKNOWN_SIGNER" });
+      expect(existsSync(stage.journalFile())).to.equal(false);
+    });
+
     it("is resumed on a node that has the first block if it was begun on one that has not", async () => {
       stage.changeGenesis(undefined);
       stage.loseTransactions(endDeadlines);
@@ -591,6 +655,34 @@ describe("the journal of a settlement", () => {
         instance: null,
       });
       expect(lines[0]?.["time"]).to.match(/^\d{4}-\d\d-\d\dT/u);
+    });
+
+    it("has no line for what was never sent, which has no hash and keeps no other account waiting", async () => {
+      await stage.settleByOther();
+      await journal().begin(sent);
+      const host = stage.host();
+      const { settlement } = await follow(
+        host,
+        {
+          journal: journal(),
+          entry: sent,
+          // The last look was too long ago: this one finds the round settled.
+          start: "send",
+          replacer: replacerOf(host, sent, {}),
+          previewed: null,
+        },
+        parseWaiting(host, { pollingInterval: 1 }),
+      );
+      expect(settlement).to.deep.include({
+        status: "nothing-to-do",
+        hash: null,
+        hashes: [],
+      });
+      expect(stage.sends).to.equal(0);
+      expect(existsSync(path.join(stage.projectRoot, log))).to.equal(false);
+      expect(await stage.journal(".finished")).not.to.have.property(
+        "mayStillArrive",
+      );
     });
 
     it("goes on in a new line after one that was cut", async () => {

@@ -41,6 +41,12 @@ describe("fees of a replacement", () => {
       { maxFeePerGas: 50n, maxPriorityFeePerGas: 50n },
     ],
     [
+      "a tip of nothing rises, too",
+      { maxFeePerGas: 8n, maxPriorityFeePerGas: 0n },
+      { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n },
+      { maxFeePerGas: 9n, maxPriorityFeePerGas: 1n },
+    ],
+    [
       "a gas price stays a gas price",
       { gasPrice: 9n },
       { gasPrice: 1n },
@@ -319,6 +325,15 @@ describe("a settlement that is stuck in the pool of anvil", () => {
     }
     await lane.world.mine();
     expect(await resume()).to.include({ status: "settled", hash });
+  });
+
+  it("settle sends once without signed bytes, also if a gateway answers HTTP status 429", async () => {
+    lane.server.hide("eth_signTransaction");
+    const method = "eth_sendTransaction";
+    lane.server.inject({ method, occurrence: 0, kind: "429 with Retry-After" });
+    const { status } = await settle({}, { accounts: "remote" });
+    const sends = lane.server.requests.filter((one) => one.method === method);
+    expect([status, sends.length]).to.eql(["unconfirmed", 1]);
   });
 
   it("bump and cancel exclude each other, and need resume", async () => {

@@ -20,6 +20,7 @@ contract GuardedVault {
         Settle,
         Nothing,
         Roll,
+        Reprice,
         MoveEnd,
         Reenter,
         Empty,
@@ -43,6 +44,10 @@ contract GuardedVault {
         way = newWay;
     }
 
+    function setEndTime(uint256 newEndTime) external {
+        endTime = newEndTime;
+    }
+
     function setSettled(bool isSettled) external {
         settled = isSettled;
     }
@@ -58,7 +63,13 @@ contract GuardedVault {
             (startTime, endTime) = (endTime, endTime + 1_000);
             return;
         }
+        if (way == Way.Reprice) {
+            strikePrice += 1;
+            return;
+        }
         if (way == Way.Reenter) {
+            // Once: without a lock it would never end.
+            way = Way.Settle;
             RoundGuard(payable(msg.sender)).settle(
                 address(this),
                 address(this),
@@ -265,6 +276,20 @@ contract RoundGuardTest {
         vm.warp(2_000);
         settle(true, true);
         require(vault.settled(), "not settled at its end");
+    }
+
+    function test_ARoundWithoutAnEndHasNotEnded() public {
+        vault.setEndTime(0);
+        vm.expectRevert(
+            abi.encodeWithSelector(RoundGuard.RoundNotEnded.selector, 0)
+        );
+        settle(true, true);
+    }
+
+    function test_ANextRoundMayDifferInItsStrikeAlone() public {
+        vault.set(GuardedVault.Way.Reprice);
+        settle();
+        require(vault.strikePrice() == STRIKE + 1, "not called");
     }
 
     function test_SettlesBeforeTheEndUnlessAsked() public {

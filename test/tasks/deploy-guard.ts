@@ -116,10 +116,52 @@ describe("vault deploy-guard", () => {
   });
 
   it("refuses the wrong chain", async () => {
-    const { guard } = await deploy("--yes", {
+    const settler = new Wallet(devKey(7)).address;
+    const { guard, exitCode } = await deploy(`--settler ${settler} --yes`, {
       settings: { accounts: [KEY], chainId: 5 },
     });
-    expect(JSON.stringify(guard)).to.match(/VAULT_WRONG_CHAIN|chain/u);
+    expect(guard).to.include({ code: "VAULT_WRONG_CHAIN" });
+    expect(exitCode).to.equal(1);
+    expect(await settlerAt(anvil.url, guardAddressOf(settler))).to.equal(
+      undefined,
+    );
+  });
+
+  it("sends nothing above the limits of the fees", async () => {
+    const settler = new Wallet(devKey(8)).address;
+    for (const limit of ["maxFeePerGasLimit", "maxPriorityFeePerGasLimit"]) {
+      const { guard } = await deploy(`--settler ${settler} --yes`, {
+        settings: { accounts: [KEY], vault: { [limit]: 1n } },
+      });
+      expect(guard).to.include({ code: "VAULT_FEE_ABOVE_LIMIT" });
+    }
+    expect(await settlerAt(anvil.url, guardAddressOf(settler))).to.equal(
+      undefined,
+    );
+  });
+
+  it("offers no more than the limit, by an account of the node, too", async () => {
+    const node = fetchProvider(anvil.url);
+    for (const [index, accounts] of [
+      [9, [KEY]],
+      [10, "remote"],
+    ] as const) {
+      const params = ["0x3b9aca00"];
+      await node.request({ method: "anvil_setNextBlockBaseFeePerGas", params });
+      await node.request({ method: "anvil_mine", params: [] });
+      const settler = new Wallet(devKey(index)).address;
+      const { guard } = await deploy(`--settler ${settler} --yes`, {
+        settings: {
+          accounts: accounts === "remote" ? accounts : [...accounts],
+          vault: { maxFeePerGasLimit: 2_100_000_000n },
+        },
+      });
+      const sent = await node.request({
+        method: "eth_getTransactionByHash",
+        params: [guard["hash"]],
+      });
+      expect(fieldsOf(sent)["maxFeePerGas"]).to.equal("0x7d2b7500");
+    }
   });
 
   describe("without the deployer", () => {
