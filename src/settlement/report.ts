@@ -22,7 +22,11 @@ import { observe } from "./observe.js";
 import { describeSettler } from "./settler.js";
 import { withoutTime } from "./without-time.js";
 import type { PreviewDifference, Settlement } from "./types.js";
-import { settlingBlock, whoseEffect } from "./whose.js";
+import {
+  settledBeforeReplaced,
+  settlingBlock,
+  whoseEffect,
+} from "./whose.js";
 
 export interface Ended {
   readonly settlement: Settlement;
@@ -259,15 +263,16 @@ async function describeEffect(
   if (!isSame && previous === undefined) {
     return unknown;
   }
+  if (!wasSame && previous !== undefined && isUnchanged(previous, after)) {
+    return await describeLate(vault, before, sentAfterBlock, receipt, after);
+  }
   if (!isSame && (!wasSame || previous.settled)) {
     return elsewhere;
   }
-  const whose = await whoseEffect(vault, before, receipt, previewed, wasSame);
+  const around = { isOpenBefore: wasSame, isReplaced: !isSame };
+  const whose = await whoseEffect(vault, before, receipt, previewed, around);
   if (typeof whose === "object") {
-    const { without } = whose;
-    const isUnchanged =
-      isSameRound(without, after) && without.settled === after.settled;
-    return isUnchanged
+    return isUnchanged(whose.without, after)
       ? settledByOther(
           receipt,
           `by a transaction that comes earlier in block ${blockNumber}`,
@@ -282,6 +287,34 @@ async function describeEffect(
           ? `The round is settled${isSame ? "" : ", and the vault is in its next round,"} at the end of block ${blockNumber}, and was not one block before. Other transactions of that block may have settled it, and the node shows no state between them: whose settlement it is is not known.`
           : `The round is settled at the end of block ${blockNumber}, but the node no longer has the state of the block before: whose settlement it is is not known.`,
       };
+}
+
+/** True if a round is the same, and no more settled than before. */
+function isUnchanged(before: VaultRound, after: VaultRound): boolean {
+  return isSameRound(before, after) && before.settled === after.settled;
+}
+
+/** Describes a transaction that found another round and left it as it was. */
+async function describeLate(
+  vault: VaultHost,
+  meant: VaultRound,
+  sentAfterBlock: number,
+  receipt: Receipt,
+  found: VaultRound,
+): Promise<Known> {
+  const { blockNumber } = receipt;
+  const block = await settledBeforeReplaced(
+    vault,
+    meant,
+    sentAfterBlock,
+    blockNumber - 1,
+  );
+  return block === undefined
+    ? {
+        status: "not-settled",
+        reason: `It was mined in block ${blockNumber} and settled nothing: another round had taken the place of ${describeRound(meant)} before, and is unchanged: ${describeRound(found)}. No transaction is seen that settled the one that was meant.`,
+      }
+    : settledByOther(receipt, `in block ${block}`);
 }
 
 function settledByOther({ blockNumber, hash }: Receipt, where: string): Known {

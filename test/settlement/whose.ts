@@ -5,6 +5,7 @@ import type { Settlement } from "../../src/types.js";
 import { everyNode } from "../helpers/every-node.js";
 import { openWorld } from "../helpers/settled-world.js";
 import type { SettledWorld } from "../helpers/settled-world.js";
+import { mined } from "../helpers/transactions.js";
 
 describe("what a settlement is said to have settled", () => {
   for (const { name, start } of everyNode) {
@@ -22,27 +23,29 @@ describe("what a settlement is said to have settled", () => {
       const settleAfter = async (
         vaultName: Parameters<SettledWorld["deploy"]>[0],
         where: "the block before" | "the same block" | "the same block, after",
+        given: (contract: Contract) => Promise<void> = nothing,
       ): Promise<{
         readonly settlement: Settlement;
         readonly theirs: number | undefined;
       }> => {
         const { vault, contract } = await world.deploy(vaultName);
         const other = await world.signer(1);
-        const settle = async (place: "first" | "last"): Promise<string> =>
+        await given(contract);
+        const send = async (place: "first" | "last"): Promise<string> =>
           await sendAs(other, contract, place);
         let hash = "";
         const settlement = await world.settleBetween(vault, {
           beforeSending: async () => {
             if (where === "the block before") {
-              hash = await settle("first");
+              hash = await send("first");
               await world.mine();
             } else if (where === "the same block") {
-              hash = await settle("first");
+              hash = await send("first");
             }
           },
           afterSending: async () => {
             if (where === "the same block, after") {
-              hash = await settle("last");
+              hash = await send("last");
             }
             await world.mine();
           },
@@ -89,19 +92,34 @@ describe("what a settlement is said to have settled", () => {
         });
       }
 
-      it("settleAll is nothing-to-do, with the block, if somebody else settled one block before: SilentVault", async () => {
-        const { settlement, theirs } = await settleAfter(
-          "SilentVault",
-          "the block before",
-        );
-        expect(settlement).to.include({
-          status: "nothing-to-do",
-          blockNumber: Number(theirs) + 1,
+      for (const vaultName of ["SilentVault", "SilentRollingVault"] as const) {
+        it(`settleAll is nothing-to-do, with the block, if somebody else settled one block before: ${vaultName}`, async () => {
+          const { settlement, theirs } = await settleAfter(
+            vaultName,
+            "the block before",
+          );
+          expect(settlement).to.include({
+            status: "nothing-to-do",
+            blockNumber: Number(theirs) + 1,
+          });
+          expect(settlement.reason).to.include(
+            `settled by somebody else, in block ${theirs}.`,
+          );
         });
-        expect(settlement.reason).to.include(
-          `settled by somebody else, in block ${theirs}.`,
-        );
-      });
+      }
+
+      for (const where of ["the block before", "the same block"] as const) {
+        it(`settleAll is not-settled if it settled the next round, because somebody else settled the round in ${where}: RollingVault`, async () => {
+          // Without orders, each settlement uses the same gas.
+          const { settlement } = await settleAfter(
+            "RollingVault",
+            where,
+            settle,
+          );
+          expect(settlement).to.include({ status: "not-settled" });
+          expect(settlement.reason).to.match(/MISMATCH/u);
+        });
+      }
 
       it("settleAll is not-settled by a vault that moves only its end", async () => {
         const { vault } = await world.deploy("MovingEndVault");
@@ -141,6 +159,14 @@ describe("what a settlement is said to have settled", () => {
     });
   }
 });
+
+async function nothing(): Promise<void> {
+  await Promise.resolve();
+}
+
+async function settle(contract: Contract): Promise<void> {
+  await mined(await contract.getFunction("settleAll").send());
+}
 
 /** Sends a settlement that comes first in its block, or last. */
 async function sendAs(
