@@ -1,7 +1,9 @@
 import { expect } from "chai";
+import { id } from "ethers";
 import type { Contract, Signer } from "ethers";
 
-import type { Settlement } from "../../src/types.js";
+import { settlesRound } from "../../src/assert/index.js";
+import type { HardhatVault, Settlement } from "../../src/types.js";
 import { everyNode } from "../helpers/every-node.js";
 import { openWorld } from "../helpers/settled-world.js";
 import type { SettledWorld } from "../helpers/settled-world.js";
@@ -27,6 +29,7 @@ describe("what a settlement is said to have settled", () => {
       ): Promise<{
         readonly settlement: Settlement;
         readonly theirs: number | undefined;
+        readonly vault: HardhatVault;
       }> => {
         const { vault, contract } = await world.deploy(vaultName);
         const other = await world.signer(1);
@@ -50,7 +53,7 @@ describe("what a settlement is said to have settled", () => {
             await world.mine();
           },
         });
-        return { settlement, theirs: await world.blockOf(hash) };
+        return { settlement, theirs: await world.blockOf(hash), vault };
       };
 
       for (const vaultName of ["SilentVault", "SilentRollingVault"] as const) {
@@ -108,6 +111,19 @@ describe("what a settlement is said to have settled", () => {
         });
       }
 
+      it("the failure of settlesRound names the transaction of a settlement that was sent and settled nothing", async () => {
+        const { settlement, vault } = await settleAfter(
+          "SilentVault",
+          "the block before",
+        );
+        const failure: unknown = await settlesRound(vault, settlement).catch(
+          (error: unknown) => String(error),
+        );
+        expect(failure).to.include(
+          `but transaction ${settlement.hash} settled nothing: The round was settled by somebody else`,
+        );
+      });
+
       for (const where of ["the block before", "the same block"] as const) {
         it(`settleAll is not-settled if it settled the next round, because somebody else settled the round in ${where}: RollingVault`, async () => {
           // Without orders, each settlement uses the same gas.
@@ -136,7 +152,7 @@ describe("what a settlement is said to have settled", () => {
         expect(settlement.preview).to.include({ status: "not-settled" });
       });
 
-      it("settleAll is settled by a vault that writes when it was settled into its end", async () => {
+      it("settleAll is settled by a vault that writes when it was settled into its end, and an assertion and the list of rounds have it once", async () => {
         const { vault } = await world.deploy("EndWritingVault");
         const settlement = await world.settleBetween(vault, {
           afterSending: async () => {
@@ -144,6 +160,31 @@ describe("what a settlement is said to have settled", () => {
           },
         });
         expect(settlement).to.include({ status: "settled", reason: null });
+        await settlesRound(vault, settlement);
+        const rounds = await Array.fromAsync(vault.rounds());
+        expect(rounds).to.have.length(1);
+        expect(rounds[0]).to.include({
+          settled: true,
+          settledBlock: settlement.blockNumber,
+        });
+      });
+
+      it("settleAll is refused by a vault that lists another keeper, with the contract's reason, and settled by the keeper", async () => {
+        const [keeper, stranger] = await Promise.all([
+          (await world.signer(0)).getAddress(),
+          (await world.signer(1)).getAddress(),
+        ]);
+        const { vault } = await world.deploy("KeeperVault");
+        const refused = await vault.settleAll({ from: stranger });
+        expect(refused).to.include({
+          status: "reverted",
+          code: "VAULT_CALL_REVERTED",
+          hash: null,
+        });
+        const error = id("NotKeeper(address)").slice(0, 10);
+        expect(refused.reason).to.include(`unknown error ${error}`);
+        const settled = await vault.settleAll({ from: keeper });
+        expect(settled).to.include({ status: "settled", reason: null });
       });
 
       it("settleAll is reverted with VAULT_CALL_REVERTED by the INVALID opcode, and nothing is sent", async () => {
