@@ -214,12 +214,13 @@ async function tryObserve(vault: VaultHost, block: number | "latest") {
 
 async function describeEffect(
   vault: VaultHost,
-  { round: before, sentAfterBlock }: Reported,
+  entry: Reported,
   receipt: Receipt,
   { round: after, all, isElsewhere }: After,
   { round: previous, all: allBefore }: Pick<After, "all" | "round">,
   previewed: Simulation | null,
 ): Promise<Known> {
+  const { round: before, sentAfterBlock } = entry;
   const { blockNumber } = receipt;
   const end = (status: Known["status"], what: string): Known => ({
     status,
@@ -275,6 +276,10 @@ async function describeEffect(
   }
   if (!isSame && (!wasSame || previous.settled)) {
     return elsewhere;
+  }
+  // A guard reverts unless its call settles the round.
+  if (routeOf(entry).guard?.mustSettle === true) {
+    return { status: "settled" };
   }
   const around = { isOpenBefore: wasSame, isReplaced: !isSame };
   const whose = await whoseEffect(vault, before, receipt, previewed, around);

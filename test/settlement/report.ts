@@ -2,6 +2,7 @@ import { expect } from "chai";
 
 import type { VaultSnapshot } from "../../src/client/snapshot.js";
 import { vaultError } from "../../src/errors.js";
+import { encodeGuarded } from "../../src/guard/round-guard.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import type { Receipt } from "../../src/rpc/rpc-client.js";
 import { findDifferences } from "../../src/settlement/differences.js";
@@ -322,6 +323,26 @@ describe("the report of a settlement that was followed", () => {
       is: reverted,
     },
   ];
+  it("is settled without a doubt if a guard made sure of it, though another transaction of its block runs code", async () => {
+    const [guard, factory] = [`0x${"9".repeat(40)}`, VAULT];
+    const data = encodeGuarded(VAULT, {
+      factory,
+      round: OPEN_ROUND,
+      mustHaveEnded: false,
+      mustSettle: true,
+    });
+    mine(ours, { ...ours, hash: OTHER_HASH, data: "0x12" });
+    chain.rounds[6] = NEXT;
+    const transaction = { ...entry.transaction, to: guard, data };
+    const { settlement } = await report(
+      hostOf(),
+      { ...entry, guard, transaction },
+      { kind: "mined", hash: HASH, receipt: await receiptOf() },
+      null,
+    );
+    expect(settlement).to.include({ status: "settled", reason: null });
+  });
+
   for (const one of cases) {
     it(one.title, async () => {
       one.given();
