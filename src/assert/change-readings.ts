@@ -57,11 +57,10 @@ export async function checkReadings(
     sent,
     async (client, options) => await client.snapshot(options),
   );
-  if (snapshots === undefined) {
+  if ("idle" in snapshots) {
     return {
       pass: false,
-      message:
-        "expected readings to change, but no transaction was sent: the settlement had nothing to do",
+      message: `expected readings to change, but ${snapshots.idle ?? "no transaction was sent: the settlement had nothing to do"}`,
     };
   }
   const { hash, before, after } = snapshots;

@@ -15,10 +15,14 @@ const POLLING_INTERVAL_MS = 50;
 const UNKNOWN_LIMIT_MS = 1_000;
 const PENDING_LIMIT_MS = 30_000;
 
+/** A settlement that found nothing to do. */
+export interface Idle {
+  /** The explanation as a clause; undefined if nothing was sent. */
+  readonly idle: string | undefined;
+}
+
 /**
  * Waits for a transaction, and reads the vault before and after it.
- *
- * @returns Undefined if a settlement found nothing to do.
  */
 export async function readAroundTransaction<Value>(
   vault: unknown,
@@ -26,14 +30,14 @@ export async function readAroundTransaction<Value>(
   read: (client: VaultClient, options: ReadOptions) => Promise<Value>,
 ): Promise<
   | { readonly hash: string; readonly before: Value; readonly after: Value }
-  | undefined
+  | Idle
 > {
   // Comes first: a rejected promise must not stay unhandled.
   const sent = await transaction;
   const client = requireVault(vault);
   const hash = hashOf(sent);
-  if (hash === undefined) {
-    return undefined;
+  if (typeof hash === "object") {
+    return hash;
   }
   const blockNumber = await waitForBlock(client.rpc, hash);
   const { length } = await client.rpc.transactionsOf(blockNumber);
@@ -49,11 +53,16 @@ export async function readAroundTransaction<Value>(
   return { hash, before, after };
 }
 
-/** @returns Undefined if a settlement found nothing to do. */
-function hashOf(subject: unknown): string | undefined {
-  const { hash = subject, status, reason } = asRecord(subject);
+function hashOf(subject: unknown): string | Idle {
+  const { hash = subject, hashes, status, reason } = asRecord(subject);
   if (status === "nothing-to-do") {
-    return undefined;
+    const isSent = Array.isArray(hashes) && hashes.length > 0;
+    const why = quoteForeignText(String(reason));
+    return {
+      idle: isSent
+        ? `transaction ${String(hash)} settled nothing: ${why}`
+        : undefined,
+    };
   }
   if (status === "refused" || status === "reverted") {
     throw new NoVerdict(

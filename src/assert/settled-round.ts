@@ -16,11 +16,10 @@ export async function checkSettlement(
     transaction,
     async (client, options) => await client.getLatestRoundInfo(options),
   );
-  if (rounds === undefined) {
+  if ("idle" in rounds) {
     return {
       pass: false,
-      message:
-        "expected the vault's latest round to be settled by a transaction, but nothing was sent: the settlement had nothing to do",
+      message: `expected the vault's latest round to be settled by a transaction, but ${rounds.idle ?? "nothing was sent: the settlement had nothing to do"}`,
     };
   }
   const { hash, before, after } = rounds;

@@ -16,6 +16,7 @@ import {
 import type { ContractRole, Query } from "../protocol/index.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
 import type { BlockInfo } from "../rpc/rpc-client.js";
+import { maxHeadAge } from "../settlement/freshness.js";
 import { findBlock } from "../simulation/next-block.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import { check, fail, findingOf, ok, warn } from "./check.js";
@@ -23,7 +24,8 @@ import type { Check, Finding } from "./check.js";
 
 const DEVELOPMENT_CHAIN_IDS: ReadonlySet<number> = new Set([1337, 31337]);
 
-const MAX_HEAD_AGE_SECONDS = 300;
+/** Seconds that a block may be ahead of this machine's clock. */
+const MAX_AHEAD = 300;
 
 export async function examineNode(
   vault: VaultHost,
@@ -33,9 +35,10 @@ export async function examineNode(
   const isDevelopment =
     vault.connection.networkConfig.type !== "http" ||
     DEVELOPMENT_CHAIN_IDS.has(chainId);
+  const limit = isDevelopment ? undefined : maxHeadAge(vault);
   return [
     { name: "network", ...examineChainId(vault, chainId, isDevelopment) },
-    { name: "head", ...examineHead(block, isDevelopment, clock()) },
+    { name: "head", ...examineHead(block, limit, clock()) },
     await check("engine", examineEngine(vault, isDevelopment)),
   ];
 }
@@ -64,22 +67,26 @@ function examineChainId(
       );
 }
 
+/** @param limit Highest age in seconds; undefined if it is not checked. */
 function examineHead(
   { number, timestamp }: BlockInfo,
-  isDevelopment: boolean,
+  limit: number | undefined,
   now: number,
 ): Finding {
   const age = Math.round(now / 1_000) - timestamp;
   const detail = `block ${number}, ${Math.abs(age)} s ${age < 0 ? "ahead of this machine's clock" : "old"}`;
-  if (isDevelopment || Math.abs(age) <= MAX_HEAD_AGE_SECONDS) {
+  if (limit === undefined) {
     return ok(detail);
   }
-  return age > 0
-    ? fail(
-        detail,
-        "Check that the node is synchronised, and this machine's clock.",
-      )
-    : warn(detail, "Set this machine's clock.");
+  if (age > limit) {
+    const most = `${detail}; maxHeadAge is ${limit} s`;
+    const fix =
+      "Check that the node is synchronised, and this machine's clock.";
+    return fail(most, fix);
+  }
+  return -age > MAX_AHEAD
+    ? warn(detail, "Set this machine's clock.")
+    : ok(detail);
 }
 
 async function examineEngine(

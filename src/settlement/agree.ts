@@ -2,7 +2,9 @@ import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
 import { Deadline } from "../rpc/deadline.js";
+import type { GasPrice } from "../simulation/fees.js";
 import { RECENT_BLOCKS } from "../simulation/recent-prices.js";
+import type { RecentPrices } from "../simulation/recent-prices.js";
 import type { Journal, JournalEntry } from "./journal.js";
 import { staleHead } from "./last-look.js";
 import type { LastLook } from "./last-look.js";
@@ -14,6 +16,12 @@ import type { Waiting } from "./waiting.js";
 
 /** A price above this multiple of the recent ones is probably an error of the node. */
 const UNUSUAL_TIMES = 20n;
+
+/**
+ * Priority fee in wei that is usual on a chain whose blocks mostly have none: there the
+ * recent prices are hardly more than the base fee, which can be next to nothing.
+ */
+const USUAL_TIP = 1_000_000_000n;
 
 /** Emits the preflight, and asks for confirmation if the settlement can succeed. */
 export async function agree(
@@ -55,7 +63,7 @@ export async function agree(
 /** Refuses what only a person may agree to. */
 async function refuseUnattended(
   vault: VaultHost,
-  { shown, median }: Preview,
+  { shown, recent }: Preview,
   { price }: Terms,
   block: number,
   { partial }: Waiting,
@@ -74,19 +82,27 @@ async function refuseUnattended(
     throw staleHead(vault, block, shown.headAge);
   }
   if (
-    median !== undefined &&
-    price.current > UNUSUAL_TIMES * median &&
+    recent !== undefined &&
+    isUnusual(price, recent) &&
     !(await isDevelopmentNode(vault.rpc))
   ) {
     throw vaultError("VAULT_FEE_UNUSUAL", {
       network,
-      median,
+      median: recent.median,
       price: price.current,
       times: UNUSUAL_TIMES,
       blocks: RECENT_BLOCKS,
       setting: `networks.${network}.vault.maxFeePerGasLimit`,
     });
   }
+}
+
+function isUnusual(
+  { current, fees }: GasPrice,
+  { median, isQuiet }: RecentPrices,
+): boolean {
+  const tip = "gasPrice" in fees ? fees.gasPrice : fees.maxPriorityFeePerGas;
+  return current > UNUSUAL_TIMES * median && !(isQuiet && tip <= USUAL_TIP);
 }
 
 /** Looks at the round once more; ends the journal if nothing is to be sent. */

@@ -20,7 +20,8 @@ import {
   resolveGas,
 } from "../simulation/fees.js";
 import type { GasPrice } from "../simulation/fees.js";
-import { medianPrice } from "../simulation/recent-prices.js";
+import { recentPrices } from "../simulation/recent-prices.js";
+import type { RecentPrices } from "../simulation/recent-prices.js";
 import { staleAge } from "./freshness.js";
 import { SETTLED_MEANWHILE, refusedBy } from "./observe.js";
 import type { Observation } from "./observe.js";
@@ -32,8 +33,8 @@ export interface Preview {
   readonly shown: SettlementPreflight;
   /** Reason of the revert, or gas limit and price. */
   readonly terms: Stop | Terms;
-  /** Median price in wei that recent transactions paid; undefined if it is not known. */
-  readonly median: bigint | undefined;
+  /** What recent transactions paid; undefined if it is not known, or not asked. */
+  readonly recent: RecentPrices | undefined;
 }
 
 export interface Terms {
@@ -58,14 +59,14 @@ export async function preview(
   const { networkConfig } = vault.connection;
   requireGas(vault, networkConfig.gas, INTRINSIC_GAS);
   const guard = route.guard?.address ?? null;
-  const asksMedian =
+  const asksPrices =
     isUnattended &&
     networkConfig.type === "http" &&
     !areFeesBounded(limits, networkConfig, next);
-  const [offered, simulated, median, age, warnings] = await Promise.all([
+  const [offered, simulated, recent, age, warnings] = await Promise.all([
     resolveFees(vault.rpc, networkConfig, next),
     simulate(vault, signer.address, next, route),
-    asksMedian ? medianPrice(vault.rpc, block.number) : undefined,
+    asksPrices ? recentPrices(vault.rpc, block.number) : undefined,
     staleAge(vault, block),
     findWarnings(vault, contract),
   ]);
@@ -106,7 +107,7 @@ export async function preview(
     return {
       shown: { ...shown, ...costs, outcome: "reverts", reason },
       terms: { status, code: code ?? undefined, reason },
-      median,
+      recent,
     };
   }
   const kept =
@@ -125,7 +126,7 @@ export async function preview(
               tokens: kept.join(", "),
             }),
           ),
-    median,
+    recent,
   };
 }
 

@@ -10,19 +10,14 @@ import type { BlockInfo, Receipt } from "../rpc/rpc-client.js";
 import type { SettlementRoute } from "../simulation/engine.js";
 import { changesBetween, readingsIn } from "../simulation/compare-readings.js";
 import { explainRefusal, isUsedUp, outOfGas } from "../simulation/refusal.js";
-import { NATIVE, transfersIn } from "../simulation/tokens.js";
-import type {
-  ReadingChange,
-  Simulation,
-  Transfer,
-} from "../simulation/types.js";
+import type { Simulation } from "../simulation/types.js";
 import type { Outcome } from "./decide.js";
+import { differencesByMoreThanTime } from "./differences.js";
 import type { JournalEntry, Reported } from "./journal.js";
 import { observe } from "./observe.js";
 import { describeSettler } from "./settler.js";
-import { withoutTime } from "./without-time.js";
 import type { PreviewDifference, Settlement } from "./types.js";
-import { settlingBlock, whoseEffect } from "./whose.js";
+import { settledBeforeReplaced, settlingBlock, whoseEffect } from "./whose.js";
 
 export interface Ended {
   readonly settlement: Settlement;
@@ -219,12 +214,13 @@ async function tryObserve(vault: VaultHost, block: number | "latest") {
 
 async function describeEffect(
   vault: VaultHost,
-  { round: before, sentAfterBlock }: Reported,
+  entry: Reported,
   receipt: Receipt,
-  { round: after, isElsewhere }: After,
-  { round: previous }: Pick<After, "round">,
+  { round: after, all, isElsewhere }: After,
+  { round: previous, all: allBefore }: Pick<After, "all" | "round">,
   previewed: Simulation | null,
 ): Promise<Known> {
+  const { round: before, sentAfterBlock } = entry;
   const { blockNumber, succeeded } = receipt;
   const how =
     succeeded === undefined
@@ -248,6 +244,10 @@ async function describeEffect(
     const unsettled = `${describeRound(after)} is not settled in that block.`;
     return end("not-settled", unsettled);
   }
+  const hasMoved =
+    all !== undefined &&
+    allBefore !== undefined &&
+    changesBetween(readingsIn(allBefore), readingsIn(all)).length > 0;
   const wasSame = previous !== undefined && isSameRound(previous, before);
   if (isSame && wasSame && previous.settled) {
     const last = blockNumber - 1;
@@ -263,15 +263,32 @@ async function describeEffect(
   if (!isSame && previous === undefined) {
     return unknown;
   }
+  if (!wasSame && previous !== undefined && isUnchanged(previous, after)) {
+    const block = await settledBeforeReplaced(
+      vault,
+      before,
+      sentAfterBlock,
+      blockNumber - 1,
+    );
+    // A settlement in parts may have begun to settle the other round.
+    return block === undefined || hasMoved
+      ? end(
+          "not-settled",
+          `another round had taken the place of ${describeRound(before)} before it, and is as it was: ${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}. ${block === undefined ? "No transaction is seen that settled the one that was meant." : `The one that was meant was settled by somebody else, in block ${block}, but this transaction changed other values: look at that block.`}`,
+        )
+      : settledByOther(receipt, `in block ${block}`);
+  }
   if (!isSame && (!wasSame || previous.settled)) {
     return elsewhere;
   }
-  const whose = await whoseEffect(vault, before, receipt, previewed, wasSame);
+  // A guard reverts unless its call settles the round.
+  if (routeOf(entry).guard?.mustSettle === true) {
+    return { status: "settled" };
+  }
+  const around = { isOpenBefore: wasSame, isReplaced: !isSame };
+  const whose = await whoseEffect(vault, before, receipt, previewed, around);
   if (typeof whose === "object") {
-    const { without } = whose;
-    const isUnchanged =
-      isSameRound(without, after) && without.settled === after.settled;
-    return isUnchanged
+    return isUnchanged(whose.without, after)
       ? settledByOther(
           receipt,
           `by a transaction that comes earlier in block ${blockNumber}`,
@@ -286,6 +303,11 @@ async function describeEffect(
           ? `The round is settled${isSame ? "" : ", and the vault is in its next round,"} at the end of block ${blockNumber}, and was not one block before. Other transactions of that block may have settled it, and the node shows no state between them: whose settlement it is is not known.`
           : `The round is settled at the end of block ${blockNumber}, but the node no longer has the state of the block before: whose settlement it is is not known.`,
       };
+}
+
+/** True if a round is the same, and no more settled than before. */
+function isUnchanged(before: VaultRound, after: VaultRound): boolean {
+  return isSameRound(before, after) && before.settled === after.settled;
 }
 
 function settledByOther({ blockNumber, hash }: Receipt, where: string): Known {
@@ -353,95 +375,4 @@ function routeOf({ guard, transaction }: Reported): SettlementRoute {
     vault: to,
     ...(guard !== undefined && parseGuarded(guard, data)),
   };
-}
-
-/**
- * Compares readings and token transfers with the preview. Effects of other transactions
- * in the block count, too.
- *
- * @returns Null if the transaction reverted, the block before cannot be read, or nothing
- * differs of the readings and the transfers could not be compared.
- */
-export function findDifferences(
-  { changes: previewed, transfers }: Simulation,
-  { succeeded, logs }: Receipt,
-  before: VaultSnapshot | undefined,
-  after: VaultSnapshot,
-): readonly PreviewDifference[] | null {
-  if (
-    succeeded === false ||
-    before === undefined ||
-    isFailedReading(before.round)
-  ) {
-    return null;
-  }
-  const changes = changesBetween(readingsIn(before), readingsIn(after));
-  const happened = transfersIn(logs);
-  if (transfers === null || happened === undefined) {
-    const differences = compareChanges(previewed, changes);
-    return differences.length === 0 ? null : differences;
-  }
-  return compareChanges(
-    [...previewed, ...sumsOf(transfers)],
-    [...changes, ...sumsOf(happened)],
-  );
-}
-
-/** The differences, without what only time moves. */
-async function differencesByMoreThanTime(
-  vault: VaultHost,
-  previewed: Simulation,
-  receipt: Receipt,
-  before: VaultSnapshot | undefined,
-  after: VaultSnapshot,
-): Promise<readonly PreviewDifference[] | null> {
-  const found = findDifferences(previewed, receipt, before, after);
-  if (found === null || found.length === 0) {
-    return found;
-  }
-  const { changes, transfers } = previewed;
-  const left = await withoutTime(vault, found, changes, after.block);
-  const hasTransfers =
-    transfers !== null && transfersIn(receipt.logs) !== undefined;
-  return left.length === 0 && !hasTransfers ? null : left;
-}
-
-function compareChanges(
-  previewed: readonly ReadingChange[],
-  happened: readonly ReadingChange[],
-): readonly PreviewDifference[] {
-  const byKey = (
-    changes: readonly ReadingChange[],
-  ): ReadonlyMap<string, ReadingChange> =>
-    new Map(
-      changes.map((change) => [`${change.reading} ${change.field}`, change]),
-    );
-  const [expected, actual] = [byKey(previewed), byKey(happened)];
-  return [...byKey([...previewed, ...happened])]
-    .map(([key, unchanged]) => ({
-      reading: unchanged.reading,
-      field: unchanged.field,
-      // A value that is not listed did not change.
-      previewed: (expected.get(key) ?? { after: unchanged.before }).after,
-      happened: (actual.get(key) ?? { after: unchanged.before }).after,
-    }))
-    .filter((one) => one.previewed !== one.happened);
-}
-
-/** Sums the transfers of each token between two accounts. */
-function sumsOf(transfers: readonly Transfer[]): readonly ReadingChange[] {
-  const sums = new Map<string, bigint>();
-  for (const { token, from, to, amount } of transfers) {
-    // A receipt does not record native transfers.
-    if (token !== NATIVE) {
-      const field = `${token} from ${from} to ${to}`;
-      sums.set(field, (sums.get(field) ?? 0n) + amount);
-    }
-  }
-  return [...sums].map(([field, after]) => ({
-    reading: "transfers",
-    field,
-    before: 0n,
-    after,
-  }));
 }

@@ -7,6 +7,7 @@ import {
   parseRead,
   simulationLensCode,
 } from "../client/lens/simulation-lens.js";
+import { hasSettlement } from "../client/roll-over.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
@@ -30,21 +31,29 @@ export type Whose =
   /** The round that the block would end with, if this transaction had changed nothing. */
   | { readonly without: VaultRound };
 
+/** The round that was meant, around the block of the transaction. */
+export interface Around {
+  /** True if the round was not settled one block before. */
+  readonly isOpenBefore: boolean;
+  /** True if another round is the latest one at the end of the block. */
+  readonly isReplaced: boolean;
+}
+
 /**
  * Finds out if this transaction settled the round, which is settled at the end of its
- * block.
- *
- * @param isOpenBefore True if the round was not settled one block before.
+ * block, or replaced by the next one.
  */
 export async function whoseEffect(
   vault: VaultHost,
   round: VaultRound,
   receipt: Receipt,
   previewed: Simulation | null,
-  isOpenBefore: boolean,
+  { isOpenBefore, isReplaced }: Around,
 ): Promise<Whose> {
-  // A call that finds the round settled does less, and so uses other gas.
+  // A call that finds the round settled does less, and so uses other gas. A call that
+  // settles the next round may use the same.
   if (
+    !isReplaced &&
     previewed?.status === "settled" &&
     previewed.gasUsed === receipt.gasUsed
   ) {
@@ -182,14 +191,49 @@ export async function settlingBlock(
   unsettled: number,
   settled: number,
 ): Promise<number | undefined> {
-  let [low, high] = [unsettled, settled];
+  return await findChange(vault, unsettled, settled, (seen) => seen.settled);
+}
+
+/**
+ * Finds the block that settled a round, between one that has it unsettled and a later one
+ * that has another round.
+ *
+ * @returns Undefined if no settlement is seen.
+ */
+export async function settledBeforeReplaced(
+  vault: VaultHost,
+  round: VaultRound,
+  unsettled: number,
+  replaced: number,
+): Promise<number | undefined> {
+  const isOther = (seen: VaultRound): boolean => !isSameRound(seen, round);
+  const first = await findChange(vault, unsettled, replaced, isOther);
+  if (first === undefined) {
+    return undefined;
+  }
+  const last = await observe(vault, first - 1).catch(fallbackTo(undefined));
+  if (last?.round.settled === true) {
+    return await settlingBlock(vault, unsettled, first - 1);
+  }
+  const isSettling = await hasSettlement(vault, first).catch(fallbackTo(false));
+  return isSettling ? first : undefined;
+}
+
+/** @returns First block whose round is changed, between one without and one with it. */
+async function findChange(
+  vault: VaultHost,
+  unchanged: number,
+  changed: number,
+  isChanged: (round: VaultRound) => boolean,
+): Promise<number | undefined> {
+  let [low, high] = [unchanged, changed];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
     const seen = await observe(vault, middle).catch(fallbackTo(undefined));
     if (seen === undefined) {
       return undefined;
     }
-    [low, high] = seen.round.settled ? [low, middle] : [middle, high];
+    [low, high] = isChanged(seen.round) ? [low, middle] : [middle, high];
   }
   return high;
 }

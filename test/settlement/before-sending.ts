@@ -411,9 +411,15 @@ describe("settleAll, before it sends", () => {
       stage.chain.on("eth_maxPriorityFeePerGas", () => tip);
     };
     const paid = (...prices: readonly string[]): void => {
+      paidAbove("0x0", ...prices);
+    };
+    /** Of a base fee and tips; without a tip, the chain's own transaction is alone. */
+    const paidAbove = (baseFee: string, ...prices: readonly string[]): void => {
       stage.chain.on("eth_feeHistory", () => ({
-        baseFeePerGas: prices.map(() => "0x0"),
-        gasUsedRatio: prices.map((price) => (price === "0x0" ? 0 : 0.5)),
+        baseFeePerGas: prices.map(() => baseFee),
+        gasUsedRatio: prices.map((price) =>
+          price === "0x0" && baseFee === "0x0" ? 0 : 0.5,
+        ),
         reward: prices.map((price) => [price]),
       }));
     };
@@ -523,6 +529,26 @@ describe("settleAll, before it sends", () => {
         },
         is: { status: "refused", code: "VAULT_FEE_UNUSUAL" },
         says: ["21 wei", "median: 1 wei"],
+      },
+      {
+        title:
+          "settleAll pays a priority fee of 1 gwei on a rollup whose blocks mostly have none",
+        given: () => {
+          paidAbove("0x1", "0x0", "0x0", "0x2");
+          suggesting("0x3b9aca00")();
+        },
+        is: { status: "settled" },
+        sends: 1,
+      },
+      {
+        title:
+          "settleAll refuses a priority fee above 1 gwei on such a rollup: VAULT_FEE_UNUSUAL",
+        given: () => {
+          paidAbove("0x1", "0x0", "0x0", "0x2");
+          suggesting("0x3b9aca01")();
+        },
+        is: { status: "refused", code: "VAULT_FEE_UNUSUAL" },
+        says: ["median: 3 wei"],
       },
       {
         title: "settleAll pays an unusual price if no transaction is recent",

@@ -1,10 +1,13 @@
 import { expect } from "chai";
+import { id } from "ethers";
 import type { Contract, Signer } from "ethers";
 
-import type { Settlement } from "../../src/types.js";
+import { settlesRound } from "../../src/assert/index.js";
+import type { HardhatVault, Settlement } from "../../src/types.js";
 import { everyNode } from "../helpers/every-node.js";
 import { openWorld } from "../helpers/settled-world.js";
 import type { SettledWorld } from "../helpers/settled-world.js";
+import { mined } from "../helpers/transactions.js";
 
 describe("what a settlement is said to have settled", () => {
   for (const { name, start } of everyNode) {
@@ -22,32 +25,35 @@ describe("what a settlement is said to have settled", () => {
       const settleAfter = async (
         vaultName: Parameters<SettledWorld["deploy"]>[0],
         where: "the block before" | "the same block" | "the same block, after",
+        given: (contract: Contract) => Promise<void> = nothing,
       ): Promise<{
         readonly settlement: Settlement;
         readonly theirs: number | undefined;
+        readonly vault: HardhatVault;
       }> => {
         const { vault, contract } = await world.deploy(vaultName);
         const other = await world.signer(1);
-        const settle = async (place: "first" | "last"): Promise<string> =>
+        await given(contract);
+        const send = async (place: "first" | "last"): Promise<string> =>
           await sendAs(other, contract, place);
         let hash = "";
         const settlement = await world.settleBetween(vault, {
           beforeSending: async () => {
             if (where === "the block before") {
-              hash = await settle("first");
+              hash = await send("first");
               await world.mine();
             } else if (where === "the same block") {
-              hash = await settle("first");
+              hash = await send("first");
             }
           },
           afterSending: async () => {
             if (where === "the same block, after") {
-              hash = await settle("last");
+              hash = await send("last");
             }
             await world.mine();
           },
         });
-        return { settlement, theirs: await world.blockOf(hash) };
+        return { settlement, theirs: await world.blockOf(hash), vault };
       };
 
       for (const vaultName of ["SilentVault", "SilentRollingVault"] as const) {
@@ -89,19 +95,47 @@ describe("what a settlement is said to have settled", () => {
         });
       }
 
-      it("settleAll is nothing-to-do, with the block, if somebody else settled one block before: SilentVault", async () => {
-        const { settlement, theirs } = await settleAfter(
+      for (const vaultName of ["SilentVault", "SilentRollingVault"] as const) {
+        it(`settleAll is nothing-to-do, with the block, if somebody else settled one block before: ${vaultName}`, async () => {
+          const { settlement, theirs } = await settleAfter(
+            vaultName,
+            "the block before",
+          );
+          expect(settlement).to.include({
+            status: "nothing-to-do",
+            blockNumber: Number(theirs) + 1,
+          });
+          expect(settlement.reason).to.include(
+            `settled by somebody else, in block ${theirs}.`,
+          );
+        });
+      }
+
+      it("the failure of settlesRound names the transaction of a settlement that was sent and settled nothing", async () => {
+        const { settlement, vault } = await settleAfter(
           "SilentVault",
           "the block before",
         );
-        expect(settlement).to.include({
-          status: "nothing-to-do",
-          blockNumber: Number(theirs) + 1,
-        });
-        expect(settlement.reason).to.include(
-          `settled by somebody else, in block ${theirs}.`,
+        const failure: unknown = await settlesRound(vault, settlement).catch(
+          (error: unknown) => String(error),
+        );
+        expect(failure).to.include(
+          `but transaction ${settlement.hash} settled nothing: The round was settled by somebody else`,
         );
       });
+
+      for (const where of ["the block before", "the same block"] as const) {
+        it(`settleAll is not-settled if it settled the next round, because somebody else settled the round in ${where}: RollingVault`, async () => {
+          // Without orders, each settlement uses the same gas.
+          const { settlement } = await settleAfter(
+            "RollingVault",
+            where,
+            settle,
+          );
+          expect(settlement).to.include({ status: "not-settled" });
+          expect(settlement.reason).to.match(/MISMATCH/u);
+        });
+      }
 
       it("settleAll is not-settled by a vault that moves only its end", async () => {
         const { vault } = await world.deploy("MovingEndVault");
@@ -118,7 +152,7 @@ describe("what a settlement is said to have settled", () => {
         expect(settlement.preview).to.include({ status: "not-settled" });
       });
 
-      it("settleAll is settled by a vault that writes when it was settled into its end", async () => {
+      it("settleAll is settled by a vault that writes when it was settled into its end, and an assertion and the list of rounds have it once", async () => {
         const { vault } = await world.deploy("EndWritingVault");
         const settlement = await world.settleBetween(vault, {
           afterSending: async () => {
@@ -126,6 +160,31 @@ describe("what a settlement is said to have settled", () => {
           },
         });
         expect(settlement).to.include({ status: "settled", reason: null });
+        await settlesRound(vault, settlement);
+        const rounds = await Array.fromAsync(vault.rounds());
+        expect(rounds).to.have.length(1);
+        expect(rounds[0]).to.include({
+          settled: true,
+          settledBlock: settlement.blockNumber,
+        });
+      });
+
+      it("settleAll is refused by a vault that lists another keeper, with the contract's reason, and settled by the keeper", async () => {
+        const [keeper, stranger] = await Promise.all([
+          (await world.signer(0)).getAddress(),
+          (await world.signer(1)).getAddress(),
+        ]);
+        const { vault } = await world.deploy("KeeperVault");
+        const refused = await vault.settleAll({ from: stranger });
+        expect(refused).to.include({
+          status: "reverted",
+          code: "VAULT_CALL_REVERTED",
+          hash: null,
+        });
+        const error = id("NotKeeper(address)").slice(0, 10);
+        expect(refused.reason).to.include(`unknown error ${error}`);
+        const settled = await vault.settleAll({ from: keeper });
+        expect(settled).to.include({ status: "settled", reason: null });
       });
 
       it("settleAll is reverted with VAULT_CALL_REVERTED by the INVALID opcode, and nothing is sent", async () => {
@@ -141,6 +200,14 @@ describe("what a settlement is said to have settled", () => {
     });
   }
 });
+
+async function nothing(): Promise<void> {
+  await Promise.resolve();
+}
+
+async function settle(contract: Contract): Promise<void> {
+  await mined(await contract.getFunction("settleAll").send());
+}
 
 /** Sends a settlement that comes first in its block, or last. */
 async function sendAs(

@@ -105,6 +105,23 @@ describe("vault doctor", () => {
     });
   });
 
+  it("doctor judges the newest block's age by maxHeadAge", async () => {
+    for (const [maxHeadAge, age, status] of [
+      [60, 60, "ok"],
+      [60, 61, "fail"],
+      [false, 3_600, "ok"],
+    ] as const) {
+      const { vault } = await connectTo(anvil.url, { vault: { maxHeadAge } });
+      const block = await vault.block();
+      const checks = await examineNode(
+        vault,
+        { chainId: 56, block },
+        () => (block.timestamp + age) * 1_000,
+      );
+      expect(named(checks, "head").status, String(age)).to.equal(status);
+    }
+  });
+
   describe("a signer", () => {
     it("doctor warns if there is no account", async () => {
       server.handler = ({ request: { method } }) =>

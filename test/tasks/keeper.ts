@@ -88,6 +88,21 @@ describe("tasks of a keeper", () => {
     return found.find((check) => check["name"] === name) ?? expect.fail(name);
   };
 
+  it("settle --calldata --safe warns if the sender is a contract, whose tx.origin is another account", async () => {
+    const { contracts } = await deploy("OriginVault");
+    const hre = await hreOf({ contracts });
+    const { stderr: ofContract } = await runTyped(
+      hre,
+      `settle --calldata --safe --from ${contracts["vault"]}`,
+    );
+    expect(ofContract).to.include("Warning: The sender has code");
+    const { stderr: ofAccount } = await runTyped(
+      hre,
+      `settle --calldata --safe --from ${STRANGER}`,
+    );
+    expect(ofAccount).to.equal("");
+  });
+
   describe("of rounds that roll over", () => {
     let hre: HardhatRuntimeEnvironment;
     let fromBlock = 0;
