@@ -242,7 +242,7 @@ function findRevert(error: unknown): RevertReason | undefined {
     messageOf(link).slice(0, MAX_FOREIGN_TEXT),
   );
   if (data === "0x") {
-    // It ends the call of a contract, whatever code the node gives the error.
+    // It ends the call of a contract with any code that the node gives the error.
     const found = messages.map(invalidOpcode).find((one) => one !== undefined);
     if (found !== undefined) {
       return found;
