@@ -278,7 +278,7 @@ const errors = {
     },
     VAULT_GUARD_KEEPS_TOKENS: {
       refuses: true,
-      text: "The settlement would pay tokens to the guard {guard}, where they would stay for ever: {tokens}.",
+      text: "The settlement would pay tokens to the guard {guard}, and nobody can take them out: {tokens}.",
       fix: "The vault pays its caller, so a guard does not fit it: remove `guard` from the settings. Nothing was sent.",
     },
     VAULT_OUT_OF_GAS: {

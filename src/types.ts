@@ -14,6 +14,7 @@ export type * from "./client/types.js";
 export type { HardhatVault, MockVaultHandle } from "./plugin/hardhat-vault.js";
 export type { LazyHardhatVault } from "./plugin/lazy-hardhat-vault.js";
 export type {
+  SettlementSettings,
   VaultInstanceConfig,
   VaultInstanceUserConfig,
   VaultNetworkConfig,

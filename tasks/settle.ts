@@ -62,7 +62,7 @@ export async function settle(
   const { confirmations = 1 } = options;
   const wanted = confirmations > 1 ? ` --confirmations ${confirmations}` : "";
   const resume = `\`npx hardhat vault settle --resume${wanted}${repeatFlags(typed)}\` goes on from here.`;
-  // A keeper's log has one document a run: errors and the hash stay beside it.
+  // A keeper's log has one document a run: errors and the hash go to stderr.
   const isLogged = typed["json"] === true && typed["yes"] === true;
   let chainTime = 0;
   let tokens: SettlementPreflight["tokens"] = new Map();
@@ -193,7 +193,7 @@ async function printCalldata(
     const warning = toned("warn", `Warning: ${OTHER_ORIGIN}`);
     await write(`${renderText([notes(warning)], style)}\n`);
   }
-  // Whoever sends this one, too, may settle two rounds.
+  // If this one is sent too, two rounds may be settled.
   const open = await openSettlement(vault);
   if (open !== null) {
     const warning = toned(

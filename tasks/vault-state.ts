@@ -21,7 +21,7 @@ import type { Attempt } from "../src/settlement/try-settlement.js";
 import type { Envelope } from "./output/blocks.js";
 import { failuresOf, readingsOf } from "./output/readings.js";
 
-/** What a keeper asks about a vault, beside its readings. */
+/** A vault's state as a keeper needs it, without the readings. */
 export interface KeeperState {
   /** Null if there is no round, or it cannot be read. */
   readonly expired: boolean | null;
@@ -40,10 +40,10 @@ export interface VaultState {
   readonly settings: DisplaySettings;
   readonly envelope: Envelope;
   readonly readings: Omit<VaultSnapshot, "chainId" | "block">;
-  /** Unix seconds by which `keeper` says whether the round has ended. */
+  /** Unix seconds that `keeper.expired` compares with the round's end. */
   readonly time: number;
   readonly keeper: KeeperState;
-  /** Why `canBeSettled` is not true. */
+  /** The reason if `canBeSettled` is not true. */
   readonly reason: string | null;
   /** Of the readings, and of the keeper's questions. */
   readonly failures: readonly VaultError[];

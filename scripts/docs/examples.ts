@@ -34,6 +34,7 @@ const commands = [
   "mock set volume=420e18 orders.9.exType=SOL-USDT orders.9.state=closed",
   "mock fail settleAll paused",
   "mock succeed settleAll",
+  "deploy-guard --yes",
 ] as const;
 
 /** A command as it is typed, and what it prints on stdout and stderr. */

@@ -29,7 +29,7 @@ const CONCURRENCY = 16;
  */
 const EMPTY_STRETCHES = 128;
 
-/** What a settlement writes into a round. */
+/** Fields of a round that a settlement writes. */
 type Written = "settledPrice" | "settledAmount";
 
 /**

@@ -11,7 +11,7 @@ import {
 import type { VaultRound } from "../protocol/index.js";
 import { RoundGuardArtifact } from "./artifact.js";
 
-/** What a guard compares, and what it asks of the settlement. */
+/** The round that a guard accepts, and its conditions for the settlement. */
 export interface GuardedSettlement {
   /** Address of the guard. */
   readonly address: string;

@@ -80,7 +80,7 @@ async function trySettling(vault: VaultHost, from: string): Promise<Finding> {
     const route = await findRoute(vault, from);
     const gas = await findGas(vault, route, next, undefined);
     return typeof gas === "bigint"
-      ? ok(`${as} succeeds; the node cannot tell whether it settles the round`)
+      ? ok(`${as} succeeds; the node cannot show if it settles the round`)
       : warn(`${as}: ${escapeUntrusted(gas.reason)}`, SETTLEMENT_FIX);
   }
   const { status, reason } = simulation;
@@ -179,7 +179,7 @@ async function tryGuard(
   if (code === "VAULT_NOT_SETTLER") {
     return fail(`${by}; ${from} may not`, GUARD_FIX);
   }
-  // A round that nobody can settle now says nothing of the guard.
+  // If nobody can settle the round now, the guard is not at fault.
   return code === "VAULT_CALL_REVERTED" && reason !== direct?.reason
     ? fail(
         `${by}; the contracts refuse it as their caller: ${reason}`,
@@ -209,7 +209,7 @@ async function keepsNoTokens(
 }
 
 const GUARD_FIX =
-  "Let the vault accept the guard (an allow-list has to name it), deploy one for this account with `npx hardhat vault deploy-guard`, or remove `guard` from the settings: docs/settling-safely.md says when a guard fits.";
+  "Let the vault accept the guard (an allow-list has to name it), deploy one for this account with `npx hardhat vault deploy-guard`, or remove `guard` from the settings. When a guard fits: docs/settling-safely.md.";
 
 /** Compares the balance with the gas and the fees of a settlement now. */
 async function examineBalance(

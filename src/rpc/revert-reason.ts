@@ -10,7 +10,7 @@ import { toJsonValue } from "../json.js";
 /** The text of a revert without data. */
 export const NO_REASON = "no reason given";
 
-/** What nodes say of the INVALID opcode, and of one that their EVM does not know. */
+/** Messages of nodes for the INVALID opcode, and for one that their EVM lacks. */
 const INVALID_OPCODE =
   /invalid ?(?:fe)? ?(?:opcode|instruction|operation)|opcode ?not ?found|bad ?instruction/iu;
 

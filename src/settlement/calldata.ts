@@ -22,7 +22,7 @@ export interface UnsignedSettlement {
   readonly refusal: string | null;
   /** True if the sender has code: another account then is the transaction's origin. */
   readonly isContract: boolean;
-  /** What it settles. */
+  /** The round or vault that it settles. */
   readonly settles: string;
 }
 

@@ -362,7 +362,7 @@ async function findReason(
   }
   return {
     status: "nothing-to-do",
-    reason: `The transaction was mined in block ${blockNumber}, where the guard refused it: ${settler}`,
+    reason: `The transaction was mined in block ${blockNumber} and refused by the guard: ${settler}`,
     hashes: [hash],
   };
 }

@@ -18,7 +18,7 @@ export interface Settler {
   readonly isKnown: boolean;
 }
 
-/** Whether `settleAll` succeeds in a plain call, at one block. */
+/** The result of a plain call of `settleAll` at one block. */
 export interface Attempt {
   /** Null if it cannot be tried, or only the refusal of an unknown account is known. */
   readonly canBeSettled: boolean | null;

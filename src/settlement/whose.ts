@@ -24,7 +24,7 @@ const PLAIN_TRANSFER_GAS = 21_000n;
 /** Receipts to ask for, one request each; a block of a live chain has hundreds. */
 const MOST_RECEIPTS = 20;
 
-/** Whose effect the round at the end of a block is. */
+/** The transaction that left the round as it is at the end of a block. */
 export type Whose =
   | "ours"
   | "unknown"

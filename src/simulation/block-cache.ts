@@ -56,7 +56,7 @@ const storedValues = z.record(z.union([z.string(), z.record(z.unknown())]));
 
 /**
  * State of one block, by number and hash: in memory, shared by the forks of that block,
- * and on disk if it has a folder. What is not known is asked in batches; with each goes a
+ * and on disk if it has a folder. Missing values are requested in batches, each with a
  * request for the block's hash, so that no value of another branch is taken.
  */
 export class BlockCache {
@@ -95,7 +95,7 @@ export class BlockCache {
     // A file that cannot be written costs requests only.
     await this.save().catch(() => undefined);
     if (this.#users === 0) {
-      // A development node can change the state of a block: the next fork asks again.
+      // A development node can change the state of a block: the next fork reads it afresh.
       caches.delete(keyOfBlock(this.block));
       const upstream = this.#upstream;
       this.#upstream = undefined;
@@ -103,7 +103,7 @@ export class BlockCache {
     }
   }
 
-  /** Why a request failed on the way to the node or back, if one did. */
+  /** The error of a request that failed on the way to the node or back, if one did. */
   public get failure(): unknown {
     return this.#ended ?? this.#failure;
   }
@@ -184,7 +184,7 @@ export class BlockCache {
   }
 
   async #load(file: string): Promise<void> {
-    // A file that cannot be used is written anew.
+    // A file that cannot be used is replaced.
     const text = await readFile(file, "utf8").catch(() => "{}");
     const { data = {} } = storedValues.safeParse(parseJson(text));
     const stored = Object.entries(data);

@@ -84,7 +84,7 @@ function valueOfField(value: unknown, field: string): ReadingValue {
 /** A native balance that the transfers do not explain; amounts are in wei. */
 export interface Unexplained {
   readonly account: string;
-  /** How much more it has than the transfers say; negative if it has less. */
+  /** Its balance minus the one that follows from the transfers; may be negative. */
   readonly surplus: bigint;
 }
 

@@ -110,7 +110,7 @@ export function limitFees(
   return offerAtMost(price, limit.wei);
 }
 
-/** True if the limits bound the price, whatever the node suggests. */
+/** True if the limits bound the price for any suggestion of the node. */
 export function areFeesBounded(
   { maxFeePerGas, maxPriorityFeePerGas }: FeeLimits,
   { gasPrice }: Pick<NetworkConfig, "gasPrice">,

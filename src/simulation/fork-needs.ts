@@ -25,7 +25,7 @@ const ARB_SYS = "0x0000000000000000000000000000000000000064";
 
 type NamedCall = Omit<CallRequest, "from"> & Partial<CallRequest>;
 
-/** What a snapshot, a settlement, and the calls of the caller need. */
+/** The state that a snapshot, a settlement, and the calls of the caller read. */
 export async function needsOfFork(
   vault: VaultHost,
   coinbase: Uint8Array,

@@ -94,7 +94,7 @@ export async function findRoute(
   return { from, vault: address, guard };
 }
 
-/** Why a guard refuses. The code is null if the round is settled already. */
+/** The reason of a guard to refuse. The code is null if the round is settled already. */
 interface GuardRefusal {
   readonly code: VaultErrorCode | null;
   readonly reason: string;
@@ -141,7 +141,7 @@ export function explainGuard(
   }
 }
 
-/** How a settlement ends that the guard, or a contract behind it, refuses in the preview. */
+/** Status of a settlement that the guard, or a contract behind it, refuses in the preview. */
 export function statusBeforeSending(
   code: VaultErrorCode | null,
 ): "nothing-to-do" | "refused" | "reverted" {
@@ -159,7 +159,7 @@ export function statusBeforeSending(
   }
 }
 
-/** The round as the guard knows it. */
+/** The fields by which the guard recognises a round. */
 export function describeKey({
   startTime,
   strikePrice,

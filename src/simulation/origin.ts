@@ -10,7 +10,7 @@ export const OTHER_ORIGIN =
 
 /**
  * True for a contract, which can send no transaction itself; code of an account with a key
- * only delegates. False if the node does not tell the code.
+ * only delegates. False if the node does not return the code.
  */
 export async function isCalledOnly(
   rpc: RpcClient,

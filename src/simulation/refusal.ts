@@ -87,7 +87,7 @@ export async function findRefusal(
     : await explainRefusal(vault, decodeRevertReason(data), parameters.route);
 }
 
-/** Some nodes tell what used up the gas in an `eth_call` only. */
+/** Some nodes return what used up the gas only to an `eth_call`. */
 async function askForInvalidOpcode(
   { vault, route, next }: SimulationParameters,
   { gasGiven }: FailedCall,

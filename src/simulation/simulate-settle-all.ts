@@ -311,7 +311,7 @@ function notesOn({
       : unexplainedBalances(transfers, before.balances, after.balances)
     ).map(
       ({ account, surplus }) =>
-        `The list of transfers is not right: ${account} ends with ${surplus < 0n ? `${-surplus} wei less` : `${surplus} wei more`} than they say, as when a payment inside fails or a contract destroys itself.`,
+        `The list of transfers is not right: ${account} ends with ${surplus < 0n ? `${-surplus} wei less` : `${surplus} wei more`} than the listed transfers give it, as when a payment inside fails or a contract destroys itself.`,
     ),
     ...notes,
     UNKNOWABLE,

@@ -152,10 +152,10 @@ export class Upstream {
   }
 
   /**
-   * Asks again alone for what a batch answered with an error, unless the first of them
-   * fails that way, too.
+   * Retries, each alone, the calls that a batch answered with an error, unless the first of
+   * them fails that way, too.
    *
-   * @returns True if something was asked again.
+   * @returns True if a call was retried.
    */
   async #repair(
     calls: readonly UpstreamCall[],

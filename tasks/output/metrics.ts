@@ -36,7 +36,7 @@ interface Subject {
   readonly instance: string | undefined;
 }
 
-/** The metrics in Prometheus's text format. What was not read has no sample. */
+/** The metrics in Prometheus's text format. A failed reading has no sample. */
 export function renderMetrics(states: readonly VaultState[]): string {
   return render(states.flatMap(samplesOf));
 }
@@ -119,7 +119,7 @@ function samplesOf(state: VaultState): readonly Sample[] {
   ];
 }
 
-/** What a settlement writes is no value before it. */
+/** Values that have no meaning before the settlement writes them. */
 const writtenBySettlement: ReadonlySet<string> = new Set([
   "settledPrice",
   "settledAmount",

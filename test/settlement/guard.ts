@@ -208,7 +208,7 @@ describe("a settlement through a guard", () => {
     const other = new Wallet(devKey(2)).address.toLowerCase();
     expect(reason).to.match(
       new RegExp(
-        `^The transaction was mined in block ${blockNumber}, where the guard refused it: ${other} had settled the round in block ${Number(blockNumber) - 1} with transaction 0x[0-9a-f]{64}\\.$`,
+        `^The transaction was mined in block ${blockNumber} and refused by the guard: ${other} had settled the round in block ${Number(blockNumber) - 1} with transaction 0x[0-9a-f]{64}\\.$`,
         "u",
       ),
     );

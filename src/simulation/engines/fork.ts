@@ -78,7 +78,7 @@ interface ForkPlan {
   readonly head: number;
   readonly chainId: number;
   readonly hardfork: string | undefined;
-  /** What to warm the fork for, if it is known before there is a fork. */
+  /** State to warm the fork with, if it is known before there is a fork. */
   readonly needs?: Needs;
   /** Addresses of its contracts; a simulation does not need them. */
   readonly upstream?: UpstreamAddresses;
@@ -238,8 +238,8 @@ async function callPlainly(
 }
 
 /**
- * Makes the same call in the same block on the fork as on the node. Where one of them
- * reverts, the chain has precompiles or rules of its own, and the fork knows nothing.
+ * Makes the same call in the same block on the fork as on the node. If only one of them
+ * reverts, the chain has precompiles or rules of its own, and the fork proves nothing.
  */
 async function requireSameVerdict(
   forked: VaultHost,
