@@ -29,14 +29,14 @@ const CONCURRENCY = 16;
  */
 const EMPTY_STRETCHES = 128;
 
-/** Fields of a round that a settlement writes. */
-type Written = "settledPrice" | "settledAmount";
-
 /**
  * A past round, with its unscaled values at `lastBlock`. No block is guessed, and what
  * a settlement writes is null unless a block shows it.
  */
-export interface PastRound extends Omit<VaultRound, Written> {
+export interface PastRound extends Omit<
+  VaultRound,
+  "settledPrice" | "settledAmount"
+> {
   /** Null if no block shows the round settled. */
   readonly settledPrice: bigint | null;
   /** Null if no block shows the round settled. */
