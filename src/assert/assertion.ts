@@ -58,7 +58,7 @@ export function requireVault(value: unknown): VaultClient {
 /**
  * Refuses an expectation of another type, which has no keys and would always hold.
  *
- * @param wanted Describes the right type.
+ * @param wanted The right type in words.
  */
 export function requireExpected(
   value: unknown,

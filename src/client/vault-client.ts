@@ -233,7 +233,7 @@ export class VaultClient extends VaultReader {
 
   /**
    * Takes every reading that needs no argument, at the block of one header. If the
-   * node allows state overrides, this is one `eth_call` beside the request for the
+   * node allows state overrides, this is one `eth_call`, next to the request for the
    * header. The caller has code in that call, so a contract that checks its caller may
    * return another value. A reading that fails is `{ error }` in its place.
    *

@@ -7,7 +7,7 @@ import { Redactor } from "../redact.js";
 type Project = Pick<HardhatRuntimeEnvironment, "config" | "userConfig">;
 
 /**
- * Creates the redactor of a connection: it knows the secrets in the text of the
+ * Creates the redactor of a connection: it hides the secrets in the text of the
  * configuration, and URL and headers of the network's node, or of a fork's upstream.
  * Resolves the URL.
  */
@@ -31,7 +31,7 @@ export async function redactorFor(
   return redactor;
 }
 
-/** Creates a redactor that knows the secrets in the text of the configuration. */
+/** Creates a redactor of the secrets in the text of the configuration. */
 export function projectRedactor(project: Project): Redactor {
   const redactor = new Redactor();
   const { networks = {} }: HardhatUserConfig = project.userConfig;

@@ -36,7 +36,7 @@ export interface DisplaySettings {
   readonly displayDecimals?: DisplayDecimals | undefined;
 }
 
-/** What the decimals of a value depend on. */
+/** The properties of a value that decide its decimals. */
 export type ScaledField = Pick<Field, "unit" | "isLikelyTime" | "key"> &
   Partial<Pick<Field, "name">>;
 

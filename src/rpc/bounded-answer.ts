@@ -13,7 +13,7 @@ interface Watched {
 }
 
 // Hardhat and fetch send through undici, and have no way to cancel a request or to
-// limit its answer. Undici tells of each request in the context that made it.
+// limit its answer. Undici reports each request in the context that made it.
 const context = new AsyncLocalStorage<Watched>();
 const owners = new WeakMap<object, Watched>();
 

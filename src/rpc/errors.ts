@@ -88,8 +88,8 @@ const connectionSigns: ReadonlyArray<
   ],
 ];
 
-// What a failure is follows from the HTTP status and the JSON-RPC code, and from the
-// words only where nodes have no code for it. Each list names who needs it.
+// The HTTP status and the JSON-RPC code classify a failure; its words do so only if nodes
+// have no code for it. Each list names who needs it.
 
 /** The node's time or capacity is over, or a gateway has no node behind it. */
 const transientCodes: ReadonlySet<unknown> = new Set([
@@ -115,7 +115,7 @@ const blockWords =
 /** A retry meets the same failure of the EVM, the same limit, or a quota of a day. */
 const finalWords =
   /out ?of ?gas|opcode|EVM error|stack (?:under|over)flow|invalid jump|execution (?:aborted|timeout)|daily|per day|monthly|gas (?:limit|cap)|intrinsic gas|exceeds? .{0,20}gas|data limit|smaller|(?:not|n't) supports?|unsupported/iu;
-/** No retry brings back old state, whatever the code. */
+/** No retry brings back old state, with any code. */
 const stateWords =
   /missing trie node|prune|archive|historical state|state .{0,80}(?:not|un)available/iu;
 
@@ -210,7 +210,7 @@ function findOurs(links: readonly ErrorLink[]): VaultError | undefined {
   return links.find((link) => VaultError.isVaultError(link));
 }
 
-/** What the node said beside an HTTP status, if anything. */
+/** The node's own error next to an HTTP status, if there is one. */
 function wordsIn(
   error: unknown,
   thrown: unknown,
@@ -260,7 +260,7 @@ export function classifyFailure(thrown: unknown): Failure {
   const { said, links, match } = found;
   const words = messageOf(said).slice(0, MAX_FOREIGN_TEXT);
   const { code } = asRecord(said);
-  // A refusal of the node itself counts, whatever its HTTP status.
+  // A refusal of the node itself counts with any HTTP status.
   const isRefusal =
     typeof code === "number" &&
     (found.status === undefined || isRefusedStatus(found.status));

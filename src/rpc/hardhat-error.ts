@@ -41,7 +41,7 @@ export function toHardhatError(error: unknown, redactor: Redactor): VaultError {
       : typeof errorCode === "string"
         ? "Hardhat"
         : "Hardhat or one of its plugins";
-  // The name of a built-in error tells more than its message.
+  // The name of a built-in error explains more than its message.
   const kind =
     typeof name === "string" &&
     /^(?:Syntax|Type|Reference|Range)Error$/u.test(name)

@@ -8,14 +8,14 @@ export type LenientAnswer =
   | { readonly error: unknown }
   | { readonly problem: string };
 
-/** How the first bytes of a gzip stream look once they were read as text. */
+/** The first bytes of a gzip stream, read as text. */
 const GZIP = "\u001f\ufffd";
 
 /**
  * Reads what Hardhat refuses as invalid JSON-RPC (HHE702): many gateways leave out
  * parts of it.
  *
- * @returns Undefined for another error, or if the answer says nothing.
+ * @returns Undefined for another error, or if the answer is not JSON-RPC.
  */
 export function readRefusedAnswer(thrown: unknown): LenientAnswer | undefined {
   const error = asRecord(thrown);

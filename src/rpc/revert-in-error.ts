@@ -25,7 +25,7 @@ export function findRevert(error: unknown): RevertReason | undefined {
       .find((hex) => hex !== undefined) ?? "0x";
   const texts = links.map((link) => messageOf(link).slice(0, MAX_FOREIGN_TEXT));
   if (data === "0x") {
-    // It ends the call of a contract, whatever code the node gives the error.
+    // It ends the call of a contract with any code that the node gives the error.
     const found = texts.map(invalidOpcode).find((one) => one !== undefined);
     if (found !== undefined) {
       return found;

@@ -254,7 +254,7 @@ export class RpcClient {
             ? (operation?.ended ?? this.#timedOut(method))
             : this.#toError(failed.thrown, method, tried);
         if (operation !== undefined && deadline.isOver && attempt > 1) {
-          // What the node said until then explains later requests, too.
+          // The node's last error explains later requests, too.
           operation.ended ??= error;
         }
         throw error;

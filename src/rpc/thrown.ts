@@ -2,7 +2,7 @@ import { asRecord, listOf } from "../json.js";
 
 export type ErrorLink = Readonly<Record<string, unknown>>;
 
-/** What is known of a failed request. */
+/** The facts about a failed request. */
 export interface Thrown {
   /** The node's own error if it sent one, else what was thrown. */
   readonly said: unknown;

@@ -102,7 +102,7 @@ export async function deployGuard(
   onHash(hash);
   const { contractAddress, succeeded } = await waitFor(rpc, hash);
   const deployed = address ?? parseAddress(contractAddress, "its address");
-  // Without a status, the code at the address tells.
+  // Without a status, the code at the address decides.
   if (succeeded === false) {
     throw notDeployed(rpc, `transaction ${hash} was mined and failed`);
   }

@@ -33,7 +33,7 @@ export interface Preview {
   readonly shown: SettlementPreflight;
   /** Reason of the revert, or gas limit and price. */
   readonly terms: Stop | Terms;
-  /** What recent transactions paid; undefined if it is not known, or not asked. */
+  /** Prices that recent transactions paid; undefined if not read. */
   readonly recent: RecentPrices | undefined;
 }
 

@@ -224,7 +224,7 @@ async function describeEffect(
   const { blockNumber, succeeded } = receipt;
   const how =
     succeeded === undefined
-      ? "and the node does not say whether it reverted;"
+      ? "and the node does not show if it reverted;"
       : "without a revert, but";
   const end = (status: Known["status"], what: string): Known => ({
     status,
@@ -357,7 +357,7 @@ async function findReason(
   if (settler === undefined) {
     return {
       code: "VAULT_CALL_REVERTED",
-      reason: `${(await vault.explain(reverted)).text}. The vault says so: the round is not settled in block ${blockNumber}`,
+      reason: `${(await vault.explain(reverted)).text}. This is the vault's refusal: the round is not settled in block ${blockNumber}`,
     };
   }
   return {

@@ -7,7 +7,7 @@ import type { Reported } from "./journal.js";
 /**
  * Says who settled the round of a transaction that came too late, as far as it is seen.
  *
- * @returns Undefined if the round is not settled: then the vault said so, not the guard.
+ * @returns Undefined if the round is not settled: then the refusal is the vault's, not the guard's.
  */
 export async function describeSettler(
   vault: VaultHost,

@@ -25,7 +25,7 @@ export interface FormatContext extends DisplaySettings {
   readonly chainTime: number;
   /** Shows integers unscaled. */
   readonly raw: boolean;
-  /** Shows the date of a raw time beside it: for a page, which has room. */
+  /** Shows the date next to a raw time: for a page, which has room. */
   readonly withDates?: boolean;
 }
 

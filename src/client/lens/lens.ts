@@ -53,7 +53,7 @@ export function encodeReadOrders(
 }
 
 /**
- * Makes calls, and reads the chain id, in one request, beside one for the block's
+ * Makes calls, and reads the chain id, in one request, next to one for the block's
  * header.
  *
  * @returns Undefined if the lens does not work on this node.
@@ -169,7 +169,7 @@ export interface ExecutedBlock extends BlockInfo {
 }
 
 export interface LensAnswer {
-  /** As the EVM sees it; of {@link tryLens}, as the header says. */
+  /** As the EVM sees it; from {@link tryLens}, as in the header. */
   readonly block: BlockInfo;
   readonly chainId: number;
   readonly entries: readonly LensEntry[];
