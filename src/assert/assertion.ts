@@ -58,11 +58,11 @@ export function requireVault(value: unknown): VaultClient {
 /**
  * Refuses an expectation of another type, which has no keys and would always hold.
  *
- * @param wanted The right type in words.
+ * @param needed The right type in words.
  */
 export function requireExpected(
   value: unknown,
-  wanted: string,
+  needed: string,
 ): asserts value is object {
   const prototype: unknown =
     typeof value === "object" && value !== null
@@ -72,6 +72,6 @@ export function requireExpected(
     prototype === undefined ||
     (prototype !== null && Object.getPrototypeOf(prototype) !== null)
   ) {
-    throw new NoVerdict(`${wanted} is needed, got ${inspect(value)}`);
+    throw new NoVerdict(`${needed} is needed, got ${inspect(value)}`);
   }
 }

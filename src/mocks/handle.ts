@@ -15,7 +15,7 @@ import { checkValues } from "../client/values.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { asRecord } from "../json.js";
 import { byRole, get, set } from "../protocol/index.js";
-import type { OperationName, PoolName, VaultOrder } from "../protocol/index.js";
+import type { OperationName, VaultOrder } from "../protocol/index.js";
 import {
   call,
   countScripts,
@@ -43,12 +43,9 @@ import type {
   MockOverrides,
   MockState,
   NextRound,
+  PoolOption,
   ScriptedReason,
 } from "./types.js";
-
-interface PoolOption {
-  readonly pool?: PoolName | undefined;
-}
 
 const poolOptionNames: OptionNames<PoolOption> = { pool: true };
 

@@ -46,6 +46,12 @@ export interface MockState extends Readonly<StandaloneReadings> {
   readonly failures: readonly ScriptedFailure[];
 }
 
+/** Option of `fail()` and `succeed()` for `getLPAmountInfo`. */
+export interface PoolOption {
+  /** The mock pool that is meant. Default: both. */
+  readonly pool?: PoolName | undefined;
+}
+
 /**
  * The reason of a revert:
  *
