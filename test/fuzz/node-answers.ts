@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import { expect } from "chai";
 import fc from "fast-check";
-import pMap from "p-map";
+import pLimit from "p-limit";
 
 import { VaultClient, VaultError } from "../../src/client/index.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
@@ -177,7 +177,7 @@ describe("fuzz - answers of nodes", () => {
       honest.set(stage, await stages[stage](vault));
     }
     const failures: string[] = [];
-    await pMap(
+    await pLimit(CONCURRENCY).map(
       fc.sample(anyCase, { seed, numRuns: RUNS }),
       async (one) => {
         const problem = await problemOf(one);
@@ -185,7 +185,6 @@ describe("fuzz - answers of nodes", () => {
           failures.push(`${problem}: ${JSON.stringify(one)}`);
         }
       },
-      { concurrency: CONCURRENCY },
     );
     expect(
       failures.slice(0, 5).join("\n"),
