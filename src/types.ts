@@ -53,7 +53,11 @@ export type {
   SettlementStatus,
   SigningKind,
 } from "./settlement/types.js";
-export type { ForkConnection, ForkedBlock, ForkOptions } from "./simulation/engines/fork.js";
+export type {
+  ForkConnection,
+  ForkedBlock,
+  ForkOptions,
+} from "./simulation/engines/fork.js";
 export type { WarmCall } from "./simulation/fork-needs.js";
 export type {
   HttpEngine,
