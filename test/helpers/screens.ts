@@ -9,6 +9,7 @@ const varying = [
   /(?<="(?:gasUsed|estimatedGas)":\s?")\d+/gu,
   /(?<="(?:id|createdAt)":\s?)\d{13}|(?<=block \d+, )\d+(?= s (?:old|ahead))/gu,
   /(?<=(?:"hash":"|"checksum":\s?"|Transaction +|transaction |^"(?=.{66}"$))0x)[\da-f]{64}/gmu,
+  /(?<="(?:since|preparedAt)":\s?)\d+|(?<="hashes":\s?\[\s?"0x)[\da-f]{64}/gu,
   /(?<="token":"native","before":"(?:\d+","after":")?)\d+/gu,
   /(?<=(?:Sender, native currency|[Bb]alance|Cost|may cost)[ <].*)-?[\d,]*\.\d+/gu,
   /(?<=may cost )[\d.]+|(?<=Gas(?: used)?(?: +|<.th>\s+<td>\s+))[\d,]+|[\d,]+(?= used when)/gu,

@@ -78,7 +78,7 @@ describe("modules that the package loads", () => {
     `);
     const ours = modules.filter((url) => url.startsWith(dist));
     expect(ours).not.to.include(`${dist}/chunks/tasks.js`);
-    expect(ours.length).to.be.at.most(12);
+    expect(ours.length).to.be.at.most(13);
     const rewritten = ours
       .map((url) => ({ url, text: readFileSync(new URL(url), "utf8") }))
       .filter(({ text }) => /\bimport\(/u.test(text));

@@ -51,8 +51,8 @@ const publishedVersions = {
 
 /**
  * The consumers: Hardhat's three templates, the project that README.md
- * describes, at the lower bound of every range that matters, one with Solidity
- * tests and nothing else, and two on Hardhat 2, in CommonJS. The two toolboxes'
+ * describes, at the lower bound of every range that matters, the oldest Hardhat 3, one
+ * with Solidity tests and nothing else, and two on Hardhat 2, in CommonJS. The two toolboxes'
  * own contract asks for a new compiler; the others can have older ones.
  */
 export const allConsumers: readonly ConsumerDefinition[] = [
@@ -81,6 +81,16 @@ export const allConsumers: readonly ConsumerDefinition[] = [
     compiler: { version: "0.8.20", optimizer: false, viaIR: false },
     peers: ["@nomicfoundation/hardhat-ethers"],
     hasNode: true,
+  },
+  {
+    name: "hardhat-3-oldest",
+    files: "minimal",
+    node: OLDEST_NODE,
+    template: "03-minimal",
+    versions: { hardhat: "3.13.0", typescript: publishedVersions.typescript },
+    testCommand: ["run", "scripts/vault.ts"],
+    compiler: { version: "0.8.20", optimizer: false, viaIR: false },
+    peers: ["@nomicfoundation/hardhat-ethers@4.0.15"],
   },
   {
     name: "readme",

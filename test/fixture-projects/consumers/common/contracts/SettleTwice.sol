@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
+import {RoundGuard} from "hardhat-vault/contracts/guard/RoundGuard.sol";
 import {ILiquidityPool} from "hardhat-vault/contracts/interfaces/ILiquidityPool.sol";
 import {ITrading} from "hardhat-vault/contracts/interfaces/ITrading.sol";
 import {IUnderlyingAsset} from "hardhat-vault/contracts/interfaces/IUnderlyingAsset.sol";
@@ -48,4 +49,5 @@ struct Everything {
     MockVault mockVault;
     MockVaultFactory mockFactory;
     VaultMocks mocks;
+    RoundGuard guard;
 }
