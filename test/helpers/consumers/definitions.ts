@@ -91,6 +91,7 @@ export const allConsumers: readonly ConsumerDefinition[] = [
     testCommand: ["run", "scripts/vault.ts"],
     compiler: { version: "0.8.20", optimizer: false, viaIR: false },
     peers: ["@nomicfoundation/hardhat-ethers@4.0.15"],
+    hasNode: true,
   },
   {
     name: "readme",
