@@ -1,7 +1,7 @@
 import { ZeroAddress } from "ethers";
 import type { InterfaceAbi } from "ethers";
 
-import { GIVEN_PROVIDER } from "../errors.js";
+import { GIVEN_PROVIDER, fallbackTo } from "../errors.js";
 import type {
   ContractRole,
   OperationArguments,
@@ -193,14 +193,23 @@ export abstract class VaultReader {
     const answer = await rpc
       .call(request, blockTag)
       .catch(async (error: unknown) => {
-        throw isNodeRefusal(error) && blockTag.startsWith("0x")
-          ? await explainMissingState(
+        if (!isNodeRefusal(error)) {
+          throw error;
+        }
+        const block =
+          blockTag === "earliest"
+            ? await rpc
+                .getBlock(blockTag)
+                .then(({ number }) => number, fallbackTo(NaN))
+            : Number(blockTag);
+        throw Number.isNaN(block)
+          ? error
+          : await explainMissingState(
               rpc,
               error,
-              Number(blockTag),
+              block,
               async () => await rpc.call(request, "latest"),
-            )
-          : error;
+            );
       });
     const value = decodeAnswer({
       call,

@@ -6,6 +6,10 @@ import { messageOf } from "./thrown.js";
 /** Hardhat's errors about the connection or a setting; `toRpcError` converts these. */
 const ofConnection = /^HHE(?:7|28|29|30|70[2348]|717)$/u;
 
+/** Node.js's own codes, such as ERR_MODULE_NOT_FOUND, without those of connections. */
+const ofThisProcess =
+  /^(?:ERR_(?!HTTP|PROXY|SOCKET|SSL|STREAM|TLS)\w+|MODULE_NOT_FOUND)$/u;
+
 /**
  * True for an error that Hardhat or another plugin throws by itself, in a hook for
  * example. An error of the node, or of the connection to it, left through the provider,
@@ -23,11 +27,21 @@ export function isHardhatsOwn(error: unknown): boolean {
     return errorCode.startsWith("HHE") && !ofConnection.test(errorCode);
   }
   return (
-    code === undefined &&
+    (code === undefined || isOfThisProcess(error)) &&
     statusCode === undefined &&
     !Object.hasOwn(error, "_isProviderError") &&
     error.name !== "TimeoutError" &&
     (cause === undefined || isHardhatsOwn(cause))
+  );
+}
+
+/** Also true for a failed access to a file: a connection has no path. */
+function isOfThisProcess(error: Error): boolean {
+  const { code, syscall, path } = asRecord(error);
+  return (
+    typeof code === "string" &&
+    (ofThisProcess.test(code) ||
+      (typeof syscall === "string" && typeof path === "string"))
   );
 }
 

@@ -625,7 +625,7 @@ export class RpcClient {
       succeeded:
         (receipt["status"] ?? null) === null
           ? undefined
-          : read.quantity(receipt["status"]) === 1n,
+          : isSuccess(receipt["status"], read),
     };
   }
 
@@ -692,6 +692,15 @@ export class RpcClient {
 }
 
 type FoundBlock = Readonly<Record<string, unknown>>;
+
+/** Some chains write the status as a decimal text or as a boolean. */
+function isSuccess(status: unknown, read: ResponseParser): boolean {
+  return typeof status === "boolean"
+    ? status
+    : read.quantity(
+        status === "0" || status === "1" ? Number(status) : status,
+      ) === 1n;
+}
 
 const BLOCK_METHOD = "eth_getBlockByNumber";
 

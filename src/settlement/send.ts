@@ -24,6 +24,11 @@ const alreadyKnown =
 const transient =
   /try again|try later|temporar|(?:pool|queue)\b.{0,20}\bfull|rate.?limit|too many requests|over(?:loaded|capacity)|time(?:d )?-?out|unavailable/iu;
 
+/** A limit of EIP-1474, or a gateway's: no backend, cannot fulfil, too many requests. */
+const transientCodes: ReadonlySet<unknown> = new Set([
+  -32_005, -32_011, -32_046, -32_429, 429,
+]);
+
 /** Sends once. Never throws: after a failure, the transaction may have left. */
 export async function send(
   rpc: RpcClient,
@@ -58,7 +63,7 @@ export async function send(
     const words = String(error.details["problem"]);
     return alreadyKnown.test(words)
       ? { kind: "accepted", hash }
-      : refusal(words);
+      : refusal(words, error.details["rpcCode"]);
   }
 }
 
@@ -86,8 +91,9 @@ function writtenOnce(
   });
 }
 
-function refusal(problem: string): SendAnswer {
-  return { kind: "error", problem, isTransient: transient.test(problem) };
+function refusal(problem: string, code?: unknown): SendAnswer {
+  const isTransient = transientCodes.has(code) || transient.test(problem);
+  return { kind: "error", problem, isTransient };
 }
 
 export function describeProblem(error: unknown): string {

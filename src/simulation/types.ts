@@ -4,8 +4,9 @@ import type { BlockInfo } from "../rpc/rpc-client.js";
 /**
  * Outcome of a simulated settlement:
  *
- * - `settled`: the contract settles the round. `notes` states if this could not be read.
- * - `not-settled`: the contract accepts the call but does not settle the round.
+ * - `settled`: the contract settles the round.
+ * - `not-settled`: the contract accepts the call but does not settle the round, or the
+ *   round cannot be read; see `reason`.
  * - `reverted`: the contract refuses the call; see `reason`.
  * - `nothing-to-do`: the round is settled already.
  */

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
 import { inspect } from "node:util";
 
 import { expect } from "chai";
@@ -71,6 +72,17 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
       }
     });
   }
+
+  it("settlesRound that refuses an expectation leaves no rejected promise if the transaction fails, too", async () => {
+    const failed = Promise.reject(new Error("no gas"));
+    const { message } = await failureOf(
+      // @ts-expect-error -- an object
+      functions.settlesRound(vault, failed, 1n),
+    );
+    expect(message).to.contain("is needed, got 1n");
+    // Node.js reports a rejection without a handler at the end of a turn.
+    await setImmediate();
+  });
 
   it("settleRound and its negation fail if another round took the round's place", async () => {
     const mocks = await vault.deployMocks({ scenario: "expired-round" });

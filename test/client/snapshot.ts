@@ -224,7 +224,7 @@ describe("client - snapshot", () => {
     const node = documentedNode({ overrides: true, head: 1_000 });
     for (const method of ["eth_call", "eth_getBalance"]) {
       node.on(method, async (params, answer) => {
-        if (params[1] === "0x5") {
+        if (params[1] === "0x5" || params[1] === "earliest") {
           throw failure("not supported", { code: -32000 });
         }
         return await answer();
@@ -234,6 +234,7 @@ describe("client - snapshot", () => {
     const { volume } = await client.snapshot({ blockTag: 5 });
     for (const read of [
       client.queryVolume({ blockTag: 5 }),
+      client.queryVolume({ blockTag: "earliest" }),
       Array.fromAsync(client.orders({ ids: [1, 2], blockTag: 5 })),
       isFailedReading(volume) ? Promise.reject(volume.error) : volume,
     ]) {

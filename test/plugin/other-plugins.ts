@@ -7,6 +7,7 @@ import type { HardhatPlugin } from "hardhat/types/plugins";
 
 import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { codedError } from "../helpers/foreign-errors.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 
@@ -36,6 +37,16 @@ const throwing: ReadonlyArray<
     "an Error",
     () => new Error("the ledger is locked"),
     "Hardhat or one of its plugins failed: the ledger is locked",
+  ],
+  [
+    "Node.js's error for a package that is not installed",
+    () => codedError("ERR_MODULE_NOT_FOUND"),
+    "Hardhat or one of its plugins failed: no",
+  ],
+  [
+    "an error of a file that it cannot read",
+    () => codedError("ENOENT", { syscall: "open", path: "other.json" }),
+    "Hardhat or one of its plugins failed: no",
   ],
 ];
 

@@ -272,6 +272,10 @@ describe("the answer of a node", () => {
     for (const [status, succeeded] of [
       ["0x1", true],
       ["0x0", false],
+      ["1", true],
+      ["0", false],
+      [1, true],
+      [false, false],
     ] as const) {
       expect(
         await answering({ ...receipt, status }).receipt(HASH),

@@ -90,6 +90,19 @@ describe("the transaction of a settlement", () => {
     });
   });
 
+  for (const [code, isTransient] of [
+    [-32_005, true],
+    [-32_429, true],
+    [-32_000, false],
+  ] as const) {
+    it(`${isTransient ? "may be accepted later" : "is refused"} if the code of the error is ${code}, whatever its words`, async () => {
+      const answer = await send(refusing("no", { code }), transaction);
+      expect(answer).to.deep.equal({
+        ...{ kind: "error", problem: "no", isTransient },
+      });
+    });
+  }
+
   for (const [what, changes, hash, method, params] of [
     ["signed bytes with their hash", {}, HASH, "Raw", "0x02"],
     ["signed bytes without a hash", { hash: undefined }, OTHER, "Raw", "0x02"],

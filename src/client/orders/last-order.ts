@@ -161,7 +161,14 @@ function reasonOf(order: ListedOrder): string | undefined {
         new RegExp(`\\b(?:${order.orderID}|0x0*${hex})\\b`, "giu"),
         "#",
       )
-      // A custom error has the id in its data, as a word.
-      .replace(new RegExp(hexWord(order.orderID), "iu"), "#")
+      // A custom error has the id in its data, as a word behind the selector. The end of
+      // the selector can look like the beginning of the word.
+      .replace(
+        new RegExp(
+          `(0x[0-9a-f]{8}(?:[0-9a-f]{64})*?)${hexWord(order.orderID)}`,
+          "iu",
+        ),
+        "$1#",
+      )
   );
 }
