@@ -110,6 +110,11 @@ describe("the cache of a fork", () => {
   });
 
   it("a fork of the same block takes what another that is open has read, and asks again after all are closed", async () => {
+    // Only a development node has these.
+    node.answer = ({ method }) =>
+      ["hardhat_metadata", "anvil_nodeInfo"].includes(method)
+        ? { error: { code: -32_601, message: "Method not found" } }
+        : undefined;
     const first = await fork();
     await settle(first);
     const states = (): number =>
@@ -122,6 +127,21 @@ describe("the cache of a fork", () => {
     forks = [];
     await settle(await fork());
     expect(states()).to.be.greaterThan(20);
+  });
+
+  it("a fork of a development node reads what the node changed without a new block while another fork is open", async () => {
+    const balance = async (connection: ForkConnection): Promise<unknown> =>
+      await connection.provider.request({
+        method: "eth_getBalance",
+        params: [NOBODY, "latest"],
+      });
+    expect(await balance(await fork())).to.equal("0x0");
+    await provider.send("anvil_setBalance", [NOBODY, "0x7"]);
+    try {
+      expect(await balance(await fork())).to.equal("0x7");
+    } finally {
+      await provider.send("anvil_setBalance", [NOBODY, "0x0"]);
+    }
   });
 
   it("forks of two blocks at once each have the state of their own", async () => {
