@@ -10,6 +10,7 @@ import { z } from "zod";
 import { vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import { toRpcError } from "../rpc/errors.js";
+import { ResponseParser } from "../rpc/response-parser.js";
 import { waitAfter } from "../rpc/retry.js";
 import { Upstream } from "./upstream.js";
 import type {
@@ -271,6 +272,11 @@ export class BlockCache {
     if (this.#isOfBlock(key, result)) {
       this.#values.set(key, result);
       return answer;
+    }
+    if (call.method !== BLOCK_METHOD) {
+      // The simulator would take null for an empty slot.
+      const read = new ResponseParser(this.block.network, call.method);
+      return this.#toAnswer(read.invalid("a value that is no hex value"));
     }
     const found = asRecord(result)["hash"];
     return isHexString(found, 32)

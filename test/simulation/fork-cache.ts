@@ -269,6 +269,23 @@ describe("the cache of a fork", () => {
     expect(await balance()).to.equal("0x0");
   });
 
+  it("a fork takes null from the node for no value of a slot", async () => {
+    const forked = await fork();
+    await forked.vault.snapshot();
+    node.answer = ({ method }) =>
+      method === "eth_getStorageAt" ? { result: null } : undefined;
+    const slot = async (): Promise<unknown> =>
+      await forked.provider.request({
+        method: "eth_getStorageAt",
+        params: [protocol.contracts.vault, "0x777", "latest"],
+      });
+    const error: unknown = await slot().catch((thrown: unknown) => thrown);
+    expect(String(error)).to.contain("eth_getStorageAt");
+    expect(String(error)).to.contain("is no hex value");
+    node.answer = () => undefined;
+    expect(await slot()).to.equal(`0x${"0".repeat(64)}`);
+  });
+
   it("a fork ends if the chain replaces its block: VAULT_FORK_REORGED for a simulation, and its text for a read", async () => {
     const forked = await fork();
     await forked.vault.snapshot();
