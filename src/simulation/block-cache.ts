@@ -10,6 +10,7 @@ import { z } from "zod";
 import { vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import { toRpcError } from "../rpc/errors.js";
+import { ResponseParser } from "../rpc/response-parser.js";
 import { waitAfter } from "../rpc/retry.js";
 import { Upstream } from "./upstream.js";
 import type {
@@ -27,6 +28,8 @@ export interface PinnedBlock {
   readonly hash: string;
   /** Folder to keep the values in; undefined for memory only. */
   readonly folder: string | undefined;
+  /** False if the node can change the state of the block: each fork reads it afresh. */
+  readonly isShared: boolean;
 }
 
 /** Name of a fork's own requests in error texts. */
@@ -79,8 +82,11 @@ export class BlockCache {
   /** Takes part in the cache of a block. Each user closes it once. */
   public static async open(block: PinnedBlock): Promise<BlockCache> {
     const key = keyOfBlock(block);
-    const cache = caches.get(key) ?? new BlockCache(block);
-    caches.set(key, cache);
+    const shared = block.isShared ? caches.get(key) : undefined;
+    const cache = shared ?? new BlockCache(block);
+    if (block.isShared) {
+      caches.set(key, cache);
+    }
     cache.#users += 1;
     cache.#upstream ??= Upstream.open(block.upstream);
     if (block.folder !== undefined && cache.#file === undefined) {
@@ -95,8 +101,10 @@ export class BlockCache {
     // A file that cannot be written costs requests only.
     await this.save().catch(() => undefined);
     if (this.#users === 0) {
-      // A development node can change the state of a block: the next fork reads it afresh.
-      caches.delete(keyOfBlock(this.block));
+      const key = keyOfBlock(this.block);
+      if (caches.get(key) === this) {
+        caches.delete(key);
+      }
       const upstream = this.#upstream;
       this.#upstream = undefined;
       await (await upstream)?.close();
@@ -265,6 +273,11 @@ export class BlockCache {
       this.#values.set(key, result);
       return answer;
     }
+    if (call.method !== BLOCK_METHOD) {
+      // The simulator would take null for an empty slot.
+      const read = new ResponseParser(this.block.network, call.method);
+      return this.#toAnswer(read.invalid("a value that is no hex value"));
+    }
     const found = asRecord(result)["hash"];
     return isHexString(found, 32)
       ? this.#toAnswer(this.#reorged(found))
@@ -293,7 +306,7 @@ export class BlockCache {
   }
 }
 
-/** Those in use. */
+/** Those in use that are shared. */
 const caches = new Map<string, BlockCache>();
 
 /** A hash, because URL and headers may have a key in them. */

@@ -40,6 +40,7 @@ const NOBODY = "0x00000000000000000000000000000000000000AA";
 const ROUND_END = 2_000_000_000;
 
 const readMethods = [
+  "anvil_nodeInfo",
   "eth_accounts",
   "eth_blockNumber",
   "eth_call",
@@ -51,6 +52,7 @@ const readMethods = [
   "eth_getStorageAt",
   "eth_getTransactionCount",
   "eth_maxPriorityFeePerGas",
+  "hardhat_metadata",
   "net_version",
 ];
 

@@ -110,6 +110,11 @@ describe("the cache of a fork", () => {
   });
 
   it("a fork of the same block takes what another that is open has read, and asks again after all are closed", async () => {
+    // Only a development node has these.
+    node.answer = ({ method }) =>
+      ["hardhat_metadata", "anvil_nodeInfo"].includes(method)
+        ? { error: { code: -32_601, message: "Method not found" } }
+        : undefined;
     const first = await fork();
     await settle(first);
     const states = (): number =>
@@ -122,6 +127,21 @@ describe("the cache of a fork", () => {
     forks = [];
     await settle(await fork());
     expect(states()).to.be.greaterThan(20);
+  });
+
+  it("a fork of a development node reads what the node changed without a new block while another fork is open", async () => {
+    const balance = async (connection: ForkConnection): Promise<unknown> =>
+      await connection.provider.request({
+        method: "eth_getBalance",
+        params: [NOBODY, "latest"],
+      });
+    expect(await balance(await fork())).to.equal("0x0");
+    await provider.send("anvil_setBalance", [NOBODY, "0x7"]);
+    try {
+      expect(await balance(await fork())).to.equal("0x7");
+    } finally {
+      await provider.send("anvil_setBalance", [NOBODY, "0x0"]);
+    }
   });
 
   it("forks of two blocks at once each have the state of their own", async () => {
@@ -247,6 +267,23 @@ describe("the cache of a fork", () => {
     const error: unknown = await balance().catch((thrown: unknown) => thrown);
     expect(String(error)).to.contain("no luck");
     expect(await balance()).to.equal("0x0");
+  });
+
+  it("a fork takes null from the node for no value of a slot", async () => {
+    const forked = await fork();
+    await forked.vault.snapshot();
+    node.answer = ({ method }) =>
+      method === "eth_getStorageAt" ? { result: null } : undefined;
+    const slot = async (): Promise<unknown> =>
+      await forked.provider.request({
+        method: "eth_getStorageAt",
+        params: [protocol.contracts.vault, "0x777", "latest"],
+      });
+    const error: unknown = await slot().catch((thrown: unknown) => thrown);
+    expect(String(error)).to.contain("eth_getStorageAt");
+    expect(String(error)).to.contain("is no hex value");
+    node.answer = () => undefined;
+    expect(await slot()).to.equal(`0x${"0".repeat(64)}`);
   });
 
   it("a fork ends if the chain replaces its block: VAULT_FORK_REORGED for a simulation, and its text for a read", async () => {

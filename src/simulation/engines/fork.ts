@@ -17,6 +17,7 @@ import type { BlockTag } from "../../client/inputs.js";
 import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
 import type { UpstreamAddresses, VaultHost } from "../../host.js";
 import { contractRoleNames } from "../../protocol/index.js";
+import { isDevelopmentNode } from "../../rpc/development-node.js";
 import { isNodeRefusal, toRpcError } from "../../rpc/errors.js";
 import { isHardhatsOwn, toHardhatError } from "../../rpc/hardhat-error.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
@@ -77,6 +78,7 @@ interface ForkPlan {
   /** Number of the newest block. */
   readonly head: number;
   readonly chainId: number;
+  readonly isDevelopment: boolean;
   readonly hardfork: string | undefined;
   /** State to warm the fork with, if it is known before there is a fork. */
   readonly needs?: Needs;
@@ -119,15 +121,19 @@ export async function fork(
     vaults.map(async (one) => (await one.guardAddress())?.address),
   );
   const isPast = (blockNumber ?? "latest") !== "latest";
-  const [block, head, chainId, ...addresses] = await Promise.all([
-    readUpstreamBlock(vault, blockNumber),
-    isPast ? vault.rpc.blockNumber() : 0,
-    vault.chainId(),
-    ...vaults.map(resolveAddresses),
-  ]);
+  const [block, head, chainId, isDevelopment, ...addresses] = await Promise.all(
+    [
+      readUpstreamBlock(vault, blockNumber),
+      isPast ? vault.rpc.blockNumber() : 0,
+      vault.chainId(),
+      isDevelopmentNode(vault.rpc),
+      ...vaults.map(resolveAddresses),
+    ],
+  );
   const { connection, cache } = await createFork(vault, {
     block,
     chainId,
+    isDevelopment,
     upstream: (name) => addresses[names.indexOf(name)],
     guards: new Map(names.map((name, index) => [name, guards[index]])),
     hardfork,
@@ -171,10 +177,11 @@ async function simulateOnFork(
   const needs = needsOfReads(vault, coinbase, watched);
   const number = next.number - 1;
   const call = settlementCall(route);
-  const [header, head, chainId, plain] = await Promise.all([
+  const [header, head, chainId, isDevelopment, plain] = await Promise.all([
     vault.rpc.getBlock(number),
     next.isPast === true ? vault.rpc.blockNumber() : 0,
     vault.chainId(),
+    isDevelopmentNode(vault.rpc),
     callPlainly(vault, parameters),
   ]);
   const reverted = plain?.reverted;
@@ -193,6 +200,7 @@ async function simulateOnFork(
     hardfork,
     block: { ...header, gasLimit: next.gasLimit },
     chainId,
+    isDevelopment,
     simulation: {
       accounts: [],
       // The chain's cap is not known, so the hardfork's is lifted.
@@ -289,7 +297,9 @@ async function createFork(
 ): Promise<{ connection: ForkConnection; cache: ForkCache }> {
   const { context, connection: upstream } = vault;
   const config = requireHttp(vault);
-  const { block, chainId, hardfork, isPast, head } = plan;
+  const { block, chainId, hardfork, isPast, head, isDevelopment } = plan;
+  // The state of a development node's newest block can still change.
+  const isFinal = isPast === true && block.number < head;
   const own = requireForkNetwork(vault);
   assertInvariant(block.hash !== undefined, "a block to fork without a hash");
   const cache = await ForkCache.open({
@@ -302,11 +312,10 @@ async function createFork(
     chainId,
     number: block.number,
     hash: block.hash,
-    // On a development node, the state of the newest block can still change.
-    folder:
-      isPast === true && block.number < head
-        ? path.join(context.config.paths.cache, CACHE_FOLDER)
-        : undefined,
+    folder: isFinal
+      ? path.join(context.config.paths.cache, CACHE_FOLDER)
+      : undefined,
+    isShared: isFinal || !isDevelopment,
   });
   const warming =
     plan.needs === undefined
