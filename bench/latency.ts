@@ -28,7 +28,7 @@ interface Cost {
 /** The most waves of a job; waves do not depend on the machine. */
 const mostWaves: Readonly<Record<string, number>> = {
   round: 1,
-  status: 1,
+  status: 2,
   orders: 8,
   simulate: 3,
   "simulate --fork": FORK_LIMIT,
