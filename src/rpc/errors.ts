@@ -7,6 +7,7 @@ import {
 import { MAX_FOREIGN_TEXT } from "../escape.js";
 import { asRecord } from "../json.js";
 import { Redactor, quoteForeignText, redactSecrets } from "../redact.js";
+import { isOtherJson } from "./lenient-answer.js";
 import { findRevert } from "./revert-in-error.js";
 import type { RevertReason } from "./revert-reason.js";
 import {
@@ -168,7 +169,10 @@ export function toRpcError(
   }
   if (match(unreadableSign) !== undefined) {
     // Without the body and the cause: a proxy's page may contain the key.
-    const problem = `the answer is not JSON; the URL may lead or redirect to a web page${tried}`;
+    const form = isOtherJson(thrown)
+      ? "the answer is JSON, but has no result and no error"
+      : "the answer is not JSON; the URL may lead or redirect to a web page";
+    const problem = `${form}${tried}`;
     return vaultError("VAULT_RPC_INVALID_RESPONSE", { ...facts, problem });
   }
   for (const [setting, sign] of settingSigns) {

@@ -7,12 +7,13 @@ import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { Redactor, quoteForeignText } from "../redact.js";
 import { sendBounded } from "./bounded-answer.js";
+import type { Exchanged } from "./bounded-answer.js";
 import { Deadline } from "./deadline.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { classifyFailure, isNodeRefusal, toRpcError } from "./errors.js";
 import { TRANSACTION_GAS_CAP } from "./gas.js";
 import { isHardhatsOwn, toHardhatError } from "./hardhat-error.js";
-import { readRefusedAnswer } from "./lenient-answer.js";
+import { readRefusedAnswer, unpackBody } from "./lenient-answer.js";
 import { ResponseParser } from "./response-parser.js";
 import { usualRetries, waitAfter } from "./retry.js";
 import type { RetryEvent, RetryPolicy } from "./retry.js";
@@ -274,7 +275,7 @@ export class RpcClient {
     const { network, provider } = this;
     const maySendAgain = safeToResend.test(method);
     const send = async (): Promise<Sent | undefined> => {
-      const { answer, cancel } = sendBounded(
+      const { answer, cancel, exchanged } = sendBounded(
         async () => await provider.request({ method, params }),
         (limit) => {
           const problem = `the answer is longer than ${limit}`;
@@ -282,7 +283,11 @@ export class RpcClient {
           return vaultError("VAULT_RPC_INVALID_RESPONSE", details);
         },
       );
-      const sent = answer.then((result) => ({ result }));
+      const sent = answer.then(
+        (result) => ({ result }),
+        (thrown: unknown) =>
+          this.#readLeniently(thrown, method, exchanged(method, params)),
+      );
       if (!maySendAgain) {
         return await sent;
       }
@@ -295,16 +300,14 @@ export class RpcClient {
       return inTime;
     };
     try {
-      const sent = await (
-        maySendAgain
-          ? deadline.within(
-              // A request that waited past the deadline is not sent.
-              this.node.readSlots(async () =>
-                deadline.isOver ? undefined : await send(),
-              ),
-            )
-          : send()
-      ).catch((thrown: unknown) => this.#readLeniently(thrown, method));
+      const sent = await (maySendAgain
+        ? deadline.within(
+            // A request that waited past the deadline is not sent.
+            this.node.readSlots(async () =>
+              deadline.isOver ? undefined : await send(),
+            ),
+          )
+        : send());
       const result = sent?.result ?? null;
       if (
         method === BLOCK_METHOD &&
@@ -352,8 +355,9 @@ export class RpcClient {
   }
 
   /** @throws the node's error, else what was thrown */
-  #readLeniently(thrown: unknown, method: string): Sent {
-    const answer = readRefusedAnswer(thrown) ?? { error: thrown };
+  #readLeniently(thrown: unknown, method: string, seen: Exchanged): Sent {
+    unpackBody(thrown, seen);
+    const answer = readRefusedAnswer(thrown, seen) ?? { error: thrown };
     if ("result" in answer) {
       return answer;
     }
