@@ -16,6 +16,7 @@ interface Watched {
   readonly tooLong: () => Error;
   bytes: number;
   newest: NewestRequest | undefined;
+  refusal: RefusedStatus | undefined;
 }
 
 interface NewestRequest {
@@ -23,6 +24,13 @@ interface NewestRequest {
   readonly body: unknown;
   /** Kept of an answer that begins as gzip does. */
   readonly compressed: Uint8Array[];
+}
+
+/** A node's refusal by an HTTP status, of which nothing else was seen. */
+class RefusedStatus extends Error {
+  constructor(public readonly statusCode: number) {
+    super(`HTTP status ${statusCode}`);
+  }
 }
 
 /** What was seen of a request on its way over HTTP. */
@@ -36,6 +44,8 @@ export interface Exchanged {
   readonly method: string;
   /** The answer's text, if it came as gzip: nobody asked for that, or unpacks it. */
   readonly unpacked: string | undefined;
+  /** The last answer that was not 2xx: Hardhat repeats a request after status 429. */
+  readonly refusal: Error | undefined;
 }
 
 // Hardhat and fetch send through undici, and have no way to cancel a request or to
@@ -50,6 +60,13 @@ subscribe("undici:request:create", (message) => {
     watched.requests.add(request);
     watched.newest = { body: Reflect.get(request, "body"), compressed: [] };
     owners.set(request, watched);
+  }
+});
+subscribe("undici:request:headers", (message) => {
+  const watched = owners.get(requestOf(message));
+  const { statusCode } = asRecord(asRecord(message)["response"]);
+  if (watched !== undefined && Number(statusCode) >= 400) {
+    watched.refusal = new RefusedStatus(Number(statusCode));
   }
 });
 subscribe("undici:request:bodyChunkReceived", (message) => {
@@ -100,6 +117,7 @@ export function sendBounded<T>(
     tooLong: () => tooLong(`${MAX_ANSWER_BYTES / 2 ** 20} MiB`),
     bytes: 0,
     newest: undefined,
+    refusal: undefined,
   };
   return {
     answer: context.run(watched, send),
@@ -119,6 +137,7 @@ export function sendBounded<T>(
               JSON.stringify(sent["params"]) === JSON.stringify(params),
         method: String(sent["method"]),
         unpacked: compressed.length === 0 ? undefined : unpack(compressed),
+        refusal: watched.refusal,
       };
     },
   };

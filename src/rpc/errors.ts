@@ -107,9 +107,9 @@ const INVALID_PARAMS = -32_602;
 const missingCodes: ReadonlySet<unknown> = new Set([-32_601, -32_004]);
 
 const busyWords =
-  /rate.?limit|too many requests|request limit|^limit exceeded|quota|capacity|(?:compute units|throughput).{0,60}exceeded/iu;
+  /rate.{0,10}(?:limit|exceed)|too many request|request limit|throttl|slow down|^limit exceeded|quota|capacity|(?:compute units|throughput).{0,60}exceeded/iu;
 const transientWords =
-  /timed? ?-?out|deadline exceeded|temporar|try again|at this time|overloaded|\bEOF\b|bad gateway|service unavailable|upstream|no .{0,20}(?:server|backend|node)s? available|socket hang up|connection (?:reset|closed|refused|termination)|\bid\b.{0,20}(?:mismatch|does not match)/iu;
+  /timed? ?-?out|deadline exceeded|temporar|try again|(?<!not )retry|not ready|at this time|overloaded|\bEOF\b|bad gateway|service unavailable|upstream|no .{0,20}(?:server|backend|node)s? available|socket hang up|connection (?:reset|closed|refused|termination)|\bid\b.{0,20}(?:mismatch|does not match)/iu;
 /** A node lacks a block, in the words of all clients. */
 const blockWords =
   /header (?:for hash )?not found|unknown block|block.{0,60}(?:not (?:yet |currently )?(?:available|found|exist)|doesn't exist|out ?of ?range|is invalid|invalid)|invalid block|block ?out ?of ?range|unfinalized|ahead of|height/iu;

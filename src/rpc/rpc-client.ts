@@ -274,6 +274,7 @@ export class RpcClient {
   ): Promise<Executed | FailedAttempt | undefined> {
     const { network, provider } = this;
     const maySendAgain = safeToResend.test(method);
+    let seen: (() => Exchanged) | undefined;
     const send = async (): Promise<Sent | undefined> => {
       const { answer, cancel, exchanged } = sendBounded(
         async () => await provider.request({ method, params }),
@@ -283,6 +284,7 @@ export class RpcClient {
           return vaultError("VAULT_RPC_INVALID_RESPONSE", details);
         },
       );
+      seen = () => exchanged(method, params);
       const sent = answer.then(
         (result) => ({ result }),
         (thrown: unknown) =>
@@ -317,7 +319,11 @@ export class RpcClient {
       ) {
         return { thrown: this.#blockNotFound(params[0]), retry: "transient" };
       }
-      return sent === undefined ? undefined : { result };
+      if (sent === undefined) {
+        const thrown = seen?.().refusal;
+        return thrown && { thrown, retry: undefined };
+      }
+      return { result };
     } catch (thrown) {
       const { redactor, isBehindHardhat } = this.node;
       if (isBehindHardhat && isHardhatsOwn(thrown)) {

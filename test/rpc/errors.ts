@@ -172,6 +172,8 @@ describe("failed requests", () => {
       new SyntaxError("Unexpected end of JSON input"),
       new Error("response id does not match"),
       said(-32603, "upstream timed out"),
+      said(-32000, "the node is not ready"),
+      said(-32000, "warming up, please retry"),
       new StatusError(500),
       causedBy(new StatusError(503)),
       withBody(500, refusedBody),
@@ -181,6 +183,9 @@ describe("failed requests", () => {
     busy: [
       said(-32005, "no"),
       said(-32000, "Too Many Requests"),
+      said(-32029, "Too Many Request"),
+      said(-32007, "Request throttled, slow down"),
+      said(-32000, "request rate exceeded"),
       new StatusError(429),
       new StatusError(429, date),
       withBody(400, busyBody),
