@@ -108,6 +108,9 @@ export class HardhatVault extends VaultClient implements VaultHost {
     networkName = connection.networkName,
     upstream?: UpstreamAddresses,
   ): HardhatVault {
+    const { networkConfig } = connection;
+    const timeout =
+      networkConfig.type === "http" ? networkConfig.timeout : undefined;
     return HardhatVault.#open({
       connection,
       context,
@@ -115,7 +118,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
       rpc: new RpcClient(
         connection.provider,
         networkName,
-        new KnownNode(redactor, true),
+        new KnownNode(redactor, true, timeout),
       ),
       findErrors: findInProject(context.artifacts),
       upstream,

@@ -13,10 +13,21 @@ const GZIP = Buffer.from([0x1f, 0x8b]);
 
 interface Watched {
   readonly requests: Set<object>;
-  readonly tooLong: () => Error;
+  readonly limits: AnswerLimits;
+  /** True once nobody waits: what Hardhat repeats by itself ends, too. */
+  isOver: boolean;
   bytes: number;
+  /** When the newest answer began, by the clock of `performance`. */
+  begunAt: number;
   newest: NewestRequest | undefined;
   refusal: RefusedStatus | undefined;
+}
+
+interface AnswerLimits {
+  /** Milliseconds for a body: undici's limit begins again with each piece. */
+  readonly timeout: number;
+  /** Makes the error for a longer answer. */
+  readonly tooLong: (limit: string) => Error;
 }
 
 interface NewestRequest {
@@ -62,11 +73,20 @@ subscribe("undici:request:create", (message) => {
     owners.set(request, watched);
   }
 });
+subscribe("undici:client:sendHeaders", (message) => {
+  const request = requestOf(message);
+  if (owners.get(request)?.isOver === true) {
+    abort(request, deadlineIsOver());
+  }
+});
 subscribe("undici:request:headers", (message) => {
   const watched = owners.get(requestOf(message));
   const { statusCode } = asRecord(asRecord(message)["response"]);
-  if (watched !== undefined && Number(statusCode) >= 400) {
-    watched.refusal = new RefusedStatus(Number(statusCode));
+  if (watched !== undefined) {
+    watched.begunAt = performance.now();
+    if (Number(statusCode) >= 400) {
+      watched.refusal = new RefusedStatus(Number(statusCode));
+    }
   }
 });
 subscribe("undici:request:bodyChunkReceived", (message) => {
@@ -74,9 +94,12 @@ subscribe("undici:request:bodyChunkReceived", (message) => {
   const watched = owners.get(request);
   const { chunk } = asRecord(message);
   if (watched !== undefined && chunk instanceof Uint8Array) {
+    const { limits, begunAt } = watched;
     watched.bytes += chunk.length;
     if (watched.bytes > MAX_ANSWER_BYTES) {
-      abort(request, watched.tooLong());
+      abort(request, limits.tooLong(`${MAX_ANSWER_BYTES / 2 ** 20} MiB`));
+    } else if (performance.now() - begunAt > limits.timeout) {
+      abort(request, deadlineIsOver());
     }
     const kept = watched.newest?.compressed ?? [];
     if (kept.length > 0 || GZIP.equals(chunk.subarray(0, GZIP.length))) {
@@ -97,16 +120,19 @@ function abort(request: object, reason: Error): void {
   }
 }
 
+function deadlineIsOver(): Error {
+  return new DOMException("the deadline is over", "TimeoutError");
+}
+
 /**
- * Sends a request whose answer has a limit.
+ * Sends a request whose answer has limits.
  *
- * @param tooLong Makes the error for a longer answer.
  * @returns The answer, a function that ends the request, and one that tells what was
  * seen of it.
  */
 export function sendBounded<T>(
   send: () => Promise<T>,
-  tooLong: (limit: string) => Error,
+  limits: AnswerLimits,
 ): {
   readonly answer: Promise<T>;
   readonly cancel: () => void;
@@ -114,16 +140,19 @@ export function sendBounded<T>(
 } {
   const watched: Watched = {
     requests: new Set(),
-    tooLong: () => tooLong(`${MAX_ANSWER_BYTES / 2 ** 20} MiB`),
+    limits,
+    isOver: false,
     bytes: 0,
+    begunAt: 0,
     newest: undefined,
     refusal: undefined,
   };
   return {
     answer: context.run(watched, send),
     cancel: () => {
+      watched.isOver = true;
       for (const request of watched.requests) {
-        abort(request, new Error("the deadline is over"));
+        abort(request, deadlineIsOver());
       }
     },
     exchanged: (method, params) => {

@@ -134,10 +134,12 @@ export class KnownNode {
   /**
    * @param redactor Knows the secrets of the connection.
    * @param isBehindHardhat True if Hardhat and its plugins handle each request.
+   * @param requestTimeout Milliseconds for the body of an answer.
    */
   constructor(
     public readonly redactor = new Redactor(),
     public readonly isBehindHardhat = false,
+    public readonly requestTimeout = DEFAULT_TIMEOUT_MS,
   ) {}
 }
 
@@ -272,16 +274,16 @@ export class RpcClient {
     params: readonly unknown[],
     deadline: Deadline,
   ): Promise<Executed | FailedAttempt | undefined> {
-    const { network, provider } = this;
+    const { provider } = this;
     const maySendAgain = safeToResend.test(method);
     let seen: (() => Exchanged) | undefined;
     const send = async (): Promise<Sent | undefined> => {
       const { answer, cancel, exchanged } = sendBounded(
         async () => await provider.request({ method, params }),
-        (limit) => {
-          const problem = `the answer is longer than ${limit}`;
-          const details = { network, method, problem };
-          return vaultError("VAULT_RPC_INVALID_RESPONSE", details);
+        {
+          timeout: this.node.requestTimeout,
+          tooLong: (limit) =>
+            this.parser(method).invalid(`the answer is longer than ${limit}`),
         },
       );
       seen = () => exchanged(method, params);
