@@ -323,7 +323,7 @@ export class RpcClient {
       }
       if (sent === undefined) {
         const thrown = seen?.().refusal;
-        return thrown && { thrown, retry: undefined };
+        return thrown === undefined ? undefined : { thrown, retry: undefined };
       }
       return { result };
     } catch (thrown) {

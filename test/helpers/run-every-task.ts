@@ -10,7 +10,7 @@ const hre = await hreOnLive(
   process.env["TEST_URL"] ?? "",
   {
     timeout: 1_000,
-    accounts: [String(DEV_KEYS[1])],
+    accounts: [DEV_KEYS[1]],
     vault: { contracts: documentedContracts },
   },
   process.env["TEST_PROJECT"],

@@ -295,8 +295,8 @@ describe("failed requests", () => {
 
   it("the details of an error have the method, the node's code and the HTTP status", () => {
     const body = { error: said(-32600, "no key") };
-    const refused = Object.assign(new StatusError(401), { body });
-    expect(rpcErrorOf(refused).details).to.include({
+    const unauthorised = Object.assign(new StatusError(401), { body });
+    expect(rpcErrorOf(unauthorised).details).to.include({
       method: "eth_call",
       rpcCode: -32600,
       httpStatus: 401,
