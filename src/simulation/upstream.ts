@@ -45,11 +45,8 @@ export const FORK_REQUESTS = "the requests of a fork";
 /** Calls in one batch. A node that refuses gets the next size; 1 means no batches. */
 const BATCH_SIZES = [1_000, 100, 10, 1];
 
-/** HTTP requests at the same time; needed ones as many as other reads make. */
-const CONCURRENCY: Readonly<Record<Urgency, number>> = {
-  needed: 16,
-  optional: 4,
-};
+/** HTTP requests of each urgency at the same time, as many as other reads make. */
+const MAX_CONCURRENCY = 16;
 
 /** A batch has a fallback: smaller ones, or none. */
 const batchRetries: RetryPolicy = { busy: 2, transient: 3 };
@@ -65,8 +62,8 @@ const batchRefusal = /batch|too (?:large|many)/iu;
 /** The node behind a fork. Sends calls in batches where the node takes them. */
 export class Upstream {
   readonly #slots = {
-    needed: pLimit(CONCURRENCY.needed),
-    optional: pLimit(CONCURRENCY.optional),
+    needed: pLimit(MAX_CONCURRENCY),
+    optional: pLimit(MAX_CONCURRENCY),
   };
   readonly #dispatcher: ReturnType<typeof getDispatcher>;
   #batchSize = Math.max(...BATCH_SIZES);
