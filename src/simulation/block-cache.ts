@@ -8,6 +8,7 @@ import { asRecord } from "../json.js";
 import { toRpcError } from "../rpc/errors.js";
 import { ResponseParser } from "../rpc/response-parser.js";
 import { loadValues, saveValues } from "./block-file.js";
+import { BoundedValues } from "./bounded-values.js";
 import { BLOCK_METHOD, Branch, placeOfBlock } from "./branch.js";
 import { FORK_REQUESTS, Upstream } from "./upstream.js";
 import type {
@@ -47,8 +48,7 @@ const SERVER_ERROR = -32_000;
  * and on disk if it has a folder. Missing values are requested in batches.
  */
 export class BlockCache {
-  readonly #values = new Map<string, unknown>();
-  #characters = 0;
+  readonly #values = new BoundedValues(MOST_CHARACTERS);
   /** Values that were asked for, by those who need them. */
   readonly #pending = new Map<string, Promise<UpstreamAnswer>>();
   /** Values that warming asked for; undefined when they are late. */
@@ -74,7 +74,9 @@ export class BlockCache {
   /** Takes part in the cache of a block. Each user closes it once. */
   public static async open(block: PinnedBlock): Promise<BlockCache> {
     const key = keyOfBlock(block);
-    const shared = block.isShared ? caches.get(key) : undefined;
+    const open = block.isShared ? caches.get(key) : undefined;
+    // The chain may have come back to a block that it had replaced.
+    const shared = open?.#branch.ended === undefined ? open : undefined;
     const cache = shared ?? new BlockCache(block);
     if (block.isShared) {
       caches.set(key, cache);
@@ -217,10 +219,9 @@ export class BlockCache {
     const stored = await loadValues(file);
     if (stored.every(([key, value]) => this.#isOfBlock(key, value))) {
       for (const [key, value] of stored) {
-        this.#remember(key, value);
+        this.#values.add(key, value);
       }
     }
-    this.#hasNews = false;
   }
 
   /** Sends a request to the node as it is. @returns The response, not checked. */
@@ -259,29 +260,13 @@ export class BlockCache {
     }
     const key = keyOfCall(call);
     if (this.#isOfBlock(key, answer.result)) {
-      this.#remember(key, answer.result);
+      this.#hasNews = this.#values.add(key, answer.result) || this.#hasNews;
       return answer;
     }
     // The simulator would take null for an empty slot.
     const { network } = this.block.upstream;
     const read = new ResponseParser(network, call.method);
     return this.#toAnswer(read.invalid("a value that is no hex value"));
-  }
-
-  #remember(key: string, value: unknown): void {
-    if (this.#values.has(key)) {
-      return;
-    }
-    this.#values.set(key, value);
-    this.#characters += lengthOf(key, value);
-    this.#hasNews = true;
-    for (const [oldest, old] of this.#values) {
-      if (this.#characters <= MOST_CHARACTERS) {
-        break;
-      }
-      this.#values.delete(oldest);
-      this.#characters -= lengthOf(oldest, old);
-    }
   }
 
   #toAnswer(error: unknown): UpstreamAnswer & { readonly error: unknown } {
@@ -331,10 +316,4 @@ function isSlot(part: unknown): part is string {
     typeof part === "string" &&
     /^0x(?:[0-9a-f]{1,39}|[0-9a-f]{64})$/iu.test(part)
   );
-}
-
-/** Characters in memory, about. */
-function lengthOf(key: string, value: unknown): number {
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  return key.length + text.length;
 }

@@ -20,7 +20,7 @@ export async function loadValues(
 /** Writes a file, and removes those that were written longest ago if the folder is full. */
 export async function saveValues(
   file: string,
-  values: ReadonlyMap<string, unknown>,
+  values: Iterable<readonly [string, unknown]>,
 ): Promise<void> {
   const folder = path.dirname(file);
   await mkdir(folder, { recursive: true });

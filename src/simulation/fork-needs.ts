@@ -1,9 +1,4 @@
-import {
-  HDNodeWallet,
-  ZeroAddress,
-  computeAddress,
-  isHexString,
-} from "ethers";
+import { HDNodeWallet, ZeroAddress, computeAddress, isHexString } from "ethers";
 import { bytesToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import type { NetworkConfig } from "hardhat/types/config";
 

@@ -28,6 +28,8 @@ export interface NodeBehind {
   answer: (call: Asked, result: unknown) => Replied | undefined;
   /** Changes the answer to a batch; a number is an HTTP status. */
   batch: (answers: readonly unknown[]) => unknown;
+  /** Delays a request until it resolves. */
+  hold: (calls: readonly Asked[]) => Promise<void>;
   responseHeaders: Readonly<Record<string, string>>;
   clear(): void;
   stop(): Promise<void>;
@@ -54,6 +56,7 @@ export async function startNodeBehind(
       waveOf.push(waves);
       headers.push(request.headers);
       await sleep(delayMs);
+      await node.hold(calls);
       const answered = await fetch(upstream, {
         method: "POST",
         headers: { "content-type": "application/json" },
@@ -93,6 +96,7 @@ export async function startNodeBehind(
     waveOf,
     answer: () => undefined,
     batch: (answers) => listOf(answers),
+    hold: async () => await Promise.resolve(),
     responseHeaders: {},
     clear() {
       bodies.length = 0;

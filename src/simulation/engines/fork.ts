@@ -234,4 +234,3 @@ async function resolveAddresses(vault: VaultHost): Promise<AddressResolver> {
     return { path: String(setting), hint: String(hint) };
   };
 }
-
