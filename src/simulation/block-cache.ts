@@ -76,8 +76,10 @@ export class BlockCache {
     const key = keyOfBlock(block);
     const open = block.isShared ? caches.get(key) : undefined;
     // The chain may have come back to a block that it had replaced.
-    const shared = open?.#branch.ended === undefined ? open : undefined;
-    const cache = shared ?? new BlockCache(block);
+    const cache =
+      open === undefined || open.#branch.ended !== undefined
+        ? new BlockCache(block)
+        : open;
     if (block.isShared) {
       caches.set(key, cache);
     }

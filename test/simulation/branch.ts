@@ -312,14 +312,22 @@ const slotOf = (number: number): readonly unknown[] => [
   ...[FIRST_ACCOUNT, "0x1", toQuantity(number)],
 ];
 
+function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
 /** Lets a node behind never answer requests for a method, until they are released. */
 function holdBack(
   node: NodeBehind,
   held: string,
   isHeld: () => boolean = () => true,
 ): { held: Promise<void>; release: () => void } {
-  const arrived = Promise.withResolvers<void>();
-  const released = Promise.withResolvers<void>();
+  const arrived = deferred();
+  const released = deferred();
   node.hold = async (calls) => {
     if (calls.some(({ method }) => method === held) && isHeld()) {
       arrived.resolve();

@@ -116,6 +116,21 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
     });
   }
 
+  for (const [title, batch] of [
+    ["answers each batch with HTTP status 429", () => 429],
+    ["answers each batch with HTTP status 503", () => 503],
+    ["closes the connection on each batch", () => "cut"],
+    ["answers each batch with text that is no JSON", () => "text"],
+  ] satisfies ReadonlyArray<readonly [string, NodeBehind["batch"]]>) {
+    it(`a fork is right if the node ${title}`, async () => {
+      node.batch = batch;
+      await expectTruth();
+      expect(
+        node.bodies.filter((calls) => calls.length > 1),
+      ).to.have.length.below(10);
+    });
+  }
+
   it("a fork is right if every second answer in a batch is an error", async () => {
     node.batch = (answers) =>
       answers.map((answer, index) => {
