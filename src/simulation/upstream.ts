@@ -263,7 +263,7 @@ export class Upstream {
     try {
       response = await this.send(body, urgency, batchRetries);
     } catch (error) {
-      if (isRefusedByStatus(error)) {
+      if (mayTakeSmaller(error)) {
         return new Map();
       }
       throw error;
@@ -290,10 +290,15 @@ function parseJson(text: string): unknown {
   return JSON.parse(text);
 }
 
-/** True for an HTTP status by which servers refuse a batch, or its size. */
-function isRefusedByStatus(error: unknown): boolean {
+/**
+ * True for an HTTP status by which servers refuse a batch, or its size, and for an answer
+ * that is cut off or no JSON.
+ */
+function mayTakeSmaller(error: unknown): boolean {
   const { statusCode } = asRecord(error);
-  return typeof statusCode === "number" && !UNAUTHORIZED.includes(statusCode);
+  return typeof statusCode === "number"
+    ? !UNAUTHORIZED.includes(statusCode)
+    : classifyFailure(error).kind === "transient";
 }
 
 function answerOf({
