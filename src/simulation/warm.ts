@@ -19,7 +19,9 @@ type Places = ReadonlyMap<string, readonly string[]>;
 /**
  * Fills the cache in two steps: accounts and what the calls read, then the values of that.
  * A node answers each step in two batches at a time. Nothing depends on it, and nothing
- * waits for it: what is missing is asked for when it is needed.
+ * waits for it: what is missing is asked for when it is needed, and by itself. To ask for the
+ * seven slots behind each, too, saved 21 % of the waves of a settlement that pays 60
+ * orders, for four times as many values, and none where the node has access lists.
  */
 export async function warm(
   cache: BlockCache,
