@@ -103,8 +103,13 @@ export class Upstream {
     const rest = calls.slice(ahead);
     const step = this.#batchSize;
     const asked = await Promise.all(
-      Array.from({ length: Math.ceil(rest.length / step) }, async (_, index) =>
-        this.#askPart(rest.slice(index * step, (index + 1) * step), urgency),
+      Array.from(
+        { length: Math.ceil(rest.length / step) },
+        async (_, index) =>
+          await this.#askPart(
+            rest.slice(index * step, (index + 1) * step),
+            urgency,
+          ),
       ),
     );
     const answers = [first, ...asked].flatMap((part) => part.answers);

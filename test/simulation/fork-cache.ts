@@ -310,7 +310,9 @@ describe("the cache of a fork", () => {
       .catch((thrown: unknown) => thrown);
     expect(String(error)).to.match(/chain replaced block \d+/u);
     // Its block is still part of the chain.
-    expect((await forked.vault.snapshot()).round.settled).to.equal(false);
+    expect((await forked.vault.snapshot()).round).to.include({
+      settled: false,
+    });
   });
 
   it("fork() refuses a call to warm for that is none: VAULT_INVALID_ARGUMENT, VAULT_INVALID_ADDRESS", async () => {

@@ -78,8 +78,9 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
 
   const wavesFor = (name: string): number =>
     new Set(
-      node.waveOf.filter((_, index) =>
-        node.bodies[index]?.some(({ method }) => method === name),
+      node.waveOf.filter(
+        (_, index) =>
+          node.bodies[index]?.some(({ method }) => method === name) === true,
       ),
     ).size;
 
