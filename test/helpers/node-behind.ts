@@ -26,8 +26,13 @@ export interface NodeBehind {
   readonly waveOf: readonly number[];
   /** In place of the real result of a call, if not undefined. */
   answer: (call: Asked, result: unknown) => Replied | undefined;
-  /** Changes the answer to a batch; a number is an HTTP status. */
+  /**
+   * Changes the answer to a batch; a number is an HTTP status, `cut` closes the connection
+   * without an answer, and other text is no JSON.
+   */
   batch: (answers: readonly unknown[]) => unknown;
+  /** Delays a request until it resolves. */
+  hold: (calls: readonly Asked[]) => Promise<void>;
   responseHeaders: Readonly<Record<string, string>>;
   clear(): void;
   stop(): Promise<void>;
@@ -54,6 +59,7 @@ export async function startNodeBehind(
       waveOf.push(waves);
       headers.push(request.headers);
       await sleep(delayMs);
+      await node.hold(calls);
       const answered = await fetch(upstream, {
         method: "POST",
         headers: { "content-type": "application/json" },
@@ -73,11 +79,15 @@ export async function startNodeBehind(
       });
       const reply = Array.isArray(body) ? node.batch(answers) : answers[0];
       isAnswered = true;
+      if (reply === "cut") {
+        response.destroy();
+        return;
+      }
       response.writeHead(typeof reply === "number" ? reply : 200, {
         "content-type": "application/json",
         ...node.responseHeaders,
       });
-      response.end(JSON.stringify(reply));
+      response.end(typeof reply === "string" ? reply : JSON.stringify(reply));
     })();
   });
   server.listen(0, "127.0.0.1");
@@ -93,6 +103,7 @@ export async function startNodeBehind(
     waveOf,
     answer: () => undefined,
     batch: (answers) => listOf(answers),
+    hold: async () => await Promise.resolve(),
     responseHeaders: {},
     clear() {
       bodies.length = 0;
