@@ -146,7 +146,8 @@ export class Journal {
     chain: Promise<JournalChain> = journalChain(vault),
   ): Promise<Journal> {
     const { root } = vault.context.config.paths;
-    const subject = { chainId, vault: address, ...(await chain) };
+    const { chainKind, genesisHash } = await chain;
+    const subject = { chainKind, chainId, genesisHash, vault: address };
     return new Journal(root, subject, isKeptBy(vault));
   }
 
