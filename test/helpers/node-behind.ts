@@ -20,9 +20,9 @@ export interface NodeBehind {
   /** HTTP requests with their calls, since the start or the last `clear()`. */
   readonly bodies: ReadonlyArray<readonly Asked[]>;
   readonly headers: readonly IncomingHttpHeaders[];
-  /** Groups of requests of which each waits for the one before. */
+  /** Length of the longest chain of requests that were each sent after an answer to the one before. */
   readonly waves: number;
-  /** The wave of each of the `bodies`, from 1 on. */
+  /** The place of each of the `bodies` in its chain, from 1 on. */
   readonly waveOf: readonly number[];
   /** In place of the real result of a call, if not undefined. */
   answer: (call: Asked, result: unknown) => Replied | undefined;
@@ -41,17 +41,15 @@ export async function startNodeBehind(
   const bodies: Array<readonly Asked[]> = [];
   const headers: IncomingHttpHeaders[] = [];
   const waveOf: number[] = [];
-  let waves = 0;
-  let isAnswered = true;
+  let lastAnswered = 0;
   const server = createServer((request, response) => {
     void (async () => {
       const body: unknown = JSON.parse(await text(request));
       // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what reaches a node in a test is JSON-RPC
       const calls = [body].flat() as readonly Asked[];
-      waves += isAnswered ? 1 : 0;
-      isAnswered = false;
+      const wave = lastAnswered + 1;
       bodies.push(calls);
-      waveOf.push(waves);
+      waveOf.push(wave);
       headers.push(request.headers);
       await sleep(delayMs);
       const answered = await fetch(upstream, {
@@ -72,7 +70,7 @@ export async function startNodeBehind(
           : { jsonrpc: "2.0", id, ...changed };
       });
       const reply = Array.isArray(body) ? node.batch(answers) : answers[0];
-      isAnswered = true;
+      lastAnswered = Math.max(lastAnswered, wave);
       response.writeHead(typeof reply === "number" ? reply : 200, {
         "content-type": "application/json",
         ...node.responseHeaders,
@@ -88,7 +86,7 @@ export async function startNodeBehind(
     bodies,
     headers,
     get waves() {
-      return waves;
+      return Math.max(0, ...waveOf);
     },
     waveOf,
     answer: () => undefined,
@@ -98,8 +96,7 @@ export async function startNodeBehind(
       bodies.length = 0;
       headers.length = 0;
       waveOf.length = 0;
-      waves = 0;
-      isAnswered = true;
+      lastAnswered = 0;
     },
     async stop() {
       server.closeAllConnections();
