@@ -33,15 +33,40 @@ export interface NodeBehind {
   stop(): Promise<void>;
 }
 
-/** Starts a server in front of a node that delays every request. */
+/**
+ * Starts a server in front of a node that delays every request.
+ *
+ * @param isInStep Gives all answers of a wave together, once no request has come for that
+ * delay. On a busy machine the waves are the same as on an idle one.
+ */
 export async function startNodeBehind(
   upstream: string,
   delayMs = 0,
+  isInStep = false,
 ): Promise<NodeBehind> {
   const bodies: Array<readonly Asked[]> = [];
   const headers: IncomingHttpHeaders[] = [];
   const waveOf: number[] = [];
   let lastAnswered = 0;
+  let unanswered = 0;
+  let held: Array<() => void> = [];
+  let release: NodeJS.Timeout | undefined;
+  /** Waits until every request of the wave can be answered. */
+  const inStep = async (): Promise<void> => {
+    unanswered -= 1;
+    await new Promise<void>((resolve) => {
+      held.push(resolve);
+      if (unanswered === 0) {
+        release = setTimeout(() => {
+          const answers = held;
+          held = [];
+          for (const give of answers) {
+            give();
+          }
+        }, delayMs);
+      }
+    });
+  };
   const server = createServer((request, response) => {
     void (async () => {
       const body: unknown = JSON.parse(await text(request));
@@ -51,14 +76,19 @@ export async function startNodeBehind(
       bodies.push(calls);
       waveOf.push(wave);
       headers.push(request.headers);
-      await sleep(delayMs);
+      unanswered += 1;
+      clearTimeout(release);
+      await sleep(isInStep ? 0 : delayMs);
       const answered = await fetch(upstream, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
       });
+      const answer = await answered.text();
+      const isUnchanged = node.answer === asItIs && !Array.isArray(body);
       const real = new Map(
-        [await answered.json()]
+        // Long answers would keep this process from others.
+        (isUnchanged ? [] : [JSON.parse(answer)])
           .flat()
           .map((each: unknown) => [fieldsOf(each)["id"], fieldsOf(each)]),
       );
@@ -70,12 +100,15 @@ export async function startNodeBehind(
           : { jsonrpc: "2.0", id, ...changed };
       });
       const reply = Array.isArray(body) ? node.batch(answers) : answers[0];
+      if (isInStep) {
+        await inStep();
+      }
       lastAnswered = Math.max(lastAnswered, wave);
       response.writeHead(typeof reply === "number" ? reply : 200, {
         "content-type": "application/json",
         ...node.responseHeaders,
       });
-      response.end(JSON.stringify(reply));
+      response.end(isUnchanged ? answer : JSON.stringify(reply));
     })();
   });
   server.listen(0, "127.0.0.1");
@@ -89,7 +122,7 @@ export async function startNodeBehind(
       return Math.max(0, ...waveOf);
     },
     waveOf,
-    answer: () => undefined,
+    answer: asItIs,
     batch: (answers) => listOf(answers),
     responseHeaders: {},
     clear() {
@@ -105,4 +138,8 @@ export async function startNodeBehind(
     },
   };
   return node;
+}
+
+function asItIs(): undefined {
+  return undefined;
 }

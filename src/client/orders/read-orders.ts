@@ -17,9 +17,9 @@ import { OrderReader } from "./order-reader.js";
 import { isEmptyOrder, isFailedOrder, ordersOptionNames } from "./types.js";
 import type { ListedOrder, Order, OrdersOptions } from "./types.js";
 
-const MAX_CHUNK = 1_000;
-/** Four requests would be a tenth faster, but take twice the memory. */
-const CONCURRENCY = 2;
+const MAX_CHUNK = 700;
+/** More orders under way would be faster, but take more memory. */
+const CONCURRENCY = 3;
 const CONCURRENCY_OF_SINGLE_READS = 16;
 
 /** @see VaultClient.orders */
