@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 import { Contract, JsonRpcProvider } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { createPublicClient, http } from "viem";
@@ -24,6 +26,9 @@ const LATENCY_MS = 100;
 
 /** Those of the job `orders`, which gives no range: their end is searched. */
 const ORDERS = 10_000;
+
+/** Between two looks for a receipt: anvil answers before its fork has mined. */
+const RECEIPT_MS = 20;
 
 /** What a job costs behind the latency. */
 interface Cost {
@@ -59,13 +64,20 @@ export const mostWaves = {
  */
 export async function benchLatency(): Promise<Section> {
   const costs = await measureLatency(LATENCY_MS);
+  // Long answers come apart on a busy machine, which would count as waves.
+  const isJob = (job: string): boolean => job in mostWaves;
+  const inStep = await measureLatency(LATENCY_MS, isJob, true);
+  const wavesIn = (job: string): number | undefined =>
+    inStep.find((cost) => cost.job === job)?.waves;
   return {
     title: `Behind ${LATENCY_MS} ms a request, anvil`,
-    rows: costs.map((cost) => ({ ...cost })),
-    targets: Object.entries(mostWaves).map(([job, most]) => {
-      const waves = costs.find((cost) => cost.job === job)?.waves ?? NaN;
-      return target(job, waves, "at most", most, "waves");
-    }),
+    rows: costs.map((cost) => ({
+      ...cost,
+      waves: wavesIn(cost.job) ?? cost.waves,
+    })),
+    targets: Object.entries(mostWaves).map(([job, most]) =>
+      target(job, wavesIn(job) ?? NaN, "at most", most, "waves"),
+    ),
   };
 }
 
@@ -265,13 +277,15 @@ async function settleOn(
     method: "eth_sendTransaction",
     params: [{ from, to, data: "0xa015aefe", gas: "0xf4240" }],
   });
-  const receipt = fieldsOf(
-    await provider.request({
+  let receipt: unknown;
+  while ((receipt ?? null) === null) {
+    receipt = await provider.request({
       method: "eth_getTransactionReceipt",
       params: [hash],
-    }),
-  );
-  if (receipt["status"] !== "0x1") {
+    });
+    await sleep(RECEIPT_MS);
+  }
+  if (fieldsOf(receipt)["status"] !== "0x1") {
     throw new Error("the settlement on a fork failed");
   }
 }
