@@ -142,7 +142,7 @@ export class Upstream {
       // Only a warming that goes on asks.
       throw new Error("the fork is closed");
     }
-    const { url, headers: extraHeaders, network } = this.settings;
+    const { url, headers: extraHeaders, network, timeout } = this.settings;
     const dispatcher = await this.#dispatcher;
     const { answer } = sendBounded(
       async () => {
@@ -150,10 +150,13 @@ export class Upstream {
         const response = await postJsonRequest(url, body, options, dispatcher);
         return parseJson(await response.body.text());
       },
-      (limit) => {
-        const problem = `an answer is longer than ${limit}`;
-        const details = { network, method: FORK_REQUESTS, problem };
-        return vaultError("VAULT_RPC_INVALID_RESPONSE", details);
+      {
+        timeout,
+        tooLong: (limit) => {
+          const problem = `an answer is longer than ${limit}`;
+          const details = { network, method: FORK_REQUESTS, problem };
+          return vaultError("VAULT_RPC_INVALID_RESPONSE", details);
+        },
       },
     );
     return await answer;
