@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 import type { HardhatRuntimeEnvironmentHooks } from "hardhat/types/hooks";
 import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
 
@@ -24,7 +26,7 @@ export interface LazyHardhatVault extends Pick<
   | "deployMocks"
   | "mockAt"
 > {
-  /** The TypeChain-typed contracts by role; opens the connection. */
+  /** The TypeChain-typed contracts by role; `await` opens the connection. */
   readonly contracts: Promise<VaultContracts>;
   /** Returns the same vault with some addresses replaced, without opening it. */
   at(contracts: ContractAddresses): LazyHardhatVault;
@@ -109,10 +111,22 @@ function lazyVault(
     fork: async (...args) => await (await open()).fork(...args),
     deployMocks: async (...args) => await (await open()).deployMocks(...args),
     mockAt: async (...args) => await (await open()).mockAt(...args),
-    get contracts() {
-      return open().then(({ contracts }) => contracts);
-    },
+    contracts: lazyPromise(async () => (await open()).contracts),
   };
-  // Copying, comparing or printing the vault must not open it.
-  return Object.defineProperty(vault, "contracts", { enumerable: false });
+  return Object.defineProperty(vault, inspect.custom, {
+    value: () => "LazyHardhatVault {}",
+  });
+}
+
+/**
+ * A promise that begins with the first `await`: to copy, compare or print the vault
+ * must not open its connection.
+ */
+function lazyPromise<Value>(begin: () => Promise<Value>): Promise<Value> {
+  return {
+    then: async (...handlers) => await begin().then(...handlers),
+    catch: async (handler) => await begin().catch(handler),
+    finally: async (handler) => await begin().finally(handler),
+    [Symbol.toStringTag]: "Promise",
+  };
 }
