@@ -360,6 +360,10 @@ const errorTable = {
 
 export type VaultErrorCode = keyof typeof errorTable;
 
+export function isErrorCode(text: string): text is VaultErrorCode {
+  return Object.hasOwn(errorTable, text);
+}
+
 type TagsOf<Template extends string> =
   Template extends `${string}{${infer Tag}}${infer Rest}`
     ? Tag | TagsOf<Rest>
