@@ -3,6 +3,7 @@ import { inspect } from "node:util";
 import type { HardhatRuntimeEnvironmentHooks } from "hardhat/types/hooks";
 import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
 
+import { iterateWithCallerStack, withCallerStack } from "../caller-stack.js";
 import type { ContractAddresses } from "../client/addresses.js";
 import type { VaultContracts, VaultReads } from "../client/vault-client.js";
 import type { HardhatVault } from "./hardhat-vault.js";
@@ -73,12 +74,10 @@ function lazyVault(
   open: () => Promise<HardhatVault>,
 ): LazyHardhatVault {
   const vault: LazyHardhatVault = {
-    async *orders(...args) {
-      yield* (await open()).orders(...args);
-    },
-    async *rounds(...args) {
-      yield* (await open()).rounds(...args);
-    },
+    orders: (...args) =>
+      iterateWithCallerStack(async () => (await open()).orders(...args)),
+    rounds: (...args) =>
+      iterateWithCallerStack(async () => (await open()).rounds(...args)),
     at: (contracts) =>
       lazyVault(getOrCreate, async () => (await open()).at(contracts)),
     instance: (name) =>
@@ -90,13 +89,23 @@ function lazyVault(
           ? (await getOrCreate(target)).vault
           : target.vault,
     getFundingFeeRate: async (...args) =>
-      await (await open()).getFundingFeeRate(...args),
+      await withCallerStack(
+        async () => await (await open()).getFundingFeeRate(...args),
+      ),
     getLatestRoundInfo: async (...args) =>
       await (await open()).getLatestRoundInfo(...args),
-    getOrderInfo: async (...args) => await (await open()).getOrderInfo(...args),
-    calMargins: async (...args) => await (await open()).calMargins(...args),
+    getOrderInfo: async (...args) =>
+      await withCallerStack(
+        async () => await (await open()).getOrderInfo(...args),
+      ),
+    calMargins: async (...args) =>
+      await withCallerStack(
+        async () => await (await open()).calMargins(...args),
+      ),
     getLPAmountInfo: async (...args) =>
-      await (await open()).getLPAmountInfo(...args),
+      await withCallerStack(
+        async () => await (await open()).getLPAmountInfo(...args),
+      ),
     queryVolume: async (...args) => await (await open()).queryVolume(...args),
     queryMarginBalance: async (...args) =>
       await (await open()).queryMarginBalance(...args),
