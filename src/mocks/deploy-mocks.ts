@@ -276,7 +276,11 @@ function encodeList(items: readonly string[]): string {
 
 async function chooseState(
   vault: VaultClient,
-  { scenario, fixture }: DeployMocksOptions,
+  // Of a program in JavaScript, both.
+  {
+    scenario,
+    fixture,
+  }: { scenario?: string | undefined; fixture?: string | undefined },
 ): Promise<Scenario> {
   if (fixture === undefined) {
     return scenarios[requireScenario(scenario ?? DEFAULT_SCENARIO)];

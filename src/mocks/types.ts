@@ -143,7 +143,7 @@ type MockErrorReason = {
     : never;
 }[MockError["name"]];
 
-type ErrorArguments<Inputs extends readonly { readonly type: string }[]> = {
+type ErrorArguments<Inputs extends ReadonlyArray<{ readonly type: string }>> = {
   readonly [
     Index in keyof Inputs
   ]: Inputs[Index]["type"] extends `uint${string}` ? bigint | number : string;

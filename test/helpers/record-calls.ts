@@ -127,7 +127,10 @@ function plain(value: unknown): unknown {
       fields.set("message", value.message);
     }
     // A node's own error has no stack.
-    if (value.cause instanceof Error && value.cause.stack?.includes("\n")) {
+    if (
+      value.cause instanceof Error &&
+      value.cause.stack?.includes("\n") === true
+    ) {
       fields.set("cause", value.cause.name);
     }
   }

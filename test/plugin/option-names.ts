@@ -4,6 +4,7 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import { VaultClient } from "../../src/client/index.js";
 import { capture, connectMocks, deployMocks } from "../../src/mocks/index.js";
+import { asRecord } from "../../src/json.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
@@ -118,7 +119,7 @@ describe("misspelt options", () => {
           const target = which === "hre.vault" ? hre.vault : vault;
           const result = await callWith(target, method, ...args);
           // What at() and instance() of hre.vault return fails when it is used.
-          return await callWith(Object(result), "queryVolume");
+          return await callWith(asRecord(result), "queryVolume");
         };
         const error: unknown = await made().catch((thrown: unknown) => thrown);
         expect(error).to.have.property("name", "VaultError");
