@@ -95,8 +95,10 @@ export function mocksBuildInfo(root: string): string {
     if (file.endsWith(".output.json")) {
       continue;
     }
-    const read = (name: string): Json =>
-      JSON.parse(fs.readFileSync(path.join(folder, name), "utf8")) as Json;
+    const read = (name: string): Json => {
+      const text = fs.readFileSync(path.join(folder, name), "utf8");
+      return recordIn({ file: JSON.parse(text) }, "file");
+    };
     const { solcVersion, input } = read(file);
     if (!isRecord(input) || !isRecord(input["sources"])) {
       throw new Error(`${file} is no build info`);
