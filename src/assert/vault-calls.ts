@@ -100,7 +100,7 @@ async function expectedCall(
   }
   if (args !== undefined && vault === undefined && typeof target === "object") {
     throw new NoVerdict(
-      `the address tells the contracts with ${operation} apart: pass the vault after the arguments`,
+      `two contracts have ${operation}: pass the vault after the arguments`,
     );
   }
   const { role, data } =

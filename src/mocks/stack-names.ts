@@ -3,7 +3,7 @@ import { brotliDecompressSync } from "node:zlib";
 import { asRecord } from "../json.js";
 import type { VaultHost } from "../host.js";
 
-/** The projects whose networks know the mocks; they share the knowledge. */
+/** The projects whose networks have the build info: one decoder serves all of them. */
 const known = new WeakSet<object>();
 
 /**

@@ -205,7 +205,7 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
       ],
       [
         expect(sent).to.not.have.calledVault("getLPAmountInfo", ["public"]),
-        /tells the contracts with getLPAmountInfo apart/u,
+        /two contracts have getLPAmountInfo/u,
       ],
       [
         // @ts-expect-error -- the wire's name
