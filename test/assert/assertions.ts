@@ -163,6 +163,14 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
     expect(looks).to.equal(2);
   });
 
+  it("withPrice and withAmount refuse to follow .not", async () => {
+    const { hash } = await setVolume();
+    const negated = expect(hash).to.not.settleRound(vault);
+    await expectFailures([
+      [negated.withPrice(1n), /\.withPrice\(\) cannot follow \.not/u],
+    ]);
+  });
+
   it("calledVault finds the call that another contract made, by its arguments", async () => {
     const terms = { maxVolume: 5n, APY: 6n, endTime: 7n };
     const sent = await callFromContract(encodeCall("calMargins", [terms]));
