@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 import { ZeroAddress } from "ethers";
 import type { InterfaceAbi } from "ethers";
 
@@ -228,6 +230,11 @@ export abstract class VaultReader {
     });
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
     return value as OperationResult<Name>;
+  }
+
+  /** @internal `console.log()` would print every part of the network. */
+  public [inspect.custom](): string {
+    return `${this.constructor.name} { networkName: ${inspect(this.networkName)} }`;
   }
 
   /** @internal The same client, with one deadline for all its requests. */

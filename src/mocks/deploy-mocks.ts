@@ -44,14 +44,25 @@ import type { Scenario, ScenarioName } from "./scenarios.js";
 import { applyOverrides, callsForChanges, callsForOrders } from "./state.js";
 import type { MockOverrides, MockState } from "./types.js";
 
-export interface DeployMocksOptions {
+/** Options of `deployMocks()`: a scenario or a fixture, and more. */
+export type DeployMocksOptions = PlacedMocks & (FromScenario | FromFixture);
+
+interface FromScenario {
   /** State to begin with. Default: `open-round`. */
   readonly scenario?: ScenarioName | undefined;
+  readonly fixture?: undefined;
+}
+
+interface FromFixture {
   /**
    * File of `vault capture` to replay instead of a scenario, relative to the
    * project's root. The times are the recorded ones.
    */
   readonly fixture?: string | undefined;
+  readonly scenario?: undefined;
+}
+
+interface PlacedMocks {
   /** Changes to the scenario or the fixture. */
   readonly overrides?: MockOverrides | undefined;
   /**
@@ -265,7 +276,11 @@ function encodeList(items: readonly string[]): string {
 
 async function chooseState(
   vault: VaultClient,
-  { scenario, fixture }: DeployMocksOptions,
+  // Of a program in JavaScript, both.
+  {
+    scenario,
+    fixture,
+  }: { scenario?: string | undefined; fixture?: string | undefined },
 ): Promise<Scenario> {
   if (fixture === undefined) {
     return scenarios[requireScenario(scenario ?? DEFAULT_SCENARIO)];
@@ -294,7 +309,14 @@ async function chooseState(
  * // 5n
  * ```
  */
-export async function connectMocks<VaultT extends VaultClient = VaultClient>(
+export async function connectMocks(
+  target: Eip1193Provider,
+  contracts: Readonly<Record<ContractRole, string>>,
+): Promise<MockVaultHandle>;
+export async function connectMocks<VaultT extends VaultClient>(
+  target: VaultT | { connect(): Promise<VaultT> },
+): Promise<MockVaultHandle<VaultT>>;
+export async function connectMocks<VaultT extends VaultClient>(
   target: VaultT | { connect(): Promise<VaultT> } | Eip1193Provider,
   contracts?: ContractAddresses,
 ): Promise<MockVaultHandle<VaultT>> {

@@ -39,6 +39,8 @@ import {
   parseOrderKey,
 } from "./state.js";
 import type {
+  ConditionOf,
+  MockChanges,
   MockOrder,
   MockOverrides,
   MockState,
@@ -113,7 +115,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * // 5n
    * ```
    */
-  public async set(changes: MockOverrides): Promise<void> {
+  public async set(changes: MockChanges): Promise<void> {
     await this.#script(async () => {
       const current = await this.#readCurrent(changes);
       return callsForChanges(applyOverrides(current, changes), changes);
@@ -193,6 +195,11 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * // VAULT_CALL_REVERTED: queryVolume reverted: paused …
    * ```
    */
+  public async fail<Name extends OperationName>(
+    operation: Name,
+    reason?: ScriptedReason,
+    options?: ConditionOf<Name>,
+  ): Promise<void>;
   public async fail(
     operation: OperationName,
     reason: ScriptedReason = "scripted failure",
@@ -210,6 +217,10 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * @param options `pool`: the pool that succeeds again. Default: both.
    * @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT
    */
+  public async succeed<Name extends OperationName>(
+    operation: Name,
+    options?: ConditionOf<Name>,
+  ): Promise<void>;
   public async succeed(
     operation: OperationName,
     options: PoolOption = {},

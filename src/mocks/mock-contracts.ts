@@ -13,6 +13,7 @@ import {
   MockVaultArtifact,
   MockVaultFactoryArtifact,
 } from "./artifacts.js";
+import { nameInStacks } from "./stack-names.js";
 
 export const mockArtifacts = {
   underlyingAsset: MockUnderlyingAssetArtifact,
@@ -133,10 +134,14 @@ export const inProcessMockAddresses = inProcessAddresses();
 
 /** Places code without running constructors: the mocks have none. */
 export async function placeCode(
-  { rpc }: VaultClient,
+  vault: VaultClient,
   addresses: MockAddresses,
   roles: readonly ContractRole[],
 ): Promise<void> {
+  const { rpc } = vault;
+  if (hasHost(vault) && isInProcess(vault)) {
+    await nameInStacks(vault);
+  }
   for (const role of roles) {
     const { deployedBytecode } = mockArtifacts[role];
     await rpc.request("hardhat_setCode", [addresses[role], deployedBytecode]);

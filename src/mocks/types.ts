@@ -8,6 +8,7 @@ import type {
   VaultOrder,
   VaultRound,
 } from "../protocol/index.js";
+import type { MockTradingArtifact } from "./artifacts.js";
 
 /** An order for the mock; `contractType` and `state` take a number or a word. */
 export type MockOrder = Readonly<
@@ -64,7 +65,8 @@ export interface PoolOption {
 export type ScriptedReason =
   | string
   | { readonly panic: bigint | number }
-  | { readonly customError: string; readonly args?: readonly unknown[] }
+  | MockErrorReason
+  | { readonly customError: ErrorSignature; readonly args?: readonly unknown[] }
   | { readonly data: string };
 
 export interface ScriptedFailure {
@@ -97,3 +99,55 @@ export interface MockOverrides extends PartOf<
   /** Failures; in `deployMocks()` they replace those of the scenario. */
   readonly failures?: readonly ScriptedFailure[];
 }
+
+/** Changes of `mocks.set()`: a settlement has both its values, or none. */
+export type MockChanges = Omit<MockOverrides, "settlement"> & {
+  readonly settlement?:
+    | ScriptedSettlement
+    | (Partial<ScriptedSettlement> & {
+        readonly settledPrice?: undefined;
+        readonly settledAmount?: undefined;
+      });
+};
+
+/** The condition of a failure that only this operation has. */
+interface OwnCondition {
+  readonly getLPAmountInfo: "pool";
+  readonly getOrderInfo: "orderID";
+  readonly calMargins: "terms";
+}
+
+/** The conditions of a failure of an operation, without those of other operations. */
+export type ConditionOf<Name extends OperationName> = PoolOption & {
+  readonly [
+    Condition in Exclude<
+      OwnCondition[keyof OwnCondition],
+      Name extends keyof OwnCondition ? OwnCondition[Name] : never
+    >
+  ]?: undefined;
+};
+
+type MockError = Extract<
+  (typeof MockTradingArtifact.abi)[number],
+  { readonly type: "error" }
+>;
+
+/** An error of the mocks by its name, with the arguments that it takes. */
+type MockErrorReason = {
+  readonly [Name in MockError["name"]]: ErrorArguments<
+    Extract<MockError, { readonly name: Name }>["inputs"]
+  > extends infer Args
+    ? Args extends readonly []
+      ? { readonly customError: Name; readonly args?: Args }
+      : { readonly customError: Name; readonly args: Args }
+    : never;
+}[MockError["name"]];
+
+type ErrorArguments<Inputs extends ReadonlyArray<{ readonly type: string }>> = {
+  readonly [
+    Index in keyof Inputs
+  ]: Inputs[Index]["type"] extends `uint${string}` ? bigint | number : string;
+};
+
+/** Example: `Paused(address account)`. */
+type ErrorSignature = `${string}(${string})`;

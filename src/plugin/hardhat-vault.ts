@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 import { ZeroAddress } from "ethers";
 import type { ContractRunner } from "ethers";
 import type { NetworkConfig } from "hardhat/types/config";
@@ -345,6 +347,16 @@ export class HardhatVault extends VaultClient implements VaultHost {
   ): Promise<MockVaultHandle> {
     const { mockAt } = await import("../mocks/deploy-mocks.js");
     return await mockAt(this, role, options);
+  }
+
+  /** @internal */
+  public override [inspect.custom](): string {
+    const { networkName, instanceName } = this;
+    const shown = {
+      networkName,
+      ...(instanceName !== undefined && { instanceName }),
+    };
+    return `HardhatVault ${inspect(shown, { breakLength: Infinity })}`;
   }
 
   /** @internal */

@@ -126,7 +126,11 @@ function plain(value: unknown): unknown {
     if (!value.message.startsWith(`${String(fields.get("shortMessage"))} `)) {
       fields.set("message", value.message);
     }
-    if (value.cause instanceof Error) {
+    // A node's own error has no stack.
+    if (
+      value.cause instanceof Error &&
+      value.cause.stack?.includes("\n") === true
+    ) {
       fields.set("cause", value.cause.name);
     }
   }
