@@ -202,7 +202,7 @@ describe("what doctor finds out of contracts", () => {
     [{ vault }, "warn", true],
     [{ vault, vaultFactory }, "ok", false],
   ] as const) {
-    it(`examineContracts() finds a public pool without an address ${missing} if only ${Object.keys(contracts).join(" and ") || "none"} has one`, async () => {
+    it(`examineContracts() finds a public pool without an address ${missing} if these have one: ${Object.keys(contracts).join()}`, async () => {
       const pool = named(await examine({}, contracts), "public pool");
       expect(pool.status).to.equal(missing);
       expect(pool.detail).to.match(/^no address is configured/u);

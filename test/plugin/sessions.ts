@@ -5,9 +5,6 @@ import { configVariable } from "hardhat/config";
 
 import { operations } from "../../src/client/index.js";
 import * as mocks from "../../src/mocks/index.js";
-import * as check from "../../src/plugin/check.js";
-import * as examineSettlement from "../../src/plugin/examine-settlement.js";
-import * as examine from "../../src/plugin/examine.js";
 import { startDatedAnvil } from "../helpers/anvil.js";
 import { contracts, distinctState } from "../helpers/distinct-state.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
@@ -79,9 +76,6 @@ async function openWorld(network: string): Promise<CallWorld> {
     names: {
       ...{
         ...mocks,
-        ...check,
-        ...examine,
-        ...examineSettlement,
         operations,
         contracts,
         distinctState,
