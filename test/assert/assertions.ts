@@ -36,7 +36,7 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
       const title = `AssertionError: ${message}\n`;
       expect(stack.slice(0, title.length)).to.equal(title);
       expect(stack.slice(title.length).split("\n")[0]).to.match(
-        /test\/assert\/assertions\.ts:\d+:\d+/u,
+        /test\/assert\/assertions\.[jt]s:\d+:\d+/u,
       );
     });
   }
