@@ -8,6 +8,7 @@ import {
   failureOf,
   untyped,
   useOpenRound,
+  whileTimePasses,
 } from "../helpers/open-round.js";
 import type { OpenRound } from "../helpers/open-round.js";
 import { createTestHre } from "../helpers/hre.js";
@@ -200,7 +201,7 @@ describe("messages of hardhat-vault/assert and hardhat-vault/chai", () => {
       const failAll = async (): Promise<readonly Error[]> =>
         await Promise.all(checks.map((check) => failureOf(check())));
       for (const failure of message.includes("30 s")
-        ? await afterAMinute(failAll)
+        ? await whileTimePasses(60_000, failAll)
         : await failAll()) {
         expect(failure.name).to.equal("AssertionError");
         expect(failure.message).to.match(patternOf(message));
@@ -235,16 +236,4 @@ function patternOf(message: string): RegExp {
     .split("…")
     .map((part) => part.trim().replaceAll(/[.*+?^${}()|[\]\\]/gu, "\\$&"));
   return new RegExp(`^${parts.join("[^]*")}$`, "u");
-}
-
-/** A minute passes with each look at the clock. */
-async function afterAMinute<Value>(work: () => Promise<Value>): Promise<Value> {
-  const { now } = Date;
-  let minutes = 0;
-  Date.now = () => now() + 60_000 * (minutes += 1);
-  try {
-    return await work();
-  } finally {
-    Date.now = now;
-  }
 }

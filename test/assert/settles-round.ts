@@ -1,5 +1,4 @@
 import { AssertionError } from "node:assert";
-import { setImmediate } from "node:timers/promises";
 import { inspect } from "node:util";
 
 import { expect } from "chai";
@@ -12,6 +11,7 @@ import {
   PRICE,
   failureOf,
   useOpenRound,
+  whileTimePasses,
 } from "../helpers/open-round.js";
 import type { OpenRound } from "../helpers/open-round.js";
 
@@ -185,14 +185,21 @@ describe("settlesRound() and roundSettled()", () => {
   it("settlesRound() waits for a transaction that is mined later", async () => {
     const { vault, settle, request } = round();
     await request("evm_setAutomine", false);
-    const check = settlesRound(vault, settle(), { amount: AMOUNT });
-    // Longer than a node may take to know a transaction.
-    const deadline = Date.now() + 1_500;
-    while (Date.now() < deadline) {
-      await setImmediate();
-    }
-    await request("evm_mine");
-    await check;
+    const { hash } = await settle();
+    const { provider } = vault.connection;
+    const send = provider.request.bind(provider);
+    // It is asked for when a node may have forgotten the transaction.
+    provider.request = async (call) => {
+      const answer: unknown = await send(call);
+      if (call.method === "eth_getTransactionByHash") {
+        await send({ method: "evm_mine" });
+      }
+      return answer;
+    };
+    await whileTimePasses(1_100, async () => {
+      await settlesRound(vault, hash, { amount: AMOUNT });
+    });
+    provider.request = send;
   });
 
   for (const [sent, problem] of [

@@ -120,3 +120,18 @@ export async function untyped(
   }
   await Promise.resolve<unknown>(Reflect.apply(method, assertion, args));
 }
+
+/** With each look at the clock, so many milliseconds pass. */
+export async function whileTimePasses<Value>(
+  step: number,
+  work: () => Promise<Value>,
+): Promise<Value> {
+  const { now } = Date;
+  let passed = 0;
+  Date.now = () => now() + (passed += step);
+  try {
+    return await work();
+  } finally {
+    Date.now = now;
+  }
+}

@@ -109,16 +109,6 @@ describe("what simulateV1 predicts", () => {
     });
   });
 
-  it("simulateV1 predicts not-settled, and a note, if the factory has no address", async () => {
-    const { status, changes, notes } = await simulateOn(
-      new ScriptedNode(),
-      {},
-      { contracts: { vault: VAULT } },
-    );
-    expect([status, changes]).to.deep.equal(["not-settled", []]);
-    expect(notes[0]).to.match(/^The round cannot be read before or after/u);
-  });
-
   it("simulateSettleAll throws VAULT_NO_CODE if the vault has no code", async () => {
     const node = new ScriptedNode({ codeOf: () => "0x" });
     const { details } = await expectVaultError(
