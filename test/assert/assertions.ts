@@ -1,20 +1,12 @@
-import { spawnSync } from "node:child_process";
-import { readFile } from "node:fs/promises";
-import { setImmediate, setTimeout } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import { inspect } from "node:util";
 
 import { expect } from "chai";
-import { concat, zeroPadValue } from "ethers";
 
 import * as functions from "../../src/assert/index.js";
 import "../../src/chai/index.js";
-import { VaultClient } from "../../src/client/index.js";
-import { encodeCall } from "../../src/client/codec.js";
-import type { EncodedCall } from "../../src/client/codec.js";
-import { asRecord } from "../../src/json.js";
 import type { HardhatVault } from "../../src/types.js";
-import { connectTo } from "../helpers/hre.js";
-import { codeIn, readSections } from "../helpers/reference-page.js";
+import { failureOf, useOpenRound } from "../helpers/open-round.js";
 
 /** Every assertion, on a transaction that changes the volume of an open round. */
 const failing: Readonly<
@@ -44,90 +36,50 @@ const failing: Readonly<
     ),
 };
 
-const FORWARDER = "0x00000000000000000000000000000000000f0f0f";
-/** Calls the address in the first word with the bytes after it. */
-const FORWARDER_CODE = "0x602036038060206000376000600082600060006000355af100";
-
 describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
-  let vault: HardhatVault;
-  let setVolume: () => Promise<{ readonly hash: string }>;
-  let callFromContract: (
-    call: EncodedCall,
-  ) => Promise<{ readonly hash: string }>;
-
-  before(async () => {
-    const connection = await connectTo(undefined);
-    ({ vault } = connection);
-    const { contracts, addresses } = await vault.deployMocks();
-    const signer = await connection.ethers.provider.getSigner(0);
-    const contract = contracts.vault.connect(signer);
-    setVolume = async () => await contract.setVolume(1n);
-    const { provider } = connection;
-    await provider.request({
-      method: "hardhat_setCode",
-      params: [FORWARDER, FORWARDER_CODE],
-    });
-    callFromContract = async ({ role, data }) => {
-      const to = zeroPadValue(addresses[role], 32);
-      const call = { to: FORWARDER, data: concat([to, data]) };
-      return await signer.sendTransaction(call);
-    };
-  });
-  after(async () => {
-    await vault.connection.close();
-  });
+  const round = useOpenRound();
 
   for (const [name, check] of Object.entries(failing)) {
     it(`${name} begins the stack of a failure in the line of the test`, async () => {
-      const failure = await failureOf(check(vault, await setVolume()));
+      const failure = await failureOf(
+        check(round().vault, await round().setVolume(1n)),
+      );
       const { message, stack = "" } = failure;
       const title = `AssertionError: ${message}\n`;
       expect(stack.slice(0, title.length)).to.equal(title);
       expect(stack.slice(title.length).split("\n")[0]).to.match(
-        /test\/assert\/assertions\.ts:\d+:\d+/u,
+        /test\/assert\/assertions\.[jt]s:\d+:\d+/u,
       );
     });
   }
 
-  it("a VaultError that a matcher throws for its argument has the line of the test", async () => {
-    const { stack } = await failureOf(
-      // @ts-expect-error -- an integer
-      expect(setVolume()).to.have.calledVault("getOrderInfo", ["7.5"]),
-    );
-    expect(stack).to.match(/^VaultError: orderID is not a whole number/u);
-    expect(stack).to.match(/test\/assert\/assertions\.ts:\d+:\d+/u);
-  });
-
   for (const expected of [1n, "1", null, new Map([["price", 1n]]), [1n]]) {
     it(`settlesRound and roundSettled refuse ${inspect(expected)} as an expectation`, async () => {
-      const settled = await vault.deployMocks({ scenario: "expired-round" });
-      const { hash } = await settled.vault.settleAll();
-      const checks: ReadonlyArray<PromiseLike<unknown>> = [
-        Reflect.apply(functions.settlesRound, undefined, [
-          ...[settled.vault, hash, expected],
-        ]),
-        Reflect.apply(functions.roundSettled, undefined, [
-          ...[settled.vault, expected],
-        ]),
-      ];
-      for (const check of checks) {
-        const { message } = await failureOf(check);
+      const { vault, settle } = round();
+      const sent = await settle();
+      for (const check of [
+        // @ts-expect-error -- an object
+        async () => await functions.settlesRound(vault, sent, expected),
+        // @ts-expect-error -- an object
+        async () => await functions.roundSettled(vault, expected),
+      ]) {
+        const { message } = await failureOf(check());
         expect(message).to.match(/^an object with price and amount is needed/u);
       }
     });
   }
 
   it("settlesRound and roundSettled refuse a value that is undefined", async () => {
-    const settled = await vault.deployMocks({ scenario: "expired-round" });
-    const { hash } = await settled.vault.settleAll();
+    const { vault, settle } = round();
+    const sent = await settle();
     for (const check of [
       async () => {
         // @ts-expect-error -- omitted, or a number
-        await functions.settlesRound(settled.vault, hash, { price: undefined });
+        await functions.settlesRound(vault, sent, { price: undefined });
       },
       async () => {
         // @ts-expect-error -- omitted, or a number
-        await functions.roundSettled(settled.vault, { amount: undefined });
+        await functions.roundSettled(vault, { amount: undefined });
       },
     ]) {
       const { message } = await failureOf(check());
@@ -141,35 +93,18 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
     const failed = Promise.reject(new Error("no gas"));
     const { message } = await failureOf(
       // @ts-expect-error -- an object
-      functions.settlesRound(vault, failed, 1n),
+      functions.settlesRound(round().vault, failed, 1n),
     );
     expect(message).to.contain("is needed, got 1n");
     // Node.js reports a rejection without a handler at the end of a turn.
     await setImmediate();
   });
 
-  it("settleRound and its negation fail if another round took the round's place", async () => {
-    const mocks = await vault.deployMocks({ scenario: "expired-round" });
-    const [signer] = await vault.connection.ethers.getSigners();
-    const { hash } = await mocks.contracts.vaultFactory
-      .connect(signer)
-      .startNextRound({
-        ...{ startTime: 5n, endTime: 1_800_000_000n, strikePrice: 7n },
-        ...{ filledVolume: 0n, maxVolume: 1n, APY: 1n, minDeposit: 1n },
-      });
-    for (const check of [
-      expect(hash).to.settleRound(mocks.vault),
-      expect(hash).to.not.settleRound(mocks.vault),
-    ]) {
-      const { message } = await failureOf(check);
-      expect(message).to.contain("another round took its place");
-    }
-  });
-
   it("settlesRound waits for a transaction that the node does not have yet", async () => {
+    const { vault, setVolume } = round();
     const { provider } = vault.connection;
     const request = provider.request.bind(provider);
-    const { hash } = await setVolume();
+    const { hash } = await setVolume(1n);
     let looks = 0;
     provider.request = async (call) => {
       looks += call.method === "eth_getTransactionReceipt" ? 1 : 0;
@@ -182,298 +117,4 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
     expect(failure.message).to.include("still not settled");
     expect(looks).to.equal(2);
   });
-
-  it("withPrice and withAmount refuse to follow .not", async () => {
-    const { hash } = await setVolume();
-    const negated = expect(hash).to.not.settleRound(vault);
-    await expectFailures([
-      [negated.withPrice(1n), /\.withPrice\(\) cannot follow \.not/u],
-    ]);
-  });
-
-  it("calledVault finds the call that another contract made, by its arguments", async () => {
-    const terms = { maxVolume: 5n, APY: 6n, endTime: 7n };
-    const sent = await callFromContract(encodeCall("calMargins", [terms]));
-    await expect(sent).to.have.calledVault("calMargins", [terms]);
-    await expect(sent.hash).to.have.calledVault("calMargins", [terms], vault);
-    await functions.callsVault(vault, sent.hash, "calMargins");
-    await expect(sent).to.not.have.calledVault("settleAll");
-    await expectFailures([
-      [
-        expect(sent).to.not.have.calledVault("calMargins"),
-        /not to call calMargins, but it did:\n {2}calMargins/u,
-      ],
-    ]);
-    const { message } = await failureOf(
-      expect(sent).to.have.calledVault("calMargins", [
-        { ...terms, endTime: 8n },
-      ]),
-    );
-    const { address } = await vault.addressOf("vault");
-    expect(message).to.equal(
-      `expected transaction ${sent.hash} to call calMargins({ maxVolume: 5, APY: 6, endTime: 8 }), but it called:\n  calMargins({ maxVolume: 5, APY: 6, endTime: 7 }) of ${address.toLowerCase()}`,
-    );
-  });
-
-  it("calledVault tells the pools apart by the vault", async () => {
-    const call = encodeCall("getLPAmountInfo", ["private"]);
-    const { hash } = await callFromContract(call);
-    const operation = "getLPAmountInfo";
-    await expect(hash).to.have.calledVault(operation, ["private"], vault);
-    await expect(hash).to.have.calledVault(operation, undefined, vault);
-    await expect(hash).to.not.have.calledVault(operation, ["public"], vault);
-  });
-
-  it("calledVault refuses what it cannot check, with .not too", async () => {
-    const sent = await setVolume();
-    await expectFailures([
-      [
-        expect(sent.hash).to.not.have.calledVault("settleAll"),
-        /does not have its provider/u,
-      ],
-      [
-        expect(sent).to.not.have.calledVault("getLPAmountInfo", ["public"]),
-        /two contracts have getLPAmountInfo/u,
-      ],
-      [
-        // @ts-expect-error -- the wire's name
-        expect(sent).to.not.have.calledVault("minSLDMargin"),
-        /there is no operation 'minSLDMargin'/u,
-      ],
-      [
-        // @ts-expect-error -- a list of one object
-        expect(sent).to.not.have.calledVault("calMargins", { APY: 1n }),
-        /a list of the arguments of calMargins is needed/u,
-      ],
-      [
-        expect({ status: "nothing-to-do" }).to.have.calledVault("settleAll"),
-        /but nothing was sent: the settlement had nothing to do/u,
-      ],
-    ]);
-    const { provider } = vault.connection;
-    const blind = new VaultClient(
-      {
-        request: async (call): Promise<unknown> =>
-          await provider.request(
-            call.method.startsWith("debug_") ? { method: "unknown" } : call,
-          ),
-      },
-      { vault: FORWARDER },
-    );
-    await expectFailures([
-      [
-        functions.callsVault(blind, sent, "settleAll"),
-        /cannot trace transaction .* \(.*Method unknown is not supported.*\)/u,
-      ],
-    ]);
-  });
-
-  it("rejectedWithVaultError passes for the code and the details that a read throws", async () => {
-    const mocks = await vault.deployMocks();
-    await mocks.fail("queryVolume", "closed");
-    const code = "VAULT_CALL_REVERTED";
-    const read = async () => await vault.queryVolume();
-    await expect(read()).to.be.rejectedWithVaultError(code);
-    await expect(read).to.be.rejectedWithVaultError(code, {
-      details: { reason: "closed" },
-    });
-    await expect(read()).to.not.be.rejectedWithVaultError("VAULT_NO_CODE");
-    await functions.rejectsWithVaultError(read, code);
-    await expectFailures([
-      [
-        expect(read()).to.be.rejectedWithVaultError("VAULT_NO_CODE"),
-        /but it was VAULT_CALL_REVERTED: queryVolume reverted: closed/u,
-      ],
-      [
-        expect(read()).to.be.rejectedWithVaultError(code, {
-          details: { reason: "open", rason: "closed" },
-        }),
-        /details.reason is 'closed', not 'open'; details have no rason; they have/u,
-      ],
-      [
-        expect(vault.chainId()).to.be.rejectedWithVaultError(code),
-        /but the promise was fulfilled/u,
-      ],
-      [
-        expect(read()).to.not.be.rejectedWithVaultError(code),
-        /expected no rejection/u,
-      ],
-    ]);
-  });
-
-  it("rejectedWithVaultError fails for another error, with .not too", async () => {
-    const broken = async () => await Promise.reject(new TypeError("a bug"));
-    for (const expected of [
-      expect(broken()).to.be,
-      expect(broken()).to.not.be,
-    ]) {
-      const { message } = await failureOf(
-        expected.rejectedWithVaultError("VAULT_NO_CODE"),
-      );
-      expect(message).to.contain("TypeError: a bug");
-    }
-    await expectFailures([
-      [
-        expect(1).to.not.be.rejectedWithVaultError("VAULT_NO_CODE"),
-        /a promise, or a function that returns one, is needed, got 1/u,
-      ],
-      [
-        // @ts-expect-error -- a typo
-        expect(broken()).to.not.be.rejectedWithVaultError("VAULT_NO_COD"),
-        /there is no error code 'VAULT_NO_COD'/u,
-      ],
-    ]);
-  });
-
-  it("a failure of hardhat-vault/assert can be sent as JSON", async () => {
-    const failure = await failureOf(functions.roundSettled(vault));
-    expect(failure).to.have.nested.property("expected.settled", true);
-    expect(JSON.parse(JSON.stringify(failure))).to.have.nested.property(
-      "actual.strikePrice",
-      "65000000000000000000000",
-    );
-  });
-
-  for (const isAwaited of [true, false]) {
-    it(`a matcher that is named and not called fails, ${isAwaited ? "with" : "without"} await`, async () => {
-      const thrown = await firstErrorOf(async () => {
-        // eslint-disable-next-line @typescript-eslint/unbound-method -- it is not called
-        const uncalled: unknown = expect(vault).to.have.settledRound;
-        if (isAwaited) {
-          await uncalled;
-        }
-      });
-      const { message, stack } = asRecord(thrown);
-      seen.add(String(message));
-      expect(message).to.equal(
-        ".settledRound is a function: write .settledRound(), else nothing is checked",
-      );
-      expect(String(stack).split("\n")[1]).to.match(
-        /test\/assert\/assertions\.ts:\d+:\d+/u,
-      );
-    });
-  }
-
-  it("a matcher that fails and is not awaited throws where no test can miss it", async () => {
-    const hash = `0x${"12".repeat(32)}`;
-    const thrown = await firstErrorOf(() => {
-      void expect(hash).to.settleRound(vault);
-    });
-    expect(String(thrown)).to.contain("is not known on the vault's network");
-  });
-
-  it("a matcher that nobody awaits fails a process that ends before its verdict", async () => {
-    const matchers = new URL("../../src/chai/index.ts", import.meta.url).href;
-    const script = `
-      const { expect } = await import("chai");
-      await import(${JSON.stringify(matchers)});
-      expect(new Promise(() => {})).to.settleRound();`;
-    const options = [
-      "--import",
-      "tsx",
-      "--input-type=module",
-      "--eval",
-      script,
-    ];
-    const { status, stderr } = spawnSync(process.execPath, options, {
-      encoding: "utf8",
-    });
-    expect(stderr).to.equal(
-      "\nA test ended without awaiting .settleRound(): write `await expect(…)`.\n",
-    );
-    expect(status).to.equal(1);
-  });
-
-  it("docs/reference-assertions.md has every message, no other, and a heading for every function", async () => {
-    const sections = await readSections("reference-assertions");
-    expect(
-      sections.flatMap(({ heading }) => heading.split(", ")),
-    ).to.include.members(Object.keys(functions));
-    const documented = sections
-      .filter(({ text }) => text.includes("| message "))
-      .flatMap(({ rows }) => rows.map(([cell]) => String(codeIn(cell)[0])))
-      .filter((message) => /^[^{].* /u.test(message))
-      .map((message) => message.split("…").map((part) => part.trim()));
-    const recorded = await readFile(
-      "test/tasks/screens/calls-assertions.txt",
-      "utf8",
-    );
-    const messages = Array.from(
-      recorded.matchAll(/"message": (".*")/gu),
-      ([, message = ""]) => String(JSON.parse(message)),
-    ).concat(...seen);
-    for (const message of messages) {
-      expect(
-        documented.filter((parts) => hasInOrder(message, parts)),
-        message,
-      ).to.have.length(1);
-    }
-    expect(
-      documented.filter(
-        (parts) => !messages.some((message) => hasInOrder(message, parts)),
-      ),
-      "it would take half a minute",
-    ).to.deep.equal([["transaction", "was not mined within 30 s"]]);
-  });
 });
-
-/** Whether a text begins and ends with these parts, with the others between. */
-function hasInOrder(text: string, parts: readonly string[]): boolean {
-  const escaped = parts.map((part) =>
-    part.replaceAll(/[.*+?^${}()|[\]\\]/gu, "\\$&"),
-  );
-  return new RegExp(`^${escaped.join("[^]*")}$`, "u").test(text);
-}
-
-async function expectFailures(
-  assertions: ReadonlyArray<readonly [PromiseLike<unknown>, RegExp]>,
-): Promise<void> {
-  const failures = await Promise.all(
-    assertions.map(async ([assertion]) => await failureOf(assertion)),
-  );
-  for (const [index, { message }] of failures.entries()) {
-    expect(message).to.match(assertions[index]?.[1] ?? /^$/u);
-  }
-}
-
-/** The error that a test throws, or that nobody catches within two seconds. */
-async function firstErrorOf(test: () => unknown): Promise<unknown> {
-  const event = "uncaughtException";
-  const listeners = process.listeners(event);
-  process.removeAllListeners(event);
-  try {
-    return await Promise.race([
-      new Promise((resolve) => {
-        process.once(event, resolve);
-      }),
-      Promise.resolve()
-        .then(test)
-        .then(
-          async () => await setTimeout(2_000),
-          (error: unknown) => error,
-        ),
-    ]);
-  } finally {
-    process.removeAllListeners(event);
-    for (const listener of listeners) {
-      process.on(event, listener);
-    }
-  }
-}
-
-/** The messages of all failures of these tests. */
-const seen = new Set<string>();
-
-/** What an assertion throws; an error without a name if it passes. */
-async function failureOf(assertion: PromiseLike<unknown>): Promise<Error> {
-  try {
-    await assertion;
-  } catch (error) {
-    const failure = error instanceof Error ? error : new Error(String(error));
-    if (failure.name === "AssertionError") {
-      seen.add(failure.message);
-    }
-    return failure;
-  }
-  return Object.assign(new Error(""), { name: "" });
-}

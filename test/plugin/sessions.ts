@@ -5,9 +5,6 @@ import { configVariable } from "hardhat/config";
 
 import { operations } from "../../src/client/index.js";
 import * as mocks from "../../src/mocks/index.js";
-import * as check from "../../src/plugin/check.js";
-import * as examineSettlement from "../../src/plugin/examine-settlement.js";
-import * as examine from "../../src/plugin/examine.js";
 import { startDatedAnvil } from "../helpers/anvil.js";
 import { contracts, distinctState } from "../helpers/distinct-state.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
@@ -79,9 +76,6 @@ async function openWorld(network: string): Promise<CallWorld> {
     names: {
       ...{
         ...mocks,
-        ...check,
-        ...examine,
-        ...examineSettlement,
         operations,
         contracts,
         distinctState,
@@ -103,7 +97,6 @@ async function openWorld(network: string): Promise<CallWorld> {
 
 describe("hre.vault, connection.vault and mocks, call by call", () => {
   for (const [name, title, network] of [
-    ["vaults", "reads and addresses", "live"],
     ["mocks", "mocks on anvil", "live"],
     ["mocks-in-process", "mocks in process", "default"],
   ] as const) {

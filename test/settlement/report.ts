@@ -501,6 +501,13 @@ describe("the comparison of a settlement with its preview", () => {
     ]);
   });
 
+  it("names what was previewed and what happened, also if the engine did not see transfers", () => {
+    expect(compare(preview({ transfers: null }), before)).to.deep.equal([
+      { reading: "round", field: "settledPrice", previewed: 7n, happened: 0n },
+      { reading: "round", field: "settled", previewed: true, happened: false },
+    ]);
+  });
+
   const moved = { token, from: VAULT, to: PAID };
   const moves = [1n, 2n].map((amount) => ({ ...moved, amount }));
   const change = (previewed: bigint, happened: bigint): PreviewDifference => ({

@@ -250,6 +250,25 @@ describe("vault.fork()", () => {
     }
   });
 
+  it("mockAt() on a fork replaces one contract at its address, keeps what the others return, and leaves the chain as it is", async () => {
+    const { vault } = (await connect()).connection;
+    const { block: _head, ...before } = await vault.snapshot();
+    const fork = await open(vault);
+    const overrides = { volume: 144n, minXMargin: 145n };
+    for (const [role, changed] of [
+      ["publicPool", {}],
+      ["vault", { volume: 144n }],
+      ["vaultFactory", { volume: 144n, minXMargin: 145n }],
+    ] as const) {
+      const { addresses } = await fork.vault.mockAt(role, { overrides });
+      expect(addresses[role]).to.equal(protocol.contracts[role]);
+      const { block: _next, ...readings } = await fork.vault.snapshot();
+      expect(readings, role).to.deep.equal({ ...before, ...changed });
+    }
+    const { block: _same, ...after } = await vault.snapshot();
+    expect(after).to.deep.equal(before);
+  });
+
   it("vault.fork() forks an older block", async () => {
     const { vault } = (await connect()).connection;
     const head = await vault.block();
