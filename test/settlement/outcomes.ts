@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { setImmediate as nextTick } from "node:timers/promises";
 
@@ -159,7 +160,7 @@ describe("settleAll: outcomes", () => {
         title: "settleAll is settled by the same call, and has its hash",
         given: overtake(VAULT, SETTLE),
         is: { status: "settled", hash: OTHER_HASH, blockNumber: 6 },
-        events: "preflight sending trouble trouble mined",
+        events: "preflight sending trouble trouble hash mined",
         sends: 1,
       },
       {
@@ -189,6 +190,24 @@ describe("settleAll: outcomes", () => {
       is: { status: "settled" },
       events: "preflight sending mined",
       sends: 1,
+    },
+    {
+      title:
+        "settleAll leaves nothing to resume if the node refuses its last look at the round",
+      given: ({ chain }) => {
+        chain.on("eth_call", async (_, answer) => {
+          if (chain.count("eth_getTransactionCount") > 0) {
+            throw Object.assign(new Error("nope"), { code: -32_000 });
+          }
+          return await answer();
+        });
+      },
+      throws: "VAULT_RPC_ERROR",
+      then: async (on) => {
+        expect(existsSync(on.journalFile())).to.equal(false);
+        on.chain.on("eth_call", async (_, answer) => await answer());
+        expect((await on.settle()).status).to.equal("settled");
+      },
     },
     {
       title: "settleAll is reverted with the contract's text as it is",
