@@ -101,14 +101,6 @@ async function openWorld(network: string): Promise<CallWorld> {
   };
 }
 
-describe("hre.vault, connection.vault and mocks, call by call", () => {
-  for (const [name, title, network] of [
-    ["vaults", "reads and addresses", "live"],
-    ["mocks", "mocks on anvil", "live"],
-    ["mocks-in-process", "mocks in process", "default"],
-  ] as const) {
-    describe(title, () => {
-      recordCalls(name, async () => await openWorld(network));
-    });
-  }
+describe("hre.vault and connection.vault, call by call", () => {
+  recordCalls("vaults", async () => await openWorld("live"));
 });
