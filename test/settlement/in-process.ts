@@ -65,14 +65,14 @@ describe("settleAll in process", () => {
       [address, settler, "0x0000000000000000000000000000000000000000", 5n],
     ]);
     expect(differences).to.deep.equal([]);
-    const contract = preview?.balances?.find((one) => one.account === address);
+    const contract = preview?.balances.find((one) => one.account === address);
     expect(contract?.after).to.equal((contract?.before ?? 0n) - 3n * ONE - 2n);
   });
 
   it("settleAll previews what it writes to round, pools, volume and margins", async () => {
     const { preview, before, after } = await vault.settleAll();
 
-    const changes = preview?.changes?.map((one) => [
+    const changes = preview?.changes.map((one) => [
       `${one.reading}.${one.field}`,
       one.after,
     ]);
