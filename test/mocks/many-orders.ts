@@ -149,6 +149,23 @@ describe("hundreds of orders of the mocks, in process", () => {
     expect(await fees([1, 100])).to.deep.equal([feeOf(0), feeOf(99)]);
   });
 
+  it("orders() in process reads 50 in a request, unless chunkSize is given", async () => {
+    await vault.deployMocks({ scenario: "many-orders" });
+    for (const [options, steps] of [
+      [{}, [50, 100, 120]],
+      [{ chunkSize: 100 }, [100, 120]],
+      [{ chunkSize: undefined }, [50, 100, 120]],
+    ] as const) {
+      const seen: number[] = [];
+      const range = { firstId: 1, lastId: 120 };
+      const onProgress = ({ done }: { readonly done: number }): void => {
+        seen.push(done);
+      };
+      await Array.fromAsync(vault.orders({ ...range, ...options, onProgress }));
+      expect(seen).to.deep.equal(steps);
+    }
+  });
+
   it("deployMocks({ at }) leaves those of other addresses", async () => {
     const { addresses } = await deploy(ordersOf(from(1)));
     await vault.deployMocks({

@@ -97,21 +97,21 @@ describe("state of the mocks", () => {
       expect([contractType, state]).to.deep.equal([2, 2]);
     });
 
-    it("name the orders of a range that differ, or are missing", async () => {
+    it("name the orders of a range that differ, at both ends, or are missing", async () => {
+      const doge = { exType: "DOGE" };
       await deploy(
         {
-          orders: { 5: { exType: "DOGE" }, 7: null, 2000: generatedOrder(3n) },
+          orders: { 1: doge, 7: null, 1000: doge, 2000: generatedOrder(3n) },
           missingOrdersRevert: true,
         },
         "many-orders",
       );
-      const { exType: _type, ...others } = generatedOrder(5n);
-      expect(await vault.getOrderInfo(5)).to.deep.equal({
-        ...others,
-        exType: "DOGE",
-      });
+      for (const id of [1n, 1_000n]) {
+        const order = { ...generatedOrder(id), ...doge };
+        expect(await vault.getOrderInfo(id)).to.deep.equal(order);
+      }
+      expect(await vault.getOrderInfo(999)).to.eql(generatedOrder(999n));
       expect(await vault.getOrderInfo(2_000)).to.eql(generatedOrder(3n));
-      expect(await vault.getOrderInfo(1_000)).to.eql(generatedOrder(1_000n));
       await notFound(7, 1_001);
     });
   });

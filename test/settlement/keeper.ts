@@ -230,8 +230,11 @@ describe("a settlement by a keeper", () => {
         title: "sends nothing again before the round's end with ifExpired",
         given: interrupted,
         options: { ...options, ifExpired: true },
-        is: { status: "nothing-to-do" },
-        says: [notEnded(OPEN_ROUND.endTime)],
+        is: {
+          status: "nothing-to-do",
+          hash: null,
+          reason: notEnded(OPEN_ROUND.endTime),
+        },
         events: "resuming resumed",
       },
       {
