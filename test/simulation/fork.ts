@@ -15,6 +15,7 @@ import {
 } from "../helpers/world.js";
 import type { MockProtocol } from "../helpers/world.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
+import { mined } from "../helpers/transactions.js";
 
 /** Any chain id that no table of hardforks knows. */
 const UNKNOWN_CHAIN_ID = 987_654;
@@ -292,7 +293,7 @@ describe("vault.fork()", () => {
         );
         const { vault } = (await connect({ vault: { contracts } }, node.url))
           .connection;
-        await (await mocks.vault.setSettlement(price, price)).wait();
+        await mined(await mocks.vault.setSettlement(price, price));
         const { number } = await vault.block();
         // Deep enough for the simulator to remember it on disk.
         await direct.send("anvil_mine", ["0x200"]);
