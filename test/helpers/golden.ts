@@ -5,14 +5,14 @@ import { diff } from "node:util";
 import { expect } from "chai";
 
 const folder = path.join(import.meta.dirname, "../tasks/goldens");
-const isRecording = process.env["RECORD"] === "1";
+/** True in `npm run record`. */
+const isRecording = process.env["npm_lifecycle_event"] === "record";
 const fileOf = (name: string): string => `test/tasks/goldens/${name}.txt`;
 
 /** The lines that differ, `-` before what is recorded and `+` before what is shown. */
 export function changedLines(recorded: string, shown: string): string[] {
-  return diff(recorded.split("\n"), shown.split("\n")).flatMap(
-    ([side, line]) =>
-      side === 0 ? [] : [side === -1 ? `- ${line}` : `+ ${line}`],
+  return diff(shown.split("\n"), recorded.split("\n")).flatMap(([side, line]) =>
+    side === 0 ? [] : [side === -1 ? `- ${line}` : `+ ${line}`],
   );
 }
 

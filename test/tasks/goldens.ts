@@ -62,37 +62,35 @@ function settled(text: string): string {
     .replaceAll(/\d+(?= s old)|(?<="id": )\d+/gu, "#");
 }
 
+// `npm run record` writes test/tasks/goldens/, and prints what changed.
 describe("what a person sees of each task", () => {
-  let url: string;
-  let stop: () => Promise<void>;
+  let anvil: Awaited<ReturnType<typeof startDatedAnvil>>;
   let project: FixtureProject;
-  let recorded: ReadonlyMap<string, string>;
   /** By the name of the golden. */
   let shown: ReadonlyMap<string, string>;
   const broken: string[] = [];
   const folder = process.cwd();
 
   before(async () => {
-    ({ url, stop } = await startDatedAnvil(GENESIS_SECONDS));
+    anvil = await startDatedAnvil(GENESIS_SECONDS);
     project = await useFixtureProject("plain");
     process.chdir(project.path);
     shown = await renderAll();
-    recorded = await allGoldens();
   });
   after(async () => {
     process.chdir(folder);
     await project.remove();
-    await stop();
+    await anvil.stop();
   });
 
   /** Runs all commands on a chain that has nothing, and takes it back there. */
   async function renderAll(): Promise<ReadonlyMap<string, string>> {
-    const node = fetchProvider(url);
+    const node = fetchProvider(anvil.url);
     const snapshot = await node.request({ method: "evm_snapshot" });
     const hre = await createTestHre(
       {
         networks: {
-          localhost: httpNetwork(url, {
+          localhost: httpNetwork(anvil.url, {
             // So that costs do not depend on the gas of the mocks.
             gasPrice: 0,
             vault: { tokenDecimals: 18 },
@@ -114,10 +112,7 @@ describe("what a person sees of each task", () => {
           }
         }
         const text = settled(lines.map((line) => line.text).join("\n"));
-        screens.set(
-          at,
-          `$ npx hardhat vault ${typed}\n${text}\n`,
-        );
+        screens.set(at, `$ npx hardhat vault ${typed}\n${text}\n`);
       }
     }
     await node.request({ method: "evm_revert", params: [snapshot] });
@@ -135,12 +130,12 @@ describe("what a person sees of each task", () => {
     }
   }
 
-  it("every task has a golden, and every golden a task", () => {
+  it("every task has a golden, and every golden a task", async () => {
     const tasks = (hardhatVault.tasks ?? [])
       .filter(({ type }) => type === TaskDefinitionType.NEW_TASK)
       .map(({ id }) => id.slice(1).join(" "));
     expect(Object.keys(commands)).to.have.members(tasks);
-    expect([...recorded.keys()]).to.have.members([...shown.keys()]);
+    expect([...(await allGoldens()).keys()]).to.have.members([...shown.keys()]);
   });
 
   it("no task writes a line that the terminal has to break", () => {
@@ -165,16 +160,15 @@ describe("what a person sees of each task", () => {
     }
   });
 
-  it("no label of a reading stands in more than twelve recorded lines or eight files", () => {
+  it("no label of a reading stands in more than twelve recorded lines or eight files", async () => {
+    const goldens = [...(await allGoldens()).values()];
     for (const { outputs } of Object.values(operations)) {
       for (const { label } of outputs) {
         const cell = new RegExp(
           `^(?:Reading {2})?(?:(?:Round|Public|Private|Call|Put) )?${label}(?: {2}.*)?$`,
           "gimu",
         );
-        const lines = [...recorded.values()].map(
-          (text) => text.match(cell) ?? [],
-        );
+        const lines = goldens.map((text) => text.match(cell) ?? []);
         const files = lines.filter((found) => found.length > 0);
         expect(files.length, label).to.be.at.most(8);
         expect(files.flat().length, label).to.be.at.most(12);
@@ -182,8 +176,9 @@ describe("what a person sees of each task", () => {
     }
   });
 
-  it("all goldens together have less than 1,500 lines, none wider than 120 characters", () => {
-    const lines = [...recorded.values()].flatMap((text) => text.split("\n"));
+  it("all goldens together have less than 1,500 lines, none wider than 120 characters", async () => {
+    const goldens = [...(await allGoldens()).values()];
+    const lines = goldens.flatMap((text) => text.split("\n"));
     expect(lines.length).to.be.within(300, 1_500);
     expect(lines.filter((line) => line.length > 120)).to.deep.equal([]);
   });
