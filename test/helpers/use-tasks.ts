@@ -59,9 +59,7 @@ export function useTasks({
 
   before(async () => {
     anvil = await startAnvil();
-    mocks = await (
-      await connectTo(anvil.url)
-    ).vault.deployMocks({ overrides });
+    mocks = await (await connectTo(anvil.url)).vault.deployMocks({ overrides });
     await prepare?.(anvil.url);
     snapshot = await tasks.rpc("evm_snapshot");
   });
@@ -112,7 +110,7 @@ export function useTasks({
   return tasks;
 }
 
-/** What a task prints, each run of blanks as two of them. */
+/** A task's output with ` · ` between columns, however wide they are. */
 export function squeezed(text: string): string {
-  return text.replaceAll(/(?<=\S) {2,}/gu, "  ");
+  return text.replaceAll(/^ +/gmu, "").replaceAll(/(?<=\S) {2,}/gu, " · ");
 }

@@ -86,7 +86,7 @@ describe("read tasks", () => {
       expect(exitCode).to.equal(0);
       const [, ...values] = squeezed(stdout).trimEnd().split("\n");
       expect(values).to.deep.equal(
-        Object.entries(lines).map(([label, value]) => `${label}  ${value}`),
+        Object.entries(lines).map(([label, value]) => `${label} · ${value}`),
       );
     });
   }
@@ -99,30 +99,30 @@ describe("read tasks", () => {
       return [title, lines];
     });
     const linesOf = (values: Readonly<Record<string, string>>): string[] =>
-      Object.entries(values).map(([label, value]) => `${label}  ${value}`);
+      Object.entries(values).map(([label, value]) => `${label} · ${value}`);
     expect(shown).to.deep.equal([
       ["Funding fee rate", linesOf(rates)],
       ["Latest round", linesOf(round)],
       ["Liquidity pools", linesOf(pools)],
-      ["Volume", ["Volume  45"]],
+      ["Volume", ["Volume · 45"]],
       ["Margin balance", linesOf(marginBalance)],
-      ["Minimum X margin", ["Minimum X token margin  46"]],
+      ["Minimum X margin", ["Minimum X token margin · 46"]],
     ]);
   });
 
   it("a value is scaled by its documented unit, by displayDecimals as configured, or raw", async () => {
     for (const [typed, ...lines] of [
-      ["funding-rate", "Call funding fee rate  0.00000001"],
-      ["volume", "Volume  45 raw"],
-      ["volume --network scaled", "Volume  0.45 as configured"],
-      ["pools --network scaled", "Private locked  3.6 as configured"],
-      ["round --network scaled", "Maximum volume  1.3 tokens"],
+      ["funding-rate", "Call funding fee rate · 0.00000001"],
+      ["volume", "Volume · 45 raw"],
+      ["volume --network scaled", "Volume · 0.45 as configured"],
+      ["pools --network scaled", "Private locked · 3.6 as configured"],
+      ["round --network scaled", "Maximum volume · 1.3 tokens"],
       [
         `order ${ORDER_ID} --network scaled`,
-        "Opening price  2.5 as configured",
-        "Margin  26 raw",
-        "Direction  unknown (7)",
-        "State  unknown (255)",
+        "Opening price · 2.5 as configured",
+        "Margin · 26 raw",
+        "Direction · unknown (7)",
+        "State · unknown (255)",
       ],
     ] as const) {
       const shown = squeezed((await tasks.run(typed)).stdout).split("\n");
@@ -163,7 +163,10 @@ describe("read tasks", () => {
       expect(volume, typed).to.equal(BigInt(caller).toString());
     }
     const { status } = await tasks.documentOf(`status --from ${NOBODY}`);
-    expect(status).to.have.nested.property("marginBalance.xMarginAmount", "170");
+    expect(status).to.have.nested.property(
+      "marginBalance.xMarginAmount",
+      "170",
+    );
   });
 
   it("margins passes volume, APY and end to the contract, scaled, in that order", async () => {
@@ -186,9 +189,11 @@ describe("read tasks", () => {
     const { stdout, exitCode } = await tasks.run("status");
     expect(exitCode).to.equal(1);
     expect(squeezed(stdout))
-      .to.match(/^Public.*  failed: getLPAmountInfo reverted: /mu)
-      .and.match(/^Volume.*  failed: queryVolume reverted: closed\\u\{1b\}\[2J/mu)
-      .and.include("Private locked  36 raw");
+      .to.match(/^Public.* · failed: getLPAmountInfo reverted: /mu)
+      .and.match(
+        /^Volume.* · failed: queryVolume reverted: closed\\u\{1b\}\[2J/mu,
+      )
+      .and.include("Private locked · 36 raw");
     const { status } = await tasks.documentOf("status", 1);
     for (const place of ["volume", "pools.public"]) {
       expect(status).to.have.nested.property(
