@@ -263,7 +263,7 @@ describe("what vault settle prints", () => {
     await tasks.rpc("evm_setNextBlockTimestamp", endTime - 1);
     expect(await settlement("--if-expired --yes")).to.include({
       status: "nothing-to-do",
-      reason: "The round has not ended yet: it ends at 2033-01-22T15:06:40Z.",
+      reason: "The round has not ended yet: it ends at 2033-01-22T09:46:40Z.",
     });
     await tasks.rpc("evm_setNextBlockTimestamp", endTime);
     await tasks.rpc("evm_mine");
