@@ -203,7 +203,6 @@ describe("vault simulate", () => {
   });
 
   for (const [typed, code] of [
-    ["--hardfork tomorrow", "VAULT_INVALID_ENUM"],
     [`--tokens ${NOBODY}`, "VAULT_NOT_A_TOKEN"],
     ["--at-time 2020-01-01", "VAULT_TIME_IN_PAST"],
   ] as const) {
