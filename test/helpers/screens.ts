@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -29,17 +29,6 @@ const isRecording = process.env["UPDATE_SCREENS"] === "1";
 const fileOf = (name: string): string =>
   path.join(import.meta.dirname, `../tasks/screens/${name}.txt`);
 const sectionsOf = (text: string): readonly string[] => text.split(/^(?=# )/mu);
-
-/**
- * Compares with what is recorded in `test/tasks/screens/`. UPDATE_SCREENS=1
- * records it again, to be read before it is committed.
- */
-export async function expectScreen(name: string, text: string): Promise<void> {
-  if (isRecording) {
-    await writeFile(fileOf(name), text);
-  }
-  expect(text).to.equal(await readFile(fileOf(name), "utf8"));
-}
 
 /**
  * A test for each section of a recorded session, whose first line is its title

@@ -144,8 +144,9 @@ describe("what a person sees of each task", () => {
 
   it("a changed label changes about a dozen recorded lines, in at most eight files", async () => {
     const { outputs } = operations.getLatestRoundInfo;
-    const field = outputs.find(({ name }) => name === "settledAmount");
-    const { label } = field ?? expect.fail();
+    const field =
+      outputs.find(({ name }) => name === "settledAmount") ?? expect.fail();
+    const { label } = field;
     const changed = "Amount settled";
     Reflect.set(field, "label", changed);
     try {
