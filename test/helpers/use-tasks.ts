@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import type { NetworkUserConfig } from "hardhat/types/config";
-import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import type { MockOverrides, MockVaultHandle } from "../../src/mocks/index.js";
 import { startAnvil } from "./anvil.js";
@@ -19,7 +18,6 @@ type Fields = Readonly<Record<string, unknown>>;
 export interface Tasks {
   readonly url: string;
   readonly mocks: MockVaultHandle;
-  hre(network?: string): Promise<HardhatRuntimeEnvironment>;
   /** Runs what a user types after `npx hardhat vault`; network live if it names none. */
   run(typed: string): Promise<CommandResult>;
   /** The document that a task prints with `--json`. */
@@ -85,15 +83,14 @@ export function useTasks({
     get mocks() {
       return mocks ?? expect.fail("used before the suite has begun");
     },
-    hre: async (network = "live") =>
-      await createTestHre(
+    run: async (typed) => {
+      const [, network = "live"] = / --network (\S+)/u.exec(typed) ?? [];
+      const others = typed.replace(/ --network \S+/u, "");
+      const hre = await createTestHre(
         { networks: networks(tasks.url, tasks.mocks) },
         { network, projectRoot: process.cwd() },
-      ),
-    run: async (typed) => {
-      const [, network] = / --network (\S+)/u.exec(typed) ?? [];
-      const others = typed.replace(/ --network \S+/u, "");
-      return await runTyped(await tasks.hre(network), others);
+      );
+      return await runTyped(hre, others);
     },
     documentOf: async (typed, exitCode = 0) => {
       const result = await tasks.run(`${typed} --json`);

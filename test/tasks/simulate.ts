@@ -63,6 +63,7 @@ describe("vault simulate", () => {
     expect(
       await lines(`simulate --instance paying --ids 1-2 --tokens ${token}`),
     ).to.include.members([
+      ...["Changes", "Transfers", "Balances"],
       "Outcome · settled",
       "Executed by · the node (eth_simulateV1)",
       "Round settled price · 0 · 1,875",
