@@ -399,6 +399,20 @@ describe("what vault settle prints", () => {
     expect(await readdir("vault-deployments")).to.have.lengthOf(2);
   });
 
+  it("settle --confirmations names how many a mined transaction has, and --resume finishes it once they are there", async () => {
+    const sent = await settlement("--yes --confirmations 3 --timeout 2", 1);
+    expect(sent).to.include({ status: "unconfirmed" });
+    expect(sent["reason"])
+      .to.include(", with 1 of 3 confirmations.")
+      .and.include(
+        "`npx hardhat vault settle --resume --confirmations 3 --network live`",
+      );
+    await tasks.rpc("anvil_mine", "0x2");
+    expect(await settlement("--resume --confirmations 3")).to.include({
+      ...{ status: "settled", hash: sent["hash"] },
+    });
+  });
+
   for (const [title, code, shown] of [
     ["has no code", "0x", "VAULT_NO_CODE"],
     ["reverts without a reason", "0x60006000fd", "VAULT_CALL_REVERTED"],
