@@ -353,8 +353,10 @@ describe("scripting from the command line", () => {
     expect((await tasks.documentOf(typed))["fixture"]).to.deep.equal({
       ...{ file: "fixture.json", orders: 3, failed: 2 },
     });
-    expect((await tasks.run("capture --out fixture.json")).stdout).to.include(
-      "No order was captured: in a replay each order reverts with that reason.",
-    );
+    expect((await tasks.run("capture --out fixture.json")).stdout)
+      .to.include(
+        "No order was captured: in a replay each order reverts with that reason.",
+      )
+      .and.include("1 reading failed: a replay fails there, too.");
   });
 });

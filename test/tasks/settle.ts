@@ -387,6 +387,8 @@ describe("what vault settle prints", () => {
       hash: sent["hash"],
     });
     await tasks.rpc("evm_mine");
+    // Reverting to a snapshot does not.
+    await tasks.rpc("evm_setAutomine", true);
     const { stdout, stderr } = await tasks.run(
       "settle --resume --network keyed --json",
     );
@@ -400,9 +402,11 @@ describe("what vault settle prints", () => {
   });
 
   it("settle --confirmations names how many a mined transaction has, and --resume finishes it once they are there", async () => {
-    const sent = await settlement("--yes --confirmations 3 --timeout 2", 1);
-    expect(sent).to.include({ status: "unconfirmed" });
-    expect(sent["reason"])
+    const sent = await settlement("--yes --confirmations 3 --timeout 1", 1);
+    // Mined by now, so the first look finds it.
+    const mined = await settlement("--resume --confirmations 3 --timeout 3", 1);
+    expect(mined).to.include({ status: "unconfirmed", hash: sent["hash"] });
+    expect(mined["reason"])
       .to.include(", with 1 of 3 confirmations.")
       .and.include(
         "`npx hardhat vault settle --resume --confirmations 3 --network live`",
