@@ -152,6 +152,7 @@ describe("arguments of mocks", () => {
   it("set() needs both values of a settlement", async () => {
     await expectRefusal(
       async () => {
+        // @ts-expect-error -- both
         await mocks.set({ settlement: { settledPrice: 1n } });
       },
       ARGUMENT,
@@ -180,6 +181,7 @@ describe("arguments of mocks", () => {
     [
       "deployMocks() refuses a scenario beside a fixture",
       async () =>
+        // @ts-expect-error -- one of them
         await connection.vault.deployMocks({
           ...{ scenario: "extremes", fixture: "x.json" },
         }),
@@ -218,6 +220,7 @@ describe("arguments of mocks", () => {
     [
       "fail() refuses the pool of an operation without pools",
       async () => {
+        // @ts-expect-error -- it has no pools
         await mocks.fail("settleAll", "no", { pool: "public" });
       },
       ...([ARGUMENT, "fail()"] as const),
@@ -353,6 +356,7 @@ describe("arguments of mocks", () => {
     it("fail() refuses one that cannot be encoded, and sends nothing", async () => {
       await expectRefusal(
         async () => {
+          // @ts-expect-error -- no signature
           await mocks.fail("queryVolume", { customError: "Nope" });
         },
         ARGUMENT,

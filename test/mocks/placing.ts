@@ -241,7 +241,11 @@ describe("places of the mocks", () => {
         [{ ...addresses, vault: SECOND }, "VAULT_NOT_A_MOCK"],
         [{ ...addresses, vault: addresses.trading }, "VAULT_NOT_A_MOCK"],
       ] as const) {
-        await expectVaultError(connectMocks(vault.provider, places), code);
+        await expectVaultError(
+          // @ts-expect-error -- all six
+          connectMocks(vault.provider, places),
+          code,
+        );
       }
     });
   });

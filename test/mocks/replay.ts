@@ -52,7 +52,7 @@ describe("capture() and deployMocks({ fixture })", () => {
   };
   const replay = async (
     content: unknown,
-    options: DeployMocksOptions = {},
+    options: Omit<DeployMocksOptions, "scenario" | "fixture"> = {},
   ): Promise<MockVaultHandle> => {
     await write(content);
     return await vault.deployMocks({ fixture: FILE, ...options });
@@ -213,7 +213,7 @@ describe("capture() and deployMocks({ fixture })", () => {
 
   describe("a settlement of a replay", () => {
     const again = async (
-      options: DeployMocksOptions = {},
+      options: Omit<DeployMocksOptions, "scenario" | "fixture"> = {},
     ): Promise<readonly string[]> => {
       const round = { strikePrice: 3n, settledPrice: 4n, settledAmount: 5n };
       const scenario = "settled-round";
