@@ -38,7 +38,7 @@ export type {
   MockAddresses,
   MockAtOptions,
   MockContracts,
-  RecordedSettlement,
+  RecordedCall,
   Scenario,
   ScenarioName,
 } from "./mocks/index.js";

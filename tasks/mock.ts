@@ -5,7 +5,7 @@ import {
   readClock,
   requireDevelopmentNode,
 } from "../src/mocks/mock-contracts.js";
-import { checkTarget } from "../src/mocks/state.js";
+import { checkTarget } from "../src/mocks/failure.js";
 import type { ScriptedReason } from "../src/mocks/types.js";
 import type { OperationName, PoolName } from "../src/protocol/index.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";

@@ -1,4 +1,6 @@
+import type { AccountLike } from "../client/inputs.js";
 import type {
+  CalMarginsParameters,
   ContractTypeName,
   MarginAmounts,
   OperationName,
@@ -23,15 +25,26 @@ export type NextRound = Readonly<
   Omit<VaultRound, "settledPrice" | "settledAmount" | "settled">
 >;
 
-/** The values that `settleAll` writes to the round. */
+/** What `settleAll` does: the values that it writes to the round, and when it refuses. */
 export type ScriptedSettlement = Readonly<
   Pick<VaultRound, "settledPrice" | "settledAmount">
+> & {
+  /** True: a round that has not ended reverts with `RoundHasNotEnded`. */
+  readonly notBeforeEnd: boolean;
+};
+
+/** The result of `calMargins` for some terms. An omitted term matches any number. */
+export type MarginsOfTerms = Readonly<
+  MarginAmounts & Partial<CalMarginsParameters>
 >;
 
 /** Everything that the six mocks return, unscaled. */
 export interface MockState extends Readonly<StandaloneReadings> {
-  /** The result of `calMargins`, for any arguments. */
-  readonly margins: Readonly<MarginAmounts>;
+  /**
+   * The result of `calMargins` for any arguments, or a list of results by arguments: the
+   * first that matches counts, and other arguments revert with `UnexpectedTerms`.
+   */
+  readonly margins: Readonly<MarginAmounts> | readonly MarginsOfTerms[];
   /** Orders by their id; null for one of `generatedOrders` that is missing. */
   readonly orders: ReadonlyMap<bigint, Readonly<VaultOrder> | null>;
   /** Ids whose orders the mock computes with `generatedOrder`; null for none. */
@@ -46,10 +59,16 @@ export interface MockState extends Readonly<StandaloneReadings> {
   readonly failures: readonly ScriptedFailure[];
 }
 
-/** Option of `fail()` and `succeed()` for `getLPAmountInfo`. */
-export interface PoolOption {
-  /** The mock pool that is meant. Default: both. */
+/** The calls of an operation that fail. Default: every call. */
+export interface FailureCondition {
+  /** Of `getLPAmountInfo`: the pool that fails. Default: both. */
   readonly pool?: PoolName | undefined;
+  /** Of `getOrderInfo`: the order whose reading fails. */
+  readonly orderID?: bigint | number | undefined;
+  /** Of `calMargins`: the arguments that fail. */
+  readonly terms?: CalMarginsParameters | undefined;
+  /** The caller, `msg.sender` of the mock, that fails: an address or a signer. */
+  readonly from?: AccountLike | undefined;
 }
 
 /**
@@ -67,10 +86,8 @@ export type ScriptedReason =
   | { readonly customError: string; readonly args?: readonly unknown[] }
   | { readonly data: string };
 
-export interface ScriptedFailure {
+export interface ScriptedFailure extends FailureCondition {
   readonly operation: OperationName;
-  /** The pool that reverts. Default: both. */
-  readonly pool?: PoolName | undefined;
   readonly reason: ScriptedReason;
 }
 
@@ -80,8 +97,9 @@ type PartOf<Value> = Value extends object
 
 /** Changes to any fields of a {@link MockState}. Integers are unscaled. */
 export interface MockOverrides extends PartOf<
-  Omit<MockState, "orders" | "generatedOrders" | "failures">
+  Omit<MockState, "margins" | "orders" | "generatedOrders" | "failures">
 > {
+  readonly margins?: Partial<MarginAmounts> | readonly MarginsOfTerms[];
   /**
    * Orders by id; null removes one. Omitted fields of a new order are those of
    * order 1 of `open-round`.

@@ -1,7 +1,8 @@
 import { ZeroAddress, isHexString } from "ethers";
 import { bytesToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
-import { describeInput, parseAddress } from "../client/inputs.js";
+import { describeInput, parseAccount, parseAddress } from "../client/inputs.js";
+import type { AccountLike } from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { CallRequest } from "../rpc/rpc-client.js";
@@ -17,7 +18,7 @@ export interface WarmCall {
   /** Call data, 0x hex. */
   readonly data: string;
   /** Default: the sender of reads. */
-  readonly from?: string | undefined;
+  readonly from?: AccountLike | undefined;
 }
 
 /** The lens asks it for the number of the block, on any chain. */
@@ -76,6 +77,6 @@ export function parseWarmCall({ to, data, from }: WarmCall): NamedCall {
   return {
     data,
     to: parseAddress(to, "warm.to"),
-    ...(from !== undefined && { from: parseAddress(from, "warm.from") }),
+    ...(from !== undefined && { from: parseAccount(from, "warm.from") }),
   };
 }
