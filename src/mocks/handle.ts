@@ -24,6 +24,7 @@ import {
   mockInterfaces,
   readClock,
   requireMocks,
+  runnerOf,
 } from "./mock-contracts.js";
 import type { MockAddresses, ScriptCall } from "./mock-contracts.js";
 import { scenarios } from "./scenarios.js";
@@ -103,7 +104,10 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     public readonly scenario: ScenarioName | null = null,
   ) {}
 
-  /** The typed mock contracts, with all their setters. */
+  /**
+   * The typed mock contracts, with all their setters. In process they send from the first
+   * account; elsewhere connect a signer.
+   */
   public get contracts(): MockContracts {
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each role's interface is that of exactly that type
     return byRole(
@@ -111,7 +115,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
         new Contract(
           this.addresses[role],
           mockInterfaces[role],
-          this.vault.contracts.vault.runner,
+          runnerOf(this.vault),
         ),
     ) as unknown as MockContracts;
   }
