@@ -67,8 +67,9 @@ async function captureToFile(
     blocks: [
       title("Vault captured", envelope),
       notes(
-        `Every reading, ${describeCount(orders.length, "order id")} and ${describeCount(captured.margins, "result")} of calMargins written to ${escapeUntrusted(out)}.`,
+        `Every reading and ${describeCount(orders.length, "order id")} written to ${escapeUntrusted(out)}.`,
         ...(orders.length > 0 ? [] : [NO_ORDERS]),
+        `The margins of ${describeCount(captured.margins, "set")} of terms were captured: in a replay, other terms revert. --margins FILE captures more.`,
         ...(failed === 0 ? [] : [toned("warn", failures)]),
         `Replay it in a test: await connection.vault.deployMocks({ fixture: ${JSON.stringify(escapeUntrusted(fromRoot(vault, out)))} })`,
       ),

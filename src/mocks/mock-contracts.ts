@@ -155,7 +155,9 @@ export function runnerOf(vault: VaultClient): ContractRunner | null {
   return {
     provider,
     call: async (tx) => {
-      const runner = await signer().catch(() => provider);
+      // A signer refuses another sender, which a read may have.
+      const runner =
+        tx.from === undefined ? await signer().catch(() => provider) : provider;
       return await runner.call(tx);
     },
     estimateGas: async (tx) => await (await signer()).estimateGas(tx),
