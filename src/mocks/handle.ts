@@ -277,10 +277,11 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * ```
    */
   public async calls(operation: "settleAll"): Promise<RecordedCall[]> {
-    if (operation !== "settleAll") {
+    const given: unknown = operation;
+    if (given !== "settleAll") {
       throw invalidArgument(
         "calls()",
-        `${describeInput(operation)} leaves no trace on a chain; only settleAll is recorded`,
+        `${describeInput(given)} leaves no trace on a chain; only settleAll is recorded`,
       );
     }
     return await this.settlements();

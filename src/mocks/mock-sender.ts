@@ -184,7 +184,7 @@ function storedBy(
     return Object.keys({ ...storageOf(before), ...after }).map((slot) => ({
       address,
       slot,
-      value: BigInt(String(after[slot] ?? 0)),
+      value: slot in after ? BigInt(String(after[slot])) : 0n,
     }));
   });
 }

@@ -1,5 +1,5 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
-import { id, toBeHex } from "ethers";
+import { id as hashText, toBeHex } from "ethers";
 
 import { checksumAddress, parseEnum, parseUint256 } from "../client/inputs.js";
 import {
@@ -109,14 +109,14 @@ const settables: readonly Settable[] = [
         : checkAnswer(
             "calMargins",
             merge(
-              Array.isArray(state.margins) ? {} : state.margins,
+              isByTerms(state.margins) ? {} : state.margins,
               given,
               "margins",
             ),
             "margins",
           ),
     calls: (state) => [
-      Array.isArray(state.margins)
+      isByTerms(state.margins)
         ? call(
             "vault",
             "setMarginsOfTerms",
@@ -253,16 +253,13 @@ function callsForSettlement(
   { settlement }: MockState,
   { settlement: changed }: MockOverrides,
 ): readonly ScriptCall[] {
-  const {
-    settledPrice,
-    settledAmount,
-    notBeforeEnd,
-  }: Partial<ScriptedSettlement> = settlement;
+  // set() leaves out what is not changed.
+  const left: Partial<ScriptedSettlement> = settlement;
+  const { settledPrice, settledAmount, notBeforeEnd } = left;
   const isChanged = settledFields.some(
     ({ name }) => get({ ...changed }, [name]) !== undefined,
   );
   const setter = isChanged ? "setSettlement" : "setFirstSettlement";
-  // set() leaves out what is not changed.
   return [
     ...(settledPrice === undefined
       ? []
@@ -271,6 +268,12 @@ function callsForSettlement(
       ? []
       : [call("vault", "setNotBeforeEnd", notBeforeEnd)]),
   ];
+}
+
+function isByTerms(
+  given: MockState["margins"],
+): given is readonly MarginsOfTerms[] {
+  return Array.isArray(given);
 }
 
 /** The terms may be left out, the margins not. */
@@ -288,7 +291,7 @@ function checkMarginsOfTerms(given: unknown, where: string): MarginsOfTerms {
 }
 
 /** `ANY` of MockVault.sol. */
-const ANY = id("hardhat-vault/any");
+const ANY = hashText("hardhat-vault/any");
 
 function encodeMarginsOfTerms({
   maxVolume = BigInt(ANY),

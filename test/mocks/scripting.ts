@@ -245,11 +245,13 @@ describe("mocks - scripting", () => {
 
   const misScripted: Readonly<Record<string, () => Promise<unknown>>> = {
     "an unknown field": async () =>
-      await mocks.set({ round: { strikeprice: 1n } } as object),
+      // @ts-expect-error -- the field is strikePrice
+      await mocks.set({ round: { strikeprice: 1n } }),
     "a value out of range": async () => await mocks.set({ volume: -1n }),
     "a bad reason": async () => await mocks.fail("settleAll", { data: "0x1" }),
     "an unknown scenario": async () =>
-      await vault.deployMocks({ scenario: "open" as "open-round" }),
+      // @ts-expect-error -- no such scenario
+      await vault.deployMocks({ scenario: "open" }),
     "a missing fixture": async () =>
       await vault.deployMocks({ fixture: "missing.json" }),
     "a mock that reverts": async () => {
@@ -259,10 +261,9 @@ describe("mocks - scripting", () => {
   };
   for (const [what, misScript] of Object.entries(misScripted)) {
     it(`an error for ${what} has a frame of the test's file, also behind Promise.all`, async () => {
-      const [{ reason }] = await Promise.allSettled([misScript()]).then(
-        ([settled]) => [Object(settled) as { reason?: unknown }] as const,
-      );
-      expect(Reflect.get(Object(reason), "stack")).to.match(
+      const [settled] = await Promise.allSettled([misScript()]);
+      const error: unknown = Reflect.get(settled, "reason");
+      expect(Reflect.get(Object(error), "stack")).to.match(
         /at .*test\/mocks\/scripting\.ts/u,
       );
     });
