@@ -8,7 +8,7 @@ import type {
   MockVaultFactory,
 } from "../bindings/index.js";
 import { withCallerStack } from "../caller-stack.js";
-import { describeInput, parseUint256 } from "../client/inputs.js";
+import { describeInput, parseCount, parseUint256 } from "../client/inputs.js";
 import { checkOptionNames } from "../client/option-names.js";
 import type { OptionNames } from "../client/option-names.js";
 import { isEmptyOrder, isFailedOrder } from "../client/orders/types.js";
@@ -21,16 +21,20 @@ import type { OperationName, VaultOrder } from "../protocol/index.js";
 import {
   call,
   countScripts,
+  hasHost,
   mockInterfaces,
   readClock,
+  requireDevelopmentNode,
   requireMocks,
   runnerOf,
 } from "./mock-contracts.js";
 import type { MockAddresses, ScriptCall } from "./mock-contracts.js";
 import { scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
-import { callsForFailure, checkTarget } from "./failure.js";
-import { sendScript } from "./mock-sender.js";
+import { endAfter, stopCounting } from "./counted-failure.js";
+import type { TracedFailure } from "./counted-failure.js";
+import { callsForFailure, checkTarget, encodeRevertData } from "./failure.js";
+import { sendScript, writeScript } from "./mock-sender.js";
 import {
   answers,
   applyOverrides,
@@ -41,6 +45,7 @@ import {
   parseOrderKey,
 } from "./state.js";
 import type {
+  FailOptions,
   FailureCondition,
   MockOrder,
   MockOverrides,
@@ -55,6 +60,11 @@ const conditionNames: OptionNames<FailureCondition> = {
   orderID: true,
   terms: true,
   from: true,
+};
+
+const failOptionNames: OptionNames<FailOptions> = {
+  ...conditionNames,
+  times: true,
 };
 
 export interface MockContracts {
@@ -217,12 +227,39 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   public async fail(
     operation: OperationName,
     reason: ScriptedReason = "scripted failure",
-    options: FailureCondition = {},
+    options: FailOptions = {},
   ): Promise<void> {
-    checkOptionNames("fail()", options, conditionNames);
-    checkTarget({ operation, ...options }, "fail()");
-    const script = callsForFailure({ operation, ...options, reason });
+    checkOptionNames("fail()", options, failOptionNames);
+    const { times, ...condition } = options;
+    parseCount(times, "times");
+    const { vault, addresses } = this;
+    if (times !== undefined && !hasHost(vault)) {
+      throw invalidArgument(
+        "times",
+        "a mock cannot count, and only a connection of Hardhat shows its requests",
+        "Omit it, and call succeed().",
+      );
+    }
+    const target = { operation, ...condition };
+    checkTarget(target, "fail()");
+    const script = callsForFailure({ ...target, reason });
+    this.#stopCounting(script, operation);
     await this.#script(() => script);
+    if (times !== undefined && hasHost(vault)) {
+      await requireDevelopmentNode(
+        vault,
+        "failures are counted on development nodes only",
+      );
+      const end = callsForFailure({ ...target, reason: null });
+      endAfter(
+        vault,
+        this.#traced(script, operation, reason),
+        times,
+        async () => {
+          await writeScript(vault, addresses, end);
+        },
+      );
+    }
   }
 
   /**
@@ -239,6 +276,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     checkOptionNames("succeed()", options, conditionNames);
     checkTarget({ operation, ...options }, "succeed()");
     const script = callsForFailure({ operation, ...options, reason: null });
+    this.#stopCounting(script, operation);
     await this.#script(() => script);
   }
 
@@ -285,6 +323,24 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
       );
     }
     return await this.settlements();
+  }
+
+  #stopCounting(script: readonly ScriptCall[], operation: OperationName): void {
+    if (hasHost(this.vault)) {
+      stopCounting(this.vault, this.#traced(script, operation, { data: "0x" }));
+    }
+  }
+
+  #traced(
+    script: readonly ScriptCall[],
+    operation: OperationName,
+    reason: ScriptedReason,
+  ): TracedFailure {
+    return {
+      addresses: script.map(({ role }) => this.addresses[role]),
+      selector: operationEntry(operation).selector,
+      revertData: encodeRevertData(reason),
+    };
   }
 
   /** Reads the terms of the latest round, and moves them to another start. */

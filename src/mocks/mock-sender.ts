@@ -137,6 +137,15 @@ export async function sendScript(
   }
 }
 
+/** Writes the effect of a script to the state of a development node. */
+export async function writeScript(
+  vault: VaultClient,
+  addresses: MockAddresses,
+  script: readonly ScriptCall[],
+): Promise<void> {
+  await writeEffects(vault, [encodeBatch(addresses, script)]);
+}
+
 /**
  * Writes what transactions would store, without sending them: a block would mine the
  * user's pending transactions and use up the time that the user set for the next one.

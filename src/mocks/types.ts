@@ -86,6 +86,15 @@ export type ScriptedReason =
   | { readonly customError: string; readonly args?: readonly unknown[] }
   | { readonly data: string };
 
+/** Options of `fail()`. */
+export interface FailOptions extends FailureCondition {
+  /**
+   * Ends the failure after this many requests that met it: calls, estimates of gas and
+   * transactions of this connection. Default: never.
+   */
+  readonly times?: number | undefined;
+}
+
 export interface ScriptedFailure extends FailureCondition {
   readonly operation: OperationName;
   readonly reason: ScriptedReason;
