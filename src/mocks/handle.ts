@@ -22,9 +22,9 @@ import {
   call,
   countScripts,
   hasHost,
+  isInProcess,
   mockInterfaces,
   readClock,
-  requireDevelopmentNode,
   requireMocks,
   runnerOf,
 } from "./mock-contracts.js";
@@ -233,10 +233,10 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     const { times, ...condition } = options;
     parseCount(times, "times");
     const { vault, addresses } = this;
-    if (times !== undefined && !hasHost(vault)) {
+    if (times !== undefined && !isInProcess(vault)) {
       throw invalidArgument(
         "times",
-        "a mock cannot count, and only a connection of Hardhat shows its requests",
+        "a revert undoes what a mock counts; only a network in process shows its requests",
         "Omit it, and call succeed().",
       );
     }
@@ -246,10 +246,6 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     this.#stopCounting(script, operation);
     await this.#script(() => script);
     if (times !== undefined && hasHost(vault)) {
-      await requireDevelopmentNode(
-        vault,
-        "failures are counted on development nodes only",
-      );
       const end = callsForFailure({ ...target, reason: null });
       endAfter(
         vault,

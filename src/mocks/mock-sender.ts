@@ -137,7 +137,7 @@ export async function sendScript(
   }
 }
 
-/** Writes the effect of a script to the state of a development node. */
+/** Writes the effect of a script to the state of a network in process. */
 export async function writeScript(
   vault: VaultClient,
   addresses: MockAddresses,

@@ -89,8 +89,8 @@ export type ScriptedReason =
 /** Options of `fail()`. */
 export interface FailOptions extends FailureCondition {
   /**
-   * Ends the failure after this many requests that met it: calls, estimates of gas and
-   * transactions of this connection. Default: never.
+   * In process: ends the failure after this many requests of the connection that met it:
+   * calls, estimates of gas and transactions. Default: never.
    */
   readonly times?: number | undefined;
 }

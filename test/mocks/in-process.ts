@@ -3,7 +3,9 @@ import { expect } from "chai";
 import type { EdrNetworkUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
+import { deployMocks } from "../../src/mocks/index.js";
 import type { MockVaultHandle } from "../../src/types.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
 
 async function connect(
@@ -105,6 +107,31 @@ describe("mocks - in process", () => {
       overrides: { volume: 7n },
     });
     expect(await contracts.vault.queryVolume()).to.equal(7n);
+  });
+
+  it("fail() with times ends after as many requests, and settleAll() then settles", async () => {
+    const { vault } = await connect();
+    const mocks = await vault.deployMocks();
+    await mocks.fail("queryVolume", "busy", { times: 2 });
+    for (let time = 1; time <= 2; time += 1) {
+      await expectVaultError(vault.queryVolume(), "VAULT_CALL_REVERTED");
+    }
+    expect(await vault.queryVolume()).to.equal(420n * 10n ** 18n);
+    await mocks.fail("settleAll", "busy", { times: 1 });
+    expect((await vault.settleAll()).status).to.equal("reverted");
+    expect((await vault.settleAll()).status).to.equal("settled");
+    await mocks.fail("queryVolume", "closed");
+    await expectVaultError(vault.queryVolume(), "VAULT_CALL_REVERTED");
+    await expectVaultError(vault.queryVolume(), "VAULT_CALL_REVERTED");
+  });
+
+  it("fail() with times is refused over another provider, with VAULT_INVALID_ARGUMENT", async () => {
+    const { vault } = await connect();
+    const mocks = await deployMocks(vault.provider);
+    await expectVaultError(
+      mocks.fail("settleAll", "busy", { times: 1 }),
+      "VAULT_INVALID_ARGUMENT",
+    );
   });
 
   it("loadFixture() restores the mocks of each fixture, in any order", async () => {

@@ -195,20 +195,6 @@ for (const { name, start } of everyNode) {
       await vault.calMargins({ ...terms, APY: 7n });
     });
 
-    it("fail() with times ends after as many requests, and settleAll() then settles", async () => {
-      await mocks.fail("queryVolume", "busy", { times: 2 });
-      for (let time = 1; time <= 2; time += 1) {
-        await expectVaultError(vault.queryVolume(), "VAULT_CALL_REVERTED");
-      }
-      expect(await vault.queryVolume()).to.equal(420n * 10n ** 18n);
-      await mocks.fail("settleAll", "busy", { times: 1 });
-      expect((await vault.settleAll()).status).to.equal("reverted");
-      expect((await vault.settleAll()).status).to.equal("settled");
-      await mocks.fail("queryVolume", "closed");
-      await expectVaultError(vault.queryVolume(), "VAULT_CALL_REVERTED");
-      await expectVaultError(vault.queryVolume(), "VAULT_CALL_REVERTED");
-    });
-
     it("settleAll() reverts with RoundHasNotEnded before the end if settlement.notBeforeEnd is set", async () => {
       await mocks.set({ settlement: { notBeforeEnd: true } });
       const early = await vault.settleAll();
