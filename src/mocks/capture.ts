@@ -13,7 +13,7 @@ export interface CaptureOptions {
   /** Ids of the orders to record. Default: none. */
   readonly orders?: ReadonlyArray<bigint | number> | undefined;
   /**
-   * Terms whose margins to record, beside those of the round. A replay reverts for any
+   * Terms whose margins to record, with those of the round. A replay reverts for any
    * other terms.
    */
   readonly margins?: readonly CalMarginsParameters[] | undefined;

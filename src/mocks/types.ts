@@ -25,7 +25,7 @@ export type NextRound = Readonly<
   Omit<VaultRound, "settledPrice" | "settledAmount" | "settled">
 >;
 
-/** What `settleAll` does: the values that it writes to the round, and when it refuses. */
+/** The values that `settleAll` writes to the round, and its check of the end. */
 export type ScriptedSettlement = Readonly<
   Pick<VaultRound, "settledPrice" | "settledAmount">
 > & {
