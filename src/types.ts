@@ -40,7 +40,7 @@ export type {
   MockAddresses,
   MockAtOptions,
   MockContracts,
-  RecordedSettlement,
+  RecordedCall,
   Scenario,
   ScenarioName,
 } from "./mocks/index.js";

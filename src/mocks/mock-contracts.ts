@@ -1,4 +1,5 @@
 import { Interface, getAddress, hexlify, id, toBigInt } from "ethers";
+import type { ContractRunner, Signer } from "ethers";
 
 import type { VaultClient } from "../client/vault-client.js";
 import { vaultError } from "../errors.js";
@@ -146,6 +147,28 @@ export async function placeCode(
     const { deployedBytecode } = mockArtifacts[role];
     await rpc.request("hardhat_setCode", [addresses[role], deployedBytecode]);
   }
+}
+
+/** In process, calls and transactions are the first account's, as with hardhat-ethers. */
+export function runnerOf(vault: VaultClient): ContractRunner | null {
+  if (!isInProcess(vault) || !hasHost(vault)) {
+    return vault.contracts.vault.runner;
+  }
+  const { provider } = vault.connection.ethers;
+  // A look-up of the account takes a request, so it waits for the first use.
+  const signer = async (): Promise<Signer> => await provider.getSigner(0);
+  return {
+    provider,
+    call: async (tx) => {
+      // A signer refuses another sender, which a read may have.
+      const runner =
+        tx.from === undefined ? await signer().catch(() => provider) : provider;
+      return await runner.call(tx);
+    },
+    estimateGas: async (tx) => await (await signer()).estimateGas(tx),
+    sendTransaction: async (tx) => await (await signer()).sendTransaction(tx),
+    resolveName: async (name) => await provider.resolveName(name),
+  };
 }
 
 export function hasHost(vault: VaultClient): vault is VaultClient & VaultHost {

@@ -1,4 +1,4 @@
-import { mkdir, readFile, readdir } from "node:fs/promises";
+import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -149,6 +149,79 @@ describe("deploy-mocks, mock and capture", () => {
     const { endTime } = await vault.getLatestRoundInfo();
     expect(Number(endTime)).to.be.at.least(timestamp + 120 + 60);
   });
+
+  it("mock fail and mock succeed take an order and a caller", async () => {
+    const hre = await open();
+    await runTyped(hre, "deploy-mocks");
+    const { vault } = await hre.network.getOrCreate();
+    const from = `0x${"0".repeat(38)}AA`;
+    const condition = `--order-id 2 --from ${from}`;
+    const failed = await runTyped(
+      hre,
+      `mock fail getOrderInfo closed ${condition} --json`,
+    );
+    expect(fieldsOf(fieldsOf(parseDocument(failed))["mock"])).to.deep.include({
+      operation: "getOrderInfo",
+      orderID: "2",
+      from,
+    });
+    const read = async (id: bigint, sender?: string): Promise<unknown> =>
+      await vault.getOrderInfo(id, { from: sender }).then(
+        ({ exType }): unknown => exType,
+        (error: unknown) =>
+          fieldsOf(Reflect.get(Object(error), "details"))["reason"],
+      );
+    expect([await read(2n), await read(1n, from), await read(2n, from)]).to.eql(
+      ["ETH-USDT", "BTC-USDT", "closed"],
+    );
+    const { stdout } = await runTyped(
+      hre,
+      `mock succeed getOrderInfo ${condition}`,
+    );
+    expect(stdout).to.contain(`getOrderInfo of order 2 from ${from} succeeds`);
+    expect(await read(2n, from)).to.equal("ETH-USDT");
+  });
+
+  it("mock fail refuses an order of another operation, with VAULT_INVALID_ARGUMENT", async () => {
+    const { code } = await errorOf("mock fail settleAll no --order-id 2");
+    expect(code).to.equal("VAULT_INVALID_ARGUMENT");
+    expect(live.requests).to.deep.equal([]);
+  });
+
+  it("capture --margins FILE records the margins of the file's terms, too", async () => {
+    const hre = await open();
+    await runTyped(hre, "deploy-mocks");
+    const [terms, out] = ["terms.json", "more.json"].map((name) =>
+      path.join(project.path, name),
+    );
+    const given = { maxVolume: "1000e18", APY: "2", endTime: 1_900_000_000 };
+    await writeFile(String(terms), JSON.stringify([given]));
+    const typed = `capture --out ${String(out)} --margins ${String(terms)}`;
+    const result = await runTyped(hre, typed);
+    expect(result.stdout).to.contain("The margins of 2 sets of terms");
+    const text = await readFile(String(out), "utf8");
+    const { margins } = fieldsOf(JSON.parse(text));
+    expect(fieldsOf(margins)["1"]).to.deep.equal({
+      maxVolume: (1_000n * 10n ** 18n).toString(),
+      ...{ APY: "2", endTime: "1900000000" },
+      baseMarginAmount: (52_500n * 10n ** 18n).toString(),
+      xMarginAmount: (10_500n * 10n ** 18n).toString(),
+    });
+  });
+
+  for (const [what, content] of [
+    ["no JSON", "{"],
+    ["no list", "{}"],
+    ["terms without an end", '[{ "maxVolume": 1, "APY": 2 }]'],
+  ] as const) {
+    it(`capture --margins refuses a file with ${what}, with VAULT_INVALID_ARGUMENT`, async () => {
+      const file = path.join(project.path, "bad.json");
+      await writeFile(file, content);
+      const out = path.join(project.path, "none.json");
+      const typed = `capture --out ${out} --margins ${file}`;
+      expect((await errorOf(typed))["code"]).to.equal("VAULT_INVALID_ARGUMENT");
+    });
+  }
 
   it("capture writes one value a line, relative to the working folder, and names the fixture from the root", async () => {
     const hre = await open();
