@@ -125,7 +125,7 @@ export function readAction<Described extends Arguments>(
       "read",
       args,
       async (opened) => {
-        const vault = opened.withDeadline({
+        const vault = opened.withOptions({
           timeout,
           onRetry: ({ method, attempt }) => {
             if (attempt > 1) {

@@ -204,7 +204,7 @@ async function checkVault(
   opened: HardhatVault,
   from: string | undefined,
 ): Promise<Sighting> {
-  const vault = opened.withDeadline({ timeout: CHECK_TIMEOUT_MS });
+  const vault = opened.withOptions({ timeout: CHECK_TIMEOUT_MS });
   const [{ chainId, block, ...readings }, { next }] = await Promise.all([
     vault.snapshot({ from }),
     vault.rpc.nextBlock(),
@@ -241,7 +241,7 @@ async function wasSettled(
   meant: VaultRound,
   blocks: { readonly fromBlock: number; readonly toBlock: number },
 ): Promise<boolean> {
-  const vault = opened.withDeadline({ timeout: CHECK_TIMEOUT_MS });
+  const vault = opened.withOptions({ timeout: CHECK_TIMEOUT_MS });
   for await (const round of vault.rounds(blocks)) {
     if (isSameRound(round, meant)) {
       return round.settled;

@@ -40,6 +40,8 @@ export interface ReadOptions {
   readonly blockTag?: BlockTag | undefined;
   /** Milliseconds for the whole read, retries included. Default: 300,000. */
   readonly timeout?: number | undefined;
+  /** Ends the read when aborted; the read throws its reason. */
+  readonly signal?: AbortSignal | undefined;
   /** Called before each retry of a request. */
   readonly onRetry?: RequestOptions["onRetry"];
 }
@@ -48,6 +50,7 @@ export const readOptionNames: OptionNames<ReadOptions> = {
   from: true,
   blockTag: true,
   timeout: true,
+  signal: true,
   onRetry: true,
 };
 
@@ -61,15 +64,12 @@ export interface ScanProgress {
 
 /** Options of `orders()` and `rounds()`. */
 export interface ScanOptions extends ReadOptions {
-  /** Ends the iteration when aborted; the iteration throws its reason. */
-  readonly signal?: AbortSignal | undefined;
   /** Called after further ids or blocks were read. */
   readonly onProgress?: ((progress: ScanProgress) => void) | undefined;
 }
 
 export const scanOptionNames: OptionNames<ScanOptions> = {
   ...readOptionNames,
-  signal: true,
   onProgress: true,
 };
 
@@ -100,6 +100,14 @@ const clientOptionNames: OptionNames<VaultClientOptions> = {
   findErrors: true,
   rpc: true,
 };
+
+/** The parts of a vault that a copy of it may have of its own. */
+export interface VaultParts {
+  readonly addresses?: AddressResolver;
+  readonly rpc?: RpcClient;
+  /** Sender of reads that name none. */
+  readonly from?: string | undefined;
+}
 
 /** The single reads of a {@link VaultClient}, on which its other methods build. */
 export abstract class VaultReader {
@@ -184,10 +192,7 @@ export abstract class VaultReader {
     checkOptionNames(operation, options, readOptionNames);
     const call = encodeCall(operation, args);
     const { from, blockTag } = this.readContext(options);
-    const rpc = this.rpcFor({
-      ...options,
-      timeout: options.timeout ?? DEFAULT_TIMEOUT_MS,
-    });
+    const rpc = this.#rpcWith(options, DEFAULT_TIMEOUT_MS);
     const target = await this.#locate(rpc, call.role, operation);
     const request = { from, to: target.address, data: call.data };
     const answer = await rpc
@@ -230,8 +235,23 @@ export abstract class VaultReader {
     return value as OperationResult<Name>;
   }
 
-  /** @internal The same client, with one deadline for all its requests. */
-  public abstract withDeadline(options: OperationOptions): VaultReader;
+  /**
+   * Returns the same vault, all of whose requests share these options.
+   *
+   * @param standardTimeout Milliseconds if there is no deadline yet.
+   * @internal
+   */
+  public withOptions(
+    options: OperationOptions,
+    standardTimeout?: number,
+  ): this {
+    const rpc = this.#rpcWith(options, standardTimeout);
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each subclass copies itself
+    return this.copy({ rpc, from: options.from }) as this;
+  }
+
+  /** @internal Returns the same vault with other parts. */
+  protected abstract copy(parts: VaultParts): VaultReader;
 
   /** Reads number and timestamp (Unix seconds) of a block. */
   public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
@@ -263,13 +283,16 @@ export abstract class VaultReader {
     );
   }
 
-  /** @internal */
-  protected rpcFor({ timeout, onRetry }: OperationOptions): RpcClient {
-    return this.rpc.withOptions({
-      timeout:
-        timeout === undefined ? undefined : parseDuration("timeout", timeout),
-      onRetry,
-    });
+  #rpcWith(
+    { timeout, signal, onRetry }: OperationOptions,
+    standardTimeout?: number,
+  ): RpcClient {
+    const milliseconds =
+      timeout === undefined ? undefined : parseDuration("timeout", timeout);
+    return this.rpc.withOptions(
+      { timeout: milliseconds, signal, onRetry },
+      standardTimeout,
+    );
   }
 
   /** Sender of reads that name none; a subclass may override it. */

@@ -28,10 +28,7 @@ export async function takeSnapshot(
   vault: VaultReader,
   options: ReadOptions,
 ): Promise<VaultSnapshot> {
-  const client = vault.withDeadline({
-    ...options,
-    timeout: options.timeout ?? DEFAULT_TIMEOUT_MS,
-  });
+  const client = vault.withOptions(options, DEFAULT_TIMEOUT_MS);
   const context = client.readContext(options);
   const { from, blockTag } = options;
   const { networkName: network } = client;

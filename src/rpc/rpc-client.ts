@@ -8,7 +8,6 @@ import type { VaultError } from "../errors.js";
 import { Redactor, quoteForeignText } from "../redact.js";
 import { sendBounded } from "./bounded-answer.js";
 import type { Exchanged } from "./bounded-answer.js";
-import { Deadline } from "./deadline.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { classifyFailure, isNodeRefusal, toRpcError } from "./errors.js";
 import { TRANSACTION_GAS_CAP } from "./gas.js";
@@ -19,6 +18,7 @@ import { usualRetries, waitAfter } from "./retry.js";
 import type { RetryEvent, RetryPolicy } from "./retry.js";
 import { hideInReason, revertInResult } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
+import { anyOf, isAbortOf, orAbort, pause } from "./signals.js";
 
 /** A block's number, its hex quantity, or a tag. */
 export type BlockId = number | string;
@@ -84,6 +84,8 @@ export interface SeenTransaction {
 export interface RequestOptions {
   /** Milliseconds for the whole operation, retries included. */
   readonly timeout?: number | undefined;
+  /** Ends the operation, which then throws its reason. What is being sent goes on. */
+  readonly signal?: AbortSignal | undefined;
   readonly onRetry?: ((event: RetryEvent) => void) | undefined;
 }
 
@@ -145,8 +147,10 @@ export class KnownNode {
 
 /** State that the requests of one operation share. */
 interface Operation extends Pick<RequestOptions, "onRetry"> {
-  /** Undefined if each request has its own. */
-  readonly deadline: Deadline | undefined;
+  /** Without one, each request has its own. */
+  readonly deadlines: readonly AbortSignal[];
+  /** Those of the caller, who gets their reason. */
+  readonly signals: readonly AbortSignal[];
   /** The failure of a request that went on until the deadline. */
   ended?: VaultError;
 }
@@ -173,28 +177,47 @@ export class RpcClient {
     private readonly provider: Eip1193Provider,
     public readonly network: string,
     public readonly node = new KnownNode(),
-    private readonly operation?: Operation,
+    private readonly operation: Operation = { deadlines: [], signals: [] },
     private readonly policy = usualRetries,
   ) {
     this.#ofBlock = this.parser(BLOCK_METHOD);
   }
 
   /**
-   * Creates a client whose requests share a deadline. Within another operation, the
-   * outer deadline applies.
+   * Creates a client whose requests share these options, next to those that this client
+   * has: the first deadline counts.
+   *
+   * @param standardTimeout Milliseconds if there is no deadline yet.
    */
-  public withOptions({ timeout, onRetry }: RequestOptions): RpcClient {
-    const deadline = timeout === undefined ? undefined : new Deadline(timeout);
-    return this.operation === undefined
-      ? this.#with({ deadline, onRetry }, this.policy)
-      : this;
+  public withOptions(
+    { timeout, signal, onRetry }: RequestOptions,
+    standardTimeout?: number,
+  ): RpcClient {
+    const { operation } = this;
+    const hasDeadline = operation.deadlines.length > 0;
+    const time = timeout ?? (hasDeadline ? undefined : standardTimeout);
+    if (time === undefined && signal === undefined && onRetry === undefined) {
+      return this;
+    }
+    const { deadlines, signals } = operation;
+    return this.#with(
+      {
+        deadlines:
+          time === undefined
+            ? deadlines
+            : [...deadlines, AbortSignal.timeout(Math.ceil(time))],
+        signals: signal === undefined ? signals : [...signals, signal],
+        onRetry: onRetry ?? operation.onRetry,
+      },
+      this.policy,
+    );
   }
 
   public withRetries(policy: RetryPolicy): RpcClient {
     return this.#with(this.operation, policy);
   }
 
-  #with(operation: Operation | undefined, policy: RetryPolicy): RpcClient {
+  #with(operation: Operation, policy: RetryPolicy): RpcClient {
     const { provider, network, node } = this;
     return new RpcClient(provider, network, node, operation, policy);
   }
@@ -233,100 +256,100 @@ export class RpcClient {
     params: readonly unknown[],
   ): Promise<Executed> {
     const { operation } = this;
-    const deadline = operation?.deadline ?? new Deadline(DEFAULT_TIMEOUT_MS);
+    const { signals } = operation;
+    const deadlines =
+      operation.deadlines.length === 0
+        ? [AbortSignal.timeout(DEFAULT_TIMEOUT_MS)]
+        : operation.deadlines;
+    const signal = anyOf([...deadlines, ...signals]);
     const begunAt = performance.now();
     let failed: FailedAttempt | undefined;
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await this.#send(method, params, deadline);
+      const outcome = await this.#send(method, params, signal);
       if (outcome !== undefined && !("thrown" in outcome)) {
         return outcome;
       }
       // An earlier failure explains more than a timeout.
       failed = outcome ?? failed;
+      const reason = outcome?.retry;
+      const mayRetry = reason !== undefined && attempt < this.policy[reason];
+      if (mayRetry && !signal.aborted) {
+        const problem = this.#toError(outcome?.thrown, method).shortMessage;
+        operation.onRetry?.({ method, reason, problem, attempt });
+        await pause(waitAfter(attempt, outcome?.retryAfterMs), signal);
+      }
+      if (mayRetry && !signal.aborted) {
+        continue;
+      }
+      if (outcome === undefined || mayRetry) {
+        signals.forEach((one) => {
+          one.throwIfAborted();
+        });
+      }
+      if (failed === undefined) {
+        throw operation.ended ?? this.#timedOut(method);
+      }
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
       const tried =
         attempt === 1 ? "" : ` (tried ${attempt} times in ${seconds} s)`;
-      const reason = outcome?.retry;
-      if (
-        reason === undefined ||
-        attempt >= this.policy[reason] ||
-        deadline.isOver
-      ) {
-        const error =
-          failed === undefined
-            ? (operation?.ended ?? this.#timedOut(method))
-            : this.#toError(failed.thrown, method, tried);
-        if (operation !== undefined && deadline.isOver && attempt > 1) {
-          // The node's last error explains later requests, too.
-          operation.ended ??= error;
-        }
-        throw error;
+      const error = this.#toError(failed.thrown, method, tried);
+      if (operation.deadlines.some(({ aborted }) => aborted)) {
+        // The node's last error explains later requests, too.
+        operation.ended ??= error;
       }
-      const problem = this.#toError(outcome?.thrown, method).shortMessage;
-      operation?.onRetry?.({ method, reason, problem, attempt });
-      await deadline.pause(waitAfter(attempt, outcome?.retryAfterMs));
+      throw error;
     }
   }
 
-  /** Sends once. @returns Undefined if the deadline comes first. */
+  /** Sends once. @returns Undefined if the signal comes first. */
   async #send(
     method: string,
     params: readonly unknown[],
-    deadline: Deadline,
+    signal: AbortSignal,
   ): Promise<Executed | FailedAttempt | undefined> {
     const { provider } = this;
     const maySendAgain = safeToResend.test(method);
     let seen: (() => Exchanged) | undefined;
-    const send = async (): Promise<Sent | undefined> => {
-      const { answer, cancel, exchanged } = sendBounded(
+    const send = async (): Promise<Sent> => {
+      const { answer, exchanged } = sendBounded(
         async () => await provider.request({ method, params }),
         {
+          signal: maySendAgain ? signal : undefined,
           timeout: this.node.requestTimeout,
           tooLong: (limit) =>
             this.parser(method).invalid(`the answer is longer than ${limit}`),
         },
       );
       seen = () => exchanged(method, params);
-      const sent = answer.then(
-        (result) => ({ result }),
+      return await answer.then(
+        (result) => ({ result: result ?? null }),
         (thrown: unknown) =>
           this.#readLeniently(thrown, method, exchanged(method, params)),
       );
-      if (!maySendAgain) {
-        return await sent;
-      }
-      const inTime = await deadline.within(sent);
-      if (inTime === undefined) {
-        cancel();
-        // Nobody waits for this answer any more.
-        sent.catch(() => undefined);
-      }
-      return inTime;
     };
     try {
       const sent = await (maySendAgain
-        ? deadline.within(
-            // A request that waited past the deadline is not sent.
-            this.node.readSlots(async () =>
-              deadline.isOver ? undefined : await send(),
-            ),
+        ? orAbort(
+            this.node.readSlots(async () => {
+              // A request that waited for too long is not sent.
+              signal.throwIfAborted();
+              return await send();
+            }),
+            signal,
           )
         : send());
-      const result = sent?.result ?? null;
-      if (
-        method === BLOCK_METHOD &&
-        sent !== undefined &&
-        result === null &&
+      return method === BLOCK_METHOD &&
+        sent.result === null &&
         this.#isKnownBlock(method, params)
-      ) {
-        return { thrown: this.#blockNotFound(params[0]), retry: "transient" };
-      }
-      if (sent === undefined) {
-        const thrown = seen?.().refusal;
-        return thrown === undefined ? undefined : { thrown, retry: undefined };
-      }
-      return { result };
+        ? { thrown: this.#blockNotFound(params[0]), retry: "transient" }
+        : sent;
     } catch (thrown) {
+      if (maySendAgain && isAbortOf(signal, thrown)) {
+        const refusal = seen?.().refusal;
+        return refusal === undefined
+          ? undefined
+          : { thrown: refusal, retry: undefined };
+      }
       const { redactor, isBehindHardhat } = this.node;
       if (isBehindHardhat && isHardhatsOwn(thrown)) {
         return { thrown: toHardhatError(thrown, redactor), retry: undefined };
@@ -367,7 +390,7 @@ export class RpcClient {
     unpackBody(thrown, seen);
     const answer = readRefusedAnswer(thrown, seen) ?? { error: thrown };
     if ("result" in answer) {
-      return answer;
+      return { result: answer.result ?? null };
     }
     throw "error" in answer
       ? answer.error
@@ -408,15 +431,14 @@ export class RpcClient {
    * @param method Name of the work in error texts.
    */
   public async withinDeadline<T>(method: string, work: Promise<T>): Promise<T> {
-    const { deadline } = this.operation ?? {};
-    if (deadline === undefined) {
-      return await work;
+    const { deadlines, signals } = this.operation;
+    try {
+      return await orAbort(work, anyOf([...deadlines, ...signals]));
+    } catch (error) {
+      throw deadlines.some((deadline) => isAbortOf(deadline, error))
+        ? this.#timedOut(method)
+        : error;
     }
-    const done = await deadline.within(work.then((value) => ({ value })));
-    if (done === undefined) {
-      throw this.#timedOut(method);
-    }
-    return done.value;
   }
 
   /**

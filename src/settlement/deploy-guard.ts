@@ -10,9 +10,10 @@ import {
   settlerIn,
 } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
-import { Deadline } from "../rpc/deadline.js";
 import type { Block, Receipt, RpcClient } from "../rpc/rpc-client.js";
+import { pause } from "../rpc/signals.js";
 import { limitFees, resolveFees } from "../simulation/fees.js";
+import { TimeLimit } from "./freshness.js";
 import { findFreeNonce } from "./nonce.js";
 import { describeProblem } from "./send.js";
 import { resolveSigner } from "./signer.js";
@@ -58,10 +59,9 @@ const POLL_MS = 500;
  * errors of a request
  */
 export async function deployGuard(
-  host: VaultHost,
+  vault: VaultHost,
   { from, settler: given, confirm, onHash }: DeployGuardOptions,
 ): Promise<DeployedGuard> {
-  const vault = host.withDeadline({});
   const { rpc } = vault;
   const { networkConfig } = vault.connection;
   const signer = await resolveSigner(rpc, networkConfig, from);
@@ -169,17 +169,17 @@ async function send(
 }
 
 async function waitFor(rpc: RpcClient, hash: string): Promise<Receipt> {
-  const deadline = new Deadline(WAIT_MS);
+  const limit = new TimeLimit(WAIT_MS);
   for (;;) {
     const receipt = await rpc.receipt(hash);
     if (receipt !== undefined) {
       return receipt;
     }
-    if (deadline.isOver) {
+    if (limit.isOver) {
       const problem = `transaction ${hash} was not mined within ${WAIT_MS / 1_000} s`;
       throw notDeployed(rpc, problem);
     }
-    await deadline.pause(POLL_MS);
+    await pause(POLL_MS, limit.signal);
   }
 }
 

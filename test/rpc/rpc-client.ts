@@ -2,7 +2,6 @@ import { mock } from "node:test";
 
 import { expect } from "chai";
 
-import { Deadline } from "../../src/rpc/deadline.js";
 import {
   UNKNOWN_GENESIS,
   RpcClient,
@@ -67,20 +66,6 @@ describe("a response of another type", () => {
   it("is not thrown for a list or an object", () => {
     expect(parser.list([1])).to.deep.equal([1]);
     expect(parser.record({ a: 1 })).to.deep.equal({ a: 1 });
-  });
-});
-
-describe("a deadline", () => {
-  it("is over once work has not ended in time, also if Node.js's timer is early", async () => {
-    const never = Promise.race([]);
-    const over = await Promise.all(
-      Array.from({ length: 300 }, async (_, index) => {
-        const deadline = new Deadline(20 + index / 100);
-        await deadline.within(never);
-        return deadline.isOver;
-      }),
-    );
-    expect(over).to.deep.equal(over.map(() => true));
   });
 });
 

@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
 import { invalidArgument } from "../../errors.js";
-import { orAbort } from "../../rpc/deadline.js";
 import {
   parseAddress,
   parseCount,
@@ -28,18 +27,17 @@ export async function* readOrders(
   options: OrdersOptions,
 ): AsyncGenerator<ListedOrder, void, undefined> {
   checkOptionNames("orders()", options, ordersOptionNames);
-  const client = vault.withDeadline(options);
   const { selected, matches, maxChunk, concurrency } = parseOptions(options);
+  options.signal?.throwIfAborted();
+  const stop = new AbortController();
+  const client = vault
+    .withOptions(options)
+    // What is under way when the reader leaves.
+    .withOptions({ signal: stop.signal });
   const context = client.readContext(options);
   const { from } = context;
-  const stop = new AbortController();
-  const signal =
-    options.signal === undefined
-      ? stop.signal
-      : AbortSignal.any([options.signal, stop.signal]);
-  signal.throwIfAborted();
   try {
-    const target = await orAbort(client.addressOf("trading", "orders"), signal);
+    const target = await client.addressOf("trading", "orders");
     // At the caller's address, the lens would replace the trading contract.
     const isSelf = from === target.address;
     const { node } = client.rpc;
@@ -47,13 +45,12 @@ export async function* readOrders(
     const isKnown =
       node.takesOverrides === true &&
       Number(context.blockTag) <= node.newestBlock;
-    const lens =
-      isSelf || isKnown ? undefined : await orAbort(tryLens(context), signal);
+    const lens = isSelf || isKnown ? undefined : await tryLens(context);
     const { number: blockTag } =
       lens?.block ??
       (isKnown
         ? { number: Number(context.blockTag) }
-        : await orAbort(client.block(options.blockTag), signal));
+        : await client.block(options.blockTag));
     const usesLens = !isSelf && node.takesOverrides === true;
     const reader = new OrderReader(
       client,
@@ -61,7 +58,6 @@ export async function* readOrders(
       { from, blockTag },
       usesLens ? maxChunk : 1,
       concurrency ?? (usesLens ? CONCURRENCY : CONCURRENCY_OF_SINGLE_READS),
-      signal,
     );
     let done = 0;
     for await (const { orders, total, isUnknown } of chunksOf(

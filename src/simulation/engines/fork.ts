@@ -64,15 +64,14 @@ const LARGEST_PANIC = 2n ** 64n - 1n;
 
 /** @see HardhatVault.fork */
 export async function fork(
-  host: VaultHost,
+  vault: VaultHost,
   options: ForkOptions,
 ): Promise<ForkConnection> {
   checkOptionNames("fork()", options, forkOptionNames);
   const { blockNumber, hardfork, warm: more = [] } = options;
-  requireHttp(host);
-  const network = requireForkNetwork(host);
+  requireHttp(vault);
+  const network = requireForkNetwork(vault);
   const calls = more.map(parseWarmCall);
-  const vault = host.withDeadline({});
   const names = [undefined, ...instanceNames(vault)];
   const vaults = names.map((name) =>
     name === undefined ? vault : vault.instance(name),
