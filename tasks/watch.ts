@@ -10,6 +10,7 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { placesOf, get, standaloneQueries } from "../src/protocol/index.js";
 import type { DisplaySettings, VaultRound } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
+import { getNextBlock } from "../src/rpc/blocks.js";
 import {
   findSettler,
   trySettlement,
@@ -207,7 +208,7 @@ async function checkVault(
   const vault = opened.withOptions({ timeout: CHECK_TIMEOUT_MS });
   const [{ chainId, block, ...readings }, { next }] = await Promise.all([
     vault.snapshot({ from }),
-    vault.rpc.nextBlock(),
+    getNextBlock(vault.rpc),
   ]);
   // Nodes behind one URL may be some blocks apart.
   const time = Math.max(next.timestamp, block.timestamp);

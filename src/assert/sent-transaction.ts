@@ -7,6 +7,11 @@ import type { ReadOptions } from "../client/reader.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { asRecord } from "../json.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
+import {
+  getReceipt,
+  getTransaction,
+  getTransactions,
+} from "../rpc/transactions.js";
 import { quoteForeignText } from "../redact.js";
 import { NoVerdict, requireVault } from "./assertion.js";
 
@@ -40,7 +45,7 @@ export async function readAroundTransaction<Value>(
     return hash;
   }
   const blockNumber = await waitForBlock(client.rpc, hash);
-  const { length } = await client.rpc.transactionsOf(blockNumber);
+  const { length } = await getTransactions(client.rpc, blockNumber);
   if (length !== 1) {
     throw new NoVerdict(
       `block ${blockNumber} of transaction ${hash} holds ${length} transactions, so its own changes cannot be separated: mine it alone`,
@@ -80,7 +85,7 @@ function hashOf(subject: unknown): string | Idle {
 async function waitForBlock(rpc: RpcClient, hash: string): Promise<number> {
   const startedAt = Date.now();
   for (;;) {
-    const receipt = await rpc.receipt(hash);
+    const receipt = await getReceipt(rpc, hash);
     if (receipt?.succeeded === false) {
       throw new NoVerdict(
         `transaction ${hash} reverted, so it changed nothing: assert the revert itself, with .revertedWith() and the like`,
@@ -92,7 +97,7 @@ async function waitForBlock(rpc: RpcClient, hash: string): Promise<number> {
     const elapsed = Date.now() - startedAt;
     if (
       elapsed > UNKNOWN_LIMIT_MS &&
-      (await rpc.transaction(hash)) === undefined
+      (await getTransaction(rpc, hash)) === undefined
     ) {
       throw new NoVerdict(
         `transaction ${hash} is not known on the vault's network. Was it sent over another connection? hre.vault and network.create() are different chains`,

@@ -9,11 +9,16 @@ import type {
   ReadOperationName,
 } from "../protocol/index.js";
 import { contractRoles } from "../protocol/index.js";
+import { hasCode } from "../rpc/accounts.js";
+import { getBlock } from "../rpc/blocks.js";
+import type { BlockInfo } from "../rpc/blocks.js";
+import { callContract } from "../rpc/calls.js";
+import { getChainId } from "../rpc/chain.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { DEFAULT_TIMEOUT_MS, RpcClient } from "../rpc/rpc-client.js";
-import type { BlockInfo, RequestOptions } from "../rpc/rpc-client.js";
+import type { RequestOptions } from "../rpc/rpc-client.js";
 import { fixedAddresses, requireAddress } from "./addresses.js";
 import type {
   AddressResolver,
@@ -195,17 +200,17 @@ export abstract class VaultReader {
     const rpc = this.#rpcWith(options, DEFAULT_TIMEOUT_MS);
     const target = await this.#locate(rpc, call.role, operation);
     const request = { from, to: target.address, data: call.data };
-    const answer = await rpc
-      .call(request, blockTag)
-      .catch(async (error: unknown) => {
+    const answer = await callContract(rpc, request, blockTag).catch(
+      async (error: unknown) => {
         if (!isNodeRefusal(error)) {
           throw error;
         }
         const block =
           blockTag === "earliest"
-            ? await rpc
-                .getBlock(blockTag)
-                .then(({ number }) => number, fallbackTo(NaN))
+            ? await getBlock(rpc, blockTag).then(
+                ({ number }) => number,
+                fallbackTo(NaN),
+              )
             : Number(blockTag);
         throw Number.isNaN(block)
           ? error
@@ -213,9 +218,10 @@ export abstract class VaultReader {
               rpc,
               error,
               block,
-              async () => await rpc.call(request, "latest"),
+              async () => await callContract(rpc, request, "latest"),
             );
-      });
+      },
+    );
     const value = decodeAnswer({
       call,
       target,
@@ -229,7 +235,7 @@ export abstract class VaultReader {
         // A call to an account without code succeeds with empty data.
         "reverted" in answer ||
         answer.data.length > 0 ||
-        (await rpc.hasCode(target.address, blockTag)),
+        (await hasCode(rpc, target.address, blockTag)),
     });
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
     return value as OperationResult<Name>;
@@ -255,14 +261,15 @@ export abstract class VaultReader {
 
   /** Reads number and timestamp (Unix seconds) of a block. */
   public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
-    const { number, timestamp } = await this.rpc.getBlock(
+    const { number, timestamp } = await getBlock(
+      this.rpc,
       parseBlockTag(blockTag),
     );
     return { number, timestamp };
   }
 
   public async chainId(): Promise<number> {
-    return await this.rpc.chainId();
+    return await getChainId(this.rpc);
   }
 
   /** @internal Validates the sender and the block of a read. */

@@ -9,6 +9,7 @@ import {
 } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { identityOf, isSameRound } from "../protocol/round.js";
+import { getBalance } from "../rpc/accounts.js";
 import { isFinalRefusal } from "../rpc/errors.js";
 import { fewRetries } from "../rpc/retry.js";
 import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
@@ -300,9 +301,10 @@ async function nameOldestState(
 ): Promise<VaultError> {
   const patient = rpc.withRetries(fewRetries);
   const hasState = async (number: number): Promise<boolean> =>
-    await patient
-      .balance(ZeroAddress, number)
-      .then(() => true, fallbackTo(false, isFinalRefusal));
+    await getBalance(patient, ZeroAddress, number).then(
+      () => true,
+      fallbackTo(false, isFinalRefusal),
+    );
   if ((await hasState(block)) || !(await hasState(last))) {
     return refusal;
   }

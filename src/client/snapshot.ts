@@ -6,8 +6,8 @@ import type {
   StandaloneReadings,
 } from "../protocol/index.js";
 import { decodeAnswer } from "./answer.js";
+import type { BlockInfo } from "../rpc/blocks.js";
 import { DEFAULT_TIMEOUT_MS } from "../rpc/rpc-client.js";
-import type { BlockInfo } from "../rpc/rpc-client.js";
 import { encodeCall } from "./codec.js";
 import { failedReading } from "./failed-reading.js";
 import type { FailedReading } from "./failed-reading.js";

@@ -19,6 +19,7 @@ import {
   standaloneQueries,
 } from "../protocol/index.js";
 import type { ContractRole, VaultOrder } from "../protocol/index.js";
+import { oneChangeAtATime } from "../rpc/development-node.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { readFixture } from "./fixture.js";
 import { MockVaultHandle } from "./handle.js";
@@ -103,7 +104,7 @@ export async function deployMocks<VaultT extends VaultClient = VaultClient>(
 ): Promise<MockVaultHandle<VaultT>> {
   checkOptionNames(SOURCE, options, deployOptionNames);
   const vault = vaultOf<VaultT>(target);
-  return await vault.rpc.inOrder(async () => {
+  return await oneChangeAtATime(vault.rpc, async () => {
     const { fixture, overrides = {}, at, allowLiveNetwork } = options;
     const createState = await chooseState(vault, options);
     if (at !== undefined) {
@@ -323,7 +324,7 @@ export async function mockAt<VaultT extends VaultClient>(
 ): Promise<MockVaultHandle<VaultT>> {
   checkOptionNames("mockAt()", options, mockAtOptionNames);
   const { overrides = {} } = options;
-  return await vault.rpc.inOrder(async () => {
+  return await oneChangeAtATime(vault.rpc, async () => {
     if (!isContractRole(role)) {
       throw notOneOf("role", contractRoleNames, role);
     }

@@ -16,6 +16,7 @@ import type { VaultClient } from "../client/vault-client.js";
 import { asRecord } from "../json.js";
 import { byRole, get, set } from "../protocol/index.js";
 import type { OperationName, VaultOrder } from "../protocol/index.js";
+import { oneChangeAtATime } from "../rpc/development-node.js";
 import {
   call,
   countScripts,
@@ -305,7 +306,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     plan: () => readonly ScriptCall[] | Promise<readonly ScriptCall[]>,
   ): Promise<void> {
     const { vault, addresses } = this;
-    await vault.rpc.inOrder(async () => {
+    await oneChangeAtATime(vault.rpc, async () => {
       for (let attempt = 1; ; attempt += 1) {
         const counts = await countScripts(vault, addresses);
         const script = await plan();

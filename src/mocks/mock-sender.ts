@@ -6,8 +6,11 @@ import type { VaultClient } from "../client/vault-client.js";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { listOf } from "../json.js";
+import { getBlock } from "../rpc/blocks.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
-import type { Receipt, RpcClient } from "../rpc/rpc-client.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
+import { getReceipt } from "../rpc/transactions.js";
+import type { Receipt } from "../rpc/transactions.js";
 import {
   call,
   hasHost,
@@ -66,7 +69,7 @@ export async function sendToMocks(
 /** Sets every field: the user's gas settings may not suit this account. */
 async function scripterFields(rpc: RpcClient): Promise<object> {
   const [{ gasLimit, baseFeePerGas }] = await Promise.all([
-    rpc.getBlock(),
+    getBlock(rpc),
     rpc.request("hardhat_impersonateAccount", [SCRIPTER]),
     rpc.request("hardhat_setBalance", [
       SCRIPTER,
@@ -118,7 +121,7 @@ async function waitForReceipt(
 ): Promise<Receipt> {
   const { rpc } = vault;
   for (let poll = 0; poll < MOST_POLLS; poll += 1) {
-    const receipt = await rpc.receipt(hash);
+    const receipt = await getReceipt(rpc, hash);
     if (receipt?.succeeded === false) {
       throw scriptFailed(rpc, "the transaction was mined and failed");
     }

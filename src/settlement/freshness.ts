@@ -1,6 +1,6 @@
 import type { VaultHost } from "../host.js";
+import type { BlockInfo } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
-import type { BlockInfo } from "../rpc/rpc-client.js";
 
 const DEFAULT_MAX_HEAD_AGE = 300;
 

@@ -1,6 +1,7 @@
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
+import { getNextBlock } from "../rpc/blocks.js";
 import { unlessAborted } from "../rpc/signals.js";
 import { RECENT_MS, isRecent, maxHeadAge, staleAge } from "./freshness.js";
 import type { TimeLimit } from "./freshness.js";
@@ -41,7 +42,7 @@ export class LastLook {
     const askedAt = Date.now();
     const [{ block, round }, clock] = await Promise.all([
       observe(vault, at ?? "latest"),
-      at === undefined && rules.ifExpired ? vault.rpc.nextBlock() : undefined,
+      at === undefined && rules.ifExpired ? getNextBlock(vault.rpc) : undefined,
     ]);
     const answeredAt = Date.now();
     const time = clock?.next.timestamp ?? block.timestamp;

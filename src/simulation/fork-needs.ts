@@ -5,7 +5,7 @@ import type { NetworkConfig } from "hardhat/types/config";
 import { describeInput, parseAddress } from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { CallRequest } from "../rpc/rpc-client.js";
+import type { CallRequest } from "../rpc/calls.js";
 import { settlementCall } from "./engine.js";
 import { findRoute } from "./guarded.js";
 import type { Needs } from "./warm.js";

@@ -3,10 +3,10 @@ import { isFailedReading } from "../client/failed-reading.js";
 import { assertInvariant, fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import { toBlockId } from "../rpc/block-id.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import { fewRetries } from "../rpc/retry.js";
-import { toBlockId } from "../rpc/rpc-client.js";
 import {
   changesBetween,
   compareBalances,

@@ -4,6 +4,7 @@ import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
 import type { Eip1193Provider, RetryEvent } from "../../src/client/index.js";
+import { getBlock } from "../../src/rpc/blocks.js";
 import { fewRetries } from "../../src/rpc/retry.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -66,7 +67,7 @@ async function timesAsked(
       "testnet",
     ),
   );
-  await rpc.getBlock(tag).catch(() => undefined);
+  await getBlock(rpc, tag).catch(() => undefined);
   await rpc.request("eth_call", [{}, block]).catch(() => undefined);
   return asked;
 }

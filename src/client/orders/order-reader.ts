@@ -2,9 +2,10 @@ import { toQuantity } from "ethers";
 
 import { VaultError } from "../../errors.js";
 import type { VaultOrder } from "../../protocol/index.js";
+import { getBalance } from "../../rpc/accounts.js";
+import type { CallResult } from "../../rpc/calls.js";
 import { isNodeRefusal } from "../../rpc/errors.js";
 import { fewRetries } from "../../rpc/retry.js";
-import type { CallResult } from "../../rpc/rpc-client.js";
 import type { LocatedAddress } from "../addresses.js";
 import { decodeAnswer } from "../answer.js";
 import { encodeCall } from "../codec.js";
@@ -267,13 +268,13 @@ export class OrderReader {
     const { rpc } = this.client;
     const { blockTag } = this.pinned;
     const { address } = this.target;
-    await rpc.balance(address, blockTag).catch(async (refusal: unknown) => {
+    await getBalance(rpc, address, blockTag).catch(async (refusal: unknown) => {
       throw isNodeRefusal(refusal)
         ? await explainMissingState(
             rpc,
             refusal,
             blockTag,
-            async () => await rpc.balance(address),
+            async () => await getBalance(rpc, address),
           )
         : refusal;
     });

@@ -8,7 +8,7 @@ import {
   parseUint256,
   requireFixedBlock,
 } from "../inputs.js";
-import { tryLens } from "../lens/lens.js";
+import { isLensKnown, tryLens } from "../lens/lens.js";
 import { checkOptionNames } from "../option-names.js";
 import type { VaultReader } from "../reader.js";
 import { LIMIT_POWER, findLastOrder } from "./last-order.js";
@@ -40,18 +40,17 @@ export async function* readOrders(
     const target = await client.addressOf("trading", "orders");
     // At the caller's address, the lens would replace the trading contract.
     const isSelf = from === target.address;
-    const { node } = client.rpc;
     // A block that this connection has seen exists, and the lens works there.
     const isKnown =
-      node.takesOverrides === true &&
-      Number(context.blockTag) <= node.newestBlock;
+      isLensKnown(client.rpc) &&
+      Number(context.blockTag) <= client.rpc.node.newestBlock;
     const lens = isSelf || isKnown ? undefined : await tryLens(context);
     const { number: blockTag } =
       lens?.block ??
       (isKnown
         ? { number: Number(context.blockTag) }
         : await client.block(options.blockTag));
-    const usesLens = !isSelf && node.takesOverrides === true;
+    const usesLens = !isSelf && isLensKnown(client.rpc);
     const reader = new OrderReader(
       client,
       target,

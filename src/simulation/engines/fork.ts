@@ -8,6 +8,8 @@ import type { OptionNames } from "../../client/option-names.js";
 import { assertInvariant, fallbackTo } from "../../errors.js";
 import type { VaultHost } from "../../host.js";
 import { contractRoleNames } from "../../protocol/index.js";
+import { getBlock, getBlockNumber } from "../../rpc/blocks.js";
+import { tryCall } from "../../rpc/calls.js";
 import { isDevelopmentNode } from "../../rpc/development-node.js";
 import { isNodeRefusal } from "../../rpc/errors.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
@@ -83,7 +85,7 @@ export async function fork(
   const [block, head, chainId, isDevelopment, ...addresses] = await Promise.all(
     [
       readUpstreamBlock(vault, blockNumber),
-      isPast ? vault.rpc.blockNumber() : 0,
+      isPast ? getBlockNumber(vault.rpc) : 0,
       vault.chainId(),
       isDevelopmentNode(vault.rpc),
       ...vaults.map(resolveAddresses),
@@ -122,8 +124,8 @@ async function simulateOnFork(
   const number = next.number - 1;
   const call = settlementCall(route);
   const [header, head, chainId, isDevelopment, plain] = await Promise.all([
-    vault.rpc.getBlock(number),
-    next.isPast === true ? vault.rpc.blockNumber() : 0,
+    getBlock(vault.rpc, number),
+    next.isPast === true ? getBlockNumber(vault.rpc) : 0,
     vault.chainId(),
     isDevelopmentNode(vault.rpc),
     callPlainly(vault, parameters),
@@ -177,16 +179,19 @@ async function callPlainly(
   { route, next, gas }: SimulationParameters,
 ): Promise<PlainCall> {
   const call = settlementCall(route);
-  return await vault.rpc
-    .simulate(call, next.number - 1, gas ?? next.gasLimit)
-    .then(
-      (reverted) => ({ reverted }),
-      // A node that prunes old state refuses all that the fork would fetch, too.
-      fallbackTo(
-        undefined,
-        (error) => next.isPast !== true || !isNodeRefusal(error),
-      ),
-    );
+  return await tryCall(
+    vault.rpc,
+    call,
+    next.number - 1,
+    gas ?? next.gasLimit,
+  ).then(
+    (reverted) => ({ reverted }),
+    // A node that prunes old state refuses all that the fork would fetch, too.
+    fallbackTo(
+      undefined,
+      (error) => next.isPast !== true || !isNodeRefusal(error),
+    ),
+  );
 }
 
 /**
