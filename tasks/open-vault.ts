@@ -83,7 +83,7 @@ export async function withVault<T>(
     } catch (error) {
       throw isHardhatsOwn(error)
         ? toHardhatError(error, redactor)
-        : toRpcError(error, network, "the connection", "", redactor);
+        : toRpcError(error, network, "the connection", redactor);
     }
     try {
       const { vault: own } = connection;

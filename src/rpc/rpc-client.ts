@@ -13,7 +13,7 @@ import { isHardhatsOwn, toHardhatError } from "./hardhat-error.js";
 import { readRefusedAnswer, unpackBody } from "./lenient-answer.js";
 import { ResponseParser } from "./response-parser.js";
 import { usualRetries, waitAfter } from "./retry.js";
-import type { RetryEvent, RetryPolicy } from "./retry.js";
+import type { Attempts, RetryEvent, RetryPolicy } from "./retry.js";
 import { hideInReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 import { anyOf, isAbortOf, orAbort, pause } from "./signals.js";
@@ -214,9 +214,8 @@ export class RpcClient {
         throw operation.ended ?? this.#timedOut(method);
       }
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
-      const tried =
-        attempt === 1 ? "" : ` (tried ${attempt} times in ${seconds} s)`;
-      const error = this.#toError(failed.thrown, method, tried);
+      const attempts = attempt > 1 ? { count: attempt, seconds } : undefined;
+      const error = this.#toError(failed.thrown, method, attempts);
       if (operation.deadlines.some(({ aborted }) => aborted)) {
         // The node's last error explains later requests, too.
         operation.ended ??= error;
@@ -305,8 +304,8 @@ export class RpcClient {
     }
   }
 
-  #toError(thrown: unknown, method: string, tried?: string): VaultError {
-    return toRpcError(thrown, this.network, method, tried, this.redactor);
+  #toError(thrown: unknown, method: string, attempts?: Attempts): VaultError {
+    return toRpcError(thrown, this.network, method, this.redactor, attempts);
   }
 
   /** @throws the node's error, else what was thrown */

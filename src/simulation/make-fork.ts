@@ -220,7 +220,7 @@ function toForkError(
 ): Error {
   const known = isHardhatsOwn(error)
     ? toHardhatError(error, redactor)
-    : toRpcError(error, network, FORK_REQUESTS, "", redactor);
+    : toRpcError(error, network, FORK_REQUESTS, redactor);
   // Hardhat's text is about its own configuration, but lists the valid names.
   const allowed = /Valid hardforks[^:]*: ([\w, ]+)/u.exec(known.message)?.[1];
   return hardfork === undefined || allowed === undefined

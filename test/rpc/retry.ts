@@ -164,6 +164,7 @@ describe("a client that retries requests", () => {
     );
     expect(message).to.match(/Too Many Requests \(tried [2-9] times in 0 s\)/u);
     expect(details).to.include({ rpcCode: -32_005 });
+    expect(details["attempts"]).to.be.within(2, 9);
   });
 
   it("throws VAULT_RPC_TIMEOUT after five minutes for all requests if the time-out is undefined", async () => {
