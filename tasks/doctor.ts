@@ -12,7 +12,6 @@ import {
 } from "../src/plugin/examine.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { settingsOf } from "../src/plugin/addresses.js";
-import { Deadline } from "../src/rpc/deadline.js";
 import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { withVault } from "./open-vault.js";
@@ -45,25 +44,25 @@ async function examine(
   const { name: network, config } = selectedNetwork(surroundings.hre);
   settingsOf(network, config, args.instance);
   const { timeout } = args;
-  const deadline = timeout === undefined ? undefined : new Deadline(timeout);
+  const startedAt = performance.now();
   const runPass = async (
     access: keyof typeof passes,
     work: (vault: HardhatVault) => Promise<Examination>,
   ): Promise<Examination> => {
     const { name, asked: method } = passes[access];
     try {
-      if (deadline?.isOver === true) {
+      const left =
+        timeout === undefined
+          ? undefined
+          : Math.ceil(timeout - (performance.now() - startedAt));
+      if (left !== undefined && left <= 0) {
         throw vaultError("VAULT_RPC_TIMEOUT", { network, method, tried: "" });
       }
-      const left =
-        deadline === undefined
-          ? undefined
-          : Math.max(1, Math.ceil(deadline.remaining));
       return await withVault(
         surroundings,
         access,
         args,
-        async (vault) => await work(vault.withDeadline({ timeout: left })),
+        async (vault) => await work(vault.withOptions({ timeout: left })),
         left,
       );
     } catch (error) {

@@ -83,7 +83,7 @@ export async function withVault<T>(
     } catch (error) {
       throw isHardhatsOwn(error)
         ? toHardhatError(error, redactor)
-        : toRpcError(error, network, "the connection", "", redactor);
+        : toRpcError(error, network, "the connection", redactor);
     }
     try {
       const { vault: own } = connection;
@@ -125,7 +125,7 @@ export function readAction<Described extends Arguments>(
       "read",
       args,
       async (opened) => {
-        const vault = opened.withDeadline({
+        const vault = opened.withOptions({
           timeout,
           onRetry: ({ method, attempt }) => {
             if (attempt > 1) {

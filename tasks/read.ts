@@ -6,6 +6,7 @@ import { failedReading } from "../src/client/failed-reading.js";
 import { entryAnswer, tryLens } from "../src/client/lens/lens.js";
 import type { ReadOptions } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import { getNextBlock } from "../src/rpc/blocks.js";
 import { fewRetries } from "../src/rpc/retry.js";
 import { operationEntry, set, queriesOf } from "../src/protocol/index.js";
 import type {
@@ -61,7 +62,7 @@ export function createReadAction(
         ),
         // A round ends by the clock, though the newest block may be old.
         operation === "getLatestRoundInfo" && (block ?? "latest") === "latest"
-          ? vault.rpc.nextBlock()
+          ? getNextBlock(vault.rpc)
           : undefined,
       ]);
       const { timestamp } = envelope.block;

@@ -7,6 +7,7 @@ import type { FailedReading } from "../src/client/failed-reading.js";
 import type { ReadOptions } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
+import { getNextBlock } from "../src/rpc/blocks.js";
 import { describeOpenSettlement } from "../src/settlement/open-settlement.js";
 import { excludeEachOther, taskArguments } from "./arguments.js";
 import {
@@ -70,7 +71,7 @@ async function readAll(
   // Now, a round has ended by the time that the next block would have.
   const clock =
     blockTag === "latest"
-      ? vault.rpc.nextBlock().then(({ next }) => next)
+      ? getNextBlock(vault.rpc).then(({ next }) => next)
       : null;
   const own = await readState(vault, target, clock);
   const { envelope } = own;

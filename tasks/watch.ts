@@ -10,6 +10,7 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { placesOf, get, standaloneQueries } from "../src/protocol/index.js";
 import type { DisplaySettings, VaultRound } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
+import { getNextBlock } from "../src/rpc/blocks.js";
 import {
   findSettler,
   trySettlement,
@@ -204,10 +205,10 @@ async function checkVault(
   opened: HardhatVault,
   from: string | undefined,
 ): Promise<Sighting> {
-  const vault = opened.withDeadline({ timeout: CHECK_TIMEOUT_MS });
+  const vault = opened.withOptions({ timeout: CHECK_TIMEOUT_MS });
   const [{ chainId, block, ...readings }, { next }] = await Promise.all([
     vault.snapshot({ from }),
-    vault.rpc.nextBlock(),
+    getNextBlock(vault.rpc),
   ]);
   // Nodes behind one URL may be some blocks apart.
   const time = Math.max(next.timestamp, block.timestamp);
@@ -241,7 +242,7 @@ async function wasSettled(
   meant: VaultRound,
   blocks: { readonly fromBlock: number; readonly toBlock: number },
 ): Promise<boolean> {
-  const vault = opened.withDeadline({ timeout: CHECK_TIMEOUT_MS });
+  const vault = opened.withOptions({ timeout: CHECK_TIMEOUT_MS });
   for await (const round of vault.rounds(blocks)) {
     if (isSameRound(round, meant)) {
       return round.settled;

@@ -9,7 +9,7 @@ import {
 } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { identityOf, isSameRound } from "../protocol/round.js";
-import { orAbort } from "../rpc/deadline.js";
+import { getBalance } from "../rpc/accounts.js";
 import { isFinalRefusal } from "../rpc/errors.js";
 import { fewRetries } from "../rpc/retry.js";
 import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
@@ -106,20 +106,14 @@ export async function* readRounds(
 ): AsyncGenerator<PastRound, void, undefined> {
   checkOptionNames("rounds()", options, roundsOptionNames);
   options.signal?.throwIfAborted();
-  const client = vault.withDeadline(options);
+  const client = vault.withOptions(options);
   const range = await parseRange(client, options);
-  const points = await orAbort(
-    search(range, roundReader(client, options, range[1]), options),
-    options.signal,
-  );
-  const seen = [...joinRounds(points)];
-  yield* await orAbort(
-    Promise.all(
-      seen.map(async (round, index) =>
-        toPastRound(round, await isRolledOver(client, round, seen[index + 1])),
-      ),
+  const read = roundReader(client, options, range[1]);
+  const seen = [...joinRounds(await search(range, read, options))];
+  yield* await Promise.all(
+    seen.map(async (round, index) =>
+      toPastRound(round, await isRolledOver(client, round, seen[index + 1])),
     ),
-    options.signal,
   );
 }
 
@@ -155,7 +149,7 @@ function toPastRound(round: SeenRound, rollsOver: boolean): PastRound {
 async function search(
   [first, last]: readonly [number, number],
   read: (block: number) => Promise<RoundAt>,
-  { concurrency = CONCURRENCY, signal, onProgress }: RoundsOptions,
+  { concurrency = CONCURRENCY, onProgress }: RoundsOptions,
 ): Promise<readonly RoundAt[]> {
   const limit = pLimit(concurrency);
   const stop = new AbortController();
@@ -166,7 +160,6 @@ async function search(
   const readInTurn = async (block: number): Promise<RoundAt> => {
     total += 1;
     return await limit(async () => {
-      signal?.throwIfAborted();
       stop.signal.throwIfAborted();
       const point = await read(block);
       points.push(point);
@@ -308,9 +301,10 @@ async function nameOldestState(
 ): Promise<VaultError> {
   const patient = rpc.withRetries(fewRetries);
   const hasState = async (number: number): Promise<boolean> =>
-    await patient
-      .balance(ZeroAddress, number)
-      .then(() => true, fallbackTo(false, isFinalRefusal));
+    await getBalance(patient, ZeroAddress, number).then(
+      () => true,
+      fallbackTo(false, isFinalRefusal),
+    );
   if ((await hasState(block)) || !(await hasState(last))) {
     return refusal;
   }

@@ -4,6 +4,9 @@ import { failedReading, isNotConfigured } from "../client/failed-reading.js";
 import { VaultError, fallbackTo, refusesSettlement } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { formatNative } from "../protocol/amounts.js";
+import { getBalance } from "../rpc/accounts.js";
+import { getBlock } from "../rpc/blocks.js";
+import { tryCall } from "../rpc/calls.js";
 import {
   describeOpenSettlement,
   openSettlement,
@@ -154,12 +157,12 @@ async function tryGuard(
   { address, settler }: FoundGuard,
 ): Promise<Finding> {
   const route = await findRoute(vault, from);
-  const { gasLimit } = await vault.rpc.getBlock();
+  const { gasLimit } = await getBlock(vault.rpc);
   const attempt = async (
     way: SettlementRoute,
   ): Promise<Refusal | undefined> => {
     const call = settlementCall(way);
-    const reverted = await vault.rpc.simulate(call, "latest", gasLimit);
+    const reverted = await tryCall(vault.rpc, call, "latest", gasLimit);
     return reverted === undefined
       ? undefined
       : await explainRefusal(vault, reverted, way);
@@ -220,7 +223,7 @@ async function examineBalance(
   const next = await findBlock(vault);
   const price = await resolveFees(rpc, vault.connection.networkConfig, next);
   const [balance, found] = await Promise.all([
-    rpc.balance(from),
+    getBalance(rpc, from),
     simulate(vault, from, next)
       .then(async (simulated) => {
         const route = await findRoute(vault, from);

@@ -14,8 +14,8 @@ import {
   standaloneQueries,
 } from "../protocol/index.js";
 import type { ContractRole, Query } from "../protocol/index.js";
+import type { BlockInfo } from "../rpc/blocks.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
-import type { BlockInfo } from "../rpc/rpc-client.js";
 import { maxHeadAge } from "../settlement/freshness.js";
 import { findBlock } from "../simulation/next-block.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";

@@ -1,10 +1,10 @@
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
-import { Deadline } from "../rpc/deadline.js";
 import type { GasPrice } from "../simulation/fees.js";
 import { RECENT_BLOCKS } from "../simulation/recent-prices.js";
 import type { RecentPrices } from "../simulation/recent-prices.js";
+import { TimeLimit } from "./freshness.js";
 import type { Journal, JournalEntry } from "./journal.js";
 import { staleHead } from "./last-look.js";
 import type { LastLook } from "./last-look.js";
@@ -114,7 +114,7 @@ export async function recheckRound(
 ): Promise<Stop | undefined> {
   let isClear = false;
   try {
-    const obstacle = await look.checkUntil(new Deadline(timeoutMs));
+    const obstacle = await look.checkUntil(new TimeLimit(timeoutMs));
     isClear = obstacle === undefined;
     return obstacle;
   } finally {

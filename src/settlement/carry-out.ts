@@ -1,5 +1,5 @@
-import type { Deadline } from "../rpc/deadline.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
+import { pause, unlessAborted } from "../rpc/signals.js";
 import { decide, isFresh } from "./decide.js";
 import type {
   Decision,
@@ -9,6 +9,7 @@ import type {
   SentTransactions,
   Sighting,
 } from "./decide.js";
+import type { TimeLimit } from "./freshness.js";
 import { look } from "./look.js";
 import type { CheckRound } from "./look.js";
 import { newsOf, problemOf } from "./news.js";
@@ -22,7 +23,7 @@ import type { SettlementEvent } from "./types.js";
 export interface Means {
   /** Without retries: each decision includes them. */
   readonly rpc: RpcClient;
-  readonly deadline: Deadline;
+  readonly limit: TimeLimit;
   readonly pollingIntervalMs: number;
   /** Time for a node to mine or queue an accepted transaction. */
   readonly firstCheckAfterMs: number;
@@ -66,7 +67,7 @@ class Execution {
   }
 
   public async run(): Promise<Outcome> {
-    const { deadline, emit, pollingIntervalMs, firstCheckAfterMs } = this.means;
+    const { limit, emit, pollingIntervalMs, firstCheckAfterMs } = this.means;
     const scan = { next: 0, complete: 0 };
     let said: string | undefined;
     for (;;) {
@@ -82,8 +83,9 @@ class Execution {
           this.#warn(decision.say);
         }
         said = decision.say;
-        await deadline.pause(
+        await pause(
           decision.pause === "usual" ? pollingIntervalMs : 0,
+          limit.signal,
         );
       } else {
         done = await this.#act(decision);
@@ -91,12 +93,12 @@ class Execution {
         if (problem !== undefined) {
           this.#warn(problem);
         }
-        await deadline.pause(firstCheckAfterMs);
+        await pause(firstCheckAfterMs, limit.signal);
       }
       const seen = await this.#look(scan, readRound);
       this.#history.push({
         at: Date.now(),
-        isOver: deadline.isOver,
+        isOver: limit.isOver,
         ...seen,
         ...done,
       });
@@ -119,11 +121,12 @@ class Execution {
     scan: Parameters<typeof look>[2],
     readRound: boolean,
   ): Promise<Pick<Sighting, "transaction" | "head" | "round">> {
-    const { rpc, deadline, sentAfterBlock, checkRound } = this.means;
+    const { rpc, limit, sentAfterBlock, checkRound } = this.means;
     const { transactions, confirmations } = this.#plan;
     const sent = { transactions, confirmations, sentAfterBlock };
-    const seen = await deadline.within(
+    const seen = await unlessAborted(
       look(rpc, sent, scan, checkRound, readRound),
+      limit.signal,
     );
     const problem = "the node did not answer in time";
     return (
@@ -161,9 +164,10 @@ class Execution {
   }
 
   async #send(): Promise<SendAnswer> {
-    const { rpc, deadline } = this.means;
+    const { rpc, limit } = this.means;
     const late = { kind: "lost", problem: "no answer in time" } as const;
-    const answer = (await deadline.within(send(rpc, this.#newest))) ?? late;
+    const sent = send(rpc, this.#newest);
+    const answer = (await unlessAborted(sent, limit.signal)) ?? late;
     if (answer.kind === "accepted") {
       await this.#learn({ kind: "pending", hash: answer.hash });
     }
@@ -172,7 +176,7 @@ class Execution {
 
   /** Signs a replacement and writes it to the journal; it is sent only then. */
   async #replace(kind: RequestedReplacement): Promise<Replacement> {
-    const { deadline, sign, record, emit } = this.means;
+    const { limit, sign, record, emit } = this.means;
     const failed = (
       problem: string,
       how: "failed" | "forbidden" = "failed",
@@ -181,8 +185,11 @@ class Execution {
       problem: `the transaction is not ${kind === "bump" ? "replaced at a higher fee" : "cancelled"}: ${problem}`,
     });
     try {
-      const signed = await deadline.within(sign(this.#newest, kind));
-      if (signed === undefined || deadline.isOver) {
+      const signed = await unlessAborted(
+        sign(this.#newest, kind),
+        limit.signal,
+      );
+      if (signed === undefined || limit.isOver) {
         return failed("the node did not answer in time");
       }
       if (typeof signed === "string") {

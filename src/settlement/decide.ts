@@ -1,5 +1,5 @@
 import { vaultError } from "../errors.js";
-import type { Receipt } from "../rpc/rpc-client.js";
+import type { Receipt } from "../rpc/transactions.js";
 import type { FoundTransaction } from "./find-transaction.js";
 import { refusedBy } from "./observe.js";
 import type { SendAnswer } from "./send.js";

@@ -1,6 +1,14 @@
 import { fallbackTo } from "../errors.js";
+import { getNonce } from "../rpc/accounts.js";
+import { getBlockNumber } from "../rpc/blocks.js";
 import { isNodeRefusal } from "../rpc/errors.js";
-import type { RpcClient, Receipt, SeenTransaction } from "../rpc/rpc-client.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
+import {
+  getReceipt,
+  getTransaction,
+  getTransactions,
+} from "../rpc/transactions.js";
+import type { Receipt, SeenTransaction } from "../rpc/transactions.js";
 import type { SentTransaction } from "./transaction.js";
 
 export type FoundTransaction =
@@ -60,22 +68,24 @@ export async function findTransaction(
   const newestFirst = [...sent.transactions].reverse();
   for (const transaction of newestFirst) {
     const { hash } = transaction;
-    const receipt = hash === undefined ? undefined : await rpc.receipt(hash);
+    const receipt =
+      hash === undefined ? undefined : await getReceipt(rpc, hash);
     if (hash !== undefined && receipt !== undefined) {
       return { kind: "mined", hash, receipt, transaction };
     }
   }
   for (const { hash } of newestFirst) {
-    if (hash !== undefined && (await rpc.transaction(hash)) !== undefined) {
+    if (hash !== undefined && (await getTransaction(rpc, hash)) !== undefined) {
       return { kind: "pending", hash };
     }
   }
   const [{ from, nonce, hash }] = sent.transactions;
-  if ((await rpc.nonce(from, "latest")) <= nonce) {
-    if ((await rpc.nonce(from, "pending")) <= nonce) {
+  if ((await getNonce(rpc, from, "latest")) <= nonce) {
+    if ((await getNonce(rpc, from, "pending")) <= nonce) {
       return { kind: "unknown" };
     }
-    const pool = hash === undefined ? await rpc.transactionsOf("pending") : [];
+    const pool =
+      hash === undefined ? await getTransactions(rpc, "pending") : [];
     const ours = pool.find((seen) => matchOf(seen, sent) !== undefined);
     return { kind: "pending", hash: ours?.hash };
   }
@@ -88,7 +98,7 @@ export async function findTransaction(
     return { kind: "used", by };
   }
   const { hash: found } = by.transaction;
-  const receipt = await rpc.receipt(found);
+  const receipt = await getReceipt(rpc, found);
   return receipt === undefined
     ? { kind: "pending", hash: found }
     : { kind: "mined", hash: found, receipt, transaction };
@@ -104,11 +114,11 @@ async function findNonceUser(
   }: SentWithNonce,
   scan: Scan,
 ): Promise<NonceUser | "nothing" | "unseen"> {
-  const head = await rpc.blockNumber();
+  const head = await getBlockNumber(rpc);
   const first = Math.max(scan.next, sentAfterBlock + 1);
   const last = Math.min(first + BLOCKS_AT_A_TIME - 1, head);
   for (let block = first; block <= last; block += 1) {
-    const transaction = (await rpc.transactionsOf(block)).find(
+    const transaction = (await getTransactions(rpc, block)).find(
       (seen) => seen.nonce === nonce && seen.from === from.toLowerCase(),
     );
     if (transaction !== undefined) {
@@ -127,7 +137,7 @@ async function findNonceUser(
   const confirmed = head - confirmations + 1;
   const used =
     confirmed > sentAfterBlock
-      ? await rpc.nonce(from, confirmed).catch(fallbackTo(0, isNodeRefusal))
+      ? await getNonce(rpc, from, confirmed).catch(fallbackTo(0, isNodeRefusal))
       : 0;
   scan.complete = used > nonce ? scan.complete + 1 : 0;
   return scan.complete >= COMPLETE_SCANS ? "nothing" : "unseen";

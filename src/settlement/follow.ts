@@ -1,11 +1,11 @@
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { reasonOf } from "../project-file.js";
-import { Deadline } from "../rpc/deadline.js";
 import { noRetries } from "../rpc/retry.js";
 import type { Simulation } from "../simulation/types.js";
 import { carryOut } from "./carry-out.js";
 import type { Outcome, Plan } from "./decide.js";
+import { TimeLimit } from "./freshness.js";
 import type { Journal, JournalEntry } from "./journal.js";
 import { appendToLog } from "./log.js";
 import { LastLook } from "./last-look.js";
@@ -42,7 +42,7 @@ export async function follow(
   waiting: Waiting,
 ): Promise<Ended> {
   const { journal, entry, start, replacer, request, previewed } = followed;
-  const deadline = new Deadline(waiting.timeoutMs);
+  const limit = new TimeLimit(waiting.timeoutMs);
   const { round, sentAfterBlock } = entry;
   const { confirmations, ifExpired, emit } = waiting;
   const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
@@ -65,7 +65,7 @@ export async function follow(
       },
       {
         ...waiting,
-        deadline,
+        limit,
         rpc: vault.rpc.withRetries(noRetries),
         sentAfterBlock,
         checkRound: async (block) => await lastLook.check(block),
@@ -87,8 +87,8 @@ export async function follow(
         },
       },
     );
-    const timeout = Math.max(deadline.remaining, LEAST_OUTCOME_MS);
-    const reader = vault.withDeadline({ timeout });
+    const timeout = Math.max(limit.remaining, LEAST_OUTCOME_MS);
+    const reader = vault.withOptions({ timeout });
     const reported =
       end.kind === "mined" && end.transaction.kind === "cancellation"
         ? cancelled(end, round, previewed)

@@ -18,11 +18,11 @@ import {
   writeProjectFile,
 } from "../project-file.js";
 import { recordedAddress, recordedCount } from "../recorded-values.js";
+import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
 import {
   isDevelopmentNode,
   isDevelopmentNodeNow,
 } from "../rpc/development-node.js";
-import { UNKNOWN_GENESIS } from "../rpc/rpc-client.js";
 import { settlementCall } from "../simulation/engine.js";
 import { isSignedAs, sentSchema } from "./transaction.js";
 import type { PreparedTransaction, SentTransaction } from "./transaction.js";
@@ -88,7 +88,10 @@ export type JournalChain = Pick<Subject, "chainKind" | "genesisHash">;
 /** Asks which chain it is; in process, where no journal is kept, nothing. */
 export async function journalChain(vault: VaultHost): Promise<JournalChain> {
   const [isDevelopment, genesisHash] = isKeptBy(vault)
-    ? await Promise.all([isDevelopmentNode(vault.rpc), vault.rpc.genesisHash()])
+    ? await Promise.all([
+        isDevelopmentNode(vault.rpc),
+        getGenesisHash(vault.rpc),
+      ])
     : [true, UNKNOWN_GENESIS];
   return { chainKind: kindOf(isDevelopment), genesisHash };
 }

@@ -1,8 +1,10 @@
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
-import type { Deadline } from "../rpc/deadline.js";
+import { getNextBlock } from "../rpc/blocks.js";
+import { unlessAborted } from "../rpc/signals.js";
 import { RECENT_MS, isRecent, maxHeadAge, staleAge } from "./freshness.js";
+import type { TimeLimit } from "./freshness.js";
 import { findObstacle, observe } from "./observe.js";
 import type { Stop } from "./types.js";
 
@@ -40,7 +42,7 @@ export class LastLook {
     const askedAt = Date.now();
     const [{ block, round }, clock] = await Promise.all([
       observe(vault, at ?? "latest"),
-      at === undefined && rules.ifExpired ? vault.rpc.nextBlock() : undefined,
+      at === undefined && rules.ifExpired ? getNextBlock(vault.rpc) : undefined,
     ]);
     const answeredAt = Date.now();
     const time = clock?.next.timestamp ?? block.timestamp;
@@ -64,11 +66,12 @@ export class LastLook {
    *
    * @throws VaultError VAULT_LATE_ANSWER once the time is over
    */
-  public async checkUntil(deadline: Deadline): Promise<Stop | undefined> {
+  public async checkUntil(limit: TimeLimit): Promise<Stop | undefined> {
     for (;;) {
       try {
-        const done = await deadline.within(
+        const done = await unlessAborted(
           this.check().then((obstacle) => ({ obstacle })),
+          limit.signal,
         );
         if (done === undefined) {
           throw lateAnswer(this.vault.networkName);
@@ -77,7 +80,7 @@ export class LastLook {
       } catch (error) {
         const isLate =
           VaultError.isVaultError(error) && error.code === "VAULT_LATE_ANSWER";
-        if (!isLate || deadline.isOver) {
+        if (!isLate || limit.isOver) {
           throw error;
         }
       }

@@ -1,3 +1,5 @@
+import { getNonce } from "../rpc/accounts.js";
+import { getBlockNumber } from "../rpc/blocks.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import type { RoundSighting, Sighting } from "./decide.js";
 import { findTransaction } from "./find-transaction.js";
@@ -23,7 +25,7 @@ export async function look(
   readRound: boolean,
 ): Promise<Pick<Sighting, "transaction" | "head" | "round">> {
   try {
-    const head = sent.confirmations > 1 ? await rpc.blockNumber() : undefined;
+    const head = sent.confirmations > 1 ? await getBlockNumber(rpc) : undefined;
     let transaction = await findTransaction(rpc, sent, scan);
     const isUnknown = transaction.kind === "unknown";
     const { kind } = sent.transactions.at(-1) ?? sent.transactions[0];
@@ -54,12 +56,12 @@ async function lookAtRound(
     if (obstacle === undefined) {
       return { kind: "open", askedAt };
     }
-    const head = await rpc.blockNumber();
+    const head = await getBlockNumber(rpc);
     // If its nonce is used at that block, this transaction may have settled the round:
     // the node may not find it by its hash yet.
     const isNonceFree =
       (await checkRound(head)) !== undefined &&
-      (await rpc.nonce(from, head)) <= nonce;
+      (await getNonce(rpc, from, head)) <= nonce;
     return { kind: "closed", obstacle, isNonceFree };
   } catch (error) {
     return { kind: "unread", problem: describeProblem(error) };

@@ -13,7 +13,8 @@ import {
   isSameRound,
 } from "../protocol/round.js";
 import { describeTime } from "../protocol/time.js";
-import type { BlockInfo } from "../rpc/rpc-client.js";
+import { hasCode } from "../rpc/accounts.js";
+import type { BlockInfo } from "../rpc/blocks.js";
 import type { Stop } from "./types.js";
 
 /** State of the chain that a settlement depends on, at one block. */
@@ -49,8 +50,8 @@ export async function locateVault(
 ): Promise<Pick<Observation, "chainId" | "contract">> {
   const contract = await vault.addressOf("vault", "settleAll");
   const chainId = await vault.chainId();
-  const hasCode = await vault.rpc.hasCode(contract.address);
-  requireContract(vault, contract, chainId, hasCode);
+  const isContract = await hasCode(vault.rpc, contract.address);
+  requireContract(vault, contract, chainId, isContract);
   return { chainId, contract };
 }
 
@@ -143,14 +144,14 @@ function requireContract(
   { connection, networkName: network }: VaultHost,
   contract: LocatedAddress,
   actual: number,
-  hasCode: boolean,
+  isContract: boolean,
 ): void {
   const { chainId: expected } = connection.networkConfig;
   if (expected !== undefined && expected !== actual) {
     throw vaultError("VAULT_WRONG_CHAIN", { network, expected, actual });
   }
   // settleAll returns nothing, so a call to an address without code succeeds, too.
-  if (!hasCode) {
+  if (!isContract) {
     throw noCode("vault", contract, network);
   }
 }

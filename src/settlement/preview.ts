@@ -1,6 +1,9 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
+import { getBalance } from "../rpc/accounts.js";
+import type { NextBlock } from "../rpc/blocks.js";
+import { tryCall } from "../rpc/calls.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { VaultHost } from "../host.js";
 import { INTRINSIC_GAS, settlementCall } from "../simulation/engine.js";
@@ -12,7 +15,6 @@ import type { Refusal } from "../simulation/refusal.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import type { HttpEngine } from "../simulation/options.js";
 import type { Simulated } from "../simulation/simulate-settle-all.js";
-import type { NextBlock } from "../rpc/rpc-client.js";
 import {
   areFeesBounded,
   limitFees,
@@ -88,7 +90,8 @@ export async function preview(
     contract,
     from: signer.address,
     signing: signer.kind,
-    balance: simulated?.balance ?? (await vault.rpc.balance(signer.address)),
+    balance:
+      simulated?.balance ?? (await getBalance(vault.rpc, signer.address)),
     guard,
     preview: simulation,
     warnings,
@@ -194,7 +197,7 @@ export async function findGas(
   const limit = gas === "auto" ? next.gasLimit : gas;
   const reverted =
     simulated === undefined
-      ? await vault.rpc.simulate(call, "latest", limit)
+      ? await tryCall(vault.rpc, call, "latest", limit)
       : undefined;
   const used =
     typeof gasUsed === "bigint" && typeof simulated?.gasNeeded === "bigint"

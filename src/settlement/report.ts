@@ -6,8 +6,11 @@ import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
-import type { BlockInfo, Receipt } from "../rpc/rpc-client.js";
 import type { SettlementRoute } from "../simulation/engine.js";
+import { getBlock } from "../rpc/blocks.js";
+import type { BlockInfo } from "../rpc/blocks.js";
+import { tryCall } from "../rpc/calls.js";
+import type { Receipt } from "../rpc/transactions.js";
 import { changesBetween, readingsIn } from "../simulation/compare-readings.js";
 import { explainRefusal, isUsedUp, outOfGas } from "../simulation/refusal.js";
 import type { Simulation } from "../simulation/types.js";
@@ -332,9 +335,9 @@ async function findReason(
   const { blockNumber, gasUsed, hash } = receipt;
   const isUp = isUsedUp({ gasUsed, gasGiven: gas });
   const ask = async () => {
-    const most = isUp ? (await vault.rpc.getBlock(blockNumber)).gasLimit : gas;
+    const most = isUp ? (await getBlock(vault.rpc, blockNumber)).gasLimit : gas;
     const call = { from, to, data };
-    return { reverted: await vault.rpc.simulate(call, blockNumber, most) };
+    return { reverted: await tryCall(vault.rpc, call, blockNumber, most) };
   };
   // The outcome is known even without a reason.
   const asked = await ask().catch(fallbackTo(undefined));

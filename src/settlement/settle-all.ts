@@ -78,16 +78,14 @@ async function settleNext(
   const stop = async (why: Stop): Promise<Ended> =>
     withGuard(await stopped(why, vault, seen, simulation), guard);
   try {
-    // This client retries reads. Sending is never retried.
-    const reader = vault.withDeadline({});
-    const asked = options.assertOnly === true ? {} : askAhead(reader, options);
-    const next = await findBlock(reader);
-    seen = await observe(reader, next.number - 1);
+    const asked = options.assertOnly === true ? {} : askAhead(vault, options);
+    const next = await findBlock(vault);
+    seen = await observe(vault, next.number - 1);
     const { chainId, block, round } = seen;
     const prepared =
       options.assertOnly === true
         ? undefined
-        : await prepare(reader, seen, options, asked);
+        : await prepare(vault, seen, options, asked);
     guard = prepared?.route.guard?.address ?? null;
     const { ifExpired } = waiting;
     const reason = nothingToDo(round, ifExpired, next.timestamp);
@@ -99,12 +97,12 @@ async function settleNext(
       throw vaultError("VAULT_SETTLEMENT_NEEDED", details);
     }
     const { signer, journal, route } = prepared;
-    const made = await makePreview(reader, signer, next, seen, route, waiting);
+    const made = await makePreview(vault, signer, next, seen, route, waiting);
     if ("status" in made) {
       return await stop(made);
     }
     simulation = made.found.shown.preview;
-    const agreed = await agreeOn(reader, signer, made, waiting, options);
+    const agreed = await agreeOn(vault, signer, made, waiting, options);
     if ("status" in agreed) {
       return await stop(agreed);
     }
@@ -118,10 +116,10 @@ async function settleNext(
         ? undefined
         : price.fees;
     const [nonce] = await Promise.all([
-      findFreeNonce(reader.rpc, signer, block.number),
-      journal.requireSameKind(reader),
+      findFreeNonce(vault.rpc, signer, block.number),
+      journal.requireSameKind(vault),
     ]);
-    const transaction = await sign(reader.rpc, signer, {
+    const transaction = await sign(vault.rpc, signer, {
       ...settlementCall(route),
       chainId,
       nonce,
@@ -137,10 +135,10 @@ async function settleNext(
       ...(guard !== null && { guard }),
     };
     // Another process may have begun one, or ended it, before the user confirmed.
-    await refuseBeforeOther(reader.rpc, journal, signer);
+    await refuseBeforeOther(vault.rpc, journal, signer);
     await journal.begin(entry);
     const acceptsOldHead = shown.headAge !== null;
-    const look = new LastLook(reader, round, { ifExpired, acceptsOldHead });
+    const look = new LastLook(vault, round, { ifExpired, acceptsOldHead });
     const obstacle = await recheckRound(look, journal, entry, waiting);
     if (obstacle !== undefined) {
       return await stop(obstacle);

@@ -1,6 +1,7 @@
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { isSameRound } from "../protocol/round.js";
+import { getTransactions } from "../rpc/transactions.js";
 import { observe } from "./observe.js";
 import type { Reported } from "./journal.js";
 
@@ -35,7 +36,7 @@ export async function describeSettler(
     }
     const { address } = await vault.addressOf("vault");
     const targets = [address, transaction.to].map((to) => to.toLowerCase());
-    const found = (await vault.rpc.transactionsOf(settled)).filter(
+    const found = (await getTransactions(vault.rpc, settled)).filter(
       ({ hash, to }) =>
         hash !== transaction.hash && targets.includes(String(to)),
     );

@@ -13,8 +13,10 @@ import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
+import { callContract } from "../rpc/calls.js";
 import { fewRetries } from "../rpc/retry.js";
-import type { Receipt } from "../rpc/rpc-client.js";
+import { getReceipt, getTransactions } from "../rpc/transactions.js";
+import type { Receipt } from "../rpc/transactions.js";
 import type { Simulation } from "../simulation/types.js";
 import { observe } from "./observe.js";
 
@@ -78,9 +80,9 @@ async function isFirst(
   { hash, blockNumber }: Receipt,
   previewed: Simulation | null,
 ): Promise<boolean> {
-  const all = await rpc
-    .transactionsOf(blockNumber)
-    .catch(fallbackTo(undefined));
+  const all = await getTransactions(rpc, blockNumber).catch(
+    fallbackTo(undefined),
+  );
   const hashes = all?.map((one) => one.hash) ?? [];
   const place = hashes.indexOf(hash);
   if (place === -1) {
@@ -95,7 +97,8 @@ async function isFirst(
   }
   const receipts = await Promise.all(
     others.map(
-      async (other) => await rpc.receipt(other).catch(fallbackTo(undefined)),
+      async (other) =>
+        await getReceipt(rpc, other).catch(fallbackTo(undefined)),
     ),
   );
   return receipts.every(
@@ -131,7 +134,7 @@ async function roundWithout(
     const data = encodeRead([{ target: target.address, data: call.data }]);
     // Without state overrides there is no lens to answer.
     const [answer] = parseRead(
-      await rpc.call({ from, to: from, data }, blockNumber, {
+      await callContract(rpc, { from, to: from, data }, blockNumber, {
         ...undone,
         [from]: { code: simulationLensCode },
       }),

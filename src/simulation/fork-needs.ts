@@ -6,7 +6,7 @@ import { describeInput, parseAccount, parseAddress } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { CallRequest } from "../rpc/rpc-client.js";
+import type { CallRequest } from "../rpc/calls.js";
 import { settlementCall } from "./engine.js";
 import { findRoute } from "./guarded.js";
 import type { Needs } from "./warm.js";

@@ -7,8 +7,9 @@ import type { VaultHost } from "../host.js";
 import { scale } from "../protocol/amounts.js";
 import { units } from "../protocol/index.js";
 import { describeTime } from "../protocol/time.js";
+import { getCode } from "../rpc/accounts.js";
+import type { BlockId } from "../rpc/block-id.js";
 import { decodeArguments } from "../rpc/revert-reason.js";
-import type { BlockId } from "../rpc/rpc-client.js";
 import type { SettlementRoute } from "./engine.js";
 import { NATIVE } from "./tokens.js";
 import type { Simulation } from "./types.js";
@@ -34,7 +35,7 @@ export async function findGuard(
     return undefined;
   }
   const { address, source } = located;
-  const code = await vault.rpc.code(address, block);
+  const code = await getCode(vault.rpc, address, block);
   const settler = settlerIn(code);
   if (settler === undefined) {
     throw vaultError("VAULT_INVALID_GUARD", {

@@ -25,7 +25,7 @@ export const httpEngines = ["simulateV1", "fork"] as const;
 
 /** Options of `simulateSettleAll`. */
 export interface SimulateSettleAllOptions
-  extends ForkedBlock, Pick<ReadOptions, "onRetry"> {
+  extends ForkedBlock, Pick<ReadOptions, "signal" | "onRetry"> {
   /**
    * Milliseconds for the whole simulation, retries and a fork's requests included.
    * Default: no limit, but 300,000 for each request. A process exits only after the
@@ -56,6 +56,7 @@ export interface SimulateSettleAllOptions
 const simulateOptionNames: OptionNames<SimulateSettleAllOptions> = {
   ...forkedBlockOptionNames,
   onRetry: true,
+  signal: true,
   timeout: true,
   as: true,
   atTime: true,

@@ -1,6 +1,7 @@
 import { fallbackTo } from "../errors.js";
-import { toBlockId } from "../rpc/rpc-client.js";
-import type { BlockId, RpcClient } from "../rpc/rpc-client.js";
+import { toBlockId } from "../rpc/block-id.js";
+import type { BlockId } from "../rpc/block-id.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
 
 /** Beginning of the code that an EIP-7702 authorization sets. */
 const DELEGATION = "0xef0100";

@@ -1,4 +1,5 @@
 import { checkAddress } from "../client/answer.js";
+import { tryCall } from "../rpc/calls.js";
 import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { fallbackTo, vaultError } from "../errors.js";
@@ -93,9 +94,12 @@ async function askForInvalidOpcode(
   { gasGiven }: FailedCall,
 ): Promise<RevertReason | undefined> {
   const call = settlementCall(route);
-  const reverted = await vault.rpc
-    .simulate(call, next.number - 1, gasGiven)
-    .catch(fallbackTo(undefined));
+  const reverted = await tryCall(
+    vault.rpc,
+    call,
+    next.number - 1,
+    gasGiven,
+  ).catch(fallbackTo(undefined));
   return reverted?.kind === "invalid-opcode" ? reverted : undefined;
 }
 

@@ -3,10 +3,10 @@ import { isFailedReading } from "../client/failed-reading.js";
 import { assertInvariant, fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import { toBlockId } from "../rpc/block-id.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import { fewRetries } from "../rpc/retry.js";
-import { toBlockId } from "../rpc/rpc-client.js";
 import {
   changesBetween,
   compareBalances,
@@ -69,7 +69,7 @@ export async function simulateSettleAll(
   findSender?: () => Promise<string>,
 ): Promise<Simulated> {
   const request = checkOptions(vault, options);
-  const client = vault.withDeadline(options);
+  const client = vault.withOptions(options);
   const [sender, next] = await Promise.all([
     request.sender ?? findSender?.() ?? client.defaultSender(),
     findBlock(client, options.blockNumber, options.atTime),
@@ -81,11 +81,10 @@ export async function simulateSettleAll(
  * Simulates over HTTP with the first engine that can, in process on the network itself.
  */
 export async function simulateSettlement(
-  vault: VaultHost,
+  client: VaultHost,
   request: SimulationRequest,
   next: TargetBlock,
 ): Promise<Simulated> {
-  const client = vault.withDeadline({});
   const { sender, hardfork } = request;
   const base = next.number - 1;
   const { networkConfig } = client.connection;

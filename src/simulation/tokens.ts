@@ -5,6 +5,7 @@ import { AbiCoder, dataLength, getAddress, isHexString } from "ethers";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord, listOf } from "../json.js";
+import { callContract } from "../rpc/calls.js";
 import type { TokenDescription, Transfer } from "./types.js";
 
 /** Replaces a token's address for the chain's own currency. */
@@ -109,9 +110,11 @@ export async function describeTokens(
 ): Promise<ReadonlyMap<string, TokenDescription>> {
   const { from } = vault.readContext({});
   const ask = async (to: string, data: string): Promise<string> => {
-    const answer = await vault.rpc
-      .call({ from, to, data }, "latest")
-      .catch(fallbackTo(undefined));
+    const answer = await callContract(
+      vault.rpc,
+      { from, to, data },
+      "latest",
+    ).catch(fallbackTo(undefined));
     return answer !== undefined && "data" in answer
       ? `0x${answer.data.toString("hex")}`
       : "0x";

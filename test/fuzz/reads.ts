@@ -245,7 +245,7 @@ const blocks = (["latest", 7] as const).map((tag): Subject => ({
 const engines = (["simulateV1"] as const).map((engine): Subject => ({
   name: engine,
   run: async (host, timeout) => {
-    const simulation = await simulate(host.withDeadline({ timeout }), engine);
+    const simulation = await simulate(host.withOptions({ timeout }), engine);
     return (said) => problemOfSimulation(simulation, said);
   },
 }));

@@ -3,10 +3,10 @@ import { mock } from "node:test";
 import { expect } from "chai";
 import { Transaction } from "ethers";
 
-import { Deadline } from "../../src/rpc/deadline.js";
 import { noRetries } from "../../src/rpc/retry.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { carryOut } from "../../src/settlement/carry-out.js";
+import { TimeLimit } from "../../src/settlement/freshness.js";
 import { LastLook } from "../../src/settlement/last-look.js";
 import type { Stop } from "../../src/settlement/types.js";
 import type { SettlementPreflight } from "../../src/types.js";
@@ -230,7 +230,7 @@ describe("settleAll, before it sends", () => {
         },
         {
           rpc: rpc.withRetries(noRetries),
-          deadline: new Deadline(60_000),
+          limit: new TimeLimit(60_000),
           pollingIntervalMs: 1,
           firstCheckAfterMs: 0,
           sentAfterBlock: 5,

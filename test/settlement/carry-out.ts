@@ -4,11 +4,11 @@ import { expect } from "chai";
 import { toQuantity } from "ethers";
 
 import { RpcClient } from "../../src/rpc/rpc-client.js";
-import { Deadline } from "../../src/rpc/deadline.js";
 import { noRetries } from "../../src/rpc/retry.js";
 import { carryOut } from "../../src/settlement/carry-out.js";
 import type { Means } from "../../src/settlement/carry-out.js";
 import type { Outcome, Plan } from "../../src/settlement/decide.js";
+import { TimeLimit } from "../../src/settlement/freshness.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
 import type { SettlementEvent, Stop } from "../../src/settlement/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
@@ -62,7 +62,7 @@ const usedBy = (...transactions: readonly object[]): Answers => ({
 });
 
 /** For what the time ends. */
-const soon = (): Partial<Means> => ({ deadline: new Deadline(400) });
+const soon = (): Partial<Means> => ({ limit: new TimeLimit(400) });
 
 const never = new Promise<never>(() => undefined);
 
@@ -100,10 +100,18 @@ const unsigned = { ...transaction, raw: undefined, hash: undefined };
 describe("the way of a settlement's transaction", () => {
   let asked: string[];
   let events: SettlementEvent[];
+  /** Milliseconds by which only the wall clock is ahead. */
+  let suspended: number;
 
   beforeEach(() => {
     asked = [];
     events = [];
+    suspended = 0;
+    const now = Date.now.bind(Date);
+    mock.method(Date, "now", () => now() + suspended);
+  });
+  afterEach(() => {
+    mock.restoreAll();
   });
 
   const run = async ({
@@ -138,7 +146,7 @@ describe("the way of a settlement's transaction", () => {
       },
       {
         rpc: rpc.withRetries(noRetries),
-        deadline: new Deadline(60_000),
+        limit: new TimeLimit(60_000),
         pollingIntervalMs: 5,
         firstCheckAfterMs: 0,
         isCheckRecent: () => true,
@@ -236,6 +244,19 @@ describe("the way of a settlement's transaction", () => {
       }),
       is: open,
       sends: 1,
+    },
+    {
+      title:
+        "settle ends open if the process was suspended until its time was over by the wall clock, and sends nothing after that",
+      start: "find",
+      answers: {
+        // The clock of timers stands still meanwhile.
+        eth_getTransactionReceipt: () => {
+          suspended = 61_000;
+          return null;
+        },
+      },
+      is: open,
     },
     {
       title:
@@ -400,6 +421,7 @@ describe("the way of a settlement's transaction", () => {
       is: { kind: "open", status: "unconfirmed" },
       says: /with nonce 7/u,
       sends: 1,
+      troubles: [/no answer in time/u, /^the node did not answer in time$/u],
     },
   ]);
 

@@ -4,7 +4,8 @@ import type { VaultSnapshot } from "../../src/client/snapshot.js";
 import { vaultError } from "../../src/errors.js";
 import { encodeGuarded } from "../../src/guard/round-guard.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
-import type { Receipt } from "../../src/rpc/rpc-client.js";
+import { getReceipt } from "../../src/rpc/transactions.js";
+import type { Receipt } from "../../src/rpc/transactions.js";
 import { findDifferences } from "../../src/settlement/differences.js";
 import { report } from "../../src/settlement/report.js";
 import type { Ended } from "../../src/settlement/report.js";
@@ -76,7 +77,7 @@ describe("the report of a settlement that was followed", () => {
     chain.host({ networkConfig: { type }, projectRoot: "" });
   const receiptOf = async (): Promise<Receipt> => {
     const rpc = new RpcClient(chain.provider, "scripted");
-    const receipt = await rpc.receipt(HASH);
+    const receipt = await getReceipt(rpc, HASH);
     if (receipt === undefined) {
       throw new Error("it is not mined");
     }

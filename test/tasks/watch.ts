@@ -240,10 +240,10 @@ describe("vault watch", () => {
     const timeouts: unknown[] = [];
     const vault = new Proxy(connection.vault, {
       get: (target, name): unknown =>
-        name === "withDeadline"
+        name === "withOptions"
           ? (options: { readonly timeout: number }) => {
               timeouts.push(options.timeout);
-              return target.withDeadline(options);
+              return target.withOptions(options);
             }
           : Reflect.get(target, name, target),
     });

@@ -4,10 +4,15 @@ import { Interface, id } from "ethers";
 
 import { VaultError, fallbackTo, vaultError } from "../../errors.js";
 import { quoteForeignText } from "../../redact.js";
+import { toBlockId } from "../../rpc/block-id.js";
+import { getBlock } from "../../rpc/blocks.js";
+import type { BlockInfo } from "../../rpc/blocks.js";
+import { callContract } from "../../rpc/calls.js";
+import type { CallResult } from "../../rpc/calls.js";
+import { getChainId } from "../../rpc/chain.js";
 import { isRefusedAnyhow } from "../../rpc/errors.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
-import { toBlockId } from "../../rpc/rpc-client.js";
-import type { BlockInfo, CallResult, RpcClient } from "../../rpc/rpc-client.js";
+import type { KnownNode, RpcClient } from "../../rpc/rpc-client.js";
 import { WORD, readSmallWord, viewOf } from "../words.js";
 import { VaultLensArtifact } from "./artifact.js";
 
@@ -17,6 +22,14 @@ export interface LensContext {
   readonly from: string;
   /** Tag or hex quantity. */
   readonly blockTag: string;
+}
+
+/** Whether nodes apply state overrides, which the lens needs. */
+const lensSupport = new WeakMap<KnownNode, boolean>();
+
+/** True if the lens has worked on this node. */
+export function isLensKnown({ node }: RpcClient): boolean {
+  return lensSupport.get(node) === true;
 }
 
 const lensInterface = new Interface(VaultLensArtifact.abi);
@@ -65,7 +78,7 @@ export async function tryLens(
 ): Promise<LensAnswer | undefined> {
   const { rpc, from } = context;
   if (
-    rpc.node.takesOverrides === false ||
+    lensSupport.get(rpc.node) === false ||
     // The lens would replace the contract to read.
     calls.some(({ target }) => target === from)
   ) {
@@ -74,7 +87,7 @@ export async function tryLens(
   const { blockTag } = context;
   const data = encodeReadCalls(calls);
   const isPending = blockTag === "pending";
-  const header = isPending ? pendingHeader(rpc) : rpc.getBlock(blockTag);
+  const header = isPending ? pendingHeader(rpc) : getBlock(rpc, blockTag);
   try {
     const [answer] = await Promise.all([callLens(context, data), header]);
     return await agreeWith(await header, answer, context, data);
@@ -85,15 +98,16 @@ export async function tryLens(
       throw error;
     }
   }
-  if (rpc.node.takesOverrides === undefined) {
+  if (lensSupport.get(rpc.node) === undefined) {
     // The result is kept for good, but this call alone may have failed, or the
     // node for a moment. So probe with an empty call.
-    await rpc.chainId();
+    await getChainId(rpc);
     const probe = { rpc, from, blockTag: "latest" };
-    rpc.node.takesOverrides = await callLens(probe, encodeReadCalls([])).then(
+    const isSupported = await callLens(probe, encodeReadCalls([])).then(
       () => true,
       fallbackTo(false, isRefusedAnyhow),
     );
+    lensSupport.set(rpc.node, isSupported);
   }
   return undefined;
 }
@@ -103,10 +117,10 @@ type Header = Pick<BlockInfo, "number"> & Partial<BlockInfo>;
 
 async function pendingHeader(rpc: RpcClient): Promise<Header> {
   try {
-    return await rpc.getBlock("pending");
+    return await getBlock(rpc, "pending");
   } catch (error) {
     fallbackTo(undefined)(error);
-    const { number } = await rpc.getBlock();
+    const { number } = await getBlock(rpc);
     return { number: number + 1 };
   }
 }
@@ -144,7 +158,7 @@ export async function callLens(
   { rpc, from, blockTag }: LensContext,
   data: string,
 ): Promise<LensAnswer> {
-  const answer = await rpc.call({ from, to: from, data }, blockTag, {
+  const answer = await callContract(rpc, { from, to: from, data }, blockTag, {
     [from]: { code: VaultLensArtifact.deployedBytecode },
   });
   if ("reverted" in answer) {
@@ -161,7 +175,7 @@ export async function callLens(
       .parser("eth_call")
       .invalid("a call with a state override has no such answer");
   }
-  rpc.node.takesOverrides = true;
+  lensSupport.set(rpc.node, true);
   return parsed;
 }
 

@@ -2,12 +2,17 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { parseFacts } from "../../client/lens/simulation-lens.js";
 import type { VaultHost } from "../../host.js";
+import type { BlockInfo } from "../../rpc/blocks.js";
+import type { CallResult } from "../../rpc/calls.js";
 import { isRefusedAnyhow, refusesParameters } from "../../rpc/errors.js";
 import { fewRetries } from "../../rpc/retry.js";
-import type { BlockInfo, CallResult, Executed } from "../../rpc/rpc-client.js";
+import type { Executed, KnownNode } from "../../rpc/rpc-client.js";
 import { EngineUnsupportedError } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { isExhausted, isUsedUp } from "../refusal.js";
+
+/** Methods that cannot simulate correctly on a node, each with the reason. */
+const unableTo = new WeakMap<KnownNode, Map<string, string>>();
 
 /** Parsed answer of a node; a read that ran out of gas is undefined. */
 type NodeSimulation = Omit<
@@ -100,7 +105,7 @@ async function requestOnNode(
   params: readonly unknown[],
 ): Promise<Executed> {
   const { rpc } = vault;
-  const known = rpc.node.unableTo.get(method);
+  const known = unableTo.get(rpc.node)?.get(method);
   if (known !== undefined) {
     throw new EngineUnsupportedError(known);
   }
@@ -136,6 +141,7 @@ function remember(
   method: string,
   problem: string,
 ): EngineUnsupportedError {
-  rpc.node.unableTo.set(method, problem);
+  const known = unableTo.get(rpc.node) ?? new Map<string, string>();
+  unableTo.set(rpc.node, known.set(method, problem));
   return new EngineUnsupportedError(problem);
 }

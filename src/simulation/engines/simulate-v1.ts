@@ -9,9 +9,10 @@ import {
 } from "../../client/lens/simulation-lens.js";
 import { fallbackTo } from "../../errors.js";
 import { asRecord } from "../../json.js";
+import type { BlockInfo } from "../../rpc/blocks.js";
+import type { CallResult } from "../../rpc/calls.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
-import type { BlockInfo, CallResult } from "../../rpc/rpc-client.js";
 import {
   INTRINSIC_GAS,
   RAISED_GAS_LIMIT,
