@@ -35,7 +35,7 @@ const groups = [
   // tasks have in common with that, which would else be in a chunk with Hardhat.
   {
     name: "reads",
-    test: /[\\/]src[\\/](?:client[\\/](?:failed-reading|orders[\\/]types|parse-time|vault-client)|protocol[\\/]amounts|regular-file)\.ts$/u,
+    test: /[\\/]src[\\/](?:client[\\/](?:failed-reading|orders[\\/]types|parse-time|vault-client)|protocol[\\/]amounts|files[\\/]regular-file)\.ts$/u,
   },
   {
     name: "connection",

@@ -5,7 +5,7 @@ import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import { get, set, targetsOf } from "../protocol/index.js";
 import type { PoolName, VaultRound } from "../protocol/index.js";
-import { requireRegularFile } from "../regular-file.js";
+import { requireRegularFile } from "../files/regular-file.js";
 import { quoteForeignText } from "../redact.js";
 import { encodeRevertData } from "./failure.js";
 import { scenarios, zeroAnswer } from "./scenarios.js";

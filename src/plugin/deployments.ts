@@ -10,11 +10,11 @@ import {
   readProjectFile,
   reasonOf,
   writeProjectFile,
-} from "../project-file.js";
+} from "../files/project-file.js";
 import { byRole, contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-import { recordedAddress, recordedCount } from "../recorded-values.js";
-import type { Schema } from "../recorded-values.js";
+import { recordedAddress, recordedCount } from "../files/recorded-values.js";
+import type { Schema } from "../files/recorded-values.js";
 import { UNKNOWN_GENESIS } from "../rpc/rpc-client.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 

@@ -1,6 +1,6 @@
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { reasonOf } from "../project-file.js";
+import { reasonOf } from "../files/project-file.js";
 import { Deadline } from "../rpc/deadline.js";
 import { noRetries } from "../rpc/retry.js";
 import type { Simulation } from "../simulation/types.js";

@@ -16,8 +16,8 @@ import {
   readProjectFile,
   reasonOf,
   writeProjectFile,
-} from "../project-file.js";
-import { recordedAddress, recordedCount } from "../recorded-values.js";
+} from "../files/project-file.js";
+import { recordedAddress, recordedCount } from "../files/recorded-values.js";
 import {
   isDevelopmentNode,
   isDevelopmentNodeNow,

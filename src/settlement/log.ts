@@ -1,5 +1,5 @@
 import type { VaultHost } from "../host.js";
-import { PROJECT_FOLDER, appendProjectFile } from "../project-file.js";
+import { PROJECT_FOLDER, appendProjectFile } from "../files/project-file.js";
 import type { BlockInfo } from "../rpc/rpc-client.js";
 import type { Settlement } from "./types.js";
 
