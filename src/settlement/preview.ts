@@ -23,16 +23,18 @@ import type { GasPrice } from "../simulation/fees.js";
 import { recentPrices } from "../simulation/recent-prices.js";
 import type { RecentPrices } from "../simulation/recent-prices.js";
 import { staleAge } from "./freshness.js";
-import { SETTLED_MEANWHILE, refusedBy } from "./observe.js";
+import { SETTLED_MEANWHILE } from "./observe.js";
 import type { Observation } from "./observe.js";
+import { nothingToDo, refusedBy } from "./outcome.js";
+import type { Stopped } from "./outcome.js";
 import type { Signer } from "./signer.js";
-import type { SettlementPreflight, Stop } from "./types.js";
+import type { SettlementPreflight } from "./types.js";
 import type { Waiting } from "./waiting.js";
 
 export interface Preview {
   readonly shown: SettlementPreflight;
   /** Reason of the revert, or gas limit and price. */
-  readonly terms: Stop | Terms;
+  readonly terms: Stopped | Terms;
   /** Prices that recent transactions paid; undefined if not read. */
   readonly recent: RecentPrices | undefined;
 }
@@ -55,7 +57,7 @@ export async function preview(
   next: NextBlock,
   route: SettlementRoute,
   { limits, isUnattended }: Pick<Waiting, "limits" | "isUnattended">,
-): Promise<Preview | Stop> {
+): Promise<Preview | Stopped> {
   const { networkConfig } = vault.connection;
   requireGas(vault, networkConfig.gas, INTRINSIC_GAS);
   const guard = route.guard?.address ?? null;
@@ -72,7 +74,7 @@ export async function preview(
   ]);
   const simulation = simulated?.simulation ?? null;
   if (simulation?.status === "nothing-to-do") {
-    return { status: "nothing-to-do", reason: SETTLED_MEANWHILE };
+    return nothingToDo(SETTLED_MEANWHILE);
   }
   const moved = (simulation?.transfers ?? []).map(({ token }) => token);
   // Transfers are shown even if the tokens cannot be read.
@@ -98,7 +100,7 @@ export async function preview(
     const { code, reason } = gas;
     const status = statusBeforeSending(code);
     if (status === "nothing-to-do") {
-      return { status, reason: code === null ? SETTLED_MEANWHILE : reason };
+      return nothingToDo(code === null ? SETTLED_MEANWHILE : reason);
     }
     if (code === "VAULT_OUT_OF_GAS") {
       requireGas(vault, networkConfig.gas, undefined);
@@ -106,7 +108,7 @@ export async function preview(
     const costs = { gas: null, cost: null, maxCost: null };
     return {
       shown: { ...shown, ...costs, outcome: "reverts", reason },
-      terms: { status, code: code ?? undefined, reason },
+      terms: { kind: "stopped", status, code: code ?? undefined, reason },
       recent,
     };
   }

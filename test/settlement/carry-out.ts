@@ -8,9 +8,10 @@ import { Deadline } from "../../src/rpc/deadline.js";
 import { noRetries } from "../../src/rpc/retry.js";
 import { carryOut } from "../../src/settlement/carry-out.js";
 import type { Means } from "../../src/settlement/carry-out.js";
-import type { Outcome, Plan } from "../../src/settlement/decide.js";
+import type { Outcome, Stopped } from "../../src/settlement/outcome.js";
+import type { Plan } from "../../src/settlement/sighting.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
-import type { SettlementEvent, Stop } from "../../src/settlement/types.js";
+import type { SettlementEvent } from "../../src/settlement/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import {
   HASH,
@@ -127,7 +128,7 @@ describe("the way of a settlement's transaction", () => {
       },
       "test",
     );
-    return await carryOut(
+    const { outcome } = await carryOut(
       {
         network: "test",
         transactions: [followed],
@@ -152,6 +153,7 @@ describe("the way of a settlement's transaction", () => {
         ...changes(),
       },
     );
+    return outcome;
   };
   const countOf = (method: string): number =>
     asked.filter((one) => one === method).length;
@@ -454,7 +456,8 @@ describe("the way of a settlement's transaction", () => {
   });
 
   describe("if the node does not have it and the round forbids another send", () => {
-    const over: Stop = {
+    const over: Stopped = {
+      kind: "stopped",
       status: "nothing-to-do",
       reason: "The round is settled.",
       code: "VAULT_WRONG_CHAIN",
@@ -465,7 +468,7 @@ describe("the way of a settlement's transaction", () => {
     /** It is mined two looks after the round was checked. */
     const minedLater = (
       answers: Answers,
-      check: (block?: number) => Stop | undefined,
+      check: (block?: number) => Stopped | undefined,
     ): Pick<Way, "answers" | "changes"> => {
       let isChecked = false;
       let looks = 0;
@@ -555,7 +558,7 @@ describe("the way of a settlement's transaction", () => {
         changes: () => ({
           checkRound: async () => {
             checks += 1;
-            return await Promise.resolve<Stop | undefined>(undefined);
+            return await Promise.resolve<Stopped | undefined>(undefined);
           },
           sign: async () => {
             ahead += 40_000;
