@@ -16,6 +16,10 @@ const layers = [
     name: "mocks, simulation and matchers",
     paths: ["src/mocks/", "src/simulation/", "src/chai/", "src/assert/"],
   },
+  {
+    name: "the call of a settlement",
+    paths: ["src/settlement-call/"],
+  },
   { name: "host", paths: ["src/host\\.ts"] },
   { name: "client", paths: ["src/client/"] },
   { name: "rpc", paths: ["src/rpc/"] },

@@ -4,7 +4,7 @@ import type { NetworkConfig } from "hardhat/types/config";
 import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import { fixedAddresses, inOrder } from "../client/addresses.js";
+import { fixedAddresses, firstOf } from "../client/addresses.js";
 import type {
   AddressResolver,
   ContractAddresses,
@@ -188,7 +188,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     return new HardhatVault(
       this.network,
       this.parts,
-      inOrder(fixedAddresses(contracts, source), this.addresses),
+      firstOf(fixedAddresses(contracts, source), this.addresses),
       this.rpc,
       this.from,
     );

@@ -12,7 +12,7 @@ import {
 import type { VaultHost } from "../host.js";
 import { Deadline } from "../rpc/deadline.js";
 import type { Block, Receipt, RpcClient } from "../rpc/rpc-client.js";
-import { limitFees, resolveFees } from "../simulation/fees.js";
+import { limitFees, resolveFees } from "../settlement-call/fees.js";
 import { findFreeNonce } from "./nonce.js";
 import { describeProblem } from "./send.js";
 import { resolveSigner } from "./signer.js";

@@ -23,7 +23,7 @@ import {
   isDevelopmentNodeNow,
 } from "../rpc/development-node.js";
 import { UNKNOWN_GENESIS } from "../rpc/rpc-client.js";
-import { settlementCall } from "../simulation/engine.js";
+import { settlementCall } from "../settlement-call/route.js";
 import { isSignedAs, sentSchema } from "./transaction.js";
 import type { PreparedTransaction, SentTransaction } from "./transaction.js";
 import { SETTLEMENT_STATUSES } from "./types.js";

@@ -3,12 +3,13 @@ import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { VaultHost } from "../host.js";
-import { INTRINSIC_GAS, settlementCall } from "../simulation/engine.js";
-import type { SettlementRoute } from "../simulation/engine.js";
-import { statusBeforeSending, tokensKept } from "../simulation/guarded.js";
+import { INTRINSIC_GAS, settlementCall } from "../settlement-call/route.js";
+import type { SettlementRoute } from "../settlement-call/route.js";
+import { statusBeforeSending } from "../settlement-call/guarded.js";
+import { tokensKept } from "../simulation/tokens.js";
 import { describeTokens } from "../simulation/tokens.js";
-import { explainRefusal } from "../simulation/refusal.js";
-import type { Refusal } from "../simulation/refusal.js";
+import { explainRefusal } from "../settlement-call/refusal.js";
+import type { Refusal } from "../settlement-call/refusal.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import type { HttpEngine } from "../simulation/options.js";
 import type { Simulated } from "../simulation/simulate-settle-all.js";
@@ -18,10 +19,10 @@ import {
   limitFees,
   resolveFees,
   resolveGas,
-} from "../simulation/fees.js";
-import type { GasPrice } from "../simulation/fees.js";
-import { recentPrices } from "../simulation/recent-prices.js";
-import type { RecentPrices } from "../simulation/recent-prices.js";
+} from "../settlement-call/fees.js";
+import type { GasPrice } from "../settlement-call/fees.js";
+import { recentPrices } from "../settlement-call/recent-prices.js";
+import type { RecentPrices } from "../settlement-call/recent-prices.js";
 import { staleAge } from "./freshness.js";
 import { SETTLED_MEANWHILE } from "./observe.js";
 import type { Observation } from "./observe.js";
@@ -67,7 +68,7 @@ export async function preview(
     !areFeesBounded(limits, networkConfig, next);
   const [offered, simulated, recent, age, warnings] = await Promise.all([
     resolveFees(vault.rpc, networkConfig, next),
-    simulate(vault, signer.address, next, route),
+    trySimulation(vault, signer.address, next, route),
     asksPrices ? recentPrices(vault.rpc, block.number) : undefined,
     staleAge(vault, block),
     findWarnings(vault, contract),
@@ -147,7 +148,7 @@ async function findWarnings(
 }
 
 /** @returns Undefined if no engine works on the node. */
-export async function simulate(
+export async function trySimulation(
   vault: VaultHost,
   sender: string,
   next: NextBlock,

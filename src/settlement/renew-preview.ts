@@ -1,8 +1,8 @@
 import type { VaultHost } from "../host.js";
-import type { SettlementRoute } from "../simulation/engine.js";
-import { offerAtMost } from "../simulation/fees.js";
-import { findBlock } from "../simulation/next-block.js";
-import type { TargetBlock } from "../simulation/next-block.js";
+import type { SettlementRoute } from "../settlement-call/route.js";
+import { offerAtMost } from "../settlement-call/fees.js";
+import { findBlock } from "../settlement-call/next-block.js";
+import type { TargetBlock } from "../settlement-call/next-block.js";
 import { findObstacle, observe } from "./observe.js";
 import type { Observation } from "./observe.js";
 import { preview } from "./preview.js";

@@ -6,9 +6,13 @@ import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import type { BlockInfo, Receipt } from "../rpc/rpc-client.js";
-import type { SettlementRoute } from "../simulation/engine.js";
+import type { SettlementRoute } from "../settlement-call/route.js";
 import { changesBetween, readingsIn } from "../simulation/compare-readings.js";
-import { explainRefusal, isUsedUp, outOfGas } from "../simulation/refusal.js";
+import {
+  explainRefusal,
+  usesAllGas,
+  outOfGas,
+} from "../settlement-call/refusal.js";
 import type { Simulation } from "../simulation/types.js";
 import { differencesByMoreThanTime } from "./differences.js";
 import type { Reported } from "./journal.js";
@@ -270,7 +274,7 @@ async function findReason(
 ): Promise<Partial<KnownValues>> {
   const { from, to, data, gas } = entry.transaction;
   const { blockNumber, gasUsed, hash } = receipt;
-  const isUp = isUsedUp({ gasUsed, gasGiven: gas });
+  const isUp = usesAllGas({ gasUsed, gasGiven: gas });
   const ask = async () => {
     const most = isUp ? (await vault.rpc.getBlock(blockNumber)).gasLimit : gas;
     const call = { from, to, data };

@@ -6,9 +6,9 @@ import { fallbackTo } from "../errors.js";
 import { parseAddress } from "../client/inputs.js";
 import type { VaultHost } from "../host.js";
 import type { NextBlock } from "../rpc/rpc-client.js";
-import { settlementCall } from "../simulation/engine.js";
-import { findRoute } from "../simulation/guarded.js";
-import { explainRefusal } from "../simulation/refusal.js";
+import { settlementCall } from "../settlement-call/route.js";
+import { findRoute } from "../settlement-call/guarded.js";
+import { explainRefusal } from "../settlement-call/refusal.js";
 import { findSender } from "./signer.js";
 
 /** The account that a settlement is tried as, without its key. */

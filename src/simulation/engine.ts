@@ -1,17 +1,13 @@
-import type { LocatedAddress } from "../client/addresses.js";
-import { encodeCall } from "../client/codec.js";
-import { encodeGuarded } from "../guard/round-guard.js";
-import type { GuardedSettlement } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
-import type { BlockInfo, CallRequest, CallResult } from "../rpc/rpc-client.js";
-import type { TargetBlock } from "./next-block.js";
+import type { BlockInfo, CallResult } from "../rpc/rpc-client.js";
+import type { TargetBlock } from "../settlement-call/next-block.js";
+import type { SettlementRoute } from "../settlement-call/route.js";
 import type { Transfer } from "./types.js";
 import type { WatchList } from "./watch-list.js";
 
 export interface SimulationParameters {
   readonly vault: VaultHost;
   readonly sender: string;
-  readonly target: LocatedAddress;
   readonly route: SettlementRoute;
   readonly watched: WatchList;
   /** Gas limit, if one was given or configured. */
@@ -46,23 +42,6 @@ export interface FailedCall {
   readonly gasUsed: bigint;
   /** Lower bound of the gas that the call got. */
   readonly gasGiven: bigint;
-}
-
-/** Gas of a `settleAll` transaction before any code runs. */
-export const INTRINSIC_GAS = 21_064n;
-
-/** The way of a settlement: to the vault, or through a guard. */
-export interface SettlementRoute {
-  readonly from: string;
-  readonly vault: string;
-  readonly guard?: GuardedSettlement;
-}
-
-export function settlementCall(route: SettlementRoute): CallRequest {
-  const { from, vault, guard } = route;
-  return guard === undefined
-    ? { from, to: vault, data: encodeCall("settleAll", []).data }
-    : { from, to: guard.address, data: encodeGuarded(vault, guard) };
 }
 
 /** Refunds are at most a fifth of the gas used (EIP-3529). */

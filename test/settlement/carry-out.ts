@@ -211,6 +211,21 @@ describe("the way of a settlement's transaction", () => {
 
   itGoes([
     {
+      title: "settle keeps the hash of what it sent if its own code fails",
+      start: "send",
+      changes: () => ({
+        emit: ({ type }) => {
+          if (type === "mined") {
+            throw new Error("a bug");
+          }
+        },
+      }),
+      answers: { eth_getTransactionReceipt: () => minedIn6 },
+      is: open,
+      says: /a bug/u,
+      sends: 1,
+    },
+    {
       title: "settle sends again what the node does not have",
       start: "send",
       answers: { eth_getTransactionReceipt: minedOnceSent(2) },

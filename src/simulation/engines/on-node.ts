@@ -7,7 +7,8 @@ import { fewRetries } from "../../rpc/retry.js";
 import type { BlockInfo, CallResult, Executed } from "../../rpc/rpc-client.js";
 import { EngineUnsupportedError } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
-import { isExhausted, isUsedUp } from "../refusal.js";
+import { usesAllGas } from "../../settlement-call/refusal.js";
+import { isOutOfGas } from "../find-refusal.js";
 
 /** Parsed answer of a node; a read that ran out of gas is undefined. */
 type NodeSimulation = Omit<
@@ -69,8 +70,8 @@ export async function simulateOnNode(
   const { failed } = simulated;
   if (
     failed !== undefined &&
-    isExhausted(failed) &&
-    (failed.gasGiven < gas || !isUsedUp(failed))
+    isOutOfGas(failed) &&
+    (failed.gasGiven < gas || !usesAllGas(failed))
   ) {
     // Geth shares 50,000,000 gas among all calls of a request.
     throw new EngineUnsupportedError(
