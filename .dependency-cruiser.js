@@ -92,6 +92,16 @@ export default {
       to: { path: "^(?:src|tasks)/", pathNot: "^src/protocol/" },
     },
     {
+      name: "protocol-by-its-index",
+      comment:
+        "What src/protocol/index.ts exports is imported from there. Only the plugin's entry, which loads as little as it can, is excepted.",
+      severity: "error",
+      from: { pathNot: "^src/(?:protocol/|index\\.ts)" },
+      to: {
+        path: "^src/protocol/(?:contracts|display-decimals|enums|operations|queries|readings|types|units)\\.ts",
+      },
+    },
+    {
       name: "no-hardhat",
       comment:
         "This part works without Hardhat, over any EIP-1193 provider. What it needs of Hardhat it takes as a parameter.",

@@ -24,7 +24,7 @@ export type {
   DisplayDecimals,
   DisplayDecimalsKey,
   DisplaySettings,
-} from "./protocol/display-decimals.js";
+} from "./protocol/index.js";
 export type {
   ExpectedReadings,
   ExpectedSettlement,

@@ -2,8 +2,7 @@ import { isObject } from "@nomicfoundation/hardhat-utils/lang";
 import type { HardhatUserConfigValidationError } from "hardhat/types/hooks";
 
 import { asRecord } from "../json.js";
-import { byRole } from "../protocol/contracts.js";
-import { displayDecimalsKeys } from "../protocol/display-decimals.js";
+import { byRole, displayDecimalsKeys } from "../protocol/index.js";
 
 // Without zod, which took 30 ms of every start of Hardhat.
 
