@@ -50,7 +50,7 @@ export function beforeRefunds(gasUsed: bigint): bigint {
 }
 
 export const UNKNOWABLE =
-  "Not known beforehand: the block's randomness and who makes it, what a contract does by the gas that is left (gasleft()), and transactions of others that are mined first.";
+  "Not known beforehand: the block's randomness and who makes it, behaviour that depends on remaining gas (gasleft()), and transactions of others that are mined first.";
 
 /** The readings before and after need gas of the block, too. */
 export const RAISED_GAS_LIMIT =
