@@ -110,7 +110,7 @@ function describeError(
     return { kind: "string", text: hide(String(first)) };
   }
   if (error === panic && typeof first === "bigint") {
-    // "panic code 0x11 (…)": what it is part of says that it is a revert.
+    // The text is part of a sentence that has the word "reverted".
     const text = panicErrorCodeToMessage(first).replace(/^reverted with /u, "");
     return { kind: "panic", text };
   }

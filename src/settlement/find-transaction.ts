@@ -46,7 +46,7 @@ export interface Scan {
   readonly complete: number;
 }
 
-/** What was found, and where the next search goes on. */
+/** Result of a search, and the state that the next one continues from. */
 export interface Found {
   readonly transaction: FoundTransaction;
   readonly scan: Scan;

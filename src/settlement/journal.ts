@@ -82,7 +82,7 @@ type Subject = Pick<
   "chainKind" | "chainId" | "genesisHash" | "vault"
 >;
 
-/** The chain that a journal belongs to, beside its id. */
+/** The chain that a journal belongs to, without its id. */
 export type JournalChain = Pick<Subject, "chainKind" | "genesisHash">;
 
 /** Asks which chain it is; in process, where no journal is kept, nothing. */

@@ -14,7 +14,7 @@ import type { RoundSighting, Sighting } from "./sighting.js";
  */
 export type CheckRound = (block?: number) => Promise<Stopped | undefined>;
 
-/** What one look sees. */
+/** Result of one look. */
 export type Seen = Pick<Sighting, "transaction" | "head" | "round" | "scan">;
 
 /** Looks at the chain once. Never throws: what fails is part of what is seen. */

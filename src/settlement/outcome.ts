@@ -3,7 +3,7 @@ import type { Receipt } from "../rpc/rpc-client.js";
 import type { SentTransaction } from "./transaction.js";
 import type { SettlementStatus } from "./types.js";
 
-/** How a settlement ends: before anything was sent, or with its transactions. */
+/** End of a settlement: before anything was sent, or with its transactions. */
 export type Outcome =
   | Stopped
   | {

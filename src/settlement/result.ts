@@ -13,7 +13,7 @@ import { refusedBy } from "./outcome.js";
 import type { Stopped } from "./outcome.js";
 import type { PreviewDifference, Settlement } from "./types.js";
 
-/** What `settleAll` returns to the plugin. */
+/** Settlement with its chain, as the plugin and the tasks take it. */
 export interface SettlementResult {
   readonly settlement: Settlement;
   readonly chainId: number;
@@ -26,7 +26,7 @@ export interface SettlementResult {
   readonly openReason?: string;
 }
 
-/** What is known of a settlement; the rest is null. */
+/** The known values of a settlement; the others are null. */
 export type KnownValues = Pick<Settlement, "status"> & {
   readonly [Key in keyof Settlement]?: Settlement[Key] | undefined;
 } & { readonly differences?: readonly PreviewDifference[] | null };

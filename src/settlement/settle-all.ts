@@ -209,8 +209,8 @@ interface AskedAhead {
 }
 
 /**
- * Asks beside the first requests what would else be asked after them, one by one. A failure
- * counts where the answer is used.
+ * Asks at the same time as the first requests for answers that are needed after them. A
+ * failure counts where the answer is used.
  */
 function askAhead(
   vault: VaultHost,

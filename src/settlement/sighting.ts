@@ -30,7 +30,7 @@ export interface Sighting {
   readonly transaction:
     | FoundTransaction
     | { readonly kind: "unread"; readonly problem: string };
-  /** Where the search for the transaction that used the nonce goes on. */
+  /** State of the search for the transaction that used the nonce. */
   readonly scan?: Scan | undefined;
   /** Number of the newest block; read with more than one confirmation. */
   readonly head?: number | undefined;
