@@ -18,7 +18,7 @@ const groups = [
   },
   {
     name: "vault",
-    test: /[\\/]src[\\/]plugin[\\/](?:deployments|hardhat-vault)\.ts$/u,
+    test: /[\\/]src[\\/]plugin[\\/]hardhat-vault\.ts$/u,
     includeDependenciesRecursively: false,
   },
   // With everything, Hardhat or none.
