@@ -16,6 +16,10 @@ const layers = [
     name: "mocks, simulation and matchers",
     paths: ["src/mocks/", "src/simulation/", "src/chai/", "src/assert/"],
   },
+  {
+    name: "the call of a settlement",
+    paths: ["src/settlement-call/"],
+  },
   { name: "host", paths: ["src/host\\.ts"] },
   { name: "client", paths: ["src/client/"] },
   { name: "rpc", paths: ["src/rpc/"] },
@@ -27,9 +31,7 @@ const layers = [
       "src/(?:escape|redact)\\.ts",
       "src/json\\.ts",
       "src/caller-stack\\.ts",
-      "src/regular-file\\.ts",
-      "src/project-file\\.ts",
-      "src/recorded-values\\.ts",
+      "src/files/",
       "src/abi/",
       "src/guard/",
       "src/bindings/",
@@ -89,6 +91,16 @@ export default {
       severity: "error",
       from: { path: "^src/protocol/" },
       to: { path: "^(?:src|tasks)/", pathNot: "^src/protocol/" },
+    },
+    {
+      name: "protocol-by-its-index",
+      comment:
+        "What src/protocol/index.ts exports is imported from there. Only the plugin's entry, which loads as little as it can, is excepted.",
+      severity: "error",
+      from: { pathNot: "^src/(?:protocol/|index\\.ts)" },
+      to: {
+        path: "^src/protocol/(?:contracts|display-decimals|enums|operations|queries|readings|types|units)\\.ts",
+      },
     },
     {
       name: "no-hardhat",

@@ -18,13 +18,13 @@ const groups = [
   },
   {
     name: "vault",
-    test: /[\\/]src[\\/]plugin[\\/](?:deployments|hardhat-vault)\.ts$/u,
+    test: /[\\/]src[\\/]plugin[\\/]hardhat-vault\.ts$/u,
     includeDependenciesRecursively: false,
   },
   // With everything, Hardhat or none.
   {
     name: "protocol",
-    test: /[\\/]src[\\/](?:caller-stack|errors|json|protocol[\\/](?:contracts|display-decimals|queries))\.ts$/u,
+    test: /[\\/]src[\\/](?:caller-stack|errors|json|protocol[\\/]index)\.ts$/u,
   },
   // With every start.
   {
@@ -35,7 +35,7 @@ const groups = [
   // tasks have in common with that, which would else be in a chunk with Hardhat.
   {
     name: "reads",
-    test: /[\\/]src[\\/](?:client[\\/](?:failed-reading|orders[\\/]types|parse-time|vault-client)|protocol[\\/]amounts|regular-file)\.ts$/u,
+    test: /[\\/]src[\\/](?:client[\\/](?:failed-reading|orders[\\/]types|parse-time|vault-client)|protocol[\\/]amounts|files[\\/]regular-file)\.ts$/u,
   },
   {
     name: "connection",

@@ -2,11 +2,13 @@ import type { ContractAddresses } from "../src/client/addresses.js";
 import type { BlockTag } from "../src/client/inputs.js";
 import { assertInvariant, invalidArgument } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
-import { contractRoleNames } from "../src/protocol/contracts.js";
-import { enumWords } from "../src/protocol/enums.js";
+import {
+  contractRoleNames,
+  enumWords,
+  operationNames,
+} from "../src/protocol/index.js";
 import { keysOf } from "../src/protocol/keys-of.js";
-import type { Field } from "../src/protocol/operations.js";
-import { operationNames } from "../src/protocol/queries.js";
+import type { Field } from "../src/protocol/index.js";
 
 // Every run of Hardhat loads this file; only a task loads parse-arguments.ts.
 

@@ -9,14 +9,13 @@ import { invalidArgument, vaultError } from "../src/errors.js";
 import { guardErrors } from "../src/guard/errors.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { findInProject } from "../src/plugin/project-abis.js";
-import type { DisplaySettings } from "../src/protocol/display-decimals.js";
+import type { DisplaySettings, OperationName } from "../src/protocol/index.js";
 import {
   contractRoles,
   operationEntry,
   operationNames,
   targetsOf,
 } from "../src/protocol/index.js";
-import type { OperationName } from "../src/protocol/index.js";
 import {
   decodeArguments,
   decodeRevertReason,

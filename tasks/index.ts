@@ -8,7 +8,7 @@ import type {
 } from "hardhat/types/tasks";
 
 import { keysOf } from "../src/protocol/keys-of.js";
-import { operationEntry, readOperationNames } from "../src/protocol/queries.js";
+import { operationEntry, readOperationNames } from "../src/protocol/index.js";
 import { describeArgument, readArguments, taskArguments } from "./arguments.js";
 import type { Arguments, TaskName } from "./arguments.js";
 

@@ -1,6 +1,6 @@
 import {
   fixedAddresses,
-  inOrder,
+  firstOf,
   requireAddress,
 } from "../src/client/addresses.js";
 import type { LocatedAddress } from "../src/client/addresses.js";
@@ -134,7 +134,7 @@ async function addressesWithoutRequests(
   }
   const { locate } = connectionAddresses(network, config, { instance: name });
   const addresses =
-    at === undefined ? locate : inOrder(fixedAddresses(at, "--at"), locate);
+    at === undefined ? locate : firstOf(fixedAddresses(at, "--at"), locate);
   return {
     from,
     addressOf: async (role, operation) =>

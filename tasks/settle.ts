@@ -12,7 +12,7 @@ import type {
   SettlementPreflight,
 } from "../src/settlement/types.js";
 import { hasEnded } from "../src/protocol/round.js";
-import { OTHER_ORIGIN } from "../src/simulation/origin.js";
+import { OTHER_ORIGIN } from "../src/settlement-call/route.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { excludeEachOther, taskArguments } from "./arguments.js";

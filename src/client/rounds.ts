@@ -12,6 +12,7 @@ import { identityOf, isSameRound } from "../protocol/round.js";
 import { getBalance } from "../rpc/accounts.js";
 import { isFinalRefusal } from "../rpc/errors.js";
 import { fewRetries } from "../rpc/retry.js";
+import { halve } from "./halve.js";
 import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import { checkOptionNames } from "./option-names.js";
@@ -309,15 +310,7 @@ async function nameOldestState(
     return refusal;
   }
   // A node that prunes has the state of every block from some block on.
-  let [without, oldest] = [block, last];
-  while (oldest - without > 1) {
-    const middle = Math.floor((without + oldest) / 2);
-    if (await hasState(middle)) {
-      oldest = middle;
-    } else {
-      without = middle;
-    }
-  }
+  const oldest = await halve(block, last, hasState);
   const found = ` The oldest block whose state could be read is ${oldest}: `;
   return vaultError(
     "VAULT_ARCHIVE_NODE_NEEDED",

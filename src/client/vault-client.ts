@@ -15,7 +15,7 @@ import type {
   VaultOrder,
   VaultRound,
 } from "../protocol/index.js";
-import { fixedAddresses, inOrder } from "./addresses.js";
+import { fixedAddresses, firstOf } from "./addresses.js";
 import type { ContractAddresses } from "./addresses.js";
 import { contractFactories } from "./codec.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
@@ -60,7 +60,7 @@ export class VaultClient extends VaultReader {
    */
   public at(contracts: ContractAddresses, source = "at()"): VaultClient {
     return this.copy({
-      addresses: inOrder(fixedAddresses(contracts, source), this.addresses),
+      addresses: firstOf(fixedAddresses(contracts, source), this.addresses),
     });
   }
 

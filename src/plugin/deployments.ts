@@ -10,14 +10,14 @@ import {
   readProjectFile,
   reasonOf,
   writeProjectFile,
-} from "../project-file.js";
+} from "../files/project-file.js";
 import { byRole, contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-import { recordedAddress, recordedCount } from "../recorded-values.js";
-import type { Schema } from "../recorded-values.js";
 import { hasCode } from "../rpc/accounts.js";
 import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
 import { getChainId } from "../rpc/chain.js";
+import { recordedAddress, recordedCount } from "../files/recorded-values.js";
+import type { Schema } from "../files/recorded-values.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 
 // Not inferred from the schema: the published declarations would import zod.

@@ -6,7 +6,7 @@ import type { NetworkConfig } from "hardhat/types/config";
 import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import { fixedAddresses, inOrder } from "../client/addresses.js";
+import { fixedAddresses, firstOf } from "../client/addresses.js";
 import type {
   AddressResolver,
   ContractAddresses,
@@ -190,7 +190,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     source = "at()",
   ): HardhatVault {
     return this.copy({
-      addresses: inOrder(fixedAddresses(contracts, source), this.addresses),
+      addresses: firstOf(fixedAddresses(contracts, source), this.addresses),
     });
   }
 

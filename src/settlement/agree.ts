@@ -1,17 +1,17 @@
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
-import type { GasPrice } from "../simulation/fees.js";
-import { RECENT_BLOCKS } from "../simulation/recent-prices.js";
-import type { RecentPrices } from "../simulation/recent-prices.js";
-import { TimeLimit } from "./freshness.js";
+import { TimeLimit, staleHead } from "./freshness.js";
+import type { GasPrice } from "../settlement-call/fees.js";
+import { RECENT_BLOCKS } from "../settlement-call/recent-prices.js";
+import type { RecentPrices } from "../settlement-call/recent-prices.js";
 import type { Journal, JournalEntry } from "./journal.js";
-import { staleHead } from "./last-look.js";
 import type { LastLook } from "./last-look.js";
-import { refusedBy } from "./observe.js";
 import type { Observation } from "./observe.js";
+import { refusedBy } from "./outcome.js";
+import type { Stopped } from "./outcome.js";
 import type { Preview, Terms } from "./preview.js";
-import type { SettleAllOptions, Stop } from "./types.js";
+import type { SettleAllOptions } from "./types.js";
 import type { Waiting } from "./waiting.js";
 
 /** A price above this multiple of the recent ones is probably an error of the node. */
@@ -30,7 +30,7 @@ export async function agree(
   { block }: Observation,
   waiting: Waiting,
   { confirm }: Pick<SettleAllOptions, "confirm">,
-): Promise<Terms | Stop> {
+): Promise<Terms | Stopped> {
   const { shown, terms } = found;
   waiting.emit({ type: "preflight", preflight: shown });
   if ("status" in terms) {
@@ -111,7 +111,7 @@ export async function recheckRound(
   journal: Journal,
   entry: JournalEntry,
   { timeoutMs }: Waiting,
-): Promise<Stop | undefined> {
+): Promise<Stopped | undefined> {
   let isClear = false;
   try {
     const obstacle = await look.checkUntil(new TimeLimit(timeoutMs));

@@ -1,15 +1,15 @@
 import { ZeroAddress, id } from "ethers";
 
 import type { VaultHost } from "../host.js";
-import { estimateGas } from "../simulation/fees.js";
 import { getBlock } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
-import { explainRefusal } from "../simulation/refusal.js";
-import { isCalledOnly } from "../simulation/origin.js";
+import { estimateGas } from "../settlement-call/fees.js";
+import { explainRefusal } from "../settlement-call/refusal.js";
+import { isCalledOnly } from "../settlement-call/route.js";
 import { locateVault } from "./observe.js";
-import { settlementCall } from "../simulation/engine.js";
-import { describeKey, findRoute } from "../simulation/guarded.js";
+import { settlementCall } from "../settlement-call/route.js";
+import { describeKey, findRoute } from "../settlement-call/guarded.js";
 
 /** Transaction of a settlement for another wallet to send. */
 export interface UnsignedSettlement {

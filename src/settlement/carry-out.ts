@@ -1,21 +1,22 @@
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { pause, unlessAborted } from "../rpc/signals.js";
-import { decide, isFresh } from "./decide.js";
+import { decide } from "./decide.js";
+import type { Decision } from "./decide.js";
+import { look } from "./look.js";
+import type { CheckRound, Seen } from "./look.js";
+import { newsOf, problemOf } from "./news.js";
+import type { Outcome } from "./outcome.js";
+import type { RequestedReplacement } from "./replace.js";
+import { describeProblem, send } from "./send.js";
+import type { SendAnswer } from "./send.js";
+import { isFresh, newestOf } from "./sighting.js";
 import type {
-  Decision,
-  Outcome,
   Plan,
   Replacement,
   SentTransactions,
   Sighting,
-} from "./decide.js";
+} from "./sighting.js";
 import type { TimeLimit } from "./freshness.js";
-import { look } from "./look.js";
-import type { CheckRound } from "./look.js";
-import { newsOf, problemOf } from "./news.js";
-import type { RequestedReplacement } from "./replace.js";
-import { describeProblem, send } from "./send.js";
-import type { SendAnswer } from "./send.js";
 import type { SentTransaction } from "./transaction.js";
 import type { SettlementEvent } from "./types.js";
 
@@ -48,27 +49,45 @@ export interface Means {
   readonly emit: (event: SettlementEvent) => void;
 }
 
+/** The end of a plan, and what it came to. */
+export interface CarriedOut {
+  readonly outcome: Outcome;
+  /** Those of the plan, and what replaced them. */
+  readonly transactions: SentTransactions;
+  /** All hashes that these had, oldest first. */
+  readonly hashes: readonly string[];
+}
+
 /** Looks, and does what is decided, until the end. Never throws. */
-export async function carryOut(plan: Plan, means: Means): Promise<Outcome> {
+export async function carryOut(plan: Plan, means: Means): Promise<CarriedOut> {
   return await new Execution(plan, means).run();
 }
 
 class Execution {
   #plan: Plan;
   readonly #history: Sighting[] = [];
-  readonly #hashes = new Set<string | undefined>();
+  readonly #hashes = new Set<string>();
 
   constructor(
     plan: Plan,
     private readonly means: Means,
   ) {
     this.#plan = plan;
-    plan.transactions.forEach(({ hash }) => this.#hashes.add(hash));
+    this.#addHashes(plan.transactions);
   }
 
-  public async run(): Promise<Outcome> {
+  public async run(): Promise<CarriedOut> {
+    const outcome = await this.#toTheEnd().catch((error: unknown): Outcome => {
+      const reason = describeProblem(error);
+      const { hash } = this.#newest;
+      return { kind: "open", status: "unconfirmed", reason, hash };
+    });
+    const { transactions } = this.#plan;
+    return { outcome, transactions, hashes: [...this.#hashes] };
+  }
+
+  async #toTheEnd(): Promise<Outcome> {
     const { limit, emit, pollingIntervalMs, firstCheckAfterMs } = this.means;
-    const scan = { next: 0, complete: 0 };
     let said: string | undefined;
     for (;;) {
       const decision = this.#unlessOutdated(decide(this.#plan, this.#history));
@@ -95,7 +114,7 @@ class Execution {
         }
         await pause(firstCheckAfterMs, limit.signal);
       }
-      const seen = await this.#look(scan, readRound);
+      const seen = await this.#look(readRound);
       this.#history.push({
         at: Date.now(),
         isOver: limit.isOver,
@@ -117,13 +136,12 @@ class Execution {
       : decision;
   }
 
-  async #look(
-    scan: Parameters<typeof look>[2],
-    readRound: boolean,
-  ): Promise<Pick<Sighting, "transaction" | "head" | "round">> {
+  async #look(readRound: boolean): Promise<Seen> {
     const { rpc, limit, sentAfterBlock, checkRound } = this.means;
     const { transactions, confirmations } = this.#plan;
     const sent = { transactions, confirmations, sentAfterBlock };
+    const { scan } =
+      this.#history.findLast((one) => one.scan !== undefined) ?? {};
     const seen = await unlessAborted(
       look(rpc, sent, scan, checkRound, readRound),
       limit.signal,
@@ -200,7 +218,7 @@ class Execution {
         return failed("another process has finished this settlement");
       }
       this.#plan = { ...this.#plan, transactions };
-      transactions.forEach((one) => this.#hashes.add(one.hash));
+      this.#addHashes(transactions);
       const { hash = "", nonce } = signed;
       emit({ type: "replacing", kind: signed.kind, hash, nonce });
       return { kind: "made", hash };
@@ -237,9 +255,16 @@ class Execution {
     }
   }
 
+  #addHashes(transactions: SentTransactions): void {
+    for (const { hash } of transactions) {
+      if (hash !== undefined) {
+        this.#hashes.add(hash);
+      }
+    }
+  }
+
   get #newest(): SentTransaction {
-    const { transactions } = this.#plan;
-    return transactions.at(-1) ?? transactions[0];
+    return newestOf(this.#plan);
   }
 
   #warn(message: string): void {

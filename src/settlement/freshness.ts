@@ -1,3 +1,5 @@
+import { vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
@@ -35,6 +37,21 @@ export async function staleAge(
 /** True if less than {@link RECENT_MS} have passed; false if the clock was set back. */
 export function isRecent(since: number): boolean {
   return Math.abs(Date.now() - since) <= RECENT_MS;
+}
+
+export function lateAnswer(network: string): VaultError {
+  const seconds = RECENT_MS / 1_000;
+  return vaultError("VAULT_LATE_ANSWER", { network, seconds });
+}
+
+export function staleHead(
+  vault: VaultHost,
+  block: number,
+  age: number,
+): VaultError {
+  const { networkName: network } = vault;
+  const limit = maxHeadAge(vault) ?? Infinity;
+  return vaultError("VAULT_STALE_HEAD", { network, block, age, limit });
 }
 
 /** The time that a settlement may take, by a clock that goes on during a suspension. */

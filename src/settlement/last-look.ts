@@ -1,12 +1,12 @@
-import { VaultError, vaultError } from "../errors.js";
+import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { getNextBlock } from "../rpc/blocks.js";
 import { unlessAborted } from "../rpc/signals.js";
-import { RECENT_MS, isRecent, maxHeadAge, staleAge } from "./freshness.js";
+import { isRecent, staleAge, lateAnswer, staleHead } from "./freshness.js";
 import type { TimeLimit } from "./freshness.js";
 import { findObstacle, observe } from "./observe.js";
-import type { Stop } from "./types.js";
+import type { Stopped } from "./outcome.js";
 
 export interface LookRules {
   readonly ifExpired: boolean;
@@ -37,7 +37,7 @@ export class LastLook {
    * @returns The obstacle to settling the round, or undefined.
    * @throws VaultError VAULT_LATE_ANSWER, VAULT_STALE_HEAD, and errors of a request
    */
-  public async check(at?: number): Promise<Stop | undefined> {
+  public async check(at?: number): Promise<Stopped | undefined> {
     const { vault, intended, rules } = this;
     const askedAt = Date.now();
     const [{ block, round }, clock] = await Promise.all([
@@ -66,7 +66,7 @@ export class LastLook {
    *
    * @throws VaultError VAULT_LATE_ANSWER once the time is over
    */
-  public async checkUntil(limit: TimeLimit): Promise<Stop | undefined> {
+  public async checkUntil(limit: TimeLimit): Promise<Stopped | undefined> {
     for (;;) {
       try {
         const done = await unlessAborted(
@@ -86,19 +86,4 @@ export class LastLook {
       }
     }
   }
-}
-
-export function lateAnswer(network: string): VaultError {
-  const seconds = RECENT_MS / 1_000;
-  return vaultError("VAULT_LATE_ANSWER", { network, seconds });
-}
-
-export function staleHead(
-  vault: VaultHost,
-  block: number,
-  age: number,
-): VaultError {
-  const { networkName: network } = vault;
-  const limit = maxHeadAge(vault) ?? Infinity;
-  return vaultError("VAULT_STALE_HEAD", { network, block, age, limit });
 }

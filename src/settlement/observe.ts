@@ -3,7 +3,6 @@ import { decodeAnswer, noCode } from "../client/answer.js";
 import { encodeCall } from "../client/codec.js";
 import { entryAnswer, tryLens } from "../client/lens/lens.js";
 import { vaultError } from "../errors.js";
-import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import {
@@ -15,7 +14,8 @@ import {
 import { describeTime } from "../protocol/time.js";
 import { hasCode } from "../rpc/accounts.js";
 import type { BlockInfo } from "../rpc/blocks.js";
-import type { Stop } from "./types.js";
+import { nothingToDo, refusedBy } from "./outcome.js";
+import type { Stopped } from "./outcome.js";
 
 /** State of the chain that a settlement depends on, at one block. */
 export interface Observation {
@@ -101,18 +101,13 @@ export function findObstacle(
   intended: VaultRound,
   ifExpired: boolean,
   time: number,
-): Stop | undefined {
+): Stopped | undefined {
   if (!isSameRound(round, intended)) {
     const [expected, actual] = [describeRound(intended), describeRound(round)];
     return refusedBy(vaultError("VAULT_ROUND_CHANGED", { expected, actual }));
   }
-  const reason = nothingToDo(round, ifExpired, time, SETTLED_MEANWHILE);
-  return reason === undefined ? undefined : { status: "nothing-to-do", reason };
-}
-
-export function refusedBy(error: VaultError): Stop {
-  const { code, message: reason } = error;
-  return { status: "refused", code, reason, error };
+  const reason = reasonNotToSettle(round, ifExpired, time, SETTLED_MEANWHILE);
+  return reason === undefined ? undefined : nothingToDo(reason);
 }
 
 export const SETTLED_MEANWHILE =
@@ -123,7 +118,7 @@ export const SETTLED_MEANWHILE =
  * block may be old: some chains make blocks only for transactions.
  * @returns The reason not to settle, or undefined.
  */
-export function nothingToDo(
+export function reasonNotToSettle(
   round: VaultRound,
   ifExpired: boolean,
   time: number,

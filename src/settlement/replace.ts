@@ -5,8 +5,12 @@ import type { VaultHost } from "../host.js";
 import { getBlock } from "../rpc/blocks.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { estimateGas, offerAtMost, resolveFees } from "../simulation/fees.js";
-import type { FeeLimit, FeeLimits, Fees } from "../simulation/fees.js";
+import {
+  estimateGas,
+  offerAtMost,
+  resolveFees,
+} from "../settlement-call/fees.js";
+import type { FeeLimit, FeeLimits, Fees } from "../settlement-call/fees.js";
 import type { JournalEntry } from "./journal.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";

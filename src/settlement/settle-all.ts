@@ -2,11 +2,11 @@ import { checkOptionNames } from "../client/option-names.js";
 import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeRound } from "../protocol/round.js";
-import { settlementCall } from "../simulation/engine.js";
-import type { SettlementRoute } from "../simulation/engine.js";
-import { findGuard, findRoute } from "../simulation/guarded.js";
-import type { FoundGuard } from "../simulation/guarded.js";
-import { findBlock } from "../simulation/next-block.js";
+import { settlementCall } from "../settlement-call/route.js";
+import type { SettlementRoute } from "../settlement-call/route.js";
+import { findGuard, findRoute } from "../settlement-call/guarded.js";
+import type { FoundGuard } from "../settlement-call/guarded.js";
+import { findBlock } from "../settlement-call/next-block.js";
 import type { Simulation } from "../simulation/types.js";
 import { agree, recheckRound } from "./agree.js";
 import { follow } from "./follow.js";
@@ -14,8 +14,10 @@ import { Journal, journalChain } from "./journal.js";
 import type { JournalChain, JournalEntry } from "./journal.js";
 import { LastLook } from "./last-look.js";
 import { findFreeNonce, refuseBeforeOther } from "./nonce.js";
-import { nothingToDo, observe } from "./observe.js";
+import { observe, reasonNotToSettle } from "./observe.js";
 import type { Observation } from "./observe.js";
+import { nothingToDo } from "./outcome.js";
+import type { Stopped } from "./outcome.js";
 import type { Terms } from "./preview.js";
 import {
   changeSince,
@@ -24,16 +26,15 @@ import {
   termsWithin,
 } from "./renew-preview.js";
 import type { DatedPreview } from "./renew-preview.js";
-import { withGuard } from "./report.js";
-import type { Ended } from "./report.js";
 import { parseReplacement, replacerOf } from "./replace.js";
+import { refusalOf, stopped, withGuard } from "./result.js";
+import type { SettlementResult } from "./result.js";
 import { resume } from "./resume.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
-import { refusalOf, stopped } from "./stopped.js";
 import { sign } from "./transaction.js";
 import { settleAllOptionNames } from "./types.js";
-import type { SettleAllOptions, SettlementPreflight, Stop } from "./types.js";
+import type { SettleAllOptions, SettlementPreflight } from "./types.js";
 import { parseWaiting } from "./waiting.js";
 import type { Waiting } from "./waiting.js";
 
@@ -41,7 +42,7 @@ import type { Waiting } from "./waiting.js";
 export async function settleAll(
   vault: VaultHost,
   options: SettleAllOptions,
-): Promise<Ended> {
+): Promise<SettlementResult> {
   checkOptionNames("settleAll()", options, settleAllOptionNames);
   const waiting = parseWaiting(vault, options);
   const request = parseReplacement(options);
@@ -71,11 +72,11 @@ async function settleNext(
   vault: VaultHost,
   waiting: Waiting,
   options: SettleAllOptions,
-): Promise<Ended> {
+): Promise<SettlementResult> {
   let seen: Observation | undefined;
   let simulation: Simulation | null = null;
   let guard: string | null = null;
-  const stop = async (why: Stop): Promise<Ended> =>
+  const stop = async (why: Stopped): Promise<SettlementResult> =>
     withGuard(await stopped(why, vault, seen, simulation), guard);
   try {
     const asked = options.assertOnly === true ? {} : askAhead(vault, options);
@@ -88,9 +89,9 @@ async function settleNext(
         : await prepare(vault, seen, options, asked);
     guard = prepared?.route.guard?.address ?? null;
     const { ifExpired } = waiting;
-    const reason = nothingToDo(round, ifExpired, next.timestamp);
+    const reason = reasonNotToSettle(round, ifExpired, next.timestamp);
     if (reason !== undefined) {
-      return await stop({ status: "nothing-to-do", reason });
+      return await stop(nothingToDo(reason));
     }
     if (prepared === undefined) {
       const details = { round: describeRound(round) };
@@ -169,7 +170,7 @@ async function agreeOn(
   waiting: Waiting,
   options: SettleAllOptions,
 ): Promise<
-  Stop | { readonly terms: Terms; readonly shown: SettlementPreflight }
+  Stopped | { readonly terms: Terms; readonly shown: SettlementPreflight }
 > {
   let current = made;
   for (let isRepeated = false; ; isRepeated = true) {
@@ -206,8 +207,8 @@ interface AskedAhead {
 }
 
 /**
- * Asks beside the first requests what would else be asked after them, one by one. A failure
- * counts where the answer is used.
+ * Asks at the same time as the first requests for answers that are needed after them. A
+ * failure counts where the answer is used.
  */
 function askAhead(
   vault: VaultHost,

@@ -6,12 +6,12 @@ import { fallbackTo } from "../errors.js";
 import { parseAccount } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
 import type { VaultHost } from "../host.js";
-import { settlementCall } from "../simulation/engine.js";
 import { getBlock } from "../rpc/blocks.js";
 import type { NextBlock } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
-import { findRoute } from "../simulation/guarded.js";
-import { explainRefusal } from "../simulation/refusal.js";
+import { settlementCall } from "../settlement-call/route.js";
+import { findRoute } from "../settlement-call/guarded.js";
+import { explainRefusal } from "../settlement-call/refusal.js";
 import { findSender } from "./signer.js";
 
 /** The account that a settlement is tried as, without its key. */

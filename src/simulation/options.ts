@@ -10,11 +10,11 @@ import type { OptionNames } from "../client/option-names.js";
 import type { ReadOptions } from "../client/reader.js";
 import { invalidArgument, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { SettlementRoute } from "./engine.js";
+import type { SettlementRoute } from "../settlement-call/route.js";
 import { forkedBlockOptionNames } from "./engines/fork.js";
 import type { ForkedBlock } from "./engines/fork.js";
-import { checkTime } from "./next-block.js";
-import type { SimulationTime } from "./next-block.js";
+import { checkTime } from "../settlement-call/next-block.js";
+import type { SimulationTime } from "../settlement-call/next-block.js";
 import type { SimulationEngine } from "./types.js";
 import type { WatchedSubjects } from "./watch-list.js";
 

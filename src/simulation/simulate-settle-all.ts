@@ -15,29 +15,27 @@ import {
   unexplainedBalances,
 } from "./compare-readings.js";
 import type { ChainState } from "./compare-readings.js";
-import {
-  EngineUnsupportedError,
-  UNKNOWABLE,
-  settlementCall,
-} from "./engine.js";
+import { settlementCall } from "../settlement-call/route.js";
+import { EngineUnsupportedError, UNKNOWABLE } from "./engine.js";
 import type { EngineResult, SimulationParameters } from "./engine.js";
 import { runFork } from "./engines/fork.js";
 import { runInProcess } from "./engines/in-process.js";
 import { blockOverrides } from "./engines/on-node.js";
 import { runSimulateV1 } from "./engines/simulate-v1.js";
-import { resolveFees } from "./fees.js";
-import { findRoute, tokensKept } from "./guarded.js";
-import { findBlock } from "./next-block.js";
-import type { TargetBlock } from "./next-block.js";
-import { OTHER_ORIGIN, isCalledOnly } from "./origin.js";
+import { resolveFees } from "../settlement-call/fees.js";
+import { findRoute } from "../settlement-call/guarded.js";
+import { tokensKept } from "./tokens.js";
+import { findBlock } from "../settlement-call/next-block.js";
+import type { TargetBlock } from "../settlement-call/next-block.js";
+import { OTHER_ORIGIN, isCalledOnly } from "../settlement-call/route.js";
 import { checkOptions, httpEngines } from "./options.js";
 import type {
   HttpEngine,
   SimulateSettleAllOptions,
   SimulationRequest,
 } from "./options.js";
-import { findRefusal } from "./refusal.js";
-import type { Refusal } from "./refusal.js";
+import { findRefusal } from "./find-refusal.js";
+import type { Refusal } from "../settlement-call/refusal.js";
 import { NATIVE, nativeTransfersOf } from "./tokens.js";
 import type { Simulation, SimulationEngine, Transfer } from "./types.js";
 import { decodeState, findContracts, makeWatchList } from "./watch-list.js";
@@ -90,7 +88,7 @@ export async function simulateSettlement(
   const { networkConfig } = client.connection;
   const configured = networkConfig.gas;
   const gas = request.gas ?? (configured === "auto" ? undefined : configured);
-  const [contracts, target, route] = await Promise.all([
+  const [contracts, contract, route] = await Promise.all([
     findContracts(client),
     client.addressOf("vault", "settleAll"),
     request.route ?? findRoute(client, sender, base),
@@ -99,7 +97,7 @@ export async function simulateSettlement(
   const holders = guard === null ? [] : [guard];
   const watched = makeWatchList(contracts, sender, { ...request, holders });
   const parameters: SimulationParameters = {
-    ...{ vault: client, sender, target, route, watched, next },
+    ...{ vault: client, sender, route, watched, next },
     ...{ gas, hardfork },
   };
   const [result, price] = await Promise.all([
@@ -121,9 +119,9 @@ export async function simulateSettlement(
   });
   const before = decodeState(client, watched, result.before);
   const { accounts, block } = before.facts;
-  if (accounts.get(target.address)?.hasCode === false) {
+  if (accounts.get(contract.address)?.hasCode === false) {
     // A call to an address without code succeeds and would pass for a settlement.
-    throw noCode("vault", target, client.networkName, base);
+    throw noCode("vault", contract, client.networkName, base);
   }
   const ordersRead = [...before.readings].filter(
     ([name, value]) => name.startsWith("orders.") && !isFailedReading(value),
@@ -133,7 +131,7 @@ export async function simulateSettlement(
     balance: accounts.get(sender)?.balance ?? 0n,
   };
   if (roundOf(before)?.settled === true) {
-    const simulation = nothingToDo(result.engine, guard);
+    const simulation = alreadySettled(result.engine, guard);
     return { ...known, gasNeeded: null, simulation };
   }
   const { feePaid, gasNeeded } = result;
@@ -241,7 +239,7 @@ async function findTransfers(
   return isRight(traced) ? traced : transfers;
 }
 
-function nothingToDo(
+function alreadySettled(
   engine: SimulationEngine,
   guard: string | null,
 ): Simulation {
@@ -260,12 +258,20 @@ function nothingToDo(
   };
 }
 
-type Executed = EngineResult<ChainState> & {
+type ExecutedSettlement = EngineResult<ChainState> & {
   readonly engine: SimulationEngine;
 };
 
 function describeResult(
-  { engine, failed, gasUsed, block, transfers, before, after }: Executed,
+  {
+    engine,
+    failed,
+    gasUsed,
+    block,
+    transfers,
+    before,
+    after,
+  }: ExecutedSettlement,
   refusal: Refusal | null,
   sender: string,
   fee: bigint,
@@ -296,7 +302,7 @@ function notesOn({
   before,
   after,
   notes,
-}: Executed): ReadonlyArray<string | false> {
+}: ExecutedSettlement): ReadonlyArray<string | false> {
   const [earlier, round] = [roundOf(before), roundOf(after)];
   return [
     failed === undefined &&

@@ -14,9 +14,9 @@ import type {
   ReadOperationName,
   Unit,
   operations,
+  ScaledField,
 } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
-import type { ScaledField } from "../../src/protocol/display-decimals.js";
 import { escapeUntrusted } from "../../src/escape.js";
 import type { Cell } from "./blocks.js";
 

@@ -147,10 +147,7 @@ describe("the documented envelope", () => {
     [
       "a read with a deadline",
       (client, options = {}) =>
-        client
-          .withOptions(options)
-          .withOptions({ timeout: 60_000 })
-          .snapshot(),
+        client.withOptions(options).withOptions({ timeout: 60_000 }).snapshot(),
     ],
     [
       "a read of at() with a deadline",

@@ -1,5 +1,5 @@
 import { VaultClient } from "../../src/client/index.js";
-import type { Address } from "../../src/protocol/types.js";
+import type { Address } from "../../src/protocol/index.js";
 import type { ContractAddresses } from "../../src/client/index.js";
 import type {
   AddressResolver,

@@ -8,7 +8,7 @@ import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { carryOut } from "../../src/settlement/carry-out.js";
 import { TimeLimit } from "../../src/settlement/freshness.js";
 import { LastLook } from "../../src/settlement/last-look.js";
-import type { Stop } from "../../src/settlement/types.js";
+import type { Stopped } from "../../src/settlement/outcome.js";
 import type { SettlementPreflight } from "../../src/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -211,7 +211,7 @@ describe("settleAll, before it sends", () => {
     });
 
     it("a process that was suspended after its look looks again before it sends", async () => {
-      const noObstacle = Promise.resolve<Stop | undefined>(undefined);
+      const noObstacle = Promise.resolve<Stopped | undefined>(undefined);
       const recent = [false, true];
       const order: string[] = [];
       stage.chain.on("eth_sendRawTransaction", () => {

@@ -7,10 +7,11 @@ import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { noRetries } from "../../src/rpc/retry.js";
 import { carryOut } from "../../src/settlement/carry-out.js";
 import type { Means } from "../../src/settlement/carry-out.js";
-import type { Outcome, Plan } from "../../src/settlement/decide.js";
 import { TimeLimit } from "../../src/settlement/freshness.js";
+import type { Outcome, Stopped } from "../../src/settlement/outcome.js";
+import type { Plan } from "../../src/settlement/sighting.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
-import type { SettlementEvent, Stop } from "../../src/settlement/types.js";
+import type { SettlementEvent } from "../../src/settlement/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import {
   HASH,
@@ -135,7 +136,7 @@ describe("the way of a settlement's transaction", () => {
       },
       "test",
     );
-    return await carryOut(
+    const { outcome } = await carryOut(
       {
         network: "test",
         transactions: [followed],
@@ -160,6 +161,7 @@ describe("the way of a settlement's transaction", () => {
         ...changes(),
       },
     );
+    return outcome;
   };
   const countOf = (method: string): number =>
     asked.filter((one) => one === method).length;
@@ -216,6 +218,21 @@ describe("the way of a settlement's transaction", () => {
   };
 
   itGoes([
+    {
+      title: "settle keeps the hash of what it sent if its own code fails",
+      start: "send",
+      changes: () => ({
+        emit: ({ type }) => {
+          if (type === "mined") {
+            throw new Error("a bug");
+          }
+        },
+      }),
+      answers: { eth_getTransactionReceipt: () => minedIn6 },
+      is: open,
+      says: /a bug/u,
+      sends: 1,
+    },
     {
       title: "settle sends again what the node does not have",
       start: "send",
@@ -476,7 +493,8 @@ describe("the way of a settlement's transaction", () => {
   });
 
   describe("if the node does not have it and the round forbids another send", () => {
-    const over: Stop = {
+    const over: Stopped = {
+      kind: "stopped",
       status: "nothing-to-do",
       reason: "The round is settled.",
       code: "VAULT_WRONG_CHAIN",
@@ -487,7 +505,7 @@ describe("the way of a settlement's transaction", () => {
     /** It is mined two looks after the round was checked. */
     const minedLater = (
       answers: Answers,
-      check: (block?: number) => Stop | undefined,
+      check: (block?: number) => Stopped | undefined,
     ): Pick<Way, "answers" | "changes"> => {
       let isChecked = false;
       let looks = 0;
@@ -577,7 +595,7 @@ describe("the way of a settlement's transaction", () => {
         changes: () => ({
           checkRound: async () => {
             checks += 1;
-            return await Promise.resolve<Stop | undefined>(undefined);
+            return await Promise.resolve<Stopped | undefined>(undefined);
           },
           sign: async () => {
             ahead += 40_000;

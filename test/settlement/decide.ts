@@ -1,13 +1,13 @@
 import { expect } from "chai";
 
 import { decide } from "../../src/settlement/decide.js";
+import type { Decision } from "../../src/settlement/decide.js";
+import type { SendAnswer } from "../../src/settlement/send.js";
 import type {
-  Decision,
   Plan,
   RoundSighting,
   Sighting,
-} from "../../src/settlement/decide.js";
-import type { SendAnswer } from "../../src/settlement/send.js";
+} from "../../src/settlement/sighting.js";
 import {
   HASH,
   OTHER_HASH,
@@ -41,7 +41,11 @@ const remote = {
 const open: RoundSighting = { kind: "open", askedAt: SENT_AT };
 const changed: RoundSighting = {
   kind: "closed",
-  obstacle: { status: "refused", reason: "The round changed." },
+  obstacle: {
+    kind: "stopped",
+    status: "refused",
+    reason: "The round changed.",
+  },
   isNonceFree: true,
 };
 const accepted: SendAnswer = { kind: "accepted", hash: HASH };
@@ -107,10 +111,10 @@ const table: Readonly<Record<string, readonly Row[]>> = {
   "a transaction that is sent": [
     ["is sent at once after the last check", {}, [], { kind: "send" }],
     [
-      "is dropped as never sent if another look before it leaves finds the round closed",
+      "is stopped if another look before it leaves finds the round closed",
       {},
       [unknown({ round: changed })],
-      end({ kind: "dropped", neverSent: true }),
+      end({ kind: "stopped", status: "refused" }),
       /^The round changed\.$/u,
     ],
     [

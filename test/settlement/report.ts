@@ -8,7 +8,7 @@ import { getReceipt } from "../../src/rpc/transactions.js";
 import type { Receipt } from "../../src/rpc/transactions.js";
 import { findDifferences } from "../../src/settlement/differences.js";
 import { report } from "../../src/settlement/report.js";
-import type { Ended } from "../../src/settlement/report.js";
+import type { SettlementResult } from "../../src/settlement/result.js";
 import type { PreviewDifference } from "../../src/settlement/types.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type { Settlement } from "../../src/types.js";
@@ -42,7 +42,7 @@ interface Case {
   readonly says?: RegExp;
   /** Default: true. */
   readonly isFinal?: boolean;
-  readonly block?: Ended["block"];
+  readonly block?: SettlementResult["block"];
   readonly then?: () => void;
 }
 

@@ -4,7 +4,7 @@ import { toQuantity } from "ethers";
 import { getBlock } from "../../src/rpc/blocks.js";
 import { TRANSACTION_GAS_CAP } from "../../src/rpc/gas.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
-import { resolveFees, resolveGas } from "../../src/simulation/fees.js";
+import { resolveFees, resolveGas } from "../../src/settlement-call/fees.js";
 import { expectVaultError } from "../helpers/assertions.js";
 
 const TIP = "eth_maxPriorityFeePerGas";

@@ -13,7 +13,8 @@ import { tryCall } from "../../rpc/calls.js";
 import { isDevelopmentNode } from "../../rpc/development-node.js";
 import { isNodeRefusal } from "../../rpc/errors.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
-import { EngineUnsupportedError, settlementCall } from "../engine.js";
+import { settlementCall } from "../../settlement-call/route.js";
+import { EngineUnsupportedError } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { needsOfFork, needsOfReads, parseWarmCall } from "../fork-needs.js";
 import type { WarmCall } from "../fork-needs.js";
@@ -24,7 +25,7 @@ import {
   requireHttp,
 } from "../make-fork.js";
 import type { ForkConnection } from "../make-fork.js";
-import { readUpstreamBlock } from "../next-block.js";
+import { readUpstreamBlock } from "../../settlement-call/next-block.js";
 import { FORK_REQUESTS } from "../upstream.js";
 import { executeSettlement, simulatorOf } from "./in-process.js";
 

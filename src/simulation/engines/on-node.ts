@@ -9,7 +9,8 @@ import { fewRetries } from "../../rpc/retry.js";
 import type { Executed, KnownNode } from "../../rpc/rpc-client.js";
 import { EngineUnsupportedError } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
-import { isExhausted, isUsedUp } from "../refusal.js";
+import { usesAllGas } from "../../settlement-call/refusal.js";
+import { isOutOfGas } from "../find-refusal.js";
 
 /** Methods that cannot simulate correctly on a node, each with the reason. */
 const unableTo = new WeakMap<KnownNode, Map<string, string>>();
@@ -74,8 +75,8 @@ export async function simulateOnNode(
   const { failed } = simulated;
   if (
     failed !== undefined &&
-    isExhausted(failed) &&
-    (failed.gasGiven < gas || !isUsedUp(failed))
+    isOutOfGas(failed) &&
+    (failed.gasGiven < gas || !usesAllGas(failed))
   ) {
     // Geth shares 50,000,000 gas among all calls of a request.
     throw new EngineUnsupportedError(

@@ -1,7 +1,28 @@
+import { encodeCall } from "../client/codec.js";
 import { fallbackTo } from "../errors.js";
+import { encodeGuarded } from "../guard/round-guard.js";
+import type { GuardedSettlement } from "../guard/round-guard.js";
 import { toBlockId } from "../rpc/block-id.js";
 import type { BlockId } from "../rpc/block-id.js";
+import type { CallRequest } from "../rpc/calls.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
+
+/** Gas of a `settleAll` transaction before any code runs. */
+export const INTRINSIC_GAS = 21_064n;
+
+/** The way of a settlement: to the vault, or through a guard. */
+export interface SettlementRoute {
+  readonly from: string;
+  readonly vault: string;
+  readonly guard?: GuardedSettlement;
+}
+
+export function settlementCall(route: SettlementRoute): CallRequest {
+  const { from, vault, guard } = route;
+  return guard === undefined
+    ? { from, to: vault, data: encodeCall("settleAll", []).data }
+    : { from, to: guard.address, data: encodeGuarded(vault, guard) };
+}
 
 /** Beginning of the code that an EIP-7702 authorization sets. */
 const DELEGATION = "0xef0100";
