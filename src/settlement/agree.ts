@@ -6,7 +6,8 @@ import type { GasPrice } from "../settlement-call/fees.js";
 import { RECENT_BLOCKS } from "../settlement-call/recent-prices.js";
 import type { RecentPrices } from "../settlement-call/recent-prices.js";
 import type { Journal, JournalEntry } from "./journal.js";
-import type { LastLook } from "./last-look.js";
+import { lookUntil } from "./last-look.js";
+import type { CheckRound, RoundCheck } from "./last-look.js";
 import type { Observation } from "./observe.js";
 import { refusedBy } from "./outcome.js";
 import type { Stopped } from "./outcome.js";
@@ -107,16 +108,17 @@ function isUnusual(
 
 /** Looks at the round once more; ends the journal if nothing is to be sent. */
 export async function recheckRound(
-  look: LastLook,
+  check: CheckRound,
+  network: string,
   journal: Journal,
   entry: JournalEntry,
   { timeoutMs }: Waiting,
-): Promise<Stopped | undefined> {
+): Promise<RoundCheck> {
   let isClear = false;
   try {
-    const obstacle = await look.checkUntil(new TimeLimit(timeoutMs));
-    isClear = obstacle === undefined;
-    return obstacle;
+    const seen = await lookUntil(check, network, new TimeLimit(timeoutMs));
+    isClear = seen.obstacle === undefined;
+    return seen;
   } finally {
     if (!isClear) {
       // Nothing has left, so there is nothing to resume.

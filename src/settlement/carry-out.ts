@@ -2,8 +2,10 @@ import type { RpcClient } from "../rpc/rpc-client.js";
 import { pause, unlessAborted } from "../rpc/signals.js";
 import { decide } from "./decide.js";
 import type { Decision } from "./decide.js";
+import { isRecent } from "./freshness.js";
+import type { CheckRound } from "./last-look.js";
 import { look } from "./look.js";
-import type { CheckRound, Seen } from "./look.js";
+import type { Seen } from "./look.js";
 import { newsOf, problemOf } from "./news.js";
 import type { Outcome } from "./outcome.js";
 import type { RequestedReplacement } from "./replace.js";
@@ -31,8 +33,8 @@ export interface Means {
   /** Latest block before the first transaction was sent. */
   readonly sentAfterBlock: number;
   readonly checkRound: CheckRound;
-  /** False if the last check was too long ago to send after it. */
-  readonly isCheckRecent: () => boolean;
+  /** Time of the last check before this, Unix milliseconds. */
+  readonly checkedAt?: number | undefined;
   /** @returns A text if a limit forbids the replacement. */
   readonly sign: (
     newest: SentTransaction,
@@ -131,9 +133,16 @@ class Execution {
     const sends = decision.kind === "send" || decision.kind === "bump";
     return sends &&
       this.#newest.kind === "settlement" &&
-      !this.means.isCheckRecent()
+      !isRecent(this.#checkedAt)
       ? { kind: "wait", pause: "none", readRound: true }
       : decision;
+  }
+
+  get #checkedAt(): number {
+    const checks = this.#history.flatMap(({ round }) =>
+      round?.kind === "open" ? round.answeredAt : [],
+    );
+    return checks.at(-1) ?? this.means.checkedAt ?? -Infinity;
   }
 
   async #look(readRound: boolean): Promise<Seen> {

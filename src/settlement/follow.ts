@@ -7,7 +7,8 @@ import { TimeLimit } from "./freshness.js";
 import { reasonOf } from "../files/project-file.js";
 import type { Journal, JournalEntry } from "./journal.js";
 import { appendToLog } from "./log.js";
-import { LastLook } from "./last-look.js";
+import { lastLook } from "./last-look.js";
+import type { CheckRound } from "./last-look.js";
 import type { Outcome } from "./outcome.js";
 import { signReplacement } from "./replace.js";
 import type { Replacer, RequestedReplacement } from "./replace.js";
@@ -30,8 +31,10 @@ export interface Followed {
   readonly replacer: Replacer;
   readonly request?: RequestedReplacement | undefined;
   readonly previewed: Simulation | null;
-  /** The look after which it is sent. Default: one that was not made yet. */
-  readonly lastLook?: LastLook | undefined;
+  /** Default: one that accepts no old block. */
+  readonly checkRound?: CheckRound;
+  /** Time of the check after which it is sent, Unix milliseconds. */
+  readonly checkedAt?: number;
 }
 
 /**
@@ -49,9 +52,10 @@ export async function follow(
   const { confirmations, ifExpired, emit } = waiting;
   const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
     vault.settlementSettings;
-  const lastLook =
-    followed.lastLook ??
-    new LastLook(vault, round, { ifExpired, acceptsOldHead: false });
+  const {
+    checkRound = lastLook(vault, round, { ifExpired, acceptsOldHead: false }),
+    checkedAt,
+  } = followed;
   const { outcome, transactions, hashes } = await carryOut(
     {
       network: vault.networkName,
@@ -67,8 +71,8 @@ export async function follow(
       limit,
       rpc: vault.rpc.withRetries(noRetries),
       sentAfterBlock,
-      checkRound: async (block) => await lastLook.check(block),
-      isCheckRecent: () => lastLook.isRecent,
+      checkRound,
+      checkedAt,
       sign: async (newest, kind) =>
         await signReplacement(replacer, newest, kind),
       record: async (all) => {

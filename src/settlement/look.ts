@@ -3,18 +3,9 @@ import { getBlockNumber } from "../rpc/blocks.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { findTransaction } from "./find-transaction.js";
 import type { Scan, SentWithNonce } from "./find-transaction.js";
-import type { Stopped } from "./outcome.js";
+import type { CheckRound } from "./last-look.js";
 import { describeProblem } from "./send.js";
 import type { RoundSighting, Sighting } from "./sighting.js";
-
-/**
- * Reads the round for a settlement.
- *
- * @param block Default: the newest.
- * @returns The obstacle to settling it, or undefined.
- * @throws VaultError if the round cannot be read
- */
-export type CheckRound = (block?: number) => Promise<Stopped | undefined>;
 
 /** Result of one look. */
 export type Seen = Pick<Sighting, "transaction" | "head" | "round" | "scan">;
@@ -55,15 +46,15 @@ async function lookAtRound(
 ): Promise<RoundSighting> {
   const askedAt = Date.now();
   try {
-    const obstacle = await checkRound();
+    const { obstacle, answeredAt } = await checkRound();
     if (obstacle === undefined) {
-      return { kind: "open", askedAt };
+      return { kind: "open", askedAt, answeredAt };
     }
     const head = await getBlockNumber(rpc);
     // If its nonce is used at that block, this transaction may have settled the round:
     // the node may not find it by its hash yet.
     const isNonceFree =
-      (await checkRound(head)) !== undefined &&
+      (await checkRound(head)).obstacle !== undefined &&
       (await getNonce(rpc, from, head)) <= nonce;
     return { kind: "closed", obstacle, isNonceFree };
   } catch (error) {

@@ -12,7 +12,7 @@ import { agree, recheckRound } from "./agree.js";
 import { follow } from "./follow.js";
 import { Journal, journalChain } from "./journal.js";
 import type { JournalChain, JournalEntry } from "./journal.js";
-import { LastLook } from "./last-look.js";
+import { lastLook } from "./last-look.js";
 import { findFreeNonce, refuseBeforeOther } from "./nonce.js";
 import { observe, reasonNotToSettle } from "./observe.js";
 import type { Observation } from "./observe.js";
@@ -139,8 +139,15 @@ async function settleNext(
     await refuseBeforeOther(vault.rpc, journal, signer);
     await journal.begin(entry);
     const acceptsOldHead = shown.headAge !== null;
-    const look = new LastLook(vault, round, { ifExpired, acceptsOldHead });
-    const obstacle = await recheckRound(look, journal, entry, waiting);
+    const checkRound = lastLook(vault, round, { ifExpired, acceptsOldHead });
+    const { networkName } = vault;
+    const { obstacle, answeredAt: checkedAt } = await recheckRound(
+      checkRound,
+      networkName,
+      journal,
+      entry,
+      waiting,
+    );
     if (obstacle !== undefined) {
       return await stop(obstacle);
     }
@@ -150,7 +157,8 @@ async function settleNext(
       start: "send",
       replacer: replacerOf(vault, entry, waiting.limits),
       previewed: simulation,
-      lastLook: look,
+      checkRound,
+      checkedAt,
     } as const;
     return { block, ...(await follow(vault, followed, waiting)) };
   } catch (error) {

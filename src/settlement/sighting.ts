@@ -43,7 +43,12 @@ export interface Sighting {
 }
 
 export type RoundSighting =
-  | { readonly kind: "open"; readonly askedAt: number }
+  | {
+      readonly kind: "open";
+      /** Unix milliseconds, as `answeredAt`. */
+      readonly askedAt: number;
+      readonly answeredAt: number;
+    }
   | {
       readonly kind: "closed";
       readonly obstacle: Stopped;

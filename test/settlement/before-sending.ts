@@ -6,9 +6,8 @@ import { Transaction } from "ethers";
 import { noRetries } from "../../src/rpc/retry.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { carryOut } from "../../src/settlement/carry-out.js";
-import { TimeLimit } from "../../src/settlement/freshness.js";
-import { LastLook } from "../../src/settlement/last-look.js";
-import type { Stopped } from "../../src/settlement/outcome.js";
+import { TimeLimit, isRecent } from "../../src/settlement/freshness.js";
+import { lastLook } from "../../src/settlement/last-look.js";
 import type { SettlementPreflight } from "../../src/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -200,19 +199,17 @@ describe("settleAll, before it sends", () => {
 
     it("a look at the round counts for 5 s, by a clock that does not stand still", async () => {
       const rules = { ifExpired: false, acceptsOldHead: false };
-      const look = new LastLook(stage.host(), OPEN_ROUND, rules);
-      const counts = [look.isRecent];
-      await look.check();
+      const look = lastLook(stage.host(), OPEN_ROUND, rules);
+      const { answeredAt } = await look();
+      const counts: boolean[] = [];
       for (const passes of [4_900, 200]) {
         ahead += passes;
-        counts.push(look.isRecent);
+        counts.push(isRecent(answeredAt));
       }
-      expect(counts).to.deep.equal([false, true, false]);
+      expect(counts).to.deep.equal([true, false]);
     });
 
     it("a process that was suspended after its look looks again before it sends", async () => {
-      const noObstacle = Promise.resolve<Stopped | undefined>(undefined);
-      const recent = [false, true];
       const order: string[] = [];
       stage.chain.on("eth_sendRawTransaction", () => {
         order.push("send");
@@ -236,9 +233,12 @@ describe("settleAll, before it sends", () => {
           sentAfterBlock: 5,
           checkRound: async () => {
             order.push("look");
-            return await noObstacle;
+            return await Promise.resolve({
+              obstacle: undefined,
+              answeredAt: Date.now(),
+            });
           },
-          isCheckRecent: () => recent.shift() ?? true,
+          checkedAt: Date.now() - 6_000,
           sign: async () => await Promise.resolve("never"),
           record: async (transactions) => await Promise.resolve(transactions),
           emit: () => undefined,

@@ -8,6 +8,7 @@ import { noRetries } from "../../src/rpc/retry.js";
 import { carryOut } from "../../src/settlement/carry-out.js";
 import type { Means } from "../../src/settlement/carry-out.js";
 import { TimeLimit } from "../../src/settlement/freshness.js";
+import type { RoundCheck } from "../../src/settlement/last-look.js";
 import type { Outcome, Stopped } from "../../src/settlement/outcome.js";
 import type { Plan } from "../../src/settlement/sighting.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
@@ -64,6 +65,12 @@ const usedBy = (...transactions: readonly object[]): Answers => ({
 
 /** For what the time ends. */
 const soon = (): Partial<Means> => ({ limit: new TimeLimit(400) });
+
+/** A look at the round, answered at once. */
+const check = (obstacle?: Stopped): RoundCheck => ({
+  obstacle,
+  answeredAt: Date.now(),
+});
 
 const never = new Promise<never>(() => undefined);
 
@@ -150,9 +157,9 @@ describe("the way of a settlement's transaction", () => {
         limit: new TimeLimit(60_000),
         pollingIntervalMs: 5,
         firstCheckAfterMs: 0,
-        isCheckRecent: () => true,
+        checkedAt: Date.now(),
         sentAfterBlock: 5,
-        checkRound: async () => await Promise.resolve(undefined),
+        checkRound: async () => await Promise.resolve(check()),
         sign: async () => await Promise.reject(new Error("no key")),
         record: async (transactions) => await Promise.resolve(transactions),
         emit: (event) => {
@@ -254,9 +261,8 @@ describe("the way of a settlement's transaction", () => {
       start: "send",
       changes: () => ({
         checkRound: async () => {
-          await Promise.resolve();
           endDeadlines();
-          return undefined;
+          return await Promise.resolve(check());
         },
       }),
       is: open,
@@ -500,12 +506,12 @@ describe("the way of a settlement's transaction", () => {
       code: "VAULT_WRONG_CHAIN",
     };
     const forbid = (): Partial<Means> => ({
-      checkRound: async () => await Promise.resolve(over),
+      checkRound: async () => await Promise.resolve(check(over)),
     });
     /** It is mined two looks after the round was checked. */
     const minedLater = (
       answers: Answers,
-      check: (block?: number) => Stopped | undefined,
+      obstacleAt: (block?: number) => Stopped | undefined,
     ): Pick<Way, "answers" | "changes"> => {
       let isChecked = false;
       let looks = 0;
@@ -520,7 +526,7 @@ describe("the way of a settlement's transaction", () => {
         changes: () => ({
           checkRound: async (block) => {
             isChecked = true;
-            return await Promise.resolve(check(block));
+            return await Promise.resolve(check(obstacleAt(block)));
           },
         }),
       };
@@ -595,7 +601,7 @@ describe("the way of a settlement's transaction", () => {
         changes: () => ({
           checkRound: async () => {
             checks += 1;
-            return await Promise.resolve<Stopped | undefined>(undefined);
+            return await Promise.resolve(check());
           },
           sign: async () => {
             ahead += 40_000;

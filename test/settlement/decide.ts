@@ -38,7 +38,11 @@ const remote = {
   preparedAt: SENT_AT,
 } as const;
 
-const open: RoundSighting = { kind: "open", askedAt: SENT_AT };
+const open: RoundSighting = {
+  kind: "open",
+  askedAt: SENT_AT,
+  answeredAt: SENT_AT,
+};
 const changed: RoundSighting = {
   kind: "closed",
   obstacle: {
@@ -87,7 +91,11 @@ const sendAnd = (answer: SendAnswer): Sighting[] => [
 
 const MINUTE = 60_000;
 const later = { at: SENT_AT + MINUTE };
-const freshThen: RoundSighting = { kind: "open", askedAt: SENT_AT + MINUTE };
+const freshThen: RoundSighting = {
+  kind: "open",
+  askedAt: SENT_AT + MINUTE,
+  answeredAt: SENT_AT + MINUTE,
+};
 const bumping = { timeBeforeBumpingFees: MINUTE } as const;
 const forbidden = {
   kind: "forbidden",
