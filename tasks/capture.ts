@@ -6,22 +6,22 @@ import { asRecord } from "../src/json.js";
 import { capture } from "../src/mocks/capture.js";
 import type { Capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
-import { taskArguments } from "./arguments.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { captureOptions } from "./capture-options.js";
+import type { ValuesOf } from "./options.js";
 import { notes, title, toned } from "./output/blocks.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { hideInOrder, readAction } from "./open-vault.js";
 import type { TaskReport } from "./run-task.js";
 
-export default readAction(taskArguments.capture, captureToFile);
+export default readAction(captureOptions, captureToFile);
 
 const NO_ORDERS =
   "No order was captured: in a replay each order reverts with that reason. --ids 1-50 captures these.";
 
 async function captureToFile(
   vault: HardhatVault,
-  { out, ids: orders = [], block: blockTag }: ArgumentsOf<"capture">,
+  { out, ids: orders = [], block: blockTag }: ValuesOf<typeof captureOptions>,
 ): Promise<TaskReport> {
   let captured: Capture | undefined;
   async function* pieces(): AsyncGenerator<string> {

@@ -24,17 +24,17 @@ import {
 import type { Values } from "../src/rpc/revert-reason.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted } from "../src/escape.js";
-import { taskArguments } from "./arguments.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { decodeOptions } from "./decode-options.js";
+import type { ValuesOf } from "./options.js";
 import { labelledValues, title } from "./output/blocks.js";
 import type { Block, LabelledValue } from "./output/blocks.js";
 import { formatValue } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
-import { selectedNetwork } from "./parse-arguments.js";
+import { selectedNetwork } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
-export default taskAction(taskArguments.decode, async (args, { hre }) => {
+export default taskAction(decodeOptions, async (args, { hre }) => {
   const { name, config } = selectedNetwork(hre);
   const settings = settingsOf(name, config, args.instance);
   return await decode(args, settings, findInProject(hre.artifacts));
@@ -66,7 +66,7 @@ const knownErrors = [
  * @param findErrors Finds errors of the project's own contracts.
  */
 export async function decode(
-  { hex, raw }: Pick<ArgumentsOf<"decode">, "hex" | "raw">,
+  { hex, raw }: Pick<ValuesOf<typeof decodeOptions>, "hex" | "raw">,
   { tokenDecimals, displayDecimals }: DisplaySettings,
   findErrors: FindErrors,
 ): Promise<TaskReport> {

@@ -13,17 +13,17 @@ import {
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { Deadline } from "../src/rpc/deadline.js";
-import { taskArguments } from "./arguments.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { doctorOptions } from "./doctor-options.js";
+import type { ValuesOf } from "./options.js";
 import { withVault } from "./open-vault.js";
 import { labelledValues, notes, title } from "./output/blocks.js";
 import type { Envelope } from "./output/blocks.js";
 import { describeCount } from "./output/format-value.js";
-import { selectedNetwork } from "./parse-arguments.js";
+import { selectedNetwork } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport, TaskSurroundings } from "./run-task.js";
 
-export default taskAction(taskArguments.doctor, examine);
+export default taskAction(doctorOptions, examine);
 
 /** The checks; without an envelope if the node did not answer. */
 interface Examination {
@@ -38,7 +38,7 @@ const passes = {
 } as const;
 
 async function examine(
-  args: ArgumentsOf<"doctor">,
+  args: ValuesOf<typeof doctorOptions>,
   surroundings: TaskSurroundings,
 ): Promise<TaskReport> {
   // A mistake on the command line is an error, not a failed check.

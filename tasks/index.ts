@@ -7,101 +7,189 @@ import type {
   TaskDefinition,
 } from "hardhat/types/tasks";
 
-import { keysOf } from "../src/protocol/keys-of.js";
 import { operationEntry, readOperationNames } from "../src/protocol/queries.js";
-import { describeArgument, readArguments, taskArguments } from "./arguments.js";
-import type { Arguments, TaskName } from "./arguments.js";
+import { captureOptions } from "./capture-options.js";
+import { decodeOptions } from "./decode-options.js";
+import { deployGuardOptions } from "./deploy-guard-options.js";
+import { deployMocksOptions } from "./deploy-mocks-options.js";
+import { doctorOptions } from "./doctor-options.js";
+import {
+  failOptions,
+  nextRoundOptions,
+  setOptions,
+  succeedOptions,
+} from "./mock-options.js";
+import type { Options } from "./options.js";
+import { ordersOptions } from "./orders-options.js";
+import { readOptions } from "./read-options.js";
+import { reportOptions } from "./report-options.js";
+import { requestOptions } from "./request-options.js";
+import { roundsOptions } from "./rounds-options.js";
+import { settleOptions } from "./settle-options.js";
+import { simulateOptions } from "./simulate-options.js";
+import { statusOptions } from "./status-options.js";
+import { watchOptions } from "./watch-options.js";
 
-// Every run of Hardhat loads this file, so it loads no task.
+// Every run of Hardhat loads this file, so it loads no action.
 
-function defineTask(
+/** A task that is listed by `npx hardhat --help`. */
+type Row = readonly [
   name: string,
   description: string,
+  options: Options,
   action: LazyActionObject<NewTaskActionFunction>,
-  described: Arguments,
-): TaskDefinition {
+];
+
+function defineTask([name, description, options, action]: Row): TaskDefinition {
   let builder: NewTaskDefinitionBuilder = task(
     ["vault", ...name.split(" ")],
     description,
   );
-  for (const [argumentName, argument] of Object.entries(described)) {
-    const { position, required } = argument;
+  for (const [optionName, { kind, help, isRequired }] of Object.entries(
+    options,
+  )) {
     const shared = {
-      name: argumentName,
+      name: optionName,
       // Hardhat has no required options.
-      description: `${describeArgument(argument)}${required === true ? " (required)" : ""}`,
+      description: isRequired ? `${help} (required)` : help,
     };
-    if ("flag" in argument) {
-      builder = builder.addFlag(shared);
-    } else if (position === undefined) {
-      // Hardhat's own types check no bounds, and have errors without a code.
-      builder = builder.addOption({
-        ...shared,
-        type: ArgumentType.STRING_WITHOUT_DEFAULT,
-        defaultValue: undefined,
-      });
-    } else if (position === "one") {
-      builder = builder.addPositionalArgument(shared);
-    } else {
-      // The help shows a default of no values as "(default: )".
-      const type = ArgumentType.STRING_WITHOUT_DEFAULT;
-      builder = builder.addVariadicArgument({ ...shared, type });
+    // Hardhat's own types check no bounds, and have errors without a code.
+    const type = ArgumentType.STRING_WITHOUT_DEFAULT;
+    switch (kind) {
+      case "flag":
+        builder = builder.addFlag(shared);
+        break;
+      case "option":
+        builder = builder.addOption({
+          ...shared,
+          type,
+          defaultValue: undefined,
+        });
+        break;
+      case "positional":
+        builder = builder.addPositionalArgument(shared);
+        break;
+      case "variadic":
+        // With this type, because the help shows a default of no values as
+        // "(default: )".
+        builder = builder.addVariadicArgument({ ...shared, type });
+        break;
     }
   }
   return builder.setAction(action).build();
 }
 
-const actions: {
-  readonly [Name in TaskName]: readonly [
-    description: string,
-    action: LazyActionObject<NewTaskActionFunction>,
-  ];
-} = {
-  status: ["Show every reading at one block", () => import("./status.js")],
-  orders: ["List orders", () => import("./orders.js")],
-  rounds: ["List every round, oldest first", () => import("./rounds.js")],
-  report: ["Write a self-contained HTML report", () => import("./report.js")],
-  settle: ["Settle the vault's current round", () => import("./settle.js")],
-  simulate: ["Simulate a settlement", () => import("./simulate.js")],
-  "deploy-guard": [
+/** In the order in which they are listed. */
+const rows: readonly Row[] = [
+  ...readOperationNames.map((operation): Row => {
+    const { task: name, description, inputs } = operationEntry(operation);
+    return [
+      name,
+      description,
+      readOptions(inputs),
+      async () => ({
+        default: (await import("./read.js")).createReadAction(operation),
+      }),
+    ];
+  }),
+  [
+    "status",
+    "Show every reading at one block",
+    statusOptions,
+    () => import("./status.js"),
+  ],
+  ["orders", "List orders", ordersOptions, () => import("./orders.js")],
+  [
+    "rounds",
+    "List every round, oldest first",
+    roundsOptions,
+    () => import("./rounds.js"),
+  ],
+  [
+    "report",
+    "Write a self-contained HTML report",
+    reportOptions,
+    () => import("./report.js"),
+  ],
+  [
+    "settle",
+    "Settle the vault's current round",
+    settleOptions,
+    () => import("./settle.js"),
+  ],
+  [
+    "simulate",
+    "Simulate a settlement",
+    simulateOptions,
+    () => import("./simulate.js"),
+  ],
+  [
+    "deploy-guard",
     "Deploy a guard, which settles one round or reverts",
+    deployGuardOptions,
     () => import("./deploy-guard.js"),
   ],
-  "deploy-mocks": [
+  [
+    "deploy-mocks",
     "Deploy mocks of the six contracts",
+    deployMocksOptions,
     () => import("./deploy-mocks.js"),
   ],
-  "mock next-round": [
+  [
+    "mock next-round",
     "Start a new round on the mocks",
+    nextRoundOptions,
     async () => ({ default: (await import("./mock.js")).nextRound }),
   ],
-  "mock set": [
+  [
+    "mock set",
     "Change values that the mocks return",
+    setOptions,
     async () => ({ default: (await import("./mock.js")).set }),
   ],
-  "mock fail": [
+  [
+    "mock fail",
     "Make an operation of the mocks revert",
+    failOptions,
     async () => ({ default: (await import("./mock.js")).fail }),
   ],
-  "mock succeed": [
+  [
+    "mock succeed",
     "Make an operation of the mocks succeed again",
+    succeedOptions,
     async () => ({ default: (await import("./mock.js")).succeed }),
   ],
-  capture: [
+  [
+    "capture",
     "Record every reading as a fixture for tests",
+    captureOptions,
     () => import("./capture.js"),
   ],
-  request: [
+  [
+    "request",
     "Print the JSON-RPC request of an operation",
+    requestOptions,
     () => import("./request.js"),
   ],
-  watch: ["Show each change of the readings", () => import("./watch.js")],
-  doctor: ["Check network, contracts and signer", () => import("./doctor.js")],
-  decode: [
+  [
+    "watch",
+    "Show each change of the readings",
+    watchOptions,
+    () => import("./watch.js"),
+  ],
+  [
+    "doctor",
+    "Check network, contracts and signer",
+    doctorOptions,
+    () => import("./doctor.js"),
+  ],
+  [
+    "decode",
     "Decode call data, returned data or revert data",
+    decodeOptions,
     () => import("./decode.js"),
   ],
-};
+];
 
 export const vaultTasks: TaskDefinition[] = [
   emptyTask("vault", "Read, settle and test the vault protocol").build(),
@@ -109,18 +197,5 @@ export const vaultTasks: TaskDefinition[] = [
     ["vault", "mock"],
     "Script mocks that are deployed to a development node",
   ).build(),
-  ...readOperationNames.map((operation) => {
-    const { task: name, description, inputs } = operationEntry(operation);
-    return defineTask(
-      name,
-      description,
-      async () => ({
-        default: (await import("./read.js")).createReadAction(operation),
-      }),
-      readArguments(inputs),
-    );
-  }),
-  ...keysOf(actions).map((name) =>
-    defineTask(name, ...actions[name], taskArguments[name]),
-  ),
+  ...rows.map(defineTask),
 ];

@@ -10,13 +10,19 @@ import type { ScriptedReason } from "../src/mocks/types.js";
 import type { OperationName, PoolName } from "../src/protocol/index.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
-import { taskArguments } from "./arguments.js";
-import type { ArgumentsOf, TaskName } from "./arguments.js";
+import {
+  failOptions,
+  nextRoundOptions,
+  setOptions,
+  succeedOptions,
+} from "./mock-options.js";
 import { readEnvelope, withVault } from "./open-vault.js";
+import type { Options, ValuesOf } from "./options.js";
 import { notes, title } from "./output/blocks.js";
 import { parseAssignments, parseChanges } from "./parse-changes.js";
 import type { Assignment } from "./parse-changes.js";
 import { taskAction } from "./run-task.js";
+import type { CommonValues } from "./shared-options.js";
 
 /** The value of the key `mock`, and the same as a line of text. */
 interface Scripted {
@@ -25,13 +31,13 @@ interface Scripted {
 }
 
 /** @param prepare Parses the arguments, without any request. */
-function scriptingAction<Task extends TaskName & `mock ${string}`>(
-  task: Task,
+function scriptingAction<Described extends Options>(
+  described: Described,
   prepare: (
-    args: ArgumentsOf<Task>,
+    args: ValuesOf<Described> & CommonValues,
   ) => (mocks: MockVaultHandle, now: number) => Promise<Scripted>,
 ): NewTaskActionFunction {
-  return taskAction(taskArguments[task], async (args, surroundings) => {
+  return taskAction(described, async (args, surroundings) => {
     const script = prepare(args);
     return await withVault(surroundings, "write", args, async (vault) => {
       await requireDevelopmentNode(vault);
@@ -49,7 +55,7 @@ function scriptingAction<Task extends TaskName & `mock ${string}`>(
   });
 }
 
-export const set = scriptingAction("mock set", ({ changes }) => {
+export const set = scriptingAction(setOptions, ({ changes }) => {
   const assignments = parseAssignments(changes);
   // Refuses wrong paths and values before any request.
   parseChanges(assignments, 0);
@@ -60,7 +66,7 @@ export const set = scriptingAction("mock set", ({ changes }) => {
   };
 });
 
-export const nextRound = scriptingAction("mock next-round", ({ terms }) => {
+export const nextRound = scriptingAction(nextRoundOptions, ({ terms }) => {
   const assignments = parseAssignments(terms, "strikePrice=65000e18");
   const ofRound = assignments.map(({ path, text }) => ({
     path: `round.${path}`,
@@ -77,7 +83,7 @@ export const nextRound = scriptingAction("mock next-round", ({ terms }) => {
   };
 });
 
-export const fail = scriptingAction("mock fail", ({ reason, ...args }) => {
+export const fail = scriptingAction(failOptions, ({ reason, ...args }) => {
   const { operation, target, json, text } = parseTarget(args);
   return async (mocks) => {
     await mocks.fail(operation, parseReason(reason), target);
@@ -88,7 +94,7 @@ export const fail = scriptingAction("mock fail", ({ reason, ...args }) => {
   };
 });
 
-export const succeed = scriptingAction("mock succeed", (args) => {
+export const succeed = scriptingAction(succeedOptions, (args) => {
   const { operation, target, json, text } = parseTarget(args);
   return async (mocks) => {
     await mocks.succeed(operation, target);
@@ -99,7 +105,7 @@ export const succeed = scriptingAction("mock succeed", (args) => {
 function parseTarget({
   operation,
   pool,
-}: Pick<ArgumentsOf<"mock succeed">, "operation" | "pool">): Scripted & {
+}: Pick<ValuesOf<typeof succeedOptions>, "operation" | "pool">): Scripted & {
   readonly operation: OperationName;
   readonly target: { readonly pool?: PoolName };
 } {

@@ -8,7 +8,6 @@ import type { ReadOptions } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
 import { describeOpenSettlement } from "../src/settlement/open-settlement.js";
-import { excludeEachOther, taskArguments } from "./arguments.js";
 import {
   chapter,
   labelledValues,
@@ -21,13 +20,15 @@ import { describeAnswer } from "./output/format-value.js";
 import { renderMetrics, renderOutage } from "./output/metrics.js";
 import { failureNotes, readingsOf, snapshotBlocks } from "./output/readings.js";
 import { readAction } from "./open-vault.js";
+import { excludeEachOther } from "./parse-options.js";
+import { statusOptions } from "./status-options.js";
 import type { StreamedReport, TaskReport } from "./run-task.js";
 import type { Output } from "./terminal.js";
 import { readState } from "./vault-state.js";
 import type { VaultState } from "./vault-state.js";
 
 export default readAction(
-  taskArguments.status,
+  statusOptions,
   async (vault, { all, raw, format, ...target }, { terminal }) => {
     const names = all
       ? Object.keys(vault.connection.networkConfig.vault.instances)
