@@ -90,6 +90,18 @@ export default {
       to: { path: "^(?:src|tasks)/", pathNot: "^src/protocol/" },
     },
     {
+      name: "definitions-are-light",
+      comment:
+        "Every start of Hardhat loads what the help shows of tasks. An action, a parser, and what they need are loaded only by a task that runs.",
+      severity: "error",
+      from: { path: "^tasks/definitions/" },
+      to: {
+        path: "^(?:src|tasks)/|/node_modules/",
+        pathNot: "^(?:tasks/definitions|src/protocol)/|^src/errors\\.ts",
+        dependencyTypesNot: ["type-only"],
+      },
+    },
+    {
       name: "no-hardhat",
       comment:
         "This part works without Hardhat, over any EIP-1193 provider. What it needs of Hardhat it takes as a parameter.",

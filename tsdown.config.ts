@@ -29,7 +29,7 @@ const groups = [
   // With every start.
   {
     name: "start",
-    test: /[\\/](?:src[\\/](?:plugin[\\/]lazy-hardhat-vault|simulation[\\/]fork-network)|tasks[\\/](?!parse-)(?:[\w-]+-)?options)\.ts$/u,
+    test: /[\\/](?:src[\\/](?:plugin[\\/]lazy-hardhat-vault|simulation[\\/]fork-network)|tasks[\\/]definitions[\\/][\w-]+)\.ts$/u,
   },
   // With the first connection, and with what is used without Hardhat: all that
   // tasks have in common with that, which would else be in a chunk with Hardhat.

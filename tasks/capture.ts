@@ -6,22 +6,22 @@ import { asRecord } from "../src/json.js";
 import { capture } from "../src/mocks/capture.js";
 import type { Capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
-import { captureOptions } from "./capture-options.js";
-import type { ValuesOf } from "./options.js";
+import { captureTask } from "./definitions/capture.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { notes, title, toned } from "./output/blocks.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { hideInOrder, readAction } from "./open-vault.js";
 import type { TaskReport } from "./run-task.js";
 
-export default readAction(captureOptions, captureToFile);
+export default readAction(captureTask, captureToFile);
 
 const NO_ORDERS =
   "No order was captured: in a replay each order reverts with that reason. --ids 1-50 captures these.";
 
 async function captureToFile(
   vault: HardhatVault,
-  { out, ids: orders = [], block: blockTag }: ValuesOf<typeof captureOptions>,
+  { out, ids: orders = [], block: blockTag }: TaskValues<typeof captureTask>,
 ): Promise<TaskReport> {
   let captured: Capture | undefined;
   async function* pieces(): AsyncGenerator<string> {

@@ -24,8 +24,8 @@ import {
 import type { Values } from "../src/rpc/revert-reason.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted } from "../src/escape.js";
-import { decodeOptions } from "./decode-options.js";
-import type { ValuesOf } from "./options.js";
+import { decodeTask } from "./definitions/decode.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { labelledValues, title } from "./output/blocks.js";
 import type { Block, LabelledValue } from "./output/blocks.js";
 import { formatValue } from "./output/format-value.js";
@@ -34,7 +34,7 @@ import { selectedNetwork } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
-export default taskAction(decodeOptions, async (args, { hre }) => {
+export default taskAction(decodeTask, async (args, { hre }) => {
   const { name, config } = selectedNetwork(hre);
   const settings = settingsOf(name, config, args.instance);
   return await decode(args, settings, findInProject(hre.artifacts));
@@ -66,7 +66,7 @@ const knownErrors = [
  * @param findErrors Finds errors of the project's own contracts.
  */
 export async function decode(
-  { hex, raw }: Pick<ValuesOf<typeof decodeOptions>, "hex" | "raw">,
+  { hex, raw }: Pick<TaskValues<typeof decodeTask>, "hex" | "raw">,
   { tokenDecimals, displayDecimals }: DisplaySettings,
   findErrors: FindErrors,
 ): Promise<TaskReport> {

@@ -5,14 +5,14 @@ import { formatNative } from "../src/protocol/amounts.js";
 import { deployGuard } from "../src/settlement/deploy-guard.js";
 import type { GuardDeployment } from "../src/settlement/deploy-guard.js";
 import { escapeUntrusted } from "../src/escape.js";
-import { deployGuardOptions } from "./deploy-guard-options.js";
+import { deployGuardTask } from "./definitions/deploy-guard.js";
 import { readEnvelope, withVault } from "./open-vault.js";
 import { code, knownValues, notes, title } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
 import { renderText } from "./output/render-text.js";
 import { taskAction } from "./run-task.js";
 
-export default taskAction(deployGuardOptions, async (args, surroundings) => {
+export default taskAction(deployGuardTask, async (args, surroundings) => {
   if (args.at !== undefined) {
     throw invalidArgument("--at", "a guard fits every vault", "Omit it.");
   }

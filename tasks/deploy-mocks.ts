@@ -1,13 +1,13 @@
 import { invalidArgument } from "../src/errors.js";
 import { requireScenario } from "../src/mocks/scenarios.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
-import { deployMocksOptions } from "./deploy-mocks-options.js";
+import { deployMocksTask } from "./definitions/deploy-mocks.js";
 import { readEnvelope, withVault } from "./open-vault.js";
 import { labelledValues, notes, title } from "./output/blocks.js";
 import { wrapText } from "./output/render-text.js";
 import { taskAction } from "./run-task.js";
 
-export default taskAction(deployMocksOptions, async (args, surroundings) => {
+export default taskAction(deployMocksTask, async (args, surroundings) => {
   if (args.at !== undefined) {
     throw invalidArgument(
       "--at",

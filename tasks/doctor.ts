@@ -13,8 +13,8 @@ import {
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { Deadline } from "../src/rpc/deadline.js";
-import { doctorOptions } from "./doctor-options.js";
-import type { ValuesOf } from "./options.js";
+import { doctorTask } from "./definitions/doctor.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { withVault } from "./open-vault.js";
 import { labelledValues, notes, title } from "./output/blocks.js";
 import type { Envelope } from "./output/blocks.js";
@@ -23,7 +23,7 @@ import { selectedNetwork } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport, TaskSurroundings } from "./run-task.js";
 
-export default taskAction(doctorOptions, examine);
+export default taskAction(doctorTask, examine);
 
 /** The checks; without an envelope if the node did not answer. */
 interface Examination {
@@ -38,7 +38,7 @@ const passes = {
 } as const;
 
 async function examine(
-  args: ValuesOf<typeof doctorOptions>,
+  args: TaskValues<typeof doctorTask>,
   surroundings: TaskSurroundings,
 ): Promise<TaskReport> {
   // A mistake on the command line is an error, not a failed check.

@@ -8,39 +8,37 @@ import type {
 } from "hardhat/types/tasks";
 
 import { operationEntry, readOperationNames } from "../src/protocol/queries.js";
-import { captureOptions } from "./capture-options.js";
-import { decodeOptions } from "./decode-options.js";
-import { deployGuardOptions } from "./deploy-guard-options.js";
-import { deployMocksOptions } from "./deploy-mocks-options.js";
-import { doctorOptions } from "./doctor-options.js";
+import { captureTask } from "./definitions/capture.js";
+import { decodeTask } from "./definitions/decode.js";
+import { deployGuardTask } from "./definitions/deploy-guard.js";
+import { deployMocksTask } from "./definitions/deploy-mocks.js";
+import { doctorTask } from "./definitions/doctor.js";
 import {
-  failOptions,
-  nextRoundOptions,
-  setOptions,
-  succeedOptions,
-} from "./mock-options.js";
-import type { Options } from "./options.js";
-import { ordersOptions } from "./orders-options.js";
-import { readOptions } from "./read-options.js";
-import { reportOptions } from "./report-options.js";
-import { requestOptions } from "./request-options.js";
-import { roundsOptions } from "./rounds-options.js";
-import { settleOptions } from "./settle-options.js";
-import { simulateOptions } from "./simulate-options.js";
-import { statusOptions } from "./status-options.js";
-import { watchOptions } from "./watch-options.js";
+  failTask,
+  nextRoundTask,
+  setTask,
+  succeedTask,
+} from "./definitions/mock.js";
+import { ordersTask } from "./definitions/orders.js";
+import { readTask } from "./definitions/read.js";
+import { reportTask } from "./definitions/report.js";
+import { requestTask } from "./definitions/request.js";
+import { roundsTask } from "./definitions/rounds.js";
+import { settleTask } from "./definitions/settle.js";
+import type { Task } from "./definitions/shared.js";
+import { simulateTask } from "./definitions/simulate.js";
+import { statusTask } from "./definitions/status.js";
+import { watchTask } from "./definitions/watch.js";
 
 // Every run of Hardhat loads this file, so it loads no action.
 
-/** A task that is listed by `npx hardhat --help`. */
-type Row = readonly [
-  name: string,
-  description: string,
-  options: Options,
-  action: LazyActionObject<NewTaskActionFunction>,
-];
+type Action = LazyActionObject<NewTaskActionFunction>;
 
-function defineTask([name, description, options, action]: Row): TaskDefinition {
+function defineTask(
+  name: string,
+  { description, options }: Task,
+  action: Action,
+): TaskDefinition {
   let builder: NewTaskDefinitionBuilder = task(
     ["vault", ...name.split(" ")],
     description,
@@ -79,117 +77,30 @@ function defineTask([name, description, options, action]: Row): TaskDefinition {
   return builder.setAction(action).build();
 }
 
-/** In the order in which they are listed. */
-const rows: readonly Row[] = [
-  ...readOperationNames.map((operation): Row => {
-    const { task: name, description, inputs } = operationEntry(operation);
-    return [
-      name,
-      description,
-      readOptions(inputs),
-      async () => ({
-        default: (await import("./read.js")).createReadAction(operation),
-      }),
-    ];
-  }),
-  [
-    "status",
-    "Show every reading at one block",
-    statusOptions,
-    () => import("./status.js"),
-  ],
-  ["orders", "List orders", ordersOptions, () => import("./orders.js")],
-  [
-    "rounds",
-    "List every round, oldest first",
-    roundsOptions,
-    () => import("./rounds.js"),
-  ],
-  [
-    "report",
-    "Write a self-contained HTML report",
-    reportOptions,
-    () => import("./report.js"),
-  ],
-  [
-    "settle",
-    "Settle the vault's current round",
-    settleOptions,
-    () => import("./settle.js"),
-  ],
-  [
-    "simulate",
-    "Simulate a settlement",
-    simulateOptions,
-    () => import("./simulate.js"),
-  ],
-  [
-    "deploy-guard",
-    "Deploy a guard, which settles one round or reverts",
-    deployGuardOptions,
-    () => import("./deploy-guard.js"),
-  ],
-  [
-    "deploy-mocks",
-    "Deploy mocks of the six contracts",
-    deployMocksOptions,
-    () => import("./deploy-mocks.js"),
-  ],
-  [
-    "mock next-round",
-    "Start a new round on the mocks",
-    nextRoundOptions,
-    async () => ({ default: (await import("./mock.js")).nextRound }),
-  ],
-  [
-    "mock set",
-    "Change values that the mocks return",
-    setOptions,
-    async () => ({ default: (await import("./mock.js")).set }),
-  ],
-  [
-    "mock fail",
-    "Make an operation of the mocks revert",
-    failOptions,
-    async () => ({ default: (await import("./mock.js")).fail }),
-  ],
-  [
-    "mock succeed",
-    "Make an operation of the mocks succeed again",
-    succeedOptions,
-    async () => ({ default: (await import("./mock.js")).succeed }),
-  ],
-  [
-    "capture",
-    "Record every reading as a fixture for tests",
-    captureOptions,
-    () => import("./capture.js"),
-  ],
-  [
-    "request",
-    "Print the JSON-RPC request of an operation",
-    requestOptions,
-    () => import("./request.js"),
-  ],
-  [
-    "watch",
-    "Show each change of the readings",
-    watchOptions,
-    () => import("./watch.js"),
-  ],
-  [
-    "doctor",
-    "Check network, contracts and signer",
-    doctorOptions,
-    () => import("./doctor.js"),
-  ],
-  [
-    "decode",
-    "Decode call data, returned data or revert data",
-    decodeOptions,
-    () => import("./decode.js"),
-  ],
-];
+/** Each task and its action, in the order in which they are listed. */
+const rows: Readonly<Record<string, readonly [Task, Action]>> = {
+  status: [statusTask, () => import("./status.js")],
+  orders: [ordersTask, () => import("./orders.js")],
+  rounds: [roundsTask, () => import("./rounds.js")],
+  report: [reportTask, () => import("./report.js")],
+  settle: [settleTask, () => import("./settle.js")],
+  simulate: [simulateTask, () => import("./simulate.js")],
+  "deploy-guard": [deployGuardTask, () => import("./deploy-guard.js")],
+  "deploy-mocks": [deployMocksTask, () => import("./deploy-mocks.js")],
+  "mock next-round": [nextRoundTask, mockAction("nextRound")],
+  "mock set": [setTask, mockAction("set")],
+  "mock fail": [failTask, mockAction("fail")],
+  "mock succeed": [succeedTask, mockAction("succeed")],
+  capture: [captureTask, () => import("./capture.js")],
+  request: [requestTask, () => import("./request.js")],
+  watch: [watchTask, () => import("./watch.js")],
+  doctor: [doctorTask, () => import("./doctor.js")],
+  decode: [decodeTask, () => import("./decode.js")],
+};
+
+function mockAction(name: "nextRound" | "set" | "fail" | "succeed"): Action {
+  return async () => ({ default: (await import("./mock.js"))[name] });
+}
 
 export const vaultTasks: TaskDefinition[] = [
   emptyTask("vault", "Read, settle and test the vault protocol").build(),
@@ -197,5 +108,11 @@ export const vaultTasks: TaskDefinition[] = [
     ["vault", "mock"],
     "Script mocks that are deployed to a development node",
   ).build(),
-  ...rows.map(defineTask),
+  ...readOperationNames.map((operation) => {
+    const { task: name, description, inputs } = operationEntry(operation);
+    return defineTask(name, readTask(description, inputs), async () => ({
+      default: (await import("./read.js")).createReadAction(operation),
+    }));
+  }),
+  ...Object.entries(rows).map(([name, row]) => defineTask(name, ...row)),
 ];

@@ -11,18 +11,18 @@ import type { OperationName, PoolName } from "../src/protocol/index.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
 import {
-  failOptions,
-  nextRoundOptions,
-  setOptions,
-  succeedOptions,
-} from "./mock-options.js";
+  failTask,
+  nextRoundTask,
+  setTask,
+  succeedTask,
+} from "./definitions/mock.js";
 import { readEnvelope, withVault } from "./open-vault.js";
-import type { Options, ValuesOf } from "./options.js";
+import type { Options, ValuesOf } from "./definitions/options.js";
 import { notes, title } from "./output/blocks.js";
 import { parseAssignments, parseChanges } from "./parse-changes.js";
 import type { Assignment } from "./parse-changes.js";
 import { taskAction } from "./run-task.js";
-import type { CommonValues } from "./shared-options.js";
+import type { CommonValues, Task, TaskValues } from "./definitions/shared.js";
 
 /** The value of the key `mock`, and the same as a line of text. */
 interface Scripted {
@@ -32,7 +32,7 @@ interface Scripted {
 
 /** @param prepare Parses the arguments, without any request. */
 function scriptingAction<Described extends Options>(
-  described: Described,
+  described: Task<Described>,
   prepare: (
     args: ValuesOf<Described> & CommonValues,
   ) => (mocks: MockVaultHandle, now: number) => Promise<Scripted>,
@@ -55,7 +55,7 @@ function scriptingAction<Described extends Options>(
   });
 }
 
-export const set = scriptingAction(setOptions, ({ changes }) => {
+export const set = scriptingAction(setTask, ({ changes }) => {
   const assignments = parseAssignments(changes);
   // Refuses wrong paths and values before any request.
   parseChanges(assignments, 0);
@@ -66,7 +66,7 @@ export const set = scriptingAction(setOptions, ({ changes }) => {
   };
 });
 
-export const nextRound = scriptingAction(nextRoundOptions, ({ terms }) => {
+export const nextRound = scriptingAction(nextRoundTask, ({ terms }) => {
   const assignments = parseAssignments(terms, "strikePrice=65000e18");
   const ofRound = assignments.map(({ path, text }) => ({
     path: `round.${path}`,
@@ -83,7 +83,7 @@ export const nextRound = scriptingAction(nextRoundOptions, ({ terms }) => {
   };
 });
 
-export const fail = scriptingAction(failOptions, ({ reason, ...args }) => {
+export const fail = scriptingAction(failTask, ({ reason, ...args }) => {
   const { operation, target, json, text } = parseTarget(args);
   return async (mocks) => {
     await mocks.fail(operation, parseReason(reason), target);
@@ -94,7 +94,7 @@ export const fail = scriptingAction(failOptions, ({ reason, ...args }) => {
   };
 });
 
-export const succeed = scriptingAction(succeedOptions, (args) => {
+export const succeed = scriptingAction(succeedTask, (args) => {
   const { operation, target, json, text } = parseTarget(args);
   return async (mocks) => {
     await mocks.succeed(operation, target);
@@ -105,7 +105,7 @@ export const succeed = scriptingAction(succeedOptions, (args) => {
 function parseTarget({
   operation,
   pool,
-}: Pick<ValuesOf<typeof succeedOptions>, "operation" | "pool">): Scripted & {
+}: Pick<TaskValues<typeof succeedTask>, "operation" | "pool">): Scripted & {
   readonly operation: OperationName;
   readonly target: { readonly pool?: PoolName };
 } {

@@ -16,7 +16,7 @@ import { toRpcError } from "../src/rpc/errors.js";
 import { isHardhatsOwn, toHardhatError } from "../src/rpc/hardhat-error.js";
 import { fewRetries } from "../src/rpc/retry.js";
 import { escapeUntrusted } from "../src/escape.js";
-import type { Options, ValuesOf } from "./options.js";
+import type { Options, ValuesOf } from "./definitions/options.js";
 import type { Envelope } from "./output/blocks.js";
 import { selectedNetwork } from "./parse-options.js";
 import { taskAction, toVaultError } from "./run-task.js";
@@ -25,7 +25,7 @@ import type {
   TaskReport,
   TaskSurroundings,
 } from "./run-task.js";
-import type { CommonValues } from "./shared-options.js";
+import type { CommonValues, Task } from "./definitions/shared.js";
 
 const taskEnd = new AsyncLocalStorage<AbortSignal>();
 // Hardhat sends through undici, and has no way to cancel a request.
@@ -109,7 +109,7 @@ export async function withVault<T>(
  * @param check Refuses arguments that exclude each other, before any request.
  */
 export function readAction<Described extends Options>(
-  described: Described,
+  described: Task<Described>,
   work: (
     vault: HardhatVault,
     args: ValuesOf<Described> & CommonValues,

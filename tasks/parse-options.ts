@@ -6,10 +6,10 @@ import { invalidArgument, vaultError } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { FORK_NETWORK } from "../src/simulation/fork-network.js";
-import type { Options, ValuesOf } from "./options.js";
+import type { Options, ValuesOf } from "./definitions/options.js";
 import * as parsers from "./parsers.js";
 import type { Scales } from "./parsers.js";
-import type { CommonValues } from "./shared-options.js";
+import type { CommonValues } from "./definitions/shared.js";
 
 /** Options as Hardhat passes them: texts, and booleans for flags. */
 export type TypedOptions = Readonly<Record<string, unknown>>;

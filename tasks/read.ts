@@ -18,7 +18,7 @@ import { notes, title, toned } from "./output/blocks.js";
 import type { Envelope } from "./output/blocks.js";
 import { readingsBlock } from "./output/readings.js";
 import { Time } from "./parsers.js";
-import { readOptions } from "./read-options.js";
+import { readTask } from "./definitions/read.js";
 
 /** An older block is named, since its time is not the one that counts. */
 const OLD_SECONDS = 60;
@@ -30,9 +30,9 @@ function describeOldBlock(seconds: number): string {
 export function createReadAction(
   operation: ReadOperationName,
 ): NewTaskActionFunction {
-  const { inputs, key, title: name } = operationEntry(operation);
+  const { inputs, key, title: name, description } = operationEntry(operation);
   return readAction(
-    readOptions(inputs),
+    readTask(description, inputs),
     async (vault, { block, from, raw, ...rest }) => {
       const typed: Readonly<Record<string, unknown>> = rest;
       const values = inputs.map((field) => typed[field.option ?? field.name]);

@@ -7,8 +7,8 @@ import { assertInvariant, fallbackTo } from "../src/errors.js";
 import { findSender } from "../src/settlement/signer.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/escape.js";
-import { reportOptions } from "./report-options.js";
-import type { ValuesOf } from "./options.js";
+import { reportTask } from "./definitions/report.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { repeatFlags } from "./error-texts.js";
 import { hideInOrder, readAction } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
@@ -27,11 +27,11 @@ import { simulateToShow } from "./simulate.js";
 
 const DEFAULT_FILE = "vault-report.html";
 
-export default readAction(reportOptions, report);
+export default readAction(reportTask, report);
 
 async function report(
   vault: HardhatVault,
-  args: ValuesOf<typeof reportOptions>,
+  args: TaskValues<typeof reportTask>,
   surroundings: TaskSurroundings,
 ): Promise<TaskReport> {
   const { out = DEFAULT_FILE } = args;
@@ -72,7 +72,7 @@ async function gather(
     raw,
     rounds,
     simulate,
-  }: ValuesOf<typeof reportOptions>,
+  }: TaskValues<typeof reportTask>,
   { hre, terminal, typed }: TaskSurroundings,
 ): Promise<Report> {
   const snapshot = await vault.snapshot({ blockTag, from });

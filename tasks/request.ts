@@ -11,8 +11,8 @@ import { invalidArgument, vaultError } from "../src/errors.js";
 import { isReadOperation, operationEntry } from "../src/protocol/index.js";
 import type { ContractRole } from "../src/protocol/index.js";
 import { toSafeJson } from "../src/escape.js";
-import { requestOptions } from "./request-options.js";
-import type { ValuesOf } from "./options.js";
+import { requestTask } from "./definitions/request.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { withVault } from "./open-vault.js";
 import { code } from "./output/blocks.js";
 import { selectedNetwork } from "./parse-options.js";
@@ -31,7 +31,7 @@ interface RequestContext {
 }
 
 export default taskAction(
-  requestOptions,
+  requestTask,
   async (args, surroundings) =>
     await buildRequest(
       args,
@@ -41,7 +41,7 @@ export default taskAction(
 
 /** Builds the request of an operation as a client sends it. */
 async function buildRequest(
-  args: ValuesOf<typeof requestOptions>,
+  args: TaskValues<typeof requestTask>,
   { addressOf, from: defaultFrom }: RequestContext,
 ): Promise<TaskReport> {
   const { operation, from = defaultFrom } = args;
@@ -85,7 +85,7 @@ function parseWireArguments({
   operation,
   args,
   pool,
-}: ValuesOf<typeof requestOptions>): readonly unknown[] {
+}: TaskValues<typeof requestTask>): readonly unknown[] {
   const { inputs, target } = operationEntry(operation);
   if (pool !== undefined && typeof target === "string") {
     throw invalidArgument("--pool", `${operation} has no pool`, "Omit it.");
@@ -117,7 +117,7 @@ function parseWireArguments({
 
 /** An HTTP network is not opened: its URL may be a secret that is not available. */
 async function addressesWithoutRequests(
-  { at, instance: name }: ValuesOf<typeof requestOptions>,
+  { at, instance: name }: TaskValues<typeof requestTask>,
   surroundings: TaskSurroundings,
 ): Promise<RequestContext> {
   const { name: network, config } = selectedNetwork(surroundings.hre);

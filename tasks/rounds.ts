@@ -1,14 +1,14 @@
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import type { ValuesOf } from "./options.js";
 import { excludeEachOther } from "./parse-options.js";
-import { roundsOptions } from "./rounds-options.js";
+import { roundsTask } from "./definitions/rounds.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import { roundListing } from "./output/rounds.js";
 import { readAction, readEnvelope } from "./open-vault.js";
 import type { StreamedReport, TaskSurroundings } from "./run-task.js";
 
 export default readAction(
-  roundsOptions,
+  roundsTask,
   listRounds,
   ({ block, toBlock, ...args }) => {
     if (block !== undefined && toBlock !== undefined) {
@@ -20,7 +20,7 @@ export default readAction(
 
 async function listRounds(
   vault: HardhatVault,
-  args: ValuesOf<typeof roundsOptions>,
+  args: TaskValues<typeof roundsTask>,
   { terminal }: TaskSurroundings,
 ): Promise<StreamedReport> {
   const { fromBlock, block, toBlock = block, from, raw } = args;

@@ -14,10 +14,10 @@ import { Redactor } from "../src/redact.js";
 import { inFlags, toDocument } from "./error-texts.js";
 import type { Block } from "./output/blocks.js";
 import { renderText, wrapText } from "./output/render-text.js";
-import type { Options, ValuesOf } from "./options.js";
+import type { Options, ValuesOf } from "./definitions/options.js";
 import { parseOptions } from "./parse-options.js";
 import type { TypedOptions } from "./parse-options.js";
-import type { CommonValues } from "./shared-options.js";
+import type { CommonValues, Task } from "./definitions/shared.js";
 import { withTerminal } from "./terminal.js";
 import type { Terminal } from "./terminal.js";
 
@@ -48,7 +48,7 @@ export interface TaskSurroundings {
 
 /** @param isReserved Keeps stdout for documents, also without `--json`. */
 export function taskAction<Described extends Options>(
-  described: Described,
+  described: Task<Described>,
   work: (
     args: ValuesOf<Described> & CommonValues,
     surroundings: TaskSurroundings,
@@ -64,7 +64,7 @@ export function taskAction<Described extends Options>(
         await runTask(
           typed,
           async () => {
-            const parsed = parseOptions(described, args, hre);
+            const parsed = parseOptions(described.options, args, hre);
             return await work(parsed, { hre, terminal, typed });
           },
           terminal,

@@ -15,8 +15,8 @@ import { hasEnded } from "../src/protocol/round.js";
 import { OTHER_ORIGIN } from "../src/simulation/origin.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
-import { settleOptions } from "./settle-options.js";
-import type { ValuesOf } from "./options.js";
+import { settleTask } from "./definitions/settle.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { messageForCommandLine, repeatFlags } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
 import { code, notes, toned } from "./output/blocks.js";
@@ -34,7 +34,7 @@ import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 import type { Output, Terminal } from "./terminal.js";
 
-export default taskAction(settleOptions, async (args, surroundings) => {
+export default taskAction(settleTask, async (args, surroundings) => {
   const options = toOptions(args);
   const { terminal } = surroundings;
   return await withVault(
@@ -134,7 +134,7 @@ export async function settle(
 
 /** @throws VaultError VAULT_INVALID_ARGUMENT for flags that exclude each other */
 export function toOptions(
-  args: ValuesOf<typeof settleOptions>,
+  args: TaskValues<typeof settleTask>,
 ): SettleAllOptions {
   const modes = (["assert", "calldata", "resume"] as const).filter(
     (mode) => args[mode],
@@ -180,7 +180,7 @@ export function toOptions(
 
 async function printCalldata(
   vault: HardhatVault,
-  { from, safe }: ValuesOf<typeof settleOptions>,
+  { from, safe }: TaskValues<typeof settleTask>,
   { style, write }: Output,
 ): Promise<TaskReport> {
   const built = await buildSettlement(vault, from);

@@ -3,7 +3,7 @@ import { findSender } from "../src/settlement/signer.js";
 import { describeTokens } from "../src/simulation/tokens.js";
 import { simulateSettleAll } from "../src/simulation/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/simulation/options.js";
-import { simulateOptions } from "./simulate-options.js";
+import { simulateTask } from "./definitions/simulate.js";
 import { readAction } from "./open-vault.js";
 import { title } from "./output/blocks.js";
 import { describeTransfers, simulationBlocks } from "./output/simulation.js";
@@ -13,7 +13,7 @@ import { Time } from "./parsers.js";
 import type { TaskReport } from "./run-task.js";
 
 export default readAction(
-  simulateOptions,
+  simulateTask,
   async (vault, args, { hre, terminal }) => {
     const { as, atTime, ids, tokens, block, hardfork, fork, timeout } = args;
     const { config } = selectedNetwork(hre);

@@ -21,14 +21,14 @@ import { renderMetrics, renderOutage } from "./output/metrics.js";
 import { failureNotes, readingsOf, snapshotBlocks } from "./output/readings.js";
 import { readAction } from "./open-vault.js";
 import { excludeEachOther } from "./parse-options.js";
-import { statusOptions } from "./status-options.js";
+import { statusTask } from "./definitions/status.js";
 import type { StreamedReport, TaskReport } from "./run-task.js";
 import type { Output } from "./terminal.js";
 import { readState } from "./vault-state.js";
 import type { VaultState } from "./vault-state.js";
 
 export default readAction(
-  statusOptions,
+  statusTask,
   async (vault, { all, raw, format, ...target }, { terminal }) => {
     const names = all
       ? Object.keys(vault.connection.networkConfig.vault.instances)

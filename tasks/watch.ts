@@ -16,8 +16,8 @@ import {
 } from "../src/settlement/try-settlement.js";
 import type { Attempt } from "../src/settlement/try-settlement.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
-import { watchOptions } from "./watch-options.js";
-import type { ValuesOf } from "./options.js";
+import { watchTask } from "./definitions/watch.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { toDocument } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
@@ -39,7 +39,7 @@ import type { Terminal } from "./terminal.js";
 const CHECK_TIMEOUT_MS = 10_000;
 
 export default taskAction(
-  watchOptions,
+  watchTask,
   async (args, surroundings) =>
     await withVault(
       surroundings,
@@ -106,7 +106,7 @@ export async function* watch(
     interval = 5_000,
     until,
     from,
-  }: Pick<ValuesOf<typeof watchOptions>, "interval" | "until" | "from">,
+  }: Pick<TaskValues<typeof watchTask>, "interval" | "until" | "from">,
   clock: WatchClock = { now: Date.now, sleep },
 ): AsyncGenerator<WatchEvent, void, undefined> {
   const startedAt = clock.now();
@@ -170,7 +170,7 @@ export async function* watch(
 }
 
 function createCondition(
-  until: ValuesOf<typeof watchOptions>["until"],
+  until: TaskValues<typeof watchTask>["until"],
   first: Sighting,
 ): (seen: Sighting, now: number) => boolean {
   if (until === undefined) {

@@ -4,8 +4,8 @@ import { stringify } from "csv-stringify/sync";
 
 import { invalidArgument } from "../../src/errors.js";
 import { escapeUntrusted, toSafeJson } from "../../src/escape.js";
-import type { ValuesOf } from "../options.js";
-import type { ordersOptions } from "../orders-options.js";
+import type { ordersTask } from "../definitions/orders.js";
+import type { TaskValues } from "../definitions/shared.js";
 import { excludeEachOther } from "../parse-options.js";
 import { toDocument } from "../error-texts.js";
 import type { Terminal } from "../terminal.js";
@@ -29,7 +29,7 @@ const formOfExtension: Readonly<Record<string, ListingForm>> = {
 
 /** The options that choose the form. */
 type ListingValues = Pick<
-  ValuesOf<typeof ordersOptions>,
+  TaskValues<typeof ordersTask>,
   "json" | "format" | "out"
 >;
 

@@ -12,11 +12,11 @@ import {
   operations,
   readOperationNames,
 } from "../../src/protocol/index.js";
-import { ordersOptions } from "../../tasks/orders-options.js";
+import { ordersTask } from "../../tasks/definitions/orders.js";
 import { parseOptions, toFlag } from "../../tasks/parse-options.js";
-import { readOptions } from "../../tasks/read-options.js";
-import { simulateOptions } from "../../tasks/simulate-options.js";
-import { watchOptions } from "../../tasks/watch-options.js";
+import { readTask } from "../../tasks/definitions/read.js";
+import { simulateTask } from "../../tasks/definitions/simulate.js";
+import { watchTask } from "../../tasks/definitions/watch.js";
 import {
   documentedContracts,
   documentedHandler,
@@ -403,7 +403,7 @@ describe("options of tasks", () => {
       atTime: "end",
       fork: true,
     };
-    expect(parseOptions(simulateOptions, typed, hre)).to.deep.include({
+    expect(parseOptions(simulateTask.options, typed, hre)).to.deep.include({
       ids: [1n, 2n, 5n, 6n, 7n, 8n, 9n, 16n],
       tokens: [ADDRESS, ADDRESS],
       timeout: 2_500,
@@ -418,16 +418,16 @@ describe("options of tasks", () => {
       ["7", { ids: [7n] }],
       ["1,5-6", { ids: [1n, 5n, 6n] }],
     ] as const) {
-      const parsed = parseOptions(ordersOptions, { ids }, hre);
+      const parsed = parseOptions(ordersTask.options, { ids }, hre);
       expect(parsed.ids).to.deep.equal(selected);
     }
     const until = { until: "+1h" };
-    const time = parseOptions(watchOptions, until, hre).until;
+    const time = parseOptions(watchTask.options, until, hre).until;
     expect(typeof time === "object" && time.after(1_000)).to.equal(4_600n);
   });
 
   it("margins scales amounts by tokenDecimals, of the instance if there is one, and percentages by 16, and nothing with --raw", () => {
-    const ofMargins = readOptions(operationEntry("calMargins").inputs);
+    const ofMargins = readTask("", operationEntry("calMargins").inputs).options;
     for (const [raw, maxVolume, apy, values, instance] of [
       [false, "3", "12", [3_000_000n, 12n * 10n ** 16n], undefined],
       [false, "3", "12", [300n, 12n * 10n ** 16n], "usdc"],
@@ -453,7 +453,10 @@ describe("options of tasks", () => {
     const { inputs } = operations.getOrderInfo;
     for (const option of ["from", "at", "block"]) {
       expect(() =>
-        readOptions(inputs.map((field) => ({ ...field, option }))),
+        readTask(
+          "",
+          inputs.map((field) => ({ ...field, option })),
+        ),
       ).to.throw(`an operation's input is named like the option ${option}`);
     }
   });

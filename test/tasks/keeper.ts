@@ -5,7 +5,7 @@ import { Wallet } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { parseOptions } from "../../tasks/parse-options.js";
-import { watchOptions } from "../../tasks/watch-options.js";
+import { watchTask } from "../../tasks/definitions/watch.js";
 import { watch } from "../../tasks/watch.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
@@ -165,7 +165,7 @@ describe("tasks of a keeper", () => {
     const hre = await hreOf({ contracts });
     const { vault } = await hre.network.create();
     const args = parseOptions(
-      watchOptions,
+      watchTask.options,
       { until: "settled", from: STRANGER },
       hre,
     );

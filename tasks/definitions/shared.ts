@@ -1,4 +1,4 @@
-import { operationNames } from "../src/protocol/queries.js";
+import { operationNames } from "../../src/protocol/queries.js";
 import {
   address,
   block,
@@ -12,7 +12,7 @@ import {
   seconds,
   text,
 } from "./options.js";
-import type { ValuesOf } from "./options.js";
+import type { Options, ValuesOf } from "./options.js";
 
 export const timeout = option(
   seconds(),
@@ -34,7 +34,7 @@ export const settler = (purpose: string): typeof from =>
 export const raw = flag("Show unscaled integers");
 
 /** Of every task. */
-export const common = {
+const common = {
   json: flag("Print one JSON document on stdout"),
   at: option(roles, "Contract addresses to use", { default: "as configured" }),
   instance: option(
@@ -47,9 +47,23 @@ export const common = {
 export type CommonValues = ValuesOf<typeof common> &
   Partial<ValuesOf<{ readonly timeout: typeof timeout }>>;
 
+/** What the help shows of a task. */
+export interface Task<Described extends Options = Options> {
+  readonly description: string;
+  readonly options: Described;
+}
+
+export type TaskValues<Described extends Task> = ValuesOf<Described["options"]>;
+
+export function describeTask<const Own extends Options>(
+  description: string,
+  own: Own,
+): Task<typeof common & Own> {
+  return { description, options: { ...common, ...own } };
+}
+
 /** Of tasks that read with one call. */
 export const ofReads = {
-  ...common,
   raw,
   block: option(block, "Block to read at", { default: "latest" }),
   timeout,

@@ -1,32 +1,33 @@
 import { option, positional, text, variadic } from "./options.js";
-import { common, operation, pools } from "./shared-options.js";
+import { describeTask, operation, pools } from "./shared.js";
 
 const target = {
   pool: option(pools, "Pool of getLPAmountInfo", { default: "both" }),
 } as const;
 
-export const nextRoundOptions = {
-  ...common,
+export const nextRoundTask = describeTask("Start a new round on the mocks", {
   terms: variadic(
     text,
     "Terms that differ from the latest round, unscaled: strikePrice=66000e18 endTime=+7d",
+    { isRequired: false },
   ),
-} as const;
+});
 
-export const setOptions = {
-  ...common,
+export const setTask = describeTask("Change values that the mocks return", {
   changes: variadic(
     text,
     "Unscaled values by path: round.APY=185e15 pools.public.locked=0 orders.7.state=closed orders.8=none",
-    { required: true },
+    { isRequired: true },
   ),
-} as const;
+});
 
-export const failOptions = {
-  ...common,
+export const failTask = describeTask("Make an operation of the mocks revert", {
   operation,
   reason: positional(text, "Revert reason: a text, or revert data as 0x hex"),
   ...target,
-} as const;
+});
 
-export const succeedOptions = { ...common, operation, ...target } as const;
+export const succeedTask = describeTask(
+  "Make an operation of the mocks succeed again",
+  { operation, ...target },
+);

@@ -1,8 +1,7 @@
 import { flag, option, seconds, timeOr } from "./options.js";
-import { common, raw, settler } from "./shared-options.js";
+import { describeTask, raw, settler } from "./shared.js";
 
-export const watchOptions = {
-  ...common,
+export const watchTask = describeTask("Show each change of the readings", {
   json: flag("Print one JSON document per change, each on one line"),
   raw,
   until: option(
@@ -12,4 +11,4 @@ export const watchOptions = {
   ),
   from: settler("Account that would settle"),
   interval: option(seconds(0.1), "Seconds between checks", { default: "5" }),
-} as const;
+});

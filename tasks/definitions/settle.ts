@@ -1,8 +1,7 @@
 import { flag, gasPrice, integer, option, seconds } from "./options.js";
-import { common, settler } from "./shared-options.js";
+import { describeTask, settler } from "./shared.js";
 
-export const settleOptions = {
-  ...common,
+export const settleTask = describeTask("Settle the vault's current round", {
   yes: flag(
     "Settle without a question; first finish an interrupted settlement",
   ),
@@ -32,4 +31,4 @@ export const settleOptions = {
     "Send nothing; print the unsigned transaction, with a gas estimate if --from is given",
   ),
   safe: flag("Print --calldata as a file for Safe's Transaction Builder"),
-} as const;
+});

@@ -7,10 +7,9 @@ import {
   text,
   timeOr,
 } from "./options.js";
-import { common, settler, timeout } from "./shared-options.js";
+import { describeTask, settler, timeout } from "./shared.js";
 
-export const simulateOptions = {
-  ...common,
+export const simulateTask = describeTask("Simulate a settlement", {
   as: settler("Account that settles; needs no key"),
   atTime: option(
     timeOr("end"),
@@ -26,4 +25,4 @@ export const simulateOptions = {
     text,
     "Simulate on a fork with the rules of this hardfork, for example prague",
   ),
-} as const;
+});
