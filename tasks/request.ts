@@ -86,11 +86,11 @@ function parseWireArguments({
   args,
   pool,
 }: TaskValues<typeof requestTask>): readonly unknown[] {
-  const { inputs, target } = operationEntry(operation);
-  if (pool !== undefined && typeof target === "string") {
+  const { inputs, targetName } = operationEntry(operation);
+  if (pool !== undefined && targetName === undefined) {
     throw invalidArgument("--pool", `${operation} has no pool`, "Omit it.");
   }
-  if (pool === undefined && typeof target !== "string") {
+  if (pool === undefined && targetName !== undefined) {
     throw vaultError("VAULT_MISSING_OPTION", {
       where: "--pool",
       form: `The pool that ${operation} is asked of: public or private`,
@@ -110,7 +110,7 @@ function parseWireArguments({
       : parseInteger(text, `<${name}>`);
   });
   return [
-    ...(typeof target === "string" ? [] : [pool]),
+    ...(targetName === undefined ? [] : [pool]),
     ...toCallArguments(inputs, values),
   ];
 }
