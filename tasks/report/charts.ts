@@ -9,7 +9,7 @@ import type { FormatContext } from "../output/format-value.js";
 import type { ReportedRound } from "../output/rounds.js";
 import { html } from "./html.js";
 import type { Markup } from "./html.js";
-import { numberAxis, place, plot, roundStep, timeAxis } from "./plot.js";
+import { line, numberAxis, place, plot, roundStep, timeAxis } from "./plot.js";
 
 /** How values of a field are drawn. Positions are rounded. */
 function axisOf(
@@ -106,28 +106,20 @@ export function pricesFigure(
     draw: (toX, toY) => [
       bins.map(({ from, to, count }) => {
         // With a gap to the next one.
-        const width = toX(to) - toX(from) - 1;
-        const height = toY(0) - toY(count);
+        const width = place(toX(to) - toX(from) - 1);
+        const [top, height] = [toY(count), toY(0) - toY(count)].map(place);
+        const title = html`<title>${describeCount(count, "order")}</title>`;
         return html`<rect
+          class="bar"
           x="${place(toX(from))}"
-          y="${place(toY(count))}"
-          width="${place(width)}"
-          height="${place(height)}"
-          fill="var(--fill)"
-          ><title>${describeCount(count, "order")}</title></rect
+          y="${top}"
+          width="${width}"
+          height="${height}"
+          >${title}</rect
         > `;
       }),
-      strikes.map(
-        (strike) =>
-          html`<line
-            x1="${place(toX(strike))}"
-            x2="${place(toX(strike))}"
-            y1="${place(toY(0))}"
-            y2="${place(toY(y.to))}"
-            stroke="var(--mark)"
-            stroke-width="1.5"
-            stroke-dasharray="4 3"
-          /> `,
+      strikes.map((strike) =>
+        line("mark", [toX(strike), toY(0)], [toX(strike), toY(y.to)]),
       ),
     ],
   });
@@ -208,30 +200,18 @@ export function strikesFigure(
     draw: (toX, toY) => [
       settled.map(({ start, end, strike, price, settledTime }) => {
         // Within its own line: at its end, the line of the next round begins.
-        const x = place(toX((start + end) / 2));
-        return html`<line
-            x1="${x}"
-            x2="${x}"
-            y1="${place(toY(strike))}"
-            y2="${place(toY(price))}"
-            stroke="var(--fill)"
-          />
-          <circle cx="${x}" cy="${place(toY(price))}" r="4" fill="var(--fill)"
-            ><title>settled ${describeTime(BigInt(settledTime))}</title></circle
-          > `;
+        const [x, y] = [toX((start + end) / 2), toY(price)];
+        const time = `settled ${describeTime(BigInt(settledTime))}`;
+        return [
+          line("settled", [x, toY(strike)], [x, y]),
+          html`<circle class="settled" cx="${place(x)}" cy="${place(y)}" r="4"
+            ><title>${time}</title></circle
+          > `,
+        ];
       }),
       // Above the dots: they would hide a short round.
-      drawn.map(
-        ({ start, end, strike }) =>
-          html`<line
-            x1="${place(toX(start))}"
-            x2="${place(toX(end))}"
-            y1="${place(toY(strike))}"
-            y2="${place(toY(strike))}"
-            stroke="var(--mark)"
-            stroke-width="2"
-            stroke-linecap="square"
-          /> `,
+      drawn.map(({ start, end, strike }) =>
+        line("strike", [toX(start), toY(strike)], [toX(end), toY(strike)]),
       ),
     ],
   });

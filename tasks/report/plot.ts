@@ -37,43 +37,25 @@ export interface Plot {
 }
 
 export function plot(shown: Plot): Markup {
-  const { title, legend, label, left, bottom, x, y, draw } = shown;
+  const { title, legend, label: alternative, left, bottom, x, y, draw } = shown;
   const floor = HEIGHT - bottom;
   const toX = scaleOf(x, left, WIDTH - RIGHT);
   const toY = scaleOf(y, floor, TOP);
   return html`<figure>
     <figcaption>${title}<span>${legend}</span></figcaption>
-    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">
-      ${y.ticks.map(
-        ({ at, lines }) =>
-          html`<line
-              x1="${left}"
-              x2="${WIDTH - RIGHT}"
-              y1="${place(toY(at))}"
-              y2="${place(toY(at))}"
-              stroke="var(--grid)"
-            />
-            <text
-              x="${left - 6}"
-              y="${place(toY(at))}"
-              dy="0.32em"
-              text-anchor="end"
-              >${lines}</text
-            > `,
-      )}
-      ${x.ticks.map(
-        ({ at, lines }) =>
-          html`<line
-              x1="${place(toX(at))}"
-              x2="${place(toX(at))}"
-              y1="${floor}"
-              y2="${floor + 6}"
-              stroke="var(--text)"
-            />
-            <text y="${floor + 6}" text-anchor="middle"
-              >${lines.map((line) => html`<tspan x="${place(toX(at))}" dy="1.1em">${line}</tspan>`)}</text
-            > `,
-      )}
+    <svg
+      viewBox="0 0 ${WIDTH} ${HEIGHT}"
+      role="img"
+      aria-label="${alternative}"
+    >
+      ${y.ticks.map(({ at, lines }) => [
+        line("grid", [left, toY(at)], [WIDTH - RIGHT, toY(at)]),
+        label("end", [left - 6, toY(at) - 10], lines),
+      ])}
+      ${x.ticks.map(({ at, lines }) => [
+        line("tick", [toX(at), floor], [toX(at), floor + 6]),
+        label("middle", [toX(at), floor + 6], lines),
+      ])}
       <text x="0" y="12">↑ ${y.label}</text>
       <text x="${WIDTH - RIGHT}" y="${HEIGHT - 4}" text-anchor="end">
         ${x.label} →
@@ -83,9 +65,34 @@ export function plot(shown: Plot): Markup {
   </figure> `;
 }
 
+type Point = readonly [x: number, y: number];
+
 /** A place or a length for an attribute, without needless digits. */
 export function place(pixels: number): string {
   return pixels.toFixed(2);
+}
+
+/** @param name Class of the style sheet. */
+export function line(name: string, from: Point, to: Point): Markup {
+  const [x1 = "", y1 = "", x2 = "", y2 = ""] = [...from, ...to].map(place);
+  return html`<line
+    class="${name}"
+    x1="${x1}"
+    y1="${y1}"
+    x2="${x2}"
+    y2="${y2}"
+  /> `;
+}
+
+function label(
+  anchor: "middle" | "end",
+  [x, y]: Point,
+  lines: readonly string[],
+): Markup {
+  const spans = lines.map(
+    (text) => html`<tspan x="${place(x)}" dy="1.1em">${text}</tspan>`,
+  );
+  return html`<text y="${place(y)}" text-anchor="${anchor}">${spans}</text> `;
 }
 
 function scaleOf({ from, to }: Axis, start: number, end: number): Scale {

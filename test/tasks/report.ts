@@ -116,7 +116,7 @@ describe("vault report", () => {
     const chart = strikesFigure([round, next], { chainTime: 0, raw: false });
     const { text } = chart ?? { text: "" };
     const [own, following] = [
-      ...text.matchAll(/x1="([\d.]+)"\s+x2="([\d.]+)"[^>]*stroke-linecap/gu),
+      ...text.matchAll(/class="strike"\s+x1="([\d.]+)"[^>]*\sx2="([\d.]+)"/gu),
     ];
     const [, dot] = /<circle [^>]*cx="([\d.]+)"/u.exec(text) ?? [];
     expect(own?.[2]).to.equal(following?.[1]);
