@@ -19,7 +19,7 @@ import { invalidArgument, vaultError } from "../src/errors.js";
 import { groupDigits, units } from "../src/protocol/index.js";
 import type { Address } from "../src/protocol/index.js";
 
-/** How amounts and percentages are scaled. */
+/** The scales of amounts and percentages. */
 export interface Scales {
   /** True for `--raw`: unscaled integers. */
   readonly raw: boolean;

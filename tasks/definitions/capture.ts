@@ -8,6 +8,11 @@ export const captureTask = describeTask(
     ids: option(ids(10_000), "Orders to record, at most 10,000", {
       default: "none",
     }),
+    margins: option(
+      file,
+      'JSON file with terms whose margins to record: [{ "maxVolume": "1000e18", "APY": "0.2e18", "endTime": 1900000000 }]',
+      { default: "the terms of the round" },
+    ),
     block: option(fixedBlock, "Block to record", { default: "latest" }),
     timeout,
   },

@@ -1,8 +1,21 @@
-import { option, positional, text, variadic } from "./options.js";
+import {
+  address,
+  integer,
+  option,
+  positional,
+  text,
+  variadic,
+} from "./options.js";
 import { describeTask, operation, pools } from "./shared.js";
 
-const target = {
+const failingCalls = {
   pool: option(pools, "Pool of getLPAmountInfo", { default: "both" }),
+  orderId: option(integer, "Order of getOrderInfo that fails", {
+    default: "every order",
+  }),
+  from: option(address, "Caller that fails, an account or a contract", {
+    default: "every caller",
+  }),
 } as const;
 
 export const nextRoundTask = describeTask("Start a new round on the mocks", {
@@ -24,10 +37,10 @@ export const setTask = describeTask("Change values that the mocks return", {
 export const failTask = describeTask("Make an operation of the mocks revert", {
   operation,
   reason: positional(text, "Revert reason: a text, or revert data as 0x hex"),
-  ...target,
+  ...failingCalls,
 });
 
 export const succeedTask = describeTask(
   "Make an operation of the mocks succeed again",
-  { operation, ...target },
+  { operation, ...failingCalls },
 );

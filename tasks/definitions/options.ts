@@ -22,7 +22,7 @@ export interface Option<Value> {
   readonly read: (given: unknown, parse: ParseBy) => Value;
 }
 
-/** Parses a text; knows the option's name and the network's scales. */
+/** Parses a text, under the option's name and with the network's scales. */
 export type ParseBy = <Value>(parser: Parser<Value>, text: unknown) => Value;
 
 /** By name, in camel case. */

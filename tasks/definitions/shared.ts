@@ -47,7 +47,7 @@ const common = {
 export type CommonValues = ValuesOf<typeof common> &
   Partial<ValuesOf<{ readonly timeout: typeof timeout }>>;
 
-/** What the help shows of a task. */
+/** Description and options of a task, as the help shows them. */
 export interface Task<Described extends Options = Options> {
   readonly description: string;
   readonly options: Described;

@@ -61,7 +61,7 @@ export function decimalsOf(
   }
 }
 
-/** A value with the type of its field, which tells them apart. */
+/** A value with the type of its field. */
 export type TypedValue =
   | { readonly type: "bool"; readonly value: boolean }
   | { readonly type: "uint8"; readonly value: number }

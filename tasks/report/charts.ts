@@ -11,7 +11,7 @@ import { html } from "./html.js";
 import type { Markup } from "./html.js";
 import { line, numberAxis, place, plot, roundStep, timeAxis } from "./plot.js";
 
-/** How values of a field are drawn. Positions are rounded. */
+/** Places and label of a field. Positions are rounded. */
 function axisOf(
   field: Field,
   context: FormatContext,

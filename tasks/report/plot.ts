@@ -27,7 +27,7 @@ export interface Axis {
 export interface Plot {
   readonly title: string;
   readonly legend: Content;
-  /** What the picture shows, for those who do not see it. */
+  /** Names the picture for screen readers. */
   readonly label: string;
   readonly left: number;
   readonly bottom: number;
@@ -37,24 +37,20 @@ export interface Plot {
 }
 
 export function plot(shown: Plot): Markup {
-  const { title, legend, label: alternative, left, bottom, x, y, draw } = shown;
+  const { title, legend, label, left, bottom, x, y, draw } = shown;
   const floor = HEIGHT - bottom;
   const toX = scaleOf(x, left, WIDTH - RIGHT);
   const toY = scaleOf(y, floor, TOP);
   return html`<figure>
     <figcaption>${title}<span>${legend}</span></figcaption>
-    <svg
-      viewBox="0 0 ${WIDTH} ${HEIGHT}"
-      role="img"
-      aria-label="${alternative}"
-    >
+    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">
       ${y.ticks.map(({ at, lines }) => [
         line("grid", [left, toY(at)], [WIDTH - RIGHT, toY(at)]),
-        label("end", [left - 6, toY(at) - 10], lines),
+        tickText("end", [left - 6, toY(at) - 10], lines),
       ])}
       ${x.ticks.map(({ at, lines }) => [
         line("tick", [toX(at), floor], [toX(at), floor + 6]),
-        label("middle", [toX(at), floor + 6], lines),
+        tickText("middle", [toX(at), floor + 6], lines),
       ])}
       <text x="0" y="12">↑ ${y.label}</text>
       <text x="${WIDTH - RIGHT}" y="${HEIGHT - 4}" text-anchor="end">
@@ -84,7 +80,7 @@ export function line(name: string, from: Point, to: Point): Markup {
   /> `;
 }
 
-function label(
+function tickText(
   anchor: "middle" | "end",
   [x, y]: Point,
   lines: readonly string[],

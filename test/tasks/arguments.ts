@@ -72,6 +72,7 @@ const wrong: Readonly<Record<string, WrongTexts>> = {
   ...{ instance: none, scenario: none, hardfork: none, terms: none },
   ...{ changes: none, reason: none, args: none, hex: none },
   out: { VAULT_INVALID_ARGUMENT: [""] },
+  margins: { VAULT_INVALID_ARGUMENT: [""] },
   ...{ from: wrongAddresses, as: wrongAddresses, holder: wrongAddresses },
   settler: wrongAddresses,
   tokens: { VAULT_INVALID_ADDRESS: ["0x12", `${ADDRESS},`, ""] },
@@ -108,7 +109,11 @@ const wrong: Readonly<Record<string, WrongTexts>> = {
     VAULT_INVALID_ARGUMENT: ["50", "gwei50", "50 eth", ""],
     VAULT_INVALID_DECIMAL: ["-1gwei", "1.5wei", "xgwei", "gwei"],
   },
-  ...{ confirmations: wrongIntegers, id: wrongIntegers },
+  ...{
+    confirmations: wrongIntegers,
+    id: wrongIntegers,
+    orderId: wrongIntegers,
+  },
   maxVolume: {
     VAULT_INVALID_DECIMAL: ["1.0000001", ABOVE, "-1", "1,5", "1e3"],
   },
