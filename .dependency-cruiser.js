@@ -95,11 +95,26 @@ export default {
     {
       name: "protocol-by-its-index",
       comment:
-        "What src/protocol/index.ts exports is imported from there. Only the plugin's entry, which loads as little as it can, is excepted.",
+        "What src/protocol/index.ts exports is imported from there. Only what each start loads, which is as little as can be, is excepted.",
       severity: "error",
-      from: { pathNot: "^src/(?:protocol/|index\\.ts)" },
+      from: {
+        pathNot:
+          "^(?:src/(?:protocol/|index\\.ts)|tasks/(?:index\\.ts|definitions/))",
+      },
       to: {
         path: "^src/protocol/(?:contracts|display-decimals|enums|operations|queries|readings|types|units)\\.ts",
+      },
+    },
+    {
+      name: "definitions-are-light",
+      comment:
+        "Every start of Hardhat loads what the help shows of tasks. An action, a parser, and what they need are loaded only by a task that runs.",
+      severity: "error",
+      from: { path: "^tasks/definitions/" },
+      to: {
+        path: "^(?:src|tasks)/|/node_modules/",
+        pathNot: "^(?:tasks/definitions|src/protocol)/|^src/errors\\.ts",
+        dependencyTypesNot: ["type-only"],
       },
     },
     {

@@ -12,17 +12,17 @@ import {
 } from "../src/plugin/examine.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { settingsOf } from "../src/plugin/addresses.js";
-import { taskArguments } from "./arguments.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { doctorTask } from "./definitions/doctor.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { withVault } from "./open-vault.js";
 import { labelledValues, notes, title } from "./output/blocks.js";
 import type { Envelope } from "./output/blocks.js";
 import { describeCount } from "./output/format-value.js";
-import { selectedNetwork } from "./parse-arguments.js";
+import { selectedNetwork } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport, TaskSurroundings } from "./run-task.js";
 
-export default taskAction(taskArguments.doctor, examine);
+export default taskAction(doctorTask, examine);
 
 /** The checks; without an envelope if the node did not answer. */
 interface Examination {
@@ -37,7 +37,7 @@ const passes = {
 } as const;
 
 async function examine(
-  args: ArgumentsOf<"doctor">,
+  args: TaskValues<typeof doctorTask>,
   surroundings: TaskSurroundings,
 ): Promise<TaskReport> {
   // A mistake on the command line is an error, not a failed check.

@@ -14,12 +14,12 @@ import type {
   OperationArguments,
   ReadOperationName,
 } from "../src/protocol/index.js";
-import { isTime, readArguments } from "./arguments.js";
 import { hideInOrder, readAction, readEnvelope } from "./open-vault.js";
 import { notes, title, toned } from "./output/blocks.js";
 import type { Envelope } from "./output/blocks.js";
 import { readingsBlock } from "./output/readings.js";
-import { toCallArguments } from "./parse-arguments.js";
+import { Time } from "./parsers.js";
+import { readTask } from "./definitions/read.js";
 
 /** An older block is named, since its time is not the one that counts. */
 const OLD_SECONDS = 60;
@@ -31,18 +31,20 @@ function describeOldBlock(seconds: number): string {
 export function createReadAction(
   operation: ReadOperationName,
 ): NewTaskActionFunction {
-  const { inputs, key, title: name } = operationEntry(operation);
+  const { inputs, key, title: name, description } = operationEntry(operation);
   return readAction(
-    readArguments(inputs),
+    readTask(description, inputs),
     async (vault, { block, from, raw, ...rest }) => {
       const typed: Readonly<Record<string, unknown>> = rest;
       const values = inputs.map((field) => typed[field.option ?? field.name]);
       // The clock of the chain is read first only if a time counts from it.
-      const known = values.some(isTime)
+      const known = values.some((value) => value instanceof Time)
         ? await readEnvelope(vault, block)
         : undefined;
       const given = values.map((value) =>
-        isTime(value) ? value.after(known?.block.timestamp ?? 0) : value,
+        value instanceof Time
+          ? value.after(known?.block.timestamp ?? 0)
+          : value,
       );
       const calls = given.every((value) => value === undefined)
         ? queriesOf(operation)
@@ -91,6 +93,20 @@ export function createReadAction(
       };
     },
   );
+}
+
+/** Several arguments become one object, as `vault.read` takes them. */
+export function toCallArguments(
+  inputs: readonly Field[],
+  given: readonly unknown[],
+): readonly unknown[] {
+  return inputs.length <= 1
+    ? given
+    : [
+        Object.fromEntries(
+          inputs.map(({ name }, index) => [name, given[index]]),
+        ),
+      ];
 }
 
 /**

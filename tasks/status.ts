@@ -9,7 +9,6 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
 import { getNextBlock } from "../src/rpc/blocks.js";
 import { describeOpenSettlement } from "../src/settlement/open-settlement.js";
-import { excludeEachOther, taskArguments } from "./arguments.js";
 import {
   chapter,
   labelledValues,
@@ -22,13 +21,15 @@ import { describeAnswer } from "./output/format-value.js";
 import { renderMetrics, renderOutage } from "./output/metrics.js";
 import { failureNotes, readingsOf, snapshotBlocks } from "./output/readings.js";
 import { readAction } from "./open-vault.js";
+import { excludeEachOther } from "./parse-options.js";
+import { statusTask } from "./definitions/status.js";
 import type { StreamedReport, TaskReport } from "./run-task.js";
 import type { Output } from "./terminal.js";
 import { readState } from "./vault-state.js";
 import type { VaultState } from "./vault-state.js";
 
 export default readAction(
-  taskArguments.status,
+  statusTask,
   async (vault, { all, raw, format, ...target }, { terminal }) => {
     const names = all
       ? Object.keys(vault.connection.networkConfig.vault.instances)

@@ -17,8 +17,8 @@ import {
 } from "../src/settlement/try-settlement.js";
 import type { Attempt } from "../src/settlement/try-settlement.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
-import { taskArguments } from "./arguments.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { watchTask } from "./definitions/watch.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { toDocument } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
@@ -32,6 +32,7 @@ import {
   readingsBlock,
 } from "./output/readings.js";
 import { renderText } from "./output/render-text.js";
+import { Time } from "./parsers.js";
 import { taskAction } from "./run-task.js";
 import type { Terminal } from "./terminal.js";
 
@@ -39,7 +40,7 @@ import type { Terminal } from "./terminal.js";
 const CHECK_TIMEOUT_MS = 10_000;
 
 export default taskAction(
-  taskArguments.watch,
+  watchTask,
   async (args, surroundings) =>
     await withVault(
       surroundings,
@@ -106,7 +107,7 @@ export async function* watch(
     interval = 5_000,
     until,
     from,
-  }: Pick<ArgumentsOf<"watch">, "interval" | "until" | "from">,
+  }: Pick<TaskValues<typeof watchTask>, "interval" | "until" | "from">,
   clock: WatchClock = { now: Date.now, sleep },
 ): AsyncGenerator<WatchEvent, void, undefined> {
   const startedAt = clock.now();
@@ -170,13 +171,13 @@ export async function* watch(
 }
 
 function createCondition(
-  until: ArgumentsOf<"watch">["until"],
+  until: TaskValues<typeof watchTask>["until"],
   first: Sighting,
 ): (seen: Sighting, now: number) => boolean {
   if (until === undefined) {
     return () => false;
   }
-  if (typeof until === "object") {
+  if (until instanceof Time) {
     const end = until.after(first.time);
     return (_seen, now) => BigInt(now) >= end;
   }
