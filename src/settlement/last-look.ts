@@ -38,13 +38,17 @@ export class LastLook {
   public async check(at?: number): Promise<Stop | undefined> {
     const { vault, intended, rules } = this;
     const askedAt = Date.now();
-    const [{ block, round }, clock] = await Promise.all([
+    const [{ block, round, laterRound = round }, clock] = await Promise.all([
       observe(vault, at ?? "latest"),
       at === undefined && rules.ifExpired ? vault.rpc.nextBlock() : undefined,
     ]);
     const answeredAt = Date.now();
     const time = clock?.next.timestamp ?? block.timestamp;
-    const obstacle = findObstacle(round, intended, rules.ifExpired, time);
+    const { ifExpired } = rules;
+    // Of two blocks, the later one counts, and which one that is may not be certain.
+    const obstacle =
+      findObstacle(round, intended, ifExpired, time) ??
+      findObstacle(laterRound, intended, ifExpired, time);
     if (at !== undefined || obstacle !== undefined) {
       return obstacle;
     }
