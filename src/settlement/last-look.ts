@@ -38,13 +38,16 @@ export function lastLook(
 ): CheckRound {
   return async (at) => {
     const askedAt = Date.now();
-    const [{ block, round }, clock] = await Promise.all([
+    const [{ block, round, laterRound = round }, clock] = await Promise.all([
       observe(vault, at ?? "latest"),
       at === undefined && ifExpired ? getNextBlock(vault.rpc) : undefined,
     ]);
     const answeredAt = Date.now();
     const time = clock?.next.timestamp ?? block.timestamp;
-    const obstacle = findObstacle(round, intended, ifExpired, time);
+    // Of two blocks, the later one counts, and which one that is may not be certain.
+    const obstacle =
+      findObstacle(round, intended, ifExpired, time) ??
+      findObstacle(laterRound, intended, ifExpired, time);
     if (at !== undefined || obstacle !== undefined) {
       return { obstacle, answeredAt };
     }

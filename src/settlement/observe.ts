@@ -2,6 +2,7 @@ import type { LocatedAddress } from "../client/addresses.js";
 import { decodeAnswer, noCode } from "../client/answer.js";
 import { encodeCall } from "../client/codec.js";
 import { entryAnswer, tryLens } from "../client/lens/lens.js";
+import type { LensAnswer } from "../client/lens/lens.js";
 import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
@@ -24,6 +25,8 @@ export interface Observation {
   readonly contract: LocatedAddress;
   readonly block: BlockInfo;
   readonly round: VaultRound;
+  /** The round as seen at a block that may come after `block`, if it was. */
+  readonly laterRound?: VaultRound | undefined;
 }
 
 /**
@@ -67,32 +70,42 @@ async function observeAtOnce(
     { target: contract.address, data: "0x" },
     { target: factory.address, data: call.data },
   ]);
-  const [code, round] = answer?.entries ?? [];
-  if (
-    answer === undefined ||
-    code === undefined ||
-    // The factory may refuse callers with code, such as the lens: read without it.
-    round?.status !== "returned"
-  ) {
+  if (answer === undefined) {
     return undefined;
   }
-  const { chainId, block } = answer;
-  requireContract(vault, contract, chainId, code.hasCode);
-  return {
-    chainId,
-    contract,
-    block,
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
-    round: decodeAnswer({
-      call,
-      target: factory,
-      network: vault.networkName,
-      answer: entryAnswer(answer, round, (text) =>
-        vault.rpc.redactor.hide(text),
-      ),
-      hasCode: round.hasCode,
-    }) as VaultRound,
+  const observationIn = (one: LensAnswer): Observation | undefined => {
+    const [code, round] = one.entries;
+    if (
+      code === undefined ||
+      // The factory may refuse callers with code, such as the lens: read without it.
+      round?.status !== "returned"
+    ) {
+      return undefined;
+    }
+    const { chainId, block } = one;
+    requireContract(vault, contract, chainId, code.hasCode);
+    return {
+      chainId,
+      contract,
+      block,
+      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
+      round: decodeAnswer({
+        call,
+        target: factory,
+        network: vault.networkName,
+        answer: entryAnswer(one, round, (text) =>
+          vault.rpc.redactor.hide(text),
+        ),
+        hasCode: round.hasCode,
+      }) as VaultRound,
+    };
   };
+  const pinned = observationIn(answer);
+  if (answer.later === undefined || pinned === undefined) {
+    return pinned;
+  }
+  const later = observationIn(answer.later);
+  return later && { ...pinned, laterRound: later.round };
 }
 
 /** @param time Time of the block that would have the settlement, Unix seconds. */

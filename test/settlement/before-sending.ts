@@ -1,4 +1,5 @@
 import { mock } from "node:test";
+import { setImmediate } from "node:timers/promises";
 
 import { expect } from "chai";
 import { Transaction } from "ethers";
@@ -11,7 +12,11 @@ import { lastLook } from "../../src/settlement/last-look.js";
 import type { SettlementPreflight } from "../../src/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { OPEN_ROUND } from "../helpers/scripted-node.js";
+import {
+  OPEN_ROUND,
+  nextRound,
+  settledRound,
+} from "../helpers/scripted-node.js";
 import {
   HASH,
   SENDS,
@@ -381,6 +386,58 @@ describe("settleAll, before it sends", () => {
         },
         is: { status: "refused", code: "VAULT_PREVIEW_CHANGED" },
         says: ["its outcome is another one now"],
+      },
+    ]);
+  });
+
+  describe("by a last look whose header and call are of two blocks", () => {
+    /** The lens' call at the newest block, made beside the request for its header. */
+    const atLastLook = (
+      change: (params: readonly unknown[]) => readonly unknown[],
+    ): void => {
+      const { chain } = stage;
+      chain.on("eth_call", async (params, answer) => {
+        if (params[1] !== "latest" || params.length < 3) {
+          return await answer();
+        }
+        // The header has its answer by then.
+        await setImmediate();
+        return await chain.answerTo("eth_call", change(params));
+      });
+    };
+    const changed = (change: typeof settledRound) => (): void => {
+      let isChanged = false;
+      atLastLook((params) => {
+        if (!isChanged) {
+          isChanged = true;
+          stage.chain.mine(change);
+        }
+        return params;
+      });
+    };
+
+    itSettles(stage, [
+      {
+        title:
+          "settleAll sends nothing if somebody else settles the round after the header is read",
+        given: changed(settledRound),
+        is: { status: "nothing-to-do" },
+      },
+      {
+        title:
+          "settleAll refuses if the next round opens after the header is read: VAULT_ROUND_CHANGED",
+        given: changed(nextRound),
+        is: { status: "refused", code: "VAULT_ROUND_CHANGED" },
+      },
+      {
+        title:
+          "settleAll settles if another node, which is still in the round before, answers the call",
+        given: ({ chain }) => {
+          chain.mine(nextRound);
+          atLastLook(([call, , overrides]) => [call, "0x5", overrides]);
+        },
+        is: { status: "settled" },
+        sends: 1,
       },
     ]);
   });

@@ -75,7 +75,7 @@ export function encodeReadOrders(
 export async function tryLens(
   context: LensContext,
   calls: readonly ReadCall[] = [],
-): Promise<LensAnswer | undefined> {
+): Promise<PinnedAnswer | undefined> {
   const { rpc, from } = context;
   if (
     lensSupport.get(rpc.node) === false ||
@@ -127,15 +127,22 @@ async function pendingHeader(rpc: RpcClient): Promise<Header> {
 
 /**
  * Pins an answer to the block of a header. The EVM's own number may be another one
- * (rollups, Polygon zkEVM, Lotus), and two nodes behind one URL may have different
- * heads: unless both agree, the lens runs again, at the header's number.
+ * (rollups, Polygon zkEVM, Lotus), a block may be made between the two requests, and two
+ * nodes behind one URL may have different heads: unless both agree, the lens runs again,
+ * at the header's number.
+ *
+ * The header may be the older one of the two. That is right for whoever shows values: they
+ * are all of the block that is shown with them (snapshot, status, watch, orders, the read
+ * tasks). Whoever sends next must not lose the later answer, so it is returned, too.
+ * Simulations and the first look of a settlement name a block by number, where header and
+ * answer cannot differ.
  */
 async function agreeWith(
   header: Header,
   answer: LensAnswer,
   context: LensContext,
   data: string,
-): Promise<LensAnswer> {
+): Promise<PinnedAnswer> {
   const { block: seen } = answer;
   const { number, timestamp = seen.timestamp } = header;
   const { blockTag } = context;
@@ -147,7 +154,12 @@ async function agreeWith(
   const agreed = isSame
     ? answer
     : await callLens({ ...context, blockTag: toBlockId(number) }, data);
-  return { ...agreed, block: { number, timestamp } };
+  const isLater =
+    !isSame &&
+    (seen.timestamp > timestamp ||
+      (seen.timestamp === timestamp && seen.number > number));
+  const block = { number, timestamp };
+  return { ...agreed, block, later: isLater ? answer : undefined };
 }
 
 /**
@@ -200,6 +212,12 @@ export interface LensAnswer {
   readonly chainId: number;
   readonly entries: readonly LensEntry[];
   readonly bytes: Buffer;
+}
+
+/** An answer at the block of a header. */
+interface PinnedAnswer extends LensAnswer {
+  /** The same calls as answered at a block that may come after the header's. */
+  readonly later: LensAnswer | undefined;
 }
 
 const FORMAT = id("hardhat-vault/VaultLens/1").slice(2);
