@@ -40,3 +40,13 @@ export interface VaultHost extends VaultClient {
 export type UpstreamAddresses = (
   instance: string | undefined,
 ) => AddressResolver | undefined;
+
+export function hasHost(vault: VaultClient): vault is VaultClient & VaultHost {
+  return "connection" in vault;
+}
+
+export function isInProcess(vault: VaultClient): boolean {
+  return (
+    hasHost(vault) && vault.connection.networkConfig.type === "edr-simulated"
+  );
+}

@@ -1,10 +1,13 @@
 import { setTimeout } from "node:timers/promises";
 import { inspect } from "node:util";
 
-import { isHexString } from "ethers";
+import { ZeroAddress, isHexString } from "ethers";
 
 import type { ReadOptions } from "../client/reader.js";
 import type { VaultClient } from "../client/vault-client.js";
+import { isNotConfigured } from "../client/failed-reading.js";
+import { fallbackTo } from "../errors.js";
+import { isInProcess } from "../host.js";
 import { asRecord } from "../json.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
@@ -13,6 +16,7 @@ import {
   getTransactions,
 } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
+import { addressesOf, countScripts } from "../mocks/deployed-mocks.js";
 import { quoteForeignText } from "../redact.js";
 import { NoVerdict, requireVault } from "./assertion.js";
 
@@ -57,11 +61,40 @@ export async function readAroundTransaction<Value>(
       `block ${blockNumber} of transaction ${hash} holds ${length} transactions, so its own changes cannot be separated: mine it alone`,
     );
   }
+  await requireUnchangedMocks(client, hash, blockNumber);
   const [before, after] = await Promise.all([
     read(client, { blockTag: blockNumber - 1 }),
     read(client, { blockTag: blockNumber }),
   ]);
   return { hash, before, after };
+}
+
+/**
+ * In process, a change to the mocks takes effect in the latest block: the readings of
+ * that block are then no longer those after its transaction.
+ */
+async function requireUnchangedMocks(
+  client: VaultClient,
+  hash: string,
+  block: number,
+): Promise<void> {
+  if (!isInProcess(client)) {
+    return;
+  }
+  const addresses = await addressesOf(
+    client,
+    undefined,
+    fallbackTo(ZeroAddress, isNotConfigured),
+  );
+  const [before, after] = await Promise.all([
+    countScripts(client, addresses, block - 1),
+    countScripts(client, addresses, block),
+  ]);
+  if ([...after].some(([role, count]) => before.get(role) !== count)) {
+    throw new NoVerdict(
+      `the mocks were changed after transaction ${hash}, in its block ${block}, so its own changes cannot be separated: assert before you change the mocks, or mine a block in between`,
+    );
+  }
 }
 
 export function hashOf(subject: unknown): string | Idle {

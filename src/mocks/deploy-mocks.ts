@@ -24,19 +24,18 @@ import { oneChangeAtATime } from "../rpc/development-node.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { readFixture } from "./fixture.js";
 import { MockVaultHandle } from "./handle.js";
+import { addressesOf, requireMocks } from "./deployed-mocks.js";
+import { hasHost, isInProcess } from "../host.js";
 import {
-  addressesOf,
   call,
-  hasHost,
   inProcessAddresses,
-  isInProcess,
   mockArtifacts,
   placeCode,
   readClock,
   requireDevelopmentNode,
-  requireMocks,
 } from "./mock-contracts.js";
-import type { MockAddresses, ScriptCall } from "./mock-contracts.js";
+import type { MockAddresses } from "./deployed-mocks.js";
+import type { ScriptCall } from "./mock-contracts.js";
 import { asRecord } from "../json.js";
 import { checkOptionNames } from "../client/option-names.js";
 import type { OptionNames } from "../client/option-names.js";

@@ -19,23 +19,17 @@ import { asRecord } from "../json.js";
 import { byRole, get, operationEntry, set } from "../protocol/index.js";
 import type { OperationName, VaultOrder } from "../protocol/index.js";
 import { oneChangeAtATime } from "../rpc/development-node.js";
-import {
-  call,
-  countScripts,
-  hasHost,
-  isInProcess,
-  mockInterfaces,
-  readClock,
-  requireMocks,
-  runnerOf,
-} from "./mock-contracts.js";
-import type { MockAddresses, ScriptCall } from "./mock-contracts.js";
+import { call, mockInterfaces, readClock, runnerOf } from "./mock-contracts.js";
+import type { ScriptCall } from "./mock-contracts.js";
+import { requireMocks } from "./deployed-mocks.js";
+import { hasHost, isInProcess } from "../host.js";
+import type { MockAddresses } from "./deployed-mocks.js";
 import { scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
 import { endAfter, stopCounting } from "./counted-failure.js";
 import type { TracedFailure } from "./counted-failure.js";
 import { callsForFailure, checkTarget, encodeRevertData } from "./failure.js";
-import { sendScript, writeScript } from "./mock-sender.js";
+import { sendPlan, writeScript } from "./mock-sender.js";
 import {
   answers,
   applyOverrides,
@@ -411,50 +405,15 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     return orders;
   }
 
-  /**
-   * Makes the calls of a plan, once earlier ones are done. If another process
-   * scripted the same mocks meanwhile, it plans the calls again.
-   */
+  /** Makes the calls of a plan, once earlier ones are done. */
   async #script(
     plan: () => readonly ScriptCall[] | Promise<readonly ScriptCall[]>,
   ): Promise<void> {
-    await withCallerStack(async () => {
-      await this.#scriptInOrder(plan);
-    });
-  }
-
-  async #scriptInOrder(
-    plan: () => readonly ScriptCall[] | Promise<readonly ScriptCall[]>,
-  ): Promise<void> {
     const { vault, addresses } = this;
-    await oneChangeAtATime(vault.rpc, async () => {
-      for (let attempt = 1; ; attempt += 1) {
-        const counts = await countScripts(vault, addresses);
-        const script = await plan();
-        const roles = script.map(({ role }) => role);
-        await requireMocks(vault, addresses, roles, counts);
-        try {
-          await sendScript(vault, addresses, script, counts);
-          return;
-        } catch (error) {
-          // Another process's transaction may not be mined yet.
-          const isOvertaken =
-            attempt < MOST_ATTEMPTS &&
-            /nonce too low|replacement transaction underpriced/iu.test(
-              String(error),
-            );
-          const now = await countScripts(vault, addresses);
-          if (
-            !isOvertaken &&
-            roles.every((role) => now.get(role) === counts.get(role))
-          ) {
-            throw error;
-          }
-        }
-      }
+    await withCallerStack(async () => {
+      await oneChangeAtATime(vault.rpc, async () => {
+        await sendPlan(vault, addresses, plan);
+      });
     });
   }
 }
-
-/** After this many refusals of the nonce, no other process can be the cause. */
-const MOST_ATTEMPTS = 20;

@@ -14,5 +14,5 @@ export { inProcessMockAddresses } from "./mock-contracts.js";
 export { encodeRevertData } from "./failure.js";
 export { scenarios } from "./scenarios.js";
 export type { Scenario, ScenarioName } from "./scenarios.js";
-export type { MockAddresses } from "./mock-contracts.js";
+export type { MockAddresses } from "./deployed-mocks.js";
 export type * from "./types.js";

@@ -1,13 +1,12 @@
-import { Interface, getAddress, hexlify, id, toBigInt } from "ethers";
+import { Interface, getAddress, id } from "ethers";
 import type { ContractRunner, Signer } from "ethers";
 
 import type { VaultClient } from "../client/vault-client.js";
 import { vaultError } from "../errors.js";
-import type { VaultHost } from "../host.js";
-import { byRole, contractRoleNames, contractRoles } from "../protocol/index.js";
+import { hasHost, isInProcess } from "../host.js";
+import { byRole, contractRoleNames } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import { getNextBlock } from "../rpc/blocks.js";
-import { callContract } from "../rpc/calls.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
 import {
   MockLiquidityPoolArtifact,
@@ -16,6 +15,7 @@ import {
   MockVaultArtifact,
   MockVaultFactoryArtifact,
 } from "./artifacts.js";
+import type { MockAddresses } from "./deployed-mocks.js";
 import { nameInStacks } from "./stack-names.js";
 
 export const mockArtifacts = {
@@ -26,8 +26,6 @@ export const mockArtifacts = {
   vaultFactory: MockVaultFactoryArtifact,
   vault: MockVaultArtifact,
 } as const satisfies Record<ContractRole, unknown>;
-
-export type MockAddresses = Readonly<Record<ContractRole, `0x${string}`>>;
 
 export interface ScriptCall {
   readonly role: ContractRole;
@@ -45,78 +43,6 @@ export function call(
 ): ScriptCall {
   const data = mockInterfaces[role].encodeFunctionData(setter, [...args]);
   return { role, data };
-}
-
-/**
- * @param operation The operation that needs the addresses, for errors.
- * @param otherwise Returns the address of a contract that has none.
- */
-export async function addressesOf(
-  vault: VaultClient,
-  operation?: string,
-  otherwise?: (error: unknown) => string,
-): Promise<MockAddresses> {
-  const located = contractRoleNames.map(async (role) => [
-    role,
-    await vault
-      .addressOf(role, operation)
-      .then(({ address }) => address, otherwise),
-  ]);
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry
-  return Object.fromEntries(await Promise.all(located)) as MockAddresses;
-}
-
-/** The number of scripts that each mock has counted, without roles that are no mocks. */
-export type ScriptCounts = Map<ContractRole, bigint>;
-
-const MOCK_INFO_SELECTOR = id("mockInfo()").slice(0, 10);
-
-export async function countScripts(
-  vault: VaultClient,
-  addresses: MockAddresses,
-): Promise<ScriptCounts> {
-  const { from } = vault.readContext({});
-  const counts: ScriptCounts = new Map();
-  await Promise.all(
-    contractRoleNames.map(async (role) => {
-      const info = await callContract(
-        vault.rpc,
-        { from, to: addresses[role], data: MOCK_INFO_SELECTOR },
-        "latest",
-      );
-      const kind = id(`hardhat-vault/${mockArtifacts[role].contractName}`);
-      if (
-        "data" in info &&
-        info.data.length === 64 &&
-        hexlify(info.data.subarray(0, 32)) === kind
-      ) {
-        counts.set(role, toBigInt(info.data.subarray(32)));
-      }
-    }),
-  );
-  return counts;
-}
-
-/**
- * Checks that each role's contract is its mock: another contract could accept a
- * script and do nothing, or something else.
- */
-export async function requireMocks(
-  vault: VaultClient,
-  addresses: MockAddresses,
-  roles: readonly ContractRole[],
-  counts?: ScriptCounts,
-): Promise<void> {
-  const known = counts ?? (await countScripts(vault, addresses));
-  for (const role of roles) {
-    if (!known.has(role)) {
-      throw vaultError("VAULT_NOT_A_MOCK", {
-        contract: contractRoles[role].label,
-        address: addresses[role],
-        network: vault.networkName,
-      });
-    }
-  }
 }
 
 /**
@@ -172,16 +98,6 @@ export function runnerOf(vault: VaultClient): ContractRunner | null {
     sendTransaction: async (tx) => await (await signer()).sendTransaction(tx),
     resolveName: async (name) => await provider.resolveName(name),
   };
-}
-
-export function hasHost(vault: VaultClient): vault is VaultClient & VaultHost {
-  return "connection" in vault;
-}
-
-export function isInProcess(vault: VaultClient): boolean {
-  return (
-    hasHost(vault) && vault.connection.networkConfig.type === "edr-simulated"
-  );
 }
 
 /**

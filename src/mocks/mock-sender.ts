@@ -13,17 +13,11 @@ import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { getReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
-import {
-  call,
-  hasHost,
-  isInProcess,
-  mockInterfaces,
-} from "./mock-contracts.js";
-import type {
-  MockAddresses,
-  ScriptCall,
-  ScriptCounts,
-} from "./mock-contracts.js";
+import { call, mockInterfaces } from "./mock-contracts.js";
+import type { ScriptCall } from "./mock-contracts.js";
+import { requireMocks, countScripts } from "./deployed-mocks.js";
+import { hasHost, isInProcess } from "../host.js";
+import type { MockAddresses, ScriptCounts } from "./deployed-mocks.js";
 
 /** A transaction that deploys a mock (without `to`) or runs a script. */
 export interface MockTransaction {
@@ -135,6 +129,44 @@ export async function sendScript(
     await send(vault, [encodeBatch(addresses, [...turns, ...batch])]);
     for (const role of roles) {
       counts.set(role, (counts.get(role) ?? 0n) + 1n);
+    }
+  }
+}
+
+/** After this many refusals of the nonce, no other process can be the cause. */
+const MOST_ATTEMPTS = 20;
+
+/**
+ * Makes the calls of a plan, which may read what the mocks return now. If another process
+ * scripted the same mocks meanwhile, it plans the calls again.
+ */
+export async function sendPlan(
+  vault: VaultClient,
+  addresses: MockAddresses,
+  plan: () => readonly ScriptCall[] | Promise<readonly ScriptCall[]>,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const counts = await countScripts(vault, addresses);
+    const script = await plan();
+    const roles = script.map(({ role }) => role);
+    await requireMocks(vault, addresses, roles, counts);
+    try {
+      await sendScript(vault, addresses, script, counts);
+      return;
+    } catch (error) {
+      // Another process's transaction may not be mined yet.
+      const isOvertaken =
+        attempt < MOST_ATTEMPTS &&
+        /nonce too low|replacement transaction underpriced/iu.test(
+          String(error),
+        );
+      const now = await countScripts(vault, addresses);
+      if (
+        !isOvertaken &&
+        roles.every((role) => now.get(role) === counts.get(role))
+      ) {
+        throw error;
+      }
     }
   }
 }

@@ -114,9 +114,14 @@ function lazyVault(
     block: async (...args) => await (await open()).block(...args),
     chainId: async () => await (await open()).chainId(),
     addressOf: async (...args) => await (await open()).addressOf(...args),
-    settleAll: async (...args) => await (await open()).settleAll(...args),
+    settleAll: async (...args) =>
+      await withCallerStack(
+        async () => await (await open()).settleAll(...args),
+      ),
     simulateSettleAll: async (...args) =>
-      await (await open()).simulateSettleAll(...args),
+      await withCallerStack(
+        async () => await (await open()).simulateSettleAll(...args),
+      ),
     fork: async (...args) => await (await open()).fork(...args),
     deployMocks: async (...args) => await (await open()).deployMocks(...args),
     mockAt: async (...args) => await (await open()).mockAt(...args),

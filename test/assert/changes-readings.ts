@@ -135,10 +135,12 @@ describe("changesReadings()", () => {
     const { vault, mocks, withoutRound, setVolume } = round();
     await mocks.fail("getLPAmountInfo", "dry", { pool: "private" });
     const sent = await setVolume(95n);
+    const unknown =
+      "function selector was not recognized and there's no fallback function";
     for (const [of, expected, reason] of [
       [vault, { volume: 95n, pools: { private: { locked: 5n } } }, "dry"],
       [vault, undefined, "dry"],
-      [withoutRound, { volume: 95n, round: { APY: 1n } }, "no reason given"],
+      [withoutRound, { volume: 95n, round: { APY: 1n } }, unknown],
     ] as const) {
       const { details } = await expectVaultError(
         changesReadings(of, sent, expected),

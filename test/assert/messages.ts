@@ -24,6 +24,12 @@ const failing: Readonly<Record<string, Act>> = {
     // @ts-expect-error -- an object
     await settlesRound(vault, setVolume(1n), 1n);
   },
+  "the mocks were changed after transaction …, in its block …, so its own changes cannot be separated: …":
+    async ({ vault, mocks, settle }) => {
+      const sent = await settle();
+      await mocks.set({ volume: 1n });
+      await settlesRound(vault, sent);
+    },
   "expected the vault's latest round to be settled by a transaction, but nothing was sent: the settlement had nothing to do":
     async ({ vault, settle }) => {
       await settle();

@@ -178,6 +178,20 @@ describe("settlesRound() and roundSettled()", () => {
     await settlesRound(vault, sent, { amount: AMOUNT });
   });
 
+  it("settlesRound() fails if the mocks were changed in the transaction's block, and passes if a block was mined between", async () => {
+    const { vault, mocks, settle, request } = round();
+    const sent = await settle();
+    await request("evm_mine");
+    await mocks.startNextRound();
+    await settlesRound(vault, sent, { amount: AMOUNT });
+    const again = await settle();
+    await mocks.startNextRound();
+    const { message } = await failureOf(settlesRound(vault, again));
+    expect(message).to.match(
+      /^the mocks were changed after transaction 0x[0-9a-f]{64}, in its block \d+, so its own changes cannot be separated: /u,
+    );
+  });
+
   it("settlesRound() passes on a settlement whose transaction was mined after settleAll() gave up", async () => {
     const { vault, request } = round();
     await request("evm_setAutomine", false);

@@ -1,4 +1,4 @@
-import type { MockAddresses } from "../../src/mocks/mock-contracts.js";
+import type { MockAddresses } from "../../src/mocks/deployed-mocks.js";
 import type { MockOverrides } from "../../src/mocks/types.js";
 
 /** Addresses as in a production configuration. */

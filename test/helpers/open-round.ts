@@ -76,10 +76,15 @@ export function useOpenRound(): () => OpenRound {
       settle: async () => await contract.settleAll(gas),
       setVolume: async (volume) => await contract.setVolume(volume, gas),
       startNextRound: async () => {
-        const terms = { startTime: 1_800_000_000n, endTime: 1_900_000_000n };
-        await mocks.startNextRound(terms);
-        const block = await connection.ethers.provider.getBlock("latest");
-        return block?.transactions[0] ?? "";
+        const { hash } = await mocks.contracts.vaultFactory.startNextRound(
+          {
+            ...(await vault.getLatestRoundInfo()),
+            ...{ startTime: 1_800_000_000n, endTime: 1_900_000_000n },
+            filledVolume: 0n,
+          },
+          gas,
+        );
+        return hash;
       },
     };
     snapshot = await request("evm_snapshot");

@@ -26,6 +26,8 @@ import { recordCalls } from "../helpers/recording-provider.js";
 
 const MAX = 2n ** 256n - 1n;
 const FILE = "fixtures/recorded.json";
+const TERMS = { maxVolume: 1n, APY: 2n, endTime: 3n };
+const FAILING_TERMS = { ...TERMS, endTime: 4n };
 
 describe("capture() and deployMocks({ fixture })", () => {
   let root: string;
@@ -92,19 +94,38 @@ describe("capture() and deployMocks({ fixture })", () => {
               reason: { data: "0x" },
             },
             { operation: "getLatestRoundInfo", reason: { panic: 1 } },
-            { operation: "calMargins", reason: { data: "0xABCD" } },
+            {
+              ...{ operation: "calMargins", terms: FAILING_TERMS },
+              reason: { data: "0xABCD" },
+            },
+            {
+              ...{ operation: "getOrderInfo", orderID: 4n },
+              reason: "broken",
+            },
           ],
         },
       });
-      const found = await capture(mocks.vault, { orders: [1n, 2n, 3n, 2n] });
-      expect(found).to.include({ orders: 3, failed: 5 });
+      const found = await capture(mocks.vault, {
+        orders: [1n, 2n, 3n, 2n, 4n],
+        margins: [TERMS, FAILING_TERMS],
+      });
+      expect(found).to.include({ orders: 4, margins: 2, failed: 6 });
       ({ fixture } = found);
     });
 
     it("capture() records the revert data in lower case, and values as decimal strings", () => {
       const code = "VAULT_CALL_REVERTED";
       expect(fixture).to.have.deep.nested.include({
-        margins: { error: { code, revertData: "0xabcd" } },
+        margins: [
+          {
+            ...{ maxVolume: "1", APY: "2", endTime: "3" },
+            ...{ baseMarginAmount: "41", xMarginAmount: "42" },
+          },
+          {
+            ...{ maxVolume: "1", APY: "2", endTime: "4" },
+            error: { code, revertData: "0xabcd" },
+          },
+        ],
         "pools.private": { error: { code, revertData: "0x" } },
         "orders.3.error.code": code,
         "orders.2.exType": "a\u0000b",
@@ -136,8 +157,28 @@ describe("capture() and deployMocks({ fixture })", () => {
           `OrderNotFound(orderID: ${id})`,
         );
       }
+      expect(await reasonOf(vault.getOrderInfo(4))).to.equal("broken");
       await mocks.set({ orders: { 6: { state: 2 } } });
       expect((await vault.getOrderInfo(6)).exType).to.equal("BTC-USDT");
+    });
+
+    it("a replay returns the margins of the recorded terms, and reverts with UnexpectedTerms for others", async () => {
+      await replay(fixture);
+      expect(await vault.calMargins(TERMS)).to.deep.equal({
+        ...{ baseMarginAmount: 41n, xMarginAmount: 42n },
+      });
+      expect(await reasonOf(vault.calMargins(FAILING_TERMS))).to.match(
+        /0xabcd/u,
+      );
+      expect(await reasonOf(vault.calMargins({ ...TERMS, APY: 9n }))).to.equal(
+        "UnexpectedTerms(maxVolume: 1, APY: 9, endTime: 3)",
+      );
+    });
+
+    it("a replay returns margins for all terms if overrides has them", async () => {
+      const margins = { baseMarginAmount: 5n, xMarginAmount: 6n };
+      await replay(fixture, { overrides: { margins } });
+      expect(await vault.calMargins({ ...TERMS, APY: 9n })).to.eql(margins);
     });
 
     it("overrides replace values, all failures, and the missing orders of a replay", async () => {
@@ -155,6 +196,7 @@ describe("capture() and deployMocks({ fixture })", () => {
       expect((await vault.getOrderInfo(1)).exFee).to.equal(123n);
       expect((await vault.getOrderInfo(6)).exType).to.equal("ETH-USDT");
       expect((await vault.getOrderInfo(2)).state).to.equal(0);
+      expect((await vault.getOrderInfo(4)).state).to.equal(0);
     });
 
     it("a failure without revert data names its code", async () => {
@@ -172,6 +214,8 @@ describe("capture() and deployMocks({ fixture })", () => {
     it("records the state of an older block", async () => {
       const mocks = await vault.deployMocks();
       const { number: blockTag } = await vault.block();
+      // A change in process belongs to the latest block.
+      await connection.provider.request({ method: "evm_mine" });
       await mocks.set({ volume: 1n, orders: { 1: { number: 1n } } });
       const { fixture } = await capture(vault, { blockTag, orders: [1n] });
       expect(fixture).to.have.nested.include({
@@ -189,25 +233,24 @@ describe("capture() and deployMocks({ fixture })", () => {
       expect(details["where"]).to.equal("blockTag");
     });
 
-    it("asks for the margins of the recorded round, and of zeros if the round failed", async () => {
+    it("asks for the margins of the recorded round, and for none if the round failed", async () => {
       const mocks = await deployMocks(vault.provider, {
         overrides: distinctState,
       });
       const spy = recordCalls(vault.provider);
       const spied = await connectMocks(spy, mocks.addresses);
-      const terms = (): readonly bigint[] => {
-        const data = spy.calls
+      const asked = (): readonly string[] =>
+        spy.calls
           .map(({ params = [] }) => String(fieldsOf(params[0])["data"]))
-          .findLast((one) => one.startsWith(operations.calMargins.selector));
-        const words = data?.slice(10).match(/.{64}/gu) ?? [];
-        return words.map((word) => BigInt(`0x${word}`));
-      };
+          .filter((one) => one.startsWith(operations.calMargins.selector));
       await capture(spied.vault);
+      const words = asked()[0]?.slice(10).match(/.{64}/gu) ?? [];
       // maxVolume, APY and endTime.
-      expect(terms()).to.deep.equal([13n, 12n, 17n]);
+      expect(words.map((word) => Number(`0x${word}`))).to.eql([13, 12, 17]);
       await mocks.fail("getLatestRoundInfo");
-      await capture(spied.vault);
-      expect(terms()).to.deep.equal([0n, 0n, 0n]);
+      const { fixture } = await capture(spied.vault);
+      expect(fixture["margins"]).to.deep.equal([]);
+      expect(asked()).to.have.lengthOf(1);
     });
   });
 
@@ -252,7 +295,7 @@ describe("capture() and deployMocks({ fixture })", () => {
     });
   });
 
-  it("a replay of a hundred orders is written as code, with failed ones missing", async () => {
+  it("a replay of a hundred orders is written as code, and failed ones revert", async () => {
     const orders = Object.fromEntries(
       Array.from({ length: 101 }, (_, n) => [n + 10, { exFee: BigInt(n) }]),
     );
@@ -266,7 +309,10 @@ describe("capture() and deployMocks({ fixture })", () => {
     );
     expect((await vault.getOrderInfo(11)).exFee).to.equal(192n);
     expect((await vault.getOrderInfo(110)).exFee).to.equal(100n);
-    for (const id of [9, 12, 111]) {
+    expect(await reasonOf(vault.getOrderInfo(12))).to.equal(
+      "recorded failure: VAULT_NO_CODE",
+    );
+    for (const id of [9, 111]) {
       expect(await reasonOf(vault.getOrderInfo(id))).to.match(
         /^OrderNotFound/u,
       );

@@ -424,7 +424,7 @@ describe("scripting from the command line", () => {
     await tasks.run("mock fail queryVolume closed");
     const typed = "capture --out fixture.json --ids 1-2,9";
     expect((await tasks.documentOf(typed))["fixture"]).to.deep.equal({
-      ...{ file: "fixture.json", orders: 3, failed: 2 },
+      ...{ file: "fixture.json", orders: 3, margins: 1, failed: 2 },
     });
     expect((await tasks.run("capture --out fixture.json")).stdout)
       .to.include(
