@@ -24,6 +24,7 @@ const nightlyTests = [
   "test/bench/smoke",
   "test/docs/keeper-examples",
   "test/docs/shell",
+  "test/mocks/two-processes",
   "test/tasks/report-page",
   "test/unhandled-rejections",
 ];
