@@ -32,9 +32,10 @@ const nightlyTests = [
 /** They take longest, and would be waited for if they started last. */
 const slowTests = [
   ...nightlyTests,
-  "test/settlement/ten-rounds",
+  "test/tasks/hostile-nodes",
   "test/settlement/fault-matrix",
-  "test/contracts/compile",
+  "test/simulation/engines",
+  "test/settlement/ten-rounds",
   "test/tasks/",
   "test/settlement/",
   "test/simulation/",
