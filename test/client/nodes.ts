@@ -13,7 +13,7 @@ import type {
   Eip1193Provider,
 } from "../../src/client/index.js";
 import { MockVaultFactoryArtifact } from "../../src/mocks/index.js";
-import { everyNode } from "../helpers/every-node.js";
+import { differentNodes } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
@@ -106,7 +106,7 @@ async function readAlone(client: VaultClient, id: bigint): Promise<unknown> {
   }
 }
 
-for (const { name, start } of everyNode) {
+for (const { name, start } of differentNodes) {
   describe(`client - reads of ${name}`, () => {
     let node: TestNode;
     let provider: Eip1193Provider;

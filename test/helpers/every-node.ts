@@ -1,5 +1,6 @@
 import { startAnvil } from "./anvil.js";
 import { startHardhatNode } from "./hardhat-node.js";
+import { isFull } from "./sample.js";
 
 /** A node to run a suite on; without a URL it is Hardhat's own process. */
 export interface TestNode {
@@ -26,3 +27,11 @@ export const everyNode: ReadonlyArray<{
   { name: "anvil", start: async () => await startAnvil() },
   // A mutation run starts them for each change.
 ].slice(0, process.env["STRYKER_MUTATOR_WORKER"] === undefined ? 3 : 1);
+
+/**
+ * The nodes that differ most: `hardhat node` is the first's engine behind the requests
+ * of anvil, and takes longest to start. With `FULL=1`, every node.
+ */
+export const differentNodes = everyNode.filter(
+  ({ name }) => isFull || name !== "hardhat node",
+);

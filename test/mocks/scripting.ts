@@ -12,7 +12,7 @@ import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { contracts as places } from "../helpers/distinct-state.js";
-import { everyNode } from "../helpers/every-node.js";
+import { differentNodes } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
@@ -21,7 +21,7 @@ import { recordCalls } from "../helpers/recording-provider.js";
 
 const STRANGER = "0x00000000000000000000000000000000000000AA";
 
-for (const { name, start } of everyNode) {
+for (const { name, start } of differentNodes) {
   describe(`mocks - scripting on ${name}`, () => {
     let node: TestNode;
     let vault: HardhatVault;

@@ -12,7 +12,7 @@ import {
   distinctState,
   expectedReads,
 } from "../helpers/distinct-state.js";
-import { everyNode } from "../helpers/every-node.js";
+import { differentNodes } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { createTestHre, hreOnLive } from "../helpers/hre.js";
@@ -40,7 +40,7 @@ const reverts = [
   ["control characters", "\u001b[31mred", "\\u{1b}[31mred"],
 ] as const;
 
-for (const { name, start } of everyNode) {
+for (const { name, start } of differentNodes) {
   describe(`every operation on ${name}`, () => {
     let node: TestNode;
     let hre: HardhatRuntimeEnvironment;

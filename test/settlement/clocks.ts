@@ -4,7 +4,7 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import type { SettlementPreflight } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
-import { everyNode } from "../helpers/every-node.js";
+import { differentNodes } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
@@ -29,7 +29,7 @@ const advance = async (
 };
 
 describe("a round's end, by the time that the next block would have", () => {
-  for (const { name, start } of everyNode) {
+  for (const { name, start } of differentNodes) {
     describe(`on ${name}, which makes blocks only for transactions`, () => {
       let node: TestNode;
       let connection: NetworkConnection;

@@ -4,7 +4,7 @@ import { expect } from "chai";
 
 import type { Settlement } from "../../src/settlement/types.js";
 import { startHardhat } from "../helpers/cli.js";
-import { sample } from "../helpers/sample.js";
+import { isFull } from "../helpers/sample.js";
 import {
   killAt,
   openLanes,
@@ -41,7 +41,12 @@ for (const mode of ["local keys", "remote accounts"] as const) {
           ? [{ ...key, moment: "after" } as const]
           : []),
       ]);
-      const kills = sample(all, 3);
+      const decisive = all.filter(({ method, moment, occurrence }) =>
+        isLocal
+          ? moment === "after" || method === "eth_getTransactionCount"
+          : SENDS.includes(method) && occurrence === 0,
+      );
+      const kills = isFull ? all : decisive;
       await runCases("kills", lanes, kills, checkKill);
     });
 

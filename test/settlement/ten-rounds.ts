@@ -16,7 +16,7 @@ import type {
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { sample } from "../helpers/sample.js";
+import { isFull } from "../helpers/sample.js";
 import { killAt } from "../helpers/settlement-lane.js";
 import { DEV_KEYS, openRound, createWorld } from "../helpers/world.js";
 import type { SettlementWorld } from "../helpers/world.js";
@@ -206,7 +206,13 @@ describe("two keepers", () => {
   });
 
   it("settle each round once, and none before its end, whatever goes wrong", async () => {
-    const chosen = sample(faults, 1);
+    const chosen = isFull
+      ? faults
+      : faults.filter(
+          ([name]) =>
+            name === "one is killed when the node has the transaction",
+        );
+    expect(chosen).to.not.deep.equal([]);
     for (const [index, [name, act]] of chosen.entries()) {
       if (ends.length === index) {
         await startRound();

@@ -4,13 +4,13 @@ import type { Contract, Signer } from "ethers";
 
 import { settlesRound } from "../../src/assert/index.js";
 import type { HardhatVault, Settlement } from "../../src/types.js";
-import { everyNode } from "../helpers/every-node.js";
+import { differentNodes } from "../helpers/every-node.js";
 import { openWorld } from "../helpers/settled-world.js";
 import type { SettledWorld } from "../helpers/settled-world.js";
 import { mined } from "../helpers/transactions.js";
 
 describe("what a settlement is said to have settled", () => {
-  for (const { name, start } of everyNode) {
+  for (const { name, start } of differentNodes) {
     describe(`on ${name}`, () => {
       let world: SettledWorld;
 

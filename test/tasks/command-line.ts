@@ -94,14 +94,11 @@ describe("the command line", function () {
       return { stdout, stderr, exitCode: child.exitCode };
     };
 
-    it("a task ends with the exit code of its outcome and prints nothing on stderr if the reader closes the pipe", async () => {
-      for (const [typed, exitCode] of [
-        ["vault status", 0],
-        ["vault order x --json", 1],
-      ] as const) {
-        const result = await runUnread(typed.split(" "), ["stdout"]);
-        expect(result).to.deep.equal({ stdout: "", stderr: "", exitCode });
-      }
+    it("a task that fails ends with 1 and prints nothing on stderr if the reader closes the pipe", async () => {
+      const typed = "vault order x --json".split(" ");
+      expect(await runUnread(typed, ["stdout"])).to.deep.equal({
+        ...{ stdout: "", stderr: "", exitCode: 1 },
+      });
     });
 
     it("every task does its work and succeeds if the readers close both pipes", async () => {

@@ -8,12 +8,14 @@ import type { CommandResult } from "../helpers/cli.js";
 import { everyTaskRun } from "../helpers/every-vault-task.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
+import { isFull } from "../helpers/sample.js";
 
 const repository = path.resolve(import.meta.dirname, "../..");
 
 /** Answers that never end. */
 const endless = {
-  nothing: () => undefined,
+  // Tasks that get no answer end in process, too: faults.ts.
+  ...(isFull ? { nothing: () => undefined } : {}),
   "a body that goes on, blank by blank": (response: ServerResponse) => {
     response.writeHead(200, { "content-type": "application/json" });
     const timer = setInterval(() => response.write(" "), 200);
@@ -21,7 +23,7 @@ const endless = {
       clearInterval(timer);
     });
   },
-} as const;
+};
 
 /** Runs every task in one process, on a node that answers so. */
 async function runAll(

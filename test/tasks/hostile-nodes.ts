@@ -27,7 +27,7 @@ import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler, RpcReply, RpcServer } from "../helpers/rpc-server.js";
 import { runTyped, runVaultTask } from "../helpers/run-vault-task.js";
-import { sample } from "../helpers/sample.js";
+import { isFull, sample } from "../helpers/sample.js";
 import { runInTerminal } from "../helpers/terminal.js";
 
 /** What is planted in every place that may hold a secret. */
@@ -178,6 +178,12 @@ type Behaviour = keyof typeof behaviours;
 
 const texts = Object.values(hostileTexts);
 const range = { ids: `1-${texts.length}` };
+
+/** Those that show what a node or a contract said, each in a way of its own. */
+const repeatingTasks = [
+  ...["order", "volume", "status", "orders"],
+  ...["settle", "simulate", "watch", "doctor"],
+];
 
 describe("secrets and hostile text", function () {
   const anvil = useAnvil();
@@ -438,6 +444,13 @@ describe("secrets and hostile text", function () {
       behaviours["too many requests, the first of each kind"](exchange);
     const runs = everyTaskRun()
       .filter(({ args }) => args["fork"] !== true)
+      .filter(
+        ({ task }, index, all) =>
+          isFull ||
+          ([...repeatingTasks, "deploy-guard"].includes(task) &&
+            (task === "settle" ||
+              all.findIndex((other) => other.task === task) === index)),
+      )
       .map(({ task, args }) => [task, argsOf(task, args, "1")]);
     await andBack(async () => {
       await refuseWithWords();
@@ -477,10 +490,7 @@ describe("secrets and hostile text", function () {
       const repeating = ofTasks
         .filter((text) => ESCAPED.test(text))
         .map((text) => text.split("\n")[0]);
-      expect(repeating).to.include.members([
-        ...["order", "volume", "status", "orders"],
-        ...["settle", "simulate", "watch", "doctor"],
-      ]);
+      expect(repeating).to.include.members(repeatingTasks);
     });
   });
 

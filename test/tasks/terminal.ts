@@ -9,24 +9,29 @@ import type { ScreenLine, TerminalOptions } from "../helpers/terminal.js";
 // What each task shows on a terminal is in goldens.ts; here somebody types.
 describe("questions in a terminal", () => {
   let project: FixtureProject;
+  let lines: readonly ScreenLine[];
+  /** What settle printed as its outcomes, run by run. */
+  let outcomes: readonly string[];
 
+  const unclear = ["yarn build", "yo", "yes, but not now", "", "no", " YES "];
+  /** Ends of input, and what is typed before its question appears. */
+  const ends: TerminalOptions["answers"] = [
+    ["(y/N)", "\u0003"],
+    ["(y/N)", "\u0004"],
+    ["$ npx hardhat vault settle", "y\ry"],
+    ["(y/N)", "\r"],
+    ["(y/N)", "y\r"],
+  ];
+
+  // One session, which takes longer to start than all that it does.
   before(async () => {
     project = await useFixtureProject("terminal");
-  });
-  after(async () => {
-    await project.remove();
-  });
-
-  /** Runs settle on a round that has ended, once for each answer. */
-  const settle = async (
-    times: number,
-    answers: TerminalOptions["answers"],
-  ): Promise<readonly ScreenLine[]> => {
+    const deploy = "deploy-mocks --scenario expired-round";
     const typed = [
-      "deploy-mocks --scenario expired-round",
-      ...Array.from({ length: times }, () => "settle"),
+      ...[deploy, "settle", "settle", "settle", "settle"],
+      ...[deploy, ...unclear.map(() => "settle")],
     ];
-    const { lines, exitCode } = await runInTerminal(
+    const { exitCode, ...shown } = await runInTerminal(
       ["run", "--no-compile", "session.ts"],
       {
         cwd: project.path,
@@ -36,23 +41,31 @@ describe("questions in a terminal", () => {
             typed.map((each) => [each, ...parseTyped(each)]),
           ),
         },
-        ...(answers === undefined ? {} : { answers }),
+        answers: [
+          ...ends,
+          ...unclear.map((text) => ["(y/N)", `${text}\r`] as const),
+        ],
       },
     );
+    lines = shown.lines;
     expect(exitCode, lines.map(({ text }) => text).join("\n")).to.equal(0);
-    return lines;
-  };
-  /** What settle printed as its outcome, run by run. */
-  const outcomes = (lines: readonly ScreenLine[]): string[] =>
-    lines.flatMap(({ text }) => /^Outcome +(.*)$/u.exec(text)?.[1] ?? []);
-
-  it("settle takes y and yes for a yes, in any case, and nothing that only begins so, and colours what it asks about", async () => {
-    const answers = ["yarn build", "yo", "yes, but not now", "", "no", " YES "];
-    const lines = await settle(
-      answers.length,
-      answers.map((typed) => ["(y/N)", `${typed}\r`]),
+    outcomes = lines.flatMap(
+      ({ text }) => /^Outcome +(.*)$/u.exec(text)?.[1] ?? [],
     );
-    expect(outcomes(lines)).to.deep.equal([
+  });
+  after(async () => {
+    await project.remove();
+  });
+
+  it("settle refuses on Ctrl-C and Ctrl-D, does not count what was typed before its question appears, and can ask again", () => {
+    expect(outcomes.slice(0, 4)).to.deep.equal([
+      ...["Refused", "Refused", "Refused"],
+      "Settled",
+    ]);
+  });
+
+  it("settle takes y and yes for a yes, in any case, and nothing that only begins so, and colours what it asks about", () => {
+    expect(outcomes.slice(4)).to.deep.equal([
       ...["Refused", "Refused", "Refused", "Refused", "Refused"],
       "Settled",
     ]);
@@ -61,20 +74,6 @@ describe("questions in a terminal", () => {
       "<bold>About to settle this round</bold>",
       "Outcome  <red>Refused</red>",
       "Outcome      <green>Settled</green>",
-    ]);
-  });
-
-  it("settle refuses on Ctrl-C and Ctrl-D, does not count what was typed before its question appears, and can ask again", async () => {
-    const lines = await settle(4, [
-      ["(y/N)", "\u0003"],
-      ["(y/N)", "\u0004"],
-      ["$ npx hardhat vault settle", "y\ry"],
-      ["(y/N)", "\r"],
-      ["(y/N)", "y\r"],
-    ]);
-    expect(outcomes(lines)).to.deep.equal([
-      ...["Refused", "Refused", "Refused"],
-      "Settled",
     ]);
   });
 });
