@@ -11,10 +11,12 @@ import vault from "./src/index.js";
 
 const { resolve } = createRequire(import.meta.url);
 
+/** They run with `FULL=1`, each night, or where they are named. */
+const nightlyTests = ["test/consumers/", "test/package/documents"];
+
 /** They take longest, and would be waited for if they started last. */
 const slowTests = [
-  "test/consumers/",
-  "test/package/documents",
+  ...nightlyTests,
   "test/settlement/ten-rounds",
   "test/settlement/fault-matrix",
   "test/contracts/compile",
@@ -29,7 +31,7 @@ const slowTests = [
   "test/rpc/",
 ];
 
-/** All tests. Without this, Hardhat would also run helpers and fixtures. */
+/** Without this, Hardhat would also run helpers and fixtures. */
 function testFiles(): string[] {
   const rank = (file: string): number => {
     const found = slowTests.findIndex((start) => file.startsWith(start));
@@ -39,6 +41,11 @@ function testFiles(): string[] {
     cwd: import.meta.dirname,
     exclude: ["test/helpers", "test/fixture-projects", "test/types"],
   })
+    .filter(
+      (file) =>
+        process.env["FULL"] === "1" ||
+        !nightlyTests.some((start) => file.startsWith(start)),
+    )
     .sort()
     .sort((left, right) => rank(left) - rank(right))
     .map((file) => path.join(import.meta.dirname, file));

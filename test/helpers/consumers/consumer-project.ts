@@ -37,20 +37,13 @@ export const consumersFolder = path.join(
   `hardhat-vault-consumers-${hash(repositoryRoot).slice(0, 12)}`,
 );
 
-export const npmOptions = [
+const npmOptions = [
   "--no-audit",
   "--no-fund",
   "--loglevel=error",
   "--prefer-offline",
   "--ignore-scripts",
 ] as const;
-
-const pnpmOptions = [
-  "--ignore-scripts",
-  "--prefer-offline",
-  "--config.minimum-release-age=0",
-  "--config.node-linker=hoisted",
-];
 
 export function projectFolder({
   name,
@@ -78,43 +71,27 @@ export async function nodeProgram(version: string): Promise<string> {
 }
 
 /**
- * Installs what a consumer has before it has this package, by a committed lock
- * file. Does nothing where that is done already.
+ * Installs what a consumer has before it has this package: what npm chooses for
+ * its ranges today. Does nothing where that is done already.
  */
 export async function prepareConsumer(
   definition: ConsumerDefinition,
 ): Promise<void> {
   const folder = projectFolder(definition);
   const manifest = await manifestOf(definition);
-  const lock = await readFile(lockFileOf(definition), "utf8");
   const stampFile = path.join(folder, "node_modules/.prepared");
-  const stamp = hash(`${manifest}${lock}${process.version}`);
+  const stamp = hash(`${manifest}${process.version}`);
   if ((await readOptional(stampFile)) === stamp) {
     return;
   }
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   await writeManifest(definition);
-  if (definition.hasNpm === true) {
-    // npm installs it all with this package, by the lock file.
-    await mkdir(path.dirname(stampFile));
-  } else {
-    await runPnpm(folder, "install", "--frozen-lockfile");
-  }
+  await runCommand("npm", ["install", ...npmOptions], { cwd: folder });
   if (definition.node !== undefined) {
     await nodeProgram(definition.node);
   }
   await writeFile(stampFile, stamp);
-}
-
-export async function runPnpm(
-  folder: string,
-  ...args: string[]
-): Promise<void> {
-  const program = path.join(repositoryRoot, "node_modules/pnpm/bin/pnpm.mjs");
-  await runCommand(process.execPath, [program, ...args, ...pnpmOptions], {
-    cwd: folder,
-  });
 }
 
 /** Installs packages in a project, and returns its lock file after that. */
@@ -123,16 +100,12 @@ export async function install(
   ...packages: string[]
 ): Promise<string> {
   const folder = projectFolder(definition);
-  if (definition.hasNpm === true) {
-    await runCommand(
-      "npm",
-      ["install", "--save-dev", ...packages, ...npmOptions],
-      { cwd: folder },
-    );
-  } else {
-    await runPnpm(folder, "add", "--save-dev", ...packages);
-  }
-  return await readFile(path.join(folder, lockNameOf(definition)), "utf8");
+  await runCommand(
+    "npm",
+    ["install", "--save-dev", ...packages, ...npmOptions],
+    { cwd: folder },
+  );
+  return await readFile(path.join(folder, "package-lock.json"), "utf8");
 }
 
 /** Makes the project fresh, but for the node_modules of `prepareConsumer()`. */
@@ -160,9 +133,7 @@ export async function createConsumer(
 }
 
 /** The package.json of a consumer before it installs this package. */
-export async function manifestOf(
-  definition: ConsumerDefinition,
-): Promise<string> {
+async function manifestOf(definition: ConsumerDefinition): Promise<string> {
   const folder =
     definition.template === undefined
       ? filesOf(definition)
@@ -182,21 +153,12 @@ function filesOf({ name, files = name }: ConsumerDefinition): string {
   return path.join(fixtures, files);
 }
 
-export function lockNameOf({ hasNpm = false }: ConsumerDefinition): string {
-  return hasNpm ? "package-lock.json" : "pnpm-lock.yaml";
-}
-
-export function lockFileOf(definition: ConsumerDefinition): string {
-  return path.join(fixtures, definition.name, lockNameOf(definition));
-}
-
 async function writeManifest(definition: ConsumerDefinition): Promise<void> {
   const folder = projectFolder(definition);
   await writeFile(
     path.join(folder, "package.json"),
     await manifestOf(definition),
   );
-  await cp(lockFileOf(definition), path.join(folder, lockNameOf(definition)));
 }
 
 /**

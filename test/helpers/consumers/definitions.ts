@@ -18,8 +18,6 @@ export interface ConsumerDefinition {
   readonly testCommand: readonly string[];
   /** What that compiles its contracts with, if it has any. */
   readonly compiler?: CompilerSettings;
-  /** Installed by npm, as README says; the others by pnpm, which is faster. */
-  readonly hasNpm?: boolean;
   /** Which of the documents' code it has. */
   readonly documents?: "ethers" | "viem" | "solidity" | "hardhat-2";
   /**
@@ -96,7 +94,6 @@ export const allConsumers: readonly ConsumerDefinition[] = [
   {
     name: "readme",
     node: OLDEST_NODE,
-    hasNpm: true,
     versions: {},
     testCommand: ["test"],
     compiler: { version: "0.8.28", optimizer: false, viaIR: false },
