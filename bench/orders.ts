@@ -28,12 +28,15 @@ import {
 import type { Extent, Section } from "./measure.js";
 import { onAnvil } from "./on-anvil.js";
 
-/** The node, a connection to it, two contracts on it, and orders to read. */
-interface World {
+interface World extends OrdersToRead {
+  readonly multicall: `0x${string}`;
+}
+
+/** The node, a connection to it, a contract on it, and the number of orders to read. */
+export interface OrdersToRead {
   readonly url: string;
   readonly connection: NetworkConnection;
   readonly trading: `0x${string}`;
-  readonly multicall: `0x${string}`;
   readonly count: number;
 }
 
@@ -160,11 +163,11 @@ async function readRaw({ connection, trading, count }: World): Promise<Orders> {
   );
 }
 
-async function readWithHardhatEthers({
+export async function readWithHardhatEthers({
   connection,
   trading,
   count,
-}: World): Promise<Orders> {
+}: OrdersToRead): Promise<Orders> {
   const contract = Trading__factory.connect(
     trading,
     connection.ethers.provider,
@@ -176,7 +179,7 @@ async function readWithHardhatEthers({
 }
 
 function viemClient(
-  { url }: World,
+  { url }: Pick<World, "url">,
   batch: false | { readonly batchSize: number },
 ): PublicClient {
   return createPublicClient({
@@ -193,7 +196,7 @@ function getOrderInfo(trading: `0x${string}`, id: number) {
   } as const;
 }
 
-async function readWithViem(world: World): Promise<Orders> {
+export async function readWithViem(world: OrdersToRead): Promise<Orders> {
   const client = viemClient(world, { batchSize: VIEM_BATCH });
   return await pLimit(VIEM_BATCH).map(
     firstIds(world.count, 1),

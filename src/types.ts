@@ -53,11 +53,8 @@ export type {
   SettlementStatus,
   SigningKind,
 } from "./settlement/types.js";
-export type {
-  ForkConnection,
-  ForkedBlock,
-  ForkOptions,
-} from "./simulation/engines/fork.js";
+export type { ForkedBlock, ForkOptions } from "./simulation/engines/fork.js";
+export type { ForkConnection } from "./simulation/make-fork.js";
 export type { WarmCall } from "./simulation/fork-needs.js";
 export type {
   HttpEngine,

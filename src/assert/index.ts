@@ -20,12 +20,15 @@ import {
 
 export type { ExpectedReadings, ExpectedValue } from "./change-readings.js";
 
-/** Values that a round was settled with, unscaled; omitted ones may be anything. */
+/**
+ * Values that a round was settled with, unscaled; omitted ones may be anything. A value
+ * that is undefined is refused.
+ */
 export interface ExpectedSettlement {
   /** Real value times 1E18. */
-  readonly price?: bigint | number | undefined;
+  readonly price?: bigint | number;
   /** Unscaled; its scale is not documented. */
-  readonly amount?: bigint | number | undefined;
+  readonly amount?: bigint | number;
 }
 
 /**
@@ -113,9 +116,8 @@ async function checkWith(
         `there is no ${inspect(key)} of a settlement to expect; there are price, amount`,
       );
     }
-    if (value !== undefined) {
-      found = checkSettledWith(found, fields[key], value);
-    }
+    // Undefined is refused, too: it comes of a value that the test did not find.
+    found = checkSettledWith(found, fields[key], value);
   }
   return found;
 }

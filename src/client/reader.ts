@@ -55,7 +55,7 @@ export const readOptionNames: OptionNames<ReadOptions> = {
 export interface ScanProgress {
   /** Ids or blocks read so far, listed or not. */
   readonly done: number;
-  /** Ids or blocks to read; grows while `rounds()` finds more. */
+  /** Ids or blocks to read; grows while more are found. */
   readonly total: number;
 }
 

@@ -1,11 +1,14 @@
-import type { NetworkConfig } from "hardhat/types/config";
+import type { HardhatUserConfig, NetworkConfig } from "hardhat/types/config";
 
 import { inOrder } from "../client/addresses.js";
 import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
 import { describeInput, parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
 import { toConfigVariableError } from "../rpc/errors.js";
-import type { VaultInstanceConfig } from "./config-types.js";
+import type {
+  VaultInstanceConfig,
+  VaultInstanceUserConfig,
+} from "./config-types.js";
 import type { DeploymentAddresses } from "./deployments.js";
 
 export interface ConnectionAddresses {
@@ -83,6 +86,40 @@ export function connectionAddresses(
       current = inOrder(bound, own);
     },
   };
+}
+
+/**
+ * Checks the checksum of each address in the text of a network's configuration: a digit may
+ * be mistyped. Done for each connection, not at each start of Hardhat, where loading the
+ * hash function would take longer than the plugin.
+ *
+ * @throws VaultError VAULT_INVALID_ADDRESS
+ */
+export function requireChecksums(
+  networkName: string,
+  { networks = {} }: HardhatUserConfig,
+): void {
+  const check = (settings: VaultInstanceUserConfig, path: string): void => {
+    const addresses = [
+      ...Object.entries(settings.contracts ?? {}).map(
+        ([role, address]) => [`contracts.${role}`, address] as const,
+      ),
+      ["guard", settings.guard] as const,
+    ];
+    for (const [name, address] of addresses) {
+      if (typeof address === "string") {
+        parseAddress(address, `${path}.${name}`);
+      }
+    }
+  };
+  const { vault } = networks[networkName] ?? {};
+  if (vault !== undefined) {
+    const path = `networks.${networkName}.vault`;
+    check(vault, path);
+    for (const [name, instance] of Object.entries(vault.instances ?? {})) {
+      check(instance, `${path}.instances.${name}`);
+    }
+  }
 }
 
 /**

@@ -55,7 +55,7 @@ async function validateUserConfig(
       // Loads the table of operations, which other starts do not need.
       const { validateVaultSettings } = await import("./validate-settings.js");
       const path = ["networks", name, "vault"];
-      errors.push(...(await validateVaultSettings(vault, path)));
+      errors.push(...validateVaultSettings(vault, path));
     }
   }
   return errors;

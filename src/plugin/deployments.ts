@@ -2,10 +2,11 @@ import { z } from "zod";
 
 import type { LocatedAddress } from "../client/addresses.js";
 import { parseAddress } from "../client/inputs.js";
-import { vaultError } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
 import {
   PROJECT_FOLDER,
   listProjectFiles,
+  newestProjectFile,
   readProjectFile,
   reasonOf,
   writeProjectFile,
@@ -144,19 +145,26 @@ export class DeploymentAddresses {
     if (names.length === 0) {
       return undefined;
     }
-    const chainId = await this.rpc.chainId();
+    // Asked together: the newest file is mostly the one of this chain.
+    const newest = await this.#readNewest(names);
+    const asked = {
+      chainId: this.rpc.chainId(),
+      genesisHash: this.rpc.genesisHash(),
+      isDeployed: newest === undefined ? undefined : this.#isDeployed(newest),
+    };
+    // A failure counts where the answer is used.
+    for (const answer of Object.values(asked)) {
+      answer?.catch(() => undefined);
+    }
+    const chainId = await asked.chainId;
     const others = names.filter((name) => name.startsWith(`${chainId}-`));
     if (others.length === 0) {
       return undefined;
     }
-    const genesisHash = await this.rpc.genesisHash();
+    const genesisHash = await asked.genesisHash;
     const file = this.#fileOf({ chainId, genesisHash });
-    const deployment = await readProjectFile(
-      this.projectRoot,
-      file,
-      deploymentSchema,
-      (problem, cause) => this.#invalid(file, problem, cause),
-    );
+    const isNewest = newest !== undefined && this.#fileOf(newest) === file;
+    const deployment = isNewest ? newest : await this.#read(file);
     if (
       deployment?.chainId !== chainId ||
       deployment.genesisHash !== genesisHash ||
@@ -168,15 +176,43 @@ export class DeploymentAddresses {
       this.#absence = `${files.join(", ")} ${files.length === 1 ? "belongs to another chain" : "belong to other chains"} with the same id (the node was probably restarted)`;
       return undefined;
     }
-    const haveCode = await Promise.all(
-      Object.values(deployment.contracts).map(
-        async (address) => await this.rpc.hasCode(address),
-      ),
-    );
-    if (haveCode.includes(false)) {
+    const isDeployed = isNewest
+      ? asked.isDeployed
+      : this.#isDeployed(deployment);
+    if ((await isDeployed) === false) {
       this.#absence = `The mocks of ${file} are not on the chain any more`;
       return undefined;
     }
     return deployment;
+  }
+
+  async #read(file: string): Promise<MockDeployment | undefined> {
+    return await readProjectFile(
+      this.projectRoot,
+      file,
+      deploymentSchema,
+      (problem, cause) => this.#invalid(file, problem, cause),
+    );
+  }
+
+  /** @returns Undefined if it cannot be used, which counts only if it is needed. */
+  async #readNewest(
+    names: readonly string[],
+  ): Promise<MockDeployment | undefined> {
+    const name = await newestProjectFile(this.projectRoot, names);
+    const file = `${PROJECT_FOLDER}/${name}`;
+    const found = await this.#read(file).catch(fallbackTo(undefined));
+    return found !== undefined && this.#fileOf(found) === file
+      ? found
+      : undefined;
+  }
+
+  async #isDeployed({ contracts }: MockDeployment): Promise<boolean> {
+    const haveCode = await Promise.all(
+      Object.values(contracts).map(
+        async (address) => await this.rpc.hasCode(address),
+      ),
+    );
+    return !haveCode.includes(false);
   }
 }

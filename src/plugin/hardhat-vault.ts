@@ -26,10 +26,8 @@ import { KnownNode, RpcClient } from "../rpc/rpc-client.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import type { SettlementSettings } from "../protocol/settlement-settings.js";
 import type { Settlement, SettleAllOptions } from "../settlement/types.js";
-import type {
-  ForkConnection,
-  ForkOptions,
-} from "../simulation/engines/fork.js";
+import type { ForkOptions } from "../simulation/engines/fork.js";
+import type { ForkConnection } from "../simulation/make-fork.js";
 import type { SimulateSettleAllOptions } from "../simulation/options.js";
 import type { Simulation } from "../simulation/types.js";
 import {
@@ -108,6 +106,9 @@ export class HardhatVault extends VaultClient implements VaultHost {
     networkName = connection.networkName,
     upstream?: UpstreamAddresses,
   ): HardhatVault {
+    const { networkConfig } = connection;
+    const timeout =
+      networkConfig.type === "http" ? networkConfig.timeout : undefined;
     return HardhatVault.#open({
       connection,
       context,
@@ -115,7 +116,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
       rpc: new RpcClient(
         connection.provider,
         networkName,
-        new KnownNode(redactor, true),
+        new KnownNode(redactor, true, timeout),
       ),
       findErrors: findInProject(context.artifacts),
       upstream,

@@ -14,10 +14,18 @@ async function newConnection<ChainTypeT extends ChainType | string>(
   next: (nextContext: HookContext) => Promise<NetworkConnection<ChainTypeT>>,
 ): Promise<NetworkConnection<ChainTypeT>> {
   // Loaded with the first connection, because it needs ethers and the bindings.
-  const [connection, { HardhatVault }] = await Promise.all([
-    next(context),
-    import("./hardhat-vault.js"),
-  ]);
+  const [connection, { HardhatVault }, { requireChecksums }] =
+    await Promise.all([
+      next(context),
+      import("./hardhat-vault.js"),
+      import("./addresses.js"),
+    ]);
+  try {
+    requireChecksums(connection.networkName, context.userConfig);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
   // The provider has resolved the same variables already.
   const redactor = await redactorFor(context, connection.networkConfig);
   connection.vault = HardhatVault.forConnection(connection, context, redactor);

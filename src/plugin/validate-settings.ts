@@ -151,45 +151,13 @@ const validateNetworkFields = objectOf("setting", {
   instances: validateInstances,
 });
 
-/** Validates `networks.<name>.vault`, except the values of configuration variables. */
-export async function validateVaultSettings(
-  vault: unknown,
-  path: Path,
-): Promise<Mistakes> {
-  const wrong = await findWrongChecksums(vault, path);
+/**
+ * Validates `networks.<name>.vault`, except checksums and the values of configuration
+ * variables.
+ */
+export function validateVaultSettings(vault: unknown, path: Path): Mistakes {
   return [
     ...validateNetworkFields(vault, path),
     ...findTipAboveFee(vault, path),
-    ...wrong,
   ];
-}
-
-async function findWrongChecksums(
-  vault: unknown,
-  path: Path,
-): Promise<Mistakes> {
-  const { contracts, guard, instances } = asRecord(vault);
-  const mistakes: Mistakes = [];
-  const addresses = Object.entries(asRecord(contracts)).map(
-    ([role, address]) => [["contracts", role], address] as const,
-  );
-  for (const [where, address] of [...addresses, [["guard"], guard] as const]) {
-    // Only mixed case has a checksum; loading the hash function takes 20 ms.
-    if (isAddress(address) && /[a-f].*[A-F]|[A-F].*[a-f]/u.test(address)) {
-      const { isValidChecksumAddress } =
-        await import("@nomicfoundation/hardhat-utils/eth");
-      if (!(await isValidChecksumAddress(address))) {
-        mistakes.push({
-          path: [...path, ...where],
-          message: `the checksum of ${address} is wrong: a digit is mistyped, or give it in lower case`,
-        });
-      }
-    }
-  }
-  for (const [name, instance] of Object.entries(asRecord(instances))) {
-    mistakes.push(
-      ...(await findWrongChecksums(instance, [...path, "instances", name])),
-    );
-  }
-  return mistakes;
 }

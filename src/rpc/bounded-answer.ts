@@ -1,15 +1,62 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { Buffer } from "node:buffer";
 import { subscribe } from "node:diagnostics_channel";
+import { gunzipSync } from "node:zlib";
 
 import { asRecord } from "../json.js";
 
 /** Bytes of an answer; a chunk of 1,000 orders has a thousandth of it. */
 const MAX_ANSWER_BYTES = 64 * 2 ** 20;
 
+/** The first bytes of a gzip stream. */
+const GZIP = Buffer.from([0x1f, 0x8b]);
+
 interface Watched {
   readonly requests: Set<object>;
-  readonly tooLong: () => Error;
+  readonly limits: AnswerLimits;
+  /** True once nobody waits: what Hardhat repeats by itself ends, too. */
+  isOver: boolean;
   bytes: number;
+  /** When the newest answer began, by the clock of `performance`. */
+  begunAt: number;
+  newest: NewestRequest | undefined;
+  refusal: RefusedStatus | undefined;
+}
+
+interface AnswerLimits {
+  /** Milliseconds for a body: undici's limit begins again with each piece. */
+  readonly timeout: number;
+  /** Makes the error for a longer answer. */
+  readonly tooLong: (limit: string) => Error;
+}
+
+interface NewestRequest {
+  /** JSON-RPC, as it was sent. */
+  readonly body: unknown;
+  /** Kept of an answer that begins as gzip does. */
+  readonly compressed: Uint8Array[];
+}
+
+/** A node's refusal by an HTTP status, of which nothing else was seen. */
+class RefusedStatus extends Error {
+  constructor(public readonly statusCode: number) {
+    super(`HTTP status ${statusCode}`);
+  }
+}
+
+/** What was seen of a request on its way over HTTP. */
+export interface Exchanged {
+  /**
+   * False if another request came last, such as one that Hardhat sends first; undefined
+   * if no request was seen.
+   */
+  readonly isOwn: boolean | undefined;
+  /** Name of the method that came last. */
+  readonly method: string;
+  /** The answer's text, if it came as gzip: nobody asked for that, or unpacks it. */
+  readonly unpacked: string | undefined;
+  /** The last answer that was not 2xx: Hardhat repeats a request after status 429. */
+  readonly refusal: Error | undefined;
 }
 
 // Hardhat and fetch send through undici, and have no way to cancel a request or to
@@ -22,17 +69,41 @@ subscribe("undici:request:create", (message) => {
   const request = requestOf(message);
   if (watched !== undefined) {
     watched.requests.add(request);
+    watched.newest = { body: Reflect.get(request, "body"), compressed: [] };
     owners.set(request, watched);
+  }
+});
+subscribe("undici:client:sendHeaders", (message) => {
+  const request = requestOf(message);
+  if (owners.get(request)?.isOver === true) {
+    abort(request, deadlineIsOver());
+  }
+});
+subscribe("undici:request:headers", (message) => {
+  const watched = owners.get(requestOf(message));
+  const { statusCode } = asRecord(asRecord(message)["response"]);
+  if (watched !== undefined) {
+    watched.begunAt = performance.now();
+    if (Number(statusCode) >= 400) {
+      watched.refusal = new RefusedStatus(Number(statusCode));
+    }
   }
 });
 subscribe("undici:request:bodyChunkReceived", (message) => {
   const request = requestOf(message);
   const watched = owners.get(request);
-  const { length } = asRecord(asRecord(message)["chunk"]);
-  if (watched !== undefined && typeof length === "number") {
-    watched.bytes += length;
+  const { chunk } = asRecord(message);
+  if (watched !== undefined && chunk instanceof Uint8Array) {
+    const { limits, begunAt } = watched;
+    watched.bytes += chunk.length;
     if (watched.bytes > MAX_ANSWER_BYTES) {
-      abort(request, watched.tooLong());
+      abort(request, limits.tooLong(`${MAX_ANSWER_BYTES / 2 ** 20} MiB`));
+    } else if (performance.now() - begunAt > limits.timeout) {
+      abort(request, deadlineIsOver());
+    }
+    const kept = watched.newest?.compressed ?? [];
+    if (kept.length > 0 || GZIP.equals(chunk.subarray(0, GZIP.length))) {
+      kept.push(chunk);
     }
   }
 });
@@ -49,27 +120,76 @@ function abort(request: object, reason: Error): void {
   }
 }
 
+function deadlineIsOver(): Error {
+  return new DOMException("the deadline is over", "TimeoutError");
+}
+
 /**
- * Sends a request whose answer has a limit.
+ * Sends a request whose answer has limits.
  *
- * @param tooLong Makes the error for a longer answer.
- * @returns The answer, and a function that ends the request.
+ * @returns The answer, a function that ends the request, and one that tells what was
+ * seen of it.
  */
 export function sendBounded<T>(
   send: () => Promise<T>,
-  tooLong: (limit: string) => Error,
-): { readonly answer: Promise<T>; readonly cancel: () => void } {
+  limits: AnswerLimits,
+): {
+  readonly answer: Promise<T>;
+  readonly cancel: () => void;
+  readonly exchanged: (method: string, params: readonly unknown[]) => Exchanged;
+} {
   const watched: Watched = {
     requests: new Set(),
-    tooLong: () => tooLong(`${MAX_ANSWER_BYTES / 2 ** 20} MiB`),
+    limits,
+    isOver: false,
     bytes: 0,
+    begunAt: 0,
+    newest: undefined,
+    refusal: undefined,
   };
   return {
     answer: context.run(watched, send),
     cancel: () => {
+      watched.isOver = true;
       for (const request of watched.requests) {
-        abort(request, new Error("the deadline is over"));
+        abort(request, deadlineIsOver());
       }
     },
+    exchanged: (method, params) => {
+      const { body, compressed = [] } = watched.newest ?? {};
+      const sent = asRecord(parse(body));
+      return {
+        isOwn:
+          watched.newest === undefined
+            ? undefined
+            : sent["method"] === method &&
+              JSON.stringify(sent["params"]) === JSON.stringify(params),
+        method: String(sent["method"]),
+        unpacked: compressed.length === 0 ? undefined : unpack(compressed),
+        refusal: watched.refusal,
+      };
+    },
   };
+}
+
+function parse(body: unknown): unknown {
+  try {
+    return JSON.parse(
+      body instanceof Uint8Array ? Buffer.from(body).toString() : String(body),
+    );
+  } catch {
+    // Such as the GET after a redirect.
+    return undefined;
+  }
+}
+
+function unpack(chunks: readonly Uint8Array[]): string | undefined {
+  try {
+    return gunzipSync(Buffer.concat(chunks), {
+      maxOutputLength: MAX_ANSWER_BYTES,
+    }).toString("utf8");
+  } catch {
+    // It is cut, or something else.
+    return undefined;
+  }
 }

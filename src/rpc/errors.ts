@@ -7,6 +7,7 @@ import {
 import { MAX_FOREIGN_TEXT } from "../escape.js";
 import { asRecord } from "../json.js";
 import { Redactor, quoteForeignText, redactSecrets } from "../redact.js";
+import { isOtherJson } from "./lenient-answer.js";
 import { findRevert } from "./revert-in-error.js";
 import type { RevertReason } from "./revert-reason.js";
 import {
@@ -106,9 +107,9 @@ const INVALID_PARAMS = -32_602;
 const missingCodes: ReadonlySet<unknown> = new Set([-32_601, -32_004]);
 
 const busyWords =
-  /rate.?limit|too many requests|request limit|^limit exceeded|quota|capacity|(?:compute units|throughput).{0,60}exceeded/iu;
+  /rate.{0,10}(?:limit|exceed)|too many request|request limit|throttl|slow down|^limit exceeded|quota|capacity|(?:compute units|throughput).{0,60}exceeded/iu;
 const transientWords =
-  /timed? ?-?out|deadline exceeded|temporar|try again|at this time|overloaded|\bEOF\b|bad gateway|service unavailable|upstream|no .{0,20}(?:server|backend|node)s? available|socket hang up|connection (?:reset|closed|refused|termination)|\bid\b.{0,20}(?:mismatch|does not match)/iu;
+  /timed? ?-?out|deadline exceeded|temporar|try again|(?<!not )retry|not ready|at this time|overloaded|\bEOF\b|bad gateway|service unavailable|upstream|no .{0,20}(?:server|backend|node)s? available|socket hang up|connection (?:reset|closed|refused|termination)|\bid\b.{0,20}(?:mismatch|does not match)/iu;
 /** A node lacks a block, in the words of all clients. */
 const blockWords =
   /header (?:for hash )?not found|unknown block|block.{0,60}(?:not (?:yet |currently )?(?:available|found|exist)|doesn't exist|out ?of ?range|is invalid|invalid)|invalid block|block ?out ?of ?range|unfinalized|ahead of|height/iu;
@@ -168,7 +169,10 @@ export function toRpcError(
   }
   if (match(unreadableSign) !== undefined) {
     // Without the body and the cause: a proxy's page may contain the key.
-    const problem = `the answer is not JSON; the URL may lead or redirect to a web page${tried}`;
+    const form = isOtherJson(thrown)
+      ? "the answer is JSON, but has no result and no error"
+      : "the answer is not JSON; the URL may lead or redirect to a web page";
+    const problem = `${form}${tried}`;
     return vaultError("VAULT_RPC_INVALID_RESPONSE", { ...facts, problem });
   }
   for (const [setting, sign] of settingSigns) {

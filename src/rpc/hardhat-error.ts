@@ -6,9 +6,12 @@ import { messageOf } from "./thrown.js";
 /** Hardhat's errors about the connection or a setting; `toRpcError` converts these. */
 const ofConnection = /^HHE(?:7|28|29|30|70[2348]|717)$/u;
 
-/** Node.js's own codes, such as ERR_MODULE_NOT_FOUND, without those of connections. */
-const ofThisProcess =
-  /^(?:ERR_(?!HTTP|PROXY|SOCKET|SSL|STREAM|TLS)\w+|MODULE_NOT_FOUND)$/u;
+/**
+ * Codes of connections: those of Node.js, of undici, and of libraries such as ethers for
+ * what a node answered. Any other text as a code is of whoever threw it.
+ */
+const codeOfConnection =
+  /^(?:E[A-Z]{2,}|UND_ERR_\w+|ERR_(?:HTTP|PROXY|SOCKET|SSL|STREAM|TLS)\w*|\w*CERT\w*|UNABLE_TO_\w+|CALL_EXCEPTION|(?:NETWORK|SERVER)_ERROR|TIMEOUT)$/u;
 
 /**
  * True for an error that Hardhat or another plugin throws by itself, in a hook for
@@ -40,7 +43,7 @@ function isOfThisProcess(error: Error): boolean {
   const { code, syscall, path } = asRecord(error);
   return (
     typeof code === "string" &&
-    (ofThisProcess.test(code) ||
+    (!codeOfConnection.test(code) ||
       (typeof syscall === "string" && typeof path === "string"))
   );
 }

@@ -79,7 +79,7 @@ function isReasonText(data: unknown): data is string {
  */
 function reasonIn(message: string): string {
   const [, quoted, listed, rest = ""] =
-    /reason string '(.*)'|revert reason: \[(?:Error\((.*?)\)|[^\]]*)\]|\brevert(?:ed)?\b(?! opcode| with(?:out)? )[\s:]*(.*)$/isu.exec(
+    /reason string '(.*)'|revert reason: \[(?:Error\((.*?)\)|[^\]]*)\]|\brevert(?:ed)?\b(?! opcode| with(?:out)? )[\s:,]*(.*)$/isu.exec(
       message,
     ) ?? [];
   return (quoted ?? listed ?? rest.replace(/^\((.*)\)$/su, "$1")).trim();

@@ -7,12 +7,13 @@ import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { Redactor, quoteForeignText } from "../redact.js";
 import { sendBounded } from "./bounded-answer.js";
+import type { Exchanged } from "./bounded-answer.js";
 import { Deadline } from "./deadline.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { classifyFailure, isNodeRefusal, toRpcError } from "./errors.js";
 import { TRANSACTION_GAS_CAP } from "./gas.js";
 import { isHardhatsOwn, toHardhatError } from "./hardhat-error.js";
-import { readRefusedAnswer } from "./lenient-answer.js";
+import { readRefusedAnswer, unpackBody } from "./lenient-answer.js";
 import { ResponseParser } from "./response-parser.js";
 import { usualRetries, waitAfter } from "./retry.js";
 import type { RetryEvent, RetryPolicy } from "./retry.js";
@@ -133,10 +134,12 @@ export class KnownNode {
   /**
    * @param redactor Knows the secrets of the connection.
    * @param isBehindHardhat True if Hardhat and its plugins handle each request.
+   * @param requestTimeout Milliseconds for the body of an answer.
    */
   constructor(
     public readonly redactor = new Redactor(),
     public readonly isBehindHardhat = false,
+    public readonly requestTimeout = DEFAULT_TIMEOUT_MS,
   ) {}
 }
 
@@ -271,18 +274,24 @@ export class RpcClient {
     params: readonly unknown[],
     deadline: Deadline,
   ): Promise<Executed | FailedAttempt | undefined> {
-    const { network, provider } = this;
+    const { provider } = this;
     const maySendAgain = safeToResend.test(method);
+    let seen: (() => Exchanged) | undefined;
     const send = async (): Promise<Sent | undefined> => {
-      const { answer, cancel } = sendBounded(
+      const { answer, cancel, exchanged } = sendBounded(
         async () => await provider.request({ method, params }),
-        (limit) => {
-          const problem = `the answer is longer than ${limit}`;
-          const details = { network, method, problem };
-          return vaultError("VAULT_RPC_INVALID_RESPONSE", details);
+        {
+          timeout: this.node.requestTimeout,
+          tooLong: (limit) =>
+            this.parser(method).invalid(`the answer is longer than ${limit}`),
         },
       );
-      const sent = answer.then((result) => ({ result }));
+      seen = () => exchanged(method, params);
+      const sent = answer.then(
+        (result) => ({ result }),
+        (thrown: unknown) =>
+          this.#readLeniently(thrown, method, exchanged(method, params)),
+      );
       if (!maySendAgain) {
         return await sent;
       }
@@ -295,16 +304,14 @@ export class RpcClient {
       return inTime;
     };
     try {
-      const sent = await (
-        maySendAgain
-          ? deadline.within(
-              // A request that waited past the deadline is not sent.
-              this.node.readSlots(async () =>
-                deadline.isOver ? undefined : await send(),
-              ),
-            )
-          : send()
-      ).catch((thrown: unknown) => this.#readLeniently(thrown, method));
+      const sent = await (maySendAgain
+        ? deadline.within(
+            // A request that waited past the deadline is not sent.
+            this.node.readSlots(async () =>
+              deadline.isOver ? undefined : await send(),
+            ),
+          )
+        : send());
       const result = sent?.result ?? null;
       if (
         method === BLOCK_METHOD &&
@@ -314,7 +321,11 @@ export class RpcClient {
       ) {
         return { thrown: this.#blockNotFound(params[0]), retry: "transient" };
       }
-      return sent === undefined ? undefined : { result };
+      if (sent === undefined) {
+        const thrown = seen?.().refusal;
+        return thrown === undefined ? undefined : { thrown, retry: undefined };
+      }
+      return { result };
     } catch (thrown) {
       const { redactor, isBehindHardhat } = this.node;
       if (isBehindHardhat && isHardhatsOwn(thrown)) {
@@ -352,8 +363,9 @@ export class RpcClient {
   }
 
   /** @throws the node's error, else what was thrown */
-  #readLeniently(thrown: unknown, method: string): Sent {
-    const answer = readRefusedAnswer(thrown) ?? { error: thrown };
+  #readLeniently(thrown: unknown, method: string, seen: Exchanged): Sent {
+    unpackBody(thrown, seen);
+    const answer = readRefusedAnswer(thrown, seen) ?? { error: thrown };
     if ("result" in answer) {
       return answer;
     }

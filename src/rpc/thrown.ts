@@ -181,8 +181,6 @@ function walk(
 
 export function messageOf(error: unknown): string {
   const { message } = asRecord(error);
-  if (typeof message === "string") {
-    return message;
-  }
-  return typeof error === "string" ? error : "it gave no reason";
+  const text = typeof message === "string" ? message : error;
+  return typeof text === "string" && text !== "" ? text : "it gave no reason";
 }

@@ -82,6 +82,25 @@ type Subject = Pick<
   "chainKind" | "chainId" | "genesisHash" | "vault"
 >;
 
+/** The chain that a journal belongs to, beside its id. */
+export type JournalChain = Pick<Subject, "chainKind" | "genesisHash">;
+
+/** Asks which chain it is; in process, where no journal is kept, nothing. */
+export async function journalChain(vault: VaultHost): Promise<JournalChain> {
+  const [isDevelopment, genesisHash] = isKeptBy(vault)
+    ? await Promise.all([isDevelopmentNode(vault.rpc), vault.rpc.genesisHash()])
+    : [true, UNKNOWN_GENESIS];
+  return { chainKind: kindOf(isDevelopment), genesisHash };
+}
+
+function isKeptBy({ connection }: VaultHost): boolean {
+  return connection.networkConfig.type === "http";
+}
+
+function kindOf(isDevelopment: boolean): ChainKind {
+  return isDevelopment ? "development" : "live";
+}
+
 /** Record of a settlement, written before it is sent. */
 export type JournalEntry = Omit<JournalFile, "version" | keyof Subject>;
 
@@ -119,41 +138,36 @@ export class Journal {
     return this.subject.vault;
   }
 
+  /** @param chain Default: it is asked for. */
   public static async open(
     vault: VaultHost,
     chainId: number,
     address: string,
+    chain: Promise<JournalChain> = journalChain(vault),
   ): Promise<Journal> {
-    const isKept = vault.connection.networkConfig.type === "http";
-    const [isDevelopment, genesisHash] = isKept
-      ? await Promise.all([
-          isDevelopmentNode(vault.rpc),
-          vault.rpc.genesisHash(),
-        ])
-      : [true, UNKNOWN_GENESIS];
-    const chainKind: ChainKind = isDevelopment ? "development" : "live";
     const { root } = vault.context.config.paths;
+    const { chainKind, genesisHash } = await chain;
     const subject = { chainKind, chainId, genesisHash, vault: address };
-    return new Journal(root, subject, isKept);
+    return new Journal(root, subject, isKeptBy(vault));
   }
 
   /**
-   * Refuses if a development node, which a settlement was confirmed for, has become a
-   * live one behind the same URL.
+   * Refuses if a live node has taken the place of the development node that a settlement
+   * was confirmed for, or the other way round, behind the same URL.
    *
    * @throws VaultError VAULT_CHAIN_CHANGED
    */
   public async requireSameKind({ rpc, networkName }: VaultHost): Promise<void> {
     const { chainKind, chainId } = this.subject;
-    if (
-      this.isKept &&
-      chainKind === "development" &&
-      !(await isDevelopmentNodeNow(rpc))
-    ) {
+    if (!this.isKept) {
+      return;
+    }
+    const kind = kindOf(await isDevelopmentNodeNow(rpc));
+    if (kind !== chainKind) {
       throw vaultError("VAULT_CHAIN_CHANGED", {
         network: networkName,
-        expected: `${chainId} of a development node`,
-        actual: `${chainId} of a live one`,
+        expected: `${chainId} of a ${chainKind} node`,
+        actual: `${chainId} of a ${kind} one`,
       });
     }
   }

@@ -4,13 +4,14 @@ import type { VaultHost } from "../host.js";
 import { describeRound } from "../protocol/round.js";
 import { settlementCall } from "../simulation/engine.js";
 import type { SettlementRoute } from "../simulation/engine.js";
-import { findRoute } from "../simulation/guarded.js";
+import { findGuard, findRoute } from "../simulation/guarded.js";
+import type { FoundGuard } from "../simulation/guarded.js";
 import { findBlock } from "../simulation/next-block.js";
 import type { Simulation } from "../simulation/types.js";
 import { agree, recheckRound } from "./agree.js";
 import { follow } from "./follow.js";
-import { Journal } from "./journal.js";
-import type { JournalEntry } from "./journal.js";
+import { Journal, journalChain } from "./journal.js";
+import type { JournalChain, JournalEntry } from "./journal.js";
 import { LastLook } from "./last-look.js";
 import { findFreeNonce, refuseBeforeOther } from "./nonce.js";
 import { nothingToDo, observe } from "./observe.js";
@@ -79,13 +80,14 @@ async function settleNext(
   try {
     // This client retries reads. Sending is never retried.
     const reader = vault.withDeadline({});
+    const asked = options.assertOnly === true ? {} : askAhead(reader, options);
     const next = await findBlock(reader);
     seen = await observe(reader, next.number - 1);
     const { chainId, block, round } = seen;
     const prepared =
       options.assertOnly === true
         ? undefined
-        : await prepare(reader, seen, options);
+        : await prepare(reader, seen, options, asked);
     guard = prepared?.route.guard?.address ?? null;
     const { ifExpired } = waiting;
     const reason = nothingToDo(round, ifExpired, next.timestamp);
@@ -198,6 +200,37 @@ async function agreeOn(
   }
 }
 
+/** Answers that {@link prepare} needs, and that depend on no other answer. */
+interface AskedAhead {
+  readonly signer?: Promise<Signer>;
+  readonly chain?: Promise<JournalChain>;
+  readonly guard?: Promise<FoundGuard | undefined>;
+}
+
+/**
+ * Asks beside the first requests what would else be asked after them, one by one. A failure
+ * counts where the answer is used.
+ */
+function askAhead(
+  vault: VaultHost,
+  { from }: Pick<SettleAllOptions, "from">,
+): AskedAhead {
+  const { networkConfig } = vault.connection;
+  const asked = {
+    chain: journalChain(vault),
+    guard: findGuard(vault),
+    // A configured key needs no answer, but may need a person.
+    ...((networkConfig.type !== "http" ||
+      networkConfig.accounts === "remote") && {
+      signer: resolveSigner(vault.rpc, networkConfig, from),
+    }),
+  };
+  for (const answer of Object.values(asked)) {
+    answer.catch(() => undefined);
+  }
+  return asked;
+}
+
 /**
  * @throws VaultError if there is no signer, or an earlier settlement is unfinished or may
  * still arrive, or the guard is not valid
@@ -206,20 +239,23 @@ async function prepare(
   vault: VaultHost,
   { chainId, contract, round }: Observation,
   { from, ifExpired, partial }: SettleAllOptions,
+  { signer: askedFor, chain, guard }: AskedAhead,
 ): Promise<{
   readonly signer: Signer;
   readonly journal: Journal;
   readonly route: SettlementRoute;
 }> {
   const { networkConfig } = vault.connection;
-  const signer = await resolveSigner(vault.rpc, networkConfig, from);
-  const journal = await Journal.open(vault, chainId, contract.address);
+  const signer = await (askedFor ??
+    resolveSigner(vault.rpc, networkConfig, from));
+  const journal = await Journal.open(vault, chainId, contract.address, chain);
   await journal.refuseUnfinished();
   await refuseBeforeOther(vault.rpc, journal, signer);
-  const route = await findRoute(vault, signer.address, "latest", {
+  const terms = {
     round,
     mustHaveEnded: ifExpired === true,
     mustSettle: partial !== true,
-  });
+  };
+  const route = await findRoute(vault, signer.address, "latest", terms, guard);
   return { signer, journal, route };
 }

@@ -83,7 +83,8 @@ export async function trySettlement(
     const reason = "the round is settled";
     return { canBeSettled: false, canBeSettledBy, reason };
   }
-  const route = await findRoute(vault, from, block);
+  const terms = isFailedReading(round) ? {} : { round };
+  const route = await findRoute(vault, from, block, terms);
   const reverted = await vault.rpc.simulate(
     settlementCall(route),
     block,

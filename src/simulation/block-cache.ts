@@ -1,18 +1,16 @@
 import { createHash } from "node:crypto";
-import { mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { isHexString, toQuantity } from "ethers";
-import writeFileAtomic from "write-file-atomic";
-import { z } from "zod";
+import { ZeroAddress, isHexString, toQuantity } from "ethers";
 
-import { vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import { toRpcError } from "../rpc/errors.js";
 import { ResponseParser } from "../rpc/response-parser.js";
-import { waitAfter } from "../rpc/retry.js";
-import { Upstream } from "./upstream.js";
+import { loadValues, saveValues } from "./block-file.js";
+import { BoundedValues } from "./bounded-values.js";
+import { BLOCK_METHOD, Branch, placeOfBlock } from "./branch.js";
+import { FORK_REQUESTS, Upstream } from "./upstream.js";
 import type {
   UpstreamAnswer,
   UpstreamCall,
@@ -21,8 +19,6 @@ import type {
 
 export interface PinnedBlock {
   readonly upstream: UpstreamSettings;
-  /** Name of the network in error texts. */
-  readonly network: string;
   readonly chainId: number;
   readonly number: number;
   readonly hash: string;
@@ -32,63 +28,62 @@ export interface PinnedBlock {
   readonly isShared: boolean;
 }
 
-/** Name of a fork's own requests in error texts. */
-export const FORK_REQUESTS = "the requests of a fork";
-
-/** The place of the block among the parameters. */
-const blockParameter: Readonly<Record<string, number>> = {
-  eth_getBalance: 1,
-  eth_getCode: 1,
-  eth_getTransactionCount: 1,
-  eth_getStorageAt: 2,
-  eth_getBlockByNumber: 0,
-};
-
-const BLOCK_METHOD = "eth_getBlockByNumber";
+/** The simulator asks for it, and it is the same at each block. */
+const NETWORK_METHOD = "net_version";
 
 /** Milliseconds in which requests that a simulator sends together arrive. */
 const COLLECT_MS = 2;
 
-/** Attempts to read from a node that does not have the block yet, or lags behind. */
-const BEHIND_ATTEMPTS = 6;
+/** Milliseconds to wait for a value that warming has asked for, before it is asked again. */
+const PATIENCE_MS = 1_000;
+
+/** Of keys and values in memory; more than 300,000 slots. */
+const MOST_CHARACTERS = 64 * 2 ** 20;
 
 /** JSON-RPC error code of a server error. */
 const SERVER_ERROR = -32_000;
 
-const storedValues = z.record(z.union([z.string(), z.record(z.unknown())]));
-
 /**
  * State of one block, by number and hash: in memory, shared by the forks of that block,
- * and on disk if it has a folder. Missing values are requested in batches, each with a
- * request for the block's hash, so that no value of another branch is taken.
+ * and on disk if it has a folder. Missing values are requested in batches.
  */
 export class BlockCache {
-  readonly #values = new Map<string, unknown>();
+  readonly #values = new BoundedValues(MOST_CHARACTERS);
+  /** Values that were asked for, by those who need them. */
   readonly #pending = new Map<string, Promise<UpstreamAnswer>>();
+  /** Values that warming asked for; undefined when they are late. */
+  readonly #coming = new Map<string, Promise<UpstreamAnswer | undefined>>();
   #queue: Array<{
     readonly call: UpstreamCall;
     readonly resolve: (answer: UpstreamAnswer) => void;
   }> = [];
   #users = 0;
-  #upstream: Promise<Upstream> | undefined;
-  #stored = 0;
-  #ended: Error | undefined;
+  readonly #upstream: Upstream;
+  readonly #branch: Branch;
+  #file: string | undefined;
+  #hasNews = false;
   #failure: unknown;
 
-  #file: string | undefined;
-
-  private constructor(private readonly block: PinnedBlock) {}
+  private constructor(private readonly block: PinnedBlock) {
+    const { upstream, number, hash } = block;
+    const { network } = upstream;
+    this.#upstream = new Upstream(upstream);
+    this.#branch = new Branch(this.#upstream, { network, number, hash });
+  }
 
   /** Takes part in the cache of a block. Each user closes it once. */
   public static async open(block: PinnedBlock): Promise<BlockCache> {
     const key = keyOfBlock(block);
-    const shared = block.isShared ? caches.get(key) : undefined;
-    const cache = shared ?? new BlockCache(block);
+    const open = block.isShared ? caches.get(key) : undefined;
+    // The chain may have come back to a block that it had replaced.
+    const cache =
+      open === undefined || open.#branch.ended !== undefined
+        ? new BlockCache(block)
+        : open;
     if (block.isShared) {
       caches.set(key, cache);
     }
     cache.#users += 1;
-    cache.#upstream ??= Upstream.open(block.upstream);
     if (block.folder !== undefined && cache.#file === undefined) {
       cache.#file = path.join(block.folder, `${key}.json`);
       await cache.#load(cache.#file);
@@ -105,26 +100,39 @@ export class BlockCache {
       if (caches.get(key) === this) {
         caches.delete(key);
       }
-      const upstream = this.#upstream;
-      this.#upstream = undefined;
-      await (await upstream)?.close();
+      await this.#upstream.close();
     }
   }
 
   /** The error of a request that failed on the way to the node or back, if one did. */
   public get failure(): unknown {
-    return this.#ended ?? this.#failure;
+    return this.#branch.ended ?? this.#failure;
   }
 
-  /** True if the call is for state of this block, which is kept. */
-  public isPinned({ method, params }: UpstreamCall): boolean {
-    const place = blockParameter[method];
-    const block = place === undefined ? undefined : params[place];
-    return isHexString(block) && Number(block) === this.block.number;
+  /** Answers a request of the simulator. */
+  public async answer(request: unknown): Promise<unknown> {
+    const { id = null, method, params } = asRecord(request);
+    const call: UpstreamCall = {
+      method: String(method),
+      params: Array.isArray(params) ? params : [],
+    };
+    if (!this.#isKept(call) && !this.#branch.isOfChain(call)) {
+      return await this.#send(request);
+    }
+    const answer = this.#isKept(call)
+      ? await this.get(call)
+      : await this.#branch
+          .readBelow(call)
+          .catch((error: unknown) => this.#toAnswer(error));
+    return { jsonrpc: "2.0", id, ...answer };
   }
 
   public async get(call: UpstreamCall): Promise<UpstreamAnswer> {
     const key = keyOfCall(call);
+    const coming = await this.#coming.get(key);
+    if (coming !== undefined && "result" in coming) {
+      return coming;
+    }
     const known = this.#values.get(key);
     if (known !== undefined) {
       return { result: known };
@@ -148,161 +156,136 @@ export class BlockCache {
   }
 
   /**
-   * Fetches the block with its transactions. The simulator asks for it, and ends the
-   * process if that fails.
+   * Fetches the block with and without transactions, and what else the simulator begins
+   * with. It ends the process if it does not get the block.
    *
    * @throws VaultError
    */
   public async requireBlock(): Promise<void> {
-    const params = [toQuantity(this.block.number), true];
-    const answer = await this.get({ method: BLOCK_METHOD, params });
+    const at = toQuantity(this.block.number);
+    const [answer] = await Promise.all([
+      this.get({ method: BLOCK_METHOD, params: [at, true] }),
+      this.get({ method: BLOCK_METHOD, params: [at, false] }),
+      this.get({ method: NETWORK_METHOD, params: [] }),
+      // Shows whether the node takes hashes, before there is much to read.
+      this.get({ method: "eth_getBalance", params: [ZeroAddress, at] }),
+    ]);
     if ("error" in answer) {
-      const { network } = this.block;
+      const { network } = this.block.upstream;
       throw toRpcError(this.failure ?? answer.error, network, BLOCK_METHOD);
     }
   }
 
-  /** Asks the node for what is not kept. */
+  /** Asks the node for what is not kept, and what a fork works without. */
   public async ask(
     calls: readonly UpstreamCall[],
   ): Promise<readonly UpstreamAnswer[]> {
-    return (await (await this.#node()).ask(calls)).answers;
+    return (await this.#upstream.ask(calls, "optional")).answers;
+  }
+
+  /** Fetches values before they are needed. Whoever needs one does not wait for it long. */
+  public async prefetch(calls: readonly UpstreamCall[]): Promise<void> {
+    const named = new Map(calls.map((call) => [keyOfCall(call), call]));
+    const wanted = [...named].filter(
+      ([key]) =>
+        ![this.#values, this.#pending, this.#coming].some((map) =>
+          map.has(key),
+        ),
+    );
+    if (wanted.length === 0) {
+      return;
+    }
+    const asked = wanted.map(([, call]) => call);
+    const answers = this.#branch.read(asked, "optional");
+    const late = sleep(PATIENCE_MS, undefined, { ref: false });
+    for (const [index, [key, call]] of wanted.entries()) {
+      const coming = Promise.race([
+        answers.then((all) => this.#keep(call, all[index])),
+        late,
+      ]).catch(() => undefined);
+      this.#coming.set(key, coming);
+      void coming.then(() => this.#coming.delete(key));
+    }
+    await answers;
+  }
+
+  /** Writes the file, if there is one and values were added. */
+  public async save(): Promise<void> {
+    if (this.#file !== undefined && this.#hasNews) {
+      this.#hasNews = false;
+      await saveValues(this.#file, this.#values);
+    }
+  }
+
+  async #load(file: string): Promise<void> {
+    const stored = await loadValues(file);
+    if (stored.every(([key, value]) => this.#isOfBlock(key, value))) {
+      for (const [key, value] of stored) {
+        this.#values.add(key, value);
+      }
+    }
   }
 
   /** Sends a request to the node as it is. @returns The response, not checked. */
-  public async send(body: unknown): Promise<unknown> {
+  async #send(body: unknown): Promise<unknown> {
     try {
-      return await (await this.#node()).send(body);
+      return await this.#upstream.send(body);
     } catch (error) {
       const { id = null } = asRecord(body);
       return { jsonrpc: "2.0", id, ...this.#toAnswer(error) };
     }
   }
 
-  /** Writes the file, if there is one and values were added. */
-  public async save(): Promise<void> {
-    const file = this.#file;
-    if (file === undefined || this.#stored === this.#values.size) {
-      return;
-    }
-    this.#stored = this.#values.size;
-    const text = JSON.stringify(Object.fromEntries(this.#values));
-    await mkdir(path.dirname(file), { recursive: true });
-    await writeFileAtomic(file, text);
-  }
-
-  async #load(file: string): Promise<void> {
-    // A file that cannot be used is replaced.
-    const text = await readFile(file, "utf8").catch(() => "{}");
-    const { data = {} } = storedValues.safeParse(parseJson(text));
-    const stored = Object.entries(data);
-    if (stored.every(([key, value]) => this.#isOfBlock(key, value))) {
-      for (const [key, value] of stored) {
-        this.#values.set(key, value);
-      }
-    }
-    this.#stored = this.#values.size;
-  }
-
-  async #node(): Promise<Upstream> {
-    if (this.#upstream === undefined) {
-      // After the last user is gone, only a warming that goes on asks.
-      throw new Error("the fork is closed");
-    }
-    return await this.#upstream;
+  #isKept(call: UpstreamCall): boolean {
+    return this.#branch.isOfTip(call) || call.method === NETWORK_METHOD;
   }
 
   async #fetchQueue(): Promise<void> {
     const asked = this.#queue;
     this.#queue = [];
     const calls = asked.map(({ call }) => call);
-    const answers = await this.#fetch(calls).catch((error: unknown) => {
+    const answers = await this.#branch.read(calls).catch((error: unknown) => {
       const failed = this.#toAnswer(error);
       return calls.map(() => failed);
     });
     for (const [index, { call, resolve }] of asked.entries()) {
-      resolve(this.#keep(call, answers[index] ?? { error: undefined }));
+      resolve(this.#keep(call, answers[index]));
     }
   }
 
-  /** @throws VaultError VAULT_FORK_REORGED if the block is no longer part of the chain */
-  async #fetch(
-    calls: readonly UpstreamCall[],
-  ): Promise<readonly UpstreamAnswer[]> {
-    const { number, hash, network } = this.block;
-    const params = [toQuantity(number), false];
-    const check = { method: BLOCK_METHOD, params };
-    for (let attempt = 1; ; attempt += 1) {
-      if (this.#ended !== undefined) {
-        throw this.#ended;
-      }
-      const node = await this.#node();
-      const { answers, isOneRequest } = await node.ask([...calls, check]);
-      // Only what is asked last shows that nothing was read of another branch.
-      const last = isOneRequest
-        ? answers.at(-1)
-        : (await node.ask([check])).answers[0];
-      const header =
-        last !== undefined && "result" in last ? last.result : undefined;
-      const found = asRecord(header)["hash"];
-      if (isHexString(found, 32)) {
-        if (found.toLowerCase() !== hash.toLowerCase()) {
-          throw this.#reorged(found);
-        }
-        this.#values.set(keyOfCall(check), header);
-        return answers.slice(0, -1);
-      }
-      if (last !== undefined && "error" in last) {
-        // Temporary failures were repeated already.
-        throw toRpcError(last.error, network, BLOCK_METHOD);
-      }
-      if (attempt >= BEHIND_ATTEMPTS) {
-        throw vaultError("VAULT_BLOCK_NOT_FOUND", { network, block: number });
-      }
-      await sleep(waitAfter(attempt));
-    }
-  }
-
-  #keep(call: UpstreamCall, answer: UpstreamAnswer): UpstreamAnswer {
-    const key = keyOfCall(call);
+  #keep(
+    call: UpstreamCall,
+    answer: UpstreamAnswer = { error: undefined },
+  ): UpstreamAnswer {
     if ("error" in answer) {
       return answer;
     }
-    const { result } = answer;
-    if (this.#isOfBlock(key, result)) {
-      this.#values.set(key, result);
+    const key = keyOfCall(call);
+    if (this.#isOfBlock(key, answer.result)) {
+      this.#hasNews = this.#values.add(key, answer.result) || this.#hasNews;
       return answer;
     }
-    if (call.method !== BLOCK_METHOD) {
-      // The simulator would take null for an empty slot.
-      const read = new ResponseParser(this.block.network, call.method);
-      return this.#toAnswer(read.invalid("a value that is no hex value"));
-    }
-    const found = asRecord(result)["hash"];
-    return isHexString(found, 32)
-      ? this.#toAnswer(this.#reorged(found))
-      : answer;
+    // The simulator would take null for an empty slot.
+    const { network } = this.block.upstream;
+    const read = new ResponseParser(network, call.method);
+    return this.#toAnswer(read.invalid("a value that is no hex value"));
   }
 
-  #reorged(found: string): Error {
-    const { number, hash, network } = this.block;
-    const details = { network, block: number, expected: hash, found };
-    this.#ended = vaultError("VAULT_FORK_REORGED", details);
-    return this.#ended;
-  }
-
-  #toAnswer(error: unknown): UpstreamAnswer {
+  #toAnswer(error: unknown): UpstreamAnswer & { readonly error: unknown } {
     this.#failure = error;
-    const { message } = toRpcError(error, this.block.network, FORK_REQUESTS);
+    const { network } = this.block.upstream;
+    const { message } = toRpcError(error, network, FORK_REQUESTS);
     return { error: { code: SERVER_ERROR, message } };
   }
 
   /** True if the value has the form of its kind, and is not of another block. */
   #isOfBlock(key: string, value: unknown): boolean {
     const { hash } = asRecord(value);
-    return key.startsWith(BLOCK_METHOD.toLowerCase())
+    const [method] = key.split(" ", 1);
+    return method === BLOCK_METHOD.toLowerCase()
       ? String(hash).toLowerCase() === this.block.hash.toLowerCase()
-      : isHexString(value);
+      : isHexString(value) ||
+          (method === NETWORK_METHOD && typeof value === "string");
   }
 }
 
@@ -322,7 +305,7 @@ function keyOfBlock({ upstream, chainId, hash }: PinnedBlock): string {
 }
 
 function keyOfCall({ method, params }: UpstreamCall): string {
-  const place = blockParameter[method];
+  const place = placeOfBlock(method);
   const parts = params.filter((_, index) => index !== place);
   return [method, ...parts.map((part) => (isSlot(part) ? BigInt(part) : part))]
     .join(" ")
@@ -335,12 +318,4 @@ function isSlot(part: unknown): part is string {
     typeof part === "string" &&
     /^0x(?:[0-9a-f]{1,39}|[0-9a-f]{64})$/iu.test(part)
   );
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -10,23 +10,28 @@ import { assertInvariant } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import { BlockCache } from "./block-cache.js";
 import type { PinnedBlock } from "./block-cache.js";
-import type { UpstreamCall } from "./upstream.js";
 
 /**
  * Loopback server between Hardhat's simulator and a node. It answers requests for state
- * of its block from the block's cache, and passes on all others. It adds the network's
+ * of its block from the block's cache, which asks for all others. It adds the network's
  * headers to requests, and returns no header of a response.
  */
 export class ForkCache {
   /** Nobody can guess it: other users of this machine must not reach the node. */
   readonly #path = `/${randomBytes(24).toString("hex")}`;
   readonly #server: Server;
-  #held: Promise<void> | undefined;
+  /** What the simulator asks for at the start, and the fork knows. */
+  readonly #known: Readonly<Record<string, string>>;
 
   private constructor(
-    private readonly number: number,
+    { number, chainId }: PinnedBlock,
     public readonly block: BlockCache,
   ) {
+    this.#known = {
+      // The simulator would keep state of an old block on disk, by port and number.
+      eth_blockNumber: toQuantity(number),
+      eth_chainId: toQuantity(chainId),
+    };
     this.#server = createServer((request, response) => {
       this.#respond(request).then(
         (answer) => {
@@ -46,7 +51,7 @@ export class ForkCache {
 
   public static async open(pinned: PinnedBlock): Promise<ForkCache> {
     const block = await BlockCache.open(pinned);
-    const cache = new ForkCache(pinned.number, block);
+    const cache = new ForkCache(pinned, block);
     cache.#server.listen(0, "127.0.0.1");
     await once(cache.#server, "listening");
     return cache;
@@ -59,13 +64,6 @@ export class ForkCache {
       "the cache of a closed fork was asked for its address",
     );
     return `http://127.0.0.1:${address.port}${this.#path}`;
-  }
-
-  /** Lets requests for state wait for this work, which asks for the same. */
-  public holdFor(work: Promise<void>): void {
-    this.#held = work.finally(() => {
-      this.#held = undefined;
-    });
   }
 
   public async close(): Promise<void> {
@@ -87,20 +85,11 @@ export class ForkCache {
   }
 
   async #answer(request: unknown): Promise<unknown> {
-    const { id = null, method, params } = asRecord(request);
-    const call: UpstreamCall = {
-      method: String(method),
-      params: listOf(params),
-    };
-    if (call.method === "eth_blockNumber") {
-      // The simulator would keep state of an old block on disk, by port and number.
-      return { jsonrpc: "2.0", id, result: toQuantity(this.number) };
-    }
-    if (!this.block.isPinned(call)) {
-      return await this.block.send(request);
-    }
-    await this.#held;
-    return { jsonrpc: "2.0", id, ...(await this.block.get(call)) };
+    const { id = null, method } = asRecord(request);
+    const result = this.#known[String(method)];
+    return result === undefined
+      ? await this.block.answer(request)
+      : { jsonrpc: "2.0", id, result };
   }
 }
 

@@ -59,15 +59,17 @@ type GuardTerms = Partial<
  *
  * @param terms What the guard demands. Default: the round at that block, ended or not, and
  * settled by it.
+ * @param guardThere Default: it is looked up.
  */
 export async function findRoute(
   vault: VaultHost,
   from: string,
   block: BlockId = "latest",
   { round, mustHaveEnded = false, mustSettle = true }: GuardTerms = {},
+  guardThere: Promise<FoundGuard | undefined> = findGuard(vault, block),
 ): Promise<SettlementRoute> {
   const { address } = await vault.addressOf("vault", "settleAll");
-  const found = await findGuard(vault, block);
+  const found = await guardThere;
   if (found === undefined) {
     return { from, vault: address };
   }

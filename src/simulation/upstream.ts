@@ -4,12 +4,14 @@ import {
   getDispatcher,
   postJsonRequest,
 } from "@nomicfoundation/hardhat-utils/request";
-import type { Dispatcher } from "@nomicfoundation/hardhat-utils/request";
 import pLimit from "p-limit";
 
+import { vaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
+import { sendBounded } from "../rpc/bounded-answer.js";
 import { classifyFailure } from "../rpc/errors.js";
 import { fewRetries, waitAfter } from "../rpc/retry.js";
+import type { RetryPolicy } from "../rpc/retry.js";
 
 export interface UpstreamCall {
   readonly method: string;
@@ -23,17 +25,31 @@ export type UpstreamAnswer =
 
 /** Transport of a network, as its settings describe it. */
 export interface UpstreamSettings {
+  /** Name of the network in error texts. */
+  readonly network: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Milliseconds for one HTTP request. */
   readonly timeout: number;
 }
 
+/**
+ * `optional`: a fork works without the answer. Such calls never take the place of needed
+ * ones, and end when the node limits their rate.
+ */
+export type Urgency = "needed" | "optional";
+
+/** Name of a fork's own requests in error texts. */
+export const FORK_REQUESTS = "the requests of a fork";
+
 /** Calls in one batch. A node that refuses gets the next size; 1 means no batches. */
 const BATCH_SIZES = [1_000, 100, 10, 1];
 
-/** HTTP requests at the same time, as many as other reads make. */
+/** HTTP requests of each urgency at the same time, as many as other reads make. */
 const MAX_CONCURRENCY = 16;
+
+/** A batch has a fallback: smaller ones, or none. */
+const batchRetries: RetryPolicy = { busy: 2, transient: 3 };
 
 /** HTTP status of a wrong key: a smaller batch would not help. */
 const UNAUTHORIZED = [401, 403];
@@ -45,21 +61,23 @@ const batchRefusal = /batch|too (?:large|many)/iu;
 
 /** The node behind a fork. Sends calls in batches where the node takes them. */
 export class Upstream {
-  readonly #slots = pLimit(MAX_CONCURRENCY);
+  readonly #slots = {
+    needed: pLimit(MAX_CONCURRENCY),
+    optional: pLimit(MAX_CONCURRENCY),
+  };
+  readonly #dispatcher: ReturnType<typeof getDispatcher>;
   #batchSize = Math.max(...BATCH_SIZES);
+  /** The largest batch that the node answered. */
+  #largestAnswered = 1;
+  /** True once retries did not help against a limit of the rate. */
+  #isLimited = false;
   #isClosed = false;
 
-  private constructor(
-    private readonly settings: UpstreamSettings,
-    private readonly dispatcher: Dispatcher,
-  ) {}
-
-  public static async open(settings: UpstreamSettings): Promise<Upstream> {
+  constructor(private readonly settings: UpstreamSettings) {
     const { url, timeout } = settings;
-    return new Upstream(
-      settings,
-      await getDispatcher(url, { pool: true, timeout }),
-    );
+    this.#dispatcher = getDispatcher(url, { pool: true, timeout });
+    // Each request meets the failure.
+    this.#dispatcher.catch(() => undefined);
   }
 
   /**
@@ -69,38 +87,46 @@ export class Upstream {
    */
   public async ask(
     calls: readonly UpstreamCall[],
+    urgency: Urgency = "needed",
   ): Promise<{ answers: readonly UpstreamAnswer[]; isOneRequest: boolean }> {
+    if (urgency === "optional" && this.#isLimited) {
+      const answers = calls.map(() => ({ error: undefined }));
+      return { answers, isOneRequest: false };
+    }
     const size = this.#batchSize;
-    const parts = Array.from(
-      { length: Math.ceil(calls.length / size) },
-      (_, index) => calls.slice(index * size, (index + 1) * size),
-    );
+    if (calls.length <= size) {
+      return await this.#askPart(calls, urgency);
+    }
+    // The first shows whether the node takes batches of this size.
+    const ahead = size > this.#largestAnswered ? size : 0;
+    const first = await this.#askPart(calls.slice(0, ahead), urgency);
+    const rest = calls.slice(ahead);
+    const step = this.#batchSize;
     const asked = await Promise.all(
-      parts.map(async (part) => await this.#askPart(part)),
+      Array.from(
+        { length: Math.ceil(rest.length / step) },
+        async (_, index) =>
+          await this.#askPart(
+            rest.slice(index * step, (index + 1) * step),
+            urgency,
+          ),
+      ),
     );
-    return {
-      answers: asked.flatMap(({ answers }) => answers),
-      isOneRequest: asked.length === 1 && asked[0]?.isOneRequest === true,
-    };
+    const answers = [first, ...asked].flatMap((part) => part.answers);
+    return { answers, isOneRequest: false };
   }
 
   /** Sends a request as it is. @returns The response, not checked. */
-  public async send(body: unknown): Promise<unknown> {
+  public async send(
+    body: unknown,
+    urgency: Urgency = "needed",
+    policy = fewRetries,
+  ): Promise<unknown> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#slots(async () => {
-          const { url, headers: extraHeaders } = this.settings;
-          const options = { extraHeaders };
-          const response = await postJsonRequest(
-            url,
-            body,
-            options,
-            this.dispatcher,
-          );
-          return parseJson(await response.body.text());
-        });
+        return await this.#slots[urgency](async () => await this.#post(body));
       } catch (error) {
-        await this.#waitBeforeRetry(error, attempt);
+        await this.#waitBeforeRetry(error, attempt, policy);
       }
     }
   }
@@ -108,30 +134,65 @@ export class Upstream {
   /** Ends all requests. */
   public async close(): Promise<void> {
     this.#isClosed = true;
-    await this.dispatcher.destroy();
+    await (await this.#dispatcher).destroy();
+  }
+
+  async #post(body: unknown): Promise<unknown> {
+    if (this.#isClosed) {
+      // Only a warming that goes on asks.
+      throw new Error("the fork is closed");
+    }
+    const { url, headers: extraHeaders, network, timeout } = this.settings;
+    const dispatcher = await this.#dispatcher;
+    const { answer } = sendBounded(
+      async () => {
+        const options = { extraHeaders };
+        const response = await postJsonRequest(url, body, options, dispatcher);
+        return parseJson(await response.body.text());
+      },
+      {
+        timeout,
+        tooLong: (limit) => {
+          const problem = `an answer is longer than ${limit}`;
+          const details = { network, method: FORK_REQUESTS, problem };
+          return vaultError("VAULT_RPC_INVALID_RESPONSE", details);
+        },
+      },
+    );
+    return await answer;
   }
 
   /** @throws The error if a retry would fail, too. */
-  async #waitBeforeRetry(error: unknown, attempt: number): Promise<void> {
+  async #waitBeforeRetry(
+    error: unknown,
+    attempt: number,
+    policy: RetryPolicy,
+  ): Promise<void> {
     const failure = classifyFailure(error);
     const { kind } = failure;
     const isTemporary = kind === "busy" || kind === "transient";
-    if (!isTemporary || attempt >= fewRetries[kind] || this.#isClosed) {
+    if (!isTemporary || attempt >= policy[kind] || this.#isClosed) {
+      this.#isLimited ||= kind === "busy";
       throw error;
     }
     await sleep(waitAfter(attempt, failure.retryAfterMs));
   }
 
-  async #askPart(calls: readonly UpstreamCall[]): ReturnType<Upstream["ask"]> {
+  async #askPart(
+    calls: readonly UpstreamCall[],
+    urgency: Urgency,
+  ): ReturnType<Upstream["ask"]> {
     const [only, ...more] = calls;
     if (only === undefined || more.length === 0) {
-      const answers = only === undefined ? [] : [await this.#askOne(only)];
+      const answers =
+        only === undefined ? [] : [await this.#askOne(only, urgency)];
       return { answers, isOneRequest: true };
     }
-    const found = new Map(await this.#askBatch(calls));
-    const isOneRequest = !(await this.#repair(calls, found));
+    const found = await this.#askBatch(calls, urgency);
+    const isOneRequest = !(await this.#repair(calls, found, urgency));
     const missing = calls.filter((_, index) => !found.has(index));
     if (missing.length === 0) {
+      this.#largestAnswered = Math.max(this.#largestAnswered, calls.length);
       return {
         answers: [...found]
           .sort(([a], [b]) => a - b)
@@ -141,9 +202,12 @@ export class Upstream {
     }
     this.#batchSize = Math.min(
       this.#batchSize,
-      BATCH_SIZES.find((size) => size < calls.length) ?? 1,
+      // Smaller batches would be as many calls a second.
+      this.#isLimited
+        ? 1
+        : (BATCH_SIZES.find((size) => size < calls.length) ?? 1),
     );
-    const others = (await this.ask(missing)).answers.values();
+    const others = (await this.ask(missing, urgency)).answers.values();
     const answers = calls.map(
       (_, index) =>
         found.get(index) ?? others.next().value ?? { error: undefined },
@@ -160,12 +224,13 @@ export class Upstream {
   async #repair(
     calls: readonly UpstreamCall[],
     found: Map<number, UpstreamAnswer>,
+    urgency: Urgency,
   ): Promise<boolean> {
     const failed = [...found].filter(([, answer]) => mayPassAlone(answer));
     const again = async ([place]: readonly [number, unknown]) => {
       const call = calls[place];
       if (call !== undefined) {
-        found.set(place, await this.#askOne(call));
+        found.set(place, await this.#askOne(call, urgency));
       }
     };
     const [first, ...others] = failed;
@@ -179,15 +244,17 @@ export class Upstream {
     return true;
   }
 
-  async #askOne(call: UpstreamCall): Promise<UpstreamAnswer> {
+  async #askOne(call: UpstreamCall, urgency: Urgency): Promise<UpstreamAnswer> {
+    const policy = urgency === "needed" ? fewRetries : batchRetries;
     for (let attempt = 1; ; attempt += 1) {
-      const response = await this.send({ jsonrpc: "2.0", id: 1, ...call });
+      const body = { jsonrpc: "2.0", id: 1, ...call };
+      const response = await this.send(body, urgency, policy);
       const answer = answerOf(asRecord(response));
       if (!("error" in answer)) {
         return answer;
       }
       try {
-        await this.#waitBeforeRetry(answer.error, attempt);
+        await this.#waitBeforeRetry(answer.error, attempt, policy);
       } catch {
         return answer;
       }
@@ -197,13 +264,14 @@ export class Upstream {
   /** @returns The answers that came, by place; none if the node refuses the batch. */
   async #askBatch(
     calls: readonly UpstreamCall[],
-  ): Promise<ReadonlyMap<number, UpstreamAnswer>> {
+    urgency: Urgency,
+  ): Promise<Map<number, UpstreamAnswer>> {
     const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
     let response: unknown;
     try {
-      response = await this.send(body);
+      response = await this.send(body, urgency, batchRetries);
     } catch (error) {
-      if (isRefusedByStatus(error)) {
+      if (mayTakeSmaller(error)) {
         return new Map();
       }
       throw error;
@@ -214,8 +282,12 @@ export class Upstream {
       // The order of a batch's answers is the node's choice.
       const place = Number(fields["id"] ?? Number.NaN);
       const answer = answerOf(fields);
-      if (place in calls && !isRefusedInBatch(answer)) {
-        found.set(place, answer);
+      if (!isRefusedInBatch(answer)) {
+        if (place in calls) {
+          found.set(place, answer);
+        }
+      } else if (classifyFailure(answer.error).kind === "busy") {
+        this.#isLimited = true;
       }
     }
     return found;
@@ -226,10 +298,15 @@ function parseJson(text: string): unknown {
   return JSON.parse(text);
 }
 
-/** True for an HTTP status by which servers refuse a batch, or its size. */
-function isRefusedByStatus(error: unknown): boolean {
+/**
+ * True for an HTTP status by which servers refuse a batch, or its size, and for an answer
+ * that is cut off or no JSON.
+ */
+function mayTakeSmaller(error: unknown): boolean {
   const { statusCode } = asRecord(error);
-  return typeof statusCode === "number" && !UNAUTHORIZED.includes(statusCode);
+  return typeof statusCode === "number"
+    ? !UNAUTHORIZED.includes(statusCode)
+    : classifyFailure(error).kind === "transient";
 }
 
 function answerOf({
@@ -246,12 +323,21 @@ function mayPassAlone(answer: UpstreamAnswer | undefined): boolean {
     answer !== undefined &&
     "error" in answer &&
     classifyFailure(answer.error).kind !== "reverted" &&
-    !FINAL_CODES.includes(asRecord(answer.error)["code"])
+    !refusesCall(answer)
+  );
+}
+
+/** True if the node has no such method, or not with such parameters. */
+export function refusesCall(answer: UpstreamAnswer): boolean {
+  return (
+    "error" in answer && FINAL_CODES.includes(asRecord(answer.error)["code"])
   );
 }
 
 /** True if a smaller batch may succeed. */
-function isRefusedInBatch(answer: UpstreamAnswer): boolean {
+function isRefusedInBatch(
+  answer: UpstreamAnswer,
+): answer is { readonly error: unknown } {
   if (!("error" in answer)) {
     return false;
   }

@@ -73,6 +73,26 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
     });
   }
 
+  it("settlesRound and roundSettled refuse a value that is undefined", async () => {
+    const settled = await vault.deployMocks({ scenario: "expired-round" });
+    const { hash } = await settled.vault.settleAll();
+    for (const check of [
+      async () => {
+        // @ts-expect-error -- omitted, or a number
+        await functions.settlesRound(settled.vault, hash, { price: undefined });
+      },
+      async () => {
+        // @ts-expect-error -- omitted, or a number
+        await functions.roundSettled(settled.vault, { amount: undefined });
+      },
+    ]) {
+      const { message } = await failureOf(check());
+      expect(message).to.match(
+        /^settled\w+ is not a whole number.*: undefined/u,
+      );
+    }
+  });
+
   it("settlesRound that refuses an expectation leaves no rejected promise if the transaction fails, too", async () => {
     const failed = Promise.reject(new Error("no gas"));
     const { message } = await failureOf(

@@ -294,7 +294,8 @@ describe("client - orders", () => {
     for (let turn = 0; turn < 20; ++turn) {
       await new Promise((resolve) => setImmediate(resolve));
     }
-    expect(node.asked.length - 1).to.be.within(3, 5);
+    // The chunk that is read, five more at most, and two that a turn has let go.
+    expect(node.asked.length - 1).to.be.within(3, 7);
     await orders.return();
   });
 
@@ -316,7 +317,7 @@ describe("client - orders", () => {
 
   const scattered = Array.from({ length: 250 }, (_, index) => 2 * index);
   for (const [title, options, expected] of [
-    ["1,000 orders of a range", { firstId: 1, lastId: 1_600 }, [1_000, 600]],
+    ["700 orders of a range", { firstId: 1, lastId: 1_000 }, [700, 300]],
     ["100 ids that are not in a row", { ids: scattered }, [100, 100, 50]],
     ["all ids that are in a row", { ids: range(7, 256) }, [250]],
   ] as const) {

@@ -131,6 +131,34 @@ describe("client - snapshot", () => {
     });
   }
 
+  for (const [title, pending, expected] of [
+    [
+      "the pending header",
+      { number: "0x3f0", timestamp: "0x77" },
+      [1_008, 119],
+    ],
+    ["the newest header if there is no pending one", null, [1_001, 5]],
+    [
+      "the newest header if the pending one has no number",
+      { number: null, timestamp: "0x77" },
+      [1_001, 5],
+    ],
+  ] as const) {
+    it(`snapshot() of the pending block has the number of ${title}, whatever the EVM says`, async () => {
+      const node = documentedNode({ overrides: true });
+      node.on("eth_getBlockByNumber", async ([tag], answer) =>
+        tag === "pending" ? pending : await answer(),
+      );
+      node.on("eth_call", async (_, answer) => {
+        const found = String(await answer());
+        const evm = ["09", "05"].map((hex) => hex.padStart(64, "0")).join("");
+        return `${found.slice(0, 66)}${evm}${found.slice(194)}`;
+      });
+      const { block } = await clientOf(node).snapshot({ blockTag: "pending" });
+      expect([block.number, block.timestamp]).to.deep.equal(expected);
+    });
+  }
+
   it("snapshot() throws a defect and an error of another make, and holds any other VaultError", async () => {
     const defect = new VaultError("VAULT_INTERNAL", { problem: "a defect" });
     const wrong = new VaultError("VAULT_INVALID_ADDRESS", {});

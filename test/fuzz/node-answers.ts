@@ -48,19 +48,17 @@ const results = [
 
 /** What a user does, by the methods that it needs. */
 const stages = {
-  read: async (vault: VaultClient) =>
-    await vault.queryVolume({ timeout: TIMEOUT_MS }),
-  pinned: async (vault: VaultClient) =>
-    await vault.queryVolume({ blockTag: 5, timeout: TIMEOUT_MS }),
-  snapshot: async (vault: VaultClient) =>
-    await vault.snapshot({ timeout: TIMEOUT_MS }),
-  orders: async (vault: VaultClient) =>
-    await Array.fromAsync(
-      vault.orders({ ids: [1, 2, 3], timeout: TIMEOUT_MS }),
-    ),
-  send: async ({ rpc }: VaultClient) =>
+  read: async (vault: VaultClient, timeout: number) =>
+    await vault.queryVolume({ timeout }),
+  pinned: async (vault: VaultClient, timeout: number) =>
+    await vault.queryVolume({ blockTag: 5, timeout }),
+  snapshot: async (vault: VaultClient, timeout: number) =>
+    await vault.snapshot({ timeout }),
+  orders: async (vault: VaultClient, timeout: number) =>
+    await Array.fromAsync(vault.orders({ ids: [1, 2, 3], timeout })),
+  send: async ({ rpc }: VaultClient, timeout: number) =>
     await rpc
-      .withOptions({ timeout: TIMEOUT_MS })
+      .withOptions({ timeout })
       .request("eth_sendRawTransaction", ["0x02"]),
 } as const;
 type Stage = keyof typeof stages;
@@ -150,7 +148,7 @@ describe("fuzz - answers of nodes", () => {
     const begin = performance.now();
     let problem: string | undefined;
     try {
-      const value = await stages[one.stage](vault);
+      const value = await stages[one.stage](vault, TIMEOUT_MS);
       problem =
         one.stage === "send" || isHonest(value, honest.get(one.stage))
           ? undefined
@@ -174,7 +172,7 @@ describe("fuzz - answers of nodes", () => {
     for (const stage of ["read", "pinned", "snapshot", "orders"] as const) {
       // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every key is there
       const { vault } = clientOf(none as unknown as Case);
-      honest.set(stage, await stages[stage](vault));
+      honest.set(stage, await stages[stage](vault, MOST_MS));
     }
     const failures: string[] = [];
     await pLimit(CONCURRENCY).map(

@@ -20,47 +20,81 @@ export interface NodeBehind {
   /** HTTP requests with their calls, since the start or the last `clear()`. */
   readonly bodies: ReadonlyArray<readonly Asked[]>;
   readonly headers: readonly IncomingHttpHeaders[];
-  /** Groups of requests of which each waits for the one before. */
+  /** Length of the longest chain of requests that were each sent after an answer to the one before. */
   readonly waves: number;
-  /** The wave of each of the `bodies`, from 1 on. */
+  /** The place of each of the `bodies` in its chain, from 1 on. */
   readonly waveOf: readonly number[];
   /** In place of the real result of a call, if not undefined. */
   answer: (call: Asked, result: unknown) => Replied | undefined;
-  /** Changes the answer to a batch; a number is an HTTP status. */
+  /**
+   * Changes the answer to a batch; a number is an HTTP status, `cut` closes the connection
+   * without an answer, and other text is no JSON.
+   */
   batch: (answers: readonly unknown[]) => unknown;
+  /** Delays a request until it resolves. */
+  hold: (calls: readonly Asked[]) => Promise<void>;
   responseHeaders: Readonly<Record<string, string>>;
   clear(): void;
   stop(): Promise<void>;
 }
 
-/** Starts a server in front of a node that delays every request. */
+/**
+ * Starts a server in front of a node that delays every request.
+ *
+ * @param isInStep Gives all answers of a wave together, once no request has come for that
+ * delay. On a busy machine the waves are the same as on an idle one.
+ */
 export async function startNodeBehind(
   upstream: string,
   delayMs = 0,
+  isInStep = false,
 ): Promise<NodeBehind> {
   const bodies: Array<readonly Asked[]> = [];
   const headers: IncomingHttpHeaders[] = [];
   const waveOf: number[] = [];
-  let waves = 0;
-  let isAnswered = true;
+  let lastAnswered = 0;
+  let unanswered = 0;
+  let held: Array<() => void> = [];
+  let release: NodeJS.Timeout | undefined;
+  /** Waits until every request of the wave can be answered. */
+  const inStep = async (): Promise<void> => {
+    unanswered -= 1;
+    await new Promise<void>((resolve) => {
+      held.push(resolve);
+      if (unanswered === 0) {
+        release = setTimeout(() => {
+          const answers = held;
+          held = [];
+          for (const give of answers) {
+            give();
+          }
+        }, delayMs);
+      }
+    });
+  };
   const server = createServer((request, response) => {
     void (async () => {
       const body: unknown = JSON.parse(await text(request));
       // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what reaches a node in a test is JSON-RPC
       const calls = [body].flat() as readonly Asked[];
-      waves += isAnswered ? 1 : 0;
-      isAnswered = false;
+      const wave = lastAnswered + 1;
       bodies.push(calls);
-      waveOf.push(waves);
+      waveOf.push(wave);
       headers.push(request.headers);
-      await sleep(delayMs);
+      unanswered += 1;
+      clearTimeout(release);
+      await sleep(isInStep ? 0 : delayMs);
+      await node.hold(calls);
       const answered = await fetch(upstream, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
       });
+      const answer = await answered.text();
+      const isUnchanged = node.answer === asItIs && !Array.isArray(body);
       const real = new Map(
-        [await answered.json()]
+        // Long answers would keep this process from others.
+        (isUnchanged ? [] : [JSON.parse(answer)])
           .flat()
           .map((each: unknown) => [fieldsOf(each)["id"], fieldsOf(each)]),
       );
@@ -72,12 +106,25 @@ export async function startNodeBehind(
           : { jsonrpc: "2.0", id, ...changed };
       });
       const reply = Array.isArray(body) ? node.batch(answers) : answers[0];
-      isAnswered = true;
+      if (isInStep) {
+        await inStep();
+      }
+      lastAnswered = Math.max(lastAnswered, wave);
+      if (reply === "cut") {
+        response.destroy();
+        return;
+      }
       response.writeHead(typeof reply === "number" ? reply : 200, {
         "content-type": "application/json",
         ...node.responseHeaders,
       });
-      response.end(JSON.stringify(reply));
+      response.end(
+        isUnchanged
+          ? answer
+          : typeof reply === "string"
+            ? reply
+            : JSON.stringify(reply),
+      );
     })();
   });
   server.listen(0, "127.0.0.1");
@@ -88,18 +135,18 @@ export async function startNodeBehind(
     bodies,
     headers,
     get waves() {
-      return waves;
+      return Math.max(0, ...waveOf);
     },
     waveOf,
-    answer: () => undefined,
+    answer: asItIs,
     batch: (answers) => listOf(answers),
+    hold: async () => await Promise.resolve(),
     responseHeaders: {},
     clear() {
       bodies.length = 0;
       headers.length = 0;
       waveOf.length = 0;
-      waves = 0;
-      isAnswered = true;
+      lastAnswered = 0;
     },
     async stop() {
       server.closeAllConnections();
@@ -108,4 +155,8 @@ export async function startNodeBehind(
     },
   };
   return node;
+}
+
+function asItIs(): undefined {
+  return undefined;
 }

@@ -5,6 +5,7 @@ import type { HardhatUserConfig } from "hardhat/types/config";
 import hardhatVault from "../../src/index.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
 import { documentedContracts } from "../helpers/scripted-node.js";
 
 const NOWHERE = "http://127.0.0.1:1";
@@ -31,7 +32,9 @@ async function validate(
 const MISTYPED = ADDRESS.replace("C8", "c8");
 const root = "networks.live.vault";
 const contracts = `${root}.contracts`;
-const usdc = (settings: unknown) => ({ instances: { usdc: settings } });
+const usdc = <Settings>(settings: Settings) => ({
+  instances: { usdc: settings },
+});
 
 const mistakes = [
   [null, root, /object/u],
@@ -46,16 +49,6 @@ const mistakes = [
     /unknown contract "pool"; the contracts are .*publicPool/u,
   ],
   [{ contracts: { vault: "0x12" } }, `${contracts}.vault`, /40 hex digits/u],
-  [
-    { contracts: { vault: MISTYPED } },
-    `${contracts}.vault`,
-    /checksum of 0x70997970C51812dc3A010C7d01b50e0d17dc79c8 is wrong/u,
-  ],
-  [
-    usdc({ contracts: { vault: MISTYPED } }),
-    `${root}.instances.usdc.contracts.vault`,
-    /checksum of .* is wrong/u,
-  ],
   ...[
     12,
     { name: "SOME_ADDRESS" },
@@ -162,6 +155,30 @@ describe("configuration", () => {
     expect(bare?.vault).to.deep.equal(nothing);
     expect(hre.config.networks["default"]?.vault).to.deep.equal(nothing);
   });
+
+  for (const [where, vault] of [
+    ["contracts.vault", { contracts: { vault: MISTYPED } }],
+    ["guard", { guard: MISTYPED }],
+    [
+      "instances.usdc.contracts.vault",
+      usdc({ contracts: { vault: MISTYPED } }),
+    ],
+  ] as const) {
+    it(`a connection fails with VAULT_INVALID_ADDRESS, and asks for nothing, if the checksum of ${where} is wrong; a start does not`, async () => {
+      const server = await startRpcServer({});
+      const networks = { live: httpNetwork(server.url, { vault }) };
+      const hre = await createTestHre({ networks });
+      const { message } = await expectVaultError(
+        hre.network.create("live"),
+        "VAULT_INVALID_ADDRESS",
+      );
+      expect(message).to.contain(
+        `networks.live.vault.${where} is not a valid address: "${MISTYPED}" (its checksum is wrong)`,
+      );
+      expect(server.requests).to.deep.equal([]);
+      await server.stop();
+    });
+  }
 
   it("a configuration variable is read when an address is needed, and fails with VAULT_CONFIG_VARIABLE until it is set", async () => {
     delete process.env["TEST_LATE_ADDRESS"];

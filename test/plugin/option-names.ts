@@ -3,6 +3,7 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import { VaultClient } from "../../src/client/index.js";
 import { capture, connectMocks, deployMocks } from "../../src/mocks/index.js";
+import { readOperationNames } from "../../src/protocol/index.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { connectTo } from "../helpers/hre.js";
@@ -83,6 +84,27 @@ describe("misspelt options", () => {
         "VAULT_INVALID_ARGUMENT",
       );
       expect(message).to.contain(said);
+    });
+  }
+
+  /** What the reads need in front of their options. */
+  const needed: Readonly<Record<string, readonly unknown[]>> = {
+    getFundingFeeRate: ["put"],
+    getOrderInfo: [1n],
+    getLPAmountInfo: ["private"],
+    calMargins: [{ maxVolume: 1n, APY: 1n, endTime: 1n }],
+    read: ["queryVolume", []],
+  };
+  for (const method of [...readOperationNames, "read"]) {
+    it(`${method}() refuses a misspelt option with the names that there are`, async () => {
+      const args = needed[method] ?? [];
+      const { message } = await expectVaultError(
+        callWith(vault, method, ...args, { timeOut: 1 }),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(message).to.contain(
+        '"timeOut" is not an option; the options are from, blockTag, timeout, onRetry',
+      );
     });
   }
 

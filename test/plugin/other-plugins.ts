@@ -44,6 +44,16 @@ const throwing: ReadonlyArray<
     "Hardhat or one of its plugins failed: no",
   ],
   [
+    "ethers' error for a wrong argument",
+    () => codedError("INVALID_ARGUMENT", { shortMessage: "no" }),
+    "Hardhat or one of its plugins failed: no",
+  ],
+  [
+    "an error with a code of its own",
+    () => codedError("LEDGER_LOCKED"),
+    "Hardhat or one of its plugins failed: no",
+  ],
+  [
     "an error of a file that it cannot read",
     () => codedError("ENOENT", { syscall: "open", path: "other.json" }),
     "Hardhat or one of its plugins failed: no",

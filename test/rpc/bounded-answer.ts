@@ -7,6 +7,7 @@ import { expect } from "chai";
 
 import { expectVaultError } from "../helpers/assertions.js";
 import { connectTo } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
 import { VAULT } from "../helpers/scripted-node.js";
 
 const BLANKS = Buffer.alloc(2 ** 20, " ");
@@ -69,5 +70,25 @@ describe("an answer without an end", () => {
       "VAULT_RPC_TIMEOUT",
     );
     expect(await ended).to.be.below(64);
+  });
+});
+
+describe("a request that Hardhat repeats by itself", () => {
+  it("ends at the deadline with the HTTP status that the node answered", async () => {
+    const server = await startRpcServer({
+      handler: ({ response }) => {
+        response.writeHead(429).end();
+        return "handled";
+      },
+    });
+    const { vault } = await connectTo(server.url, {
+      vault: { contracts: { vault: VAULT } },
+    });
+    const { message } = await expectVaultError(
+      vault.queryVolume({ timeout: 300 }),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+    await server.stop();
+    expect(message).to.contain("answered HTTP status 429");
   });
 });

@@ -172,6 +172,8 @@ describe("failed requests", () => {
       new SyntaxError("Unexpected end of JSON input"),
       new Error("response id does not match"),
       said(-32603, "upstream timed out"),
+      said(-32000, "the node is not ready"),
+      said(-32000, "warming up, please retry"),
       new StatusError(500),
       causedBy(new StatusError(503)),
       withBody(500, refusedBody),
@@ -181,6 +183,9 @@ describe("failed requests", () => {
     busy: [
       said(-32005, "no"),
       said(-32000, "Too Many Requests"),
+      said(-32029, "Too Many Request"),
+      said(-32007, "Request throttled, slow down"),
+      said(-32000, "request rate exceeded"),
       new StatusError(429),
       new StatusError(429, date),
       withBody(400, busyBody),
@@ -247,6 +252,55 @@ describe("failed requests", () => {
     expect([...errors, copy, new Error("no")].map(isNodeRefusal)).to.deep.equal(
       [true, false, false, false, false, false],
     );
+  });
+
+  /** As viem's, which names the HTTP status otherwise. */
+  class HttpRequestError extends Error {
+    constructor(public readonly status: number) {
+      super("HTTP request failed.");
+    }
+  }
+
+  it("the HTTP status of viem's errors classifies a failure, and is told", () => {
+    const kindOf = (status: number) =>
+      classifyFailure(causedBy(new HttpRequestError(status))).kind;
+    expect([429, 503, 401].map(kindOf)).to.deep.equal([
+      "busy",
+      "transient",
+      "final",
+    ]);
+    expect(rpcErrorOf(new HttpRequestError(401)).message).to.contain(
+      "answered HTTP status 401",
+    );
+  });
+
+  it("an error of ethers is judged by the node's own in its info", () => {
+    const wrapped = (error: object): Error =>
+      codedError("CALL_EXCEPTION", {
+        shortMessage: "missing revert data",
+        info: { error, payload: {} },
+      });
+    expect(
+      [
+        said(-32005, "no"),
+        said(-32603, "missing trie node 0c"),
+        said(3, "execution reverted: no", "0x"),
+        said(-32601, "no such method"),
+      ].map((error) => classifyFailure(wrapped(error)).kind),
+    ).to.deep.equal(["busy", "refused", "reverted", "final"]);
+    expect(rpcErrorOf(wrapped(said(-32005, "daily limit"))).message).to.contain(
+      "refused eth_call: daily limit",
+    );
+  });
+
+  it("the details of an error have the method, the node's code and the HTTP status", () => {
+    const body = { error: said(-32600, "no key") };
+    const unauthorised = Object.assign(new StatusError(401), { body });
+    expect(rpcErrorOf(unauthorised).details).to.include({
+      method: "eth_call",
+      rpcCode: -32600,
+      httpStatus: 401,
+    });
   });
 
   it("the code -32602 is a node's that does not take the parameters", () => {

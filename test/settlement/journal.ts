@@ -544,6 +544,20 @@ describe("the journal of a settlement", () => {
       expect(stage.sends).to.equal(0);
     });
 
+    it("settleAll throws VAULT_CHAIN_CHANGED, and sends nothing, if a fork takes the place of a live node while it asks", async () => {
+      await expectVaultError(
+        stage.settle({
+          confirm: async () => {
+            stage.makeDevelopmentNode();
+            return await Promise.resolve(true);
+          },
+        }),
+        "VAULT_CHAIN_CHANGED",
+      );
+      expect(stage.sends).to.equal(0);
+      expect(existsSync(stage.journalFile())).to.equal(false);
+    });
+
     it("has nothing to resume of what was confirmed for a fork", async () => {
       stage.makeDevelopmentNode();
       stage.loseTransactions(endDeadlines);

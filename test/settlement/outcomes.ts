@@ -56,15 +56,18 @@ describe("settleAll: outcomes", () => {
   it("settleAll asks for nothing twice, and reads the vault with one call each time", async () => {
     await stage.settle();
     expect(stage.chain.asked.map(({ method }) => method)).to.deep.equal([
-      // The newest block, the next one, and the vault beside its block's header.
-      ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
-      ...["eth_getBlockByNumber", "eth_call"],
-      // The kind of chain, the genesis block, the price and recent ones.
+      // The kind of chain, the genesis block, the newest block and the next one.
       ...["hardhat_metadata", "anvil_nodeInfo", "eth_getBlockByNumber"],
+      ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
+      // The vault beside its block's header.
+      ...["eth_getBlockByNumber", "eth_call"],
+      // The price and recent ones, and the preview.
       ...["eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_simulateV1"],
       // Symbol and decimals of the token that moves.
       ...["eth_call", "eth_call"],
+      // Its nonce, and whether it is still that kind of chain.
       ...["eth_getTransactionCount", "eth_getTransactionCount"],
+      ...["hardhat_metadata", "anvil_nodeInfo"],
       // The round again, right before the transaction leaves.
       ...["eth_getBlockByNumber", "eth_call"],
       ...["eth_sendRawTransaction", "eth_getTransactionReceipt"],

@@ -4,6 +4,7 @@ import type { HardhatUserConfig } from "hardhat/types/config";
 import type { ForkConnection, ForkOptions } from "../../src/types.js";
 import { startAnvil, useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { freePort } from "../helpers/free-port.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
@@ -301,11 +302,13 @@ describe("vault.fork()", () => {
     expect(
       new Set(server.httpRequests.map(({ headers }) => headers["x-api-key"])),
     ).to.deep.equal(new Set(["s3cret"]));
-    const head: unknown = await provider.send("eth_blockNumber", []);
+    const { hash } = fieldsOf(
+      await provider.send("eth_getBlockByNumber", ["latest", false]),
+    );
     const blocks = server.requests
       .filter(({ method }) => method === "eth_getStorageAt")
-      .map(({ params }) => params[2]);
-    expect(new Set(blocks)).to.deep.equal(new Set([head]));
+      .map(({ params }) => fieldsOf(params[2])["blockHash"]);
+    expect(new Set(blocks)).to.deep.equal(new Set([hash]));
   });
 
   it("vault.fork() throws VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK, VAULT_NETWORK_UNREACHABLE or VAULT_CANNOT_FORK_IN_PROCESS for what it cannot fork", async () => {

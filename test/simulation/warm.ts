@@ -5,10 +5,12 @@ import type { HardhatVault } from "../../src/types.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
-import { connectTo } from "../helpers/hre.js";
+import { connectTo, hreOnLive } from "../helpers/hre.js";
 import { startNodeBehind } from "../helpers/node-behind.js";
 import type { NodeBehind } from "../helpers/node-behind.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
+import { runTyped } from "../helpers/run-vault-task.js";
+import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import {
   SETTLEMENT_CHANGES,
   deployProtocol,
@@ -23,6 +25,12 @@ const lacks =
     names.includes(method)
       ? { error: { code: -32_601, message: "Method not found" } }
       : undefined;
+
+/** Refuses a plain call of the settlement, which Hardhat's simulator accepts. */
+const refusesSettlement: NodeBehind["answer"] = ({ method, params }) =>
+  method === "eth_call" && fieldsOf(params[0])["data"] === "0xa015aefe"
+    ? { error: { code: 3, message: "execution reverted", data: "0x" } }
+    : lacks("eth_simulateV1")({ id: 0, method, params }, null);
 
 const TRACE = "debug_traceCall";
 const LIST = "eth_createAccessList";
@@ -41,7 +49,8 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
     provider.destroy();
   });
   beforeEach(async () => {
-    node = await startNodeBehind(anvil.url);
+    // Long enough that requests which do not wait for each other are one wave.
+    node = await startNodeBehind(anvil.url, 20);
   });
   afterEach(async () => {
     await node.stop();
@@ -66,6 +75,14 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
   const requestsFor = (name: string): number =>
     node.bodies.filter((calls) => calls.some(({ method }) => method === name))
       .length;
+
+  const wavesFor = (name: string): number =>
+    new Set(
+      node.waveOf.filter(
+        (_, index) =>
+          node.bodies[index]?.some(({ method }) => method === name) === true,
+      ),
+    ).size;
 
   const tooLarge = { code: -32_600, message: "batch too large" };
 
@@ -104,9 +121,22 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
     it(`a fork is right, and reads storage beforehand, if the node answers batches ${title}`, async () => {
       node.batch = batch;
       await expectTruth();
-      const last = node.bodies.at(-1)?.map(({ method }) => method);
-      expect(requestsFor(LIST)).to.be.greaterThan(0);
-      expect(last).to.not.include("eth_getStorageAt");
+      expect(wavesFor("eth_getStorageAt")).to.be.within(1, 10);
+    });
+  }
+
+  for (const [title, batch, most] of [
+    ["answers each batch with HTTP status 429", () => 429, 6],
+    ["answers each batch with HTTP status 503", () => 503, 30],
+    ["closes the connection on each batch", () => "cut", 30],
+    ["answers each batch with text that is no JSON", () => "text", 30],
+  ] satisfies ReadonlyArray<readonly [string, NodeBehind["batch"], number]>) {
+    it(`a fork is right if the node ${title}, and few batches are sent`, async () => {
+      node.batch = batch;
+      await expectTruth();
+      expect(
+        node.bodies.filter((calls) => calls.length > 1),
+      ).to.have.length.within(1, most);
     });
   }
 
@@ -127,13 +157,13 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
         : lacks(LIST)({ id: 0, method, params }, real);
     await expectTruth();
     expect(requestsFor(TRACE)).to.equal(1);
-    expect(requestsFor("eth_getStorageAt")).to.equal(1);
+    expect(wavesFor("eth_getStorageAt")).to.equal(1);
   });
 
   it("a fork reads storage when it is needed if the node has neither access lists nor traces", async () => {
     node.answer = lacks(LIST, TRACE);
     await expectTruth();
-    expect(requestsFor("eth_getStorageAt")).to.be.greaterThan(10);
+    expect(wavesFor("eth_getStorageAt")).to.be.greaterThan(10);
   });
 
   it("a fork reads storage when it is needed if access lists and traces have another form", async () => {
@@ -148,7 +178,7 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
           }
         : undefined;
     await expectTruth();
-    expect(requestsFor("eth_getStorageAt")).to.be.greaterThan(10);
+    expect(wavesFor("eth_getStorageAt")).to.be.greaterThan(10);
   });
 
   it("fork() works without warming if an address cannot be read", async () => {
@@ -181,10 +211,7 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
   });
 
   it("a fork whose verdict a plain call contradicts is no engine: VAULT_ENGINE_UNAVAILABLE, and settle asks with a preview that is null", async () => {
-    node.answer = ({ method, params }) =>
-      method === "eth_call" && fieldsOf(params[0])["data"] === "0xa015aefe"
-        ? { error: { code: 3, message: "execution reverted", data: "0x" } }
-        : lacks("eth_simulateV1")({ id: 0, method, params }, null);
+    node.answer = refusesSettlement;
     const vault = await open();
     const { message } = await expectVaultError(
       vault.simulateSettleAll(),
@@ -195,6 +222,51 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
     );
     const { status, preview } = await vault.settleAll();
     expect([status, preview]).to.deep.equal(["reverted", null]);
+  });
+
+  it("vault settle says that the settlement was only called, and its JSON that there is no preview, if no engine is left", async () => {
+    node.answer = refusesSettlement;
+    const vault = { contracts: protocol.contracts };
+    const hre = await hreOnLive(node.url, { vault });
+    const { stderr } = await runTyped(hre, "settle --yes");
+    expect(stderr).to.contain("by a call, which shows no effect");
+    const { stdout } = await runTyped(hre, "settle --yes --json");
+    expect(
+      fieldsOf(fieldsOf(JSON.parse(stdout))["settlement"])["preview"],
+    ).to.equal(null);
+  });
+
+  it("forks at the same time, warm, cold, and of a node whose batches are in disorder, predict what simulateV1 does for a vault that pays 40 holders", async () => {
+    const { contracts, token } = await deploySettlingVault(
+      await provider.getSigner(0),
+      "PayingVault",
+      { orders: 40 },
+    );
+    const { vault } = await connectTo(node.url, { vault: { contracts } });
+    const asked = { orders: [1, 40], tokens: [await token.getAddress()] };
+    const simulate = async (engine: "fork" | "simulateV1") => {
+      const { changes, balances, transfers, gasUsed } =
+        await vault.simulateSettleAll({ ...asked, engine });
+      // Of what the gas costs, each engine knows the price of its own block.
+      const [, ...others] = balances;
+      return { changes, transfers, gasUsed, others };
+    };
+    const expected = await simulate("simulateV1");
+    expect(expected.transfers).to.have.length(40);
+    expect(
+      await Promise.all([simulate("fork"), simulate("fork")]),
+    ).to.deep.equal([expected, expected]);
+    node.batch = (answers) =>
+      answers.toReversed().flatMap((answer, index) => {
+        const { id } = fieldsOf(answer);
+        const error = { code: -32_000, message: "out of luck" };
+        return index % 5 === 0
+          ? []
+          : [index % 5 === 1 ? { jsonrpc: "2.0", id, error } : answer];
+      });
+    expect(await simulate("fork")).to.deep.equal(expected);
+    node.answer = lacks(LIST, TRACE);
+    expect(await simulate("fork")).to.deep.equal(expected);
   });
 
   it("a fork works behind a proxy of the environment, which does not get the requests for this machine", async () => {

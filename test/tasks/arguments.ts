@@ -66,7 +66,10 @@ const wrong: Readonly<
   },
   ids: {
     VAULT_INVALID_INTEGER: ["x", "1,,2", "-1", "", "1.5", "1,x", "5-"],
-    VAULT_INVALID_ARGUMENT: ["9-5", "1-2-3", "1-999999999", "1-10001"],
+    VAULT_INVALID_ARGUMENT: [
+      ...["9-5", "1-2-3", "1-999999999", "1-10001"],
+      "1-99999999999999999999",
+    ],
   },
   orders: {
     VAULT_INVALID_INTEGER: ["x", "1,,2", "-1", "", "1.5", "1,5-", "x-"],
@@ -327,6 +330,14 @@ describe("bad input of tasks", () => {
       expect(output, "a stack").to.not.match(/(?:\n|\\n|^)\s+at /u);
     });
   }
+
+  it("vault orders refuses a range that nobody can read through with VAULT_INVALID_ARGUMENT", async () => {
+    const hre = await hreOn("live");
+    const ids = "1-99999999999999999999";
+    expect(await errorOf(hre, "orders", { ids })).to.include({
+      code: "VAULT_INVALID_ARGUMENT",
+    });
+  });
 
   it("read tasks succeed without the keys that the configuration names", async () => {
     const hre = await hreOn("unsetKey");

@@ -73,9 +73,8 @@ export async function tryLens(
   }
   const { blockTag } = context;
   const data = encodeReadCalls(calls);
-  // The pending block changes from request to request, and many nodes have no header
-  // for it.
-  const header = blockTag === "pending" ? undefined : rpc.getBlock(blockTag);
+  const isPending = blockTag === "pending";
+  const header = isPending ? pendingHeader(rpc) : rpc.getBlock(blockTag);
   try {
     const [answer] = await Promise.all([callLens(context, data), header]);
     return await agreeWith(await header, answer, context, data);
@@ -99,24 +98,37 @@ export async function tryLens(
   return undefined;
 }
 
+/** Without a time if the node has no pending block, as many public endpoints. */
+type Header = Pick<BlockInfo, "number"> & Partial<BlockInfo>;
+
+async function pendingHeader(rpc: RpcClient): Promise<Header> {
+  try {
+    return await rpc.getBlock("pending");
+  } catch (error) {
+    fallbackTo(undefined)(error);
+    const { number } = await rpc.getBlock();
+    return { number: number + 1 };
+  }
+}
+
 /**
  * Pins an answer to the block of a header. The EVM's own number may be another one
  * (rollups, Polygon zkEVM, Lotus), and two nodes behind one URL may have different
  * heads: unless both agree, the lens runs again, at the header's number.
  */
 async function agreeWith(
-  header: BlockInfo | undefined,
+  header: Header,
   answer: LensAnswer,
   context: LensContext,
   data: string,
 ): Promise<LensAnswer> {
-  if (header === undefined) {
-    return answer;
-  }
-  const { number, timestamp } = header;
   const { block: seen } = answer;
+  const { number, timestamp = seen.timestamp } = header;
+  const { blockTag } = context;
   const isSame =
-    context.blockTag.startsWith("0x") ||
+    blockTag.startsWith("0x") ||
+    // It changes from request to request, and nodes do not accept its number.
+    blockTag === "pending" ||
     (seen.number === number && seen.timestamp === timestamp);
   const agreed = isSame
     ? answer

@@ -37,12 +37,15 @@ export interface OrdersEnd {
  * unknown id returns zeros or reverts.
  *
  * @param read Reads the orders of these ids, in that order.
+ * @param onFound Called with each order that is the last one so far, once an unknown id
+ * behind it is known: the ids up to it can be read meanwhile.
  * @throws VaultError VAULT_INVALID_ARGUMENT if there is an order 2^40 ids behind the
  * first. If every id reverts, the first error, since an empty contract may do the same.
  */
 export async function findLastOrder(
   read: (ids: readonly bigint[]) => AsyncIterable<Iterable<ListedOrder>>,
   first: bigint,
+  onFound?: (last: bigint) => void,
 ): Promise<OrdersEnd> {
   const seen: { isAnswered: boolean; refusal?: VaultError | undefined } = {
     isAnswered: false,
@@ -109,6 +112,9 @@ export async function findLastOrder(
         undefined,
       );
     last = found;
+    if (end !== undefined) {
+      onFound?.(last);
+    }
     if (last === next + 2n ** BigInt(largestPower) - 1n) {
       largestPower += 1;
     }

@@ -45,8 +45,8 @@ export class OrderReader {
 
   /**
    * Reads orders in chunks, each to be iterated once. A chunk is decoded while it is
-   * iterated, because its bytes take a fraction of the memory of its orders. When a
-   * chunk is returned, `concurrency` more are requested.
+   * iterated, because its bytes take a fraction of the memory of its orders. Whenever an
+   * answer comes, the next chunk is requested, up to `concurrency` at a time.
    *
    * @throws VaultError if the node does not answer; VAULT_NO_CODE, also while a chunk
    * is iterated
@@ -55,26 +55,43 @@ export class OrderReader {
     ids: Iterable<bigint>,
   ): AsyncGenerator<Iterable<ListedOrder>, void, undefined> {
     const chunks = this.#chunksOf(ids);
+    const { concurrency } = this;
     const requested: Array<Promise<Iterable<ListedOrder>>> = [];
+    let underWay = 0;
+    let isLeft = false;
     const requestMore = (): void => {
-      while (requested.length < this.concurrency) {
+      // Answers that wait for the reader are bounded, too.
+      while (
+        !isLeft &&
+        underWay < concurrency &&
+        requested.length < 2 * concurrency - 1
+      ) {
         const { value: chunk } = chunks.next();
         if (chunk === undefined) {
           return;
         }
+        underWay += 1;
         const orders = orAbort(this.#readChunk(chunk), this.signal);
+        const whenAnswered = (): void => {
+          underWay -= 1;
+          requestMore();
+        };
         // A failure is thrown in its turn, or never if the reader has left.
-        orders.catch(() => undefined);
+        orders.then(whenAnswered, () => undefined);
         requested.push(orders);
       }
     };
-    requestMore();
-    let next = requested.shift();
-    while (next !== undefined) {
-      const orders = await next;
+    try {
       requestMore();
-      yield orders;
-      next = requested.shift();
+      let next = requested.shift();
+      while (next !== undefined) {
+        const orders = await next;
+        requestMore();
+        yield orders;
+        next = requested.shift();
+      }
+    } finally {
+      isLeft = true;
     }
   }
 

@@ -40,10 +40,10 @@ export interface OrdersOptions extends ScanOptions {
   readonly holder?: string | undefined;
   /** Leaves out orders with every value zero. Default: false. */
   readonly skipEmpty?: boolean | undefined;
-  /** Most orders in one request. Default: 1,000. */
+  /** Most orders in one request. Default: 700. */
   readonly chunkSize?: number | undefined;
   /**
-   * Requests at the same time. Default: 2, or 16 if the node refuses state overrides
+   * Requests at the same time. Default: 3, or 16 if the node refuses state overrides
    * and each order is a request.
    */
   readonly concurrency?: number | undefined;

@@ -1,0 +1,337 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { isHexString, toQuantity } from "ethers";
+
+import { vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
+import { asRecord } from "../json.js";
+import { classifyFailure, toRpcError } from "../rpc/errors.js";
+import { waitAfter } from "../rpc/retry.js";
+import { refusesCall } from "./upstream.js";
+import type {
+  Upstream,
+  UpstreamAnswer,
+  UpstreamCall,
+  Urgency,
+} from "./upstream.js";
+
+export interface BranchTip {
+  /** Name of the network in error texts. */
+  readonly network: string;
+  readonly number: number;
+  readonly hash: string;
+}
+
+export const BLOCK_METHOD = "eth_getBlockByNumber";
+
+/** Methods for state, with the place of the block among the parameters. */
+const stateMethods: Readonly<Record<string, number>> = {
+  eth_getBalance: 1,
+  eth_getCode: 1,
+  eth_getTransactionCount: 1,
+  eth_getStorageAt: 2,
+};
+
+/** Other methods whose answers differ between branches. */
+const historyMethods: ReadonlySet<string> = new Set([
+  "eth_getBlockReceipts",
+  "eth_getLogs",
+  "eth_getTransactionByHash",
+  "eth_getTransactionReceipt",
+  "eth_feeHistory",
+]);
+
+/** Attempts to read from a node that does not have the block yet, or lags behind. */
+const BEHIND_ATTEMPTS = 6;
+
+/** The EVM's BLOCKHASH reaches as far. */
+const MOST_LINKS = 256;
+
+/** @returns The place of the block among the parameters, if the method has one. */
+export function placeOfBlock(method: string): number | undefined {
+  return method === BLOCK_METHOD ? 0 : stateMethods[method];
+}
+
+/**
+ * Reads one block and what is below it from a node, and nothing of another branch of the
+ * chain. State is read by the block's hash (EIP-1898). A node that takes only numbers is
+ * asked for the hash at the block's number in the same request. Ancestors are those to
+ * which the hashes of parents lead.
+ */
+export class Branch {
+  /** Undefined until the node has answered. */
+  #takesHashes: boolean | undefined;
+  #ended: VaultError | undefined;
+  /** Of the block and of ancestors, without a gap. */
+  readonly #hashes: Map<number, string>;
+
+  constructor(
+    private readonly node: Upstream,
+    private readonly tip: BranchTip,
+  ) {
+    this.#hashes = new Map([[tip.number, tip.hash.toLowerCase()]]);
+  }
+
+  /** Set once the node has another block at this number. */
+  public get ended(): VaultError | undefined {
+    return this.#ended;
+  }
+
+  /** True if the call is for state of the block, or for the block itself. */
+  public isOfTip(call: UpstreamCall): boolean {
+    return numberIn(call) === this.tip.number;
+  }
+
+  /** True if the answer differs between branches. Tags are not the fork's. */
+  public isOfChain(call: UpstreamCall): boolean {
+    return placeOfBlock(call.method) === undefined
+      ? historyMethods.has(call.method)
+      : numberIn(call) !== undefined;
+  }
+
+  /**
+   * Asks for state of the block, for the block itself, or for what no block changes.
+   *
+   * @throws VaultError VAULT_FORK_REORGED if the block is no longer part of the chain,
+   * VAULT_BLOCK_NOT_FOUND if the node does not get it
+   */
+  public async read(
+    calls: readonly UpstreamCall[],
+    urgency?: Urgency,
+  ): Promise<readonly UpstreamAnswer[]> {
+    for (let attempt = 1; ; attempt += 1) {
+      this.#throwIfEnded();
+      const answers = await this.#readOnce(calls, urgency);
+      if (answers !== undefined) {
+        return answers;
+      }
+      await this.#waitForBlock(attempt, this.tip.number);
+    }
+  }
+
+  /**
+   * Asks for state, blocks, transactions or logs below the block.
+   *
+   * @throws VaultError as `read` does
+   */
+  public async readBelow(call: UpstreamCall): Promise<UpstreamAnswer> {
+    this.#throwIfEnded();
+    const number = numberIn(call);
+    const hash = number === undefined ? undefined : await this.#hashOf(number);
+    const byHash =
+      hash === undefined ? undefined : await this.#askAt(hash, call);
+    if (byHash !== undefined && hasValue(byHash)) {
+      return byHash;
+    }
+    const checked = await this.#askAndCheck([call]);
+    if (checked === undefined) {
+      throw this.#blockNotFound(this.tip.number);
+    }
+    return byHash ?? checked[0] ?? { error: undefined };
+  }
+
+  /** @returns Undefined if the node, or one of several, does not have the block. */
+  async #readOnce(
+    calls: readonly UpstreamCall[],
+    urgency?: Urgency,
+  ): Promise<readonly UpstreamAnswer[] | undefined> {
+    const answers =
+      this.#takesHashes === false
+        ? await this.#askAndCheck(calls, urgency)
+        : await this.#askByHash(calls, urgency);
+    const isOfOthers = calls.some(({ method }, index) => {
+      const answer = answers?.[index];
+      return (
+        method === BLOCK_METHOD &&
+        answer !== undefined &&
+        "result" in answer &&
+        !this.#isTip(answer.result)
+      );
+    });
+    return isOfOthers ? undefined : answers;
+  }
+
+  async #askByHash(
+    calls: readonly UpstreamCall[],
+    urgency?: Urgency,
+  ): Promise<readonly UpstreamAnswer[] | undefined> {
+    const { answers } = await this.node.ask(
+      calls.map((call) => atHash(call, this.tip.hash)),
+      urgency,
+    );
+    const ofState = answers.filter(
+      (_, index) => (calls[index]?.method ?? "") in stateMethods,
+    );
+    if (ofState.some(hasResult)) {
+      this.#takesHashes ??= true;
+    }
+    if (answers.every(hasResult)) {
+      return answers;
+    }
+    // The node is behind, has another block at this number, or takes no hashes.
+    const mayTakeNumbers =
+      this.#takesHashes === undefined || ofState.some(refusesCall);
+    const failed = mayTakeNumbers
+      ? calls.filter((_, index) => !hasResult(answers[index]))
+      : [];
+    const numbered = await this.#askAndCheck(failed, urgency);
+    if (numbered === undefined || answers.some(isBehind)) {
+      return undefined;
+    }
+    if (!numbered.some(hasResult)) {
+      return answers;
+    }
+    this.#takesHashes = false;
+    const others = numbered.values();
+    return answers.map((answer) =>
+      hasResult(answer) ? answer : (others.next().value ?? answer),
+    );
+  }
+
+  /**
+   * Asks for values, and in the same request for the hash at the block's number.
+   *
+   * @returns Undefined if the node does not have the block.
+   */
+  async #askAndCheck(
+    calls: readonly UpstreamCall[],
+    urgency?: Urgency,
+  ): Promise<readonly UpstreamAnswer[] | undefined> {
+    const { network, number } = this.tip;
+    const check = headerCall(number);
+    const asked = await this.node.ask([...calls, check], urgency);
+    // Only what is asked last shows that nothing was read of another branch.
+    const last = asked.isOneRequest
+      ? asked.answers.at(-1)
+      : (await this.node.ask([check], urgency)).answers[0];
+    if (last !== undefined && "error" in last) {
+      // Temporary failures were repeated already.
+      throw toRpcError(last.error, network, BLOCK_METHOD);
+    }
+    return this.#isTip(last?.result) ? asked.answers.slice(0, -1) : undefined;
+  }
+
+  /**
+   * @returns False if the header is none.
+   * @throws VaultError VAULT_FORK_REORGED for another one than that of the block
+   */
+  #isTip(header: unknown): boolean {
+    const { network, number, hash } = this.tip;
+    const { hash: found } = asRecord(header);
+    if (!isHexString(found, 32)) {
+      return false;
+    }
+    if (found.toLowerCase() !== hash.toLowerCase()) {
+      const details = { network, block: number, expected: hash, found };
+      this.#ended = vaultError("VAULT_FORK_REORGED", details);
+      throw this.#ended;
+    }
+    return true;
+  }
+
+  /** @returns Undefined for a block that is not below, or too far below. */
+  async #hashOf(number: number): Promise<string | undefined> {
+    const { number: top } = this.tip;
+    if (number > top || number < top - MOST_LINKS) {
+      return undefined;
+    }
+    for (let attempt = 1; !this.#hashes.has(number); attempt += 1) {
+      const lowest = Math.min(...this.#hashes.keys());
+      const headers = await this.node.ask(
+        Array.from({ length: lowest - number }, (_, index) =>
+          headerCall(lowest - index),
+        ),
+      );
+      const missing = this.#follow(lowest, headers.answers);
+      if (missing !== undefined) {
+        // Throws if the chain has replaced the block.
+        await this.#askAndCheck([]);
+        await this.#waitForBlock(attempt, missing);
+      }
+    }
+    return this.#hashes.get(number);
+  }
+
+  /** @returns The number of the first header that does not belong to the branch. */
+  #follow(
+    highest: number,
+    headers: readonly UpstreamAnswer[],
+  ): number | undefined {
+    for (const [index, answer] of headers.entries()) {
+      const number = highest - index;
+      const header = "result" in answer ? asRecord(answer.result) : {};
+      const { hash, parentHash } = header;
+      if (
+        String(hash).toLowerCase() !== this.#hashes.get(number) ||
+        !isHexString(parentHash, 32)
+      ) {
+        return number;
+      }
+      this.#hashes.set(number - 1, parentHash.toLowerCase());
+    }
+    return undefined;
+  }
+
+  /** @returns Undefined if the node takes only the number. */
+  async #askAt(
+    hash: string,
+    call: UpstreamCall,
+  ): Promise<UpstreamAnswer | undefined> {
+    const [, isFull = false] = call.params;
+    const asked =
+      call.method === BLOCK_METHOD
+        ? { method: "eth_getBlockByHash", params: [hash, isFull] }
+        : atHash(call, hash);
+    return this.#takesHashes === false && call.method !== BLOCK_METHOD
+      ? undefined
+      : (await this.node.ask([asked])).answers[0];
+  }
+
+  async #waitForBlock(attempt: number, number: number): Promise<void> {
+    if (attempt >= BEHIND_ATTEMPTS) {
+      throw this.#blockNotFound(number);
+    }
+    await sleep(waitAfter(attempt));
+  }
+
+  #blockNotFound(block: number): VaultError {
+    const { network } = this.tip;
+    return vaultError("VAULT_BLOCK_NOT_FOUND", { network, block });
+  }
+
+  #throwIfEnded(): void {
+    if (this.#ended !== undefined) {
+      throw this.#ended;
+    }
+  }
+}
+
+function numberIn({ method, params }: UpstreamCall): number | undefined {
+  const block = params[placeOfBlock(method) ?? -1];
+  return isHexString(block) ? Number(block) : undefined;
+}
+
+function headerCall(number: number): UpstreamCall {
+  return { method: BLOCK_METHOD, params: [toQuantity(number), false] };
+}
+
+/** A call for state, at the hash in place of the number; any other call as it is. */
+function atHash(call: UpstreamCall, blockHash: string): UpstreamCall {
+  const place = stateMethods[call.method];
+  const block = { blockHash, requireCanonical: true };
+  return place === undefined
+    ? call
+    : { ...call, params: call.params.with(place, block) };
+}
+
+function hasResult(answer: UpstreamAnswer | undefined): boolean {
+  return answer !== undefined && "result" in answer;
+}
+
+function hasValue(answer: UpstreamAnswer): boolean {
+  return "result" in answer && answer.result !== null;
+}
+
+function isBehind(answer: UpstreamAnswer): boolean {
+  return "error" in answer && classifyFailure(answer.error).kind === "behind";
+}

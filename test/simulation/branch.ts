@@ -1,0 +1,338 @@
+import { once } from "node:events";
+import {
+  mkdtemp,
+  readdir,
+  rm,
+  truncate,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { Readable } from "node:stream";
+
+import { expect } from "chai";
+import { toQuantity } from "ethers";
+
+import { BlockCache } from "../../src/simulation/block-cache.js";
+import type { PinnedBlock } from "../../src/simulation/block-cache.js";
+import { BoundedValues } from "../../src/simulation/bounded-values.js";
+import { warm } from "../../src/simulation/warm.js";
+import { useAnvil } from "../helpers/anvil.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { startNodeBehind } from "../helpers/node-behind.js";
+import type { Asked, NodeBehind } from "../helpers/node-behind.js";
+import { directProvider } from "../helpers/world.js";
+
+/** Of anvil's development accounts. */
+const FIRST_ACCOUNT = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
+const RICH = "0x21e19e0c9bab2400000";
+const OTHER_HASH = `0x${"ab".repeat(32)}`;
+
+const notFound = { error: { code: -32_000, message: "header not found" } };
+const badParams = { error: { code: -32_602, message: "invalid argument 1" } };
+
+const settings = { network: "live", headers: {}, timeout: 10_000 };
+
+const isByHash = ({ params }: Asked): boolean =>
+  params.some((each) => fieldsOf(each)["blockHash"] !== undefined);
+
+/** The block number as another branch of the chain has it. */
+const onOtherBranch = (real: unknown): { result: unknown } => ({
+  result: { ...fieldsOf(real), hash: OTHER_HASH },
+});
+
+describe("reads of one branch of the chain", () => {
+  const anvil = useAnvil();
+  let provider: ReturnType<typeof directProvider>;
+  let node: NodeBehind;
+  let number: number;
+  let caches: BlockCache[];
+
+  before(() => {
+    provider = directProvider(anvil.url);
+  });
+  after(() => {
+    provider.destroy();
+  });
+  beforeEach(async () => {
+    await provider.send("anvil_mine", ["0xa"]);
+    number = await provider.getBlockNumber();
+    node = await startNodeBehind(anvil.url);
+    caches = [];
+  });
+  afterEach(async () => {
+    await Promise.all(caches.map(async (cache) => await cache.close()));
+    await node.stop();
+  });
+
+  const headerAt = async (block: number) =>
+    fieldsOf(
+      await provider.send("eth_getBlockByNumber", [toQuantity(block), false]),
+    );
+
+  async function open(more: Partial<PinnedBlock> = {}): Promise<BlockCache> {
+    const { hash } = await headerAt(number);
+    const cache = await BlockCache.open({
+      upstream: { ...settings, url: node.url },
+      ...{ chainId: 31_337, number, hash: String(hash) },
+      ...{ folder: undefined, isShared: false },
+      ...more,
+    });
+    caches.push(cache);
+    return cache;
+  }
+
+  /** The result, or the text of the error. */
+  const ask = async (
+    cache: BlockCache,
+    method: string,
+    ...params: unknown[]
+  ): Promise<unknown> => {
+    const answer = fieldsOf(await cache.answer({ id: 1, method, params }));
+    return answer["result"] ?? fieldsOf(answer["error"])["message"];
+  };
+
+  const balance = async (cache: BlockCache, block = number): Promise<unknown> =>
+    await ask(cache, "eth_getBalance", FIRST_ACCOUNT, toQuantity(block));
+
+  /** Methods of all requests, where a state was asked by hash or with its check. */
+  const asked = (): ReadonlyArray<readonly string[]> =>
+    node.bodies.map((calls) => calls.map(({ method }) => method));
+
+  it("a fork reads state by the block's hash, so that a node on another branch cannot answer", async () => {
+    node.answer = (call) =>
+      call.method === "eth_getBalance" && !isByHash(call)
+        ? { result: "0x666" }
+        : undefined;
+    expect(await balance(await open())).to.equal(RICH);
+    expect(asked()).to.deep.equal([["eth_getBalance"]]);
+  });
+
+  it("a fork asks again, by the hash, if a node behind the same URL does not have the block yet", async () => {
+    let refusals = 2;
+    node.answer = (call) =>
+      call.method !== "eth_getBalance"
+        ? undefined
+        : !isByHash(call)
+          ? { result: "0x666" }
+          : refusals-- > 0
+            ? notFound
+            : undefined;
+    expect(await balance(await open())).to.equal(RICH);
+  });
+
+  it("a node that takes only numbers is asked for the hash in the same request, once it has refused", async () => {
+    node.answer = (call) => (isByHash(call) ? badParams : undefined);
+    const cache = await open();
+    expect(await balance(cache)).to.equal(RICH);
+    node.clear();
+    await ask(cache, "eth_getCode", FIRST_ACCOUNT, toQuantity(number));
+    expect(asked()).to.deep.equal([["eth_getCode", "eth_getBlockByNumber"]]);
+    node.answer = ({ method }, real) =>
+      method === "eth_getBlockByNumber" ? onOtherBranch(real) : undefined;
+    const nonce = [FIRST_ACCOUNT, toQuantity(number)];
+    expect(await ask(cache, "eth_getTransactionCount", ...nonce)).to.match(
+      /chain replaced block \d+/u,
+    );
+  });
+
+  for (const [title, read] of [
+    ["state of its block", async (cache) => await balance(cache)],
+    [
+      "state below its block",
+      async (cache) => await balance(cache, number - 3),
+    ],
+    [
+      "a block below its own",
+      async (cache) =>
+        await ask(
+          cache,
+          ...(["eth_getBlockByNumber", toQuantity(number - 4), true] as const),
+        ),
+    ],
+    [
+      "logs",
+      async (cache) =>
+        await ask(cache, "eth_getLogs", {
+          fromBlock: "0x1",
+          toBlock: toQuantity(number),
+        }),
+    ],
+  ] satisfies ReadonlyArray<
+    readonly [string, (cache: BlockCache) => Promise<unknown>]
+  >) {
+    it(`a fork that reads ${title} ends once the chain has replaced its block, and reads nothing more`, async () => {
+      const cache = await open();
+      await provider.send("anvil_reorg", [6, []]);
+      expect(await read(cache)).to.match(/chain replaced block \d+/u);
+      node.clear();
+      expect(await read(cache)).to.match(/chain replaced block \d+/u);
+      expect(node.bodies).to.deep.equal([]);
+    });
+  }
+
+  it("a fork finds a block below its own by the hashes of parents, and asks for it and its state by hash", async () => {
+    const { hash } = await headerAt(number - 3);
+    const cache = await open();
+    const below = toQuantity(number - 3);
+    expect(
+      fieldsOf(await ask(cache, "eth_getBlockByNumber", below, false))["hash"],
+    ).to.equal(hash);
+    node.clear();
+    expect(await balance(cache, number - 3)).to.equal(RICH);
+    expect(node.bodies.flat().map(({ params }) => params[1])).to.deep.equal([
+      { blockHash: hash, requireCanonical: true },
+    ]);
+  });
+
+  it("a fork asks again for headers if one of several nodes has another branch below its block", async () => {
+    let answers = 0;
+    const odd = toQuantity(number - 1);
+    node.answer = ({ method, params: [block] }, real) =>
+      method === "eth_getBlockByNumber" && block === odd && answers++ === 0
+        ? onOtherBranch(real)
+        : undefined;
+    const block = [toQuantity(number - 3), false];
+    const { hash } = fieldsOf(
+      await ask(await open(), "eth_getBlockByNumber", ...block),
+    );
+    expect(hash).to.equal((await headerAt(number - 3))["hash"]);
+    expect(answers).to.equal(2);
+  });
+
+  it("a fork takes no answer longer than 64 MiB", async () => {
+    const blank = Buffer.alloc(2 ** 20, " ");
+    const server = createServer((_, response) => {
+      void Readable.from(Array.from({ length: 70 }, () => blank)).pipe(
+        response,
+      );
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${String(fieldsOf(server.address())["port"])}`;
+    const cache = await open({ upstream: { ...settings, url } });
+    expect(await balance(cache)).to.contain("longer than 64 MiB");
+    server.close();
+  });
+
+  it("a fork forgets what it read first when it has read too much", () => {
+    const values = new BoundedValues(30);
+    for (const key of ["a", "b", "c", "c"]) {
+      values.add(key, "0x12345678");
+    }
+    expect([...values].map(([key]) => key)).to.deep.equal(["b", "c"]);
+    values.add("d", { hash: "0x123456789012" });
+    expect([...values].map(([key]) => key)).to.deep.equal(["d"]);
+  });
+
+  it("the files of forks never take more than 256 MiB: those written longest ago are removed", async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), "vault-forks-"));
+    try {
+      for (const [age, name] of ["new", "old", "oldest"].entries()) {
+        const file = path.join(folder, `${name}.json`);
+        await writeFile(file, "{}");
+        await truncate(file, 120 * 2 ** 20);
+        await utimes(file, 1_700_000_000, 1_700_000_000 - age);
+      }
+      const cache = await open({ folder });
+      await balance(cache);
+      await cache.save();
+      const names = await readdir(folder);
+      expect(names).to.have.length(3);
+      expect(names).to.include.members(["new.json", "old.json"]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  describe("warming", () => {
+    const needs = {
+      calls: Array.from({ length: 9 }, () => ({
+        ...{ from: FIRST_ACCOUNT, to: FIRST_ACCOUNT, data: "0x" },
+      })),
+      accounts: [],
+    };
+
+    it("warming that a node never answers holds up no read, and ends with the fork", async () => {
+      const { held, release } = holdBack(node, "eth_createAccessList");
+      const cache = await open();
+      const work = warm(cache, number, needs).catch(String);
+      await held;
+      expect(await ask(cache, "eth_getStorageAt", ...slotOf(number))).to.equal(
+        `0x${"0".repeat(64)}`,
+      );
+      await cache.close();
+      caches = [];
+      expect(await work).to.be.a("string");
+      release();
+    });
+
+    it("a value that warming asked for in vain is asked for again by whoever needs it", async () => {
+      let isFirst = true;
+      const { held, release } = holdBack(node, "eth_getBalance", () => {
+        const was = isFirst;
+        isFirst = false;
+        return was;
+      });
+      const cache = await open();
+      const work = warm(cache, number, needs).catch(String);
+      await held;
+      expect(await balance(cache)).to.equal(RICH);
+      release();
+      await work;
+    });
+
+    it("warming ends at once if the node answers each batch with HTTP status 429, and reads go on alone", async () => {
+      node.batch = () => 429;
+      const cache = await open();
+      await warm(cache, number, needs).catch(String);
+      const batches = node.bodies.filter((calls) => calls.length > 1);
+      // Two kinds of batch, each sent twice.
+      expect(batches).to.have.length.below(5);
+      expect(node.bodies).to.have.length(batches.length);
+      expect(await balance(cache)).to.equal(RICH);
+      expect(node.bodies).to.have.length(batches.length + 1);
+    });
+
+    it("warming ends if the node limits the rate inside a batch", async () => {
+      node.batch = (answers) =>
+        answers.map((answer) => ({
+          ...{ jsonrpc: "2.0", id: fieldsOf(answer)["id"] },
+          error: { code: -32_005, message: "limit exceeded" },
+        }));
+      await warm(await open(), number, needs).catch(String);
+      expect(node.bodies).to.have.length.below(3);
+    });
+  });
+});
+
+const slotOf = (number: number): readonly unknown[] => [
+  ...[FIRST_ACCOUNT, "0x1", toQuantity(number)],
+];
+
+function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
+/** Lets a node behind never answer requests for a method, until they are released. */
+function holdBack(
+  node: NodeBehind,
+  held: string,
+  isHeld: () => boolean = () => true,
+): { held: Promise<void>; release: () => void } {
+  const arrived = deferred();
+  const released = deferred();
+  node.hold = async (calls) => {
+    if (calls.some(({ method }) => method === held) && isHeld()) {
+      arrived.resolve();
+      await released.promise;
+    }
+  };
+  return { held: arrived.promise, release: released.resolve };
+}
