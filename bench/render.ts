@@ -2,7 +2,7 @@ import { format } from "prettier";
 
 import type { Section } from "./measure.js";
 
-/** Renders a section as Markdown, as docs/benchmarks.md has it. */
+/** Renders a section as Markdown, as docs/project/benchmarks.md has it. */
 export async function renderSection({
   title,
   rows,

@@ -38,7 +38,7 @@ describe("the tarball of the package", () => {
     );
   });
 
-  it("npm runs no script when it installs the package, and docs/maintaining.md has a reason for each dependency", async () => {
+  it("npm runs no script when it installs the package, and docs/project/maintaining.md has a reason for each dependency", async () => {
     const text = await readFile(
       path.join(repositoryRoot, "package.json"),
       "utf8",
@@ -52,7 +52,7 @@ describe("the tarball of the package", () => {
       "prepare",
     ]);
     const maintaining = await readFile(
-      path.join(repositoryRoot, "docs/maintaining.md"),
+      path.join(repositoryRoot, "docs/project/maintaining.md"),
       "utf8",
     );
     const [, reasons = ""] = maintaining.split("## Dependencies\n");
