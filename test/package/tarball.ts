@@ -30,12 +30,33 @@ describe("the tarball of the package", () => {
     const { files } = await packTarball();
     const folders = new Set(files.map((file) => file.split("/")[0]));
     expect([...folders].sort().join(" ")).to.equal(
-      "CHANGELOG.md LICENSE README.md abi contracts dist docs package.json src tasks",
+      "CHANGELOG.md LICENSE README.md abi contracts dist docs examples package.json src tasks",
     );
     expect(files.join("\n")).to.not.match(
       // contracts/test/ is for the tests of users.
       /\.(tsbuildinfo|tgz|env)$|^test\/|(^|\/)(cache|node_modules)\//mu,
     );
+  });
+
+  it("no page of the package links to a file that is not in the package", async () => {
+    const { files } = await packTarball();
+    const broken: string[] = [];
+    let links = 0;
+    for (const page of files.filter((file) => file.endsWith(".md"))) {
+      const file = path.join(repositoryRoot, page);
+      const text = (await readFile(file, "utf8")).replaceAll(
+        /^```.*?^```$/gmsu,
+        "",
+      );
+      for (const [, link = ""] of text.matchAll(/\]\(([^)#:\s]+)[^):]*\)/gu)) {
+        links += 1;
+        if (!files.includes(path.posix.join(path.posix.dirname(page), link))) {
+          broken.push(`${page}: ${link}`);
+        }
+      }
+    }
+    expect(broken).to.deep.equal([]);
+    expect(links).to.be.above(100);
   });
 
   it("npm runs no script when it installs the package, and docs/project/maintaining.md has a reason for each dependency", async () => {
