@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import {
   cp,
   glob,
@@ -23,6 +24,7 @@ const { resolve } = createRequire(import.meta.url);
 
 export const repositoryRoot = path.resolve(import.meta.dirname, "../../..");
 const fixtures = path.join(repositoryRoot, "test/fixture-projects/consumers");
+const examples = path.join(repositoryRoot, "examples");
 const templates = path.join(
   path.dirname(resolve("hardhat/package.json")),
   "templates",
@@ -118,15 +120,27 @@ export async function createConsumer(
       await rm(path.join(folder, entry), { recursive: true });
     }
   }
-  const { template } = definition;
-  if (template !== undefined) {
-    await cp(path.join(templates, template), folder, { recursive: true });
-    await editConfiguration(folder, solcOf(definition));
+  await cp(projectOf(definition), folder, {
+    recursive: true,
+    filter: (source) => path.basename(source) !== "node_modules",
+  });
+  const configuration = path.join(folder, "hardhat.config.ts");
+  if (definition.template !== undefined) {
+    await addPlugin(configuration);
     // forge-std is a git dependency.
     await rm(path.join(folder, "contracts/Counter.t.sol"), { force: true });
   }
   await cp(path.join(fixtures, "common"), folder, { recursive: true });
-  await cp(filesOf(definition), folder, { recursive: true });
+  if (definition.compiler === undefined) {
+    await rm(path.join(folder, "contracts"), { recursive: true });
+  } else if (existsSync(configuration)) {
+    const text = await readFile(configuration, "utf8");
+    const local = useLocalCompiler(text, definition.compiler.version);
+    await writeFile(configuration, local);
+  }
+  if (existsSync(fixtureOf(definition))) {
+    await cp(fixtureOf(definition), folder, { recursive: true });
+  }
   await writeCodeBlocks(folder, definition);
   await writeManifest(definition);
   return folder;
@@ -134,13 +148,14 @@ export async function createConsumer(
 
 /** The package.json of a consumer before it installs this package. */
 async function manifestOf(definition: ConsumerDefinition): Promise<string> {
-  const folder =
-    definition.template === undefined
-      ? filesOf(definition)
-      : path.join(templates, definition.template);
-  const text = await readFile(path.join(folder, "package.json"), "utf8");
+  const { hasNode = false, peers = [] } = definition;
+  const installedLater = hasNode
+    ? ["hardhat-vault", ...peers.map(nameOf)]
+    : ["hardhat-vault"];
+  const file = path.join(projectOf(definition), "package.json");
+  const text = await readFile(file, "utf8");
   const manifest: unknown = JSON.parse(text, (key, value: unknown) =>
-    key === "forge-std"
+    key === "forge-std" || installedLater.includes(key)
       ? undefined
       : typeof value === "string"
         ? (definition.versions[key] ?? value.replace(/^workspace:/u, ""))
@@ -149,8 +164,25 @@ async function manifestOf(definition: ConsumerDefinition): Promise<string> {
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
 }
 
-function filesOf({ name, files = name }: ConsumerDefinition): string {
+/** Where its project is: a template of Hardhat's, an example, or a fixture. */
+function projectOf(definition: ConsumerDefinition): string {
+  const { name, files = name, template } = definition;
+  const example = path.join(examples, files);
+  return template !== undefined
+    ? path.join(templates, template)
+    : existsSync(example)
+      ? example
+      : fixtureOf(definition);
+}
+
+/** What the tests add to its project. */
+function fixtureOf({ name, files = name }: ConsumerDefinition): string {
   return path.join(fixtures, files);
+}
+
+/** The name of a package in an argument of `npm install`. */
+export function nameOf(argument: string): string {
+  return argument.replace(/(?<=.)@.*$/u, "");
 }
 
 async function writeManifest(definition: ConsumerDefinition): Promise<void> {
@@ -161,15 +193,8 @@ async function writeManifest(definition: ConsumerDefinition): Promise<void> {
   );
 }
 
-/**
- * The edits that a user of a template makes, and one that a machine without
- * a compiler download needs.
- */
-async function editConfiguration(
-  folder: string,
-  solc: SolcVersion,
-): Promise<void> {
-  const file = path.join(folder, "hardhat.config.ts");
+/** The edits that a user of a template makes. */
+async function addPlugin(file: string): Promise<void> {
   const original = await readFile(file, "utf8");
   const withPlugin = original.includes("plugins: [")
     ? replace(original, /plugins: \[(\w+)\]/u, "plugins: [$1, vault]")
@@ -179,7 +204,7 @@ async function editConfiguration(
     /import \{.*\} from "hardhat\/config";\n/u,
     '$&import vault from "hardhat-vault";\n',
   );
-  await writeFile(file, useLocalCompiler(withImport, solc));
+  await writeFile(file, withImport);
 }
 
 function solcOf({ name, compiler }: ConsumerDefinition): SolcVersion {
