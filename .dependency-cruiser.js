@@ -26,6 +26,7 @@ const layers = [
       "src/errors\\.ts",
       "src/(?:escape|redact)\\.ts",
       "src/json\\.ts",
+      "src/caller-stack\\.ts",
       "src/regular-file\\.ts",
       "src/project-file\\.ts",
       "src/recorded-values\\.ts",

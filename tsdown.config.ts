@@ -24,7 +24,7 @@ const groups = [
   // With everything, Hardhat or none.
   {
     name: "protocol",
-    test: /[\\/]src[\\/](?:errors|json|protocol[\\/](?:contracts|display-decimals|queries))\.ts$/u,
+    test: /[\\/]src[\\/](?:caller-stack|errors|json|protocol[\\/](?:contracts|display-decimals|queries))\.ts$/u,
   },
   // With every start.
   {

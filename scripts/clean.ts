@@ -6,6 +6,7 @@ for (const output of [
   "src/abi",
   "src/bindings",
   "src/mocks/artifacts.ts",
+  "src/mocks/build-info.ts",
   "src/client/lens/artifact.ts",
   "src/guard/artifact.ts",
 ]) {

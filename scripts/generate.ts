@@ -5,6 +5,7 @@
  * - src/abi/index.ts: the ABIs `as const`
  * - src/bindings/: TypeChain's contracts and factories
  * - src/mocks/artifacts.ts: ABI and bytecode of each mock that can be deployed
+ * - src/mocks/build-info.ts: what Hardhat's network needs to name the mocks in stacks
  * - src/client/lens/artifact.ts: ABI and runtime code of the lens
  * - src/guard/artifact.ts: ABI and code of the guard, and where its settler is in it
  *
@@ -14,6 +15,8 @@ import { createHash } from "node:crypto";
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
+
+import { mocksBuildInfo } from "./mocks-build-info.ts";
 
 interface Contract {
   name: string;
@@ -30,6 +33,7 @@ interface Artifact extends Contract {
 const root = path.dirname(import.meta.dirname);
 const abiModule = path.join(root, "src/abi/index.ts");
 const artifactsModule = path.join(root, "src/mocks/artifacts.ts");
+const buildInfoModule = path.join(root, "src/mocks/build-info.ts");
 const lensModule = path.join(root, "src/client/lens/artifact.ts");
 const guardModule = path.join(root, "src/guard/artifact.ts");
 const bindings = path.join(root, "src/bindings");
@@ -199,6 +203,7 @@ function hashInputs(...inputs: unknown[]): string {
   const hash = createHash("sha256").update(
     fs.readFileSync(import.meta.filename),
   );
+  hash.update(fs.readFileSync(path.join(root, "scripts/mocks-build-info.ts")));
   const { resolve } = createRequire(import.meta.url);
   for (const name of ["typechain", "@typechain/ethers-v6"]) {
     hash.update(fs.readFileSync(resolve(`${name}/package.json`)));
@@ -208,9 +213,11 @@ function hashInputs(...inputs: unknown[]): string {
 
 function isUpToDate(inputs: string): boolean {
   return (
-    [abiModule, artifactsModule, lensModule, guardModule, stampFile].every(
-      (file) => fs.existsSync(file),
-    ) && fs.readFileSync(stampFile, "utf8") === inputs
+    [
+      ...[abiModule, artifactsModule, buildInfoModule, lensModule],
+      ...[guardModule, stampFile],
+    ].every((file) => fs.existsSync(file)) &&
+    fs.readFileSync(stampFile, "utf8") === inputs
   );
 }
 
@@ -245,6 +252,10 @@ if (!isUpToDate(inputs)) {
       [
         artifactsModule,
         artifactsSource(artifacts.filter(isDeployable), "mocks"),
+      ],
+      [
+        buildInfoModule,
+        `${notice}\n/** JSON, compressed by Brotli, as base64. */\nexport const buildInfo: string =\n  "${mocksBuildInfo(root)}";\n`,
       ],
       [lensModule, artifactsSource(lensArtifacts, "lens")],
       [guardModule, artifactsSource(guardArtifacts, "guard")],

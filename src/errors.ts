@@ -360,6 +360,10 @@ const errorTable = {
 
 export type VaultErrorCode = keyof typeof errorTable;
 
+export function isErrorCode(text: string): text is VaultErrorCode {
+  return Object.hasOwn(errorTable, text);
+}
+
 type TagsOf<Template extends string> =
   Template extends `${string}{${infer Tag}}${infer Rest}`
     ? Tag | TagsOf<Rest>
@@ -402,7 +406,9 @@ export class VaultError extends Error {
     const fix = fill(errorTable[code].fix, shown);
     super(
       `${shortMessage} ${fix}`,
-      cause === undefined ? undefined : { cause },
+      cause === undefined
+        ? undefined
+        : { cause: asError(cause, shown["reason"] ?? shown["problem"]) },
     );
     this.code = code;
     this.kind =
@@ -527,6 +533,26 @@ export function fallbackTo<Value>(
     }
     throw error;
   };
+}
+
+/**
+ * Test runners print the message of a cause, which only an error has. A node's own
+ * error is an object with the same properties.
+ *
+ * @param words Its message, already escaped and without secrets.
+ */
+function asError(cause: unknown, words: string | number = ""): unknown {
+  if (Object.prototype.toString.call(cause) === "[object Error]") {
+    return cause;
+  }
+  const message = String(words);
+  // The stack would be that of this function.
+  const own = { message, stack: `Error: ${message}` };
+  return Object.assign(
+    new Error(),
+    typeof cause === "object" ? cause : {},
+    own,
+  );
 }
 
 function readArguments(

@@ -12,6 +12,7 @@ import { vaultTasks } from "../tasks/index.js";
 export type * from "./type-extensions.js";
 export type * from "./types.js";
 export { VaultError } from "./errors.js";
+export { toJsonValue } from "./json.js";
 export { ContractType, OrderState } from "./protocol/enums.js";
 
 if (!("definePlugin" in hardhatPlugins)) {

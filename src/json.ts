@@ -14,8 +14,14 @@ export function asRecord(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Converts a value for JSON, at any depth: a bigint to a decimal string, an error
- * to its code and message.
+ * Converts a result for `JSON.stringify()`, at any depth: a bigint to a decimal string,
+ * a `VaultError` to its code and message.
+ *
+ * @example
+ * ```ts
+ * JSON.stringify(toJsonValue({ price: 7n }));
+ * // '{"price":"7"}'
+ * ```
  */
 export function toJsonValue(
   value: unknown,

@@ -26,9 +26,11 @@ export type {
   DisplaySettings,
 } from "./protocol/display-decimals.js";
 export type {
+  CallArguments,
   ExpectedReadings,
   ExpectedSettlement,
   ExpectedValue,
+  ExpectedVaultError,
 } from "./assert/index.js";
 export type {
   Capture,
@@ -38,7 +40,7 @@ export type {
   MockAddresses,
   MockAtOptions,
   MockContracts,
-  RecordedSettlement,
+  RecordedCall,
   Scenario,
   ScenarioName,
 } from "./mocks/index.js";

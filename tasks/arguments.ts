@@ -187,6 +187,18 @@ const mockPool = {
   default: "both",
 } as const;
 
+const failingCalls = {
+  pool: mockPool,
+  orderId: {
+    integer: "Order of getOrderInfo that fails",
+    default: "every order",
+  },
+  from: {
+    address: "Caller that fails, an account or a contract",
+    default: "every caller",
+  },
+} as const;
+
 /** The arguments of each task, in the order in which they are listed. */
 export const taskArguments = {
   status: {
@@ -304,13 +316,17 @@ export const taskArguments = {
       position: "one",
       required: true,
     },
-    pool: mockPool,
+    ...failingCalls,
   },
-  "mock succeed": { ...common, operation, pool: mockPool },
+  "mock succeed": { ...common, operation, ...failingCalls },
   capture: {
     ...common,
     out: { file: "File to write, for example fixture.json", required: true },
     ids: { ids: "Orders to record, at most 10,000", default: "none" },
+    margins: {
+      file: 'JSON file with terms whose margins to record: [{ "maxVolume": "1000e18", "APY": "0.2e18", "endTime": 1900000000 }]',
+      default: "the terms of the round",
+    },
     block: { fixedBlock: "Block to record", default: "latest" },
     timeout,
   },

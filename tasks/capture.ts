@@ -1,7 +1,12 @@
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { assertInvariant } from "../src/errors.js";
+import { assertInvariant, invalidArgument } from "../src/errors.js";
+import { checkValues } from "../src/client/values.js";
+import { operations } from "../src/protocol/index.js";
+import type { CalMarginsParameters } from "../src/protocol/index.js";
+import { requireRegularFile } from "../src/regular-file.js";
 import { asRecord } from "../src/json.js";
 import { capture } from "../src/mocks/capture.js";
 import type { Capture } from "../src/mocks/capture.js";
@@ -21,11 +26,17 @@ const NO_ORDERS =
 
 async function captureToFile(
   vault: HardhatVault,
-  { out, ids: orders = [], block: blockTag }: ArgumentsOf<"capture">,
+  {
+    out,
+    ids: orders = [],
+    margins: file,
+    block: blockTag,
+  }: ArgumentsOf<"capture">,
 ): Promise<TaskReport> {
+  const margins = file === undefined ? [] : await readTerms(file);
   let captured: Capture | undefined;
   async function* pieces(): AsyncGenerator<string> {
-    captured = await capture(vault, { orders, blockTag });
+    captured = await capture(vault, { orders, margins, blockTag });
     const { fixture } = captured;
     const recorded: Record<string, unknown> = {};
     for (const [id, order] of Object.entries(asRecord(fixture["orders"]))) {
@@ -48,6 +59,7 @@ async function captureToFile(
       fixture: {
         file: out,
         orders: orders.length,
+        margins: captured.margins,
         failed,
         ...(orders.length > 0 ? {} : { note: NO_ORDERS }),
       },
@@ -57,11 +69,35 @@ async function captureToFile(
       notes(
         `Every reading and ${describeCount(orders.length, "order id")} written to ${escapeUntrusted(out)}.`,
         ...(orders.length > 0 ? [] : [NO_ORDERS]),
+        `The margins of ${describeCount(captured.margins, "set")} of terms were captured: in a replay, other terms revert. --margins FILE captures more.`,
         ...(failed === 0 ? [] : [toned("warn", failures)]),
         `Replay it in a test: await connection.vault.deployMocks({ fixture: ${JSON.stringify(escapeUntrusted(fromRoot(vault, out)))} })`,
       ),
     ],
   };
+}
+
+/** Reads the file of `--margins`: a list of the arguments of `calMargins`. */
+async function readTerms(
+  file: string,
+): Promise<readonly CalMarginsParameters[]> {
+  const where = `--margins ${escapeUntrusted(file)}`;
+  let list: unknown;
+  try {
+    await requireRegularFile(file);
+    list = JSON.parse(await readFile(file, "utf8"));
+  } catch (error) {
+    throw invalidArgument(
+      where,
+      error instanceof SyntaxError ? "it is not JSON" : "it cannot be read",
+    );
+  }
+  if (!Array.isArray(list)) {
+    throw invalidArgument(where, "a list of terms is needed");
+  }
+  return list.map((terms: unknown, index) =>
+    checkValues(operations.calMargins.inputs, terms, `${where}: [${index}]`),
+  );
 }
 
 /** The path that `deployMocks()` needs: relative to the project's root, with `/`. */

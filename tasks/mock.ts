@@ -5,9 +5,9 @@ import {
   readClock,
   requireDevelopmentNode,
 } from "../src/mocks/mock-contracts.js";
-import { checkTarget } from "../src/mocks/state.js";
-import type { ScriptedReason } from "../src/mocks/types.js";
-import type { OperationName, PoolName } from "../src/protocol/index.js";
+import { checkTarget } from "../src/mocks/failure.js";
+import type { FailureCondition, ScriptedReason } from "../src/mocks/types.js";
+import type { OperationName } from "../src/protocol/index.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
 import { taskArguments } from "./arguments.js";
@@ -99,16 +99,32 @@ export const succeed = scriptingAction("mock succeed", (args) => {
 function parseTarget({
   operation,
   pool,
-}: Pick<ArgumentsOf<"mock succeed">, "operation" | "pool">): Scripted & {
+  orderId: orderID,
+  from,
+}: Pick<
+  ArgumentsOf<"mock succeed">,
+  "operation" | "pool" | "orderId" | "from"
+>): Scripted & {
   readonly operation: OperationName;
-  readonly target: { readonly pool?: PoolName };
+  readonly target: FailureCondition;
 } {
-  checkTarget({ operation, pool }, "--pool");
+  const target: FailureCondition = { pool, orderID, from };
+  checkTarget({ operation, ...target }, "The options");
   return {
     operation,
-    target: pool === undefined ? {} : { pool },
-    json: { operation, pool: pool ?? null },
-    text: pool === undefined ? operation : `${operation} of the ${pool} pool`,
+    target,
+    json: {
+      operation,
+      pool: pool ?? null,
+      orderID: orderID ?? null,
+      from: from ?? null,
+    },
+    text: [
+      operation,
+      ...(pool === undefined ? [] : [`of the ${pool} pool`]),
+      ...(orderID === undefined ? [] : [`of order ${orderID}`]),
+      ...(from === undefined ? [] : [`from ${from}`]),
+    ].join(" "),
   };
 }
 

@@ -94,6 +94,19 @@ describe("errors", () => {
     );
   });
 
+  it("the cause of an error is an error, also if the node answered with an object", () => {
+    const details = { operation: "queryVolume", reason: "closed" };
+    const { cause } = vaultError(
+      "VAULT_CALL_REVERTED",
+      { ...details, contract: "vault", address: "0x", hint: "" },
+      { text: "not escaped", data: "0x12" },
+    );
+    expect(cause).to.be.instanceOf(Error);
+    expect(cause).to.have.property("data", "0x12");
+    expect(cause).to.have.property("message", "closed");
+    expect(cause).to.have.property("stack", "Error: closed");
+  });
+
   it("braces in an argument are not filled", () => {
     const { message } = vaultError("VAULT_INVALID_ENUM", {
       where: "{value}",

@@ -12,6 +12,12 @@ interface IMockErrors {
     /// @notice There is no such order, and missing orders are set to revert.
     error OrderNotFound(uint256 orderID);
 
+    /// @notice Margins depend on the terms, and none were set for these.
+    error UnexpectedTerms(uint256 maxVolume, uint256 APY, uint256 endTime);
+
+    /// @notice The round has not ended, and the vault was set to check that.
+    error RoundHasNotEnded(uint256 endTime);
+
     /// @notice As many orders as ids are needed.
     error LengthMismatch(uint256 orderIDs, uint256 orders);
 

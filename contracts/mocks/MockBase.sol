@@ -3,6 +3,11 @@ pragma solidity ^0.8.20;
 
 import {IMockErrors} from "./IMockErrors.sol";
 
+/// @dev In place of a caller: it matches every caller.
+address constant ANYBODY = address(
+    uint160(uint256(keccak256("hardhat-vault/anybody")))
+);
+
 /// @title Mock base
 /// @notice What all mocks share: scripted reverts, scripts of several calls,
 /// a reset, and a mark by which a mock is recognised.
@@ -21,14 +26,23 @@ abstract contract MockBase is IMockErrors {
         bytes data;
     }
 
+    /// @dev Of one function. Its scripted reverts are forgotten by moving on to
+    /// the next `set` of them.
+    struct ScriptedReverts {
+        uint128 set;
+        bool any;
+    }
+
     /// @dev Everything a mock stores is kept by this number. Mappings cannot
     /// be cleared, but `reset` can move on to untouched storage.
     uint128 private _generation;
 
     uint128 private _scripts;
 
-    mapping(uint256 generation => mapping(bytes4 selector => ScriptedRevert))
-        private _reverts;
+    mapping(uint256 generation => mapping(bytes4 selector => ScriptedReverts))
+        private _scripted;
+
+    mapping(bytes32 key => ScriptedRevert) private _reverts;
 
     /// @dev For each function that `setRevert` can make fail.
     modifier scriptable() {
@@ -40,17 +54,50 @@ abstract contract MockBase is IMockErrors {
     /// @param selector The function's selector.
     /// @param revertData The exact bytes to revert with; may be empty.
     function setRevert(bytes4 selector, bytes calldata revertData) external {
-        _requireScriptable(selector);
-        ScriptedRevert storage scripted = _scriptedRevert(selector);
-        scripted.active = true;
-        scripted.data = revertData;
+        setRevertWhen(selector, ANYBODY, "", revertData);
     }
 
-    /// @notice Undoes `setRevert` for one function.
+    /// @notice As `setRevert`, but for some calls only. For a call that several
+    /// match, the arguments count more than the caller.
+    /// @param selector The function's selector.
+    /// @param from The caller; `ANYBODY` for every one.
+    /// @param arguments All arguments, as `abi.encode` encodes them; empty for
+    /// every call.
+    /// @param revertData The exact bytes to revert with; may be empty.
+    function setRevertWhen(
+        bytes4 selector,
+        address from,
+        bytes memory arguments,
+        bytes calldata revertData
+    ) public {
+        _requireScriptable(selector);
+        _scripted[_generation][selector].any = true;
+        _reverts[_key(selector, from, arguments)] = ScriptedRevert(
+            true,
+            revertData
+        );
+    }
+
+    /// @notice Undoes `setRevert` and `setRevertWhen` for one function.
     /// @param selector The function's selector.
     function clearRevert(bytes4 selector) external {
         _requireScriptable(selector);
-        delete _reverts[_generation][selector];
+        ScriptedReverts storage scripted = _scripted[_generation][selector];
+        ++scripted.set;
+        scripted.any = false;
+    }
+
+    /// @notice Undoes `setRevertWhen` with the same caller and arguments.
+    /// @param selector The function's selector.
+    /// @param from The caller; `ANYBODY` for every one.
+    /// @param arguments All arguments; empty for every call.
+    function clearRevertWhen(
+        bytes4 selector,
+        address from,
+        bytes calldata arguments
+    ) external {
+        _requireScriptable(selector);
+        delete _reverts[_key(selector, from, arguments)];
     }
 
     /// @notice Forgets everything scripted and recorded: the mock is as it
@@ -99,7 +146,17 @@ abstract contract MockBase is IMockErrors {
     function _kind() internal pure virtual returns (bytes32);
 
     function _revertIfScripted(bytes4 selector) internal view {
-        ScriptedRevert storage scripted = _scriptedRevert(selector);
+        if (!_scripted[_generation][selector].any) return;
+
+        bytes calldata arguments = msg.data[4:];
+        _revertIf(_key(selector, msg.sender, arguments));
+        _revertIf(_key(selector, ANYBODY, arguments));
+        _revertIf(_key(selector, msg.sender, ""));
+        _revertIf(_key(selector, ANYBODY, ""));
+    }
+
+    function _revertIf(bytes32 key) private view {
+        ScriptedRevert storage scripted = _reverts[key];
         if (!scripted.active) return;
 
         bytes memory data = scripted.data;
@@ -108,14 +165,18 @@ abstract contract MockBase is IMockErrors {
         }
     }
 
-    function _requireScriptable(bytes4 selector) private pure {
-        if (!_isScriptable(selector)) revert FunctionNotScriptable(selector);
+    function _key(
+        bytes4 selector,
+        address from,
+        bytes memory arguments
+    ) private view returns (bytes32) {
+        uint256 set = _scripted[_generation][selector].set;
+        return
+            keccak256(abi.encode(_generation, selector, set, from, arguments));
     }
 
-    function _scriptedRevert(
-        bytes4 selector
-    ) private view returns (ScriptedRevert storage) {
-        return _reverts[_generation][selector];
+    function _requireScriptable(bytes4 selector) private pure {
+        if (!_isScriptable(selector)) revert FunctionNotScriptable(selector);
     }
 
     /// @dev The key under which a mock keeps its state.

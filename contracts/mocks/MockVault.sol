@@ -6,16 +6,32 @@ import {VaultReader} from "../interfaces/VaultReader.sol";
 import {MockBase} from "./MockBase.sol";
 import {MockVaultFactory} from "./MockVaultFactory.sol";
 
+/// @dev In place of one of the terms of `calMargins`: it matches every number.
+uint256 constant ANY = uint256(keccak256("hardhat-vault/any"));
+
 /// @title Mock vault
 /// @notice Answers the margins and the volume it was given, and settles the
 /// latest round of its mock factory with a scripted price and amount.
 /// @dev For tests only and unsafe for production: see `MockBase`. Settling
 /// moves no tokens, changes no margins, and has no preconditions but an
-/// unsettled round.
+/// unsettled round and, if `setNotBeforeEnd` says so, its end.
 contract MockVault is IVault, MockBase {
     struct Margins {
         uint256 base;
         uint256 x;
+    }
+
+    /// @notice Arguments of `calMargins`; `ANY` in place of one matches every
+    /// number.
+    struct Terms {
+        uint256 maxVolume;
+        uint256 APY;
+        uint256 endTime;
+    }
+
+    struct MarginsOfTerms {
+        Terms terms;
+        Margins margins;
     }
 
     struct Settlement {
@@ -29,8 +45,11 @@ contract MockVault is IVault, MockBase {
         uint256 settledPrice;
         uint256 settledAmount;
         bool settlementFollowsRound;
+        bool notBeforeEnd;
+        bool marginsDependOnTerms;
         uint256 volume;
         Margins margins;
+        MarginsOfTerms[] marginsOfTerms;
         Margins marginBalance;
         Settlement[] settlements;
     }
@@ -50,7 +69,36 @@ contract MockVault is IVault, MockBase {
         uint256 baseMarginAmount,
         uint256 xMarginAmount
     ) external {
-        _state().margins = Margins(baseMarginAmount, xMarginAmount);
+        State storage state = _state();
+        state.margins = Margins(baseMarginAmount, xMarginAmount);
+        state.marginsDependOnTerms = false;
+        delete state.marginsOfTerms;
+    }
+
+    /// @notice Sets what `calMargins` answers for these terms, after those that
+    /// were set before: the first that match count. Any other terms revert with
+    /// `UnexpectedTerms` from then on, until `setMargins`.
+    /// @param terms The arguments; `ANY` in place of one matches every number.
+    /// @param margins Margins to pay.
+    function whenCalMargins(
+        Terms calldata terms,
+        Margins calldata margins
+    ) external {
+        State storage state = _state();
+        state.marginsDependOnTerms = true;
+        state.marginsOfTerms.push(MarginsOfTerms(terms, margins));
+    }
+
+    /// @notice Sets all terms that `calMargins` answers: the first that match
+    /// count. Any other terms revert with `UnexpectedTerms`, until `setMargins`.
+    /// @param all The terms, each with its margins.
+    function setMarginsOfTerms(MarginsOfTerms[] calldata all) external {
+        State storage state = _state();
+        state.marginsDependOnTerms = true;
+        delete state.marginsOfTerms;
+        for (uint256 i = 0; i < all.length; ++i) {
+            state.marginsOfTerms.push(all[i]);
+        }
     }
 
     /// @notice Sets the vault's volume.
@@ -92,12 +140,20 @@ contract MockVault is IVault, MockBase {
         _setSettlement(settledPrice, settledAmount, true);
     }
 
+    /// @notice Chooses whether `settleAll` refuses a round that has not ended,
+    /// with `RoundHasNotEnded`.
+    /// @param refuses True: it refuses. False, as at first: it does not check.
+    function setNotBeforeEnd(bool refuses) external {
+        _state().notBeforeEnd = refuses;
+    }
+
     /// @inheritdoc IVault
     /// @dev This mock passes on the factory's `RoundAlreadySettled`, and
     /// reverts with `FactoryNotSet` if it has no factory.
     function settleAll() external override scriptable {
         State storage state = _state();
         if (state.factory == address(0)) revert FactoryNotSet();
+        if (state.notBeforeEnd) _requireEnd(state);
         state.settlements.push(
             Settlement(msg.sender, block.timestamp, block.number)
         );
@@ -107,9 +163,9 @@ contract MockVault is IVault, MockBase {
 
     /// @inheritdoc IVault
     function calMargins(
-        uint256 /* _maxVolume */,
-        uint256 /* _APY */,
-        uint256 /* _endTime */
+        uint256 _maxVolume,
+        uint256 _APY,
+        uint256 _endTime
     )
         external
         view
@@ -117,7 +173,19 @@ contract MockVault is IVault, MockBase {
         scriptable
         returns (uint256 baseMarginAmount, uint256 xMarginAmount)
     {
-        return _unpack(_state().margins);
+        State storage state = _state();
+        if (!state.marginsDependOnTerms) return _unpack(state.margins);
+        for (uint256 i = 0; i < state.marginsOfTerms.length; ++i) {
+            Terms storage terms = state.marginsOfTerms[i].terms;
+            if (
+                _matches(terms.maxVolume, _maxVolume) &&
+                _matches(terms.APY, _APY) &&
+                _matches(terms.endTime, _endTime)
+            ) {
+                return _unpack(state.marginsOfTerms[i].margins);
+            }
+        }
+        revert UnexpectedTerms(_maxVolume, _APY, _endTime);
     }
 
     /// @inheritdoc IVault
@@ -181,6 +249,22 @@ contract MockVault is IVault, MockBase {
         state.settledPrice = settledPrice;
         state.settledAmount = settledAmount;
         state.settlementFollowsRound = followsRound;
+    }
+
+    /// @dev A settled round is refused later, with another error.
+    function _requireEnd(State storage state) private view {
+        VaultReader.Round memory round = MockVaultFactory(state.factory)
+            .latestRound();
+        if (!round.settled && block.timestamp < round.endTime) {
+            revert RoundHasNotEnded(round.endTime);
+        }
+    }
+
+    function _matches(
+        uint256 expected,
+        uint256 given
+    ) private pure returns (bool) {
+        return expected == ANY || expected == given;
     }
 
     function _nextSettlement(

@@ -8,8 +8,8 @@ import {MockBase} from "./MockBase.sol";
 /// @title Mock vault factory
 /// @notice Answers the round and the minimum margin it was given, and lets a
 /// mock vault settle the round.
-/// @dev For tests only and unsafe for production: see `MockBase`. Nothing
-/// looks at the clock: a round can be settled before its end.
+/// @dev For tests only and unsafe for production: see `MockBase`. It does
+/// not look at the clock: `MockVault.setNotBeforeEnd` does.
 contract MockVaultFactory is IVaultFactory, MockBase {
     /// @notice A round that is not settled yet: the values but the last three.
     struct NextRound {

@@ -37,8 +37,10 @@ struct OrderRange {
     uint256 lastId;
 }
 
-/// @notice What `settleAll` writes to the first round.
+/// @notice What `settleAll` writes to the first round, and when it refuses.
 struct Settlement {
     uint256 settledPrice;
     uint256 settledAmount;
+    /// Whether a round that has not ended is refused.
+    bool notBeforeEnd;
 }

@@ -6,12 +6,12 @@ import {ITrading} from "../interfaces/ITrading.sol";
 import {IUnderlyingAsset} from "../interfaces/IUnderlyingAsset.sol";
 import {IVaultFactory} from "../interfaces/IVaultFactory.sol";
 import {VaultReader} from "../interfaces/VaultReader.sol";
-import {MockBase} from "../mocks/MockBase.sol";
+import {ANYBODY, MockBase} from "../mocks/MockBase.sol";
 import {MockLiquidityPool} from "../mocks/MockLiquidityPool.sol";
 import {MockOrder} from "../mocks/MockOrder.sol";
 import {MockTrading} from "../mocks/MockTrading.sol";
 import {MockUnderlyingAsset} from "../mocks/MockUnderlyingAsset.sol";
-import {MockVault} from "../mocks/MockVault.sol";
+import {ANY, MockVault} from "../mocks/MockVault.sol";
 import {MockVaultFactory} from "../mocks/MockVaultFactory.sol";
 import {MockScenarios, Scenario} from "./MockScenarios.sol";
 import {MockState} from "./MockState.sol";
@@ -140,6 +140,28 @@ library VaultMocksScripts {
         mocks.vault.setSettlement(settledPrice, settledAmount);
     }
 
+    /// @notice Makes `settleAll` refuse a round that has not ended, with
+    /// `RoundHasNotEnded`.
+    /// @param refuses Whether it refuses; in every scenario it does not.
+    function setNotBeforeEnd(VaultMocks storage mocks, bool refuses) internal {
+        _requireDeployed(mocks);
+        mocks.vault.setNotBeforeEnd(refuses);
+    }
+
+    /// @notice Sets what `calMargins` answers for some terms. Of several that
+    /// match, the first one counts. Any other terms revert with
+    /// `UnexpectedTerms` from then on.
+    /// @param terms For example `MockVault.Terms(1_000e18, ANY, ANY)`.
+    /// @param margins Margins to pay.
+    function whenCalMargins(
+        VaultMocks storage mocks,
+        MockVault.Terms memory terms,
+        MockVault.Margins memory margins
+    ) internal {
+        _requireDeployed(mocks);
+        mocks.vault.whenCalMargins(terms, margins);
+    }
+
     /// @notice One order.
     /// @dev Reverts as the mock does, of a missing one with `OrderNotFound` if
     /// `setMissingOrdersRevert` says so.
@@ -207,12 +229,56 @@ library VaultMocksScripts {
         }
     }
 
-    /// @notice Ends what `fail` began.
+    /// @notice As `fail`, for one caller: others succeed.
+    /// @param operation The operation's selector.
+    /// @param from The caller.
+    /// @param reason What it reverts with.
+    function failFrom(
+        VaultMocks storage mocks,
+        bytes4 operation,
+        address from,
+        string memory reason
+    ) internal {
+        _failWhen(mocks, operation, from, "", reason);
+    }
+
+    /// @notice Makes the reading of one order revert with a text, until
+    /// `succeed(ITrading.getOrderInfo.selector)`.
+    /// @param orderID The order's id.
+    /// @param reason What it reverts with.
+    function failOrder(
+        VaultMocks storage mocks,
+        uint256 orderID,
+        string memory reason
+    ) internal {
+        bytes4 operation = ITrading.getOrderInfo.selector;
+        _failWhen(mocks, operation, ANYBODY, abi.encode(orderID), reason);
+    }
+
+    /// @notice Ends what `fail` and the like began.
     /// @param operation The operation's selector.
     function succeed(VaultMocks storage mocks, bytes4 operation) internal {
         MockBase[] memory targets = _targetsOf(mocks, operation);
         for (uint256 i = 0; i < targets.length; ++i) {
             targets[i].clearRevert(operation);
+        }
+    }
+
+    function _failWhen(
+        VaultMocks storage mocks,
+        bytes4 operation,
+        address from,
+        bytes memory arguments,
+        string memory reason
+    ) private {
+        MockBase[] memory targets = _targetsOf(mocks, operation);
+        for (uint256 i = 0; i < targets.length; ++i) {
+            targets[i].setRevertWhen(
+                operation,
+                from,
+                arguments,
+                abi.encodeWithSignature("Error(string)", reason)
+            );
         }
     }
 
@@ -298,5 +364,6 @@ library VaultMocksScripts {
             state.settlement.settledPrice,
             state.settlement.settledAmount
         );
+        vault.setNotBeforeEnd(state.settlement.notBeforeEnd);
     }
 }

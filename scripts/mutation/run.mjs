@@ -29,6 +29,5 @@ process.exitCode =
     env: {
       ...process.env,
       NODE_OPTIONS: `--import=${resolveCjs.href}`,
-      WHOLE_SESSIONS: "1",
     },
   }).status ?? 1;

@@ -38,7 +38,16 @@ export async function assertVerdict(
     throw error;
   };
   const found = await check.catch((error: unknown) => {
-    throw error instanceof NoVerdict ? fail(error) : error;
+    if (error instanceof NoVerdict) {
+      return fail(error);
+    }
+    if (error instanceof Error && error.stack !== undefined) {
+      const [, caller = ""] = stack.split("\n");
+      error.stack += error.stack.includes(caller)
+        ? ""
+        : stack.slice(stack.indexOf("\n"));
+    }
+    throw error;
   });
   if (found.pass === negated || found.isUndecided === true) {
     fail(negated ? { message: found.message } : found);

@@ -8,16 +8,25 @@ import { AssertionError } from "node:assert";
 import { inspect } from "node:util";
 
 import type { VaultClient } from "../client/vault-client.js";
+import type { VaultErrorCode } from "../errors.js";
+import { toJsonValue } from "../json.js";
+import type { OperationName } from "../protocol/index.js";
 import { NoVerdict, assertVerdict, requireExpected } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 import { checkReadings } from "./change-readings.js";
 import type { ExpectedReadings } from "./change-readings.js";
+import { checkRejection } from "./rejection.js";
+import type { ExpectedVaultError } from "./rejection.js";
 import {
   checkSettledRound,
   checkSettledWith,
   checkSettlement,
 } from "./settled-round.js";
+import { checkCalled } from "./vault-calls.js";
+import type { CallArguments } from "./vault-calls.js";
 
+export type { ExpectedVaultError } from "./rejection.js";
+export type { CallArguments } from "./vault-calls.js";
 export type { ExpectedReadings, ExpectedValue } from "./change-readings.js";
 
 /**
@@ -100,6 +109,53 @@ export async function changesReadings(
   );
 }
 
+/**
+ * Asserts that a transaction called an operation, itself or by a contract, at any
+ * depth. The node must have `debug_traceTransaction`.
+ *
+ * @param transaction See {@link settlesRound}.
+ * @param args Arguments of the client's method of that name; none for `settleAll`.
+ * Default: any arguments.
+ *
+ * @example
+ * ```ts
+ * await callsVault(vault, vault.settleAll(), "settleAll");
+ * ```
+ */
+export async function callsVault<Name extends OperationName>(
+  vault: VaultClient,
+  transaction: unknown,
+  operation: Name,
+  args?: CallArguments<Name>,
+): Promise<void> {
+  await assertCheck(
+    checkCalled(transaction, operation, args, vault),
+    callsVault,
+  );
+}
+
+/**
+ * Asserts that a promise is rejected with a `VaultError` of this code.
+ *
+ * @param work The promise, or a function that returns one.
+ * @param expected `details`: values that the error's details have.
+ *
+ * @example
+ * ```ts
+ * await rejectsWithVaultError(vault.getOrderInfo(-1n), "VAULT_INVALID_INTEGER");
+ * ```
+ */
+export async function rejectsWithVaultError(
+  work: PromiseLike<unknown> | (() => unknown),
+  code: VaultErrorCode,
+  expected: ExpectedVaultError = {},
+): Promise<void> {
+  await assertCheck(
+    checkRejection(work, code, expected),
+    rejectsWithVaultError,
+  );
+}
+
 const fields = { price: "settledPrice", amount: "settledAmount" } as const;
 
 async function checkWith(
@@ -130,6 +186,12 @@ async function assertCheck(
     check,
     called,
     ({ message, expected, actual }) =>
-      new AssertionError({ message, operator: called.name, expected, actual }),
+      new AssertionError({
+        message,
+        operator: called.name,
+        // Mocha cannot send a bigint from a worker.
+        expected: toJsonValue(expected),
+        actual: toJsonValue(actual),
+      }),
   );
 }

@@ -6,7 +6,7 @@ import { isHexString } from "ethers";
 import type { ReadOptions } from "../client/reader.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { asRecord } from "../json.js";
-import type { RpcClient } from "../rpc/rpc-client.js";
+import type { Receipt, RpcClient } from "../rpc/rpc-client.js";
 import { quoteForeignText } from "../redact.js";
 import { NoVerdict, requireVault } from "./assertion.js";
 
@@ -39,7 +39,12 @@ export async function readAroundTransaction<Value>(
   if (typeof hash === "object") {
     return hash;
   }
-  const blockNumber = await waitForBlock(client.rpc, hash);
+  const { blockNumber, succeeded } = await waitForReceipt(client.rpc, hash);
+  if (succeeded === false) {
+    throw new NoVerdict(
+      `transaction ${hash} reverted, so it changed nothing: assert the revert itself, with .revertedWith() and the like`,
+    );
+  }
   const { length } = await client.rpc.transactionsOf(blockNumber);
   if (length !== 1) {
     throw new NoVerdict(
@@ -53,7 +58,7 @@ export async function readAroundTransaction<Value>(
   return { hash, before, after };
 }
 
-function hashOf(subject: unknown): string | Idle {
+export function hashOf(subject: unknown): string | Idle {
   const { hash = subject, hashes, status, reason } = asRecord(subject);
   if (status === "nothing-to-do") {
     const isSent = Array.isArray(hashes) && hashes.length > 0;
@@ -77,17 +82,15 @@ function hashOf(subject: unknown): string | Idle {
   return hash;
 }
 
-async function waitForBlock(rpc: RpcClient, hash: string): Promise<number> {
+export async function waitForReceipt(
+  rpc: RpcClient,
+  hash: string,
+): Promise<Receipt> {
   const startedAt = Date.now();
   for (;;) {
     const receipt = await rpc.receipt(hash);
-    if (receipt?.succeeded === false) {
-      throw new NoVerdict(
-        `transaction ${hash} reverted, so it changed nothing: assert the revert itself, with .revertedWith() and the like`,
-      );
-    }
     if (receipt !== undefined) {
-      return receipt.blockNumber;
+      return receipt;
     }
     const elapsed = Date.now() - startedAt;
     if (

@@ -13,6 +13,8 @@ export type {
   ExpectedReadings,
   ExpectedValue,
 } from "../assert/change-readings.js";
+export type { ExpectedVaultError } from "../assert/rejection.js";
+export type { CallArguments } from "../assert/vault-calls.js";
 
 use(vaultMatchers);
 

@@ -1,5 +1,9 @@
 import type { ExpectedReadings } from "../assert/change-readings.js";
+import type { ExpectedVaultError } from "../assert/rejection.js";
+import type { CallArguments } from "../assert/vault-calls.js";
 import type { VaultClient } from "../client/vault-client.js";
+import type { VaultErrorCode } from "../errors.js";
+import type { OperationName } from "../protocol/index.js";
 
 // @types/chai declares its types globally.
 declare global {
@@ -39,6 +43,40 @@ declare global {
       changeReadings(
         vault: VaultClient,
         expected?: ExpectedReadings,
+      ): VaultAssertion;
+
+      /**
+       * Asserts that a transaction called an operation, itself or by a contract, at
+       * any depth. `await` it. The node must have `debug_traceTransaction`.
+       *
+       * @param args Arguments of the client's method of that name; none for
+       * `settleAll`. Default: any arguments.
+       * @param vault The vault whose contract is called. Default: any contract; the
+       * transaction must then be one of ethers, which has its provider.
+       * @example
+       * const terms = { maxVolume: 5n, APY: 7n, endTime: 1_800_000_000n };
+       * await expect(tx).to.have.calledVault("calMargins", [terms]);
+       */
+      calledVault<Name extends OperationName>(
+        operation: Name,
+        args?: CallArguments<Name>,
+        vault?: VaultClient,
+      ): VaultAssertion;
+
+      /**
+       * Asserts that a promise is rejected with a `VaultError` of this code, or that
+       * a function returns or throws so. `await` it.
+       *
+       * @param expected `details`: values that the error's details have.
+       * @example
+       * await expect(vault.queryVolume()).to.be.rejectedWithVaultError(
+       *   "VAULT_CALL_REVERTED",
+       *   { details: { reason: "closed" } },
+       * );
+       */
+      rejectedWithVaultError(
+        code: VaultErrorCode,
+        expected?: ExpectedVaultError,
       ): VaultAssertion;
     }
 

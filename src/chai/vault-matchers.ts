@@ -3,11 +3,14 @@ import type { use } from "chai";
 import { NoVerdict, assertVerdict } from "../assert/assertion.js";
 import type { Verdict } from "../assert/assertion.js";
 import { checkReadings } from "../assert/change-readings.js";
+import { checkRejection } from "../assert/rejection.js";
 import {
   checkSettledRound,
   checkSettledWith,
   checkSettlement,
 } from "../assert/settled-round.js";
+import { checkCalled } from "../assert/vault-calls.js";
+import { PendingCheck, UncalledMatcher } from "./forgotten.js";
 
 // Derived from `use`, so that the declarations import Chai's types for consumers.
 type ChaiPlugin = Parameters<typeof use>[0];
@@ -16,10 +19,8 @@ type ChaiPlugin = Parameters<typeof use>[0];
 const PREVIOUS_MATCHER = "previousMatcherName";
 /** Flag that holds the {@link PendingCheck} of an assertion. */
 const PENDING_CHECK = "hardhatVaultPendingCheck";
-
-class PendingCheck {
-  public constructor(public readonly found: Promise<Verdict>) {}
-}
+/** Flag that holds the {@link UncalledMatcher} of the matcher that was named last. */
+const UNCALLED = "hardhatVaultUncalled";
 
 /** Copy of the flags when a matcher is called: a later `.not` changes them. */
 interface MatcherContext {
@@ -29,20 +30,24 @@ interface MatcherContext {
   readonly pending: unknown;
 }
 
+type Check = (
+  context: MatcherContext,
+  ...args: readonly unknown[]
+) => Promise<Verdict>;
+
 export const vaultMatchers: ChaiPlugin = (chai, utils) => {
-  const addMethod = (
-    name: string,
-    check: (
-      context: MatcherContext,
-      ...args: readonly unknown[]
-    ) => Promise<Verdict>,
-  ): void => {
-    utils.addMethod(
+  // Chainable, because of those Chai calls a function when they are named.
+  const addMethod = (name: string, check: Check): void => {
+    utils.addChainableMethod(
       chai.Assertion.prototype,
       name,
       function (this: object, ...args: readonly unknown[]): object {
         // Flags are typed any.
         const flag = (key: string): unknown => utils.flag(this, key);
+        const uncalled = flag(UNCALLED);
+        if (uncalled instanceof UncalledMatcher) {
+          uncalled.isCalled = true;
+        }
         const prefix = flag("message");
         const context = {
           subject: flag("object"),
@@ -59,25 +64,32 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
             ),
           context.negated,
         );
+        const pending = new PendingCheck(found, name);
         utils.flag(this, PREVIOUS_MATCHER, name);
-        utils.flag(this, PENDING_CHECK, new PendingCheck(found));
+        utils.flag(this, PENDING_CHECK, pending);
         // Makes the assertion awaitable.
-        return Object.assign(this, {
-          then: found.then.bind(found),
-          catch: found.catch.bind(found),
-          finally: found.finally.bind(found),
-        });
+        return Object.assign(this, pending.asPromise());
+      },
+      function (this: object): void {
+        const uncalled = new UncalledMatcher(
+          new chai.AssertionError(
+            `.${name} is a function: write .${name}(), else nothing is checked`,
+          ),
+        );
+        utils.flag(this, UNCALLED, uncalled);
+        // An `await` of the function finds it here.
+        Object.assign(this, { then: uncalled.refuse });
       },
     );
   };
 
-  const addMatcher: typeof addMethod = (name, check) => {
+  const addMatcher = (name: string, check: Check): void => {
     addMethod(name, async (context, ...args) => {
       // Of two asynchronous matchers, the result of one would be lost.
       if (typeof context.previous === "string") {
         // It goes on reading, and nobody else awaits it.
         if (context.pending instanceof PendingCheck) {
-          await Promise.allSettled([context.pending.found]);
+          await Promise.allSettled([context.pending.take()]);
         }
         throw new NoVerdict(
           `${name} cannot be chained after ${context.previous}: write a second expect()`,
@@ -93,6 +105,12 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
   addMatcher("changeReadings", ({ subject, negated }, vault, expected) =>
     checkReadings(vault, subject, expected, negated),
   );
+  addMatcher("calledVault", ({ subject }, operation, args, vault) =>
+    checkCalled(subject, operation, args, vault),
+  );
+  addMatcher("rejectedWithVaultError", ({ subject }, code, expected) =>
+    checkRejection(subject, code, expected),
+  );
 
   for (const [name, field] of [
     ["withPrice", "settledPrice"],
@@ -100,7 +118,7 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
   ] as const) {
     addMethod(name, async ({ negated, pending }, expected) => {
       const found =
-        pending instanceof PendingCheck ? await pending.found : undefined;
+        pending instanceof PendingCheck ? await pending.take() : undefined;
       if (negated) {
         throw new NoVerdict(
           `.${name}() cannot follow .not: it would not be clear which part is denied`,

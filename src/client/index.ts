@@ -7,6 +7,7 @@ export { isEmptyOrder, isFailedOrder } from "./orders/types.js";
 export { isFailedReading } from "./failed-reading.js";
 export { VaultClient } from "./vault-client.js";
 export { VaultError } from "../errors.js";
+export { toJsonValue } from "../json.js";
 export type * from "./types.js";
 export {
   ContractType,

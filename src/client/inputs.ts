@@ -43,6 +43,19 @@ export function parseAddress(
   }
 }
 
+/** An account: its address, or a signer of ethers or an account of viem. */
+export type AccountLike = string | { readonly address: string };
+
+/** @see parseAddress */
+export function parseAccount(value: unknown, where: string): Address {
+  return parseAddress(
+    typeof value === "object" && value !== null && "address" in value
+      ? value.address
+      : value,
+    where,
+  );
+}
+
 const MAX_CACHED_ADDRESSES = 10_000;
 const checksumAddresses = new Map<string, Address>();
 

@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 import { ZeroAddress } from "ethers";
 import type { InterfaceAbi } from "ethers";
 
@@ -24,18 +26,21 @@ import { decodeAnswer } from "./answer.js";
 import { encodeCall } from "./codec.js";
 import { explainReason, findInAbis } from "./error-abis.js";
 import type { FindErrors } from "./error-abis.js";
-import { parseAddress, parseBlockTag, parseDuration } from "./inputs.js";
+import { parseAccount, parseBlockTag, parseDuration } from "./inputs.js";
 import { checkOptionNames } from "./option-names.js";
 import type { OptionNames } from "./option-names.js";
 import { requireProvider } from "./provider.js";
-import type { BlockTag } from "./inputs.js";
+import type { AccountLike, BlockTag } from "./inputs.js";
 import type { LensContext } from "./lens/lens.js";
 import { explainMissingState } from "./missing-state.js";
 
 /** Options of every read. */
 export interface ReadOptions {
-  /** Sender of the `eth_call`. Default: the client's, else the zero address. */
-  readonly from?: string | undefined;
+  /**
+   * Sender of the `eth_call`: an address or a signer. Default: the client's, else the
+   * zero address.
+   */
+  readonly from?: AccountLike | undefined;
   /** Block to read at. Default: "latest". */
   readonly blockTag?: BlockTag | undefined;
   /** Milliseconds for the whole read, retries included. Default: 300,000. */
@@ -78,8 +83,8 @@ export type OperationOptions = Omit<ReadOptions, "blockTag">;
 
 /** Options of a {@link VaultClient}. */
 export interface VaultClientOptions {
-  /** Sender of reads that name none. Default: the zero address. */
-  readonly from?: string | undefined;
+  /** Sender of reads that name none: an address or a signer. Default: the zero address. */
+  readonly from?: AccountLike | undefined;
   /** The network's name in error texts. */
   readonly networkName?: string | undefined;
   /**
@@ -133,7 +138,7 @@ export abstract class VaultReader {
     this.#from =
       options.from === undefined
         ? ZeroAddress
-        : parseAddress(options.from, "from");
+        : parseAccount(options.from, "from");
     this.findErrors = options.findErrors ?? findInAbis(options.abis ?? []);
   }
 
@@ -230,6 +235,11 @@ export abstract class VaultReader {
     return value as OperationResult<Name>;
   }
 
+  /** @internal `console.log()` would print every part of the network. */
+  public [inspect.custom](): string {
+    return `${this.constructor.name} { networkName: ${inspect(this.networkName)} }`;
+  }
+
   /** @internal The same client, with one deadline for all its requests. */
   public abstract withDeadline(options: OperationOptions): VaultReader;
 
@@ -250,7 +260,7 @@ export abstract class VaultReader {
     return {
       rpc: this.rpc,
       from:
-        from === undefined ? this.defaultFrom() : parseAddress(from, "from"),
+        from === undefined ? this.defaultFrom() : parseAccount(from, "from"),
       blockTag: parseBlockTag(blockTag ?? "latest"),
     };
   }

@@ -110,6 +110,23 @@ export function checkAnswer(
     : checkValues(outputs, answer, where);
 }
 
+/** Refuses a misspelt key, which would change nothing. */
+export function requireKnownKeys(
+  changes: unknown,
+  known: unknown,
+  where: string,
+): void {
+  const keys = Object.keys(requireObject(known, where));
+  for (const key of Object.keys(requireObject(changes, where))) {
+    if (!keys.includes(key)) {
+      throw invalidArgument(
+        where,
+        `there is no ${describeInput(key)}; there are ${keys.join(", ")}`,
+      );
+    }
+  }
+}
+
 /** Refuses a list, too. */
 export function requireObject(
   value: unknown,

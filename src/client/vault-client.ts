@@ -1,6 +1,7 @@
 import { BrowserProvider, Contract } from "ethers";
 import type { ContractRunner } from "ethers";
 
+import { iterateWithCallerStack } from "../caller-stack.js";
 import { contractRoleNames, contractRoles } from "../protocol/index.js";
 import type {
   CalMarginsParameters,
@@ -275,11 +276,13 @@ export class VaultClient extends VaultReader {
    * // 2n ETH-USDT
    * ```
    */
-  public async *orders(
+  public orders(
     options: OrdersOptions = {},
   ): AsyncGenerator<ListedOrder, void, undefined> {
-    const { readOrders } = await import("./orders/read-orders.js");
-    yield* readOrders(this, options);
+    return iterateWithCallerStack(async () => {
+      const { readOrders } = await import("./orders/read-orders.js");
+      return readOrders(this, options);
+    });
   }
 
   /**
@@ -302,11 +305,13 @@ export class VaultClient extends VaultReader {
    * // 1 null 65000000000000000000000n
    * ```
    */
-  public async *rounds(
+  public rounds(
     options: RoundsOptions = {},
   ): AsyncGenerator<PastRound, void, undefined> {
-    const { readRounds } = await import("./rounds.js");
-    yield* readRounds(this, options);
+    return iterateWithCallerStack(async () => {
+      const { readRounds } = await import("./rounds.js");
+      return readRounds(this, options);
+    });
   }
 
   /** @internal */

@@ -1,5 +1,5 @@
 import { failedReading, isFailedReading } from "../client/failed-reading.js";
-import { requireFixedBlock } from "../client/inputs.js";
+import { parseUint256, requireFixedBlock } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
 import { checkOptionNames } from "../client/option-names.js";
 import type { OptionNames } from "../client/option-names.js";
@@ -7,16 +7,23 @@ import type { VaultClient } from "../client/vault-client.js";
 import { VaultError } from "../errors.js";
 import { asRecord, toJsonValue } from "../json.js";
 import { get, set, standaloneQueries } from "../protocol/index.js";
+import type { CalMarginsParameters } from "../protocol/index.js";
 
 export interface CaptureOptions {
   /** Ids of the orders to record. Default: none. */
-  readonly orders?: readonly bigint[] | undefined;
+  readonly orders?: ReadonlyArray<bigint | number> | undefined;
+  /**
+   * Terms whose margins to record, with those of the round. A replay reverts for any
+   * other terms.
+   */
+  readonly margins?: readonly CalMarginsParameters[] | undefined;
   /** Block to record. Default: `latest`. `pending` is refused: its values are not fixed. */
   readonly blockTag?: BlockTag | undefined;
 }
 
 const captureOptionNames: OptionNames<CaptureOptions> = {
   orders: true,
+  margins: true,
   blockTag: true,
 };
 
@@ -33,6 +40,8 @@ export interface Capture {
   readonly fixture: CapturedFixture;
   /** Number of orders in the fixture. */
   readonly orders: number;
+  /** Number of terms whose margins are in the fixture. */
+  readonly margins: number;
   /** Number of readings and orders that are recorded as failures. */
   readonly failed: number;
 }
@@ -57,7 +66,8 @@ export async function capture(
   options: CaptureOptions = {},
 ): Promise<Capture> {
   checkOptionNames("capture()", options, captureOptionNames);
-  const { orders: ids = [], blockTag } = options;
+  const { orders = [], margins = [], blockTag } = options;
+  const ids = orders.map((id) => parseUint256(id, "orders"));
   requireFixedBlock(blockTag, "blockTag");
   const snapshot = await vault.snapshot({ blockTag });
   const { chainId, block, round } = snapshot;
@@ -94,16 +104,22 @@ export async function capture(
       ),
     );
   }
-  const terms = isFailedReading(round)
-    ? { maxVolume: 0n, APY: 0n, endTime: 0n }
-    : { maxVolume: round.maxVolume, APY: round.APY, endTime: round.endTime };
-  const margins = await vault.calMargins(terms, pinned).catch(failedReading);
-  readings["margins"] = record(margins, "margins");
-  const orders: Record<string, unknown> = {};
+  const ofRound = isFailedReading(round) ? [] : [round];
+  const recordedMargins: unknown[] = [];
+  for (const { maxVolume, APY, endTime } of [...ofRound, ...margins]) {
+    const terms = { maxVolume, APY, endTime };
+    const result = await vault.calMargins(terms, pinned).catch(failedReading);
+    recordedMargins.push({
+      ...asRecord(toJsonValue(terms)),
+      ...asRecord(record(result, "margins")),
+    });
+  }
+  readings["margins"] = recordedMargins;
+  const recordedOrders: Record<string, unknown> = {};
   const found =
     ids.length === 0 ? [] : vault.orders({ ids: [...new Set(ids)], ...pinned });
   for await (const { orderID, ...order } of found) {
-    orders[String(orderID)] = record(order, `order ${orderID}`);
+    recordedOrders[String(orderID)] = record(order, `order ${orderID}`);
   }
   return {
     fixture: {
@@ -112,9 +128,10 @@ export async function capture(
       chainId,
       block: { number: block.number, timestamp: block.timestamp },
       ...readings,
-      orders,
+      orders: recordedOrders,
     },
-    orders: Object.keys(orders).length,
+    orders: Object.keys(recordedOrders).length,
+    margins: recordedMargins.length,
     failed,
   };
 }

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 
 import { ZeroAddress, dataSlice, keccak256 } from "ethers";
 
+import { withCallerStack } from "../caller-stack.js";
 import { fixedAddresses } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
 import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
@@ -44,14 +45,25 @@ import type { Scenario, ScenarioName } from "./scenarios.js";
 import { applyOverrides, callsForChanges, callsForOrders } from "./state.js";
 import type { MockOverrides, MockState } from "./types.js";
 
-export interface DeployMocksOptions {
+/** Options of `deployMocks()`: a scenario or a fixture, and more. */
+export type DeployMocksOptions = PlacedMocks & (FromScenario | FromFixture);
+
+interface FromScenario {
   /** State to begin with. Default: `open-round`. */
   readonly scenario?: ScenarioName | undefined;
+  readonly fixture?: undefined;
+}
+
+interface FromFixture {
   /**
    * File of `vault capture` to replay instead of a scenario, relative to the
    * project's root. The times are the recorded ones.
    */
   readonly fixture?: string | undefined;
+  readonly scenario?: undefined;
+}
+
+interface PlacedMocks {
   /** Changes to the scenario or the fixture. */
   readonly overrides?: MockOverrides | undefined;
   /**
@@ -103,30 +115,38 @@ export async function deployMocks<VaultT extends VaultClient = VaultClient>(
 ): Promise<MockVaultHandle<VaultT>> {
   checkOptionNames(SOURCE, options, deployOptionNames);
   const vault = vaultOf<VaultT>(target);
-  return await vault.rpc.inOrder(async () => {
-    const { fixture, overrides = {}, at, allowLiveNetwork } = options;
-    const createState = await chooseState(vault, options);
-    if (at !== undefined) {
-      await requireDevelopmentNode(vault);
-    } else if (allowLiveNetwork !== true) {
-      await requireDevelopmentNode(
-        vault,
-        "deploying mocks there costs money",
-        "If you want to pay for it, pass `allowLiveNetwork` to deployMocks(), or run `npx hardhat vault deploy-mocks --yes`. Nothing was sent.",
-      );
-    }
-    const clock = await readClock(vault);
-    const state = applyOverrides(createState(clock), overrides);
-    const bound = await placeMocks(vault, at);
-    const addresses = await addressesOf(bound, SOURCE);
-    await load(vault, addresses, contractRoleNames, state, overrides);
-    if (hasHost(vault)) {
-      vault.bind(fixedAddresses(addresses, SOURCE));
-    }
-    const { scenario = DEFAULT_SCENARIO } = options;
-    const name = fixture === undefined ? scenario : null;
-    return new MockVaultHandle(bound, addresses, name);
-  });
+  return await withCallerStack(
+    async () =>
+      await vault.rpc.inOrder(async () => await deployInOrder(vault, options)),
+  );
+}
+
+async function deployInOrder<VaultT extends VaultClient>(
+  vault: VaultT,
+  options: DeployMocksOptions,
+): Promise<MockVaultHandle<VaultT>> {
+  const { fixture, overrides = {}, at, allowLiveNetwork } = options;
+  const createState = await chooseState(vault, options);
+  if (at !== undefined) {
+    await requireDevelopmentNode(vault);
+  } else if (allowLiveNetwork !== true) {
+    await requireDevelopmentNode(
+      vault,
+      "deploying mocks there costs money",
+      "If you want to pay for it, pass `allowLiveNetwork` to deployMocks(), or run `npx hardhat vault deploy-mocks --yes`. Nothing was sent.",
+    );
+  }
+  const clock = await readClock(vault);
+  const state = applyOverrides(createState(clock), overrides);
+  const bound = await placeMocks(vault, at);
+  const addresses = await addressesOf(bound, SOURCE);
+  await load(vault, addresses, contractRoleNames, state, overrides);
+  if (hasHost(vault)) {
+    vault.bind(fixedAddresses(addresses, SOURCE));
+  }
+  const { scenario = DEFAULT_SCENARIO } = options;
+  const name = fixture === undefined ? scenario : null;
+  return new MockVaultHandle(bound, addresses, name);
 }
 
 function vaultOf<VaultT extends VaultClient>(
@@ -194,21 +214,18 @@ async function load(
   await sendScript(vault, addresses, script);
 }
 
-/** From this many orders on, a recording is faster than a script. */
-const FEWEST_ORDERS = 100;
-
 /** Orders in a page; `MockTrading` has the same number. */
 const PAGE = 16n;
 
 /**
- * Returns the calls that set orders. In process, many orders are written as
- * code, for `MockTrading.setRecording`: storing ten thousand takes seconds.
+ * Returns the calls that set orders. In process, they are written as code, for
+ * `MockTrading.setRecording`: storing ten thousand takes minutes.
  */
 async function recordOrders(
   vault: VaultClient,
   orders: MockState["orders"],
 ): Promise<readonly ScriptCall[]> {
-  if (orders.size < FEWEST_ORDERS || !isInProcess(vault)) {
+  if (orders.size === 0 || !isInProcess(vault)) {
     return callsForOrders(orders);
   }
   const hash = createHash("sha256");
@@ -265,7 +282,11 @@ function encodeList(items: readonly string[]): string {
 
 async function chooseState(
   vault: VaultClient,
-  { scenario, fixture }: DeployMocksOptions,
+  // Of a program in JavaScript, both.
+  {
+    scenario,
+    fixture,
+  }: { scenario?: string | undefined; fixture?: string | undefined },
 ): Promise<Scenario> {
   if (fixture === undefined) {
     return scenarios[requireScenario(scenario ?? DEFAULT_SCENARIO)];
@@ -294,18 +315,27 @@ async function chooseState(
  * // 5n
  * ```
  */
-export async function connectMocks<VaultT extends VaultClient = VaultClient>(
+export async function connectMocks(
+  target: Eip1193Provider,
+  contracts: Readonly<Record<ContractRole, string>>,
+): Promise<MockVaultHandle>;
+export async function connectMocks<VaultT extends VaultClient>(
+  target: VaultT | { connect(): Promise<VaultT> },
+): Promise<MockVaultHandle<VaultT>>;
+export async function connectMocks<VaultT extends VaultClient>(
   target: VaultT | { connect(): Promise<VaultT> } | Eip1193Provider,
   contracts?: ContractAddresses,
 ): Promise<MockVaultHandle<VaultT>> {
-  const vault = vaultOf<VaultT>(
-    isLazyVault(target) ? await target.connect() : target,
-    contracts,
-  );
-  const addresses = await addressesOf(vault, "Scripting mocks");
-  await requireMocks(vault, addresses, contractRoleNames);
-  const bound = bind(vault, addresses, "connectMocks()");
-  return new MockVaultHandle(bound, addresses);
+  return await withCallerStack(async () => {
+    const vault = vaultOf<VaultT>(
+      isLazyVault(target) ? await target.connect() : target,
+      contracts,
+    );
+    const addresses = await addressesOf(vault, "Scripting mocks");
+    await requireMocks(vault, addresses, contractRoleNames);
+    const bound = bind(vault, addresses, "connectMocks()");
+    return new MockVaultHandle(bound, addresses);
+  });
 }
 
 function isLazyVault<VaultT extends VaultClient>(

@@ -1,11 +1,33 @@
-import { AbiCoder, Interface, concat, isHexString } from "ethers";
+import {
+  AbiCoder,
+  Interface,
+  concat,
+  dataSlice,
+  id,
+  isHexString,
+} from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
-import { describeInput } from "../client/inputs.js";
+import { encodeCall } from "../client/codec.js";
+import { describeInput, notOneOf, parseAccount } from "../client/inputs.js";
+import { requireKnownKeys } from "../client/values.js";
 import { VaultError, invalidArgument } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import { ERROR_STRING_SELECTOR, PANIC_SELECTOR } from "../rpc/revert-reason.js";
-import type { ScriptedReason } from "./types.js";
+import {
+  isOperationName,
+  operationEntry,
+  operationNames,
+  targetsOf,
+} from "../protocol/index.js";
+import type { OperationName } from "../protocol/index.js";
+import { call } from "./mock-contracts.js";
+import type { ScriptCall } from "./mock-contracts.js";
+import type {
+  FailureCondition,
+  ScriptedFailure,
+  ScriptedReason,
+} from "./types.js";
 
 /**
  * Encodes the data that a mock reverts with, as 0x hex.
@@ -65,3 +87,121 @@ export function encodeRevertData(
         );
   }
 }
+
+/** Operations and the calls of them that fail, checked. */
+export interface FailureTarget extends FailureCondition {
+  readonly operation: OperationName;
+}
+
+/** `ANYBODY` of MockBase.sol. */
+const ANYBODY = dataSlice(id("hardhat-vault/anybody"), 12);
+
+/**
+ * Refuses a misspelt operation, and a condition that no call of it meets.
+ *
+ * @param where Names the function in errors.
+ * @param prefix Place of the values in errors.
+ */
+export function checkTarget(
+  target: { operation: unknown } & FailureCondition,
+  where: string,
+  prefix = "",
+): asserts target is FailureTarget {
+  const { operation, pool } = target;
+  if (typeof operation !== "string" || !isOperationName(operation)) {
+    throw notOneOf(`${prefix}operation`, operationNames, operation);
+  }
+  const pools = targetsOf(operation).flatMap(({ variant = [] }) => variant);
+  if (pool !== undefined && !pools.some((known) => known === pool)) {
+    throw pools.length === 0
+      ? notOf(operation, where, "pool")
+      : notOneOf(`${prefix}pool`, pools, pool);
+  }
+  for (const [option, only] of [
+    ["orderID", "getOrderInfo"],
+    ["terms", "calMargins"],
+  ] as const) {
+    if (target[option] !== undefined && operation !== only) {
+      throw notOf(operation, where, option);
+    }
+  }
+  encodeCondition({ ...target, operation }, prefix);
+}
+
+function notOf(operation: string, where: string, option: string): VaultError {
+  return invalidArgument(where, `${operation} has no ${option}`, "Omit it.");
+}
+
+/** The caller and the arguments, `0x` for any, as `MockBase.setRevertWhen` takes them. */
+function encodeCondition(
+  { orderID, terms, from }: FailureTarget,
+  prefix = "",
+): readonly [from: string, args: string] {
+  const calldata =
+    orderID !== undefined
+      ? encodeCall("getOrderInfo", [orderID]).data
+      : terms !== undefined
+        ? encodeCall("calMargins", [terms]).data
+        : "0x00000000";
+  return [
+    from === undefined ? ANYBODY : parseAccount(from, `${prefix}from`),
+    dataSlice(calldata, 4),
+  ];
+}
+
+/**
+ * Returns the calls that make an operation fail.
+ *
+ * @param target `reason`: null ends the failures with the same condition; without a
+ * condition, all of the operation.
+ */
+export function callsForFailure({
+  reason,
+  ...target
+}: FailureTarget & {
+  readonly reason: ScriptedReason | null;
+}): ScriptCall[] {
+  const { operation, pool, orderID, terms, from } = target;
+  const { selector } = operationEntry(operation);
+  const condition = encodeCondition(target);
+  const isConditional = [orderID, terms, from].some(
+    (each) => each !== undefined,
+  );
+  return targetsOf(operation)
+    .filter(({ variant }) => pool === undefined || variant === pool)
+    .map(({ role }) =>
+      reason !== null
+        ? call(
+            role,
+            "setRevertWhen",
+            selector,
+            ...condition,
+            encodeRevertData(reason),
+          )
+        : isConditional
+          ? call(role, "clearRevertWhen", selector, ...condition)
+          : call(role, "clearRevert", selector),
+    );
+}
+
+export function checkFailures(given: unknown): readonly ScriptedFailure[] {
+  if (!Array.isArray(given)) {
+    throw invalidArgument("failures", "a list is needed");
+  }
+  return given.map((failure: ScriptedFailure, index) => {
+    const place = `failures[${index}]`;
+    requireKnownKeys(failure, failureKeys, place);
+    checkTarget(failure, place, `${place}.`);
+    encodeRevertData(failure.reason, `${place}.reason`);
+    return failure;
+  });
+}
+
+const failureKeys: Readonly<Record<keyof ScriptedFailure, true>> = {
+  operation: true,
+  pool: true,
+  orderID: true,
+  terms: true,
+  from: true,
+  reason: true,
+};

@@ -3,8 +3,13 @@ import { readFile } from "node:fs/promises";
 import { checkValues, checkAnswer, requireObject } from "../client/values.js";
 import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
-import { get, set, targetsOf } from "../protocol/index.js";
-import type { PoolName, VaultRound } from "../protocol/index.js";
+import { get, operations, set, targetsOf } from "../protocol/index.js";
+import type {
+  CalMarginsParameters,
+  PoolName,
+  VaultOrder,
+  VaultRound,
+} from "../protocol/index.js";
 import { requireRegularFile } from "../regular-file.js";
 import { quoteForeignText } from "../redact.js";
 import { encodeRevertData } from "./failure.js";
@@ -43,8 +48,7 @@ function describeProblem(error: unknown): string {
 
 /**
  * Checks a fixture. It has the keys of overrides; a reading that failed is
- * `{ error }`. An order that failed becomes a missing one, because a mock cannot
- * fail for one order.
+ * `{ error }`.
  */
 function fixtureState(json: unknown): MockState {
   const {
@@ -63,7 +67,15 @@ function fixtureState(json: unknown): MockState {
   }
   const values: Record<string, unknown> = { ...readings };
   const failures: ScriptedFailure[] = [];
+  const ofTerms = recordedMargins(readings["margins"]);
+  if (ofTerms !== undefined) {
+    values["margins"] = ofTerms.margins;
+    failures.push(...ofTerms.failures);
+  }
   for (const { operation, role, path } of answers) {
+    if (operation === "calMargins" && ofTerms !== undefined) {
+      continue;
+    }
     const where = path.join(".");
     const answer = get(readings, path);
     const reason = failureOf(answer, where);
@@ -81,31 +93,69 @@ function fixtureState(json: unknown): MockState {
   }
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop has checked it
   const round = values["round"] as VaultRound;
+  const ofOrders = recordedOrders(orders);
+  failures.push(...ofOrders.failures);
   const base = {
     ...scenarios["empty-vault"](0n),
-    orders: recordedOrders(orders),
+    orders: ofOrders.orders,
     // An order that was not captured must not look empty.
     missingOrdersRevert: true,
     // An unsettled round has no settlement to record.
     settlement: {
       settledPrice: round.settled ? round.settledPrice : round.strikePrice,
       settledAmount: round.settled ? round.settledAmount : round.filledVolume,
+      notBeforeEnd: false,
     },
   };
   return applyOverrides(base, { ...values, failures });
 }
 
-function recordedOrders(orders: unknown): MockState["orders"] {
-  return new Map(
-    Object.entries(requireObject(orders, "orders")).map(([key, order]) => {
-      const where = `orders.${key}`;
-      const isFailed = failureOf(order, where) !== undefined;
-      return [
-        parseOrderKey(key),
-        isFailed ? null : checkValues(orderFields, order, where),
-      ];
-    }),
-  );
+/** @returns Undefined for margins of any terms, as a file written by hand may have them. */
+function recordedMargins(list: unknown):
+  | {
+      readonly margins: readonly unknown[];
+      readonly failures: readonly ScriptedFailure[];
+    }
+  | undefined {
+  if (!Array.isArray(list)) {
+    return undefined;
+  }
+  const margins: unknown[] = [];
+  const failures: ScriptedFailure[] = [];
+  for (const [index, each] of list.entries()) {
+    const where = `margins[${index}]`;
+    const reason = failureOf(each, where);
+    if (reason === undefined) {
+      margins.push(each);
+    } else {
+      const { error: _error, ...given } = requireObject(each, where);
+      const { inputs } = operations.calMargins;
+      const terms = checkValues<CalMarginsParameters>(inputs, given, where);
+      failures.push({ operation: "calMargins", terms, reason });
+    }
+  }
+  return { margins, failures };
+}
+
+function recordedOrders(recorded: unknown): {
+  readonly orders: MockState["orders"];
+  readonly failures: readonly ScriptedFailure[];
+} {
+  const orders = new Map<bigint, VaultOrder>();
+  const failures: ScriptedFailure[] = [];
+  for (const [key, order] of Object.entries(
+    requireObject(recorded, "orders"),
+  )) {
+    const where = `orders.${key}`;
+    const orderID = parseOrderKey(key);
+    const reason = failureOf(order, where);
+    if (reason === undefined) {
+      orders.set(orderID, checkValues(orderFields, order, where));
+    } else {
+      failures.push({ operation: "getOrderInfo", orderID, reason });
+    }
+  }
+  return { orders, failures };
 }
 
 /** @returns The reason of a failed reading; undefined if the reading succeeded. */

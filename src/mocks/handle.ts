@@ -7,47 +7,67 @@ import type {
   MockVault,
   MockVaultFactory,
 } from "../bindings/index.js";
-import { parseUint256 } from "../client/inputs.js";
+import { withCallerStack } from "../caller-stack.js";
+import { describeInput, parseCount, parseUint256 } from "../client/inputs.js";
 import { checkOptionNames } from "../client/option-names.js";
 import type { OptionNames } from "../client/option-names.js";
 import { isEmptyOrder, isFailedOrder } from "../client/orders/types.js";
 import { checkValues } from "../client/values.js";
 import type { VaultClient } from "../client/vault-client.js";
+import { invalidArgument } from "../errors.js";
 import { asRecord } from "../json.js";
-import { byRole, get, set } from "../protocol/index.js";
+import { byRole, get, operationEntry, set } from "../protocol/index.js";
 import type { OperationName, VaultOrder } from "../protocol/index.js";
 import {
   call,
   countScripts,
+  hasHost,
+  isInProcess,
   mockInterfaces,
   readClock,
   requireMocks,
+  runnerOf,
 } from "./mock-contracts.js";
 import type { MockAddresses, ScriptCall } from "./mock-contracts.js";
 import { scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
-import { sendScript } from "./mock-sender.js";
+import { endAfter, stopCounting } from "./counted-failure.js";
+import type { TracedFailure } from "./counted-failure.js";
+import { callsForFailure, checkTarget, encodeRevertData } from "./failure.js";
+import { sendScript, writeScript } from "./mock-sender.js";
 import {
   answers,
   applyOverrides,
   callsForChanges,
-  callsForFailure,
   callsForOrders,
-  checkTarget,
   nextRoundFields,
   orderFields,
   parseOrderKey,
 } from "./state.js";
 import type {
+  ConditionOf,
+  FailureCondition,
+  FailOptions,
+  MockChanges,
   MockOrder,
   MockOverrides,
   MockState,
   NextRound,
-  PoolOption,
   ScriptedReason,
+  ScriptedSettlement,
 } from "./types.js";
 
-const poolOptionNames: OptionNames<PoolOption> = { pool: true };
+const conditionNames: OptionNames<FailureCondition> = {
+  pool: true,
+  orderID: true,
+  terms: true,
+  from: true,
+};
+
+const failOptionNames: OptionNames<FailOptions> = {
+  ...conditionNames,
+  times: true,
+};
 
 export interface MockContracts {
   readonly underlyingAsset: MockUnderlyingAsset;
@@ -58,13 +78,21 @@ export interface MockContracts {
   readonly vault: MockVault;
 }
 
-/** A successful call of `settleAll` that the mock vault recorded. */
-export interface RecordedSettlement {
+/** A successful call that a mock recorded. */
+export interface RecordedCall {
+  /** The account or contract that called the mock. */
   readonly caller: string;
   /** Unix seconds. */
   readonly timestamp: bigint;
-  readonly blockNumber: bigint;
+  readonly blockNumber: number;
 }
+
+/** For values that are not read, because they are not changed or changed as a whole. */
+const placeholders: MockState = {
+  ...scenarios["open-round"](0n),
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it cannot be read: a change is checked to name both values
+  settlement: {} as ScriptedSettlement,
+};
 
 /** Length of a next round if the length of the latest one is not positive. */
 const DEFAULT_ROUND_SECONDS = 7n * 86_400n;
@@ -88,7 +116,10 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     public readonly scenario: ScenarioName | null = null,
   ) {}
 
-  /** The typed mock contracts, with all their setters. */
+  /**
+   * The typed mock contracts, with all their setters. In process they send from the first
+   * account; elsewhere connect a signer.
+   */
   public get contracts(): MockContracts {
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each role's interface is that of exactly that type
     return byRole(
@@ -96,7 +127,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
         new Contract(
           this.addresses[role],
           mockInterfaces[role],
-          this.vault.contracts.vault.runner,
+          runnerOf(this.vault),
         ),
     ) as unknown as MockContracts;
   }
@@ -113,7 +144,8 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * // 5n
    * ```
    */
-  public async set(changes: MockOverrides): Promise<void> {
+  public async set(changes: MockChanges): Promise<void> {
+    applyOverrides(placeholders, changes);
     await this.#script(async () => {
       const current = await this.#readCurrent(changes);
       return callsForChanges(applyOverrides(current, changes), changes);
@@ -160,7 +192,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * ```
    */
   public async addOrders(
-    orders: ReadonlyMap<bigint, MockOrder>,
+    orders: ReadonlyMap<bigint | number, MockOrder>,
   ): Promise<void> {
     const checked = [...orders].map(([id, order]): [bigint, VaultOrder] => [
       parseUint256(id, "orderID"),
@@ -181,9 +213,10 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 
   /**
-   * Makes an operation revert until {@link succeed} or the next `deployMocks()`.
+   * Makes an operation revert until {@link succeed} or the next `deployMocks()`. Of
+   * several failures that match a call, the arguments count more than the caller.
    *
-   * @param options `pool`: the pool that reverts. Default: both.
+   * @param options The calls that revert. Default: every call.
    * @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT
    *
    * @example
@@ -193,33 +226,65 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * // VAULT_CALL_REVERTED: queryVolume reverted: paused …
    * ```
    */
+  public async fail<Name extends OperationName>(
+    operation: Name,
+    reason?: ScriptedReason,
+    options?: FailOptions & ConditionOf<Name>,
+  ): Promise<void>;
   public async fail(
     operation: OperationName,
     reason: ScriptedReason = "scripted failure",
-    options: PoolOption = {},
+    options: FailOptions = {},
   ): Promise<void> {
-    checkOptionNames("fail()", options, poolOptionNames);
-    const { pool } = options;
-    checkTarget({ operation, pool }, "fail()");
-    await this.#script(() => callsForFailure({ operation, pool, reason }));
+    checkOptionNames("fail()", options, failOptionNames);
+    const { times, ...condition } = options;
+    parseCount(times, "times");
+    const { vault, addresses } = this;
+    if (times !== undefined && !isInProcess(vault)) {
+      throw invalidArgument(
+        "times",
+        "a revert undoes what a mock counts; only a network in process shows its requests",
+        "Omit it, and call succeed().",
+      );
+    }
+    const target = { operation, ...condition };
+    checkTarget(target, "fail()");
+    const script = callsForFailure({ ...target, reason });
+    this.#stopCounting(script, operation);
+    await this.#script(() => script);
+    if (times !== undefined && hasHost(vault)) {
+      const end = callsForFailure({ ...target, reason: null });
+      endAfter(
+        vault,
+        this.#traced(script, operation, reason),
+        times,
+        async () => {
+          await writeScript(vault, addresses, end);
+        },
+      );
+    }
   }
 
   /**
    * Ends a failure of {@link fail}.
    *
-   * @param options `pool`: the pool that succeeds again. Default: both.
+   * @param options Those of the failure. Without `orderID`, `terms` and `from`, all
+   * failures of the operation end.
    * @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT
    */
+  public async succeed<Name extends OperationName>(
+    operation: Name,
+    options?: ConditionOf<Name>,
+  ): Promise<void>;
   public async succeed(
     operation: OperationName,
-    options: PoolOption = {},
+    options: FailureCondition = {},
   ): Promise<void> {
-    checkOptionNames("succeed()", options, poolOptionNames);
-    const { pool } = options;
-    checkTarget({ operation, pool }, "succeed()");
-    await this.#script(() =>
-      callsForFailure({ operation, pool, reason: null }),
-    );
+    checkOptionNames("succeed()", options, conditionNames);
+    checkTarget({ operation, ...options }, "succeed()");
+    const script = callsForFailure({ operation, ...options, reason: null });
+    this.#stopCounting(script, operation);
+    await this.#script(() => script);
   }
 
   /**
@@ -227,7 +292,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    *
    * @throws VaultError VAULT_NOT_A_MOCK
    */
-  public async settlements(): Promise<RecordedSettlement[]> {
+  public async settlements(): Promise<RecordedCall[]> {
     await requireMocks(this.vault, this.addresses, ["vault"]);
     const { vault } = this.contracts;
     const { from } = this.vault.readContext({});
@@ -237,9 +302,52 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
         const [caller, timestamp, blockNumber] = await vault.settlement(index, {
           from,
         });
-        return { caller, timestamp, blockNumber };
+        return { caller, timestamp, blockNumber: Number(blockNumber) };
       }),
     );
+  }
+
+  /**
+   * Reads the calls of an operation that succeeded, oldest first. Only `settleAll` is a
+   * transaction; a read leaves no trace on a chain.
+   *
+   * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_NOT_A_MOCK
+   *
+   * @example
+   * ```ts
+   * await mocks.vault.settleAll();
+   * const [call] = await mocks.calls("settleAll");
+   * call?.caller;
+   * // '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+   * ```
+   */
+  public async calls(operation: "settleAll"): Promise<RecordedCall[]> {
+    const given: unknown = operation;
+    if (given !== "settleAll") {
+      throw invalidArgument(
+        "calls()",
+        `${describeInput(given)} leaves no trace on a chain; only settleAll is recorded`,
+      );
+    }
+    return await this.settlements();
+  }
+
+  #stopCounting(script: readonly ScriptCall[], operation: OperationName): void {
+    if (hasHost(this.vault)) {
+      stopCounting(this.vault, this.#traced(script, operation, { data: "0x" }));
+    }
+  }
+
+  #traced(
+    script: readonly ScriptCall[],
+    operation: OperationName,
+    reason: ScriptedReason,
+  ): TracedFailure {
+    return {
+      addresses: script.map(({ role }) => this.addresses[role]),
+      selector: operationEntry(operation).selector,
+      revertData: encodeRevertData(reason),
+    };
   }
 
   /** Reads the terms of the latest round, and moves them to another start. */
@@ -261,17 +369,22 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   /** Reads the values that are changed in part; the others are placeholders. */
   async #readCurrent(changes: MockOverrides): Promise<MockState> {
     const state: Record<string, unknown> = {
-      ...scenarios["open-round"](0n),
-      settlement: {},
+      ...placeholders,
       orders: await this.#readOrders(asRecord(get(changes, ["orders"]))),
     };
     for (const { operation, args, path } of answers) {
-      if (typeof get(changes, path) === "object") {
+      const given = get(changes, path);
+      const isWhole =
+        Array.isArray(given) ||
+        operationEntry(operation).outputs.every(
+          ({ name }) => asRecord(given)[name] !== undefined,
+        );
+      if (typeof given === "object" && !isWhole) {
         // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the arguments of a query are what its operation takes
         set(state, path, await this.vault.read(operation, args as never));
       }
     }
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a scenario, of which the settlement is checked to be named whole
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the placeholders with other values
     return state as unknown as MockState;
   }
 
@@ -302,6 +415,14 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * scripted the same mocks meanwhile, it plans the calls again.
    */
   async #script(
+    plan: () => readonly ScriptCall[] | Promise<readonly ScriptCall[]>,
+  ): Promise<void> {
+    await withCallerStack(async () => {
+      await this.#scriptInOrder(plan);
+    });
+  }
+
+  async #scriptInOrder(
     plan: () => readonly ScriptCall[] | Promise<readonly ScriptCall[]>,
   ): Promise<void> {
     const { vault, addresses } = this;

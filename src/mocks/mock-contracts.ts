@@ -1,4 +1,5 @@
 import { Interface, getAddress, hexlify, id, toBigInt } from "ethers";
+import type { ContractRunner, Signer } from "ethers";
 
 import type { VaultClient } from "../client/vault-client.js";
 import { vaultError } from "../errors.js";
@@ -13,6 +14,7 @@ import {
   MockVaultArtifact,
   MockVaultFactoryArtifact,
 } from "./artifacts.js";
+import { nameInStacks } from "./stack-names.js";
 
 export const mockArtifacts = {
   underlyingAsset: MockUnderlyingAssetArtifact,
@@ -133,14 +135,40 @@ export const inProcessMockAddresses = inProcessAddresses();
 
 /** Places code without running constructors: the mocks have none. */
 export async function placeCode(
-  { rpc }: VaultClient,
+  vault: VaultClient,
   addresses: MockAddresses,
   roles: readonly ContractRole[],
 ): Promise<void> {
+  const { rpc } = vault;
+  if (hasHost(vault) && isInProcess(vault)) {
+    await nameInStacks(vault);
+  }
   for (const role of roles) {
     const { deployedBytecode } = mockArtifacts[role];
     await rpc.request("hardhat_setCode", [addresses[role], deployedBytecode]);
   }
+}
+
+/** In process, calls and transactions are the first account's, as with hardhat-ethers. */
+export function runnerOf(vault: VaultClient): ContractRunner | null {
+  if (!isInProcess(vault) || !hasHost(vault)) {
+    return vault.contracts.vault.runner;
+  }
+  const { provider } = vault.connection.ethers;
+  // A look-up of the account takes a request, so it waits for the first use.
+  const signer = async (): Promise<Signer> => await provider.getSigner(0);
+  return {
+    provider,
+    call: async (tx) => {
+      // A signer refuses another sender, which a read may have.
+      const runner =
+        tx.from === undefined ? await signer().catch(() => provider) : provider;
+      return await runner.call(tx);
+    },
+    estimateGas: async (tx) => await (await signer()).estimateGas(tx),
+    sendTransaction: async (tx) => await (await signer()).sendTransaction(tx),
+    resolveName: async (name) => await provider.resolveName(name),
+  };
 }
 
 export function hasHost(vault: VaultClient): vault is VaultClient & VaultHost {

@@ -2,10 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
+import { ZeroAddress } from "ethers";
+
 import type { VaultClient } from "../client/vault-client.js";
+import { hexWord } from "../client/words.js";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import { listOf } from "../json.js";
+import { asRecord, listOf } from "../json.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import type { Receipt, RpcClient } from "../rpc/rpc-client.js";
 import {
@@ -26,16 +29,6 @@ export interface MockTransaction {
   readonly data: string;
 }
 
-/**
- * The account that scripts mocks in process, "vault" in ASCII. Tests may check
- * nonces and balances of the network's own accounts.
- */
-const SCRIPTER = "0x7661756c740000000000000000000000000000ff";
-
-// Above every base fee that a test may set.
-const MAX_FEE_PER_GAS = 2n ** 96n;
-const SCRIPTER_BALANCE = MAX_FEE_PER_GAS * TRANSACTION_GAS_CAP * 1_000n;
-
 /** Sends transactions in order, and waits until all are mined. */
 export async function sendToMocks(
   vault: VaultClient,
@@ -43,56 +36,19 @@ export async function sendToMocks(
 ): Promise<readonly Receipt[]> {
   const { rpc } = vault;
   const method = "eth_sendTransaction";
-  const fields = isInProcess(vault)
-    ? await scripterFields(rpc)
-    : { from: await firstAccount(vault) };
+  const from = await firstAccount(vault);
   // All are sent before it waits for the first, so that they can share a block.
   const hashes: string[] = [];
   for (const transaction of transactions) {
-    const sent = await rpc.requestOrRevert(method, [
-      { ...fields, ...transaction },
-    ]);
+    const sent = await rpc.requestOrRevert(method, [{ from, ...transaction }]);
     if ("reverted" in sent) {
-      const { text } = sent.reverted;
-      throw scriptFailed(rpc, `${text}${gasNote(fields)}`);
+      throw scriptFailed(rpc, sent.reverted.text);
     }
     hashes.push(rpc.parser(method).hash(sent.result));
   }
   return await Promise.all(
     hashes.map(async (hash) => await waitForReceipt(vault, hash)),
   );
-}
-
-/** Sets every field: the user's gas settings may not suit this account. */
-async function scripterFields(rpc: RpcClient): Promise<object> {
-  const [{ gasLimit, baseFeePerGas }] = await Promise.all([
-    rpc.getBlock(),
-    rpc.request("hardhat_impersonateAccount", [SCRIPTER]),
-    rpc.request("hardhat_setBalance", [
-      SCRIPTER,
-      numberToHexString(SCRIPTER_BALANCE),
-    ]),
-  ]);
-  const gas = gasLimit < TRANSACTION_GAS_CAP ? gasLimit : TRANSACTION_GAS_CAP;
-  return {
-    from: SCRIPTER,
-    gas: numberToHexString(gas),
-    // Before the hardfork london, there is no base fee.
-    ...(baseFeePerGas === undefined
-      ? { gasPrice: "0x0" }
-      : {
-          maxFeePerGas: numberToHexString(MAX_FEE_PER_GAS),
-          maxPriorityFeePerGas: "0x0",
-        }),
-  };
-}
-
-/** Contracts give no reason when gas runs out, so a low limit is named. */
-function gasNote(fields: object): string {
-  const gas = "gas" in fields ? Number(fields.gas) : NaN;
-  return gas < TRANSACTION_GAS_CAP
-    ? ` (with ${gas} gas, the network's blockGasLimit: if that is too little gas, raise it to ${TRANSACTION_GAS_CAP})`
-    : "";
 }
 
 /** The network's `from`, else its first account. */
@@ -108,10 +64,9 @@ async function firstAccount(vault: VaultClient): Promise<string> {
   return first;
 }
 
-/** Some two minutes; in process, this many blocks. */
+/** Some two minutes. */
 const MOST_POLLS = 127;
 
-/** Waits; in process it mines blocks, because the user may have turned mining off. */
 async function waitForReceipt(
   vault: VaultClient,
   hash: string,
@@ -125,9 +80,7 @@ async function waitForReceipt(
     if (receipt !== undefined) {
       return receipt;
     }
-    await (isInProcess(vault)
-      ? rpc.request("evm_mine")
-      : sleep(Math.min(10 * 2 ** poll, 1_000)));
+    await sleep(Math.min(10 * 2 ** poll, 1_000));
   }
   throw scriptFailed(
     rpc,
@@ -146,10 +99,11 @@ function scriptFailed({ network }: RpcClient, problem: string): VaultError {
 const CALLS_PER_TRANSACTION = 40;
 
 /**
- * Makes calls in order; the mock that runs a script can call the others.
+ * Makes calls in order; the mock that runs a script can call the others. In process it
+ * writes their effect to the state, and mines no block.
  *
- * @param counts If given, each transaction reverts if another process scripted
- * one of its mocks since, and waits for the one before. They are kept up to date.
+ * @param counts If given, each batch reverts if another process scripted one of its mocks
+ * since, and waits for the one before. They are kept up to date.
  */
 export async function sendScript(
   vault: VaultClient,
@@ -163,8 +117,9 @@ export async function sendScript(
   const batches = starts.map((start) =>
     script.slice(start, start + CALLS_PER_TRANSACTION),
   );
+  const send = isInProcess(vault) ? writeEffects : sendToMocks;
   if (counts === undefined) {
-    await sendToMocks(
+    await send(
       vault,
       batches.map((batch) => encodeBatch(addresses, batch)),
     );
@@ -175,11 +130,76 @@ export async function sendScript(
     const turns = roles.map((role) =>
       call(role, "countScript", counts.get(role)),
     );
-    await sendToMocks(vault, [encodeBatch(addresses, [...turns, ...batch])]);
+    await send(vault, [encodeBatch(addresses, [...turns, ...batch])]);
     for (const role of roles) {
       counts.set(role, (counts.get(role) ?? 0n) + 1n);
     }
   }
+}
+
+/** Writes the effect of a script to the state of a network in process. */
+export async function writeScript(
+  vault: VaultClient,
+  addresses: MockAddresses,
+  script: readonly ScriptCall[],
+): Promise<void> {
+  await writeEffects(vault, [encodeBatch(addresses, script)]);
+}
+
+/**
+ * Writes what transactions would store, without sending them: a block would mine the
+ * user's pending transactions and use up the time that the user set for the next one.
+ */
+async function writeEffects(
+  vault: VaultClient,
+  transactions: readonly MockTransaction[],
+): Promise<void> {
+  const { rpc } = vault;
+  for (const { to, data } of transactions) {
+    const gas = numberToHexString(TRANSACTION_GAS_CAP);
+    const request = { from: ZeroAddress, to, data, gas };
+    const writes = storedBy(
+      await rpc.request("debug_traceCall", [
+        request,
+        "latest",
+        { tracer: "prestateTracer", tracerConfig: { diffMode: true } },
+      ]),
+    );
+    if (writes.length === 0) {
+      // Nothing changes, or the call reverts: the trace does not show which.
+      const called = await rpc.requestOrRevert("eth_call", [request, "latest"]);
+      if ("reverted" in called) {
+        throw scriptFailed(rpc, called.reverted.text);
+      }
+    }
+    for (const { address, slot, value } of writes) {
+      await rpc.request("hardhat_setStorageAt", [
+        address,
+        numberToHexString(BigInt(slot)),
+        `0x${hexWord(value)}`,
+      ]);
+    }
+  }
+}
+
+/** Reads the storage that a traced call changes. */
+function storedBy(
+  trace: unknown,
+): ReadonlyArray<{ address: string; slot: string; value: bigint }> {
+  const { pre, post } = asRecord(trace);
+  return Object.entries(asRecord(pre)).flatMap(([address, before]) => {
+    const after = storageOf(asRecord(post)[address]);
+    // A slot that becomes zero is in `pre` only; one that was zero in `post` only.
+    return Object.keys({ ...storageOf(before), ...after }).map((slot) => ({
+      address,
+      slot,
+      value: slot in after ? BigInt(String(after[slot])) : 0n,
+    }));
+  });
+}
+
+function storageOf(account: unknown): Readonly<Record<string, unknown>> {
+  return asRecord(asRecord(account)["storage"]);
 }
 
 function encodeBatch(

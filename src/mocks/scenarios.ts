@@ -108,6 +108,7 @@ function openRound(chainTime: bigint): MockState {
     settlement: {
       settledPrice: 66_250n * ONE,
       settledAmount: 420n * ONE,
+      notBeforeEnd: false,
     },
     failures: [],
   };
@@ -197,7 +198,7 @@ const extremes = changed(openRound, () => ({
   marginBalance: { baseMarginAmount: 0n, xMarginAmount: MAX },
   volume: MAX,
   minXMargin: MAX,
-  settlement: { settledPrice: MAX, settledAmount: MAX },
+  settlement: { settledPrice: MAX, settledAmount: MAX, notBeforeEnd: false },
 }));
 
 /**
@@ -207,9 +208,12 @@ const extremes = changed(openRound, () => ({
 export const scenarios = {
   "open-round": openRound,
   "expired-round": expiredRound,
-  "settled-round": changed(expiredRound, ({ round, settlement }) => ({
-    round: { ...round, ...settlement, settled: true },
-  })),
+  "settled-round": changed(
+    expiredRound,
+    ({ round, settlement: { settledPrice, settledAmount } }) => ({
+      round: { ...round, settledPrice, settledAmount, settled: true },
+    }),
+  ),
   "full-round": changed(openRound, ({ round }) => ({
     round: { ...round, filledVolume: round.maxVolume },
     volume: round.maxVolume,

@@ -1,51 +1,42 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
-import { toBeHex } from "ethers";
+import { id as hashText, toBeHex } from "ethers";
 
-import {
-  checksumAddress,
-  describeInput,
-  notOneOf,
-  parseEnum,
-  parseUint256,
-} from "../client/inputs.js";
+import { checksumAddress, parseEnum, parseUint256 } from "../client/inputs.js";
 import {
   checkValues,
   checkAnswer,
   checkValue,
+  requireKnownKeys,
   requireObject,
 } from "../client/values.js";
-import { assertInvariant, invalidArgument } from "../errors.js";
+import { assertInvariant } from "../errors.js";
 import { asRecord } from "../json.js";
 import {
   ContractType,
   OrderState,
   fieldsOf,
   get,
-  isOperationName,
   operationEntry,
-  operationNames,
   operations,
   set,
   standaloneQueries,
-  targetsOf,
   wireName,
 } from "../protocol/index.js";
 import type {
   Field,
-  OperationName,
-  PoolName,
+  MarginAmounts,
   Query,
   VaultOrder,
 } from "../protocol/index.js";
-import { encodeRevertData } from "./failure.js";
+import { callsForFailure, checkFailures } from "./failure.js";
 import { call, mockInterfaces } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
 import { someOrder } from "./scenarios.js";
 import type {
+  MarginsOfTerms,
   MockOverrides,
   MockState,
-  ScriptedFailure,
-  ScriptedReason,
+  ScriptedSettlement,
 } from "./types.js";
 
 export const orderFields: readonly Field[] = operations.getOrderInfo.outputs;
@@ -55,21 +46,30 @@ export const nextRoundFields: readonly Field[] =
     ({ name }) => !name.startsWith("settled"),
   );
 
-export const settlementFields: readonly Field[] = fieldsOf(
-  "getLatestRoundInfo",
-  ["settledPrice", "settledAmount"],
-);
+const settledFields: readonly Field[] = fieldsOf("getLatestRoundInfo", [
+  "settledPrice",
+  "settledAmount",
+]);
 
-/** The readings that mocks return for any arguments. */
-export const answers: readonly Query[] = [
-  ...standaloneQueries,
+export const settlementFields: readonly Field[] = [
+  ...settledFields,
   {
-    operation: "calMargins",
-    role: "vault",
-    args: [{ maxVolume: 0n, APY: 0n, endTime: 0n }],
-    path: ["margins"],
+    name: "notBeforeEnd",
+    type: "bool",
+    unit: "none",
+    label: "Refuse a round that has not ended",
   },
 ];
+
+const margins: Query = {
+  operation: "calMargins",
+  role: "vault",
+  args: [{ maxVolume: 0n, APY: 0n, endTime: 0n }],
+  path: ["margins"],
+};
+
+/** The readings that mocks return for any arguments; margins can depend on them. */
+export const answers: readonly Query[] = [...standaloneQueries, margins];
 
 const rangeFields = ["firstId", "lastId"].map((name): Field => ({
   name,
@@ -89,7 +89,7 @@ interface Settable {
 }
 
 const settables: readonly Settable[] = [
-  ...answers.map((answer): Settable => {
+  ...standaloneQueries.map((answer): Settable => {
     const { operation, path } = answer;
     const where = path.join(".");
     return {
@@ -99,6 +99,32 @@ const settables: readonly Settable[] = [
       calls: (state) => [setAnswer(answer, get(state, path))],
     };
   }),
+  {
+    path: margins.path,
+    change: (given, state) =>
+      Array.isArray(given)
+        ? given.map((each: unknown, index) =>
+            checkMarginsOfTerms(each, `margins[${index}]`),
+          )
+        : checkAnswer(
+            "calMargins",
+            merge(
+              isByTerms(state.margins) ? {} : state.margins,
+              given,
+              "margins",
+            ),
+            "margins",
+          ),
+    calls: (state) => [
+      isByTerms(state.margins)
+        ? call(
+            "vault",
+            "setMarginsOfTerms",
+            state.margins.map((each) => encodeMarginsOfTerms(each)),
+          )
+        : setAnswer(margins, state.margins),
+    ],
+  },
   {
     path: ["missingOrdersRevert"],
     change: (given) =>
@@ -130,16 +156,21 @@ const settables: readonly Settable[] = [
   {
     path: ["settlement"],
     change: (given, { settlement }) => {
-      const whole = merge(settlement, given, "settlement");
-      return checkValues(settlementFields, whole, "settlement");
+      const where = "settlement";
+      const all = merge(settlement, given, where);
+      const whole = checkValues<Partial<ScriptedSettlement>>(
+        settlementFields,
+        all,
+        where,
+        true,
+      );
+      const { notBeforeEnd, ...written } = whole;
+      if (notBeforeEnd === undefined || Object.keys(written).length > 0) {
+        checkValues(settledFields, written, where);
+      }
+      return whole;
     },
-    calls: ({ settlement: { settledPrice, settledAmount } }, changes) => {
-      const setter =
-        changes.settlement === undefined
-          ? "setFirstSettlement"
-          : "setSettlement";
-      return [call("vault", setter, settledPrice, settledAmount)];
-    },
+    calls: callsForSettlement,
   },
   {
     path: ["failures"],
@@ -205,24 +236,6 @@ function setAnswer(
   return call(role, setter, ...chosen, ...values);
 }
 
-/** A null reason ends the failure. */
-export function callsForFailure({
-  operation,
-  pool,
-  reason,
-}: Omit<ScriptedFailure, "reason"> & {
-  readonly reason: ScriptedReason | null;
-}): ScriptCall[] {
-  const { selector } = operationEntry(operation);
-  return targetsOf(operation)
-    .filter(({ variant }) => pool === undefined || variant === pool)
-    .map(({ role }) =>
-      reason === null
-        ? call(role, "clearRevert", selector)
-        : call(role, "setRevert", selector, encodeRevertData(reason)),
-    );
-}
-
 /** A null order is removed. */
 export function callsForOrders(orders: MockState["orders"]): ScriptCall[] {
   return [...orders].map(([orderID, order]) =>
@@ -234,6 +247,63 @@ export function callsForOrders(orders: MockState["orders"]): ScriptCall[] {
           exType: new TextEncoder().encode(order.exType),
         }),
   );
+}
+
+function callsForSettlement(
+  { settlement }: MockState,
+  { settlement: changed }: MockOverrides,
+): readonly ScriptCall[] {
+  // set() leaves out what is not changed.
+  const left: Partial<ScriptedSettlement> = settlement;
+  const { settledPrice, settledAmount, notBeforeEnd } = left;
+  const isChanged = settledFields.some(
+    ({ name }) => get({ ...changed }, [name]) !== undefined,
+  );
+  const setter = isChanged ? "setSettlement" : "setFirstSettlement";
+  return [
+    ...(settledPrice === undefined
+      ? []
+      : [call("vault", setter, settledPrice, settledAmount)]),
+    ...(notBeforeEnd === undefined
+      ? []
+      : [call("vault", "setNotBeforeEnd", notBeforeEnd)]),
+  ];
+}
+
+function isByTerms(
+  given: MockState["margins"],
+): given is readonly MarginsOfTerms[] {
+  return Array.isArray(given);
+}
+
+/** The terms may be left out, the margins not. */
+function checkMarginsOfTerms(given: unknown, where: string): MarginsOfTerms {
+  const { inputs, outputs } = operations.calMargins;
+  const whole = checkValues<Partial<MarginsOfTerms>>(
+    [...inputs, ...outputs],
+    given,
+    where,
+    true,
+  );
+  const { baseMarginAmount, xMarginAmount } = whole;
+  const amounts = { baseMarginAmount, xMarginAmount };
+  return { ...whole, ...checkValues<MarginAmounts>(outputs, amounts, where) };
+}
+
+/** `ANY` of MockVault.sol. */
+const ANY = hashText("hardhat-vault/any");
+
+function encodeMarginsOfTerms({
+  maxVolume = BigInt(ANY),
+  APY = BigInt(ANY),
+  endTime = BigInt(ANY),
+  baseMarginAmount,
+  xMarginAmount,
+}: MarginsOfTerms): readonly unknown[] {
+  return [
+    [maxVolume, APY, endTime],
+    [baseMarginAmount, xMarginAmount],
+  ];
 }
 
 function merge(before: unknown, given: unknown, where: string): unknown {
@@ -272,54 +342,6 @@ export function parseOrderKey(key: string): bigint {
   );
 }
 
-/** Refuses a misspelt key, which would change nothing. */
-export function requireKnownKeys(
-  changes: unknown,
-  known: unknown,
-  where: string,
-): void {
-  const keys = Object.keys(requireObject(known, where));
-  for (const key of Object.keys(requireObject(changes, where))) {
-    if (!keys.includes(key)) {
-      throw invalidArgument(
-        where,
-        `there is no ${describeInput(key)}; there are ${keys.join(", ")}`,
-      );
-    }
-  }
-}
-
-/** Refuses a misspelt name, which would never fail. */
-export function checkTarget(
-  target: { operation: unknown; pool?: unknown },
-  where: string,
-  prefix = "",
-): asserts target is { operation: OperationName; pool?: PoolName | undefined } {
-  const { operation, pool } = target;
-  if (typeof operation !== "string" || !isOperationName(operation)) {
-    throw notOneOf(`${prefix}operation`, operationNames, operation);
-  }
-  const pools = targetsOf(operation).flatMap(({ variant = [] }) => variant);
-  if (pool !== undefined && !pools.some((known) => known === pool)) {
-    throw pools.length === 0
-      ? invalidArgument(where, `${operation} has no pool`, "Omit it.")
-      : notOneOf(`${prefix}pool`, pools, pool);
-  }
-}
-
-function checkFailures(given: unknown): MockState["failures"] {
-  if (!Array.isArray(given)) {
-    throw invalidArgument("failures", "a list is needed");
-  }
-  return given.map((failure: ScriptedFailure, index) => {
-    const place = `failures[${index}]`;
-    requireKnownKeys(failure, { operation: 1, pool: 1, reason: 1 }, place);
-    checkTarget(failure, place, `${place}.`);
-    encodeRevertData(failure.reason, `${place}.reason`);
-    return failure;
-  });
-}
-
 const ONE = 10n ** 18n;
 const DISTINCT_ORDERS = 1_000_000n;
 const FIRST_HOLDER = 0x1000000000000000000000000000000000000001n;
@@ -336,8 +358,8 @@ const tickers = ["BTC", "ETH", "BNB", "SOL", "XRP"];
  * // [ 'XRP-USDT', 104000000000000000000n ]
  * ```
  */
-export function generatedOrder(orderID: bigint): VaultOrder {
-  const n = orderID % DISTINCT_ORDERS;
+export function generatedOrder(orderID: bigint | number): VaultOrder {
+  const n = parseUint256(orderID, "orderID") % DISTINCT_ORDERS;
   const number = ((n + 1n) * ONE) / 100n;
   const newLockFee = number / 10_000n;
   const openPrice = (100n + (n % 997n)) * ONE;

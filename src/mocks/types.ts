@@ -1,4 +1,6 @@
+import type { AccountLike } from "../client/inputs.js";
 import type {
+  CalMarginsParameters,
   ContractTypeName,
   MarginAmounts,
   OperationName,
@@ -8,6 +10,7 @@ import type {
   VaultOrder,
   VaultRound,
 } from "../protocol/index.js";
+import type { MockTradingArtifact } from "./artifacts.js";
 
 /** An order for the mock; `contractType` and `state` take a number or a word. */
 export type MockOrder = Readonly<
@@ -23,15 +26,26 @@ export type NextRound = Readonly<
   Omit<VaultRound, "settledPrice" | "settledAmount" | "settled">
 >;
 
-/** The values that `settleAll` writes to the round. */
+/** The values that `settleAll` writes to the round, and its check of the end. */
 export type ScriptedSettlement = Readonly<
   Pick<VaultRound, "settledPrice" | "settledAmount">
+> & {
+  /** True: a round that has not ended reverts with `RoundHasNotEnded`. */
+  readonly notBeforeEnd: boolean;
+};
+
+/** The result of `calMargins` for some terms. An omitted term matches any number. */
+export type MarginsOfTerms = Readonly<
+  MarginAmounts & Partial<CalMarginsParameters>
 >;
 
 /** Everything that the six mocks return, unscaled. */
 export interface MockState extends Readonly<StandaloneReadings> {
-  /** The result of `calMargins`, for any arguments. */
-  readonly margins: Readonly<MarginAmounts>;
+  /**
+   * The result of `calMargins` for any arguments, or a list of results by arguments: the
+   * first that matches counts, and other arguments revert with `UnexpectedTerms`.
+   */
+  readonly margins: Readonly<MarginAmounts> | readonly MarginsOfTerms[];
   /** Orders by their id; null for one of `generatedOrders` that is missing. */
   readonly orders: ReadonlyMap<bigint, Readonly<VaultOrder> | null>;
   /** Ids whose orders the mock computes with `generatedOrder`; null for none. */
@@ -46,10 +60,16 @@ export interface MockState extends Readonly<StandaloneReadings> {
   readonly failures: readonly ScriptedFailure[];
 }
 
-/** Option of `fail()` and `succeed()` for `getLPAmountInfo`. */
-export interface PoolOption {
-  /** The mock pool that is meant. Default: both. */
+/** The calls of an operation that fail. Default: every call. */
+export interface FailureCondition {
+  /** Of `getLPAmountInfo`: the pool that fails. Default: both. */
   readonly pool?: PoolName | undefined;
+  /** Of `getOrderInfo`: the order whose reading fails. */
+  readonly orderID?: bigint | number | undefined;
+  /** Of `calMargins`: the arguments that fail. */
+  readonly terms?: CalMarginsParameters | undefined;
+  /** The caller, `msg.sender` of the mock, that fails: an address or a signer. */
+  readonly from?: AccountLike | undefined;
 }
 
 /**
@@ -64,13 +84,21 @@ export interface PoolOption {
 export type ScriptedReason =
   | string
   | { readonly panic: bigint | number }
-  | { readonly customError: string; readonly args?: readonly unknown[] }
+  | MockErrorReason
+  | { readonly customError: ErrorSignature; readonly args?: readonly unknown[] }
   | { readonly data: string };
 
-export interface ScriptedFailure {
+/** Options of `fail()`. */
+export interface FailOptions extends FailureCondition {
+  /**
+   * In process: ends the failure after this many requests of the connection that met it:
+   * calls, estimates of gas and transactions. Default: never.
+   */
+  readonly times?: number | undefined;
+}
+
+export interface ScriptedFailure extends FailureCondition {
   readonly operation: OperationName;
-  /** The pool that reverts. Default: both. */
-  readonly pool?: PoolName | undefined;
   readonly reason: ScriptedReason;
 }
 
@@ -80,8 +108,9 @@ type PartOf<Value> = Value extends object
 
 /** Changes to any fields of a {@link MockState}. Integers are unscaled. */
 export interface MockOverrides extends PartOf<
-  Omit<MockState, "orders" | "generatedOrders" | "failures">
+  Omit<MockState, "margins" | "orders" | "generatedOrders" | "failures">
 > {
+  readonly margins?: Partial<MarginAmounts> | readonly MarginsOfTerms[];
   /**
    * Orders by id; null removes one. Omitted fields of a new order are those of
    * order 1 of `open-round`.
@@ -97,3 +126,56 @@ export interface MockOverrides extends PartOf<
   /** Failures; in `deployMocks()` they replace those of the scenario. */
   readonly failures?: readonly ScriptedFailure[];
 }
+
+/** Changes of `mocks.set()`: a settlement has both its values, or none. */
+export type MockChanges = Omit<MockOverrides, "settlement"> & {
+  readonly settlement?:
+    | (Pick<ScriptedSettlement, "settledPrice" | "settledAmount"> &
+        Partial<ScriptedSettlement>)
+    | (Partial<ScriptedSettlement> & {
+        readonly settledPrice?: undefined;
+        readonly settledAmount?: undefined;
+      });
+};
+
+/** The condition of a failure that only this operation has. */
+interface OwnCondition {
+  readonly getLPAmountInfo: "pool";
+  readonly getOrderInfo: "orderID";
+  readonly calMargins: "terms";
+}
+
+/** The conditions of a failure of an operation, without those of other operations. */
+export type ConditionOf<Name extends OperationName> = FailureCondition & {
+  readonly [
+    Condition in Exclude<
+      OwnCondition[keyof OwnCondition],
+      Name extends keyof OwnCondition ? OwnCondition[Name] : never
+    >
+  ]?: undefined;
+};
+
+type MockError = Extract<
+  (typeof MockTradingArtifact.abi)[number],
+  { readonly type: "error" }
+>;
+
+/** An error of the mocks by its name, with the arguments that it takes. */
+type MockErrorReason = {
+  readonly [Name in MockError["name"]]: ErrorArguments<
+    Extract<MockError, { readonly name: Name }>["inputs"]
+  > extends infer Args
+    ? Args extends readonly []
+      ? { readonly customError: Name; readonly args?: Args }
+      : { readonly customError: Name; readonly args: Args }
+    : never;
+}[MockError["name"]];
+
+type ErrorArguments<Inputs extends ReadonlyArray<{ readonly type: string }>> = {
+  readonly [
+    Index in keyof Inputs
+  ]: Inputs[Index]["type"] extends `uint${string}` ? bigint | number : string;
+};
+
+/** Example: `Paused(address account)`. */
+type ErrorSignature = `${string}(${string})`;

@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 import { ZeroAddress } from "ethers";
 import type { ContractRunner } from "ethers";
 import type { NetworkConfig } from "hardhat/types/config";
@@ -11,7 +13,9 @@ import type {
   LocatedAddress,
 } from "../client/addresses.js";
 import type { FindErrors } from "../client/error-abis.js";
-import { parseAddress } from "../client/inputs.js";
+import { withCallerStack } from "../caller-stack.js";
+import { parseAccount, parseAddress } from "../client/inputs.js";
+import type { AccountLike } from "../client/inputs.js";
 import type { ListedOrder, OrdersOptions } from "../client/orders/types.js";
 import type { OperationOptions } from "../client/reader.js";
 import { VaultClient } from "../client/vault-client.js";
@@ -83,7 +87,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     addresses: AddressResolver = parts.addresses.locate,
     rpc: RpcClient = network.rpc,
     /** Replaces the configured sender during one operation. */
-    private readonly from?: string,
+    private readonly from?: AccountLike,
   ) {
     const { connection, networkName, findErrors } = network;
     super(connection.provider, addresses, { rpc, networkName, findErrors });
@@ -315,8 +319,10 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public async deployMocks(
     options: DeployMocksOptions = {},
   ): Promise<MockVaultHandle> {
-    const { deployMocks } = await import("../mocks/deploy-mocks.js");
-    return await deployMocks(this, options);
+    return await withCallerStack(async () => {
+      const { deployMocks } = await import("../mocks/deploy-mocks.js");
+      return await deployMocks(this, options);
+    });
   }
 
   /**
@@ -343,8 +349,20 @@ export class HardhatVault extends VaultClient implements VaultHost {
     role: ContractRole,
     options: MockAtOptions = {},
   ): Promise<MockVaultHandle> {
-    const { mockAt } = await import("../mocks/deploy-mocks.js");
-    return await mockAt(this, role, options);
+    return await withCallerStack(async () => {
+      const { mockAt } = await import("../mocks/deploy-mocks.js");
+      return await mockAt(this, role, options);
+    });
+  }
+
+  /** @internal */
+  public override [inspect.custom](): string {
+    const { networkName, instanceName } = this;
+    const shown = {
+      networkName,
+      ...(instanceName !== undefined && { instanceName }),
+    };
+    return `HardhatVault ${inspect(shown, { breakLength: Infinity })}`;
   }
 
   /** @internal */
@@ -404,7 +422,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   protected override defaultFrom(): string {
     return this.from === undefined
       ? configuredFrom(this.networkName, this.connection.networkConfig)
-      : parseAddress(this.from, "from");
+      : parseAccount(this.from, "from");
   }
 
   protected override runner(): ContractRunner {

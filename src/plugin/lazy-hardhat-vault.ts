@@ -1,6 +1,9 @@
+import { inspect } from "node:util";
+
 import type { HardhatRuntimeEnvironmentHooks } from "hardhat/types/hooks";
 import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
 
+import { iterateWithCallerStack, withCallerStack } from "../caller-stack.js";
 import type { ContractAddresses } from "../client/addresses.js";
 import type { VaultContracts, VaultReads } from "../client/vault-client.js";
 import type { HardhatVault } from "./hardhat-vault.js";
@@ -24,7 +27,7 @@ export interface LazyHardhatVault extends Pick<
   | "deployMocks"
   | "mockAt"
 > {
-  /** The TypeChain-typed contracts by role; opens the connection. */
+  /** The TypeChain-typed contracts by role; `await` opens the connection. */
   readonly contracts: Promise<VaultContracts>;
   /** Returns the same vault with some addresses replaced, without opening it. */
   at(contracts: ContractAddresses): LazyHardhatVault;
@@ -71,12 +74,10 @@ function lazyVault(
   open: () => Promise<HardhatVault>,
 ): LazyHardhatVault {
   const vault: LazyHardhatVault = {
-    async *orders(...args) {
-      yield* (await open()).orders(...args);
-    },
-    async *rounds(...args) {
-      yield* (await open()).rounds(...args);
-    },
+    orders: (...args) =>
+      iterateWithCallerStack(async () => (await open()).orders(...args)),
+    rounds: (...args) =>
+      iterateWithCallerStack(async () => (await open()).rounds(...args)),
     at: (contracts) =>
       lazyVault(getOrCreate, async () => (await open()).at(contracts)),
     instance: (name) =>
@@ -88,13 +89,23 @@ function lazyVault(
           ? (await getOrCreate(target)).vault
           : target.vault,
     getFundingFeeRate: async (...args) =>
-      await (await open()).getFundingFeeRate(...args),
+      await withCallerStack(
+        async () => await (await open()).getFundingFeeRate(...args),
+      ),
     getLatestRoundInfo: async (...args) =>
       await (await open()).getLatestRoundInfo(...args),
-    getOrderInfo: async (...args) => await (await open()).getOrderInfo(...args),
-    calMargins: async (...args) => await (await open()).calMargins(...args),
+    getOrderInfo: async (...args) =>
+      await withCallerStack(
+        async () => await (await open()).getOrderInfo(...args),
+      ),
+    calMargins: async (...args) =>
+      await withCallerStack(
+        async () => await (await open()).calMargins(...args),
+      ),
     getLPAmountInfo: async (...args) =>
-      await (await open()).getLPAmountInfo(...args),
+      await withCallerStack(
+        async () => await (await open()).getLPAmountInfo(...args),
+      ),
     queryVolume: async (...args) => await (await open()).queryVolume(...args),
     queryMarginBalance: async (...args) =>
       await (await open()).queryMarginBalance(...args),
@@ -109,10 +120,22 @@ function lazyVault(
     fork: async (...args) => await (await open()).fork(...args),
     deployMocks: async (...args) => await (await open()).deployMocks(...args),
     mockAt: async (...args) => await (await open()).mockAt(...args),
-    get contracts() {
-      return open().then(({ contracts }) => contracts);
-    },
+    contracts: lazyPromise(async () => (await open()).contracts),
   };
-  // Copying, comparing or printing the vault must not open it.
-  return Object.defineProperty(vault, "contracts", { enumerable: false });
+  return Object.defineProperty(vault, inspect.custom, {
+    value: () => "LazyHardhatVault {}",
+  });
+}
+
+/**
+ * A promise that begins with the first `await`: to copy, compare or print the vault
+ * must not open its connection.
+ */
+function lazyPromise<Value>(begin: () => Promise<Value>): Promise<Value> {
+  return {
+    then: async (...handlers) => await begin().then(...handlers),
+    catch: async (handler) => await begin().catch(handler),
+    finally: async (handler) => await begin().finally(handler),
+    [Symbol.toStringTag]: "Promise",
+  };
 }

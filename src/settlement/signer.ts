@@ -5,7 +5,8 @@ import type {
   NetworkConfig,
 } from "hardhat/types/config";
 
-import { parseAddress } from "../client/inputs.js";
+import { parseAccount, parseAddress } from "../client/inputs.js";
+import type { AccountLike } from "../client/inputs.js";
 import type { Redactor } from "../redact.js";
 import { isFinalRefusal, toRpcError } from "../rpc/errors.js";
 import { refusesSettlement, vaultError } from "../errors.js";
@@ -26,14 +27,14 @@ export interface Signer {
 export async function resolveSigner(
   rpc: RpcClient,
   config: NetworkConfig,
-  given: string | { readonly address: string } | undefined,
+  given: AccountLike | undefined,
 ): Promise<Signer> {
   const from =
     given === undefined
       ? config.from === undefined
         ? undefined
         : parseAddress(config.from, "from of the network's configuration")
-      : parseAddress(typeof given === "string" ? given : given.address, "from");
+      : parseAccount(given, "from");
   const kind = config.type === "http" ? "remote" : "in-process";
   if (config.type === "http") {
     const local = await findLocalKey(rpc, config.accounts, from);

@@ -3,7 +3,8 @@ import { ZeroAddress } from "ethers";
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { fallbackTo } from "../errors.js";
-import { parseAddress } from "../client/inputs.js";
+import { parseAccount } from "../client/inputs.js";
+import type { AccountLike } from "../client/inputs.js";
 import type { VaultHost } from "../host.js";
 import type { NextBlock } from "../rpc/rpc-client.js";
 import { settlementCall } from "../simulation/engine.js";
@@ -34,12 +35,12 @@ export interface Attempt {
  */
 export async function findSettler(
   vault: VaultHost,
-  given: string | undefined,
+  given: AccountLike | undefined,
 ): Promise<Settler> {
   const { connection, context, rpc } = vault;
   const { networkConfig, networkName } = connection;
   if (given !== undefined) {
-    return { address: parseAddress(given, "from"), isKnown: true };
+    return { address: parseAccount(given, "from"), isKnown: true };
   }
   const unknown: Settler = { address: ZeroAddress, isKnown: false };
   // A connection for reading was opened without the accounts of the configuration.

@@ -1,3 +1,4 @@
+import type { AccountLike } from "../client/inputs.js";
 import type { OptionNames } from "../client/option-names.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { LocatedAddress } from "../client/addresses.js";
@@ -171,7 +172,7 @@ export interface SettleAllOptions {
    * Account that settles: an address or a signer. Default: the network's `from`,
    * else its first account.
    */
-  readonly from?: string | { readonly address: string } | undefined;
+  readonly from?: AccountLike | undefined;
   /**
    * Confirmations to wait for, the transaction's own block included. Default: 1. On a
    * live chain, choose it by the depth of its re-orgs.

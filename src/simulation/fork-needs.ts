@@ -2,7 +2,8 @@ import { HDNodeWallet, ZeroAddress, computeAddress, isHexString } from "ethers";
 import { bytesToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import type { NetworkConfig } from "hardhat/types/config";
 
-import { describeInput, parseAddress } from "../client/inputs.js";
+import { describeInput, parseAccount, parseAddress } from "../client/inputs.js";
+import type { AccountLike } from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { CallRequest } from "../rpc/rpc-client.js";
@@ -18,7 +19,7 @@ export interface WarmCall {
   /** Call data, 0x hex. */
   readonly data: string;
   /** Default: the sender of reads. */
-  readonly from?: string | undefined;
+  readonly from?: AccountLike | undefined;
 }
 
 type SimulatedNetwork = Extract<NetworkConfig, { type: "edr-simulated" }>;
@@ -147,6 +148,6 @@ export function parseWarmCall({ to, data, from }: WarmCall): NamedCall {
   return {
     data,
     to: parseAddress(to, "warm.to"),
-    ...(from !== undefined && { from: parseAddress(from, "warm.from") }),
+    ...(from !== undefined && { from: parseAccount(from, "warm.from") }),
   };
 }

@@ -1,4 +1,10 @@
-import { describeInput, parseAddress, parseUint256 } from "../client/inputs.js";
+import {
+  describeInput,
+  parseAccount,
+  parseAddress,
+  parseUint256,
+} from "../client/inputs.js";
+import type { AccountLike } from "../client/inputs.js";
 import { checkOptionNames } from "../client/option-names.js";
 import type { OptionNames } from "../client/option-names.js";
 import type { ReadOptions } from "../client/reader.js";
@@ -26,8 +32,11 @@ export interface SimulateSettleAllOptions
    * fork's own requests have ended.
    */
   readonly timeout?: number | undefined;
-  /** Account that settles; no key needed. Default: network's `from`, else its first. */
-  readonly as?: string | undefined;
+  /**
+   * Account that settles: an address or a signer, whose key is not needed. Default: the
+   * network's `from`, else its first account.
+   */
+  readonly as?: AccountLike | undefined;
   /** Time of the settlement. Default: the chain's own time. */
   readonly atTime?: SimulationTime | undefined;
   /** Orders to read before and after, at most 400. */
@@ -94,7 +103,7 @@ export function checkOptions(
     );
   }
   return {
-    sender: as === undefined ? undefined : parseAddress(as, "as"),
+    sender: as === undefined ? undefined : parseAccount(as, "as"),
     orderIDs,
     tokens: [...new Set(tokens.map((token) => parseAddress(token, "tokens")))],
     hardfork,

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import { inspect } from "node:util";
 
@@ -7,8 +6,7 @@ import { expect } from "chai";
 import * as functions from "../../src/assert/index.js";
 import "../../src/chai/index.js";
 import type { HardhatVault } from "../../src/types.js";
-import { connectTo } from "../helpers/hre.js";
-import { codeIn, readSections } from "../helpers/reference-page.js";
+import { failureOf, useOpenRound } from "../helpers/open-round.js";
 
 /** Every assertion, on a transaction that changes the volume of an open round. */
 const failing: Readonly<
@@ -20,70 +18,68 @@ const failing: Readonly<
   roundSettled: (vault) => functions.roundSettled(vault),
   changesReadings: (vault, sent) =>
     functions.changesReadings(vault, sent, { volume: 2n }),
+  callsVault: (vault, sent) => functions.callsVault(vault, sent, "queryVolume"),
+  rejectsWithVaultError: async (vault) => {
+    await functions.rejectsWithVaultError(
+      vault.queryVolume(),
+      "VAULT_CALL_REVERTED",
+    );
+  },
   settleRound: (vault, sent) => expect(sent).to.settleRound(vault),
   settledRound: (vault) => expect(vault).to.have.settledRound(),
   changeReadings: (vault, sent) =>
     expect(sent).to.changeReadings(vault, { volume: 2n }),
+  calledVault: (_, sent) => expect(sent).to.have.calledVault("queryVolume"),
+  rejectedWithVaultError: (vault) =>
+    expect(vault.queryVolume()).to.be.rejectedWithVaultError(
+      "VAULT_CALL_REVERTED",
+    ),
 };
 
 describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
-  let vault: HardhatVault;
-  let setVolume: () => Promise<{ readonly hash: string }>;
-
-  before(async () => {
-    const connection = await connectTo(undefined);
-    ({ vault } = connection);
-    const { contracts } = await vault.deployMocks();
-    const [signer] = await connection.ethers.getSigners();
-    const contract = contracts.vault.connect(signer);
-    setVolume = async () => await contract.setVolume(1n);
-  });
-  after(async () => {
-    await vault.connection.close();
-  });
+  const round = useOpenRound();
 
   for (const [name, check] of Object.entries(failing)) {
     it(`${name} begins the stack of a failure in the line of the test`, async () => {
-      const failure = await failureOf(check(vault, await setVolume()));
+      const failure = await failureOf(
+        check(round().vault, await round().setVolume(1n)),
+      );
       const { message, stack = "" } = failure;
       const title = `AssertionError: ${message}\n`;
       expect(stack.slice(0, title.length)).to.equal(title);
       expect(stack.slice(title.length).split("\n")[0]).to.match(
-        /test\/assert\/assertions\.ts:\d+:\d+/u,
+        /test\/assert\/assertions\.[jt]s:\d+:\d+/u,
       );
     });
   }
 
   for (const expected of [1n, "1", null, new Map([["price", 1n]]), [1n]]) {
     it(`settlesRound and roundSettled refuse ${inspect(expected)} as an expectation`, async () => {
-      const settled = await vault.deployMocks({ scenario: "expired-round" });
-      const { hash } = await settled.vault.settleAll();
-      const checks: ReadonlyArray<PromiseLike<unknown>> = [
-        Reflect.apply(functions.settlesRound, undefined, [
-          ...[settled.vault, hash, expected],
-        ]),
-        Reflect.apply(functions.roundSettled, undefined, [
-          ...[settled.vault, expected],
-        ]),
-      ];
-      for (const check of checks) {
-        const { message } = await failureOf(check);
+      const { vault, settle } = round();
+      const sent = await settle();
+      for (const check of [
+        // @ts-expect-error -- an object
+        async () => await functions.settlesRound(vault, sent, expected),
+        // @ts-expect-error -- an object
+        async () => await functions.roundSettled(vault, expected),
+      ]) {
+        const { message } = await failureOf(check());
         expect(message).to.match(/^an object with price and amount is needed/u);
       }
     });
   }
 
   it("settlesRound and roundSettled refuse a value that is undefined", async () => {
-    const settled = await vault.deployMocks({ scenario: "expired-round" });
-    const { hash } = await settled.vault.settleAll();
+    const { vault, settle } = round();
+    const sent = await settle();
     for (const check of [
       async () => {
         // @ts-expect-error -- omitted, or a number
-        await functions.settlesRound(settled.vault, hash, { price: undefined });
+        await functions.settlesRound(vault, sent, { price: undefined });
       },
       async () => {
         // @ts-expect-error -- omitted, or a number
-        await functions.roundSettled(settled.vault, { amount: undefined });
+        await functions.roundSettled(vault, { amount: undefined });
       },
     ]) {
       const { message } = await failureOf(check());
@@ -97,35 +93,18 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
     const failed = Promise.reject(new Error("no gas"));
     const { message } = await failureOf(
       // @ts-expect-error -- an object
-      functions.settlesRound(vault, failed, 1n),
+      functions.settlesRound(round().vault, failed, 1n),
     );
     expect(message).to.contain("is needed, got 1n");
     // Node.js reports a rejection without a handler at the end of a turn.
     await setImmediate();
   });
 
-  it("settleRound and its negation fail if another round took the round's place", async () => {
-    const mocks = await vault.deployMocks({ scenario: "expired-round" });
-    const [signer] = await vault.connection.ethers.getSigners();
-    const { hash } = await mocks.contracts.vaultFactory
-      .connect(signer)
-      .startNextRound({
-        ...{ startTime: 5n, endTime: 1_800_000_000n, strikePrice: 7n },
-        ...{ filledVolume: 0n, maxVolume: 1n, APY: 1n, minDeposit: 1n },
-      });
-    for (const check of [
-      expect(hash).to.settleRound(mocks.vault),
-      expect(hash).to.not.settleRound(mocks.vault),
-    ]) {
-      const { message } = await failureOf(check);
-      expect(message).to.contain("another round took its place");
-    }
-  });
-
   it("settlesRound waits for a transaction that the node does not have yet", async () => {
+    const { vault, setVolume } = round();
     const { provider } = vault.connection;
     const request = provider.request.bind(provider);
-    const { hash } = await setVolume();
+    const { hash } = await setVolume(1n);
     let looks = 0;
     provider.request = async (call) => {
       looks += call.method === "eth_getTransactionReceipt" ? 1 : 0;
@@ -138,54 +117,4 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
     expect(failure.message).to.include("still not settled");
     expect(looks).to.equal(2);
   });
-
-  it("docs/reference-assertions.md has every message, no other, and a heading for every function", async () => {
-    const sections = await readSections("reference-assertions");
-    expect(
-      sections.flatMap(({ heading }) => heading.split(", ")),
-    ).to.include.members(Object.keys(functions));
-    const documented = sections
-      .filter(({ text }) => text.includes("| message "))
-      .flatMap(({ rows }) => rows.map(([cell]) => String(codeIn(cell)[0])))
-      .filter((message) => /^[^{].* /u.test(message))
-      .map((message) => message.split("…").map((part) => part.trim()));
-    const recorded = await readFile(
-      "test/tasks/screens/calls-assertions.txt",
-      "utf8",
-    );
-    const messages = Array.from(
-      recorded.matchAll(/"message": (".*")/gu),
-      ([, message = ""]) => String(JSON.parse(message)),
-    );
-    for (const message of messages) {
-      expect(
-        documented.filter((parts) => hasInOrder(message, parts)),
-        message,
-      ).to.have.length(1);
-    }
-    expect(
-      documented.filter(
-        (parts) => !messages.some((message) => hasInOrder(message, parts)),
-      ),
-      "it would take half a minute",
-    ).to.deep.equal([["transaction", "was not mined within 30 s"]]);
-  });
 });
-
-/** Whether a text begins and ends with these parts, with the others between. */
-function hasInOrder(text: string, parts: readonly string[]): boolean {
-  const escaped = parts.map((part) =>
-    part.replaceAll(/[.*+?^${}()|[\]\\]/gu, "\\$&"),
-  );
-  return new RegExp(`^${escaped.join("[^]*")}$`, "u").test(text);
-}
-
-/** What an assertion throws; an error without a name if it passes. */
-async function failureOf(assertion: PromiseLike<unknown>): Promise<Error> {
-  try {
-    await assertion;
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
-  }
-  return Object.assign(new Error(""), { name: "" });
-}

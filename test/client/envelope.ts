@@ -130,6 +130,55 @@ describe("the documented envelope", () => {
     expect(node.asked.map(fromOf)).to.deep.equal([FROM, OTHER]);
   });
 
+  const readsFrom: ReadonlyArray<
+    readonly [
+      title: string,
+      read: (client: VaultClient, options?: { from?: string }) => unknown,
+    ]
+  > = [
+    ["getOrderInfo()", (client, options) => client.getOrderInfo(1, options)],
+    ["snapshot()", (client, options) => client.snapshot(options)],
+    [
+      "orders()",
+      (client, options) =>
+        Array.fromAsync(client.orders({ ids: [1], ...options })),
+    ],
+    ["a read of at()", (client, options) => client.at({}).queryVolume(options)],
+    [
+      "a read with a deadline",
+      (client, options = {}) =>
+        client
+          .withDeadline(options)
+          .withDeadline({ timeout: 60_000 })
+          .snapshot(),
+    ],
+    [
+      "a read of at() with a deadline",
+      (client, options = {}) =>
+        client.withDeadline(options).at({}).queryVolume(),
+    ],
+  ];
+  for (const [title, read] of readsFrom) {
+    for (const overrides of [true, false]) {
+      it(`${title} calls from the client's account, or from the one of its options, ${overrides ? "with" : "without"} overrides`, async () => {
+        const node = documentedNode();
+        node.overrides = overrides;
+        const client = new VaultClient(node, contracts, { from: FROM });
+        for (const [options, from] of [
+          [undefined, FROM],
+          [{ from: OTHER }, OTHER],
+        ] as const) {
+          node.asked.length = 0;
+          await read(client, options);
+          const calls = node.asked.filter(
+            ({ method }) => method === "eth_call",
+          );
+          expect([...new Set(calls.map(fromOf))]).to.deep.equal([from]);
+        }
+      });
+    }
+  }
+
   const wrong = (value: unknown): never =>
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the types refuse these mistakes
     value as never;
@@ -138,7 +187,22 @@ describe("the documented envelope", () => {
   > = [
     ["VAULT_INVALID_ENUM", (vault) => vault.getFundingFeeRate(wrong(3))],
     ["VAULT_INVALID_ENUM", (vault) => vault.getLPAmountInfo(wrong("secret"))],
+    ["VAULT_INVALID_ENUM", (vault) => vault.getFundingFeeRate(wrong("both"))],
     ["VAULT_INVALID_INTEGER", (vault) => vault.getOrderInfo(-1n)],
+    ["VAULT_INVALID_INTEGER", (vault) => vault.getOrderInfo(1.5)],
+    ["VAULT_INVALID_INTEGER", (vault) => vault.getOrderInfo(wrong("1"))],
+    ["VAULT_INVALID_ARGUMENT", (vault) => vault.getOrderInfo(2 ** 53)],
+    [
+      "VAULT_INVALID_INTEGER",
+      (vault) => vault.calMargins({ maxVolume: 1n, APY: 2n, endTime: -1n }),
+    ],
+    ...[0, -1, 2 ** 31].map(
+      (timeout) =>
+        [
+          "VAULT_INVALID_ARGUMENT",
+          (vault: VaultClient) => vault.queryVolume({ timeout }),
+        ] as const,
+    ),
     [
       "VAULT_INVALID_INTEGER",
       (vault) => vault.calMargins(wrong({ maxVolume: 1n })),

@@ -229,25 +229,29 @@ describe("client - orders", () => {
     expect(message).to.include("2^40");
   });
 
-  it("orders() reads one block, whatever is mined meanwhile, or the one of blockTag", async () => {
-    const node = new ScriptedNode({
-      codeOf: () => "0x00",
-      answerOf: ({ data, block }) => (block > 5 ? empty() : order(idOf(data))),
-    });
-    const found: ListedOrder[] = [];
-    const options = { firstId: 1, lastId: 60, chunkSize: 10, concurrency: 1 };
-    for await (const each of scan(node, options)) {
-      found.push(each);
-      if (found.length === 5) {
-        node.mine();
+  for (const overrides of [true, false]) {
+    it(`orders() reads one block, whatever is mined meanwhile, or the one of blockTag, of a node ${overrides ? "with" : "without"} overrides`, async () => {
+      const node = new ScriptedNode({
+        codeOf: () => "0x00",
+        answerOf: ({ data, block }) =>
+          block > 5 ? empty() : order(idOf(data)),
+      });
+      node.overrides = overrides;
+      const found: ListedOrder[] = [];
+      const options = { firstId: 1, lastId: 60, chunkSize: 10, concurrency: 1 };
+      for await (const each of scan(node, options)) {
+        found.push(each);
+        if (found.length === 5) {
+          node.mine();
+        }
       }
-    }
-    expect(outline(found)).to.deep.equal(present(...range(1, 60)));
-    expect(await outlineOf(node, { ids: [3] })).to.deep.equal(["3"]);
-    expect(await outlineOf(node, { ids: [3], blockTag: 5 })).to.deep.equal(
-      present(3),
-    );
-  });
+      expect(outline(found)).to.deep.equal(present(...range(1, 60)));
+      expect(await outlineOf(node, { ids: [3] })).to.deep.equal(["3"]);
+      expect(await outlineOf(node, { ids: [3], blockTag: 5 })).to.deep.equal(
+        present(3),
+      );
+    });
+  }
 
   it("orders() refuses a range of more than 2^40 ids with VAULT_INVALID_ARGUMENT, and asks nothing", async () => {
     const node = nodeOf(order);

@@ -1,7 +1,5 @@
-import { glob, readFile } from "node:fs/promises";
-
 import { expect } from "chai";
-import { BrowserProvider } from "ethers";
+import { BrowserProvider, getAddress } from "ethers";
 import { TaskDefinitionType } from "hardhat/types/tasks";
 
 import hardhatVault from "../../src/index.js";
@@ -26,7 +24,7 @@ const types: Readonly<Record<string, (value: unknown) => boolean>> = {
   number: (value) => typeof value === "number",
   boolean: (value) => typeof value === "boolean",
   text: (value) => typeof value === "string",
-  address: (value) => /^0x[0-9a-fA-F]{40}$/u.test(String(value)),
+  address: (value) => typeof value === "string" && getAddress(value) === value,
   hex: (value) => /^0x[0-9a-f]*$/u.test(String(value)),
   object: (value) => typeof value === "object",
   value: (value) => typeof value !== "object" || value === null,
@@ -40,6 +38,37 @@ function isOfType(value: unknown, type: string): boolean {
   );
 }
 
+const WORD = "1".padStart(64, "0");
+const beforeSettlement = [
+  ...["funding-rate", "round", "order 1", "pools", "volume"],
+  ...["margin-balance", "min-margin", "status", "doctor", "simulate"],
+  "margins --max-volume 1 --apy 1 --end-time +7d --raw",
+  ...["request queryVolume", "request settleAll"],
+  // A call with bytes behind its arguments, a panic, and an answer.
+  `decode 0xc138aa5f${WORD}deadbeef`,
+  `decode 0x4e487b71${WORD}`,
+  `decode 0x${WORD.repeat(10)}`,
+  "orders --ids 1,9",
+  ...["settle", "settle --assert", "settle --calldata", "settle --resume"],
+  "settle --calldata --from 0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+  ...["capture --out a.json", "capture --out a.json --ids 1"],
+  ...["report --out a.html", "order x"],
+  "mock set volume=6 orders.9.exType=a missingOrdersRevert=false",
+  "orders --ids 1,8",
+  ...["mock next-round", "mock fail getLPAmountInfo no --pool public"],
+  ...["status", "simulate", "mock succeed getLPAmountInfo"],
+  ...["mock fail settleAll no", "simulate", "settle --yes"],
+  ...["mock succeed settleAll", "deploy-mocks"],
+];
+const afterSettlement = [
+  ...[
+    "settle --yes",
+    "simulate",
+    "watch --until settled",
+    "deploy-guard --yes",
+  ],
+];
+
 describe("docs/reference-json.md", () => {
   let sections: readonly Section[];
   /** By section. */
@@ -47,15 +76,6 @@ describe("docs/reference-json.md", () => {
 
   before(async () => {
     sections = await readSections("reference-json");
-    for await (const file of glob("test/tasks/screens/piped-*.txt")) {
-      const text = await readFile(file, "utf8");
-      for (const [, command = "", output = ""] of text.matchAll(
-        /^\$ npx hardhat (vault .*) --json$([^$]*)/gmu,
-      )) {
-        // What varies is not recorded.
-        addDocuments(command, output.replaceAll("#", "0"));
-      }
-    }
     await runTasks();
   });
 
@@ -88,7 +108,7 @@ describe("docs/reference-json.md", () => {
       expect(
         [...rows.keys()].filter((at) => !seen.has(at)),
         `${heading} never prints`,
-        // No session of a script has a change to watch.
+        // A watch that ends at once has no change.
       ).to.deep.equal(heading === "vault watch" ? ["changed[]"] : []);
     }
   });
@@ -141,10 +161,13 @@ describe("docs/reference-json.md", () => {
     }
   }
 
-  /** Records what no session of a script prints. */
+  /** Runs every task so that each key of each document is printed once. */
   async function runTasks(): Promise<void> {
     const anvil = await startAnvil();
     const project = await useFixtureProject("plain");
+    const folder = process.cwd();
+    // The files of --out are named from here.
+    process.chdir(project.path);
     const { vault, provider } = await connectTo(anvil.url);
     const mocks = await vault.deployMocks({
       overrides: { missingOrdersRevert: true },
@@ -155,7 +178,12 @@ describe("docs/reference-json.md", () => {
       const { stdout } = await runTyped(hre, `${typed} --json`);
       addDocuments(`vault ${typed}`, stdout);
     };
-    await record("orders --ids 1,9");
+    const recordAll = async (commands: readonly string[]): Promise<void> => {
+      for (const typed of commands) {
+        await record(typed);
+      }
+    };
+    await recordAll(beforeSettlement);
     await provider.request({ method: "anvil_mine", params: ["0x40"] });
     await mocks.set({ round: { startTime: 5n } });
     await record("rounds");
@@ -172,7 +200,8 @@ describe("docs/reference-json.md", () => {
       await record(`simulate --ids 1 --at ${at}`);
       await record(`settle --yes --at ${at}`);
     }
-    await record("deploy-guard --yes");
+    await recordAll(afterSettlement);
+    process.chdir(folder);
     await project.remove();
     await anvil.stop();
   }

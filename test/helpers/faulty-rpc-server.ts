@@ -143,7 +143,7 @@ export class FaultyRpcServer {
     return this.server.requests;
   }
 
-  /** Faults and actions whose request did not come. */
+  /** Faults and actions that did not happen; see {@link idle}. */
   public get unused(): readonly string[] {
     const all = [...this.#faults, ...this.#actions, ...this.#lateActions];
     return all.map(([key]) => key);
@@ -205,14 +205,15 @@ export class FaultyRpcServer {
   async #handle(exchange: Exchange): Promise<RpcReply | undefined> {
     const { method, params } = exchange.request;
     const key = keyOf({ method, occurrence: exchange.occurrence });
-    const act = this.#actions.get(key);
+    // Unused until it is done: what is only looked up proves nothing.
+    await this.#actions.get(key)?.();
     this.#actions.delete(key);
-    await act?.();
     const fault = this.#faults.get(key);
-    this.#faults.delete(key);
     if (fault !== undefined) {
       const fail: Fault = faultsOfReads[fault];
-      return await fail(exchange, this.delay);
+      const reply = await fail(exchange, this.delay);
+      this.#faults.delete(key);
+      return reply;
     }
     if (this.#hidden.has(method)) {
       return { error: { code: -32601, message: "Method not found" } };
@@ -227,9 +228,9 @@ export class FaultyRpcServer {
     if (actLate === undefined) {
       return undefined;
     }
-    this.#lateActions.delete(key);
     const answer = await exchange.forward();
     await actLate();
+    this.#lateActions.delete(key);
     exchange.response.end(answer);
     return "handled";
   }

@@ -38,6 +38,44 @@ export async function runVaultTask(
   }
 }
 
+/**
+ * Runs in this process what a user types after `hardhat vault` on a terminal of
+ * that width, without a keyboard, and returns what is written to it.
+ */
+export async function runOnTerminal(
+  hre: HardhatRuntimeEnvironment,
+  typed: string,
+  columns: number,
+): Promise<string> {
+  let output = "";
+  const terminal = {
+    isTTY: true,
+    columns,
+    write: (text: string | Uint8Array, ...rest: unknown[]): boolean => {
+      output += typeof text === "string" ? text : Buffer.from(text).toString();
+      const done = rest.at(-1);
+      if (typeof done === "function") {
+        process.nextTick(done);
+      }
+      return true;
+    },
+  };
+  const restores = [
+    replace(process.stdout, terminal),
+    replace(process.stderr, terminal),
+    replace(process.stdin, { isTTY: false }),
+  ];
+  try {
+    const [task, args] = parseTyped(typed);
+    await hre.tasks.getTask(["vault", ...task.split(" ")]).run(args);
+    return output;
+  } finally {
+    for (const restore of restores) {
+      restore();
+    }
+  }
+}
+
 /** Runs in this process what a user types after `hardhat vault`. */
 export async function runTyped(
   hre: HardhatRuntimeEnvironment,

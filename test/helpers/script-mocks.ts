@@ -3,12 +3,13 @@
  * prints how often the field was not what it was set to.
  */
 import { connectMocks } from "../../src/mocks/index.js";
+import type { MockAddresses } from "../../src/mocks/index.js";
 import { fetchProvider } from "./fetch-provider.js";
 
 const [url = "", addresses = "", field = "", times = ""] =
   process.argv.slice(2);
 // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the test wrote it from such an object
-const contracts = JSON.parse(addresses) as Record<string, string>;
+const contracts = JSON.parse(addresses) as MockAddresses;
 const mocks = await connectMocks(fetchProvider(url), contracts);
 let lost = 0;
 for (let value = 1n; value <= BigInt(times); value += 1n) {

@@ -82,6 +82,27 @@ export async function runInTerminal(
   };
 }
 
+/** The screen of a terminal of that width after this output. */
+export async function showOnScreen(
+  output: string,
+  columns: number,
+): Promise<readonly ScreenLine[]> {
+  const screen = new xterm.Terminal({
+    cols: columns,
+    rows: 50,
+    scrollback: 10_000,
+    allowProposedApi: true,
+    // As a terminal's driver does.
+    convertEol: true,
+  });
+  await new Promise<void>((resolve) => {
+    screen.write(output, resolve);
+  });
+  const lines = readScreen(screen);
+  screen.dispose();
+  return lines;
+}
+
 function readScreen(screen: xterm.Terminal): ScreenLine[] {
   const { active } = screen.buffer;
   const lines = Array.from({ length: active.length }, (_, row): ScreenLine => {

@@ -107,6 +107,7 @@ export async function tryFault(
       server.reset();
       server.inject({ ...key, kind });
       outcome = await run(isSlow(kind) ? timeout : undefined);
+      await server.idle();
       isMissed = server.unused.length > 0;
       timeout *= 2;
     } while (

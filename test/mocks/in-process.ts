@@ -3,6 +3,7 @@ import { expect } from "chai";
 import type { EdrNetworkUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
+import { deployMocks } from "../../src/mocks/index.js";
 import type { MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
@@ -17,6 +18,14 @@ async function connect(
   return await hre.network.create("test");
 }
 
+async function expectRevert(
+  call: Promise<unknown>,
+  reason: string,
+): Promise<void> {
+  const error: unknown = await call.catch((thrown: unknown) => thrown);
+  expect(String(error)).to.contain(`reason string '${reason}'`);
+}
+
 describe("mocks - in process", () => {
   const awkward: ReadonlyArray<[string, Partial<EdrNetworkUserConfig>]> = [
     ["no accounts", { accounts: [] }],
@@ -24,7 +33,7 @@ describe("mocks - in process", () => {
     ["a fixed gas limit", { gas: 100_000n }],
     ["no base fee", { initialBaseFeePerGas: 0 }],
     ["a huge base fee", { initialBaseFeePerGas: 10n ** 18n }],
-    ["small blocks", { blockGasLimit: 5_000_000n }],
+    ["small blocks", { blockGasLimit: 100_000n }],
     ["another sender", { from: "0x0000000000000000000000000000000000000bad" }],
     ["mining off", { mining: { auto: false, interval: 0 } }],
     ["failures not thrown", { throwOnTransactionFailures: false }],
@@ -57,28 +66,72 @@ describe("mocks - in process", () => {
     });
   }
 
-  it("deployMocks() throws VAULT_MOCK_SCRIPT_FAILED with the gas if blocks are too small", async () => {
-    const { vault } = await connect({ blockGasLimit: 1_000_000n });
-    const { message } = await expectVaultError(
-      vault.deployMocks(),
-      "VAULT_MOCK_SCRIPT_FAILED",
-    );
-    expect(message).to.match(/with 1000000 gas, the network's blockGasLimit/u);
-  });
-
-  it("deployMocks() leaves mining off, and mines pending transactions", async () => {
+  it("deployMocks() and set() leave pending transactions, the block and the time set for the next one as they are", async () => {
     const { vault, ethers, provider } = await connect({
       mining: { auto: false, interval: 0 },
     });
     const [signer] = await ethers.getSigners();
     const pending = await signer?.sendTransaction({ to: signer.address });
-    await vault.deployMocks();
-    expect(await provider.request({ method: "hardhat_getAutomine" })).to.equal(
-      false,
-    );
+    const time = (await vault.block()).timestamp + 1_000;
+    await provider.request({
+      method: "evm_setNextBlockTimestamp",
+      params: [time],
+    });
+    const mocks = await vault.deployMocks();
+    await mocks.set({ volume: 0n, round: { APY: 5n }, orders: { 9: {} } });
+    await mocks.startNextRound();
+    expect(await vault.queryVolume()).to.equal(0n);
+    expect(await vault.getLatestRoundInfo()).to.include({ APY: 5n });
+    expect(await vault.block()).to.include({ number: 0 });
+    await provider.request({ method: "evm_mine" });
+    expect(await vault.block()).to.include({ number: 1, timestamp: time });
     const { hash = "" } = pending ?? {};
     const receipt = await ethers.provider.getTransactionReceipt(hash);
-    expect(receipt?.status).to.equal(1);
+    expect(receipt?.blockNumber).to.equal(1);
+  });
+
+  it("contracts send and read as the network's first account", async () => {
+    const { vault, ethers } = await connect();
+    const mocks = await vault.deployMocks();
+    const [first] = await ethers.getSigners();
+    await mocks.contracts.vault.settleAll();
+    const [settlement] = await mocks.calls("settleAll");
+    expect(settlement).to.include({ caller: first?.address, blockNumber: 1 });
+    await mocks.fail("queryVolume", "closed", { from: first });
+    await expectRevert(mocks.contracts.vault.queryVolume(), "closed");
+  });
+
+  it("contracts read without an account on a network that has none", async () => {
+    const { vault } = await connect({ accounts: [] });
+    const { contracts } = await vault.deployMocks({
+      overrides: { volume: 7n },
+    });
+    expect(await contracts.vault.queryVolume()).to.equal(7n);
+  });
+
+  it("fail() with times ends after as many requests, and settleAll() then settles", async () => {
+    const { vault } = await connect();
+    const mocks = await vault.deployMocks();
+    await mocks.fail("queryVolume", "busy", { times: 2 });
+    for (let time = 1; time <= 2; time += 1) {
+      await expectVaultError(vault.queryVolume(), "VAULT_CALL_REVERTED");
+    }
+    expect(await vault.queryVolume()).to.equal(420n * 10n ** 18n);
+    await mocks.fail("settleAll", "busy", { times: 1 });
+    expect((await vault.settleAll()).status).to.equal("reverted");
+    expect((await vault.settleAll()).status).to.equal("settled");
+    await mocks.fail("queryVolume", "closed");
+    await expectVaultError(vault.queryVolume(), "VAULT_CALL_REVERTED");
+    await expectVaultError(vault.queryVolume(), "VAULT_CALL_REVERTED");
+  });
+
+  it("fail() with times is refused over another provider, with VAULT_INVALID_ARGUMENT", async () => {
+    const { vault } = await connect();
+    const mocks = await deployMocks(vault.provider);
+    await expectVaultError(
+      mocks.fail("settleAll", "busy", { times: 1 }),
+      "VAULT_INVALID_ARGUMENT",
+    );
   });
 
   it("loadFixture() restores the mocks of each fixture, in any order", async () => {

@@ -109,6 +109,7 @@ for (const { name, start } of everyNode) {
       await mocks.startNextRound();
       const { startTime } = await vault.getLatestRoundInfo();
       expect(Number(startTime)).to.be.at.least(timestamp + 120);
+      await provider.request({ method: "evm_mine" });
       expect(Number(startTime)).to.be.at.most((await vault.block()).timestamp);
     });
 
@@ -128,6 +129,90 @@ for (const { name, start } of everyNode) {
         });
         expect(await vault.queryVolume()).to.equal(9n);
       }
+    });
+
+    it("calMargins() returns the margins of the first terms that match, and reverts with UnexpectedTerms for others until margins are set for all", async () => {
+      const terms = { maxVolume: 5n, APY: 6n, endTime: 7n };
+      await mocks.set({
+        margins: [
+          { ...terms, baseMarginAmount: 1n, xMarginAmount: 2n },
+          { APY: 6n, baseMarginAmount: 3n, xMarginAmount: 4n },
+          { ...terms, APY: 0n, baseMarginAmount: 5n, xMarginAmount: 6n },
+        ],
+      });
+      for (const [changes, xMarginAmount] of [
+        [{}, 2n],
+        [{ endTime: 8n }, 4n],
+        [{ APY: 0n }, 6n],
+      ] as const) {
+        expect(await vault.calMargins({ ...terms, ...changes })).to.include({
+          xMarginAmount,
+        });
+      }
+      const unexpected = { maxVolume: 9n, APY: 10n, endTime: 11n };
+      const { details } = await expectVaultError(
+        vault.calMargins(unexpected),
+        "VAULT_CALL_REVERTED",
+      );
+      expect(details["reason"]).to.equal(
+        "UnexpectedTerms(maxVolume: 9, APY: 10, endTime: 11)",
+      );
+      await mocks.set({ margins: { baseMarginAmount: 7n, xMarginAmount: 8n } });
+      expect(await vault.calMargins(unexpected)).to.deep.equal({
+        baseMarginAmount: 7n,
+        xMarginAmount: 8n,
+      });
+    });
+
+    it("fail() makes one order, one caller or one set of terms fail, and the arguments count more than the caller", async () => {
+      const terms = { maxVolume: 5n, APY: 6n, endTime: 7n };
+      await mocks.fail("getOrderInfo", "every");
+      await mocks.fail("getOrderInfo", "caller", { from: STRANGER });
+      await mocks.fail("getOrderInfo", "order", { orderID: 2 });
+      await mocks.fail("calMargins", "terms", { terms });
+      const reasonOf = async (
+        orderID: bigint,
+        from?: string,
+      ): Promise<unknown> => {
+        const { details } = await expectVaultError(
+          vault.getOrderInfo(orderID, { from }),
+          "VAULT_CALL_REVERTED",
+        );
+        return details["reason"];
+      };
+      expect([
+        await reasonOf(1n),
+        await reasonOf(1n, STRANGER),
+        await reasonOf(2n, STRANGER),
+      ]).to.deep.equal(["every", "caller", "order"]);
+      await mocks.succeed("getOrderInfo", { orderID: 2n });
+      expect(await reasonOf(2n, STRANGER)).to.equal("caller");
+      await mocks.succeed("getOrderInfo");
+      expect(await vault.getOrderInfo(1n, { from: STRANGER })).to.include({
+        state: 1,
+      });
+      await expectVaultError(vault.calMargins(terms), "VAULT_CALL_REVERTED");
+      await vault.calMargins({ ...terms, APY: 7n });
+    });
+
+    it("settleAll() reverts with RoundHasNotEnded before the end if settlement.notBeforeEnd is set", async () => {
+      await mocks.set({ settlement: { notBeforeEnd: true } });
+      const early = await vault.settleAll();
+      expect(early.status).to.equal("reverted");
+      expect(String(early.reason)).to.match(/^RoundHasNotEnded\(endTime: /u);
+      await mocks.set({ round: { endTime: 1n } });
+      expect((await vault.settleAll()).status).to.equal("settled");
+      const { settledPrice } = await vault.getLatestRoundInfo();
+      expect(settledPrice).to.equal(66_250n * 10n ** 18n);
+    });
+
+    it("calls() lists who settled in which block", async () => {
+      const from = await vault.defaultSender();
+      await vault.settleAll({ from: { address: from } });
+      const [only, ...others] = await mocks.calls("settleAll");
+      expect(others).to.deep.equal([]);
+      expect(only).to.include({ caller: from });
+      expect(only?.blockNumber).to.equal((await vault.block()).number);
     });
 
     it("mockAt() replaces several contracts at the same time", async () => {
@@ -157,6 +242,32 @@ describe("mocks - scripting", () => {
   beforeEach(async () => {
     mocks = await vault.deployMocks();
   });
+
+  const misScripted: Readonly<Record<string, () => Promise<unknown>>> = {
+    "an unknown field": async () =>
+      // @ts-expect-error -- the field is strikePrice
+      await mocks.set({ round: { strikeprice: 1n } }),
+    "a value out of range": async () => await mocks.set({ volume: -1n }),
+    "a bad reason": async () => await mocks.fail("settleAll", { data: "0x1" }),
+    "an unknown scenario": async () =>
+      // @ts-expect-error -- no such scenario
+      await vault.deployMocks({ scenario: "open" }),
+    "a missing fixture": async () =>
+      await vault.deployMocks({ fixture: "missing.json" }),
+    "a mock that reverts": async () => {
+      await mocks.fail("getLatestRoundInfo", "closed");
+      await mocks.set({ round: { APY: 1n } });
+    },
+  };
+  for (const [what, misScript] of Object.entries(misScripted)) {
+    it(`an error for ${what} has a frame of the test's file, also behind Promise.all`, async () => {
+      const [settled] = await Promise.allSettled([misScript()]);
+      const error: unknown = Reflect.get(settled, "reason");
+      expect(Reflect.get(Object(error), "stack")).to.match(
+        /at .*test\/mocks\/scripting\.ts/u,
+      );
+    });
+  }
 
   it("capture() calls with the client's own sender, at the block of its first call", async () => {
     await mocks.fail("queryVolume", "closed");

@@ -76,14 +76,35 @@ const mistakes = [
     /unknown value of unknown scale "round.strikePrice"; .*round\.settledAmount, order, order\.number/u,
   ],
   [
+    { displayDecimals: { volume: -1 } },
+    `${root}.displayDecimals.volume`,
+    /77/u,
+  ],
+  [
+    { displayDecimals: { "order.openPrice": null } },
+    `${root}.displayDecimals.order.openPrice`,
+    /whole number/u,
+  ],
+  [
     { displayDecimals: { pools: "18" } },
     `${root}.displayDecimals.pools`,
     /whole number/u,
   ],
+  [{ toString: 1 }, root, /unknown setting "toString"/u],
+  [{ contracts: { constructor: ADDRESS } }, contracts, /unknown contract/u],
+  ...["../usdc", "Daily", "_", "", "toString", "a".repeat(65)].map(
+    (name) =>
+      [
+        { instances: { [name]: {} } },
+        `${root}.instances.${name}`,
+        /name of an instance: lower-case/u,
+      ] as const,
+  ),
+  [usdc(null), `${root}.instances.usdc`, /object/u],
   [
-    { instances: { "../usdc": {} } },
-    `${root}.instances.../usdc`,
-    /name of an instance: lower-case/u,
+    usdc({ tokenDecimals: "6" }),
+    `${root}.instances.usdc.tokenDecimals`,
+    /whole number/u,
   ],
   [
     usdc({ instances: {} }),
@@ -104,6 +125,24 @@ describe("configuration", () => {
     });
   }
 
+  it("Hardhat lists every mistake of a network's vault", async () => {
+    const found = await validate(
+      userConfig({
+        contract: 1,
+        tokenDecimals: 78,
+        contracts: { vaults: ADDRESS, vault: "0x12" },
+        instances: { Daily: {} },
+      }),
+    );
+    expect(found.map(([path]) => path)).to.deep.equal([
+      root,
+      contracts,
+      `${contracts}.vault`,
+      `${root}.tokenDecimals`,
+      `${root}.instances.Daily`,
+    ]);
+  });
+
   it("Hardhat accepts settings that are right, or absent", async () => {
     for (const vault of [
       undefined,
@@ -118,6 +157,7 @@ describe("configuration", () => {
       { tokenDecimals: 77 },
       { displayDecimals: { pools: 18, volume: 0, "order.openPrice": 77 } },
       { instances: {} },
+      { instances: { "9-_": {}, ["a".repeat(64)]: {} } },
       { instances: { usdc: {}, "usdt-2": { contracts: { vault: ADDRESS } } } },
     ]) {
       expect(await validate(userConfig(vault))).to.deep.equal([]);

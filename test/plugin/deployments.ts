@@ -45,6 +45,8 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
   /** The node's answers. */
   let genesis: unknown;
   let code: string;
+  /** The address without code. */
+  let codeless: string;
 
   before(async () => {
     server = await startRpcServer({
@@ -55,7 +57,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
           return { result: genesis };
         }
         return request.method === "eth_getCode"
-          ? { result: code }
+          ? { result: first === codeless ? "0x" : code }
           : await documentedHandler(exchange);
       },
     });
@@ -66,6 +68,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
   beforeEach(async () => {
     genesis = { hash: GENESIS };
     code = "0x60";
+    codeless = "";
     server.requests.length = 0;
     project = await useFixtureProject("plain");
     projectRoot = project.path;
@@ -174,6 +177,21 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
       "version",
     ],
     [
+      "the chain has no code of one of its contracts",
+      () => (codeless = OTHER),
+      "not on the chain any more",
+    ],
+    [
+      "it has a setting too many",
+      async () => await leave({ ...deployment, more: 1 }),
+      "'more'",
+    ],
+    [
+      "it has a block below 0",
+      async () => await leave({ ...deployment, block: -1 }),
+      "block",
+    ],
+    [
       "it has no address of a contract",
       async () => await leave({ ...deployment, contracts: { vault: OTHER } }),
       "contracts",
@@ -191,7 +209,10 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
       ? "VAULT_INVALID_DEPLOYMENT_FILE"
       : "VAULT_CONTRACT_NOT_CONFIGURED";
     it(`a read fails with ${errorCode} and names the deployment file if ${name}`, async () => {
-      await leave(deployment);
+      await leave({
+        ...deployment,
+        contracts: { ...documentedContracts, publicPool: OTHER },
+      });
       await arrange();
       const { message } = await expectVaultError(
         (await open()).queryVolume(),
@@ -203,6 +224,102 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
         .and.contain("deploy-mocks --network ");
     });
   }
+
+  it("an address of a deployment file gets its checksum, and VAULT_INVALID_ADDRESS if it has a wrong one", async () => {
+    const withVault = async (vault: string): Promise<void> => {
+      await leave({
+        ...deployment,
+        contracts: { ...documentedContracts, vault },
+      });
+    };
+    await withVault(OTHER.toLowerCase());
+    expect(await (await open()).addressOf("vault")).to.deep.equal({
+      address: OTHER,
+      source: "vault-deployments/1-abababab.json",
+    });
+    await withVault(OTHER.replace("C8", "c8"));
+    const { details } = await expectVaultError(
+      (await open()).addressOf("vault"),
+      "VAULT_INVALID_ADDRESS",
+    );
+    expect(details).to.include({
+      where:
+        "The address of the vault contract (vault-deployments/1-abababab.json)",
+      problem: "its checksum is wrong",
+    });
+  });
+
+  const foreign = { ...deployment, genesisHash: `0x${"ee".repeat(32)}` };
+  for (const [title, names, hint] of [
+    [
+      "of a chain id that begins with this one",
+      ["13-abababab.json"],
+      /^For a local node/u,
+    ],
+    ["of an instance", ["1-abababab-daily.json"], /^For a local node/u],
+    [
+      "of another chain with this id",
+      ["1-eeeeeeee.json"],
+      /^vault-deployments\/1-eeeeeeee\.json belongs to another chain/u,
+    ],
+    [
+      "of two other chains with this id",
+      ["1-eeeeeeee.json", "1-dddddddd.json"],
+      /^vault-deployments\/1-dddddddd\.json, vault-deployments\/1-eeeeeeee\.json belong to other chains/u,
+    ],
+  ] as const) {
+    it(`a deployment file ${title} is not used, and the hint names it if it can be meant`, async () => {
+      for (const name of names) {
+        await writeFile(
+          path.join(projectRoot, "vault-deployments", name),
+          JSON.stringify(foreign),
+        );
+      }
+      const { details } = await expectVaultError(
+        (await open()).addressOf("vault"),
+        "VAULT_CONTRACT_NOT_CONFIGURED",
+      );
+      expect(details["hint"]).to.match(hint);
+    });
+  }
+
+  it("each instance has the deployment file of its own name", async () => {
+    for (const [name, content] of [
+      ["1-abababab-a-b.json", deployment],
+      ["1-eeeeeeee-b.json", foreign],
+      [
+        "1-abababab-a.json",
+        {
+          ...deployment,
+          contracts: { ...documentedContracts, publicPool: OTHER },
+        },
+      ],
+    ] as const) {
+      await writeFile(
+        path.join(projectRoot, "vault-deployments", name),
+        JSON.stringify(content),
+      );
+    }
+    codeless = OTHER;
+    const instances = { a: {}, b: {}, c: {}, "a-b": {} };
+    const settings = { vault: { instances } };
+    const hre = await hreOnLive(server.url, settings, projectRoot);
+    const { vault } = await hre.network.create();
+    expect((await vault.instance("a-b").addressOf("vault")).source).to.equal(
+      "vault-deployments/1-abababab-a-b.json",
+    );
+    for (const [name, hint] of [
+      ["a", "1-abababab-a.json are not on the chain any more"],
+      ["b", "1-eeeeeeee-b.json belongs to another chain"],
+      ["c", "For a local node, `npx hardhat vault deploy-mocks --instance c"],
+    ] as const) {
+      const { details } = await expectVaultError(
+        vault.instance(name).addressOf("vault"),
+        "VAULT_CONTRACT_NOT_CONFIGURED",
+      );
+      expect(details["hint"]).to.contain(hint);
+    }
+  });
 
   it("a read fails with VAULT_RPC_INVALID_RESPONSE if the first block is malformed", async () => {
     await leave(deployment);

@@ -17,7 +17,7 @@ import {
   runVaultTask,
 } from "../helpers/run-vault-task.js";
 
-// Which contracts, scales and mocks an instance has is recorded: see sessions.ts.
+// Which contracts, scales and mocks an instance has: addresses.ts here and in test/tasks/.
 describe("instances", () => {
   const node = useAnvil();
 

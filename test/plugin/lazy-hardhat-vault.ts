@@ -1,5 +1,10 @@
+import { setImmediate } from "node:timers/promises";
+import { inspect } from "node:util";
+
 import { expect } from "chai";
 import { configVariable } from "hardhat/config";
+
+import { deployMocks } from "../../src/mocks/index.js";
 
 import { expectVaultError } from "../helpers/assertions.js";
 import {
@@ -77,13 +82,41 @@ describe("hre.vault", () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  it("copying hre.vault opens no connection", async () => {
+  it("hre.vault that is copied, compared or printed opens no connection", async () => {
     const hre = await createTestHre();
-    const copied = Object.values({ ...hre.vault.instance("typo") });
-    expect(copied.map((value) => typeof value)).to.include("function");
-    expect(copied.filter((value) => value instanceof Promise)).to.deep.equal(
-      [],
-    );
+    let opened = 0;
+    Object.assign(hre.network, {
+      getOrCreate: async () => {
+        opened += 1;
+        return await Promise.reject(new Error("opened"));
+      },
+    });
+    const vault = hre.vault.instance("typo");
+    const copy = { ...vault };
+    expect(inspect(vault)).to.equal("LazyHardhatVault {}");
+    inspect(copy, { getters: true, showHidden: true });
+    expect(copy).to.not.deep.equal(hre.vault);
+    await setImmediate();
+    expect(opened).to.equal(0);
+    const failure: unknown = await copy.contracts.catch(String);
+    expect(failure).to.equal("Error: opened");
+  });
+
+  it("connection.vault is printed on one line, without its network's settings", async () => {
+    const hre = await createTestHre({
+      networks: {
+        default: { type: "edr-simulated", vault: { instances: { usdc: {} } } },
+      },
+    });
+    const { vault } = await hre.network.create();
+    const { vault: reader } = await deployMocks(vault.provider);
+    expect(
+      [vault, vault.instance("usdc"), reader].map((one) => inspect(one)),
+    ).to.deep.equal([
+      "HardhatVault { networkName: 'default' }",
+      "HardhatVault { networkName: 'default', instanceName: 'usdc' }",
+      "VaultClient { networkName: 'of the given provider' }",
+    ]);
   });
 
   it("methods of hre.vault work without it", async () => {

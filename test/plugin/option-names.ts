@@ -1,12 +1,14 @@
 import { expect } from "chai";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import { VaultClient } from "../../src/client/index.js";
 import { capture, connectMocks, deployMocks } from "../../src/mocks/index.js";
+import { asRecord } from "../../src/json.js";
 import { readOperationNames } from "../../src/protocol/index.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { connectTo } from "../helpers/hre.js";
+import { createTestHre } from "../helpers/hre.js";
 
 /** Calls what JavaScript can call, and TypeScript refuses. */
 async function callWith(
@@ -31,11 +33,13 @@ async function callWith(
 }
 
 describe("misspelt options", () => {
+  let hre: HardhatRuntimeEnvironment;
   let connection: NetworkConnection;
   let vault: HardhatVault;
   let mocks: MockVaultHandle;
   before(async () => {
-    connection = await connectTo(undefined);
+    hre = await createTestHre();
+    connection = await hre.network.getOrCreate();
     ({ vault } = connection);
     mocks = await vault.deployMocks();
   });
@@ -76,14 +80,21 @@ describe("misspelt options", () => {
     ],
     ["deployMocks", [null], "an object with options is needed, got null"],
     ["settleAll", [["yes"]], "an object with options is needed, got a list"],
+    [
+      "settleAll",
+      [{ resume: true, from: "0x" }],
+      "from: resuming does not take it",
+    ],
+    ["orders", [{ ids: [1], firstId: 1 }], "ids"],
   ];
   for (const [method, args, said] of refusals) {
     it(`${method}(${JSON.stringify(args, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value))}) is refused with VAULT_INVALID_ARGUMENT`, async () => {
-      const { message } = await expectVaultError(
+      const { message, stack } = await expectVaultError(
         callWith(vault, method, ...args),
         "VAULT_INVALID_ARGUMENT",
       );
       expect(message).to.contain(said);
+      expect(stack).to.contain("test/plugin/option-names.ts");
     });
   }
 
@@ -106,6 +117,39 @@ describe("misspelt options", () => {
         '"timeOut" is not an option; the options are from, blockTag, timeout, onRetry',
       );
     });
+  }
+
+  for (const [method, args] of [
+    ["at", [{ vault: "hello" }]],
+    ["getOrderInfo", ["x"]],
+    ["getFundingFeeRate", ["both"]],
+    ["getLPAmountInfo", ["both"]],
+    ["queryVolume", [{ from: "hello" }]],
+    ["queryVolume", [{ blockTag: "newest" }]],
+    ["snapshot", [{ blockTag: "newest" }]],
+    ["orders", [{ ids: ["x"] }]],
+    ["orders", [{ state: "shut" }]],
+    ["rounds", [{ fromBlock: "x" }]],
+    ["settleAll", [{ from: "hello" }]],
+    ["settleAll", [{ confirmations: 0 }]],
+    ["simulateSettleAll", [{ from: "hello" }]],
+    ["instance", ["typo"]],
+  ] as const) {
+    for (const which of ["connection.vault", "hre.vault"] as const) {
+      it(`${which}.${method}(${JSON.stringify(args)}) fails with a line of the test`, async () => {
+        const made = async (): Promise<unknown> => {
+          const target = which === "hre.vault" ? hre.vault : vault;
+          const result = await callWith(target, method, ...args);
+          // What at() and instance() of hre.vault return fails when it is used.
+          return await callWith(asRecord(result), "queryVolume");
+        };
+        const error: unknown = await made().catch((thrown: unknown) => thrown);
+        expect(error).to.have.property("name", "VaultError");
+        expect(error)
+          .to.have.property("stack")
+          .which.contains("test/plugin/option-names.ts");
+      });
+    }
   }
 
   it("capture(), fail() and succeed() refuse a misspelt option with VAULT_INVALID_ARGUMENT", async () => {

@@ -432,7 +432,7 @@ describe("vaults and a guard", () => {
   it("settleAll is refused, and doctor fails, where tokens would stay in the guard", async () => {
     const { vault, contract, token, guard } = await open("MixedVault");
     const give = contract.getFunction("give");
-    await (await give.send(guard, 2n * 10n ** 18n)).wait();
+    await mined(await give.send(guard, 2n * 10n ** 18n));
     expect(await guardCheck(vault)).to.match(
       /^fail .*would stay in the guard: 0x/u,
     );

@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 
 import { expect } from "chai";
 
-import type { VaultRound } from "../../src/types.js";
+import type { SettleAllOptions, VaultRound } from "../../src/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
-import { OPEN_ROUND, nextRound } from "../helpers/scripted-node.js";
+import { OPEN_ROUND, VAULT, nextRound } from "../helpers/scripted-node.js";
 import { itSettles, useStage } from "../helpers/settlement-stage.js";
 
 /** Time of the next block; the newest one is a second older. */
@@ -143,6 +143,112 @@ describe("a settlement by a keeper", () => {
       });
       expect(stage.sends).to.equal(1);
     });
+
+    const interrupted = async (): Promise<void> => {
+      await stage.interrupt();
+    };
+    /** The next round opens once the interrupted settlement is finished. */
+    const openNext: SettleAllOptions["onEvent"] = (event) => {
+      stage.events.push(event);
+      if (event.type === "resumed") {
+        stage.chain.mine(nextRound);
+      }
+    };
+    itSettles(stage, [
+      {
+        title:
+          "has nothing to do if none was interrupted and the round is settled",
+        given: async () => {
+          await stage.settle();
+        },
+        options,
+        is: { status: "nothing-to-do", code: null },
+        says: ["settled already"],
+        events: "",
+        sends: 1,
+      },
+      {
+        title: "does not ask to finish what was confirmed before",
+        given: interrupted,
+        options: {
+          ...options,
+          confirm: async () => await Promise.reject(new Error("asked")),
+        },
+        is: { status: "settled" },
+        events: "resuming sending mined resumed",
+        sends: 1,
+      },
+      {
+        title: "asks about the next round, which is refused by No",
+        given: interrupted,
+        options: {
+          ...options,
+          confirm: async () => await Promise.resolve("not this one"),
+          onEvent: openNext,
+        },
+        is: {
+          status: "refused",
+          code: "VAULT_NOT_CONFIRMED",
+          reason: "not this one",
+        },
+        events: "resuming sending mined resumed preflight",
+        sends: 1,
+      },
+      {
+        title: "waits for the confirmations of what it finishes",
+        given: interrupted,
+        options: {
+          ...options,
+          confirmations: 2,
+          onEvent: (event) => {
+            stage.events.push(event);
+            if (event.type === "mined") {
+              stage.chain.mine();
+            }
+          },
+        },
+        is: { status: "settled" },
+        events: "resuming sending mined confirmed confirmed resumed",
+        sends: 1,
+      },
+      {
+        title: "only asserts with assertOnly",
+        given: interrupted,
+        options: { ...options, assertOnly: true },
+        is: { status: "refused", code: "VAULT_SETTLEMENT_NEEDED" },
+        events: "",
+      },
+      {
+        title:
+          "refuses an account that the network lacks, and finishes nothing",
+        given: interrupted,
+        options: { ...options, from: VAULT },
+        is: { status: "refused", code: "VAULT_UNKNOWN_SIGNER" },
+        events: "",
+      },
+      {
+        title: "sends nothing again before the round's end with ifExpired",
+        given: interrupted,
+        options: { ...options, ifExpired: true },
+        is: {
+          status: "nothing-to-do",
+          hash: null,
+          reason: notEnded(OPEN_ROUND.endTime),
+        },
+        events: "resuming resumed",
+      },
+      {
+        title: "leaves a next round that has not ended, with ifExpired",
+        given: async () => {
+          start(ending(NOW));
+          await stage.interrupt();
+        },
+        options: { ...options, ifExpired: true, onEvent: openNext },
+        is: { status: "settled", blockNumber: 6 },
+        events: "resuming sending mined resumed",
+        sends: 1,
+      },
+    ]);
 
     it("begins no other settlement, with VAULT_SETTLEMENT_UNFINISHED, while one may still be mined", async () => {
       const { hash } = await stage.interrupt();

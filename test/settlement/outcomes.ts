@@ -1,11 +1,24 @@
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
+import { setImmediate as nextTick } from "node:timers/promises";
 
 import { expect } from "chai";
+import { Interface } from "ethers";
 
 import { VaultError } from "../../src/client/index.js";
-import { OPEN_ROUND } from "../helpers/scripted-node.js";
+import type { Settlement, VaultRound } from "../../src/types.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
+import {
+  FACTORY,
+  OPEN_ROUND,
+  SETTLE,
+  SETTLER,
+  VAULT,
+  settledRound,
+} from "../helpers/scripted-node.js";
 import { itSettlesAsEverywhere, notSent } from "../helpers/settlement-cases.js";
 import {
+  OTHER_HASH,
   connectionLost,
   itSettles,
   remote,
@@ -14,7 +27,6 @@ import {
 
 const notConfirmed = new VaultError("VAULT_NOT_CONFIRMED", {});
 
-// What else comes of it is in the recorded session.
 describe("settleAll: outcomes", () => {
   const stage = useStage();
 
@@ -30,7 +42,6 @@ describe("settleAll: outcomes", () => {
 
   itSettles(stage, [
     {
-      // In the session, Hardhat itself compares the chain first.
       title:
         "settleAll refuses with VAULT_WRONG_CHAIN on another chain than the configured one",
       network: { chainId: 1 },
@@ -49,6 +60,180 @@ describe("settleAll: outcomes", () => {
       throws: "VAULT_NETWORK_UNREACHABLE",
       then: async ({ projectRoot }) => {
         expect(await readdir(projectRoot)).to.deep.equal([]);
+      },
+    },
+  ]);
+
+  describe("that differ from the preview", () => {
+    const settlingAs =
+      (effect: (round: VaultRound) => VaultRound) => (): void => {
+        stage.beforeSending(async () => {
+          await Promise.resolve();
+          stage.chain.effect = effect;
+        });
+      };
+    const differ = (
+      ...fields: ReadonlyArray<readonly [string, ...unknown[]]>
+    ) =>
+      fields.map(([field, previewed, happened]) => ({
+        ...{ reading: "round", field, previewed, happened },
+      }));
+    const price = OPEN_ROUND.strikePrice + 1n;
+    const cases: ReadonlyArray<
+      readonly [
+        title: string,
+        effect: (round: VaultRound) => VaultRound,
+        status: Settlement["status"],
+        differences: readonly unknown[],
+      ]
+    > = [
+      [
+        "another price and another value of the round",
+        (round) => ({
+          ...settledRound(round),
+          settledPrice: 5n,
+          minDeposit: 9n,
+        }),
+        "settled",
+        differ(["settledPrice", price, 5n], ["minDeposit", 10n, 9n]),
+      ],
+      [
+        "a round that stays open",
+        (round) => round,
+        "not-settled",
+        differ(
+          ["settledPrice", price, 0n],
+          ["settledAmount", 400n, 0n],
+          ["settled", true, false],
+        ),
+      ],
+    ];
+    for (const [title, effect, status, differences] of cases) {
+      itSettles(stage, [
+        {
+          title: `settleAll lists what was previewed and what happened: ${title}`,
+          given: settlingAs(effect),
+          is: { status },
+          sends: 1,
+          then: (_, settlement) => {
+            expect(settlement?.differences).to.deep.equal(differences);
+            expect(settlement?.preview?.differences).to.deep.equal(differences);
+          },
+        },
+      ]);
+    }
+
+    itSettles(stage, [
+      {
+        title: "settleAll lists a transfer that was made twice",
+        given: ({ chain }) => {
+          chain.on("eth_getTransactionReceipt", async (_, answer) => {
+            const found = fieldsOf(await answer());
+            const logs = listOf(found["logs"]);
+            return { ...found, logs: [...logs, ...logs] };
+          });
+        },
+        is: { status: "settled" },
+        sends: 1,
+        then: (_, settlement) => {
+          expect(settlement?.differences).to.have.length(1);
+          expect(settlement?.differences?.[0]).to.include({
+            ...{ reading: "transfers", previewed: 5n, happened: 10n },
+          });
+        },
+      },
+    ]);
+  });
+
+  describe("of another transaction with its nonce", () => {
+    /** Mined before ours arrives. */
+    const overtake = (to: string, data: string) => (): void => {
+      stage.beforeSending(async () => {
+        await Promise.resolve();
+        const other = { hash: OTHER_HASH, from: SETTLER, nonce: 0 };
+        stage.chain.pool.push({ ...other, to, data });
+        stage.chain.mine();
+      });
+    };
+    itSettles(stage, [
+      {
+        title: "settleAll is settled by the same call, and has its hash",
+        given: overtake(VAULT, SETTLE),
+        is: { status: "settled", hash: OTHER_HASH, blockNumber: 6 },
+        events: "preflight sending trouble trouble hash mined",
+        sends: 1,
+      },
+      {
+        title:
+          "settleAll is unconfirmed, as replaced for ever, by another call",
+        given: overtake(FACTORY, "0x"),
+        is: { status: "unconfirmed", blockNumber: null },
+        says: ["It was replaced", "can never be mined"],
+        sends: 1,
+      },
+    ]);
+  });
+
+  itSettles(stage, [
+    {
+      title: "settleAll reads the outcome also if its time is over",
+      given: (on) => {
+        on.endAtLook(1);
+        on.chain.on("eth_sendRawTransaction", async (_, answer) => {
+          on.chain.on("eth_call", async (_call, answerCall) => {
+            await nextTick();
+            return await answerCall();
+          });
+          return await answer();
+        });
+      },
+      is: { status: "settled" },
+      events: "preflight sending mined",
+      sends: 1,
+    },
+    {
+      title:
+        "settleAll leaves nothing to resume if the node refuses its last look at the round",
+      given: ({ chain }) => {
+        chain.on("eth_call", async (_, answer) => {
+          if (chain.count("eth_getTransactionCount") > 0) {
+            throw Object.assign(new Error("nope"), { code: -32_000 });
+          }
+          return await answer();
+        });
+      },
+      throws: "VAULT_RPC_ERROR",
+      then: async (on) => {
+        expect(existsSync(on.journalFile())).to.equal(false);
+        on.chain.on("eth_call", async (_, answer) => await answer());
+        expect((await on.settle()).status).to.equal("settled");
+      },
+    },
+    {
+      title: "settleAll is reverted with the contract's text as it is",
+      given: async (on) => {
+        const error = new Interface(["error Error(string)"]);
+        await on.refuseWith(error.encodeErrorResult("Error", ["\u001b[2J"]));
+      },
+      is: { status: "reverted", reason: "\u001b[2J" },
+    },
+    {
+      title:
+        "settleAll emits each confirmation once if three blocks come at once",
+      options: {
+        confirmations: 2,
+        onEvent: (event) => {
+          stage.events.push(event);
+          if (event.type === "mined") {
+            [1, 2, 3].forEach(() => stage.chain.mine());
+          }
+        },
+      },
+      is: { status: "settled" },
+      events: "preflight sending mined confirmed confirmed",
+      sends: 1,
+      then: ({ events }) => {
+        expect(events.at(-1)).to.include({ confirmations: 2, wanted: 2 });
       },
     },
   ]);

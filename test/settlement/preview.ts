@@ -12,14 +12,44 @@ import {
 } from "../helpers/settlement-stage.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
+import {
+  OPEN_ROUND,
+  ScriptedNode,
+  contractsWithHistory,
+  settledRound,
+} from "../helpers/scripted-node.js";
 
 /** The selectors of `symbol()` and `decimals()`. */
 const SYMBOL = "0x95d89b41";
 const DECIMALS = "0x313ce567";
 
-// Limits of gas are in the recorded session.
-describe("settleAll: preview and gas", () => {
+describe("settleAll: preview", () => {
   const stage = useStage();
+
+  const settled = settledRound(OPEN_ROUND);
+  for (const [title, after] of [
+    ["cannot be read", "revert"],
+    [
+      "is settled, and has another strike price",
+      { ...settled, strikePrice: 9n },
+    ],
+    ["is settled, and has other volume", { ...settled, filledVolume: 9n }],
+  ] as const) {
+    itSettles(stage, [
+      {
+        title: `settleAll refuses with VAULT_WOULD_NOT_SETTLE if the round ${title} only once a block is mined`,
+        given: (on) => {
+          const history = contractsWithHistory([
+            [0, OPEN_ROUND],
+            [6, after],
+          ]);
+          on.chain = new ScriptedNode(history);
+        },
+        is: { status: "refused", code: "VAULT_WOULD_NOT_SETTLE" },
+        events: "preflight",
+      },
+    ]);
+  }
 
   itSettles(stage, [
     {

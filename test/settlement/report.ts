@@ -501,6 +501,17 @@ describe("the comparison of a settlement with its preview", () => {
     ]);
   });
 
+  it("has previewed and happened in their places if the transfers are not known", () => {
+    const round = { ...priced, settledPrice: 8n };
+    const differences = compare(preview({ transfers: null }), {
+      ...after,
+      round,
+    });
+    expect(differences).to.deep.equal([
+      { reading: "round", field: "settledPrice", previewed: 7n, happened: 8n },
+    ]);
+  });
+
   const moved = { token, from: VAULT, to: PAID };
   const moves = [1n, 2n].map((amount) => ({ ...moved, amount }));
   const change = (previewed: bigint, happened: bigint): PreviewDifference => ({

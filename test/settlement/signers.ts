@@ -6,9 +6,9 @@ import type { NetworkConfig } from "hardhat/types/config";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { findSender } from "../../src/settlement/signer.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { speedUpTime } from "../helpers/deadlines.js";
+import { endDeadlines, speedUpTime } from "../helpers/deadlines.js";
 import { hardhatError } from "../helpers/foreign-errors.js";
-import { KEY, SETTLER } from "../helpers/scripted-node.js";
+import { KEY, SETTLER, VAULT } from "../helpers/scripted-node.js";
 import {
   itSettles,
   keyOf,
@@ -208,6 +208,54 @@ describe("settleAll: signers", () => {
       expect(message).to.include("no nonce for").and.not.include(planted);
     });
   }
+
+  const refused = (): never => {
+    throw Object.assign(new Error("nope"), { code: -32_000 });
+  };
+  /** Transactions counted at the observed block, and with those in the pool. */
+  const counts: ReadonlyArray<
+    readonly [title: string, observed: () => string, pending: string]
+  > = [
+    ["the node that counts the pool is behind", () => "0x1", "0x0"],
+    ["one was mined since", () => "0x0", "0x1"],
+    ["the observed block has no state any more", refused, "0x1"],
+  ];
+  itSettles(stage, [
+    ...counts.map(([title, observed, pending]): StageCase => ({
+      title: `settleAll takes the mined transactions of its account as nonce if ${title}`,
+      given: ({ chain }) => {
+        chain.on("eth_getTransactionCount", ([, tag]) =>
+          tag === "0x5" ? observed() : tag === "pending" ? pending : "0x1",
+        );
+      },
+      options: {
+        onEvent: (event) => {
+          stage.events.push(event);
+          if (event.type === "sending") {
+            endDeadlines();
+          }
+        },
+      },
+      is: {},
+      sends: 1,
+      then: ({ events }) => {
+        expect(events[1]).to.include({ type: "sending", nonce: 1 });
+      },
+    })),
+    {
+      title:
+        "settleAll refuses with VAULT_PENDING_TRANSACTIONS while its account has a transaction in the pool",
+      given: async ({ chain }) => {
+        chain.mines = false;
+        const params = [{ from: SETTLER, to: VAULT, data: "0x" }];
+        await chain.request({ method: "eth_sendTransaction", params });
+      },
+      is: { status: "refused", code: "VAULT_PENDING_TRANSACTIONS", hash: null },
+      says: ["1, from nonce 0 on"],
+      events: "preflight",
+      sends: 1,
+    },
+  ]);
 
   describe("the default sender of a simulation", () => {
     speedUpTime();

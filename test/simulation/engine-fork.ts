@@ -29,6 +29,7 @@ import {
 import type { MockProtocol } from "../helpers/world.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
+import { mined } from "../helpers/transactions.js";
 
 /** Of anvil's development accounts. */
 const FIRST_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
@@ -132,12 +133,12 @@ describe("simulateSettleAll with the engine fork", () => {
 
   it("fork refuses a panic code of more than 64 bits, at which the simulator ends the process: VAULT_ENGINE_UNAVAILABLE", async () => {
     const { vault: mock } = protocol.mocks;
-    await (
+    await mined(
       await mock.setRevert(
         mock.settleAll.fragment.selector,
         encodeRevertData({ panic: 2n ** 256n - 1n }),
-      )
-    ).wait();
+      ),
+    );
     const { message } = await expectVaultError(
       (await open()).simulateSettleAll({ engine: "fork" }),
       "VAULT_ENGINE_UNAVAILABLE",

@@ -16,7 +16,7 @@ import { connectTo, createTestHre } from "../helpers/hre.js";
 import { isFull, seed } from "../helpers/sample.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type { SettlingVaultName } from "../helpers/settling-vaults.js";
-import { untilFound } from "../helpers/transactions.js";
+import { mined, untilFound } from "../helpers/transactions.js";
 
 const TRANSFER =
   "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
@@ -239,6 +239,24 @@ describe("every engine predicts what a settlement then does", () => {
         });
       }
 
+      it(`${engine} predicts every reading and every transfer of a vault that is a token itself`, async () => {
+        const { vault, token, contract } = await deploy("MixedVault", {
+          orders: 2,
+        });
+        const as = await accountOf(0);
+        await mined(
+          await contract.getFunction("give").send(as, 4n * 10n ** 18n),
+        );
+        const asked = { as, orders: [1, 2, 3, 2], tokens: [token] };
+        const simulation = await simulate(vault, asked);
+        const real = await settleReally(vault, { as, token, time: undefined });
+        expect(simulation.status).to.equal("settled");
+        expectReality(simulation, real, false);
+        expect(
+          simulation.transfers?.filter(({ token: of }) => of !== "native"),
+        ).to.deep.equal(real.transfers);
+      });
+
       it(`${engine} sees the block's own base fee, or notes that the node ignores it`, async () => {
         const { vault } = await deploy("FeeVault");
         const { changes, notes } = await simulate(vault);
@@ -452,6 +470,7 @@ describe("every engine predicts what a settlement then does", () => {
     );
     return {
       vault: connected.at(contracts),
+      contract,
       address: await contract.getAddress(),
       token: await token.getAddress(),
     };

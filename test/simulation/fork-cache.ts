@@ -20,6 +20,7 @@ import {
   directProvider,
 } from "../helpers/world.js";
 import type { MockProtocol } from "../helpers/world.js";
+import { mined } from "../helpers/transactions.js";
 
 const NOBODY = "0x00000000000000000000000000000000000000Aa";
 
@@ -145,13 +146,13 @@ describe("the cache of a fork", () => {
   it("forks of two blocks at once each have the state of their own", async () => {
     const number = await provider.getBlockNumber();
     const { vault } = protocol.mocks;
-    await (await vault.setSettlement(77n, 1n)).wait();
+    await mined(await vault.setSettlement(77n, 1n));
     const opened = await Promise.all([fork({ blockNumber: number }), fork()]);
     expect(await Promise.all(opened.map(settle))).to.deep.equal([
       SETTLED_PRICE,
       77n,
     ]);
-    await (await vault.setSettlement(SETTLED_PRICE, 1n)).wait();
+    await mined(await vault.setSettlement(SETTLED_PRICE, 1n));
   });
 
   it("a fork of a past block is kept on disk without URL and headers, and one of the newest block is not", async () => {

@@ -15,6 +15,7 @@ import {
 } from "../helpers/world.js";
 import type { MockProtocol } from "../helpers/world.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
+import { mined } from "../helpers/transactions.js";
 
 /** Any chain id that no table of hardforks knows. */
 const UNKNOWN_CHAIN_ID = 987_654;
@@ -250,6 +251,25 @@ describe("vault.fork()", () => {
     }
   });
 
+  it("mockAt() on a fork replaces one contract at its address, keeps what the others return, and leaves the chain as it is", async () => {
+    const { vault } = (await connect()).connection;
+    const { block: _head, ...before } = await vault.snapshot();
+    const fork = await open(vault);
+    const overrides = { volume: 144n, minXMargin: 145n };
+    for (const [role, changed] of [
+      ["publicPool", {}],
+      ["vault", { volume: 144n }],
+      ["vaultFactory", { volume: 144n, minXMargin: 145n }],
+    ] as const) {
+      const { addresses } = await fork.vault.mockAt(role, { overrides });
+      expect(addresses[role]).to.equal(protocol.contracts[role]);
+      const { block: _next, ...readings } = await fork.vault.snapshot();
+      expect(readings, role).to.deep.equal({ ...before, ...changed });
+    }
+    const { block: _same, ...after } = await vault.snapshot();
+    expect(after).to.deep.equal(before);
+  });
+
   it("vault.fork() forks an older block", async () => {
     const { vault } = (await connect()).connection;
     const head = await vault.block();
@@ -273,7 +293,7 @@ describe("vault.fork()", () => {
         );
         const { vault } = (await connect({ vault: { contracts } }, node.url))
           .connection;
-        await (await mocks.vault.setSettlement(price, price)).wait();
+        await mined(await mocks.vault.setSettlement(price, price));
         const { number } = await vault.block();
         // Deep enough for the simulator to remember it on disk.
         await direct.send("anvil_mine", ["0x200"]);

@@ -2,7 +2,6 @@ import { expect } from "chai";
 
 import { SimulationLensArtifact } from "../../src/client/lens/artifact.js";
 import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
-import type { Simulation, SimulateSettleAllOptions } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { BareHost } from "../helpers/bare-host.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
@@ -12,22 +11,11 @@ import {
   documentedContracts,
   documentedNode,
 } from "../helpers/scripted-node.js";
+import { hostOn, simulateOn } from "../helpers/simulate-on.js";
 
 const GAS_LIMIT = 30_000_000n;
 const BALANCE = 10n ** 18n;
 
-const networkConfig = { type: "http", gasPrice: "auto" };
-const hostOf = (node: ScriptedNode): BareHost =>
-  node.host({ networkConfig, projectRoot: "" });
-
-async function simulate(
-  host: BareHost,
-  options: SimulateSettleAllOptions = {},
-): Promise<Simulation> {
-  return (await simulateSettleAll(host, options)).simulation;
-}
-
-// What simulations say of vaults and nodes is in the recorded session.
 describe("simulateSettleAll on a node with eth_simulateV1", () => {
   it("simulateV1 retries a request that the node drops, and tells onRetry", async () => {
     const node = new ScriptedNode();
@@ -40,7 +28,7 @@ describe("simulateSettleAll on a node with eth_simulateV1", () => {
       return await answer();
     });
     const told: string[] = [];
-    const { status } = await simulate(hostOf(node), {
+    const { status } = await simulateOn(node, {
       engine: "simulateV1",
       onRetry: ({ method }) => told.push(method),
     });
@@ -50,7 +38,7 @@ describe("simulateSettleAll on a node with eth_simulateV1", () => {
 
   it("simulateV1 asks for two blocks and the settlement, and once for the price of gas", async () => {
     const node = new ScriptedNode();
-    const host = hostOf(node);
+    const host = hostOn(node);
     const ofEach = [
       "eth_getBlockByNumber",
       "eth_getBlockByNumber",
@@ -58,7 +46,7 @@ describe("simulateSettleAll on a node with eth_simulateV1", () => {
     ];
     for (const asked of [[...ofEach, "eth_maxPriorityFeePerGas"], ofEach]) {
       node.asked.length = 0;
-      await simulate(host);
+      await simulateSettleAll(host, {});
       expect(node.asked.map(({ method }) => method)).to.have.members(asked);
     }
   });
@@ -77,7 +65,7 @@ describe("simulateSettleAll on a node with eth_simulateV1", () => {
 
   it("simulateV1 replaces the code of the lens, names the gas of every call, and traces transfers", async () => {
     const node = new ScriptedNode();
-    await simulate(hostOf(node), { engine: "simulateV1" });
+    await simulateOn(node, { engine: "simulateV1" });
     const simulated = node.asked.find(
       ({ method }) => method === "eth_simulateV1",
     );
@@ -125,14 +113,16 @@ describe("simulateSettleAll on a node with eth_simulateV1", () => {
           },
         ];
       });
-      const host = hostOf(node);
+      const host = hostOn(node);
       const { message } = await expectVaultError(
-        simulate(host, { engine: "simulateV1" }),
+        simulateSettleAll(host, { engine: "simulateV1" }),
         "VAULT_ENGINE_UNAVAILABLE",
       );
       expect(message).to.contain(problem);
       isLimited = false;
-      expect((await simulate(host)).engine).to.equal("simulateV1");
+      expect((await simulateSettleAll(host, {})).simulation.engine).to.equal(
+        "simulateV1",
+      );
     });
   }
 });

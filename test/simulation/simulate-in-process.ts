@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { EdrNetworkUserConfig } from "hardhat/types/config";
 
 import { expectVaultError } from "../helpers/assertions.js";
+import { burnsGas } from "../helpers/bytecode.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
 import { deployProtocol } from "../helpers/world.js";
@@ -53,6 +54,7 @@ describe("simulateSettleAll in process", () => {
     for (const [name, options] of [
       ["blockNumber", { blockNumber: 1 }],
       ["hardfork", { hardfork: "prague" }],
+      ["engine", { engine: "simulateV1" }],
     ] as const) {
       const error = await expectVaultError(
         world.vault.simulateSettleAll(options),
@@ -125,6 +127,50 @@ describe("simulateSettleAll in process", () => {
       expect(simulation.reason).to.match(reason);
     }
   });
+
+  const ofHardfork =
+    /^out of gas: .* all of the 16777216 that this network's hardfork allows/u;
+  const ofOption = /^out of gas: it uses all of the 50000 that it is given/u;
+  for (const [options, reason] of [
+    [{}, ofHardfork],
+    [{ gas: 50_000 }, ofOption],
+  ] as const) {
+    it(`simulateSettleAll in process names the limit of a settlement that uses all gas with ${JSON.stringify(options)}: VAULT_OUT_OF_GAS`, async () => {
+      await world.send("hardhat_setCode", NOBODY, burnsGas(40_000_000));
+      const simulation = await world.vault
+        .at({ vault: NOBODY })
+        .simulateSettleAll(options);
+      expect(simulation).to.include({
+        status: "reverted",
+        code: "VAULT_OUT_OF_GAS",
+      });
+      expect(simulation.reason).to.match(reason);
+    });
+  }
+
+  it("simulateSettleAll in process predicts VAULT_OUT_OF_GAS with less gas than a settlement uses, and settled with what it needs before refunds", async () => {
+    const { gasUsed } = await world.vault.simulateSettleAll();
+    const used = gasUsed ?? 0n;
+    // It gives back a fifth of its gas at most.
+    const gas = (used * 5n) / 4n;
+    const enough = await world.vault.simulateSettleAll({ gas });
+    expect(enough).to.include({ status: "settled", gasUsed: used });
+    const short = await world.vault.simulateSettleAll({ gas: used - 1n });
+    expect(short).to.include({ status: "reverted", code: "VAULT_OUT_OF_GAS" });
+  });
+
+  for (const [gas, problem] of [
+    [0, /requires at least/u],
+    [16_777_217, /exceeds transaction gas cap of 16777216/u],
+  ] as const) {
+    it(`simulateSettleAll in process passes on why the network refuses a gas limit of ${gas}: VAULT_RPC_ERROR`, async () => {
+      const { details } = await expectVaultError(
+        world.vault.simulateSettleAll({ gas }),
+        "VAULT_RPC_ERROR",
+      );
+      expect(details["problem"]).to.match(problem);
+    });
+  }
 
   it("simulateSettleAll in process leaves what a script does to mocks meanwhile", async () => {
     const { connection } = world.vault;

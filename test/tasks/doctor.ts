@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { formatEther, toQuantity } from "ethers";
+import { formatEther, id, toQuantity } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { examineNode } from "../../src/plugin/examine.js";
@@ -10,6 +10,7 @@ import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+import { useTasks } from "../helpers/use-tasks.js";
 
 /** The one check of that name. */
 function named(checks: readonly Check[], name: string): Check {
@@ -25,8 +26,6 @@ const notOk = (checks: readonly Check[]): Array<[string, string]> =>
     .filter(({ status }) => status !== "ok")
     .map(({ name, status }) => [name, status]);
 
-// What doctor prints of contracts, of addresses that are missing or wrong and of
-// signers is recorded: see sessions.ts.
 describe("vault doctor", () => {
   const anvil = useAnvil();
   let server: RpcServer;
@@ -188,5 +187,113 @@ describe("vault doctor", () => {
       expect(ofReads).to.be.at.most(60_000);
       expect(ofSigner).to.be.below(ofReads);
     });
+  });
+});
+
+describe("what vault doctor finds", () => {
+  const NOBODY = "0x00000000000000000000000000000000000000AA";
+  const tasks = useTasks({
+    networks: (url, { addresses: contracts }) => ({
+      live: httpNetwork(url, { vault: { contracts } }),
+      pinned: httpNetwork(url, { chainId: 1, vault: { contracts } }),
+      poor: httpNetwork(url, {
+        accounts: [id("nothing")],
+        vault: { contracts },
+      }),
+      nobody: httpNetwork(url, { from: NOBODY, vault: { contracts } }),
+      half: httpNetwork(url, {
+        vault: { contracts: { vaultFactory: contracts.vaultFactory } },
+      }),
+      gone: httpNetwork("http://127.0.0.1:1"),
+    }),
+  });
+  /** The checks that are not ok, by name. */
+  const found = async (
+    typed: string,
+    exitCode: number,
+  ): Promise<ReadonlyMap<unknown, Readonly<Record<string, unknown>>>> => {
+    const { checks } = await tasks.documentOf(`doctor ${typed}`, exitCode);
+    expect(checks).to.be.an("array");
+    return new Map(
+      (Array.isArray(checks) ? checks : [])
+        .map(fieldsOf)
+        .filter(({ status }) => status !== "ok")
+        .map((check) => [check["name"], check]),
+    );
+  };
+  const statuses = (
+    checks: ReadonlyMap<unknown, Readonly<Record<string, unknown>>>,
+  ): Readonly<Record<string, unknown>> =>
+    Object.fromEntries(
+      [...checks].map(([name, { status }]) => [String(name), status]),
+    );
+
+  it("doctor passes mocks with exit code 0, and counts its checks", async () => {
+    const { stdout, exitCode } = await tasks.run("doctor");
+    expect(exitCode).to.equal(0);
+    expect(stdout).to.match(/^13 checks passed, 0 warnings, 0 failures\.$/mu);
+  });
+
+  for (const [typed, exitCode, expected] of [
+    ["--network pinned", 1, { network: "fail" }],
+    ["--network gone", 1, { network: "fail" }],
+    ["--network poor", 1, { balance: "fail" }],
+    ["--network nobody", 0, { signer: "warn" }],
+    ["--network nobody --strict", 1, { signer: "warn" }],
+  ] as const) {
+    it(`doctor ${typed} finds ${Object.keys(expected).join()} at fault and exits with ${exitCode}`, async () => {
+      expect(statuses(await found(typed, exitCode))).to.deep.equal(expected);
+    });
+  }
+
+  it("doctor names every contract without an address, as warnings", async () => {
+    const checks = await found("--network half", 0);
+    expect(statuses(checks)).to.deep.include({
+      ...{ "underlying asset": "warn", trading: "warn", vault: "warn" },
+    });
+    expect([...checks.keys()]).to.not.include("vault factory");
+    expect((await found("--network half --strict", 1)).size).to.equal(
+      checks.size,
+    );
+  });
+
+  for (const [title, code, expected] of [
+    ["has no code", "0x", { vault: "fail", settlement: "warn" }],
+    ["stops at once", "0x00", { vault: "fail", settlement: "warn" }],
+    [
+      "reverts without a reason",
+      "0x60006000fd",
+      { vault: "fail", settlement: "warn" },
+    ],
+  ] as const) {
+    it(`doctor fails for a vault that ${title}`, async () => {
+      const { vault } = tasks.mocks.addresses;
+      await tasks.rpc("anvil_setCode", vault, code);
+      const checks = await found("", 1);
+      expect(statuses(checks)).to.deep.include(expected);
+      expect(checks.get("vault")?.["detail"]).to.include(vault);
+    });
+  }
+
+  it("doctor warns of a reading and of a settlement that revert, with their reasons, and fails with --strict", async () => {
+    await tasks.mocks.fail("settleAll", "paused");
+    await tasks.mocks.fail("queryVolume", "over quota");
+    const checks = await found("", 0);
+    expect(checks.get("settlement")).to.include({ status: "warn" });
+    expect(checks.get("settlement")?.["detail"]).to.include("paused");
+    expect(checks.get("vault")?.["detail"]).to.include("over quota");
+    await found("--strict", 1);
+  });
+
+  it("doctor on a chain that is no development chain asks for a chain id in the configuration", async () => {
+    await tasks.rpc("anvil_setChainId", 10);
+    try {
+      expect((await found("", 0)).get("network")).to.include({
+        status: "warn",
+        detail: "chain id 10; none is configured",
+      });
+    } finally {
+      await tasks.rpc("anvil_setChainId", 31337);
+    }
   });
 });

@@ -17,6 +17,7 @@ import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type { SettlingVaultName } from "../helpers/settling-vaults.js";
 import { DEV_KEYS, directProvider } from "../helpers/world.js";
+import { mined } from "../helpers/transactions.js";
 
 const KEEPER = new Wallet(DEV_KEYS[0]).address;
 const STRANGER = new Wallet(DEV_KEYS[1]).address;
@@ -114,7 +115,7 @@ describe("tasks of a keeper", () => {
       const { vault } = await hre.network.create();
       ({ number: fromBlock } = await vault.block());
       const sent = await contract.getFunction("settleAll").send();
-      ({ blockNumber: settledIn } = (await sent.wait()) ?? expect.fail());
+      ({ blockNumber: settledIn } = await mined(sent));
       await rpc("evm_mine");
     });
 

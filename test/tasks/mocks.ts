@@ -1,4 +1,4 @@
-import { mkdir, readFile, readdir } from "node:fs/promises";
+import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -14,8 +14,8 @@ import type { NetworkSettings } from "../helpers/hre.js";
 import { asLiveNode, startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
+import { useTasks } from "../helpers/use-tasks.js";
 
-// What deploy-mocks, mock and capture print is recorded: see sessions.ts.
 describe("deploy-mocks, mock and capture", () => {
   const anvil = useAnvil();
   let live: RpcServer;
@@ -150,6 +150,79 @@ describe("deploy-mocks, mock and capture", () => {
     expect(Number(endTime)).to.be.at.least(timestamp + 120 + 60);
   });
 
+  it("mock fail and mock succeed take an order and a caller", async () => {
+    const hre = await open();
+    await runTyped(hre, "deploy-mocks");
+    const { vault } = await hre.network.getOrCreate();
+    const from = `0x${"0".repeat(38)}AA`;
+    const condition = `--order-id 2 --from ${from}`;
+    const failed = await runTyped(
+      hre,
+      `mock fail getOrderInfo closed ${condition} --json`,
+    );
+    expect(fieldsOf(fieldsOf(parseDocument(failed))["mock"])).to.deep.include({
+      operation: "getOrderInfo",
+      orderID: "2",
+      from,
+    });
+    const read = async (id: bigint, sender?: string): Promise<unknown> =>
+      await vault.getOrderInfo(id, { from: sender }).then(
+        ({ exType }): unknown => exType,
+        (error: unknown) =>
+          fieldsOf(Reflect.get(Object(error), "details"))["reason"],
+      );
+    expect([await read(2n), await read(1n, from), await read(2n, from)]).to.eql(
+      ["ETH-USDT", "BTC-USDT", "closed"],
+    );
+    const { stdout } = await runTyped(
+      hre,
+      `mock succeed getOrderInfo ${condition}`,
+    );
+    expect(stdout).to.contain(`getOrderInfo of order 2 from ${from} succeeds`);
+    expect(await read(2n, from)).to.equal("ETH-USDT");
+  });
+
+  it("mock fail refuses an order of another operation, with VAULT_INVALID_ARGUMENT", async () => {
+    const { code } = await errorOf("mock fail settleAll no --order-id 2");
+    expect(code).to.equal("VAULT_INVALID_ARGUMENT");
+    expect(live.requests).to.deep.equal([]);
+  });
+
+  it("capture --margins FILE records the margins of the file's terms, too", async () => {
+    const hre = await open();
+    await runTyped(hre, "deploy-mocks");
+    const [terms, out] = ["terms.json", "more.json"].map((name) =>
+      path.join(project.path, name),
+    );
+    const given = { maxVolume: "1000e18", APY: "2", endTime: 1_900_000_000 };
+    await writeFile(String(terms), JSON.stringify([given]));
+    const typed = `capture --out ${String(out)} --margins ${String(terms)}`;
+    const result = await runTyped(hre, typed);
+    expect(result.stdout).to.contain("The margins of 2 sets of terms");
+    const text = await readFile(String(out), "utf8");
+    const { margins } = fieldsOf(JSON.parse(text));
+    expect(fieldsOf(margins)["1"]).to.deep.equal({
+      maxVolume: (1_000n * 10n ** 18n).toString(),
+      ...{ APY: "2", endTime: "1900000000" },
+      baseMarginAmount: (52_500n * 10n ** 18n).toString(),
+      xMarginAmount: (10_500n * 10n ** 18n).toString(),
+    });
+  });
+
+  for (const [what, content] of [
+    ["no JSON", "{"],
+    ["no list", "{}"],
+    ["terms without an end", '[{ "maxVolume": 1, "APY": 2 }]'],
+  ] as const) {
+    it(`capture --margins refuses a file with ${what}, with VAULT_INVALID_ARGUMENT`, async () => {
+      const file = path.join(project.path, "bad.json");
+      await writeFile(file, content);
+      const out = path.join(project.path, "none.json");
+      const typed = `capture --out ${out} --margins ${file}`;
+      expect((await errorOf(typed))["code"]).to.equal("VAULT_INVALID_ARGUMENT");
+    });
+  }
+
   it("capture writes one value a line, relative to the working folder, and names the fixture from the root", async () => {
     const hre = await open();
     await runTyped(hre, "deploy-mocks");
@@ -175,5 +248,188 @@ describe("deploy-mocks, mock and capture", () => {
     expect(text)
       .to.contain('\n    "strikePrice": "65000000000000000000000",\n')
       .and.not.contain(anvil.url.slice("http://".length));
+  });
+});
+
+/** Changes that mock refuses, with the code and words of each error. */
+const refusals = [
+  ["mock set missingOrdersRevert=yes", "VAULT_INVALID_ENUM", "true, false"],
+  ["mock set orders.8=gone", "VAULT_INVALID_ARGUMENT", "an object is needed"],
+  ["mock set pools.public=none", "VAULT_INVALID_ARGUMENT", "got null"],
+  ["mock set round.endTime=soon", "VAULT_INVALID_TIME", "round.endTime"],
+  [
+    "mock set orders.7.state=ajar",
+    "VAULT_INVALID_ENUM",
+    "open (1), closed (2)",
+  ],
+  ["mock set orders.x.state=open", "VAULT_INVALID_INTEGER", "An order's id"],
+  ["mock set orders.7.holder=0x12", "VAULT_INVALID_ADDRESS", "orders.7.holder"],
+  ["mock set =1", "VAULT_INVALID_ARGUMENT", "it is not path=value"],
+  ["mock set volume", "VAULT_INVALID_ARGUMENT", "it is not path=value"],
+  ["mock set volume=1.5", "VAULT_INVALID_INTEGER", "volume"],
+  [
+    "mock set round.price=1",
+    "VAULT_INVALID_ARGUMENT",
+    "settledAmount, settled",
+  ],
+  ["mock set orders.7.price=1", "VAULT_INVALID_ARGUMENT", "closePrice"],
+  ["mock set volume=1 volume=2", "VAULT_INVALID_ARGUMENT", "would be lost"],
+  [
+    "mock set orders.7=none orders.7.state=closed",
+    "VAULT_INVALID_ARGUMENT",
+    "would be lost",
+  ],
+  [
+    "mock set orders.7.state=closed orders.07.state=open",
+    "VAULT_INVALID_ARGUMENT",
+    "would be lost",
+  ],
+  [
+    "mock set settlement.settledPrice=1",
+    "VAULT_INVALID_ARGUMENT",
+    "settledAmount is missing",
+  ],
+  ["mock next-round settled=true", "VAULT_INVALID_ARGUMENT", "not a field"],
+  ["mock next-round orders.7=none", "VAULT_INVALID_ARGUMENT", "not a field"],
+  ["mock fail settle no", "VAULT_INVALID_ENUM", "settleAll"],
+  [
+    "mock fail getOrderInfo no --pool public",
+    "VAULT_INVALID_ARGUMENT",
+    "no pool",
+  ],
+  [
+    "mock set volume=1 --at vault=0x00000000000000000000000000000000000000AA",
+    "VAULT_NOT_A_MOCK",
+    "cannot be scripted",
+  ],
+  ["capture --out none/fixture.json", "VAULT_INVALID_ARGUMENT", "ENOENT"],
+  ["capture --out .", "VAULT_INVALID_ARGUMENT", "it is a folder"],
+  [
+    "deploy-mocks --at vault=0x00000000000000000000000000000000000000AA",
+    "VAULT_INVALID_ARGUMENT",
+    "--at",
+  ],
+] as const;
+
+describe("scripting from the command line", () => {
+  const tasks = useTasks();
+  const orderOf = async (id: number): Promise<unknown> =>
+    (await tasks.documentOf(`order ${id}`))["order"];
+
+  it("mock set writes each value of a path, and prints it as it was typed", async () => {
+    const changes = [
+      "round.strikePrice=70_000e18",
+      "pools.private.locked=0x10",
+      "volume=5",
+      "orders.7.exType=a=b",
+      "orders.7.state=closed",
+      "orders.7.contractType=put",
+      "orders.2=none",
+      "margins.xMarginAmount=65.5e18",
+    ];
+    const { stdout } = await tasks.run(`mock set ${changes.join(" ")}`);
+    expect(stdout).to.include(
+      `\n${changes.join(", ").replaceAll(/(?<=\w)=(?!b)/gu, " = ")}\n`,
+    );
+    const { status } = await tasks.documentOf("status");
+    expect(status)
+      .to.have.nested.property("round.strikePrice")
+      .that.equals((70_000n * 10n ** 18n).toString());
+    expect(status).to.have.nested.property("pools.private.locked", "16");
+    expect(status).to.have.property("volume", "5");
+    expect(await orderOf(7)).to.include({
+      ...{ exType: "a=b", state: 2, contractType: 2 },
+    });
+    expect(await orderOf(2)).to.include({ exType: "", number: "0" });
+    const margins = await tasks.documentOf(
+      "margins --max-volume 1 --apy 1 --end-time +7d",
+    );
+    expect(margins).to.have.nested.property(
+      "margins.xMarginAmount",
+      "65500000000000000000",
+    );
+  });
+
+  it("mock set --json has what was set, unscaled", async () => {
+    const { mock } = await tasks.documentOf(
+      "mock set volume=6 orders.9.openPrice=1_900e18",
+    );
+    expect(mock).to.deep.equal({
+      set: {
+        volume: "6",
+        orders: { 9: { openPrice: "1900000000000000000000" } },
+      },
+    });
+  });
+
+  it("mock next-round opens a round of the terms that were typed, and of the last round's otherwise", async () => {
+    const { mock } = await tasks.documentOf(
+      "mock next-round startTime=+1d endTime=+2d strikePrice=1",
+    );
+    const { round } = fieldsOf(mock);
+    expect(round).to.include({
+      ...{ strikePrice: "1", APY: "185000000000000000", filledVolume: "0" },
+    });
+    const { startTime, endTime } = fieldsOf(round);
+    expect(Number(endTime) - Number(startTime)).to.equal(86_400);
+    expect((await tasks.documentOf("round"))["round"]).to.deep.include({
+      ...{ strikePrice: "1", settled: false },
+    });
+  });
+
+  it("mock fail makes an operation revert with a text, bytes or nothing, of one pool or both, until mock succeed", async () => {
+    for (const [reason, shown] of [
+      ["'closed\u001b[2J for today'", "reverted: closed\\u{1b}[2J for today ("],
+      ["0x", "reverted: no reason given"],
+      ["0xDEADBEEF", "unknown error 0xdeadbeef with 0 bytes of arguments"],
+      ["0xABC", "reverted: 0xABC"],
+    ] as const) {
+      await tasks.run(`mock fail queryVolume ${reason}`);
+      const { stderr, exitCode } = await tasks.run("volume");
+      expect(exitCode).to.equal(1);
+      expect(stderr).to.include(shown).and.include("(VAULT_CALL_REVERTED)");
+    }
+    expect((await tasks.run("mock succeed queryVolume")).stdout).to.include(
+      "\nqueryVolume succeeds again.\n",
+    );
+    await tasks.documentOf("volume");
+
+    await tasks.run("mock fail getLPAmountInfo 0x --pool private");
+    expect((await tasks.errorOf("pools"))["message"]).to.include(
+      "(private pool contract ",
+    );
+    await tasks.run("mock succeed getLPAmountInfo --pool public");
+    await tasks.errorOf("pools");
+    await tasks.run("mock succeed getLPAmountInfo --pool private");
+    await tasks.documentOf("pools");
+  });
+
+  it("mock set missingOrdersRevert=true makes orders that are not there revert", async () => {
+    await tasks.run("mock set missingOrdersRevert=true");
+    expect((await tasks.errorOf("order 11"))["message"]).to.include(
+      "getOrderInfo reverted: OrderNotFound(orderID: 11)",
+    );
+  });
+
+  for (const [typed, code, says] of refusals) {
+    it(`${typed} fails with ${code}`, async () => {
+      const error = await tasks.errorOf(typed);
+      expect(error).to.include({ code });
+      expect(error["message"]).to.include(says);
+    });
+  }
+
+  it("capture counts the orders, and the readings that fail, and succeeds", async () => {
+    await tasks.run("mock set missingOrdersRevert=true");
+    await tasks.run("mock fail queryVolume closed");
+    const typed = "capture --out fixture.json --ids 1-2,9";
+    expect((await tasks.documentOf(typed))["fixture"]).to.deep.equal({
+      ...{ file: "fixture.json", orders: 3, failed: 2 },
+    });
+    expect((await tasks.run("capture --out fixture.json")).stdout)
+      .to.include(
+        "No order was captured: in a replay each order reverts with that reason.",
+      )
+      .and.include("1 reading failed: a replay fails there, too.");
   });
 });

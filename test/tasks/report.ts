@@ -195,6 +195,15 @@ describe("vault report", () => {
     expect(page).to.not.include("<img");
   });
 
+  it("report escapes what a contract's reason has behind digits that look grouped", async () => {
+    await mocks.fail("queryVolume", "1,000<img src=x onerror=alert(1)>");
+    await runVaultTask(hre, "report", { out: file });
+    await mocks.succeed("queryVolume");
+    const page = await readFile(file, "utf8");
+    expect(page).to.not.include("<img");
+    expect(page).to.match(/1,<wbr \/?>000&lt;img src=x/u);
+  });
+
   it("report shows the time of the block that settled a round, not its planned end", async () => {
     const { vault, provider } = await hre.network.getOrCreate("default");
     const { endTime } = await vault.getLatestRoundInfo();

@@ -1,8 +1,11 @@
 import { spawnSync } from "node:child_process";
 
 import { expect } from "chai";
+import { ZeroAddress } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
+import { operations } from "../../src/protocol/index.js";
+import { fieldsOf } from "../helpers/fields.js";
 import {
   documentedHandler,
   documentedContracts,
@@ -10,9 +13,12 @@ import {
 import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
-import { runTyped } from "../helpers/run-vault-task.js";
+import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 
-// What request prints of each operation is recorded: see sessions.ts.
+const NOBODY = "0x00000000000000000000000000000000000000AA";
+/** An argument as it is encoded. */
+const word = (value: number): string => value.toString(16).padStart(64, "0");
+
 describe("vault request", () => {
   let server: RpcServer;
   let hre: HardhatRuntimeEnvironment;
@@ -28,6 +34,63 @@ describe("vault request", () => {
   afterEach(() => {
     expect(server.requests, "a request must not be sent").to.deep.equal([]);
   });
+
+  for (const [typed, role, data] of [
+    ["getFundingFeeRate put", "underlyingAsset", `0xc138aa5f${word(2)}`],
+    ["getFundingFeeRate 1", "underlyingAsset", `0xc138aa5f${word(1)}`],
+    ["getLatestRoundInfo", "vaultFactory", "0x2016e80b"],
+    ["getOrderInfo 0x1f", "trading", `0xd311636b${word(31)}`],
+    ["calMargins 1 2 3", "vault", `0xb6624fb0${word(1)}${word(2)}${word(3)}`],
+    ["getLPAmountInfo --pool public", "publicPool", "0x53ac2d24"],
+    ["getLPAmountInfo --pool private", "privatePool", "0x53ac2d24"],
+    ["queryVolume", "vault", operations.queryVolume.selector],
+    ["queryMarginBalance", "vault", operations.queryMarginBalance.selector],
+    ["minXMargin", "vaultFactory", "0x789f4b5a"],
+  ] as const) {
+    it(`request ${typed} prints a call of ${role}, from the zero address or --from`, async () => {
+      for (const [option, from] of [
+        ["", ZeroAddress],
+        [` --from ${NOBODY}`, NOBODY],
+      ] as const) {
+        const { stdout } = await runTyped(hre, `request ${typed}${option}`);
+        expect(JSON.parse(stdout)).to.deep.include({
+          ...{ jsonrpc: "2.0", method: "eth_call" },
+          params: [{ from, to: documentedContracts[role], data }, "latest"],
+        });
+      }
+    });
+  }
+
+  it("request settleAll prints the call data, and why it is no eth_call, and has no --curl", async () => {
+    const { stdout } = await runTyped(hre, "request settleAll --json");
+    expect(JSON.parse(stdout))
+      .to.include({
+        ...{ operation: "settleAll", to: documentedContracts.vault },
+        ...{ data: "0xa015aefe", value: "0x0" },
+      })
+      .and.have.property("explanation")
+      .that.includes("sent as a transaction");
+    const refused = await runTyped(hre, "request settleAll --curl");
+    expect(refused).to.include({ exitCode: 1, stdout: "" });
+    expect(refused.stderr).to.include("(VAULT_INVALID_ARGUMENT)");
+  });
+
+  for (const [typed, code, says] of [
+    ["getOrderInfo", "VAULT_INVALID_ARGUMENT", "it takes 1 (orderID), got 0"],
+    ["getOrderInfo 5 6", "VAULT_INVALID_ARGUMENT", "got 2"],
+    ["queryVolume 1", "VAULT_INVALID_ARGUMENT", "no arguments, got 1"],
+    ["getFundingFeeRate 256", "VAULT_INVALID_ENUM", "call (1), put (2)"],
+    ["settleAll --pool private", "VAULT_INVALID_ARGUMENT", "has no pool"],
+    ["getOrder 1", "VAULT_INVALID_ENUM", "getOrderInfo"],
+  ] as const) {
+    it(`request ${typed} fails with ${code}`, async () => {
+      const result = await runTyped(hre, `request ${typed} --json`);
+      expect(result.exitCode).to.equal(1);
+      const { error } = fieldsOf(parseDocument(result));
+      expect(error).to.include({ code });
+      expect(fieldsOf(error)["message"]).to.include(says);
+    });
+  }
 
   it("request finds the mocks of an in-process network", async () => {
     const inProcess = await createTestHre();

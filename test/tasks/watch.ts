@@ -338,6 +338,22 @@ describe("vault watch", () => {
     expect(text).to.match(/5 as configured/u);
   });
 
+  it("watch --raw shows a person unscaled integers, first and at every change", async () => {
+    const show = createDisplay(
+      { json: false, raw: true, tokenDecimals: 18 },
+      {
+        isTTY: true,
+        style: createStyle({ isTTY: true, columns: 200 }),
+        write: async () => await Promise.resolve(true),
+      },
+    );
+    const [first = "", change] = (
+      await watchThrough("+1m", [setFilledVolume])
+    ).map((event) => stripVTControlCharacters(show(event)));
+    expect(first).to.match(/^Strike price +65000000000000000000000$/mu);
+    expect(change).to.match(/Filled volume {2}7000000000000000000\n$/u);
+  });
+
   it("watch exits with 1 if its last line cannot be written, or if its reader goes before the end", async () => {
     await settle();
     const at = Object.entries(mocks.addresses)

@@ -1,9 +1,13 @@
 // Checked by tsc and never run: what a consumer of the plugin sees.
 /* eslint-disable @typescript-eslint/consistent-type-imports, @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-member-access -- never run: values stand for their types, and wrong uses are the point */
+import { expect } from "chai";
+import type { ContractTransactionResponse } from "ethers";
 import { configVariable, defineConfig } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
+import "../../src/chai/index.js";
+import { connectMocks } from "../../src/mocks/index.js";
 import vaultPlugin, { ContractType, VaultError } from "../../src/index.js";
 import type {
   ExpectedReadings,
@@ -60,6 +64,32 @@ export async function lazyVault(): Promise<void> {
   await mocks.fail("minSLDMargin");
   // @ts-expect-error -- public or private
   await mocks.fail("getLPAmountInfo", "dry", { pool: "both" });
+  // @ts-expect-error -- its other value would be 0
+  await mocks.set({ settlement: { settledPrice: 1n } });
+  await mocks.set({ settlement: { settledPrice: 1n, settledAmount: 1n } });
+  await vault.deployMocks({ overrides: { settlement: { settledPrice: 1n } } });
+  // @ts-expect-error -- it has no pool
+  await mocks.fail("queryVolume", "dry", { pool: "public" });
+  // @ts-expect-error -- it has no pool
+  await mocks.succeed("queryVolume", { pool: "public" });
+  await mocks.fail("getLPAmountInfo", "dry", { pool: "public" });
+  // @ts-expect-error -- an order's id
+  await mocks.fail("getOrderInfo", { customError: "OrderNotFound" });
+  // @ts-expect-error -- an integer
+  await mocks.fail("queryVolume", { customError: "OrderNotFound", args: [""] });
+  // @ts-expect-error -- no error of the mocks, and no signature
+  await mocks.fail("getOrderInfo", { customError: "Paused" });
+  await mocks.fail("getOrderInfo", { customError: "OrderNotFound", args: [7] });
+  await mocks.fail("getOrderInfo", { customError: "FactoryNotSet" });
+  await mocks.fail("settleAll", {
+    customError: "Paused(address account)",
+    args: ["0x"],
+  });
+  // @ts-expect-error -- either has all values
+  await vault.deployMocks({ scenario: "open-round", fixture: "fixture.json" });
+  await vault.deployMocks({ fixture: "fixture.json" });
+  // @ts-expect-error -- a list, or a range
+  vault.orders({ ids: [1], firstId: 1 });
   // @ts-expect-error -- not a value of a new round
   await mocks.startNextRound({ settled: true });
   // @ts-expect-error -- no such contract
@@ -74,6 +104,32 @@ export async function lazyVault(): Promise<void> {
   await vault.deployMocks({ scenario: "open" });
   // @ts-expect-error -- neither a name nor a connection
   await vault.connect(31337);
+}
+
+export async function matchers(
+  tx: ContractTransactionResponse,
+  { vault, provider }: NetworkConnection,
+): Promise<void> {
+  const terms = { maxVolume: 1n, APY: 2n, endTime: 3n };
+  await expect(tx).to.have.calledVault("calMargins", [terms], vault);
+  await expect(tx).to.have.calledVault("settleAll");
+  // @ts-expect-error -- three values in one object
+  await expect(tx).to.have.calledVault("calMargins", [1n, 2n, 3n]);
+  // @ts-expect-error -- it takes no argument
+  await expect(tx).to.have.calledVault("queryVolume", [1n]);
+  await expect(vault.queryVolume()).to.be.rejectedWithVaultError(
+    "VAULT_CALL_REVERTED",
+    { details: { reason: "closed" } },
+  );
+  // @ts-expect-error -- no such code
+  await expect(tx).to.be.rejectedWithVaultError("VAULT_OOPS");
+
+  const { addresses } = await connectMocks(hre.vault);
+  await connectMocks(provider, addresses);
+  // @ts-expect-error -- five roles are missing
+  await connectMocks(provider, { vault: addresses.vault });
+  // @ts-expect-error -- a provider has no addresses
+  await connectMocks(provider);
 }
 
 export async function ownVault({ vault }: NetworkConnection): Promise<void> {

@@ -20,20 +20,31 @@ export interface FailedOrder extends FailedReading {
 
 export type ListedOrder = Order | FailedOrder;
 
-/** Options of {@link VaultClient.orders}. */
-export interface OrdersOptions extends ScanOptions {
+/** Options of {@link VaultClient.orders}: a range of ids, or a list of them. */
+export type OrdersOptions = OrderFilters & (OrderRange | OrderIds);
+
+interface OrderRange {
+  /** First id of the range. Default: 0. */
+  readonly firstId?: bigint | number | undefined;
+  /** Last id of the range, included. Default: see {@link VaultClient.orders}. */
+  readonly lastId?: bigint | number | undefined;
+  readonly ids?: undefined;
+}
+
+interface OrderIds {
+  /** Ids in place of a range; their order is kept. */
+  readonly ids?: ReadonlyArray<bigint | number> | undefined;
+  readonly firstId?: undefined;
+  readonly lastId?: undefined;
+}
+
+interface OrderFilters extends ScanOptions {
   /**
    * Milliseconds until the last order, retries and the caller's own work included.
    * Default: no limit, and 300,000 for each request. After it, the iteration throws
    * VAULT_RPC_TIMEOUT. The orders before that are right, but there may be more.
    */
   readonly timeout?: number | undefined;
-  /** First id of the range. Default: 0. */
-  readonly firstId?: bigint | number | undefined;
-  /** Last id of the range, included. Default: see {@link VaultClient.orders}. */
-  readonly lastId?: bigint | number | undefined;
-  /** Ids in place of a range; their order is kept. */
-  readonly ids?: ReadonlyArray<bigint | number> | undefined;
   /** Only orders in this state; failed ones are listed in any case. */
   readonly state?: OrderState | OrderStateName | undefined;
   /** Only orders of this holder; failed ones are listed in any case. */

@@ -15,16 +15,6 @@ const commands: readonly Command[] = JSON.parse(
   process.env["TEST_COMMANDS"] ?? "[]",
 );
 
-const { provider, networkConfig } = await hre.network.getOrCreate();
-if (networkConfig.type === "edr-simulated") {
-  // Else a round may end a second sooner, since the clock runs during `deploy-mocks`.
-  const seconds = Date.parse("2026-11-21T00:00:01Z") / 1_000;
-  await provider.request({
-    method: "evm_setNextBlockTimestamp",
-    params: [seconds],
-  });
-}
-
 for (const [typed, task, args] of commands) {
   process.stdout.write(`$ npx hardhat vault ${typed}\n`);
   await hre.tasks.getTask(["vault", ...task.split(" ")]).run({ ...args });

@@ -1,0 +1,134 @@
+/**
+ * The parts of the mocks' build info with which Hardhat's network names contracts,
+ * functions, lines and errors in stacks: a tenth of it.
+ */
+import fs from "node:fs";
+import path from "node:path";
+import { brotliCompressSync } from "node:zlib";
+
+type Json = Record<string, unknown>;
+
+const isKept = (source: string): boolean =>
+  /^project\/contracts\/(?:mocks|interfaces)\//.test(source);
+
+/** The paths that contracts import. */
+const renamed = (source: string): string =>
+  source.replace(/^project\//, "hardhat-vault/");
+
+function isRecord(value: unknown): value is Json {
+  return typeof value === "object" && value !== null;
+}
+
+function recordIn(value: Json, key: string): Json {
+  const found = value[key];
+  if (!isRecord(found)) {
+    throw new Error(`a build info without ${key}`);
+  }
+  return found;
+}
+
+function keptSources(
+  value: Json,
+  map: (one: Json) => unknown = (one) => one,
+): Json {
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, one]) =>
+      isKept(name) && isRecord(one) ? [[renamed(name), map(one)]] : [],
+    ),
+  );
+}
+
+const unusedKeys = new Set([
+  ...["documentation", "typeDescriptions", "exportedSymbols", "scope"],
+  ...["nameLocation", "nameLocations", "keyLocation"],
+]);
+
+/** Without the statements of functions, which make up most of it. */
+function slimTree(node: unknown): unknown {
+  if (Array.isArray(node)) {
+    return node.map(slimTree);
+  }
+  if (typeof node === "string") {
+    return renamed(node);
+  }
+  if (!isRecord(node)) {
+    return node;
+  }
+  return Object.fromEntries(
+    Object.entries(node).flatMap(([key, value]) =>
+      unusedKeys.has(key)
+        ? []
+        : [
+            [
+              key,
+              key === "body" && isRecord(value)
+                ? { ...value, statements: [] }
+                : slimTree(value),
+            ],
+          ],
+    ),
+  );
+}
+
+function slimContract(contract: Json): Json {
+  const evm = recordIn(contract, "evm");
+  const code = (key: string): Json => ({
+    ...recordIn(evm, key),
+    opcodes: "",
+    functionDebugData: undefined,
+    generatedSources: undefined,
+  });
+  return {
+    abi: contract["abi"],
+    evm: {
+      bytecode: code("bytecode"),
+      deployedBytecode: code("deployedBytecode"),
+      methodIdentifiers: evm["methodIdentifiers"],
+    },
+  };
+}
+
+/** @returns A compressed JSON text, as base64. */
+export function mocksBuildInfo(root: string): string {
+  const folder = path.join(root, "artifacts/build-info");
+  for (const file of fs.readdirSync(folder).sort()) {
+    if (file.endsWith(".output.json")) {
+      continue;
+    }
+    const read = (name: string): Json => {
+      const text = fs.readFileSync(path.join(folder, name), "utf8");
+      return recordIn({ file: JSON.parse(text) }, "file");
+    };
+    const { solcVersion, input } = read(file);
+    if (!isRecord(input) || !isRecord(input["sources"])) {
+      throw new Error(`${file} is no build info`);
+    }
+    if (!("project/contracts/mocks/MockVault.sol" in input["sources"])) {
+      continue;
+    }
+    const output = recordIn(
+      read(file.replace(/json$/, "output.json")),
+      "output",
+    );
+    const slim = {
+      solcVersion,
+      input: { ...input, sources: keptSources(input["sources"]) },
+      output: {
+        sources: keptSources(recordIn(output, "sources"), ({ id, ast }) => ({
+          id,
+          ast: slimTree(ast),
+        })),
+        contracts: keptSources(recordIn(output, "contracts"), (contracts) =>
+          Object.fromEntries(
+            Object.entries(contracts).map(([name, contract]) => [
+              name,
+              isRecord(contract) ? slimContract(contract) : contract,
+            ]),
+          ),
+        ),
+      },
+    };
+    return brotliCompressSync(JSON.stringify(slim)).toString("base64");
+  }
+  throw new Error("no build info of contracts/mocks/");
+}

@@ -1,0 +1,95 @@
+import { inspect } from "node:util";
+
+import { checkOptionNames } from "../client/option-names.js";
+import type { OptionNames } from "../client/option-names.js";
+import { VaultError, isErrorCode } from "../errors.js";
+import { asRecord } from "../json.js";
+import { NoVerdict, requireExpected } from "./assertion.js";
+import type { Verdict } from "./assertion.js";
+
+/** Options of a check for a `VaultError`. */
+export interface ExpectedVaultError {
+  /**
+   * Values that the error's `details` have; others may be there, too. An integer is
+   * compared with its decimal text.
+   */
+  readonly details?:
+    | Readonly<Record<string, string | number | bigint>>
+    | undefined;
+}
+
+const optionNames: OptionNames<ExpectedVaultError> = { details: true };
+
+/** @param work A promise, or a function that is called. */
+export async function checkRejection(
+  work: unknown,
+  code: unknown,
+  expected: unknown = {},
+): Promise<Verdict> {
+  // Comes first: a rejected promise must not stay unhandled.
+  const outcome = await settle(work);
+  requireExpected(expected, "an object with details");
+  checkOptionNames("rejectedWithVaultError", expected, optionNames);
+  const details = asRecord(expected)["details"] ?? {};
+  requireExpected(details, "an object with the values of details");
+  if (typeof code !== "string" || !isErrorCode(code)) {
+    throw new NoVerdict(`there is no error code ${inspect(code)}`);
+  }
+  if (outcome === undefined) {
+    return {
+      pass: false,
+      message: `expected a rejection with ${code}, but the promise was fulfilled`,
+    };
+  }
+  const { thrown } = outcome;
+  if (!VaultError.isVaultError(thrown)) {
+    return {
+      pass: false,
+      // A bug of the test is no rejection with another code.
+      isUndecided: true,
+      message: `expected a VaultError with code ${code}, got ${inspect(thrown)}`,
+    };
+  }
+  const problems = Object.entries(details).flatMap(([name, value]) => {
+    const found = thrown.details[name];
+    if (found === undefined) {
+      return `details have no ${name}; they have ${Object.keys(thrown.details).join(", ")}`;
+    }
+    return String(found) === String(value)
+      ? []
+      : `details.${name} is ${inspect(found)}, not ${inspect(value)}`;
+  });
+  const isOther = thrown.code !== code;
+  const pass = !isOther && problems.length === 0;
+  return {
+    pass,
+    message: pass
+      ? `expected no rejection with ${code}, but it was: ${thrown.message}`
+      : isOther
+        ? `expected a rejection with ${code}, but it was ${thrown.code}: ${thrown.message}`
+        : `expected a rejection with ${code} and other details: ${problems.join("; ")}`,
+    expected: { code, details },
+    actual: { code: thrown.code, details: thrown.details },
+  };
+}
+
+async function settle(
+  work: unknown,
+): Promise<{ readonly thrown: unknown } | undefined> {
+  if (
+    typeof work !== "function" &&
+    typeof asRecord(work)["then"] !== "function"
+  ) {
+    throw new NoVerdict(
+      `a promise, or a function that returns one, is needed, got ${inspect(work)}`,
+    );
+  }
+  try {
+    await (typeof work === "function"
+      ? Reflect.apply(work, undefined, [])
+      : work);
+    return undefined;
+  } catch (thrown) {
+    return { thrown };
+  }
+}

@@ -1,0 +1,185 @@
+import { inspect } from "node:util";
+
+import { encodeCall } from "../client/codec.js";
+import { requireProvider } from "../client/provider.js";
+import type { VaultClient } from "../client/vault-client.js";
+import { GIVEN_PROVIDER } from "../errors.js";
+import { asRecord, listOf } from "../json.js";
+import {
+  isOperationName,
+  operationEntry,
+  operationNames,
+  targetsOf,
+} from "../protocol/index.js";
+import type {
+  OperationArguments,
+  OperationName,
+  ReadOperationName,
+} from "../protocol/index.js";
+import { quoteForeignText } from "../redact.js";
+import { isNodeRefusal } from "../rpc/errors.js";
+import { RpcClient } from "../rpc/rpc-client.js";
+import { NoVerdict, requireVault } from "./assertion.js";
+import type { Verdict } from "./assertion.js";
+import { hashOf, waitForReceipt } from "./sent-transaction.js";
+
+/** Arguments of the client's method of that name; none for `settleAll`. */
+export type CallArguments<Name extends OperationName> =
+  Name extends ReadOperationName ? OperationArguments<Name> : [];
+
+/** A call that a transaction made, at any depth. */
+interface MadeCall {
+  /** Lower case. */
+  readonly to: string;
+  /** Selector and arguments, 0x hex. */
+  readonly data: string;
+}
+
+/**
+ * Checks whether a transaction called an operation, itself or by a contract.
+ *
+ * @param args If undefined, any arguments pass.
+ * @param vault If undefined, the transaction must have its provider, as those of
+ * ethers do, and the operation of any contract passes.
+ */
+export async function checkCalled(
+  transaction: unknown,
+  operation: unknown,
+  args: unknown,
+  vault: unknown,
+): Promise<Verdict> {
+  // Comes first: a rejected promise must not stay unhandled.
+  const sent = await transaction;
+  if (typeof operation !== "string" || !isOperationName(operation)) {
+    throw new NoVerdict(
+      `there is no operation ${inspect(operation)}; there are ${operationNames.join(", ")}`,
+    );
+  }
+  const client = vault === undefined ? undefined : requireVault(vault);
+  const wanted = await expectedCall(operation, args, client);
+  const hash = hashOf(sent);
+  if (typeof hash === "object") {
+    return {
+      pass: false,
+      message: `expected a transaction to call ${operation}, but ${hash.idle ?? "nothing was sent: the settlement had nothing to do"}`,
+    };
+  }
+  const calls = await traceCalls(client?.rpc ?? rpcOf(sent), hash);
+  const { selector } = operationEntry(operation);
+  const ofOperation = calls.filter(({ data }) => data.startsWith(selector));
+  const pass = ofOperation.some(
+    ({ to, data }) =>
+      data.startsWith(wanted.data) && (wanted.to?.includes(to) ?? true),
+  );
+  const shown =
+    args === undefined ? operation : showCall(operation, wanted.data);
+  const made = ofOperation.map(
+    ({ to, data }) => `\n  ${showCall(operation, data)} of ${to}`,
+  );
+  return {
+    pass,
+    message: pass
+      ? `expected transaction ${hash} not to call ${shown}, but it did:${made.join("")}`
+      : `expected transaction ${hash} to call ${shown}${wanted.to === undefined ? "" : ` of ${wanted.to.join(" or ")}`}, but ${made.length === 0 ? `it did not call ${operation}` : `it called:${made.join("")}`}`,
+  };
+}
+
+async function expectedCall(
+  operation: OperationName,
+  args: unknown,
+  vault: VaultClient | undefined,
+): Promise<{
+  readonly data: string;
+  readonly to: readonly string[] | undefined;
+}> {
+  const { selector, target } = operationEntry(operation);
+  if (args !== undefined && !Array.isArray(args)) {
+    throw new NoVerdict(
+      `a list of the arguments of ${operation} is needed, got ${inspect(args)}`,
+    );
+  }
+  if (args !== undefined && vault === undefined && typeof target === "object") {
+    throw new NoVerdict(
+      `two contracts have ${operation}: pass the vault after the arguments`,
+    );
+  }
+  const { role, data } =
+    args === undefined
+      ? { role: undefined, data: selector }
+      : encodeCall(operation, listOf(args));
+  const roles =
+    role === undefined ? targetsOf(operation).map((each) => each.role) : [role];
+  const to =
+    vault === undefined
+      ? undefined
+      : await Promise.all(
+          roles.map(async (each) =>
+            (await vault.addressOf(each)).address.toLowerCase(),
+          ),
+        );
+  return { data, to };
+}
+
+/** The node of a transaction of ethers. */
+function rpcOf(transaction: unknown): RpcClient {
+  const { provider } = asRecord(transaction);
+  const { send } = asRecord(provider);
+  if (typeof send !== "function") {
+    throw new NoVerdict(
+      "this transaction does not have its provider: pass the vault after the arguments, undefined for any arguments",
+    );
+  }
+  const request = async ({ method, params }: Requested): Promise<unknown> =>
+    await Reflect.apply(send, provider, [method, params ?? []]);
+  return new RpcClient(requireProvider({ request }), GIVEN_PROVIDER);
+}
+
+interface Requested {
+  readonly method: string;
+  readonly params?: readonly unknown[] | object | undefined;
+}
+
+async function traceCalls(
+  rpc: RpcClient,
+  hash: string,
+): Promise<readonly MadeCall[]> {
+  await waitForReceipt(rpc, hash);
+  const method = "debug_traceTransaction";
+  const trace = await rpc
+    .request(method, [hash, { tracer: "callTracer" }])
+    .catch((error: unknown) => {
+      throw isNodeRefusal(error)
+        ? new NoVerdict(
+            `the node cannot trace transaction ${hash} (${quoteForeignText(String(error.details["problem"]))}): use Hardhat's network in process, \`hardhat node\` or anvil`,
+          )
+        : error;
+    });
+  const calls: MadeCall[] = [];
+  const frames = [trace];
+  for (const frame of frames) {
+    const { type, to, input, calls: inner } = asRecord(frame);
+    // The code of a deployment is no call data.
+    if (
+      typeof to === "string" &&
+      typeof input === "string" &&
+      !String(type).startsWith("CREATE")
+    ) {
+      calls.push({ to: to.toLowerCase(), data: input.toLowerCase() });
+    }
+    frames.push(...listOf(inner));
+  }
+  return calls;
+}
+
+/** Example: `calMargins({ maxVolume: 5, APY: 6, endTime: 7 })`. */
+function showCall(operation: OperationName, data: string): string {
+  const { selector, inputs } = operationEntry(operation);
+  const words = data.slice(selector.length).match(/.{64}/gu) ?? [];
+  const values = inputs.map(({ name }, index) => {
+    const word = words[index];
+    const value = word === undefined ? "missing" : String(BigInt(`0x${word}`));
+    return inputs.length > 1 ? `${name}: ${value}` : value;
+  });
+  const list = values.join(", ");
+  return `${operation}(${inputs.length > 1 ? `{ ${list} }` : list})`;
+}

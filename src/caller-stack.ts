@@ -1,0 +1,45 @@
+/**
+ * Runs a function, and adds the frames of the caller to the stack of its error. V8 keeps
+ * them only if each function awaits the next one directly: not behind a queue or
+ * `Promise.all`, nor for the system's errors.
+ */
+export async function withCallerStack<Result>(
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const { stack: here = "" } = new Error();
+  try {
+    return await run();
+  } catch (error) {
+    throw addFrames(error, here);
+  }
+}
+
+/** The same for what a generator yields; its caller is the one that asks for it. */
+export function iterateWithCallerStack<Item>(
+  open: () => Promise<AsyncGenerator<Item, void, undefined>>,
+): AsyncGenerator<Item, void, undefined> {
+  const { stack: here = "" } = new Error();
+  return (async function* () {
+    try {
+      yield* await open();
+    } catch (error) {
+      throw addFrames(error, here);
+    }
+  })();
+}
+
+/**
+ * @param here A stack whose first line is a message, and the second the function that
+ * took it.
+ */
+function addFrames(error: unknown, here: string): unknown {
+  if (error instanceof Error) {
+    const { stack = "" } = error;
+    const missing = here
+      .split("\n")
+      .slice(2)
+      .filter((frame) => !stack.includes(frame));
+    error.stack = [stack, ...missing].join("\n");
+  }
+  return error;
+}

@@ -1,0 +1,330 @@
+import { spawnSync } from "node:child_process";
+import { setTimeout } from "node:timers/promises";
+
+import { expect } from "chai";
+import { concat, zeroPadValue } from "ethers";
+
+import * as functions from "../../src/assert/index.js";
+import "../../src/chai/index.js";
+import { VaultClient } from "../../src/client/index.js";
+import { encodeCall } from "../../src/client/codec.js";
+import type { EncodedCall } from "../../src/client/codec.js";
+import { asRecord } from "../../src/json.js";
+import type { HardhatVault } from "../../src/types.js";
+import { connectTo } from "../helpers/hre.js";
+import { failureOf as failed } from "../helpers/open-round.js";
+import { codeIn, readSections } from "../helpers/reference-page.js";
+
+const FORWARDER = "0x00000000000000000000000000000000000f0f0f";
+/** Calls the address in the first word with the bytes after it. */
+const FORWARDER_CODE = "0x602036038060206000376000600082600060006000355af100";
+
+describe("calledVault, rejectedWithVaultError, and matchers that nobody calls or awaits", () => {
+  let vault: HardhatVault;
+  let setVolume: () => Promise<{ readonly hash: string }>;
+  let callFromContract: (
+    call: EncodedCall,
+  ) => Promise<{ readonly hash: string }>;
+
+  before(async () => {
+    const connection = await connectTo(undefined);
+    ({ vault } = connection);
+    const { contracts, addresses } = await vault.deployMocks();
+    const signer = await connection.ethers.provider.getSigner(0);
+    const contract = contracts.vault.connect(signer);
+    setVolume = async () => await contract.setVolume(1n);
+    const { provider } = connection;
+    await provider.request({
+      method: "hardhat_setCode",
+      params: [FORWARDER, FORWARDER_CODE],
+    });
+    callFromContract = async ({ role, data }) => {
+      const to = zeroPadValue(addresses[role], 32);
+      const call = { to: FORWARDER, data: concat([to, data]) };
+      return await signer.sendTransaction(call);
+    };
+  });
+  after(async () => {
+    await vault.connection.close();
+  });
+
+  it("a VaultError that a matcher throws for its argument has the line of the test", async () => {
+    const { stack } = await failureOf(
+      // @ts-expect-error -- an integer
+      expect(setVolume()).to.have.calledVault("getOrderInfo", ["7.5"]),
+    );
+    expect(stack).to.match(/^VaultError: orderID is not a whole number/u);
+    expect(stack).to.match(/test\/assert\/calls-and-errors\.ts:\d+:\d+/u);
+  });
+
+  it("calledVault finds the call that another contract made, by its arguments", async () => {
+    const terms = { maxVolume: 5n, APY: 6n, endTime: 7n };
+    const sent = await callFromContract(encodeCall("calMargins", [terms]));
+    await expect(sent).to.have.calledVault("calMargins", [terms]);
+    await expect(sent.hash).to.have.calledVault("calMargins", [terms], vault);
+    await functions.callsVault(vault, sent.hash, "calMargins");
+    await expect(sent).to.not.have.calledVault("settleAll");
+    await expectFailures([
+      [
+        expect(sent).to.have.calledVault("settleAll"),
+        /to call settleAll, but it did not call settleAll/u,
+      ],
+      [
+        expect(sent).to.not.have.calledVault("calMargins"),
+        /not to call calMargins, but it did:\n {2}calMargins/u,
+      ],
+    ]);
+    const { message } = await failureOf(
+      expect(sent).to.have.calledVault("calMargins", [
+        { ...terms, endTime: 8n },
+      ]),
+    );
+    const { address } = await vault.addressOf("vault");
+    expect(message).to.equal(
+      `expected transaction ${sent.hash} to call calMargins({ maxVolume: 5, APY: 6, endTime: 8 }), but it called:\n  calMargins({ maxVolume: 5, APY: 6, endTime: 7 }) of ${address.toLowerCase()}`,
+    );
+  });
+
+  it("calledVault tells the pools apart by the vault", async () => {
+    const call = encodeCall("getLPAmountInfo", ["private"]);
+    const { hash } = await callFromContract(call);
+    const operation = "getLPAmountInfo";
+    await expect(hash).to.have.calledVault(operation, ["private"], vault);
+    await expect(hash).to.have.calledVault(operation, undefined, vault);
+    await expect(hash).to.not.have.calledVault(operation, ["public"], vault);
+  });
+
+  it("calledVault refuses what it cannot check, with .not too", async () => {
+    const sent = await setVolume();
+    await expectFailures([
+      [
+        expect(sent.hash).to.not.have.calledVault("settleAll"),
+        /does not have its provider/u,
+      ],
+      [
+        expect(sent).to.not.have.calledVault("getLPAmountInfo", ["public"]),
+        /two contracts have getLPAmountInfo/u,
+      ],
+      [
+        // @ts-expect-error -- the wire's name
+        expect(sent).to.not.have.calledVault("minSLDMargin"),
+        /there is no operation 'minSLDMargin'/u,
+      ],
+      [
+        // @ts-expect-error -- a list of one object
+        expect(sent).to.not.have.calledVault("calMargins", { APY: 1n }),
+        /a list of the arguments of calMargins is needed/u,
+      ],
+      [
+        expect({ status: "nothing-to-do" }).to.have.calledVault("settleAll"),
+        /but nothing was sent: the settlement had nothing to do/u,
+      ],
+    ]);
+    const { provider } = vault.connection;
+    const blind = new VaultClient(
+      {
+        request: async (call): Promise<unknown> =>
+          await provider.request(
+            call.method.startsWith("debug_") ? { method: "unknown" } : call,
+          ),
+      },
+      { vault: FORWARDER },
+    );
+    await expectFailures([
+      [
+        functions.callsVault(blind, sent, "settleAll"),
+        /cannot trace transaction .* \(.*Method unknown is not supported.*\)/u,
+      ],
+    ]);
+  });
+
+  it("rejectedWithVaultError passes for the code and the details that a read throws", async () => {
+    const mocks = await vault.deployMocks();
+    await mocks.fail("queryVolume", "closed");
+    const code = "VAULT_CALL_REVERTED";
+    const read = async () => await vault.queryVolume();
+    await expect(read()).to.be.rejectedWithVaultError(code);
+    await expect(read).to.be.rejectedWithVaultError(code, {
+      details: { reason: "closed" },
+    });
+    await expect(read()).to.not.be.rejectedWithVaultError("VAULT_NO_CODE");
+    await functions.rejectsWithVaultError(read, code);
+    await expectFailures([
+      [
+        expect(read()).to.be.rejectedWithVaultError("VAULT_NO_CODE"),
+        /but it was VAULT_CALL_REVERTED: queryVolume reverted: closed/u,
+      ],
+      [
+        expect(read()).to.be.rejectedWithVaultError(code, {
+          details: { reason: "open", rason: "closed" },
+        }),
+        /details.reason is 'closed', not 'open'; details have no rason; they have/u,
+      ],
+      [
+        expect(vault.chainId()).to.be.rejectedWithVaultError(code),
+        /but the promise was fulfilled/u,
+      ],
+      [
+        expect(read()).to.not.be.rejectedWithVaultError(code),
+        /expected no rejection/u,
+      ],
+    ]);
+  });
+
+  it("rejectedWithVaultError fails for another error, with .not too", async () => {
+    const broken = async () => await Promise.reject(new TypeError("a bug"));
+    for (const expected of [
+      expect(broken()).to.be,
+      expect(broken()).to.not.be,
+    ]) {
+      const { message } = await failureOf(
+        expected.rejectedWithVaultError("VAULT_NO_CODE"),
+      );
+      expect(message).to.contain("TypeError: a bug");
+    }
+    await expectFailures([
+      [
+        expect(1).to.not.be.rejectedWithVaultError("VAULT_NO_CODE"),
+        /a promise, or a function that returns one, is needed, got 1/u,
+      ],
+      [
+        // @ts-expect-error -- a typo
+        expect(broken()).to.not.be.rejectedWithVaultError("VAULT_NO_COD"),
+        /there is no error code 'VAULT_NO_COD'/u,
+      ],
+    ]);
+  });
+
+  it("a failure of hardhat-vault/assert can be sent as JSON", async () => {
+    const failure = await failed(functions.roundSettled(vault));
+    expect(failure).to.have.nested.property("expected.settled", true);
+    expect(JSON.parse(JSON.stringify(failure))).to.have.nested.property(
+      "actual.strikePrice",
+      "65000000000000000000000",
+    );
+  });
+
+  for (const isAwaited of [true, false]) {
+    it(`a matcher that is named and not called fails, ${isAwaited ? "with" : "without"} await`, async () => {
+      const thrown = await firstErrorOf(async () => {
+        // eslint-disable-next-line @typescript-eslint/unbound-method -- it is not called
+        const uncalled: unknown = expect(vault).to.have.settledRound;
+        if (isAwaited) {
+          await uncalled;
+        }
+      });
+      const { message, stack } = asRecord(thrown);
+      expect(message).to.equal(
+        ".settledRound is a function: write .settledRound(), else nothing is checked",
+      );
+      expect(String(stack).split("\n")[1]).to.match(
+        /test\/assert\/calls-and-errors\.ts:\d+:\d+/u,
+      );
+    });
+  }
+
+  it("a matcher that fails and is not awaited throws where no test can miss it", async () => {
+    const hash = `0x${"12".repeat(32)}`;
+    const thrown = await firstErrorOf(() => {
+      void expect(hash).to.settleRound(vault);
+    });
+    expect(String(thrown)).to.contain("is not known on the vault's network");
+  });
+
+  it("a matcher that nobody awaits fails a process that ends before its verdict", async () => {
+    const matchers = new URL("../../src/chai/index.ts", import.meta.url).href;
+    const script = `
+      const { expect } = await import("chai");
+      await import(${JSON.stringify(matchers)});
+      expect(new Promise(() => {})).to.settleRound();`;
+    const options = [
+      "--import",
+      "tsx",
+      "--input-type=module",
+      "--eval",
+      script,
+    ];
+    const { status, stderr } = spawnSync(process.execPath, options, {
+      encoding: "utf8",
+    });
+    expect(stderr).to.equal(
+      "\nA test ended without awaiting .settleRound(): write `await expect(…)`.\n",
+    );
+    expect(status).to.equal(1);
+  });
+
+  it("docs/reference-assertions.md has every message of calledVault and rejectedWithVaultError, and no other", async () => {
+    const documented = (await readSections("reference-assertions"))
+      .filter(({ heading }) => /^(called|rejectedWith)Vault/u.test(heading))
+      .flatMap(({ rows }) => rows.map(([cell]) => String(codeIn(cell)[0])))
+      .filter((message) => /^[^{].* /u.test(message))
+      .map((message) => message.split("…").map((part) => part.trim()));
+    expect(
+      documented.filter(
+        (parts) => ![...seen].some((message) => hasInOrder(message, parts)),
+      ),
+    ).to.deep.equal([]);
+    for (const message of seen) {
+      expect(
+        documented.filter((parts) => hasInOrder(message, parts)),
+        message,
+      ).to.have.length(1);
+    }
+  });
+});
+
+/** Whether a text begins and ends with these parts, with the others between. */
+function hasInOrder(text: string, parts: readonly string[]): boolean {
+  const escaped = parts.map((part) =>
+    part.replaceAll(/[.*+?^${}()|[\]\\]/gu, "\\$&"),
+  );
+  return new RegExp(`^${escaped.join("[^]*")}$`, "u").test(text);
+}
+
+async function expectFailures(
+  assertions: ReadonlyArray<readonly [PromiseLike<unknown>, RegExp]>,
+): Promise<void> {
+  const failures = await Promise.all(
+    assertions.map(async ([assertion]) => await failureOf(assertion)),
+  );
+  for (const [index, { message }] of failures.entries()) {
+    expect(message).to.match(assertions[index]?.[1] ?? /^$/u);
+  }
+}
+
+/** The error that a test throws, or that nobody catches within two seconds. */
+async function firstErrorOf(test: () => unknown): Promise<unknown> {
+  const event = "uncaughtException";
+  const listeners = process.listeners(event);
+  process.removeAllListeners(event);
+  try {
+    return await Promise.race([
+      new Promise((resolve) => {
+        process.once(event, resolve);
+      }),
+      Promise.resolve()
+        .then(test)
+        .then(
+          async () => await setTimeout(2_000),
+          (error: unknown) => error,
+        ),
+    ]);
+  } finally {
+    process.removeAllListeners(event);
+    for (const listener of listeners) {
+      process.on(event, listener);
+    }
+  }
+}
+
+/** The messages of all failures of these tests. */
+const seen = new Set<string>();
+
+/** What an assertion throws, which is then among the messages. */
+async function failureOf(assertion: PromiseLike<unknown>): Promise<Error> {
+  const failure = await failed(assertion);
+  if (failure.name === "AssertionError") {
+    seen.add(failure.message);
+  }
+  return failure;
+}

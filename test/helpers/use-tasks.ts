@@ -1,0 +1,113 @@
+import { expect } from "chai";
+import type { NetworkUserConfig } from "hardhat/types/config";
+
+import type { MockOverrides, MockVaultHandle } from "../../src/mocks/index.js";
+import { startAnvil } from "./anvil.js";
+import type { ServerProcess } from "./child-process.js";
+import type { CommandResult } from "./cli.js";
+import { fetchProvider } from "./fetch-provider.js";
+import { fieldsOf } from "./fields.js";
+import { useFixtureProject } from "./fixture-project.js";
+import type { FixtureProject } from "./fixture-project.js";
+import { connectTo, createTestHre, httpNetwork } from "./hre.js";
+import { parseDocument, runTyped } from "./run-vault-task.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Tasks on an anvil with mocks, in an empty project that is the working folder. */
+export interface Tasks {
+  readonly url: string;
+  readonly mocks: MockVaultHandle;
+  /** Runs what a user types after `npx hardhat vault`; network live if it names none. */
+  run(typed: string): Promise<CommandResult>;
+  /** The document that a task prints with `--json`. */
+  documentOf(typed: string, exitCode?: number): Promise<Fields>;
+  /** The code and message that a task prints with `--json` as it exits with 1. */
+  errorOf(typed: string): Promise<Fields>;
+  rpc(method: string, ...params: unknown[]): Promise<unknown>;
+}
+
+/**
+ * One node for all tests of a suite; each test starts from the chain as it was
+ * after {@link prepare}.
+ *
+ * @param networks The configuration; the mocks as network live unless given.
+ */
+export function useTasks({
+  overrides = {},
+  networks = (url, { addresses }) => ({
+    live: httpNetwork(url, {
+      vault: { contracts: addresses, tokenDecimals: 18 },
+    }),
+  }),
+  prepare,
+}: {
+  readonly overrides?: MockOverrides;
+  readonly networks?: (
+    url: string,
+    mocks: MockVaultHandle,
+  ) => Readonly<Record<string, NetworkUserConfig>>;
+  readonly prepare?: (url: string) => Promise<void>;
+} = {}): Tasks {
+  let anvil: ServerProcess | undefined;
+  let project: FixtureProject | undefined;
+  let mocks: MockVaultHandle | undefined;
+  let snapshot: unknown;
+  const folder = process.cwd();
+
+  before(async () => {
+    anvil = await startAnvil();
+    mocks = await (await connectTo(anvil.url)).vault.deployMocks({ overrides });
+    await prepare?.(anvil.url);
+    snapshot = await tasks.rpc("evm_snapshot");
+  });
+  after(async () => {
+    await anvil?.stop();
+  });
+  beforeEach(async () => {
+    project = await useFixtureProject("plain");
+    // The files of --out are named from here.
+    process.chdir(project.path);
+  });
+  afterEach(async () => {
+    process.chdir(folder);
+    await project?.remove();
+    await tasks.rpc("evm_revert", snapshot);
+    snapshot = await tasks.rpc("evm_snapshot");
+  });
+
+  const tasks: Tasks = {
+    get url() {
+      return anvil?.url ?? "";
+    },
+    get mocks() {
+      return mocks ?? expect.fail("used before the suite has begun");
+    },
+    run: async (typed) => {
+      const [, network = "live"] = / --network (\S+)/u.exec(typed) ?? [];
+      const others = typed.replace(/ --network \S+/u, "");
+      const hre = await createTestHre(
+        { networks: networks(tasks.url, tasks.mocks) },
+        { network, projectRoot: process.cwd() },
+      );
+      return await runTyped(hre, others);
+    },
+    documentOf: async (typed, exitCode = 0) => {
+      const result = await tasks.run(`${typed} --json`);
+      expect(result.exitCode, result.stdout + result.stderr).to.equal(exitCode);
+      return fieldsOf(parseDocument(result));
+    },
+    errorOf: async (typed) => {
+      const { error } = await tasks.documentOf(typed, 1);
+      return fieldsOf(error);
+    },
+    rpc: async (method, ...params) =>
+      await fetchProvider(tasks.url).request({ method, params }),
+  };
+  return tasks;
+}
+
+/** A task's output with ` · ` between columns, however wide they are. */
+export function squeezed(text: string): string {
+  return text.replaceAll(/^ +/gmu, "").replaceAll(/(?<=\S) {2,}/gu, " · ");
+}

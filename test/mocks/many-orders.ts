@@ -1,0 +1,179 @@
+import { expect } from "chai";
+import type { NetworkConnection } from "hardhat/types/network";
+
+import { operations } from "../../src/client/index.js";
+import { generatedOrder } from "../../src/mocks/index.js";
+import type { MockOrder } from "../../src/mocks/types.js";
+import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
+import { contracts } from "../helpers/distinct-state.js";
+import { connectTo } from "../helpers/hre.js";
+
+const MAX = 2n ** 256n - 1n;
+
+/** In process, from 100 orders on they are written as code, 16 in a page. */
+const MANY = 112;
+
+type Orders = Readonly<Record<string, MockOrder | null>>;
+
+/** Orders of these ids, each the one of its place. */
+const ordersOf = (
+  ids: readonly number[],
+  order: (place: bigint) => MockOrder = generatedOrder,
+): Orders =>
+  Object.fromEntries(ids.map((id, place) => [id, order(BigInt(place))]));
+const from = (first: number, count = MANY): readonly number[] =>
+  Array.from({ length: count }, (_, place) => first + place);
+
+describe("hundreds of orders of the mocks, in process", () => {
+  let connection: NetworkConnection;
+  let vault: HardhatVault;
+
+  before(async () => {
+    connection = await connectTo(undefined);
+    ({ vault } = connection);
+  });
+  after(async () => {
+    await connection.close();
+  });
+
+  const deploy = async (orders: Orders): Promise<MockVaultHandle> =>
+    await vault.deployMocks({
+      scenario: "empty-vault",
+      overrides: { orders },
+    });
+  /** The fee of each order; 0 for a missing one. */
+  const fees = async (
+    ids: ReadonlyArray<number | bigint>,
+    of = vault,
+  ): Promise<readonly bigint[]> =>
+    await Promise.all(ids.map(async (id) => (await of.getOrderInfo(id)).exFee));
+  const feeOf = (place: number): bigint => generatedOrder(BigInt(place)).exFee;
+
+  for (const first of [0, 16, 33]) {
+    it(`deployMocks() sets the orders from ${first} on, and none before or after`, async () => {
+      await deploy(ordersOf(from(first)));
+      const last = first + MANY - 1;
+      expect(
+        await fees([first + 15, first + 16, last, last + 1, first + 200]),
+      ).to.deep.equal([feeOf(15), feeOf(16), feeOf(MANY - 1), 0n, 0n]);
+      expect(await fees([first])).to.deep.equal([feeOf(0)]);
+      if (first > 0) {
+        expect(await fees([first - 1])).to.deep.equal([0n]);
+      }
+    });
+  }
+
+  it("deployMocks() sends as many transactions for hundreds of orders as for none", async () => {
+    const blocks = async (orders: Orders): Promise<number> => {
+      const { number } = await vault.block();
+      await deploy(orders);
+      return (await vault.block()).number - number;
+    };
+    expect(await blocks(ordersOf(from(1)))).to.equal(await blocks({}));
+  });
+
+  it("orders written as code answer the same bytes as orders in storage", async () => {
+    const first = generatedOrder(1n);
+    const odd: Orders = {
+      0: { ...first, exType: "", number: 0n },
+      [String(MAX - 1n)]: { ...first, exType: "lone \ud800 比特币" },
+      [String(MAX)]: {
+        ...first,
+        exType: "long ".repeat(500),
+        number: MAX,
+        holder: "0x00000000000000000000000000000000000000ab",
+        ...{ state: 255, contractType: 0 },
+      },
+    };
+    const orders = { ...ordersOf(from(1, 110)), ...odd };
+    const bytes = async ({
+      addresses: { trading },
+    }: MockVaultHandle): Promise<readonly unknown[]> =>
+      await Promise.all(
+        [...Object.keys(odd), 1, 16, 110, 111].map(
+          async (id): Promise<unknown> => {
+            const word = BigInt(id).toString(16).padStart(64, "0");
+            const data = operations.getOrderInfo.selector + word;
+            return await connection.provider.request({
+              method: "eth_call",
+              params: [{ to: trading, data }, "latest"],
+            });
+          },
+        ),
+      );
+    const recorded = await bytes(await deploy(orders));
+    const mocks = await deploy({});
+    expect(await bytes(mocks)).to.not.deep.equal(recorded);
+    const added = Object.entries(orders).flatMap(
+      ([id, order]): Array<[bigint, MockOrder]> =>
+        order === null ? [] : [[BigInt(id), order]],
+    );
+    await mocks.addOrders(new Map(added));
+    expect(await bytes(mocks)).to.deep.equal(recorded);
+  });
+
+  it("set() changes and removes some of them, and a range lies below them", async () => {
+    const every3rd = from(0).map((place) => 3 * place + 1);
+    const mocks = await deploy(ordersOf(every3rd));
+    await mocks.set({ orders: { 4: { exFee: 5n }, 7: null } });
+    expect(await fees([1, 2, 4, 7, 10])).to.deep.equal([
+      ...[feeOf(0), 0n, 5n, 0n, feeOf(3)],
+    ]);
+    await mocks.generateOrders(1n, 8n);
+    expect(await fees([1, 2, 4, 7, 8, 9, 10])).to.deep.equal([
+      ...[feeOf(0), feeOf(2), 5n, 0n, feeOf(8), 0n, feeOf(3)],
+    ]);
+  });
+
+  it("deployMocks() removes one of a range below them", async () => {
+    await vault.deployMocks({
+      scenario: "many-orders",
+      overrides: { orders: { ...ordersOf(from(200)), 5: null } },
+    });
+    expect(await fees([4, 5, 200, 201])).to.deep.equal([
+      ...[feeOf(4), 0n, feeOf(0), feeOf(1)],
+    ]);
+  });
+
+  it("deployMocks() replaces all of them, and evm_revert restores them", async () => {
+    await deploy(ordersOf(from(1)));
+    const { provider } = connection;
+    const snapshot: unknown = await provider.request({
+      method: "evm_snapshot",
+    });
+    await vault.deployMocks();
+    expect(await fees([100])).to.deep.equal([0n]);
+    await deploy(ordersOf(from(1), () => generatedOrder(9n)));
+    expect(await fees([1, 100])).to.deep.equal([feeOf(9), feeOf(9)]);
+    await provider.request({ method: "evm_revert", params: [snapshot] });
+    expect(await fees([1, 100])).to.deep.equal([feeOf(0), feeOf(99)]);
+  });
+
+  it("orders() in process reads 50 in a request, unless chunkSize is given", async () => {
+    await vault.deployMocks({ scenario: "many-orders" });
+    for (const [options, steps] of [
+      [{}, [50, 100, 120]],
+      [{ chunkSize: 100 }, [100, 120]],
+      [{ chunkSize: undefined }, [50, 100, 120]],
+    ] as const) {
+      const seen: number[] = [];
+      const range = { firstId: 1, lastId: 120 };
+      const onProgress = ({ done }: { readonly done: number }): void => {
+        seen.push(done);
+      };
+      await Array.fromAsync(vault.orders({ ...range, ...options, onProgress }));
+      expect(seen).to.deep.equal(steps);
+    }
+  });
+
+  it("deployMocks({ at }) leaves those of other addresses", async () => {
+    const { addresses } = await deploy(ordersOf(from(1)));
+    await vault.deployMocks({
+      scenario: "empty-vault",
+      at: contracts,
+      overrides: { orders: ordersOf(from(1), () => generatedOrder(9n)) },
+    });
+    expect(await fees([100], vault.at(addresses))).to.eql([feeOf(99)]);
+    expect(await fees([100], vault.at(contracts))).to.eql([feeOf(9)]);
+  });
+});

@@ -1,0 +1,372 @@
+import { expect } from "chai";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+import type { NetworkConnection } from "hardhat/types/network";
+
+import {
+  connectMocks,
+  deployMocks,
+  encodeRevertData,
+  inProcessMockAddresses,
+} from "../../src/mocks/index.js";
+import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
+import type { HardhatVault } from "../../src/types.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { contracts, distinctState } from "../helpers/distinct-state.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
+import { connectTo, createTestHre } from "../helpers/hre.js";
+import { useAnvil } from "../helpers/anvil.js";
+import { fetchProvider } from "../helpers/fetch-provider.js";
+
+const SECOND = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+
+describe("places of the mocks", () => {
+  let hre: HardhatRuntimeEnvironment;
+  let connection: NetworkConnection;
+  let vault: HardhatVault;
+
+  before(async () => {
+    hre = await createTestHre({
+      networks: {
+        default: {
+          type: "edr-simulated",
+          vault: { instances: { weekly: {}, daily: {} } },
+        },
+      },
+    });
+  });
+  beforeEach(async () => {
+    connection = await hre.network.create();
+    ({ vault } = connection);
+  });
+  afterEach(async () => {
+    await connection.close();
+  });
+
+  describe("in process", () => {
+    it("are fixed addresses, which the vault of the connection reads", async () => {
+      const mocks = await vault.deployMocks();
+      expect(mocks.addresses).to.deep.equal(inProcessMockAddresses);
+      expect(mocks.addresses.vault).to.equal(
+        "0x7661756C74000000000000000000000000000006",
+      );
+      expect(await vault.addressOf("vault")).to.deep.equal({
+        ...{ address: mocks.addresses.vault, source: "deployMocks()" },
+      });
+    });
+
+    it("are others for each instance, whose values and rounds are its own", async () => {
+      const mocks = await vault.deployMocks();
+      const weekly = await vault
+        .instance("weekly")
+        .deployMocks({ overrides: { volume: 151n } });
+      expect(weekly.addresses.vault).to.not.equal(mocks.addresses.vault);
+      expect(weekly.vault.instanceName).to.equal("weekly");
+      await weekly.vault.settleAll();
+      const settled = async (of: HardhatVault): Promise<boolean> =>
+        (await of.getLatestRoundInfo()).settled;
+      expect([await settled(weekly.vault), await settled(vault)]).to.eql([
+        true,
+        false,
+      ]);
+      expect(await vault.instance("weekly").queryVolume()).to.equal(151n);
+      // An instance without its own reads those of the network.
+      expect(await vault.instance("daily").queryVolume()).to.equal(
+        await vault.queryVolume(),
+      );
+    });
+
+    it("are lost with evm_revert, and a handle says so: VAULT_NOT_A_MOCK", async () => {
+      const { provider } = connection;
+      const params: readonly unknown[] = [
+        await provider.request({ method: "evm_snapshot" }),
+      ];
+      const lost = await vault.deployMocks();
+      await provider.request({ method: "evm_revert", params });
+      for (const call of [
+        async () => {
+          await lost.set({ volume: 1n });
+        },
+        async () => await lost.settlements(),
+      ]) {
+        const { details } = await expectVaultError(call, "VAULT_NOT_A_MOCK");
+        expect(details).to.include({ address: lost.addresses.vault });
+      }
+    });
+  });
+
+  describe("of deployMocks({ at })", () => {
+    it("are read by the vault, and hold a new state each time", async () => {
+      await vault.deployMocks({ at: contracts, overrides: distinctState });
+      expect(await vault.queryVolume()).to.equal(45n);
+      const scenario = "no-liquidity";
+      const mocks = await vault.deployMocks({ scenario, at: contracts });
+      expect(mocks.addresses).to.deep.equal(contracts);
+      const { pools, volume } = await vault.snapshot();
+      expect(pools.public).to.include({ deposit: 0n });
+      expect(volume).to.equal(420n * 10n ** 18n);
+      expect((await vault.getOrderInfo(1)).exType).to.equal("BTC-USDT");
+    });
+
+    it("are all six: VAULT_CONTRACT_NOT_CONFIGURED", async () => {
+      const incomplete: object = { vault: SECOND };
+      const { details } = await expectVaultError(
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- JavaScript may pass some
+        vault.deployMocks({ at: incomplete as typeof contracts }),
+        "VAULT_CONTRACT_NOT_CONFIGURED",
+      );
+      expect(details).to.include({ role: "underlyingAsset" });
+    });
+  });
+
+  describe("of mockAt()", () => {
+    it("keep what the contract answers, and have the scenario's value of what fails", async () => {
+      await vault.deployMocks({
+        scenario: "expired-round",
+        overrides: {
+          ...distinctState,
+          round: { strikePrice: 5n, settled: false },
+          failures: [{ operation: "queryVolume", reason: "closed" }],
+        },
+      });
+      const { scenario } = await vault.mockAt("vault");
+      expect(scenario).to.equal(null);
+      const { volume, marginBalance } = await vault.snapshot();
+      expect(volume).to.equal(420n * 10n ** 18n);
+      expect(marginBalance).to.include({ baseMarginAmount: 43n });
+      const { after } = await vault.settleAll();
+      expect(after).to.include({
+        ...{ strikePrice: 5n, settledPrice: 66_250n * 10n ** 18n },
+      });
+    });
+
+    it("of a pool leave the other pool, with overrides for both", async () => {
+      await vault.deployMocks({ overrides: distinctState });
+      const locked = { locked: 9n };
+      await vault.mockAt("privatePool", {
+        overrides: { pools: { public: locked, private: locked } },
+      });
+      const { pools } = await vault.snapshot();
+      expect(pools).to.deep.equal({
+        public: { deposit: 31n, availabe: 32n, locked: 33n },
+        private: { deposit: 34n, availabe: 35n, locked: 9n },
+      });
+    });
+
+    it("of trading have the scenario's orders, and those of overrides", async () => {
+      await vault.deployMocks({ scenario: "empty-vault" });
+      await vault.mockAt("trading", {
+        overrides: {
+          orders: { 1: null, 8: { exFee: 1n } },
+          generatedOrders: { firstId: 8, lastId: 9 },
+          missingOrdersRevert: true,
+        },
+      });
+      await expectVaultError(vault.getOrderInfo(1), "VAULT_CALL_REVERTED");
+      expect((await vault.getOrderInfo(3)).state).to.equal(2);
+      expect(await vault.getOrderInfo(8)).to.include({
+        ...{ exType: "SOL-USDT", exFee: 1n },
+      });
+      expect((await vault.getOrderInfo(9)).exType).to.equal("XRP-USDT");
+    });
+
+    it("of the vault settle each round by overrides", async () => {
+      await vault.deployMocks({ scenario: "expired-round" });
+      const single = await vault.mockAt("vault", {
+        overrides: { settlement: { settledAmount: 2n } },
+      });
+      for (const strikePrice of [3n, 4n]) {
+        const { after } = await vault.settleAll();
+        expect(after).to.include({ settledAmount: 2n });
+        await single.startNextRound({ strikePrice });
+      }
+      expect(await single.settlements()).to.have.length(2);
+    });
+
+    it("are scripted alone: the other contracts are no mocks, VAULT_NOT_A_MOCK", async () => {
+      await vault.deployMocks();
+      const mixed = vault.at({
+        ...{ underlyingAsset: SECOND, privatePool: SECOND, vault: SECOND },
+      });
+      const single = await mixed.mockAt("publicPool");
+      await single.set({ pools: { public: { locked: 9n } } });
+      expect(await vault.getLPAmountInfo("public")).to.include({ locked: 9n });
+      for (const call of [
+        async () => {
+          await single.set({ volume: 1n });
+        },
+        async () => {
+          await single.set({ fundingFeeRate: { call: 1n } });
+        },
+        async () => {
+          await single.fail("getLPAmountInfo");
+        },
+        async () => await single.settlements(),
+        async () => await connectMocks(mixed),
+      ]) {
+        const { details } = await expectVaultError(call, "VAULT_NOT_A_MOCK");
+        expect(details).to.include({ address: SECOND });
+      }
+    });
+
+    it("need an address: VAULT_CONTRACT_NOT_CONFIGURED", async () => {
+      const { details } = await expectVaultError(
+        vault.mockAt("trading"),
+        "VAULT_CONTRACT_NOT_CONFIGURED",
+      );
+      expect(details).to.include({ operation: "mockAt()", role: "trading" });
+    });
+  });
+
+  describe("of connectMocks()", () => {
+    it("are those of a vault, which hre.vault is, too", async () => {
+      await vault.deployMocks();
+      const connected = await connectMocks(vault);
+      expect(connected.scenario).to.equal(null);
+      await connected.set({ volume: 134n });
+      expect(await vault.queryVolume()).to.equal(134n);
+      const { source } = await connected.vault.addressOf("vault");
+      expect(source).to.equal("connectMocks()");
+      await hre.vault.deployMocks();
+      const lazy = await connectMocks(hre.vault);
+      await lazy.set({ volume: 135n });
+      expect(await hre.vault.queryVolume()).to.equal(135n);
+    });
+
+    it("are refused if one is missing, no mock, or the mock of another role", async () => {
+      const { addresses } = await vault.deployMocks();
+      const { vault: _, ...five } = addresses;
+      for (const [places, code] of [
+        [undefined, "VAULT_CONTRACT_NOT_CONFIGURED"],
+        [five, "VAULT_CONTRACT_NOT_CONFIGURED"],
+        [{ ...addresses, vault: SECOND }, "VAULT_NOT_A_MOCK"],
+        [{ ...addresses, vault: addresses.trading }, "VAULT_NOT_A_MOCK"],
+      ] as const) {
+        await expectVaultError(
+          // @ts-expect-error -- all six
+          connectMocks(vault.provider, places),
+          code,
+        );
+      }
+    });
+  });
+});
+
+describe("mocks on anvil", () => {
+  const anvil = useAnvil();
+  let provider: Eip1193Provider;
+  before(() => {
+    provider = fetchProvider(anvil.url);
+  });
+
+  /** The provider, with another answer to a method. */
+  const instead = (method: string, answer: () => unknown): Eip1193Provider => ({
+    request: async (given) =>
+      given.method === method ? answer() : await provider.request(given),
+  });
+  /** Refuses what only a development node answers. */
+  const production = (client: string | null): Eip1193Provider => ({
+    request: async (given) => {
+      if (/nodeInfo|metadata/u.test(given.method)) {
+        throw Object.assign(new Error("no such method"), { code: -32_601 });
+      }
+      return given.method === "web3_clientVersion"
+        ? client
+        : await provider.request(given);
+    },
+  });
+
+  for (const [title, from] of [
+    ["the node's first account", undefined],
+    ["the network's from", SECOND],
+  ] as const) {
+    it(`deployMocks() sends from ${title}, and leaves mocks of before`, async () => {
+      const settings = from === undefined ? {} : { from };
+      const connection = await connectTo(anvil.url, settings);
+      const one = await connection.vault.deployMocks({
+        overrides: { volume: 1n },
+      });
+      const two = await connection.vault.deployMocks({
+        overrides: { volume: 2n },
+      });
+      expect(await one.vault.queryVolume()).to.equal(1n);
+      expect(await two.vault.queryVolume()).to.equal(2n);
+      const block = await provider.request({
+        method: "eth_getBlockByNumber",
+        params: ["latest", true],
+      });
+      const [sent] = listOf(fieldsOf(block)["transactions"]);
+      const [first] = listOf(
+        await provider.request({ method: "eth_accounts" }),
+      );
+      expect(fieldsOf(sent)["from"]).to.equal(from?.toLowerCase() ?? first);
+      await connection.close();
+    });
+  }
+
+  it("deployMocks() passes on why the node refuses to send", async () => {
+    const connection = await connectTo(anvil.url, { from: contracts.vault });
+    const { vault } = connection;
+    const error = await expectVaultError(
+      vault.deployMocks(),
+      "VAULT_RPC_ERROR",
+    );
+    expect(error.details).to.include({ method: "eth_sendTransaction" });
+    await connection.close();
+  });
+
+  it("deployMocks() needs an account that can send: VAULT_NO_SIGNER", async () => {
+    await expectVaultError(
+      deployMocks(instead("eth_accounts", () => [])),
+      "VAULT_NO_SIGNER",
+    );
+  });
+
+  it("deployMocks() names the reason if its script reverts: VAULT_MOCK_SCRIPT_FAILED", async () => {
+    const refuse = (): never => {
+      throw Object.assign(new Error("execution reverted: paused"), {
+        ...{ code: 3, data: encodeRevertData("paused") },
+      });
+    };
+    const { details } = await expectVaultError(
+      deployMocks(instead("eth_sendTransaction", refuse)),
+      "VAULT_MOCK_SCRIPT_FAILED",
+    );
+    expect(details["problem"]).to.equal("paused");
+  });
+
+  for (const [client, shown] of [
+    ["Live\u202e/1.0", "Live\\u{202e}/1.0"],
+    [null, "unknown"],
+  ] as const) {
+    it(`deployMocks() deploys to a node that calls itself ${shown} only with allowLiveNetwork, and replaces no code there`, async () => {
+      const live = production(client);
+      for (const options of [
+        {},
+        { allowLiveNetwork: false },
+        { at: contracts },
+        { at: contracts, allowLiveNetwork: true },
+      ]) {
+        const { details } = await expectVaultError(
+          deployMocks(live, options),
+          "VAULT_LIVE_NETWORK",
+        );
+        expect(details).to.include({ client: shown, chainId: 31_337 });
+      }
+      const { vault } = await deployMocks(live, { allowLiveNetwork: true });
+      expect(await vault.queryVolume()).to.equal(420n * 10n ** 18n);
+    });
+  }
+
+  it("deployMocks() and mockAt() name a node that cannot be reached, not a live network", async () => {
+    const connection = await connectTo("http://127.0.0.1:1");
+    const { vault } = connection;
+    for (const call of [
+      async () => await vault.deployMocks(),
+      async () => await vault.deployMocks({ allowLiveNetwork: true }),
+      async () => await vault.mockAt("vault"),
+    ]) {
+      await expectVaultError(call, "VAULT_NETWORK_UNREACHABLE");
+    }
+    await connection.close();
+  });
+});

@@ -1,0 +1,409 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { expect } from "chai";
+import type { NetworkConnection } from "hardhat/types/network";
+
+import { operations } from "../../src/client/index.js";
+import {
+  capture,
+  connectMocks,
+  deployMocks,
+  scenarios,
+} from "../../src/mocks/index.js";
+import type {
+  CapturedFixture,
+  DeployMocksOptions,
+} from "../../src/mocks/index.js";
+import { keysOf } from "../../src/protocol/keys-of.js";
+import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { distinctState } from "../helpers/distinct-state.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { createTestHre } from "../helpers/hre.js";
+import { recordCalls } from "../helpers/recording-provider.js";
+
+const MAX = 2n ** 256n - 1n;
+const FILE = "fixtures/recorded.json";
+
+describe("capture() and deployMocks({ fixture })", () => {
+  let root: string;
+  let connection: NetworkConnection;
+  let vault: HardhatVault;
+
+  before(async () => {
+    root = await mkdtemp(path.join(tmpdir(), "hardhat-vault-replay-"));
+    await mkdir(path.join(root, "fixtures"));
+    await writeFile(path.join(root, "package.json"), "{}");
+    const hre = await createTestHre({}, { projectRoot: root });
+    connection = await hre.network.create();
+    ({ vault } = connection);
+  });
+  after(async () => {
+    await connection.close();
+    await rm(root, { recursive: true });
+  });
+
+  const write = async (content: unknown): Promise<void> => {
+    const text =
+      typeof content === "string" ? content : JSON.stringify(content);
+    await writeFile(path.join(root, FILE), text);
+  };
+  const replay = async (
+    content: unknown,
+    options: Omit<DeployMocksOptions, "scenario" | "fixture"> = {},
+  ): Promise<MockVaultHandle> => {
+    await write(content);
+    return await vault.deployMocks({ fixture: FILE, ...options });
+  };
+  const reasonOf = async (reading: Promise<unknown>): Promise<unknown> =>
+    (await expectVaultError(reading, "VAULT_CALL_REVERTED")).details["reason"];
+
+  for (const scenario of keysOf(scenarios)) {
+    it(`a replay of ${scenario} returns what was captured, and is captured the same`, async () => {
+      const orders = [0n, 1n, 2n, 5n, 1_000n, MAX];
+      const mocks = await vault.deployMocks({ scenario });
+      const { fixture, failed } = await capture(mocks.vault, { orders });
+      expect(failed).to.equal(0);
+      const { block: _one, ...before } = await vault.snapshot();
+      const replayed = await replay(fixture);
+      expect(replayed.scenario).to.equal(null);
+      const { block: _other, ...after } = await vault.snapshot();
+      expect(after).to.deep.equal(before);
+      const again = await capture(replayed.vault, { orders });
+      const { block } = fixture;
+      expect({ ...again.fixture, block }).to.deep.equal(fixture);
+    });
+  }
+
+  describe("failures", () => {
+    let fixture: CapturedFixture;
+    before(async () => {
+      const mocks = await vault.deployMocks({
+        overrides: {
+          ...distinctState,
+          missingOrdersRevert: true,
+          orders: { 2: { exType: "a\u0000b" }, 3: null },
+          failures: [
+            { operation: "getLPAmountInfo", pool: "public", reason: "dry" },
+            {
+              ...{ operation: "getLPAmountInfo", pool: "private" },
+              reason: { data: "0x" },
+            },
+            { operation: "getLatestRoundInfo", reason: { panic: 1 } },
+            { operation: "calMargins", reason: { data: "0xABCD" } },
+          ],
+        },
+      });
+      const found = await capture(mocks.vault, { orders: [1n, 2n, 3n, 2n] });
+      expect(found).to.include({ orders: 3, failed: 5 });
+      ({ fixture } = found);
+    });
+
+    it("capture() records the revert data in lower case, and values as decimal strings", () => {
+      const code = "VAULT_CALL_REVERTED";
+      expect(fixture).to.have.deep.nested.include({
+        margins: { error: { code, revertData: "0xabcd" } },
+        "pools.private": { error: { code, revertData: "0x" } },
+        "orders.3.error.code": code,
+        "orders.2.exType": "a\u0000b",
+        fundingFeeRate: { call: "1", put: "2" },
+        volume: "45",
+      });
+    });
+
+    it("a replay reverts with the recorded data, until succeed()", async () => {
+      const mocks = await replay(fixture);
+      const reasons = async (): Promise<readonly unknown[]> => {
+        const { pools, round } = await vault.snapshot();
+        return [pools.public, pools.private, round].map((one) =>
+          "error" in one ? one.error.details["reason"] : "answers",
+        );
+      };
+      const panic = "panic 0x01: assertion failed";
+      expect(await reasons()).to.eql(["dry", "no reason given", panic]);
+      await mocks.succeed("getLPAmountInfo", { pool: "public" });
+      expect(await reasons()).to.eql(["answers", "no reason given", panic]);
+      await mocks.succeed("getLatestRoundInfo");
+      expect(await reasons()).to.eql(["answers", "no reason given", "answers"]);
+    });
+
+    it("a replay reverts for an order that failed, and for one that was not captured", async () => {
+      const mocks = await replay(fixture);
+      for (const id of [3, 6]) {
+        expect(await reasonOf(vault.getOrderInfo(id))).to.equal(
+          `OrderNotFound(orderID: ${id})`,
+        );
+      }
+      await mocks.set({ orders: { 6: { state: 2 } } });
+      expect((await vault.getOrderInfo(6)).exType).to.equal("BTC-USDT");
+    });
+
+    it("overrides replace values, all failures, and the missing orders of a replay", async () => {
+      await replay(fixture, {
+        overrides: {
+          ...{ failures: [], missingOrdersRevert: false },
+          pools: { private: { locked: 8n } },
+          orders: { 1: { exFee: 123n }, 2: null },
+          generatedOrders: { firstId: 6, lastId: 7 },
+        },
+      });
+      const { pools } = await vault.snapshot();
+      expect(pools).to.have.nested.property("private.locked", 8n);
+      expect(pools).to.have.nested.property("public.locked", 0n);
+      expect((await vault.getOrderInfo(1)).exFee).to.equal(123n);
+      expect((await vault.getOrderInfo(6)).exType).to.equal("ETH-USDT");
+      expect((await vault.getOrderInfo(2)).state).to.equal(0);
+    });
+
+    it("a failure without revert data names its code", async () => {
+      await replay({
+        ...fixture,
+        volume: { error: { code: "VAULT_NO_CODE" } },
+      });
+      expect(await reasonOf(vault.queryVolume())).to.equal(
+        "recorded failure: VAULT_NO_CODE",
+      );
+    });
+  });
+
+  describe("capture()", () => {
+    it("records the state of an older block", async () => {
+      const mocks = await vault.deployMocks();
+      const { number: blockTag } = await vault.block();
+      await mocks.set({ volume: 1n, orders: { 1: { number: 1n } } });
+      const { fixture } = await capture(vault, { blockTag, orders: [1n] });
+      expect(fixture).to.have.nested.include({
+        "block.number": blockTag,
+        volume: String(420n * 10n ** 18n),
+        "orders.1.number": String(2n * 10n ** 18n),
+      });
+    });
+
+    it("refuses the pending block, whose values are not fixed: VAULT_INVALID_ARGUMENT", async () => {
+      const { details } = await expectVaultError(
+        capture(vault, { blockTag: "pending" }),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(details["where"]).to.equal("blockTag");
+    });
+
+    it("asks for the margins of the recorded round, and of zeros if the round failed", async () => {
+      const mocks = await deployMocks(vault.provider, {
+        overrides: distinctState,
+      });
+      const spy = recordCalls(vault.provider);
+      const spied = await connectMocks(spy, mocks.addresses);
+      const terms = (): readonly bigint[] => {
+        const data = spy.calls
+          .map(({ params = [] }) => String(fieldsOf(params[0])["data"]))
+          .findLast((one) => one.startsWith(operations.calMargins.selector));
+        const words = data?.slice(10).match(/.{64}/gu) ?? [];
+        return words.map((word) => BigInt(`0x${word}`));
+      };
+      await capture(spied.vault);
+      // maxVolume, APY and endTime.
+      expect(terms()).to.deep.equal([13n, 12n, 17n]);
+      await mocks.fail("getLatestRoundInfo");
+      await capture(spied.vault);
+      expect(terms()).to.deep.equal([0n, 0n, 0n]);
+    });
+  });
+
+  describe("a settlement of a replay", () => {
+    const again = async (
+      options: Omit<DeployMocksOptions, "scenario" | "fixture"> = {},
+    ): Promise<readonly string[]> => {
+      const round = { strikePrice: 3n, settledPrice: 4n, settledAmount: 5n };
+      const scenario = "settled-round";
+      await vault.deployMocks({ scenario, overrides: { round } });
+      const { fixture } = await capture(vault);
+      const mocks = await replay(fixture, options);
+      await mocks.set({ round: { settled: false, settledPrice: 0n } });
+      const first = await vault.settleAll();
+      await mocks.startNextRound({ strikePrice: 7n, filledVolume: 8n });
+      const second = await vault.settleAll();
+      return [first, second].map(
+        ({ after }) => `${after?.settledPrice} ${after?.settledAmount}`,
+      );
+    };
+
+    it("writes what was recorded of a settled round, then each round's terms", async () => {
+      expect(await again()).to.deep.equal(["4 5", "7 8"]);
+    });
+
+    it("writes what overrides name to every round", async () => {
+      const overrides = { settlement: { settledPrice: 9n } };
+      expect(await again({ overrides })).to.deep.equal(["9 5", "9 5"]);
+    });
+
+    it("writes strike price and volume if the recorded round was not settled", async () => {
+      await vault.deployMocks();
+      const { fixture } = await capture(vault);
+      await replay(fixture);
+      const { after } = await vault.settleAll();
+      expect(after).to.include({
+        ...{
+          settledPrice: 65_000n * 10n ** 18n,
+          settledAmount: 420n * 10n ** 18n,
+        },
+      });
+    });
+  });
+
+  it("a replay of a hundred orders is written as code, with failed ones missing", async () => {
+    const orders = Object.fromEntries(
+      Array.from({ length: 101 }, (_, n) => [n + 10, { exFee: BigInt(n) }]),
+    );
+    await vault.deployMocks({ overrides: { orders } });
+    const ids = Object.keys(orders).map(BigInt);
+    const { fixture } = await capture(vault, { orders: ids });
+    const failed = { error: { code: "VAULT_NO_CODE" } };
+    await replay(
+      { ...fixture, orders: { ...fieldsOf(fixture["orders"]), 12: failed } },
+      { overrides: { orders: { 11: { exFee: 192n } } } },
+    );
+    expect((await vault.getOrderInfo(11)).exFee).to.equal(192n);
+    expect((await vault.getOrderInfo(110)).exFee).to.equal(100n);
+    for (const id of [9, 12, 111]) {
+      expect(await reasonOf(vault.getOrderInfo(id))).to.match(
+        /^OrderNotFound/u,
+      );
+    }
+  });
+
+  describe("of a file that is no fixture", () => {
+    let fixture: CapturedFixture;
+    let order: unknown;
+    before(async () => {
+      await vault.deployMocks();
+      ({ fixture } = await capture(vault, { orders: [1n] }));
+      order = fieldsOf(fixture["orders"])["1"];
+    });
+    const orderWith = (changes: object) => (): unknown => ({
+      orders: { 1: { ...fieldsOf(order), ...changes } },
+    });
+    const roundWith = (changes: object) => (): unknown => ({
+      round: { ...fieldsOf(fixture["round"]), ...changes },
+    });
+    const own = (key: string): object => Object.fromEntries([[key, {}]]);
+    const ordersWith = (key: string) => (): unknown => ({ orders: own(key) });
+
+    const broken: ReadonlyArray<
+      readonly [title: string, change: () => unknown, problem: string]
+    > = [
+      ["another format", () => ({ format: "other" }), "format"],
+      ["no format", () => ({ format: undefined }), "format"],
+      ["a later version", () => ({ version: 2 }), "version"],
+      ["a version in words", () => ({ version: "1" }), "version"],
+      ["an unknown key", () => ({ extra: 1 }), "extra"],
+      ["no reading", () => ({ volume: undefined }), "volume"],
+      ["no pools", () => ({ pools: {} }), "pools.public"],
+      ["empty pools", () => ({ pools: { public: {} } }), "pools.public"],
+      ["no round", () => ({ round: null }), "round"],
+      [
+        "a number that JavaScript rounded",
+        roundWith({ APY: 2 ** 60 }),
+        "round.APY",
+      ],
+      ["a negative number", roundWith({ APY: "-5" }), "round.APY"],
+      [
+        "a number that is too large",
+        roundWith({ APY: `${2n ** 256n}` }),
+        "round.APY",
+      ],
+      ["a flag in words", roundWith({ settled: "no" }), "round.settled"],
+      ["an unknown field", roundWith({ price: "1" }), "price"],
+      ["no orders", () => ({ orders: undefined }), "orders"],
+      ["an order's id in words", ordersWith("one"), "id"],
+      ["an order's id with a zero before it", ordersWith("01"), "id"],
+      ["an order's id that is too large", ordersWith(`${2n ** 256n}`), "id"],
+      ["the id __proto__", ordersWith("__proto__"), "id"],
+      ["an order of null", () => ({ orders: { 1: null } }), "orders.1"],
+      [
+        "an order that lacks a field",
+        orderWith({ number: undefined }),
+        "number",
+      ],
+      ["an order with an empty number", orderWith({ number: "" }), "number"],
+      [
+        "an order's state that is too large",
+        orderWith({ state: 256 }),
+        "orders.1.state",
+      ],
+      ["an order's text that is none", orderWith({ exType: 1 }), "exType"],
+      [
+        "an order with the field __proto__",
+        () => orderWith(own("__proto__"))(),
+        "__proto__",
+      ],
+      [
+        "revert data that is not hex",
+        () => ({ volume: { error: { revertData: "0x1" } } }),
+        "volume.error.revertData",
+      ],
+      [
+        "revert data of an order that is not hex",
+        () => ({ orders: { 1: { error: { revertData: "1" } } } }),
+        "orders.1.error.revertData",
+      ],
+      [
+        "a failure of null",
+        () => ({ volume: { error: null } }),
+        "volume.error",
+      ],
+      [
+        "a failure that is a number",
+        () => ({ orders: { 1: { error: 5 } } }),
+        "orders.1.error",
+      ],
+      [
+        "a settlement that is a number",
+        () => ({ settlement: 5 }),
+        "settlement",
+      ],
+      [
+        "a wrong flag for missing orders",
+        () => ({ missingOrdersRevert: 1 }),
+        "missingOrdersRevert",
+      ],
+    ];
+    for (const [title, change, problem] of broken) {
+      it(`deployMocks() refuses ${title}: VAULT_INVALID_FIXTURE`, async () => {
+        const { details } = await expectVaultError(
+          replay({ ...fixture, ...fieldsOf(change()) }),
+          "VAULT_INVALID_FIXTURE",
+        );
+        expect(details["file"]).to.equal(path.join(root, FILE));
+        expect(details["problem"]).to.include(problem);
+      });
+    }
+
+    for (const [title, content, problem] of [
+      ["a file that is not JSON", "{", "it is not JSON"],
+      ["a list", "[]", "an object is needed"],
+    ] as const) {
+      it(`deployMocks() refuses ${title}: VAULT_INVALID_FIXTURE`, async () => {
+        const { details } = await expectVaultError(
+          replay(content),
+          "VAULT_INVALID_FIXTURE",
+        );
+        expect(details["problem"]).to.include(problem);
+      });
+    }
+
+    for (const [title, file, problem] of [
+      ["a file that is not there", "none.json", "there is no such file"],
+      ["a folder", "fixtures", "it is a folder"],
+    ] as const) {
+      it(`deployMocks() refuses ${title}: VAULT_INVALID_FIXTURE`, async () => {
+        const { details } = await expectVaultError(
+          vault.deployMocks({ fixture: file }),
+          "VAULT_INVALID_FIXTURE",
+        );
+        expect(details).to.deep.equal({ file: path.join(root, file), problem });
+      });
+    }
+  });
+});

@@ -1,0 +1,181 @@
+import { expect } from "chai";
+import type { NetworkConnection } from "hardhat/types/network";
+
+import type {
+  HardhatVault,
+  MockVaultHandle,
+  Settlement,
+} from "../../src/types.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { connectTo } from "../helpers/hre.js";
+
+const MAX = 2n ** 256n - 1n;
+const WEEK = 7n * 86_400n;
+const SCRIPTED = { settledPrice: 102n, settledAmount: 103n };
+
+describe("rounds of the mocks", () => {
+  let connection: NetworkConnection;
+  let vault: HardhatVault;
+  let mocks: MockVaultHandle;
+
+  before(async () => {
+    connection = await connectTo(undefined);
+    ({ vault } = connection);
+  });
+  after(async () => {
+    await connection.close();
+  });
+
+  const settled = async (): Promise<readonly unknown[]> => {
+    const { after }: Settlement = await vault.settleAll();
+    return [after?.settledPrice, after?.settledAmount];
+  };
+
+  describe("settleAll()", () => {
+    it("writes the scenario's settlement to the first round, and the round's own terms to the next", async () => {
+      mocks = await vault.deployMocks({ scenario: "expired-round" });
+      expect(await settled()).to.deep.equal([
+        66_250n * 10n ** 18n,
+        420n * 10n ** 18n,
+      ]);
+      await mocks.startNextRound({ strikePrice: 77n, filledVolume: 5n });
+      expect(await settled()).to.deep.equal([77n, 5n]);
+    });
+
+    it("writes what set({ settlement }) names to every later round", async () => {
+      await mocks.set({ settlement: SCRIPTED });
+      for (const strikePrice of [78n, 79n]) {
+        await mocks.startNextRound({ strikePrice });
+        expect(await settled()).to.deep.equal([102n, 103n]);
+      }
+    });
+
+    it("writes what overrides name to every round", async () => {
+      const overrides = { settlement: SCRIPTED };
+      mocks = await vault.deployMocks({ overrides });
+      for (const strikePrice of [80n, 81n]) {
+        expect(await settled()).to.deep.equal([102n, 103n]);
+        await mocks.startNextRound({ strikePrice });
+      }
+    });
+
+    it("is recorded by settlements(), with its caller, only if it succeeds", async () => {
+      const [first, second] = await connection.ethers.getSigners();
+      mocks = await vault.deployMocks();
+      await vault.settleAll({ from: second });
+      await mocks.fail("settleAll", "not yet");
+      await mocks.startNextRound();
+      expect(await vault.settleAll()).to.include({ reason: "not yet" });
+      await mocks.succeed("settleAll");
+      await vault.settleAll({ from: first });
+      const all = await mocks.settlements();
+      expect(all.map(({ caller }) => caller)).to.deep.equal([
+        second?.address,
+        first?.address,
+      ]);
+      const { number, timestamp } = await vault.block();
+      expect(all[1]).to.include({
+        ...{ blockNumber: BigInt(number), timestamp: BigInt(timestamp) },
+      });
+    });
+
+    it("reverts in the contract for a settled round", async () => {
+      mocks = await vault.deployMocks({ scenario: "settled-round" });
+      const [signer] = await connection.ethers.getSigners();
+      const contract = mocks.contracts.vault.connect(signer);
+      const refusal: unknown = await contract
+        .settleAll()
+        .catch((error: unknown) => error);
+      const { data } = fieldsOf(refusal);
+      expect(contract.interface.parseError(String(data))?.name).to.equal(
+        "RoundAlreadySettled",
+      );
+      expect((await vault.settleAll()).status).to.equal("nothing-to-do");
+    });
+  });
+
+  describe("startNextRound()", () => {
+    const overrides = {
+      round: {
+        APY: 5n,
+        startTime: 10n,
+        endTime: 30n,
+        settled: true,
+        settledPrice: 9n,
+      },
+    };
+    beforeEach(async () => {
+      mocks = await vault.deployMocks({ overrides });
+    });
+
+    it("keeps the terms and the length of the latest round, which is unsettled and empty", async () => {
+      const untyped: object = { startTime: 50n, endTime: undefined };
+      await mocks.startNextRound(untyped);
+      expect(await vault.getLatestRoundInfo()).to.include({
+        ...{ APY: 5n, startTime: 50n, endTime: 70n, filledVolume: 0n },
+        ...{ settled: false, settledPrice: 0n, settledAmount: 0n },
+      });
+    });
+
+    for (const [title, terms, startTime, endTime] of [
+      ["both times as given", { startTime: 60n, endTime: 60n }, 60n, 60n],
+      [
+        "the given end before its start",
+        { startTime: 70n, endTime: 69n },
+        70n,
+        69n,
+      ],
+      ["the greatest time as end", { startTime: MAX - 2n }, MAX - 2n, MAX],
+    ] as const) {
+      it(`has ${title}`, async () => {
+        await mocks.startNextRound(terms);
+        expect(await vault.getLatestRoundInfo()).to.include({
+          startTime,
+          endTime,
+        });
+      });
+    }
+
+    it("lasts a week if the latest round has no length", async () => {
+      await mocks.startNextRound({ startTime: 60n, endTime: 60n });
+      await mocks.startNextRound({ startTime: 80n, filledVolume: 9n });
+      expect(await vault.getLatestRoundInfo()).to.include({
+        ...{ startTime: 80n, endTime: 80n + WEEK, filledVolume: 9n },
+      });
+    });
+
+    it("reads no round if all terms but filledVolume are given", async () => {
+      await mocks.fail("getLatestRoundInfo", "shut");
+      const terms = {
+        ...{ strikePrice: 1n, APY: 2n, maxVolume: 3n, minDeposit: 4n },
+        startTime: 5n,
+      };
+      await expectVaultError(
+        mocks.startNextRound(terms),
+        "VAULT_CALL_REVERTED",
+      );
+      await mocks.startNextRound({ ...terms, endTime: 6n });
+      await mocks.succeed("getLatestRoundInfo");
+      expect(await vault.getLatestRoundInfo()).to.include({
+        ...terms,
+        ...{ endTime: 6n, filledVolume: 0n, settled: false },
+      });
+    });
+  });
+
+  it("rounds() lists each round that startNextRound() began, and the one that is settled", async () => {
+    mocks = await vault.deployMocks({ scenario: "expired-round" });
+    await vault.settleAll();
+    await mocks.startNextRound({ strikePrice: 104n });
+    const found = await Array.fromAsync(vault.rounds());
+    const { number } = await vault.block();
+    expect(
+      found.slice(-2).map(({ strikePrice, settled: is }) => [strikePrice, is]),
+    ).to.deep.equal([
+      [65_000n * 10n ** 18n, true],
+      [104n, false],
+    ]);
+    expect(found.at(-1)).to.include({ firstBlock: number, settledBlock: null });
+  });
+});

@@ -1,0 +1,31 @@
+import { expect } from "chai";
+
+import { createTestHre } from "../helpers/hre.js";
+
+describe("stacks of transactions that revert in a mock", () => {
+  it("Hardhat names the mock, its function, its line and its error, on every connection", async () => {
+    const hre = await createTestHre();
+    for (const connection of [
+      await hre.network.create(),
+      await hre.network.create(),
+    ]) {
+      const { contracts } = await connection.vault.deployMocks({
+        scenario: "settled-round",
+      });
+      const signer = await connection.ethers.provider.getSigner(0);
+      const error: unknown = await contracts.vault
+        .connect(signer)
+        .settleAll()
+        .catch((thrown: unknown) => thrown);
+      expect(error)
+        .to.have.property("message")
+        .which.contains("custom error 'RoundAlreadySettled(");
+      expect(error)
+        .to.have.property("stack")
+        .which.matches(
+          /at MockVaultFactory\.settleLatestRound \(hardhat-vault\/contracts\/mocks\/MockVaultFactory\.sol:\d+\)\n\s+at MockVault\.settleAll \(hardhat-vault/u,
+        );
+      await connection.close();
+    }
+  });
+});

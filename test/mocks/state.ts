@@ -1,0 +1,357 @@
+import { expect } from "chai";
+import type { NetworkConnection } from "hardhat/types/network";
+
+import { generatedOrder } from "../../src/mocks/index.js";
+import type { DeployMocksOptions } from "../../src/mocks/deploy-mocks.js";
+import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { distinctState, expectedReads } from "../helpers/distinct-state.js";
+import { flatten } from "../helpers/flatten.js";
+import { connectTo } from "../helpers/hre.js";
+
+const MAX = 2n ** 256n - 1n;
+const ONE = 10n ** 18n;
+
+describe("state of the mocks", () => {
+  let connection: NetworkConnection;
+  let vault: HardhatVault;
+
+  before(async () => {
+    connection = await connectTo(undefined);
+    ({ vault } = connection);
+  });
+  after(async () => {
+    await connection.close();
+  });
+
+  const deploy = async (
+    overrides: DeployMocksOptions["overrides"] = {},
+    scenario: DeployMocksOptions["scenario"] = "open-round",
+  ): Promise<MockVaultHandle> =>
+    await vault.deployMocks({ scenario, overrides });
+  /** The type, price and state of orders. */
+  const shown = async (...ids: ReadonlyArray<number | bigint>) =>
+    await Promise.all(
+      ids.map(async (id) => {
+        const { exType, openPrice, state } = await vault.getOrderInfo(id);
+        return [exType, openPrice, state];
+      }),
+    );
+  const notFound = async (...ids: ReadonlyArray<number | bigint>) => {
+    for (const id of ids) {
+      const { details } = await expectVaultError(
+        vault.getOrderInfo(id),
+        "VAULT_CALL_REVERTED",
+      );
+      expect(details["reason"]).to.equal(`OrderNotFound(orderID: ${id})`);
+    }
+  };
+
+  describe("overrides of deployMocks()", () => {
+    it("replace single fields of the scenario, and leave the others", async () => {
+      await deploy({
+        round: { strikePrice: 5n },
+        pools: { private: { locked: 1n } },
+        orders: { 2: { exFee: 3n } },
+      });
+      const { round, pools } = await vault.snapshot();
+      expect(round).to.include({ strikePrice: 5n, filledVolume: 420n * ONE });
+      expect(pools.public).to.include({ locked: 1_250_000n * ONE });
+      expect(pools.private).to.include({
+        locked: 1n,
+        deposit: 1_200_000n * ONE,
+      });
+      expect(await vault.getOrderInfo(2)).to.include({
+        ...{ exFee: 3n, exType: "ETH-USDT" },
+      });
+    });
+
+    it("of undefined change nothing", async () => {
+      const untyped: object = {
+        ...{ round: undefined, failures: undefined, settlement: undefined },
+        pools: { public: undefined },
+        orders: { 1: undefined },
+      };
+      await deploy(untyped);
+      const { round, pools } = await vault.snapshot();
+      expect(round).to.include({ strikePrice: 65_000n * ONE });
+      expect(pools.public).to.include({ locked: 1_250_000n * ONE });
+      expect(await shown(1)).to.deep.equal([["BTC-USDT", 64_000n * ONE, 1]]);
+    });
+
+    it("replace what a settlement writes, one value alone", async () => {
+      await deploy({ settlement: { settledPrice: 4n } }, "expired-round");
+      const { after } = await vault.settleAll();
+      expect(after).to.include({ settledPrice: 4n, settledAmount: 420n * ONE });
+    });
+
+    it("add orders with the fields of order 1, and remove one", async () => {
+      await deploy({
+        orders: { 2: null, 3: { contractType: "put" }, 7: { exType: "" } },
+      });
+      expect(await shown(2, 7)).to.deep.equal([
+        ["", 0n, 0],
+        ["", 64_000n * ONE, 1],
+      ]);
+      const { contractType, state } = await vault.getOrderInfo(3);
+      expect([contractType, state]).to.deep.equal([2, 2]);
+    });
+
+    it("name the orders of a range that differ, at both ends, or are missing", async () => {
+      const doge = { exType: "DOGE" };
+      await deploy(
+        {
+          orders: { 1: doge, 7: null, 1000: doge, 2000: generatedOrder(3n) },
+          missingOrdersRevert: true,
+        },
+        "many-orders",
+      );
+      for (const id of [1n, 1_000n]) {
+        const order = { ...generatedOrder(id), ...doge };
+        expect(await vault.getOrderInfo(id)).to.deep.equal(order);
+      }
+      expect(await vault.getOrderInfo(999)).to.eql(generatedOrder(999n));
+      expect(await vault.getOrderInfo(2_000)).to.eql(generatedOrder(3n));
+      await notFound(7, 1_001);
+    });
+  });
+
+  describe("set()", () => {
+    const changes = [
+      ["fundingFeeRate.put", { fundingFeeRate: { put: 62n } }, 62n],
+      ["pools.public.locked", { pools: { public: { locked: 0n } } }, 0n],
+      ["pools.private.deposit", { pools: { private: { deposit: 63n } } }, 63n],
+      ["round.APY", { round: { APY: 64n } }, 64n],
+      ["round.settled", { round: { settled: false } }, false],
+      [
+        "marginBalance.xMarginAmount",
+        { marginBalance: { xMarginAmount: 65n } },
+        65n,
+      ],
+      ["volume", { volume: 0n }, 0n],
+      ["minXMargin", { minXMargin: MAX }, MAX],
+    ] as const;
+    let mocks: MockVaultHandle;
+    before(async () => {
+      mocks = await deploy(distinctState);
+    });
+
+    for (const [path, change, value] of changes) {
+      it(`changes ${path}, and nothing else`, async () => {
+        const { block: _one, ...before } = await vault.snapshot();
+        await mocks.set(change);
+        const { block: _other, ...after } = await vault.snapshot();
+        expect(flatten(after)).to.deep.equal(flatten(before).set(path, value));
+      });
+    }
+
+    it("changes one of the margins, which are the same for all terms", async () => {
+      await mocks.set({ margins: { baseMarginAmount: 1n } });
+      for (const terms of [1n, MAX]) {
+        const all = { maxVolume: terms, APY: terms, endTime: terms };
+        expect(await vault.calMargins(all)).to.deep.equal({
+          ...{ baseMarginAmount: 1n, xMarginAmount: 42n },
+        });
+      }
+    });
+
+    it("takes decimal, hex and words for numbers and flags", async () => {
+      // A task passes them as typed.
+      const round: object = {
+        settledPrice: "1e18",
+        settled: "true",
+        endTime: "0x10",
+      };
+      await mocks.set({ round });
+      expect(await vault.getLatestRoundInfo()).to.include({
+        ...{ settledPrice: ONE, settled: true, endTime: 16n },
+      });
+    });
+
+    it("of nothing, and of undefined, changes nothing", async () => {
+      const before = await vault.getLatestRoundInfo();
+      await mocks.set({});
+      const untyped: object = { round: undefined, volume: undefined };
+      await mocks.set(untyped);
+      expect(await vault.getLatestRoundInfo()).to.deep.equal(before);
+    });
+
+    it("throws the error of a reading that it needs, and sends nothing", async () => {
+      await mocks.fail("getLatestRoundInfo", "closed");
+      for (const call of [
+        async () => {
+          await mocks.set({ round: { APY: 1n } });
+        },
+        async () => {
+          await mocks.startNextRound({ APY: 2n });
+        },
+      ]) {
+        const error = await expectVaultError(call, "VAULT_CALL_REVERTED");
+        expect(error.details).to.include({ reason: "closed" });
+      }
+      await mocks.succeed("getLatestRoundInfo");
+      expect((await vault.getLatestRoundInfo()).APY).to.equal(64n);
+    });
+  });
+
+  describe("orders of set() and addOrders()", () => {
+    let mocks: MockVaultHandle;
+    beforeEach(async () => {
+      mocks = await deploy();
+    });
+
+    it("set() changes, adds and removes orders", async () => {
+      await mocks.set({
+        orders: {
+          1: null,
+          3: { marginFee: 71n, state: "open" },
+          9: { openPrice: 72n },
+        },
+      });
+      expect(await shown(1, 3, 9)).to.deep.equal([
+        ["", 0n, 0],
+        ["BTC-USDT", 61_500n * ONE, 1],
+        ["BTC-USDT", 72n, 1],
+      ]);
+      expect((await vault.getOrderInfo(3)).marginFee).to.equal(71n);
+    });
+
+    it("set() adds an order where missing ones revert", async () => {
+      await mocks.set({ missingOrdersRevert: true });
+      await notFound(9);
+      await mocks.set({ orders: { 9: { state: 2 } } });
+      expect(await shown(9)).to.deep.equal([["BTC-USDT", 64_000n * ONE, 2]]);
+      await mocks.set({ missingOrdersRevert: false });
+      expect(await shown(10)).to.deep.equal([["", 0n, 0]]);
+    });
+
+    it("set() keeps an order that fails for another reason", async () => {
+      await mocks.fail("getOrderInfo", "closed");
+      for (const id of [1, 6]) {
+        const change = mocks.set({ orders: { [id]: { state: 2 } } });
+        await expectVaultError(change, "VAULT_CALL_REVERTED");
+      }
+      await mocks.succeed("getOrderInfo");
+      expect((await vault.getOrderInfo(1)).state).to.equal(1);
+    });
+
+    it("set() changes a computed order in part, and null ends the range", async () => {
+      await mocks.generateOrders(20, 23);
+      await mocks.set({ orders: { 21: { lockFee: 82n } } });
+      expect(await vault.getOrderInfo(21)).to.deep.equal({
+        ...generatedOrder(21n),
+        lockFee: 82n,
+      });
+      expect(await vault.getOrderInfo(23)).to.eql(generatedOrder(23n));
+      expect(await shown(19, 24)).to.deep.equal(Array(2).fill(["", 0n, 0]));
+      await mocks.set({ generatedOrders: null });
+      expect(await shown(23)).to.deep.equal([["", 0n, 0]]);
+      expect((await vault.getOrderInfo(21)).lockFee).to.equal(82n);
+    });
+
+    it("generateOrders() replaces the range, and an inverted one is empty", async () => {
+      await mocks.generateOrders(4n, 4n);
+      expect(await vault.getOrderInfo(4)).to.eql(generatedOrder(4n));
+      await mocks.generateOrders(5n, 4n);
+      expect(await shown(4, 5)).to.deep.equal(Array(2).fill(["", 0n, 0]));
+    });
+
+    it("generatedOrder() computes what the contract computes, up to the last id", async () => {
+      await mocks.generateOrders(0n, MAX);
+      const ids = [
+        ...Array.from({ length: 12 }, (_, id) => BigInt(id + 4)),
+        ...[996n, 997n, 999_999n, 1_000_000n, 1_000_001n, 2n ** 255n, MAX],
+      ];
+      for (const id of ids) {
+        expect(await vault.getOrderInfo(id)).to.eql(generatedOrder(id));
+      }
+    });
+
+    it("addOrders() sets whole orders at any id, with words for type and state", async () => {
+      const order = await vault.getOrderInfo(1);
+      await mocks.addOrders(
+        new Map([
+          [4n, { ...order, number: 111n }],
+          [MAX, { ...order, contractType: "put", state: "closed" }],
+        ]),
+      );
+      expect((await vault.getOrderInfo(4)).number).to.equal(111n);
+      expect(await vault.getOrderInfo(MAX)).to.deep.equal({
+        ...order,
+        ...{ contractType: 2, state: 2 },
+      });
+    });
+
+    it("addOrders() of none sends nothing, and of 41 two transactions", async () => {
+      const order = generatedOrder(1n);
+      const { number } = await vault.block();
+      await mocks.addOrders(new Map());
+      const many = Array.from({ length: 41 }, (_, n) => BigInt(n + 200));
+      await mocks.addOrders(new Map(many.map((id) => [id, order])));
+      expect((await vault.block()).number - number).to.equal(2);
+      expect(await vault.getOrderInfo(240)).to.deep.equal(order);
+      expect(await shown(241)).to.deep.equal([["", 0n, 0]]);
+    });
+  });
+
+  describe("failures", () => {
+    let mocks: MockVaultHandle;
+    before(async () => {
+      mocks = await deploy(distinctState);
+    });
+
+    for (const { operation: failing } of expectedReads.filter(
+      ({ operation }, index, all) =>
+        all.findIndex((one) => one.operation === operation) === index,
+    )) {
+      it(`fail("${failing}") makes it revert, and no other operation`, async () => {
+        await mocks.fail(failing, "closed");
+        for (const { operation, args } of expectedReads) {
+          const read = async (): Promise<unknown> =>
+            // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table has the arguments of each
+            await vault.read(operation, args as never);
+          if (operation === failing) {
+            await expectVaultError(read, "VAULT_CALL_REVERTED");
+          } else {
+            await read();
+          }
+        }
+        await mocks.succeed(failing);
+        await vault.snapshot();
+      });
+    }
+
+    it("fail() and succeed() of a pool leave the other one", async () => {
+      const reasons = async (): Promise<readonly unknown[]> => {
+        const { pools } = await vault.snapshot();
+        return [pools.public, pools.private].map((pool) =>
+          "error" in pool ? pool.error.details["reason"] : "answers",
+        );
+      };
+      await mocks.fail("getLPAmountInfo");
+      expect(await reasons()).to.eql(Array(2).fill("scripted failure"));
+      await mocks.succeed("getLPAmountInfo", { pool: "private" });
+      expect(await reasons()).to.eql(["scripted failure", "answers"]);
+      await mocks.fail("getLPAmountInfo", "dry", { pool: "private" });
+      expect(await reasons()).to.eql(["scripted failure", "dry"]);
+      await mocks.succeed("getLPAmountInfo");
+      expect(await reasons()).to.eql(["answers", "answers"]);
+    });
+
+    it("set({ failures }) adds to those that are set", async () => {
+      await mocks.fail("queryVolume", "one");
+      await mocks.set({
+        failures: [{ operation: "minXMargin", reason: "two" }],
+      });
+      const { volume, minXMargin } = await vault.snapshot();
+      expect(volume).to.have.nested.property("error.details.reason", "one");
+      expect(minXMargin).to.have.nested.property("error.details.reason", "two");
+    });
+
+    it("deployMocks() ends those of before", async () => {
+      await mocks.fail("queryVolume", "one");
+      await deploy();
+      expect(await vault.queryVolume()).to.equal(420n * ONE);
+    });
+  });
+});

@@ -1,0 +1,281 @@
+import { expect } from "chai";
+
+import type { ContractAddresses } from "../../src/client/index.js";
+import type { Check } from "../../src/plugin/check.js";
+import { examineSigner } from "../../src/plugin/examine-settlement.js";
+import { examineContracts, examineNode } from "../../src/plugin/examine.js";
+import { encodeRevertData } from "../../src/mocks/index.js";
+import { operations } from "../../src/protocol/index.js";
+import { createTestHre } from "../helpers/hre.js";
+import {
+  SETTLER,
+  ScriptedNode,
+  documentedAnswer,
+  documentedContracts,
+  settledRound,
+} from "../helpers/scripted-node.js";
+import type { ContractAnswer } from "../helpers/scripted-node.js";
+import { hostOn } from "../helpers/simulate-on.js";
+
+const outline = (checks: readonly Check[]): readonly string[] =>
+  checks.map(({ name, status }) => `${name} ${status}`);
+
+/** The check of that name. */
+function named(checks: readonly Check[], name: string): Check {
+  const found = checks.find((check) => check.name === name);
+  if (found === undefined) {
+    throw new Error(`${name} is none of ${outline(checks).join()}`);
+  }
+  return found;
+}
+
+const closed = encodeRevertData("closed");
+
+describe("what doctor finds out of a node", () => {
+  const block = { number: 5, timestamp: 1_000 };
+  const examine = async (
+    chainId: number,
+    age: number,
+    settings: Readonly<Record<string, unknown>> = {},
+    node = new ScriptedNode(),
+  ): Promise<readonly Check[]> =>
+    await examineNode(
+      hostOn(node, { settings: { vault: { maxHeadAge: 300 }, ...settings } }),
+      { chainId, block },
+      () => (block.timestamp + age) * 1_000,
+    );
+
+  for (const [chainId, configured, status, detail] of [
+    [56, undefined, "warn", "chain id 56; none is configured"],
+    [1_337, undefined, "ok", "chain id 1337"],
+    [31_337, undefined, "ok", "chain id 31337"],
+    [56, 56, "ok", "chain id 56, as configured"],
+    [31_337, 31_337, "ok", "chain id 31337, as configured"],
+    [56, 1, "fail", "chain id 56, but 1 is configured"],
+    [1_337, 31_337, "fail", "chain id 1337, but 31337 is configured"],
+  ] as const) {
+    it(`examineNode() finds the chain id ${chainId} ${status} if ${String(configured)} is configured`, async () => {
+      const settings = configured === undefined ? {} : { chainId: configured };
+      expect(named(await examine(chainId, 0, settings), "network")).to.include({
+        status,
+        detail,
+      });
+    });
+  }
+
+  for (const [chainId, age, status, detail] of [
+    [56, 300.4, "ok", "block 5, 300 s old"],
+    [56, 300.5, "fail", "block 5, 301 s old; maxHeadAge is 300 s"],
+    [56, -300, "ok", "block 5, 300 s ahead of this machine's clock"],
+    [56, -301, "warn", "block 5, 301 s ahead of this machine's clock"],
+    [1_337, 301, "ok", "block 5, 301 s old"],
+  ] as const) {
+    it(`examineNode() finds the latest block ${status} if it is ${age} s old on chain ${chainId}`, async () => {
+      expect(named(await examine(chainId, age), "head")).to.include({
+        status,
+        detail,
+      });
+    });
+  }
+
+  for (const [chainId, overrides, status, detail] of [
+    [56, true, "ok", /^simulateV1: one request/u],
+    [56, false, "warn", /^fork: this process/u],
+    [31_337, false, "ok", /^fork: this process/u],
+  ] as const) {
+    it(`examineNode() finds the engine of chain ${chainId} ${status} ${overrides ? "with" : "without"} eth_simulateV1`, async () => {
+      const node = new ScriptedNode({ overrides });
+      const engine = named(await examine(chainId, 0, {}, node), "engine");
+      expect(engine.status).to.equal(status);
+      expect(engine.detail).to.match(detail);
+    });
+  }
+
+  it("examineNode() finds an in-process network ok, whatever its clock", async () => {
+    const { vault } = await (await createTestHre()).network.create();
+    const found = { chainId: 31_337, block };
+    const checks = await examineNode(vault, found, () => 9_000_000);
+    expect(outline(checks)).to.deep.equal([
+      "network ok",
+      "head ok",
+      "engine ok",
+    ]);
+    expect(named(checks, "engine").detail).to.match(/^in-process: /u);
+    await vault.connection.close();
+  });
+});
+
+describe("what doctor finds out of contracts", () => {
+  /** Contracts that answer as documented, but for operations that revert. */
+  const examine = async (
+    reverting: Readonly<Record<string, string>> = {},
+    contracts: ContractAddresses = documentedContracts,
+    codeOf = () => "0x01",
+    answerOf?: (data: string) => ContractAnswer | undefined,
+  ): Promise<readonly Check[]> => {
+    const node = new ScriptedNode({
+      codeOf,
+      answerOf: (call) => {
+        const [, data] =
+          Object.entries(operations).flatMap(([name, { selector }]) =>
+            call.data.startsWith(selector) && reverting[name] !== undefined
+              ? [[name, reverting[name]]]
+              : [],
+          )[0] ?? [];
+        return data === undefined
+          ? (answerOf?.(call.data) ?? documentedAnswer(call))
+          : { reverted: true, data };
+      },
+    });
+    return await examineContracts(hostOn(node, { contracts }), 5);
+  };
+
+  it("examineContracts() finds contracts ok, with address and readings", async () => {
+    const checks = await examine();
+    expect(outline(checks)).to.deep.equal([
+      ...["underlying asset ok", "public pool ok", "private pool ok"],
+      ...["trading ok", "vault factory ok", "vault ok"],
+    ]);
+    expect(named(checks, "vault").detail).to.equal(
+      `${documentedContracts.vault} answers volume, marginBalance`,
+    );
+  });
+
+  for (const [reverting, status, operation] of [
+    [{ queryVolume: closed }, "warn", "queryVolume reverted: closed"],
+    [{ queryVolume: "0x" }, "fail", "queryVolume reverted: no reason"],
+    [
+      { queryVolume: closed, queryMarginBalance: "0x" },
+      "fail",
+      "queryMarginBalance reverted: no reason",
+    ],
+    [
+      { queryVolume: "0x", queryMarginBalance: closed },
+      "fail",
+      "queryVolume reverted: no reason",
+    ],
+    [
+      { queryVolume: closed, queryMarginBalance: closed },
+      "warn",
+      "queryVolume reverted: closed",
+    ],
+  ] as const) {
+    it(`examineContracts() finds the vault ${status}, with "${operation}", if ${Object.keys(reverting).join(" and ")} revert`, async () => {
+      const vault = named(await examine(reverting), "vault");
+      expect(vault.status).to.equal(status);
+      expect(vault.detail.slice(0, operation.length)).to.equal(operation);
+    });
+  }
+
+  it("examineContracts() fails for addresses without code, and names the block", async () => {
+    const checks = await examine(
+      {},
+      documentedContracts,
+      () => "0x",
+      () => ({ reverted: false, data: "0x" }),
+    );
+    for (const { status, detail } of checks) {
+      expect(status).to.equal("fail");
+      expect(detail).to.match(/^There is no contract code at .* at block 5/u);
+    }
+  });
+
+  it("examineContracts() warns of a factory whose answers are zeros", async () => {
+    const zeros = { reverted: false, data: `0x${"0".repeat(640)}` };
+    const checks = await examine(
+      {},
+      documentedContracts,
+      () => "0x01",
+      (data) =>
+        [operations.getLatestRoundInfo, operations.minXMargin].some(
+          ({ selector }) => data.startsWith(selector),
+        )
+          ? zeros
+          : undefined,
+    );
+    expect(named(checks, "vault factory").status).to.equal("warn");
+  });
+
+  const { vault, vaultFactory } = documentedContracts;
+  for (const [contracts, missing, fix] of [
+    [{}, "fail", true],
+    [{ vault }, "warn", true],
+    [{ vault, vaultFactory }, "ok", false],
+  ] as const) {
+    it(`examineContracts() finds a public pool without an address ${missing} if these have one: ${Object.keys(contracts).join()}`, async () => {
+      const pool = named(await examine({}, contracts), "public pool");
+      expect(pool.status).to.equal(missing);
+      expect(pool.detail).to.match(/^no address is configured/u);
+      expect(pool.fix !== null).to.equal(fix);
+    });
+  }
+});
+
+describe("what doctor finds out of a signer", () => {
+  const examine = async (
+    gasPrice: bigint,
+    node = new ScriptedNode(),
+    contracts?: ContractAddresses,
+  ): Promise<readonly Check[]> =>
+    await examineSigner(
+      hostOn(node, {
+        settings: {
+          accounts: "remote",
+          gas: "auto",
+          gasMultiplier: 1,
+          gasPrice,
+        },
+        ...(contracts !== undefined && { contracts }),
+      }),
+    );
+
+  // The account has 10^18 wei.
+  for (const [title, settled, gasPrice, status, supposed] of [
+    ["an open round at a price it can pay", false, 10n ** 9n, "ok", false],
+    [
+      "an open round at a price it cannot pay",
+      false,
+      10n ** 15n,
+      "fail",
+      false,
+    ],
+    ["a settled round, with exactly enough", true, 10n ** 12n, "ok", true],
+    ["a settled round, a bit short", true, 10n ** 12n + 1n, "warn", true],
+  ] as const) {
+    it(`examineSigner() finds the balance ${status} for ${title}`, async () => {
+      const node = new ScriptedNode();
+      node.rounds = settled ? node.rounds.map(settledRound) : node.rounds;
+      const balance = named(await examine(gasPrice, node), "balance");
+      expect(balance.status).to.equal(status);
+      expect(balance.detail.includes("if it takes 1,000,000 gas")).to.equal(
+        supposed,
+      );
+    });
+  }
+
+  it("examineSigner() names the signer, and that the settlement settles the round", async () => {
+    const checks = await examine(10n ** 9n);
+    expect(outline(checks)).to.deep.equal([
+      ...["signer ok", "balance ok", "settlement ok"],
+    ]);
+    expect(named(checks, "signer").detail).to.equal(
+      `${SETTLER}, an account of the node`,
+    );
+    expect(named(checks, "settlement").detail).to.equal(
+      `settleAll as ${SETTLER} settles the round`,
+    );
+  });
+
+  it("examineSigner() does not try a settlement without an address of the vault", async () => {
+    const checks = await examine(10n ** 9n, new ScriptedNode(), {});
+    expect(outline(checks)).to.deep.equal(["signer ok", "balance ok"]);
+  });
+
+  it("examineSigner() warns of an account that the node does not have", async () => {
+    const node = new ScriptedNode();
+    node.on("eth_accounts", () => []);
+    const [signer, ...more] = await examine(10n ** 9n, node);
+    expect(signer).to.include({ name: "signer", status: "warn" });
+    expect(more).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,342 @@
+import { expect } from "chai";
+
+import { operations } from "../../src/client/index.js";
+import type { Simulation, SimulateSettleAllOptions } from "../../src/types.js";
+import {
+  SETTLER,
+  ScriptedNode,
+  documentedContracts,
+  orderWords,
+} from "../helpers/scripted-node.js";
+import type { ContractAnswer, ContractCall } from "../helpers/scripted-node.js";
+import { keysOf } from "../helpers/keys-of.js";
+import { changeSettlement, simulateOn } from "../helpers/simulate-on.js";
+
+const word = (value: unknown): string =>
+  Number(value).toString(16).padStart(64, "0");
+
+/** What reverts: an operation, before or after the settlement, with this data. */
+type Failures = Readonly<
+  Partial<Record<`${string} ${"before" | "after"}`, string>>
+>;
+
+/**
+ * Contracts whose values all differ: thousands for contract and argument, tens
+ * for the field. The settlement raises every other field by 1 and lowers the rest.
+ */
+const answers =
+  (failures: Failures = {}) =>
+  ({ to, data, phase }: ContractCall): ContractAnswer => {
+    const name = keysOf(operations).find((each) =>
+      data.startsWith(operations[each].selector),
+    );
+    const id =
+      name === "getOrderInfo" ? ` ${BigInt(`0x${data.slice(10)}`)}` : "";
+    const failure = failures[`${name ?? ""}${id} ${phase}`];
+    if (failure !== undefined || name === undefined || name === "settleAll") {
+      return { reverted: failure !== undefined, data: failure ?? "0x" };
+    }
+    const step = phase === "after" ? 1 : 0;
+    if (name === "getOrderInfo") {
+      const exType = Buffer.from(step === 1 ? "\u001b[2J,=1" : "BTC-USDT");
+      const order = { exType, contractType: 1 + step, state: 2 - step };
+      return { reverted: false, data: orderWords(order) };
+    }
+    const first = Number(`0x${to.slice(-1)}${data.slice(-1)}`) * 1_000;
+    const words = operations[name].outputs.map(({ type }, index) =>
+      word(
+        type === "bool"
+          ? step
+          : first + index * 10 + (index % 2 === 0 ? step : -step),
+      ),
+    );
+    return { reverted: false, data: `0x${words.join("")}` };
+  };
+
+async function simulate(
+  failures: Failures = {},
+  options: SimulateSettleAllOptions = {},
+  contracts: Readonly<Record<string, string>> = documentedContracts,
+): Promise<Simulation> {
+  const node = new ScriptedNode({
+    codeOf: (address) =>
+      address.toLowerCase() === SETTLER.toLowerCase() ? "0x" : "0x01",
+    answerOf: answers(failures),
+  });
+  const asked = { engine: "simulateV1", ...options } as const;
+  return await simulateOn(node, asked, { contracts });
+}
+
+const readingsOf = ({ changes }: Simulation): readonly string[] => [
+  ...new Set(changes.map(({ reading }) => reading)),
+];
+
+/** The changes of a reading: field, value before, value after. */
+const changesOf = (
+  { changes }: Simulation,
+  name: string,
+): ReadonlyArray<readonly unknown[]> =>
+  changes
+    .filter(({ reading }) => reading === name)
+    .map(({ field, before, after }) => [field, before, after]);
+
+const isUnreadable = (note: string): boolean =>
+  note.startsWith("The round cannot be read");
+
+describe("readings of a simulation", () => {
+  it("a simulation lists every field of every reading that changes, before and after, in the order of a snapshot", async () => {
+    const simulation = await simulate({}, { orders: [7n] });
+    expect(readingsOf(simulation)).to.deep.equal([
+      ...["fundingFeeRate.call", "fundingFeeRate.put", "round"],
+      ...["pools.public", "pools.private", "volume", "marginBalance"],
+      ...["minXMargin", "orders.7"],
+    ]);
+    const numbers = simulation.changes.filter(
+      ({ before }) => typeof before === "bigint",
+    );
+    // Two rates, nine of a round, three each of two pools, four of a vault.
+    expect(numbers).to.have.length(21);
+    for (const { field, before, after } of numbers) {
+      const step = (Number(before) / 10) % 2 === 0 ? 1 : -1;
+      expect(Number(after) - Number(before), field).to.equal(step);
+    }
+  });
+
+  for (const [name, expected] of [
+    [
+      "round",
+      [
+        ["strikePrice", 91_000n, 91_001n],
+        ["APY", 91_010n, 91_009n],
+        ["maxVolume", 91_020n, 91_021n],
+        ["filledVolume", 91_030n, 91_029n],
+        ["minDeposit", 91_040n, 91_041n],
+        ["startTime", 91_050n, 91_049n],
+        ["endTime", 91_060n, 91_061n],
+        ["settledPrice", 91_070n, 91_069n],
+        ["settledAmount", 91_080n, 91_081n],
+        ["settled", false, true],
+      ],
+    ],
+    ["volume", [["volume", 104_000n, 104_001n]]],
+    [
+      "orders.7",
+      [
+        ["exType", "BTC-USDT", "\u001b[2J,=1"],
+        ["contractType", 1, 2],
+        ["state", 2, 1],
+      ],
+    ],
+  ] as const) {
+    it(`a simulation lists ${name} with the values of each field`, async () => {
+      const simulation = await simulate({}, { orders: [7n] });
+      expect(changesOf(simulation, name)).to.deep.equal(expected);
+    });
+  }
+
+  const PANIC = `0x4e487b71${word(0x12)}`;
+  const twice = (name: string, data: string): Failures => ({
+    [`${name} before`]: data,
+    [`${name} after`]: data,
+  });
+  for (const [title, failures, name, expected] of [
+    [
+      "null and the code of the error if it cannot be read any more",
+      { "minXMargin after": PANIC },
+      "minXMargin",
+      [["error", null, "VAULT_CALL_REVERTED"]],
+    ],
+    [
+      "the code of the error and null if it can be read from then on",
+      { "queryVolume before": "0x1234" },
+      "volume",
+      [["error", "VAULT_CALL_REVERTED", null]],
+    ],
+    [
+      "nothing if it cannot be read before and after",
+      twice("queryMarginBalance", "0x1234"),
+      "marginBalance",
+      [],
+    ],
+  ] as const) {
+    it(`a simulation lists of a reading ${title}`, async () => {
+      const simulation = await simulate(failures);
+      expect(simulation.status).to.equal("settled");
+      expect(changesOf(simulation, name)).to.deep.equal(expected);
+    });
+  }
+
+  const poolFails = async (phase: "before" | "after"): Promise<Simulation> => {
+    const node = new ScriptedNode({
+      codeOf: () => "0x01",
+      answerOf: (call) =>
+        call.to.endsWith("3") && call.phase === phase
+          ? { reverted: true, data: "0x" }
+          : answers()(call),
+    });
+    return await simulateOn(node, {}, { contracts: documentedContracts });
+  };
+  for (const phase of ["before", "after"] as const) {
+    it(`a simulation lists the error of the private pool ${phase} the settlement, and the values of the public one`, async () => {
+      const simulation = await poolFails(phase);
+      const code = "VAULT_CALL_REVERTED";
+      expect(changesOf(simulation, "pools.private")).to.deep.equal([
+        phase === "before" ? ["error", code, null] : ["error", null, code],
+      ]);
+      expect(changesOf(simulation, "pools.public")).to.have.length(3);
+    });
+  }
+
+  for (const [ids, failures, listed, note] of [
+    [[10, 9, 100], {}, ["orders.10", "orders.9", "orders.100"], undefined],
+    [[8, 7, 8], {}, ["orders.8", "orders.7"], undefined],
+    [[7, 8], twice("getOrderInfo 8", "0x"), ["orders.7"], "1 of 2"],
+    [
+      [7, 8],
+      { "getOrderInfo 8 before": "0x" },
+      ["orders.7", "orders.8"],
+      "1 of 2",
+    ],
+    [
+      [8, 7],
+      { "getOrderInfo 8 after": "0x" },
+      ["orders.8", "orders.7"],
+      undefined,
+    ],
+  ] as const) {
+    it(`a simulation of the orders ${ids.join()} lists ${listed.join()} ${note === undefined ? "without a note" : `and notes ${note}`} if these fail: ${Object.keys(failures).join()}`, async () => {
+      const simulation = await simulate(failures, { orders: ids });
+      expect(
+        readingsOf(simulation).filter((name) => name.startsWith("orders.")),
+      ).to.deep.equal(listed);
+      expect(
+        simulation.notes.filter((one) => one.startsWith("Orders that")),
+      ).to.deep.equal(
+        note === undefined ? [] : [`Orders that could not be read: ${note}.`],
+      );
+    });
+  }
+
+  it("a simulation reads 400 orders in its one request, each once", async () => {
+    const ids = Array.from({ length: 400 }, (_, id) => id);
+    const node = new ScriptedNode({
+      codeOf: () => "0x01",
+      answerOf: answers(),
+    });
+    const { changes } = await simulateOn(
+      node,
+      { orders: [...ids, 0, 399n] },
+      { contracts: documentedContracts },
+    );
+    const ofOrders = changes.filter(({ reading }) =>
+      reading.startsWith("orders."),
+    );
+    expect(ofOrders).to.have.length(400 * 3);
+    expect(node.count("eth_simulateV1")).to.equal(1);
+  });
+
+  const open = `0x${word(1).repeat(9)}${word(0)}`;
+  for (const [title, failures, status, isNoted] of [
+    [
+      "the settlement reverts",
+      {
+        "settleAll before": "0x12345678",
+        ...twice("getLatestRoundInfo", "0x"),
+      },
+      "reverted",
+      false,
+    ],
+    [
+      "it cannot be read",
+      twice("getLatestRoundInfo", "0x"),
+      "not-settled",
+      true,
+    ],
+    [
+      "it cannot be read after the settlement",
+      { "getLatestRoundInfo after": "0x" },
+      "not-settled",
+      true,
+    ],
+    [
+      "it is settled after the settlement, and could not be read before",
+      { "getLatestRoundInfo before": "0x" },
+      "settled",
+      false,
+    ],
+  ] as const) {
+    it(`simulateSettleAll predicts ${status} ${isNoted ? "and notes that the round cannot be read" : "without such a note"} if ${title}`, async () => {
+      const simulation = await simulate(failures);
+      expect(simulation.status).to.equal(status);
+      expect(simulation.notes.some(isUnreadable)).to.equal(isNoted);
+    });
+  }
+
+  it("simulateSettleAll predicts not-settled and notes that the round cannot be read if it is open after the settlement, and could not be read before", async () => {
+    const node = new ScriptedNode({
+      codeOf: () => "0x01",
+      answerOf: (call) =>
+        call.data !== operations.getLatestRoundInfo.selector
+          ? answers()(call)
+          : call.phase === "before"
+            ? { reverted: true, data: "0x" }
+            : { reverted: false, data: open },
+    });
+    const { status, code, reason, notes } = await simulateOn(
+      node,
+      {},
+      { contracts: documentedContracts },
+    );
+    expect([status, code]).to.deep.equal(["not-settled", "VAULT_NOT_SETTLED"]);
+    expect(reason).to.equal(
+      "The round cannot be read before or after the call.",
+    );
+    expect(notes.some(isUnreadable)).to.equal(true);
+  });
+
+  const { vault, vaultFactory, trading, privatePool } = documentedContracts;
+  for (const [contracts, listed] of [
+    [{ vault, privatePool }, ["pools.private", "volume", "marginBalance"]],
+    [
+      { vault, vaultFactory, trading },
+      ["round", "volume", "marginBalance", "minXMargin", "orders.1"],
+    ],
+    [{ vault, trading }, ["volume", "marginBalance", "orders.1"]],
+  ] as const) {
+    it(`a simulation with the contracts ${Object.keys(contracts).join()} lists ${listed.join()}`, async () => {
+      const simulation = await simulate({}, { orders: [1] }, contracts);
+      expect(readingsOf(simulation)).to.deep.equal(listed);
+    });
+  }
+
+  it("a simulation lists its notes in one order", async () => {
+    const node = new ScriptedNode({
+      // Also the sender has code.
+      codeOf: () => "0x01",
+      answerOf: answers({
+        "getLatestRoundInfo after": "0x",
+        "getOrderInfo 1 before": "0x",
+      }),
+    });
+    changeSettlement(node, { gasUsed: "0x1000001", maxUsedGas: "0x1000001" });
+    const settings = { gasPrice: 10n ** 15n };
+    const { notes } = await simulateOn(
+      node,
+      { orders: [1] },
+      { contracts: documentedContracts, settings },
+    );
+    const order = [
+      /^Orders that could not be read: 1 of 1\./u,
+      /^The sender cannot pay for gas/u,
+      /^The sender has code/u,
+      /^The round cannot be read/u,
+      /^It uses 16777217 gas/u,
+      /block gas limit/u,
+      /^Not known beforehand/u,
+    ];
+    expect(notes).to.have.length(order.length);
+    for (const [index, note] of notes.entries()) {
+      expect(note).to.match(order[index] ?? /^$/u);
+    }
+  });
+});
