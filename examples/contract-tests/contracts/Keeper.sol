@@ -2,7 +2,9 @@
 pragma solidity ^0.8.20;
 
 import {IVault} from "hardhat-vault/contracts/interfaces/IVault.sol";
-import {IVaultFactory} from "hardhat-vault/contracts/interfaces/IVaultFactory.sol";
+import {
+    IVaultFactory
+} from "hardhat-vault/contracts/interfaces/IVaultFactory.sol";
 import {VaultReader} from "hardhat-vault/contracts/interfaces/VaultReader.sol";
 
 /// @notice Settles a round once it has ended, for anybody who calls it.

@@ -2,7 +2,9 @@
 pragma solidity ^0.8.20;
 
 import {IVault} from "hardhat-vault/contracts/interfaces/IVault.sol";
-import {IVaultFactory} from "hardhat-vault/contracts/interfaces/IVaultFactory.sol";
+import {
+    IVaultFactory
+} from "hardhat-vault/contracts/interfaces/IVaultFactory.sol";
 
 /// @notice Picks the first vault whose margins for a next round are within a
 /// budget.
@@ -36,8 +38,7 @@ contract Router {
         for (uint256 i = 0; i < vaults.length; ++i) {
             // A vault that reverts is left out.
             try vaults[i].calMargins(maxVolume, apy, endTime) returns (
-                uint256 base,
-                uint256 x
+                uint256 base, uint256 x
             ) {
                 if (base <= budget && x <= xMargin) return (vaults[i], base);
                 if (base < cheapest) cheapest = base;

@@ -3,7 +3,10 @@ pragma solidity ^0.8.20;
 
 import {Router} from "../contracts/Router.sol";
 import {IVault} from "hardhat-vault/contracts/interfaces/IVault.sol";
-import {Scenario, VaultMocks} from "hardhat-vault/contracts/test/VaultMocks.sol";
+import {
+    Scenario,
+    VaultMocks
+} from "hardhat-vault/contracts/test/VaultMocks.sol";
 
 contract RouterTest {
     VaultMocks private cheap;
@@ -35,8 +38,7 @@ contract RouterTest {
 
     function testFuzz_neverExceedsTheBudget(uint256 budget) public view {
         try router.pick(1, 1, 1, budget, 20_000e18) returns (
-            IVault,
-            uint256 margin
+            IVault, uint256 margin
         ) {
             require(margin <= budget, "over budget");
         } catch (bytes memory reason) {
@@ -46,13 +48,8 @@ contract RouterTest {
     }
 
     function pick(uint256 budget) private view returns (IVault, uint256) {
-        return
-            router.pick(
-                1_000e18,
-                0.2e18,
-                block.timestamp + 7 days,
-                budget,
-                20_000e18
-            );
+        return router.pick(
+            1_000e18, 0.2e18, block.timestamp + 7 days, budget, 20_000e18
+        );
     }
 }
