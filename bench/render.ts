@@ -1,4 +1,4 @@
-import { format } from "prettier";
+import { format } from "oxfmt";
 
 import type { Section } from "./measure.js";
 
@@ -16,10 +16,11 @@ export async function renderSection({
       "": met ? "met" : "missed",
     }),
   );
-  return await format(
+  const { code } = await format(
+    "benchmarks.md",
     `### ${title}\n\n${renderTable(rows)}\n\n${renderTable(verdicts)}\n`,
-    { parser: "markdown" },
   );
+  return code;
 }
 
 /** The first column is text, and the others are figures. */

@@ -65,7 +65,7 @@ export function parseArguments<Described extends Arguments>(
           : parse(given),
     ] as const;
   });
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each value is parsed by the kind that its type comes from
+  // each value is parsed by the kind that its type comes from
   return Object.fromEntries(values) as ValuesOf<Described> & CommonValues;
 }
 

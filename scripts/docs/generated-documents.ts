@@ -28,7 +28,7 @@ export async function generatedDocuments(
     ["CONTRIBUTING.md", renderContributing()],
   ] as const;
   const settings = path.join(root, ".oxfmtrc.json");
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- its schema is oxfmt's
+  // its schema is oxfmt's
   const options = JSON.parse(await readFile(settings, "utf8")) as FormatConfig;
   return new Map(
     await Promise.all(

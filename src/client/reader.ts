@@ -231,7 +231,7 @@ export abstract class VaultReader {
         answer.data.length > 0 ||
         (await rpc.hasCode(target.address, blockTag)),
     });
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
+    // the decoder follows the table entry that makes the type
     return value as OperationResult<Name>;
   }
 

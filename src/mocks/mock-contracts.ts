@@ -60,7 +60,7 @@ export async function addressesOf(
       .addressOf(role, operation)
       .then(({ address }) => address, otherwise),
   ]);
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry
+  // every role has an entry
   return Object.fromEntries(await Promise.all(located)) as MockAddresses;
 }
 
@@ -125,7 +125,7 @@ export function inProcessAddresses(instance?: string): MockAddresses {
     instance === undefined ? "0".repeat(28) : id(instance).slice(-28);
   return byRole((role) => {
     const number = contractRoleNames.indexOf(role) + 1;
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- getAddress returns 0x and 40 digits
+    // getAddress returns 0x and 40 digits
     return getAddress(`0x7661756c74${digits}0${number}`) as `0x${string}`;
   });
 }

@@ -76,7 +76,7 @@ describe("documents", () => {
 
     const { vault, provider } = await network.create();
     await vault.deployMocks();
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the document has a request
+    // the document has a request
     const request = JSON.parse(codeOf("wire-format", "json")) as {
       readonly method: string;
       readonly params: unknown[];

@@ -64,7 +64,7 @@ describe("the tarball of the package", () => {
       path.join(repositoryRoot, "package.json"),
       "utf8",
     );
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- our own package.json
+    // our own package.json
     const { scripts, dependencies } = JSON.parse(text) as Manifest;
     expect(Object.keys(scripts)).to.not.include.oneOf([
       "preinstall",

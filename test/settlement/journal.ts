@@ -165,7 +165,7 @@ describe("the journal of a settlement", () => {
         throw full;
       }),
       mock.method(fs, "write", (...args: readonly unknown[]) => {
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- of its many forms each has the callback last
+        // of its many forms each has the callback last
         (args.at(-1) as (error: Error) => void)(full);
       }),
     ];

@@ -273,7 +273,7 @@ async function checkBuild(
 }
 
 async function readJson<Content>(file: string): Promise<Content> {
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- Hardhat wrote it
+  // Hardhat wrote it
   return JSON.parse(await readFile(file, "utf8")) as Content;
 }
 

@@ -30,7 +30,12 @@ assert.equal(orders.length, 5);
 
 // A user's own network settings are as Hardhat makes them; ours is one more.
 const { vaultFork, ...own } = hre.config.networks;
-assert.deepEqual(Object.keys(own).sort(), ["default", "localhost", "mainnet", "node"]);
+assert.deepEqual(Object.keys(own).sort(), [
+  "default",
+  "localhost",
+  "mainnet",
+  "node",
+]);
 assert.equal(own.default.type, "edr-simulated");
 assert.equal(vaultFork.type, "edr-simulated");
 console.log("keeper: all assertions hold");
