@@ -19,6 +19,7 @@ import {
   repositoryRoot,
 } from "../helpers/consumers/consumer-project.js";
 import { runCommand } from "../helpers/consumers/run-command.js";
+import { describeOnPosix } from "../helpers/posix.js";
 import { sample } from "../helpers/sample.js";
 
 const modules = path.join(repositoryRoot, "node_modules");
@@ -28,7 +29,7 @@ const npmCi = `mkdir -p node_modules/.bin
 cp "${modules}/.package-lock.json" node_modules/
 ln -s "${modules}/@nomicfoundation" node_modules/@nomicfoundation`;
 
-describe("the set-up", () => {
+describeOnPosix("the set-up", () => {
   let root = "";
 
   beforeEach(async () => {
