@@ -59,8 +59,8 @@ describe("documents", () => {
       // Units of systemd, and lines of cron that test/docs/keeper-examples.ts runs.
       ...["docs/monitoring.md: ini", "docs/monitoring.md: ini"],
       ...["docs/monitoring.md: ", "docs/monitoring.md: "],
-      // Used by the consumer that runs Foundry.
-      "docs/solidity-tests.md: text",
+      // Used by the consumer that runs Foundry, and the profile that it needs.
+      ...["docs/solidity-tests.md: text", "docs/solidity-tests.md: toml"],
     ]);
     const codeOf = (name: string, language: string): string =>
       others.find(
