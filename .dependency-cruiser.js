@@ -16,6 +16,10 @@ const layers = [
     name: "mocks, simulation and matchers",
     paths: ["src/mocks/", "src/simulation/", "src/chai/", "src/assert/"],
   },
+  {
+    name: "the call of a settlement",
+    paths: ["src/settlement-call/"],
+  },
   { name: "host", paths: ["src/host\\.ts"] },
   { name: "client", paths: ["src/client/"] },
   { name: "rpc", paths: ["src/rpc/"] },
@@ -27,9 +31,7 @@ const layers = [
       "src/(?:escape|redact)\\.ts",
       "src/json\\.ts",
       "src/caller-stack\\.ts",
-      "src/regular-file\\.ts",
-      "src/project-file\\.ts",
-      "src/recorded-values\\.ts",
+      "src/files/",
       "src/abi/",
       "src/guard/",
       "src/bindings/",
@@ -89,6 +91,31 @@ export default {
       severity: "error",
       from: { path: "^src/protocol/" },
       to: { path: "^(?:src|tasks)/", pathNot: "^src/protocol/" },
+    },
+    {
+      name: "protocol-by-its-index",
+      comment:
+        "What src/protocol/index.ts exports is imported from there. Only what each start loads, which is as little as can be, is excepted.",
+      severity: "error",
+      from: {
+        pathNot:
+          "^(?:src/(?:protocol/|index\\.ts)|tasks/(?:index\\.ts|definitions/))",
+      },
+      to: {
+        path: "^src/protocol/(?:contracts|display-decimals|enums|operations|queries|readings|types|units)\\.ts",
+      },
+    },
+    {
+      name: "definitions-are-light",
+      comment:
+        "Every start of Hardhat loads what the help shows of tasks. An action, a parser, and what they need are loaded only by a task that runs.",
+      severity: "error",
+      from: { path: "^tasks/definitions/" },
+      to: {
+        path: "^(?:src|tasks)/|/node_modules/",
+        pathNot: "^(?:tasks/definitions|src/protocol)/|^src/errors\\.ts",
+        dependencyTypesNot: ["type-only"],
+      },
     },
     {
       name: "no-hardhat",

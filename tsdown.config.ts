@@ -1,4 +1,3 @@
-import { licensePlugin } from "rolldown-license-plugin";
 import { defineConfig } from "tsdown";
 
 // A project in TypeScript loads every file by way of tsx, at about a millisecond
@@ -7,9 +6,6 @@ import { defineConfig } from "tsdown";
 // first asked for stands apart, since tsx rewrites every file with an `import()`
 // as it is loaded, and gives it a source map, in time that grows with the file.
 const groups = [
-  // What `vault report` draws with, so that a project that draws nothing installs
-  // nothing for it.
-  { name: "vendored", test: /[\\/]node_modules[\\/]/u },
   // By themselves, for the `import()`s in them.
   {
     name: "client",
@@ -18,24 +14,24 @@ const groups = [
   },
   {
     name: "vault",
-    test: /[\\/]src[\\/]plugin[\\/](?:deployments|hardhat-vault)\.ts$/u,
+    test: /[\\/]src[\\/]plugin[\\/]hardhat-vault\.ts$/u,
     includeDependenciesRecursively: false,
   },
   // With everything, Hardhat or none.
   {
     name: "protocol",
-    test: /[\\/]src[\\/](?:caller-stack|errors|json|protocol[\\/](?:contracts|display-decimals|queries))\.ts$/u,
+    test: /[\\/]src[\\/](?:caller-stack|errors|json|protocol[\\/]index)\.ts$/u,
   },
   // With every start.
   {
     name: "start",
-    test: /[\\/](?:src[\\/](?:plugin[\\/]lazy-hardhat-vault|simulation[\\/]fork-network)|tasks[\\/]arguments)\.ts$/u,
+    test: /[\\/](?:src[\\/](?:plugin[\\/]lazy-hardhat-vault|simulation[\\/]fork-network)|tasks[\\/]definitions[\\/][\w-]+)\.ts$/u,
   },
   // With the first connection, and with what is used without Hardhat: all that
   // tasks have in common with that, which would else be in a chunk with Hardhat.
   {
     name: "reads",
-    test: /[\\/]src[\\/](?:client[\\/](?:failed-reading|orders[\\/]types|parse-time|vault-client)|protocol[\\/]amounts|regular-file)\.ts$/u,
+    test: /[\\/]src[\\/](?:client[\\/](?:failed-reading|orders[\\/]types|parse-time|vault-client)|protocol[\\/]amounts|files[\\/]regular-file)\.ts$/u,
   },
   {
     name: "connection",
@@ -50,7 +46,7 @@ const groups = [
     test: /[\\/]tasks[\\/](?:(?:output|report)[\\/])?[\w-]+\.ts$/u,
     minShareCount: 4,
   },
-].map((group, index) => ({ ...group, priority: 9 - index }));
+].map((group, index) => ({ ...group, priority: 8 - index }));
 
 export default defineConfig({
   entry: {
@@ -73,27 +69,6 @@ export default defineConfig({
     comments: false,
     // The package has them.
     sourcemapExcludeSources: true,
-  },
-  plugins: [
-    licensePlugin({
-      done: (packages, context) => {
-        context.emitFile({
-          type: "asset",
-          fileName: "chunks/vendored.licenses.txt",
-          source: packages
-            .map(
-              ({ name, version, license, licenseText }) =>
-                `${name} ${version} (${license})\n\n${licenseText}`,
-            )
-            .join("\n\n---\n\n"),
-        });
-      },
-    }),
-  ],
-  // linkedom would load a project's own `canvas`, which is native code, if there
-  // is one; it brings what it takes otherwise.
-  alias: {
-    canvas: `${import.meta.dirname}/node_modules/linkedom/commonjs/canvas-shim.cjs`,
   },
   tsconfig: "tsconfig.build.json",
   platform: "node",

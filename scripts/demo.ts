@@ -4,7 +4,7 @@
  */
 import hre from "hardhat";
 
-import { toFlag } from "../tasks/parse-arguments.js";
+import { toFlag } from "../tasks/parse-options.js";
 
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);

@@ -139,7 +139,7 @@ const errors = {
     },
     VAULT_NOT_CONFIRMED: {
       refuses: true,
-      text: "The question was not answered with Yes.",
+      text: "Not confirmed.",
       fix: "Nothing was sent.",
     },
     VAULT_NO_TERMINAL: {

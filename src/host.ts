@@ -2,7 +2,6 @@ import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import type { AddressResolver, LocatedAddress } from "./client/addresses.js";
-import type { OperationOptions } from "./client/reader.js";
 import type { VaultClient } from "./client/vault-client.js";
 import type { DisplaySettings } from "./protocol/index.js";
 import type { SettlementSettings } from "./protocol/settlement-settings.js";
@@ -28,8 +27,6 @@ export interface VaultHost extends VaultClient {
   readonly instanceName: string | undefined;
   /** @internal Puts addresses before those of the connection's vault. */
   bind(addresses: AddressResolver): void;
-  /** @internal See {@link VaultClient.withDeadline}. */
-  withDeadline(options: OperationOptions): VaultHost;
   /** Returns the vault of another instance on the same network. */
   instance(name: string): VaultHost;
   /** @internal Gives a fork a vault with the addresses of this network. */

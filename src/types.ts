@@ -24,7 +24,7 @@ export type {
   DisplayDecimals,
   DisplayDecimalsKey,
   DisplaySettings,
-} from "./protocol/display-decimals.js";
+} from "./protocol/index.js";
 export type {
   CallArguments,
   ExpectedReadings,
@@ -62,7 +62,7 @@ export type {
   HttpEngine,
   SimulateSettleAllOptions,
 } from "./simulation/options.js";
-export type { SimulationTime } from "./simulation/next-block.js";
+export type { SimulationTime } from "./settlement-call/next-block.js";
 export type {
   BalanceChange,
   ReadingChange,

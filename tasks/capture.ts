@@ -6,20 +6,20 @@ import { assertInvariant, invalidArgument } from "../src/errors.js";
 import { checkValues } from "../src/client/values.js";
 import { operations } from "../src/protocol/index.js";
 import type { CalMarginsParameters } from "../src/protocol/index.js";
-import { requireRegularFile } from "../src/regular-file.js";
+import { requireRegularFile } from "../src/files/regular-file.js";
 import { asRecord } from "../src/json.js";
 import { capture } from "../src/mocks/capture.js";
 import type { Capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
-import { taskArguments } from "./arguments.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { captureTask } from "./definitions/capture.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { notes, title, toned } from "./output/blocks.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { hideInOrder, readAction } from "./open-vault.js";
 import type { TaskReport } from "./run-task.js";
 
-export default readAction(taskArguments.capture, captureToFile);
+export default readAction(captureTask, captureToFile);
 
 const NO_ORDERS =
   "No order was captured: in a replay each order reverts with that reason. --ids 1-50 captures these.";
@@ -31,7 +31,7 @@ async function captureToFile(
     ids: orders = [],
     margins: file,
     block: blockTag,
-  }: ArgumentsOf<"capture">,
+  }: TaskValues<typeof captureTask>,
 ): Promise<TaskReport> {
   const margins = file === undefined ? [] : await readTerms(file);
   let captured: Capture | undefined;

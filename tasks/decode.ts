@@ -9,14 +9,13 @@ import { invalidArgument, vaultError } from "../src/errors.js";
 import { guardErrors } from "../src/guard/errors.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { findInProject } from "../src/plugin/project-abis.js";
-import type { DisplaySettings } from "../src/protocol/display-decimals.js";
+import type { DisplaySettings, OperationName } from "../src/protocol/index.js";
 import {
   contractRoles,
   operationEntry,
   operationNames,
   targetsOf,
 } from "../src/protocol/index.js";
-import type { OperationName } from "../src/protocol/index.js";
 import {
   decodeArguments,
   decodeRevertReason,
@@ -24,17 +23,17 @@ import {
 import type { Values } from "../src/rpc/revert-reason.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted } from "../src/escape.js";
-import { taskArguments } from "./arguments.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { decodeTask } from "./definitions/decode.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { labelledValues, title } from "./output/blocks.js";
 import type { Block, LabelledValue } from "./output/blocks.js";
 import { formatValue } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
-import { selectedNetwork } from "./parse-arguments.js";
+import { selectedNetwork } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
-export default taskAction(taskArguments.decode, async (args, { hre }) => {
+export default taskAction(decodeTask, async (args, { hre }) => {
   const { name, config } = selectedNetwork(hre);
   const settings = settingsOf(name, config, args.instance);
   return await decode(args, settings, findInProject(hre.artifacts));
@@ -66,7 +65,7 @@ const knownErrors = [
  * @param findErrors Finds errors of the project's own contracts.
  */
 export async function decode(
-  { hex, raw }: Pick<ArgumentsOf<"decode">, "hex" | "raw">,
+  { hex, raw }: Pick<TaskValues<typeof decodeTask>, "hex" | "raw">,
   { tokenDecimals, displayDecimals }: DisplaySettings,
   findErrors: FindErrors,
 ): Promise<TaskReport> {

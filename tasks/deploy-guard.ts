@@ -5,69 +5,66 @@ import { formatNative } from "../src/protocol/amounts.js";
 import { deployGuard } from "../src/settlement/deploy-guard.js";
 import type { GuardDeployment } from "../src/settlement/deploy-guard.js";
 import { escapeUntrusted } from "../src/escape.js";
-import { taskArguments } from "./arguments.js";
+import { deployGuardTask } from "./definitions/deploy-guard.js";
 import { readEnvelope, withVault } from "./open-vault.js";
 import { code, knownValues, notes, title } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
 import { renderText } from "./output/render-text.js";
 import { taskAction } from "./run-task.js";
 
-export default taskAction(
-  taskArguments["deploy-guard"],
-  async (args, surroundings) => {
-    if (args.at !== undefined) {
-      throw invalidArgument("--at", "a guard fits every vault", "Omit it.");
-    }
-    const { ask, err } = surroundings.terminal;
-    const say = (...blocks: readonly Block[]): void => {
-      void err.write(`${renderText(blocks, err.style)}\n`);
+export default taskAction(deployGuardTask, async (args, surroundings) => {
+  if (args.at !== undefined) {
+    throw invalidArgument("--at", "a guard fits every vault", "Omit it.");
+  }
+  const { ask, err } = surroundings.terminal;
+  const say = (...blocks: readonly Block[]): void => {
+    void err.write(`${renderText(blocks, err.style)}\n`);
+  };
+  return await withVault(surroundings, "write", args, async (vault) => {
+    const network = escapeUntrusted(vault.networkName);
+    const confirm = async (deployment: GuardDeployment): Promise<void> => {
+      say(...deploymentBlocks(deployment, network));
+      if (args.yes) {
+        return;
+      }
+      if (ask === undefined) {
+        throw invalidArgument(
+          "--yes",
+          "there is no terminal to ask for confirmation on",
+          "Pass it to deploy without a question. Nothing was sent.",
+        );
+      }
+      if (!(await ask("Deploy this guard now?"))) {
+        throw vaultError("VAULT_NOT_CONFIRMED", {});
+      }
     };
-    return await withVault(surroundings, "write", args, async (vault) => {
-      const network = escapeUntrusted(vault.networkName);
-      const confirm = async (deployment: GuardDeployment): Promise<void> => {
-        say(...deploymentBlocks(deployment, network));
-        if (args.yes) {
-          return;
-        }
-        if (ask === undefined) {
-          throw invalidArgument(
-            "--yes",
-            "there is no terminal to ask for confirmation on",
-            "Pass it to deploy without a question. Nothing was sent.",
-          );
-        }
-        if (!(await ask("Deploy this guard now?"))) {
-          throw vaultError("VAULT_NOT_CONFIRMED", {});
-        }
-      };
-      const { from, settler } = args;
-      const guard = await deployGuard(vault, {
-        ...{ from, settler, confirm },
-        onHash: (hash) => {
-          say(notes(`Transaction ${hash}`));
-        },
-      });
-      const envelope = await readEnvelope(vault);
-      const instance =
-        args.instance === undefined ? "" : `.instances.${args.instance}`;
-      return {
-        json: { ...envelope, guard },
-        blocks: [
-          title("Guard", envelope),
-          knownValues([
-            ["Address", guard.address],
-            ["Settler", describeSettler(guard.settler)],
-            ["Transaction", guard.hash ?? "none: it is there already"],
-          ]),
-          notes(
-            `Put this into networks.${network}.vault${escapeUntrusted(instance)} of the configuration:`,
-          ),
-          code(`guard: "${guard.address}",`),
-        ],
-      };
+    const { from, settler } = args;
+    const guard = await deployGuard(vault, {
+      ...{ from, settler, confirm },
+      onHash: (hash) => {
+        say(notes(`Transaction ${hash}`));
+      },
     });
-  },
-);
+    const envelope = await readEnvelope(vault);
+    const instance =
+      args.instance === undefined ? "" : `.instances.${args.instance}`;
+    return {
+      json: { ...envelope, guard },
+      blocks: [
+        title("Guard", envelope),
+        knownValues([
+          ["Address", guard.address],
+          ["Settler", describeSettler(guard.settler)],
+          ["Transaction", guard.hash ?? "none: it is there already"],
+        ]),
+        notes(
+          `Put this into networks.${network}.vault${escapeUntrusted(instance)} of the configuration:`,
+        ),
+        code(`guard: "${guard.address}",`),
+      ],
+    };
+  });
+});
 
 function deploymentBlocks(
   { from, settler, address, chainId, cost, maxCost }: GuardDeployment,

@@ -1,55 +1,52 @@
 import { invalidArgument } from "../src/errors.js";
 import { requireScenario } from "../src/mocks/scenarios.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
-import { taskArguments } from "./arguments.js";
+import { deployMocksTask } from "./definitions/deploy-mocks.js";
 import { readEnvelope, withVault } from "./open-vault.js";
 import { labelledValues, notes, title } from "./output/blocks.js";
 import { wrapText } from "./output/render-text.js";
 import { taskAction } from "./run-task.js";
 
-export default taskAction(
-  taskArguments["deploy-mocks"],
-  async (args, surroundings) => {
-    if (args.at !== undefined) {
-      throw invalidArgument(
-        "--at",
-        "mocks are deployed to new addresses",
-        "Omit it.",
+export default taskAction(deployMocksTask, async (args, surroundings) => {
+  if (args.at !== undefined) {
+    throw invalidArgument(
+      "--at",
+      "mocks are deployed to new addresses",
+      "Omit it.",
+    );
+  }
+  const scenario = requireScenario(args.scenario ?? "open-round");
+  const { err } = surroundings.terminal;
+  return await withVault(surroundings, "write", args, async (vault) => {
+    const { addresses } = await vault.deployMocks({
+      scenario,
+      allowLiveNetwork: args.yes,
+    });
+    const envelope = await readEnvelope(vault);
+    const deployments = await vault.deployments?.();
+    const file = await deployments?.save({
+      block: envelope.block.number,
+      scenario,
+      contracts: addresses,
+    });
+    if (file === undefined) {
+      await err.write(
+        `${wrapText("This network lives in this process: the mocks end with it. For mocks that stay, start `npx hardhat node` and pass --network.", err.style)}\n`,
       );
     }
-    const scenario = requireScenario(args.scenario ?? "open-round");
-    const { err } = surroundings.terminal;
-    return await withVault(surroundings, "write", args, async (vault) => {
-      const { addresses } = await vault.deployMocks({
-        scenario,
-        allowLiveNetwork: args.yes,
-      });
-      const envelope = await readEnvelope(vault);
-      const deployments = await vault.deployments?.();
-      const file = await deployments?.save({
-        block: envelope.block.number,
-        scenario,
-        contracts: addresses,
-      });
-      if (file === undefined) {
-        await err.write(
-          `${wrapText("This network lives in this process: the mocks end with it. For mocks that stay, start `npx hardhat node` and pass --network.", err.style)}\n`,
-        );
-      }
-      const written = `Written to ${file ?? ""}; tasks on this chain${args.instance === undefined ? "" : ` with --instance ${args.instance}`} use them if the configuration names no address.`;
-      return {
-        json: { ...envelope, contracts: addresses, scenario },
-        blocks: [
-          title(`Mocks deployed (${scenario})`, envelope),
-          labelledValues(
-            contractRoleNames.map((role) => [
-              contractRoles[role].label,
-              addresses[role],
-            ]),
-          ),
-          ...(file === undefined ? [] : [notes(written)]),
-        ],
-      };
-    });
-  },
-);
+    const written = `Written to ${file ?? ""}; tasks on this chain${args.instance === undefined ? "" : ` with --instance ${args.instance}`} use them if the configuration names no address.`;
+    return {
+      json: { ...envelope, contracts: addresses, scenario },
+      blocks: [
+        title(`Mocks deployed (${scenario})`, envelope),
+        labelledValues(
+          contractRoleNames.map((role) => [
+            contractRoles[role].label,
+            addresses[role],
+          ]),
+        ),
+        ...(file === undefined ? [] : [notes(written)]),
+      ],
+    };
+  });
+});

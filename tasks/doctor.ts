@@ -12,18 +12,17 @@ import {
 } from "../src/plugin/examine.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { settingsOf } from "../src/plugin/addresses.js";
-import { Deadline } from "../src/rpc/deadline.js";
-import { taskArguments } from "./arguments.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { doctorTask } from "./definitions/doctor.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { withVault } from "./open-vault.js";
 import { labelledValues, notes, title } from "./output/blocks.js";
 import type { Envelope } from "./output/blocks.js";
 import { describeCount } from "./output/format-value.js";
-import { selectedNetwork } from "./parse-arguments.js";
+import { selectedNetwork } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport, TaskSurroundings } from "./run-task.js";
 
-export default taskAction(taskArguments.doctor, examine);
+export default taskAction(doctorTask, examine);
 
 /** The checks; without an envelope if the node did not answer. */
 interface Examination {
@@ -38,32 +37,32 @@ const passes = {
 } as const;
 
 async function examine(
-  args: ArgumentsOf<"doctor">,
+  args: TaskValues<typeof doctorTask>,
   surroundings: TaskSurroundings,
 ): Promise<TaskReport> {
   // A mistake on the command line is an error, not a failed check.
   const { name: network, config } = selectedNetwork(surroundings.hre);
   settingsOf(network, config, args.instance);
   const { timeout } = args;
-  const deadline = timeout === undefined ? undefined : new Deadline(timeout);
+  const startedAt = performance.now();
   const runPass = async (
     access: keyof typeof passes,
     work: (vault: HardhatVault) => Promise<Examination>,
   ): Promise<Examination> => {
     const { name, asked: method } = passes[access];
     try {
-      if (deadline?.isOver === true) {
+      const left =
+        timeout === undefined
+          ? undefined
+          : Math.ceil(timeout - (performance.now() - startedAt));
+      if (left !== undefined && left <= 0) {
         throw vaultError("VAULT_RPC_TIMEOUT", { network, method, tried: "" });
       }
-      const left =
-        deadline === undefined
-          ? undefined
-          : Math.max(1, Math.ceil(deadline.remaining));
       return await withVault(
         surroundings,
         access,
         args,
-        async (vault) => await work(vault.withDeadline({ timeout: left })),
+        async (vault) => await work(vault.withOptions({ timeout: left })),
         left,
       );
     } catch (error) {

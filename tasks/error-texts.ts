@@ -1,8 +1,8 @@
 import { textsForCommandLine } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
 import { toJsonValue } from "../src/json.js";
-import { toFlag } from "./parse-arguments.js";
-import type { TypedArguments } from "./parse-arguments.js";
+import { toFlag } from "./parse-options.js";
+import type { TypedOptions } from "./parse-options.js";
 
 /** The flags of API options whose names differ. */
 const otherFlags: Readonly<Record<string, string>> = {
@@ -16,7 +16,7 @@ const otherFlags: Readonly<Record<string, string>> = {
 /** The texts of an error, with flags in place of API options. */
 export function inFlags(
   error: VaultError,
-  args: TypedArguments,
+  args: TypedOptions,
 ): Pick<VaultError, "code" | "shortMessage" | "fix" | "details"> {
   const { code, details } = error;
   const names = Object.fromEntries(
@@ -39,14 +39,14 @@ export function inFlags(
 
 export function messageForCommandLine(
   error: VaultError,
-  args: TypedArguments = { timeout: undefined },
+  args: TypedOptions = { timeout: undefined },
 ): string {
   const { shortMessage, fix } = inFlags(error, args);
   return `${shortMessage} ${fix}`;
 }
 
 /** Repeats the options that choose the contracts in a suggested command. */
-export function repeatFlags(args: TypedArguments): string {
+export function repeatFlags(args: TypedOptions): string {
   return ["at", "instance", "network"]
     .filter((name) => typeof args[name] === "string")
     .map((name) => ` --${name} ${String(args[name]).replaceAll(/\s/gu, "")}`)

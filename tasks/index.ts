@@ -7,101 +7,100 @@ import type {
   TaskDefinition,
 } from "hardhat/types/tasks";
 
-import { keysOf } from "../src/protocol/keys-of.js";
 import { operationEntry, readOperationNames } from "../src/protocol/queries.js";
-import { describeArgument, readArguments, taskArguments } from "./arguments.js";
-import type { Arguments, TaskName } from "./arguments.js";
+import { captureTask } from "./definitions/capture.js";
+import { decodeTask } from "./definitions/decode.js";
+import { deployGuardTask } from "./definitions/deploy-guard.js";
+import { deployMocksTask } from "./definitions/deploy-mocks.js";
+import { doctorTask } from "./definitions/doctor.js";
+import {
+  failTask,
+  nextRoundTask,
+  setTask,
+  succeedTask,
+} from "./definitions/mock.js";
+import { ordersTask } from "./definitions/orders.js";
+import { readTask } from "./definitions/read.js";
+import { reportTask } from "./definitions/report.js";
+import { requestTask } from "./definitions/request.js";
+import { roundsTask } from "./definitions/rounds.js";
+import { settleTask } from "./definitions/settle.js";
+import type { Task } from "./definitions/shared.js";
+import { simulateTask } from "./definitions/simulate.js";
+import { statusTask } from "./definitions/status.js";
+import { watchTask } from "./definitions/watch.js";
 
-// Every run of Hardhat loads this file, so it loads no task.
+// Every run of Hardhat loads this file, so it loads no action.
+
+type Action = LazyActionObject<NewTaskActionFunction>;
 
 function defineTask(
   name: string,
-  description: string,
-  action: LazyActionObject<NewTaskActionFunction>,
-  described: Arguments,
+  { description, options }: Task,
+  action: Action,
 ): TaskDefinition {
   let builder: NewTaskDefinitionBuilder = task(
     ["vault", ...name.split(" ")],
     description,
   );
-  for (const [argumentName, argument] of Object.entries(described)) {
-    const { position, required } = argument;
+  for (const [optionName, { kind, help, isRequired }] of Object.entries(
+    options,
+  )) {
     const shared = {
-      name: argumentName,
+      name: optionName,
       // Hardhat has no required options.
-      description: `${describeArgument(argument)}${required === true ? " (required)" : ""}`,
+      description: isRequired ? `${help} (required)` : help,
     };
-    if ("flag" in argument) {
-      builder = builder.addFlag(shared);
-    } else if (position === undefined) {
-      // Hardhat's own types check no bounds, and have errors without a code.
-      builder = builder.addOption({
-        ...shared,
-        type: ArgumentType.STRING_WITHOUT_DEFAULT,
-        defaultValue: undefined,
-      });
-    } else if (position === "one") {
-      builder = builder.addPositionalArgument(shared);
-    } else {
-      // The help shows a default of no values as "(default: )".
-      const type = ArgumentType.STRING_WITHOUT_DEFAULT;
-      builder = builder.addVariadicArgument({ ...shared, type });
+    // Hardhat's own types check no bounds, and have errors without a code.
+    const type = ArgumentType.STRING_WITHOUT_DEFAULT;
+    switch (kind) {
+      case "flag":
+        builder = builder.addFlag(shared);
+        break;
+      case "option":
+        builder = builder.addOption({
+          ...shared,
+          type,
+          defaultValue: undefined,
+        });
+        break;
+      case "positional":
+        builder = builder.addPositionalArgument(shared);
+        break;
+      case "variadic":
+        // With this type, because the help shows a default of no values as
+        // "(default: )".
+        builder = builder.addVariadicArgument({ ...shared, type });
+        break;
     }
   }
   return builder.setAction(action).build();
 }
 
-const actions: {
-  readonly [Name in TaskName]: readonly [
-    description: string,
-    action: LazyActionObject<NewTaskActionFunction>,
-  ];
-} = {
-  status: ["Show every reading at one block", () => import("./status.js")],
-  orders: ["List orders", () => import("./orders.js")],
-  rounds: ["List every round, oldest first", () => import("./rounds.js")],
-  report: ["Write a self-contained HTML report", () => import("./report.js")],
-  settle: ["Settle the vault's current round", () => import("./settle.js")],
-  simulate: ["Simulate a settlement", () => import("./simulate.js")],
-  "deploy-guard": [
-    "Deploy a guard, which settles one round or reverts",
-    () => import("./deploy-guard.js"),
-  ],
-  "deploy-mocks": [
-    "Deploy mocks of the six contracts",
-    () => import("./deploy-mocks.js"),
-  ],
-  "mock next-round": [
-    "Start a new round on the mocks",
-    async () => ({ default: (await import("./mock.js")).nextRound }),
-  ],
-  "mock set": [
-    "Change values that the mocks return",
-    async () => ({ default: (await import("./mock.js")).set }),
-  ],
-  "mock fail": [
-    "Make an operation of the mocks revert",
-    async () => ({ default: (await import("./mock.js")).fail }),
-  ],
-  "mock succeed": [
-    "Make an operation of the mocks succeed again",
-    async () => ({ default: (await import("./mock.js")).succeed }),
-  ],
-  capture: [
-    "Record every reading as a fixture for tests",
-    () => import("./capture.js"),
-  ],
-  request: [
-    "Print the JSON-RPC request of an operation",
-    () => import("./request.js"),
-  ],
-  watch: ["Show each change of the readings", () => import("./watch.js")],
-  doctor: ["Check network, contracts and signer", () => import("./doctor.js")],
-  decode: [
-    "Decode call data, returned data or revert data",
-    () => import("./decode.js"),
-  ],
+/** Each task and its action, in the order in which they are listed. */
+const rows: Readonly<Record<string, readonly [Task, Action]>> = {
+  status: [statusTask, () => import("./status.js")],
+  orders: [ordersTask, () => import("./orders.js")],
+  rounds: [roundsTask, () => import("./rounds.js")],
+  report: [reportTask, () => import("./report.js")],
+  settle: [settleTask, () => import("./settle.js")],
+  simulate: [simulateTask, () => import("./simulate.js")],
+  "deploy-guard": [deployGuardTask, () => import("./deploy-guard.js")],
+  "deploy-mocks": [deployMocksTask, () => import("./deploy-mocks.js")],
+  "mock next-round": [nextRoundTask, mockAction("nextRound")],
+  "mock set": [setTask, mockAction("set")],
+  "mock fail": [failTask, mockAction("fail")],
+  "mock succeed": [succeedTask, mockAction("succeed")],
+  capture: [captureTask, () => import("./capture.js")],
+  request: [requestTask, () => import("./request.js")],
+  watch: [watchTask, () => import("./watch.js")],
+  doctor: [doctorTask, () => import("./doctor.js")],
+  decode: [decodeTask, () => import("./decode.js")],
 };
+
+function mockAction(name: "nextRound" | "set" | "fail" | "succeed"): Action {
+  return async () => ({ default: (await import("./mock.js"))[name] });
+}
 
 export const vaultTasks: TaskDefinition[] = [
   emptyTask("vault", "Read, settle and test the vault protocol").build(),
@@ -111,16 +110,9 @@ export const vaultTasks: TaskDefinition[] = [
   ).build(),
   ...readOperationNames.map((operation) => {
     const { task: name, description, inputs } = operationEntry(operation);
-    return defineTask(
-      name,
-      description,
-      async () => ({
-        default: (await import("./read.js")).createReadAction(operation),
-      }),
-      readArguments(inputs),
-    );
+    return defineTask(name, readTask(description, inputs), async () => ({
+      default: (await import("./read.js")).createReadAction(operation),
+    }));
   }),
-  ...keysOf(actions).map((name) =>
-    defineTask(name, ...actions[name], taskArguments[name]),
-  ),
+  ...Object.entries(rows).map(([name, row]) => defineTask(name, ...row)),
 ];

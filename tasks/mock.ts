@@ -10,13 +10,19 @@ import type { FailureCondition, ScriptedReason } from "../src/mocks/types.js";
 import type { OperationName } from "../src/protocol/index.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
-import { taskArguments } from "./arguments.js";
-import type { ArgumentsOf, TaskName } from "./arguments.js";
+import {
+  failTask,
+  nextRoundTask,
+  setTask,
+  succeedTask,
+} from "./definitions/mock.js";
 import { readEnvelope, withVault } from "./open-vault.js";
+import type { Options, ValuesOf } from "./definitions/options.js";
 import { notes, title } from "./output/blocks.js";
 import { parseAssignments, parseChanges } from "./parse-changes.js";
 import type { Assignment } from "./parse-changes.js";
 import { taskAction } from "./run-task.js";
+import type { CommonValues, Task, TaskValues } from "./definitions/shared.js";
 
 /** The value of the key `mock`, and the same as a line of text. */
 interface Scripted {
@@ -25,13 +31,13 @@ interface Scripted {
 }
 
 /** @param prepare Parses the arguments, without any request. */
-function scriptingAction<Task extends TaskName & `mock ${string}`>(
-  task: Task,
+function scriptingAction<Described extends Options>(
+  described: Task<Described>,
   prepare: (
-    args: ArgumentsOf<Task>,
+    args: ValuesOf<Described> & CommonValues,
   ) => (mocks: MockVaultHandle, now: number) => Promise<Scripted>,
 ): NewTaskActionFunction {
-  return taskAction(taskArguments[task], async (args, surroundings) => {
+  return taskAction(described, async (args, surroundings) => {
     const script = prepare(args);
     return await withVault(surroundings, "write", args, async (vault) => {
       await requireDevelopmentNode(vault);
@@ -49,7 +55,7 @@ function scriptingAction<Task extends TaskName & `mock ${string}`>(
   });
 }
 
-export const set = scriptingAction("mock set", ({ changes }) => {
+export const set = scriptingAction(setTask, ({ changes }) => {
   const assignments = parseAssignments(changes);
   // Refuses wrong paths and values before any request.
   parseChanges(assignments, 0);
@@ -60,7 +66,7 @@ export const set = scriptingAction("mock set", ({ changes }) => {
   };
 });
 
-export const nextRound = scriptingAction("mock next-round", ({ terms }) => {
+export const nextRound = scriptingAction(nextRoundTask, ({ terms }) => {
   const assignments = parseAssignments(terms, "strikePrice=65000e18");
   const ofRound = assignments.map(({ path, text }) => ({
     path: `round.${path}`,
@@ -77,7 +83,7 @@ export const nextRound = scriptingAction("mock next-round", ({ terms }) => {
   };
 });
 
-export const fail = scriptingAction("mock fail", ({ reason, ...args }) => {
+export const fail = scriptingAction(failTask, ({ reason, ...args }) => {
   const { operation, target, json, text } = parseTarget(args);
   return async (mocks) => {
     await mocks.fail(operation, parseReason(reason), target);
@@ -88,7 +94,7 @@ export const fail = scriptingAction("mock fail", ({ reason, ...args }) => {
   };
 });
 
-export const succeed = scriptingAction("mock succeed", (args) => {
+export const succeed = scriptingAction(succeedTask, (args) => {
   const { operation, target, json, text } = parseTarget(args);
   return async (mocks) => {
     await mocks.succeed(operation, target);
@@ -102,7 +108,7 @@ function parseTarget({
   orderId: orderID,
   from,
 }: Pick<
-  ArgumentsOf<"mock succeed">,
+  TaskValues<typeof succeedTask>,
   "operation" | "pool" | "orderId" | "from"
 >): Scripted & {
   readonly operation: OperationName;

@@ -16,15 +16,16 @@ import { toRpcError } from "../src/rpc/errors.js";
 import { isHardhatsOwn, toHardhatError } from "../src/rpc/hardhat-error.js";
 import { fewRetries } from "../src/rpc/retry.js";
 import { escapeUntrusted } from "../src/escape.js";
-import type { Arguments, CommonValues, ValuesOf } from "./arguments.js";
+import type { Options, ValuesOf } from "./definitions/options.js";
 import type { Envelope } from "./output/blocks.js";
-import { selectedNetwork } from "./parse-arguments.js";
+import { selectedNetwork } from "./parse-options.js";
 import { taskAction, toVaultError } from "./run-task.js";
 import type {
   StreamedReport,
   TaskReport,
   TaskSurroundings,
 } from "./run-task.js";
+import type { CommonValues, Task } from "./definitions/shared.js";
 
 const taskEnd = new AsyncLocalStorage<AbortSignal>();
 // Hardhat sends through undici, and has no way to cancel a request.
@@ -83,7 +84,7 @@ export async function withVault<T>(
     } catch (error) {
       throw isHardhatsOwn(error)
         ? toHardhatError(error, redactor)
-        : toRpcError(error, network, "the connection", "", redactor);
+        : toRpcError(error, network, "the connection", redactor);
     }
     try {
       const { vault: own } = connection;
@@ -107,8 +108,8 @@ export async function withVault<T>(
  * @param work Gets a vault with one deadline for all requests.
  * @param check Refuses arguments that exclude each other, before any request.
  */
-export function readAction<Described extends Arguments>(
-  described: Described,
+export function readAction<Described extends Options>(
+  described: Task<Described>,
   work: (
     vault: HardhatVault,
     args: ValuesOf<Described> & CommonValues,
@@ -125,7 +126,7 @@ export function readAction<Described extends Arguments>(
       "read",
       args,
       async (opened) => {
-        const vault = opened.withDeadline({
+        const vault = opened.withOptions({
           timeout,
           onRetry: ({ method, attempt }) => {
             if (attempt > 1) {

@@ -2,25 +2,24 @@ import { EMPTY_IDS_AT_END } from "../src/client/orders/last-order.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import type { OrdersOptions } from "../src/client/orders/types.js";
 import type { ListedOrder } from "../src/client/index.js";
-import { taskArguments } from "./arguments.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { ordersTask } from "./definitions/orders.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import { Tally, orderListing } from "./output/orders.js";
 import { hideInOrder, readAction, readEnvelope } from "./open-vault.js";
 import type { StreamedReport, TaskSurroundings } from "./run-task.js";
 
-export default readAction(taskArguments.orders, listOrders, parseListingForm);
+export default readAction(ordersTask, listOrders, parseListingForm);
 
 async function listOrders(
   vault: HardhatVault,
-  args: ArgumentsOf<"orders">,
+  args: TaskValues<typeof ordersTask>,
   { terminal }: TaskSurroundings,
 ): Promise<StreamedReport> {
   const { block, from, ids: selection, state, holder, skipEmpty } = args;
   const envelope = await readEnvelope(vault, block);
   const isSearch =
-    selection === undefined ||
-    ("firstId" in selection && selection.lastId === undefined);
+    selection?.ids === undefined && selection?.lastId === undefined;
   const tally = new Tally();
   const listing = orderListing(
     envelope,

@@ -6,6 +6,7 @@ import { failedReading } from "../src/client/failed-reading.js";
 import { entryAnswer, tryLens } from "../src/client/lens/lens.js";
 import type { ReadOptions } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import { getNextBlock } from "../src/rpc/blocks.js";
 import { fewRetries } from "../src/rpc/retry.js";
 import { operationEntry, set, queriesOf } from "../src/protocol/index.js";
 import type {
@@ -13,12 +14,12 @@ import type {
   OperationArguments,
   ReadOperationName,
 } from "../src/protocol/index.js";
-import { isTime, readArguments } from "./arguments.js";
 import { hideInOrder, readAction, readEnvelope } from "./open-vault.js";
 import { notes, title, toned } from "./output/blocks.js";
 import type { Envelope } from "./output/blocks.js";
 import { readingsBlock } from "./output/readings.js";
-import { toCallArguments } from "./parse-arguments.js";
+import { Time } from "./parsers.js";
+import { readTask } from "./definitions/read.js";
 
 /** An older block is named, since its time is not the one that counts. */
 const OLD_SECONDS = 60;
@@ -30,18 +31,20 @@ function describeOldBlock(seconds: number): string {
 export function createReadAction(
   operation: ReadOperationName,
 ): NewTaskActionFunction {
-  const { inputs, key, title: name } = operationEntry(operation);
+  const { inputs, key, title: name, description } = operationEntry(operation);
   return readAction(
-    readArguments(inputs),
+    readTask(description, inputs),
     async (vault, { block, from, raw, ...rest }) => {
       const typed: Readonly<Record<string, unknown>> = rest;
       const values = inputs.map((field) => typed[field.option ?? field.name]);
       // The clock of the chain is read first only if a time counts from it.
-      const known = values.some(isTime)
+      const known = values.some((value) => value instanceof Time)
         ? await readEnvelope(vault, block)
         : undefined;
       const given = values.map((value) =>
-        isTime(value) ? value.after(known?.block.timestamp ?? 0) : value,
+        value instanceof Time
+          ? value.after(known?.block.timestamp ?? 0)
+          : value,
       );
       const calls = given.every((value) => value === undefined)
         ? queriesOf(operation)
@@ -61,7 +64,7 @@ export function createReadAction(
         ),
         // A round ends by the clock, though the newest block may be old.
         operation === "getLatestRoundInfo" && (block ?? "latest") === "latest"
-          ? vault.rpc.nextBlock()
+          ? getNextBlock(vault.rpc)
           : undefined,
       ]);
       const { timestamp } = envelope.block;
@@ -90,6 +93,20 @@ export function createReadAction(
       };
     },
   );
+}
+
+/** Several arguments become one object, as `vault.read` takes them. */
+export function toCallArguments(
+  inputs: readonly Field[],
+  given: readonly unknown[],
+): readonly unknown[] {
+  return inputs.length <= 1
+    ? given
+    : [
+        Object.fromEntries(
+          inputs.map(({ name }, index) => [name, given[index]]),
+        ),
+      ];
 }
 
 /**

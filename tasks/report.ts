@@ -7,8 +7,8 @@ import { assertInvariant, fallbackTo } from "../src/errors.js";
 import { findSender } from "../src/settlement/signer.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/escape.js";
-import { taskArguments } from "./arguments.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { reportTask } from "./definitions/report.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { repeatFlags } from "./error-texts.js";
 import { hideInOrder, readAction } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
@@ -18,7 +18,7 @@ import { describeCount } from "./output/format-value.js";
 import { failuresOf, snapshotBlocks } from "./output/readings.js";
 import { roundBlocks } from "./output/rounds.js";
 import { simulationBlocks } from "./output/simulation.js";
-import { selectedNetwork } from "./parse-arguments.js";
+import { selectedNetwork } from "./parse-options.js";
 import { strikesFigure } from "./report/charts.js";
 import { ordersChapter, renderReport } from "./report/render.js";
 import type { Chapter, Report } from "./report/render.js";
@@ -27,11 +27,11 @@ import { simulateToShow } from "./simulate.js";
 
 const DEFAULT_FILE = "vault-report.html";
 
-export default readAction(taskArguments.report, report);
+export default readAction(reportTask, report);
 
 async function report(
   vault: HardhatVault,
-  args: ArgumentsOf<"report">,
+  args: TaskValues<typeof reportTask>,
   surroundings: TaskSurroundings,
 ): Promise<TaskReport> {
   const { out = DEFAULT_FILE } = args;
@@ -65,7 +65,14 @@ async function report(
 
 async function gather(
   vault: HardhatVault,
-  { ids, block: blockTag, from, raw, rounds, simulate }: ArgumentsOf<"report">,
+  {
+    ids,
+    block: blockTag,
+    from,
+    raw,
+    rounds,
+    simulate,
+  }: TaskValues<typeof reportTask>,
   { hre, terminal, typed }: TaskSurroundings,
 ): Promise<Report> {
   const snapshot = await vault.snapshot({ blockTag, from });

@@ -1,6 +1,6 @@
 import {
   fixedAddresses,
-  inOrder,
+  firstOf,
   requireAddress,
 } from "../src/client/addresses.js";
 import type { LocatedAddress } from "../src/client/addresses.js";
@@ -11,15 +11,13 @@ import { invalidArgument, vaultError } from "../src/errors.js";
 import { isReadOperation, operationEntry } from "../src/protocol/index.js";
 import type { ContractRole } from "../src/protocol/index.js";
 import { toSafeJson } from "../src/escape.js";
-import { taskArguments } from "./arguments.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { requestTask } from "./definitions/request.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { withVault } from "./open-vault.js";
 import { code } from "./output/blocks.js";
-import {
-  parseInteger,
-  selectedNetwork,
-  toCallArguments,
-} from "./parse-arguments.js";
+import { selectedNetwork } from "./parse-options.js";
+import { parseInteger } from "./parsers.js";
+import { toCallArguments } from "./read.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport, TaskSurroundings } from "./run-task.js";
 
@@ -33,7 +31,7 @@ interface RequestContext {
 }
 
 export default taskAction(
-  taskArguments.request,
+  requestTask,
   async (args, surroundings) =>
     await buildRequest(
       args,
@@ -43,7 +41,7 @@ export default taskAction(
 
 /** Builds the request of an operation as a client sends it. */
 async function buildRequest(
-  args: ArgumentsOf<"request">,
+  args: TaskValues<typeof requestTask>,
   { addressOf, from: defaultFrom }: RequestContext,
 ): Promise<TaskReport> {
   const { operation, from = defaultFrom } = args;
@@ -87,12 +85,12 @@ function parseWireArguments({
   operation,
   args,
   pool,
-}: ArgumentsOf<"request">): readonly unknown[] {
-  const { inputs, target } = operationEntry(operation);
-  if (pool !== undefined && typeof target === "string") {
+}: TaskValues<typeof requestTask>): readonly unknown[] {
+  const { inputs, targetName } = operationEntry(operation);
+  if (pool !== undefined && targetName === undefined) {
     throw invalidArgument("--pool", `${operation} has no pool`, "Omit it.");
   }
-  if (pool === undefined && typeof target !== "string") {
+  if (pool === undefined && targetName !== undefined) {
     throw vaultError("VAULT_MISSING_OPTION", {
       where: "--pool",
       form: `The pool that ${operation} is asked of: public or private`,
@@ -112,14 +110,14 @@ function parseWireArguments({
       : parseInteger(text, `<${name}>`);
   });
   return [
-    ...(typeof target === "string" ? [] : [pool]),
+    ...(targetName === undefined ? [] : [pool]),
     ...toCallArguments(inputs, values),
   ];
 }
 
 /** An HTTP network is not opened: its URL may be a secret that is not available. */
 async function addressesWithoutRequests(
-  { at, instance: name }: ArgumentsOf<"request">,
+  { at, instance: name }: TaskValues<typeof requestTask>,
   surroundings: TaskSurroundings,
 ): Promise<RequestContext> {
   const { name: network, config } = selectedNetwork(surroundings.hre);
@@ -134,7 +132,7 @@ async function addressesWithoutRequests(
   }
   const { locate } = connectionAddresses(network, config, { instance: name });
   const addresses =
-    at === undefined ? locate : inOrder(fixedAddresses(at, "--at"), locate);
+    at === undefined ? locate : firstOf(fixedAddresses(at, "--at"), locate);
   return {
     from,
     addressOf: async (role, operation) =>

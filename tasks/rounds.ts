@@ -1,13 +1,14 @@
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { excludeEachOther, taskArguments } from "./arguments.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { excludeEachOther } from "./parse-options.js";
+import { roundsTask } from "./definitions/rounds.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import { roundListing } from "./output/rounds.js";
 import { readAction, readEnvelope } from "./open-vault.js";
 import type { StreamedReport, TaskSurroundings } from "./run-task.js";
 
 export default readAction(
-  taskArguments.rounds,
+  roundsTask,
   listRounds,
   ({ block, toBlock, ...args }) => {
     if (block !== undefined && toBlock !== undefined) {
@@ -19,7 +20,7 @@ export default readAction(
 
 async function listRounds(
   vault: HardhatVault,
-  args: ArgumentsOf<"rounds">,
+  args: TaskValues<typeof roundsTask>,
   { terminal }: TaskSurroundings,
 ): Promise<StreamedReport> {
   const { fromBlock, block, toBlock = block, from, raw } = args;

@@ -11,17 +11,19 @@ import { toHardhatError } from "../src/rpc/hardhat-error.js";
 import { messageOf } from "../src/rpc/thrown.js";
 import { toSafeJson } from "../src/escape.js";
 import { Redactor } from "../src/redact.js";
-import type { Arguments, CommonValues, ValuesOf } from "./arguments.js";
 import { inFlags, toDocument } from "./error-texts.js";
 import type { Block } from "./output/blocks.js";
 import { renderText, wrapText } from "./output/render-text.js";
-import { parseArguments } from "./parse-arguments.js";
-import type { TypedArguments } from "./parse-arguments.js";
+import type { Options, ValuesOf } from "./definitions/options.js";
+import { parseOptions } from "./parse-options.js";
+import type { TypedOptions } from "./parse-options.js";
+import type { CommonValues, Task } from "./definitions/shared.js";
 import { withTerminal } from "./terminal.js";
 import type { Terminal } from "./terminal.js";
 
 /** The result of a task. */
 export interface TaskReport {
+  readonly streamed?: undefined;
   /** The document of `--json`; bigints become decimal strings. */
   readonly json: unknown;
   /** The same for a person. */
@@ -40,20 +42,20 @@ export interface StreamedReport {
 export interface TaskSurroundings {
   readonly hre: HardhatRuntimeEnvironment;
   readonly terminal: Terminal;
-  /** The arguments as typed, `--network` included. */
-  readonly typed: TypedArguments;
+  /** The options as typed, `--network` included. */
+  readonly typed: TypedOptions;
 }
 
 /** @param isReserved Keeps stdout for documents, also without `--json`. */
-export function taskAction<Described extends Arguments>(
-  described: Described,
+export function taskAction<Described extends Options>(
+  described: Task<Described>,
   work: (
     args: ValuesOf<Described> & CommonValues,
     surroundings: TaskSurroundings,
   ) => Promise<TaskReport | StreamedReport>,
   isReserved = false,
 ): NewTaskActionFunction {
-  return async (args: TypedArguments, hre) => {
+  return async (args: TypedOptions, hre) => {
     const typed = { ...args, network: hre.globalOptions.network };
     return await withTerminal(
       hre.hooks,
@@ -62,7 +64,7 @@ export function taskAction<Described extends Arguments>(
         await runTask(
           typed,
           async () => {
-            const parsed = parseArguments(described, args, hre);
+            const parsed = parseOptions(described.options, args, hre);
             return await work(parsed, { hre, terminal, typed });
           },
           terminal,
@@ -80,7 +82,7 @@ export function taskAction<Described extends Arguments>(
  * including secrets.
  */
 export async function runTask(
-  typed: TypedArguments,
+  typed: TypedOptions,
   work: () => Promise<TaskReport | StreamedReport>,
   { out, err }: Pick<Terminal, "out" | "err">,
   redactor = new Redactor(),
@@ -88,7 +90,7 @@ export async function runTask(
   const json = typed["json"] === true;
   try {
     const report = await work();
-    if (!("streamed" in report)) {
+    if (report.streamed === undefined) {
       await out.write(
         json
           ? `${toSafeJson(toDocument(report.json))}\n`

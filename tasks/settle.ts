@@ -12,11 +12,11 @@ import type {
   SettlementPreflight,
 } from "../src/settlement/types.js";
 import { hasEnded } from "../src/protocol/round.js";
-import { OTHER_ORIGIN } from "../src/simulation/origin.js";
+import { OTHER_ORIGIN } from "../src/settlement-call/route.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
-import { excludeEachOther, taskArguments } from "./arguments.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { settleTask } from "./definitions/settle.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { messageForCommandLine, repeatFlags } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
 import { code, notes, toned } from "./output/blocks.js";
@@ -28,12 +28,13 @@ import {
   preflightBlocks,
   settlementBlocks,
 } from "./output/settlement.js";
-import type { TypedArguments } from "./parse-arguments.js";
+import { excludeEachOther } from "./parse-options.js";
+import type { TypedOptions } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 import type { Output, Terminal } from "./terminal.js";
 
-export default taskAction(taskArguments.settle, async (args, surroundings) => {
+export default taskAction(settleTask, async (args, surroundings) => {
   const options = toOptions(args);
   const { terminal } = surroundings;
   return await withVault(
@@ -51,7 +52,7 @@ export default taskAction(taskArguments.settle, async (args, surroundings) => {
 
 export async function settle(
   vault: HardhatVault,
-  typed: TypedArguments,
+  typed: TypedOptions,
   options: SettleAllOptions,
   { err, ask }: Pick<Terminal, "err" | "ask">,
 ): Promise<TaskReport> {
@@ -132,7 +133,9 @@ export async function settle(
 }
 
 /** @throws VaultError VAULT_INVALID_ARGUMENT for flags that exclude each other */
-export function toOptions(args: ArgumentsOf<"settle">): SettleAllOptions {
+export function toOptions(
+  args: TaskValues<typeof settleTask>,
+): SettleAllOptions {
   const modes = (["assert", "calldata", "resume"] as const).filter(
     (mode) => args[mode],
   );
@@ -177,7 +180,7 @@ export function toOptions(args: ArgumentsOf<"settle">): SettleAllOptions {
 
 async function printCalldata(
   vault: HardhatVault,
-  { from, safe }: ArgumentsOf<"settle">,
+  { from, safe }: TaskValues<typeof settleTask>,
   { style, write }: Output,
 ): Promise<TaskReport> {
   const built = await buildSettlement(vault, from);

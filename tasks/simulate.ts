@@ -3,23 +3,24 @@ import { findSender } from "../src/settlement/signer.js";
 import { describeTokens } from "../src/simulation/tokens.js";
 import { simulateSettleAll } from "../src/simulation/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/simulation/options.js";
-import { taskArguments } from "./arguments.js";
+import { simulateTask } from "./definitions/simulate.js";
 import { readAction } from "./open-vault.js";
 import { title } from "./output/blocks.js";
 import { describeTransfers, simulationBlocks } from "./output/simulation.js";
 import type { ShownSimulation } from "./output/simulation.js";
-import { selectedNetwork } from "./parse-arguments.js";
+import { selectedNetwork } from "./parse-options.js";
+import { Time } from "./parsers.js";
 import type { TaskReport } from "./run-task.js";
 
 export default readAction(
-  taskArguments.simulate,
+  simulateTask,
   async (vault, args, { hre, terminal }) => {
     const { as, atTime, ids, tokens, block, hardfork, fork, timeout } = args;
     const { config } = selectedNetwork(hre);
     terminal.progress(`Simulating a settlement of ${vault.networkName}`);
     const options = {
       as,
-      atTime: typeof atTime === "object" ? atTime.text : atTime,
+      atTime: atTime instanceof Time ? atTime.text : atTime,
       orders: ids,
       tokens,
       blockNumber: block,

@@ -7,8 +7,8 @@ import type { FailedReading } from "../src/client/failed-reading.js";
 import type { ReadOptions } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
+import { getNextBlock } from "../src/rpc/blocks.js";
 import { describeOpenSettlement } from "../src/settlement/open-settlement.js";
-import { excludeEachOther, taskArguments } from "./arguments.js";
 import {
   chapter,
   labelledValues,
@@ -21,13 +21,15 @@ import { describeAnswer } from "./output/format-value.js";
 import { renderMetrics, renderOutage } from "./output/metrics.js";
 import { failureNotes, readingsOf, snapshotBlocks } from "./output/readings.js";
 import { readAction } from "./open-vault.js";
+import { excludeEachOther } from "./parse-options.js";
+import { statusTask } from "./definitions/status.js";
 import type { StreamedReport, TaskReport } from "./run-task.js";
 import type { Output } from "./terminal.js";
 import { readState } from "./vault-state.js";
 import type { VaultState } from "./vault-state.js";
 
 export default readAction(
-  taskArguments.status,
+  statusTask,
   async (vault, { all, raw, format, ...target }, { terminal }) => {
     const names = all
       ? Object.keys(vault.connection.networkConfig.vault.instances)
@@ -70,7 +72,7 @@ async function readAll(
   // Now, a round has ended by the time that the next block would have.
   const clock =
     blockTag === "latest"
-      ? vault.rpc.nextBlock().then(({ next }) => next)
+      ? getNextBlock(vault.rpc).then(({ next }) => next)
       : null;
   const own = await readState(vault, target, clock);
   const { envelope } = own;

@@ -10,7 +10,7 @@ import type {
 
 import { fallbackTo, vaultError } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
-import { groupDigits } from "../src/protocol/units.js";
+import { groupDigits } from "../src/protocol/index.js";
 import { messageOf } from "../src/rpc/thrown.js";
 import { quoteForeignText } from "../src/redact.js";
 import { createStyle } from "./output/style.js";

@@ -10,8 +10,8 @@ import type { VaultError } from "../src/errors.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import type { DisplaySettings } from "../src/protocol/index.js";
 import { hasEnded } from "../src/protocol/round.js";
-import type { NextBlock } from "../src/rpc/rpc-client.js";
 import { openSettlement } from "../src/settlement/open-settlement.js";
+import type { NextBlock } from "../src/rpc/blocks.js";
 import type { OpenSettlement } from "../src/settlement/open-settlement.js";
 import {
   findSettler,

@@ -10,14 +10,15 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { placesOf, get, standaloneQueries } from "../src/protocol/index.js";
 import type { DisplaySettings, VaultRound } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
+import { getNextBlock } from "../src/rpc/blocks.js";
 import {
   findSettler,
   trySettlement,
 } from "../src/settlement/try-settlement.js";
 import type { Attempt } from "../src/settlement/try-settlement.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
-import { taskArguments } from "./arguments.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { watchTask } from "./definitions/watch.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { toDocument } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
@@ -31,6 +32,7 @@ import {
   readingsBlock,
 } from "./output/readings.js";
 import { renderText } from "./output/render-text.js";
+import { Time } from "./parsers.js";
 import { taskAction } from "./run-task.js";
 import type { Terminal } from "./terminal.js";
 
@@ -38,7 +40,7 @@ import type { Terminal } from "./terminal.js";
 const CHECK_TIMEOUT_MS = 10_000;
 
 export default taskAction(
-  taskArguments.watch,
+  watchTask,
   async (args, surroundings) =>
     await withVault(
       surroundings,
@@ -105,7 +107,7 @@ export async function* watch(
     interval = 5_000,
     until,
     from,
-  }: Pick<ArgumentsOf<"watch">, "interval" | "until" | "from">,
+  }: Pick<TaskValues<typeof watchTask>, "interval" | "until" | "from">,
   clock: WatchClock = { now: Date.now, sleep },
 ): AsyncGenerator<WatchEvent, void, undefined> {
   const startedAt = clock.now();
@@ -169,13 +171,13 @@ export async function* watch(
 }
 
 function createCondition(
-  until: ArgumentsOf<"watch">["until"],
+  until: TaskValues<typeof watchTask>["until"],
   first: Sighting,
 ): (seen: Sighting, now: number) => boolean {
   if (until === undefined) {
     return () => false;
   }
-  if (typeof until === "object") {
+  if (until instanceof Time) {
     const end = until.after(first.time);
     return (_seen, now) => BigInt(now) >= end;
   }
@@ -204,10 +206,10 @@ async function checkVault(
   opened: HardhatVault,
   from: string | undefined,
 ): Promise<Sighting> {
-  const vault = opened.withDeadline({ timeout: CHECK_TIMEOUT_MS });
+  const vault = opened.withOptions({ timeout: CHECK_TIMEOUT_MS });
   const [{ chainId, block, ...readings }, { next }] = await Promise.all([
     vault.snapshot({ from }),
-    vault.rpc.nextBlock(),
+    getNextBlock(vault.rpc),
   ]);
   // Nodes behind one URL may be some blocks apart.
   const time = Math.max(next.timestamp, block.timestamp);
@@ -241,7 +243,7 @@ async function wasSettled(
   meant: VaultRound,
   blocks: { readonly fromBlock: number; readonly toBlock: number },
 ): Promise<boolean> {
-  const vault = opened.withDeadline({ timeout: CHECK_TIMEOUT_MS });
+  const vault = opened.withOptions({ timeout: CHECK_TIMEOUT_MS });
   for await (const round of vault.rounds(blocks)) {
     if (isSameRound(round, meant)) {
       return round.settled;

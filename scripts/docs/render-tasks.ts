@@ -4,7 +4,7 @@ import { TaskDefinitionType } from "hardhat/types/tasks";
 import type { NewTaskDefinition } from "hardhat/types/tasks";
 
 import { vaultTasks } from "../../tasks/index.js";
-import { toFlag } from "../../tasks/parse-arguments.js";
+import { toFlag } from "../../tasks/parse-options.js";
 import type { Examples } from "./examples.js";
 
 const introduction = `<!-- Generated from tasks/index.ts by \`npm run docs\`. Do not edit. -->

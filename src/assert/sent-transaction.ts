@@ -6,7 +6,13 @@ import { isHexString } from "ethers";
 import type { ReadOptions } from "../client/reader.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { asRecord } from "../json.js";
-import type { Receipt, RpcClient } from "../rpc/rpc-client.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
+import {
+  getReceipt,
+  getTransaction,
+  getTransactions,
+} from "../rpc/transactions.js";
+import type { Receipt } from "../rpc/transactions.js";
 import { quoteForeignText } from "../redact.js";
 import { NoVerdict, requireVault } from "./assertion.js";
 
@@ -45,7 +51,7 @@ export async function readAroundTransaction<Value>(
       `transaction ${hash} reverted, so it changed nothing: assert the revert itself, with .revertedWith() and the like`,
     );
   }
-  const { length } = await client.rpc.transactionsOf(blockNumber);
+  const { length } = await getTransactions(client.rpc, blockNumber);
   if (length !== 1) {
     throw new NoVerdict(
       `block ${blockNumber} of transaction ${hash} holds ${length} transactions, so its own changes cannot be separated: mine it alone`,
@@ -88,14 +94,14 @@ export async function waitForReceipt(
 ): Promise<Receipt> {
   const startedAt = Date.now();
   for (;;) {
-    const receipt = await rpc.receipt(hash);
+    const receipt = await getReceipt(rpc, hash);
     if (receipt !== undefined) {
       return receipt;
     }
     const elapsed = Date.now() - startedAt;
     if (
       elapsed > UNKNOWN_LIMIT_MS &&
-      (await rpc.transaction(hash)) === undefined
+      (await getTransaction(rpc, hash)) === undefined
     ) {
       throw new NoVerdict(
         `transaction ${hash} is not known on the vault's network. Was it sent over another connection? hre.vault and network.create() are different chains`,

@@ -56,7 +56,7 @@ export function fixedAddresses(
 }
 
 /** Tries each resolver in turn. If none has the address, the last one's hint counts. */
-export function inOrder(
+export function firstOf(
   first: AddressResolver,
   ...others: readonly AddressResolver[]
 ): AddressResolver {

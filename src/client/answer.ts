@@ -3,11 +3,12 @@ import type { VaultError } from "../errors.js";
 import { contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import { escapeUntrusted } from "../escape.js";
+import { describeBlock } from "../rpc/block-id.js";
+import type { BlockId } from "../rpc/block-id.js";
+import type { CallResult } from "../rpc/calls.js";
 import type { LocatedAddress } from "./addresses.js";
 import { decodeResult } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
-import { describeBlock } from "../rpc/rpc-client.js";
-import type { BlockId, CallResult } from "../rpc/rpc-client.js";
 
 /** A call with its answer, and the names for its errors. */
 interface AnsweredCall {

@@ -1,5 +1,6 @@
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
+import { getBlock } from "../rpc/blocks.js";
 import { isRefusedAnyhow } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 
@@ -26,7 +27,10 @@ export async function explainMissingState(
           error.code === "VAULT_BLOCK_NOT_FOUND" || isRefusedAnyhow(error),
       ),
     );
-  if (!(await succeeds(rpc.getBlock(block))) || !(await succeeds(atLatest()))) {
+  if (
+    !(await succeeds(getBlock(rpc, block))) ||
+    !(await succeeds(atLatest()))
+  ) {
     return refusal;
   }
   const { network } = rpc;

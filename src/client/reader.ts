@@ -11,11 +11,16 @@ import type {
   ReadOperationName,
 } from "../protocol/index.js";
 import { contractRoles } from "../protocol/index.js";
+import { hasCode } from "../rpc/accounts.js";
+import { getBlock } from "../rpc/blocks.js";
+import type { BlockInfo } from "../rpc/blocks.js";
+import { callContract } from "../rpc/calls.js";
+import { getChainId } from "../rpc/chain.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { DEFAULT_TIMEOUT_MS, RpcClient } from "../rpc/rpc-client.js";
-import type { BlockInfo, RequestOptions } from "../rpc/rpc-client.js";
+import type { RequestOptions } from "../rpc/rpc-client.js";
 import { fixedAddresses, requireAddress } from "./addresses.js";
 import type {
   AddressResolver,
@@ -45,6 +50,8 @@ export interface ReadOptions {
   readonly blockTag?: BlockTag | undefined;
   /** Milliseconds for the whole read, retries included. Default: 300,000. */
   readonly timeout?: number | undefined;
+  /** Ends the read when aborted; the read throws its reason. */
+  readonly signal?: AbortSignal | undefined;
   /** Called before each retry of a request. */
   readonly onRetry?: RequestOptions["onRetry"];
 }
@@ -53,6 +60,7 @@ export const readOptionNames: OptionNames<ReadOptions> = {
   from: true,
   blockTag: true,
   timeout: true,
+  signal: true,
   onRetry: true,
 };
 
@@ -66,15 +74,12 @@ export interface ScanProgress {
 
 /** Options of `orders()` and `rounds()`. */
 export interface ScanOptions extends ReadOptions {
-  /** Ends the iteration when aborted; the iteration throws its reason. */
-  readonly signal?: AbortSignal | undefined;
   /** Called after further ids or blocks were read. */
   readonly onProgress?: ((progress: ScanProgress) => void) | undefined;
 }
 
 export const scanOptionNames: OptionNames<ScanOptions> = {
   ...readOptionNames,
-  signal: true,
   onProgress: true,
 };
 
@@ -105,6 +110,14 @@ const clientOptionNames: OptionNames<VaultClientOptions> = {
   findErrors: true,
   rpc: true,
 };
+
+/** The parts of a vault that a copy of it may have of its own. */
+export interface VaultParts {
+  readonly addresses?: AddressResolver;
+  readonly rpc?: RpcClient;
+  /** Sender of reads that name none. */
+  readonly from?: AccountLike | undefined;
+}
 
 /** The single reads of a {@link VaultClient}, on which its other methods build. */
 export abstract class VaultReader {
@@ -189,23 +202,20 @@ export abstract class VaultReader {
     checkOptionNames(operation, options, readOptionNames);
     const call = encodeCall(operation, args);
     const { from, blockTag } = this.readContext(options);
-    const rpc = this.rpcFor({
-      ...options,
-      timeout: options.timeout ?? DEFAULT_TIMEOUT_MS,
-    });
+    const rpc = this.#rpcWith(options, DEFAULT_TIMEOUT_MS);
     const target = await this.#locate(rpc, call.role, operation);
     const request = { from, to: target.address, data: call.data };
-    const answer = await rpc
-      .call(request, blockTag)
-      .catch(async (error: unknown) => {
+    const answer = await callContract(rpc, request, blockTag).catch(
+      async (error: unknown) => {
         if (!isNodeRefusal(error)) {
           throw error;
         }
         const block =
           blockTag === "earliest"
-            ? await rpc
-                .getBlock(blockTag)
-                .then(({ number }) => number, fallbackTo(NaN))
+            ? await getBlock(rpc, blockTag).then(
+                ({ number }) => number,
+                fallbackTo(NaN),
+              )
             : Number(blockTag);
         throw Number.isNaN(block)
           ? error
@@ -213,9 +223,10 @@ export abstract class VaultReader {
               rpc,
               error,
               block,
-              async () => await rpc.call(request, "latest"),
+              async () => await callContract(rpc, request, "latest"),
             );
-      });
+      },
+    );
     const value = decodeAnswer({
       call,
       target,
@@ -229,7 +240,7 @@ export abstract class VaultReader {
         // A call to an account without code succeeds with empty data.
         "reverted" in answer ||
         answer.data.length > 0 ||
-        (await rpc.hasCode(target.address, blockTag)),
+        (await hasCode(rpc, target.address, blockTag)),
     });
     // the decoder follows the table entry that makes the type
     return value as OperationResult<Name>;
@@ -240,19 +251,35 @@ export abstract class VaultReader {
     return `${this.constructor.name} { networkName: ${inspect(this.networkName)} }`;
   }
 
-  /** @internal The same client, with one deadline for all its requests. */
-  public abstract withDeadline(options: OperationOptions): VaultReader;
+  /**
+   * Returns the same vault, all of whose requests share these options.
+   *
+   * @param standardTimeout Milliseconds if there is no deadline yet.
+   * @internal
+   */
+  public withOptions(
+    options: OperationOptions,
+    standardTimeout?: number,
+  ): this {
+    const rpc = this.#rpcWith(options, standardTimeout);
+    // each subclass copies itself
+    return this.copy({ rpc, from: options.from }) as this;
+  }
+
+  /** @internal Returns the same vault with other parts. */
+  protected abstract copy(parts: VaultParts): VaultReader;
 
   /** Reads number and timestamp (Unix seconds) of a block. */
   public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
-    const { number, timestamp } = await this.rpc.getBlock(
+    const { number, timestamp } = await getBlock(
+      this.rpc,
       parseBlockTag(blockTag),
     );
     return { number, timestamp };
   }
 
   public async chainId(): Promise<number> {
-    return await this.rpc.chainId();
+    return await getChainId(this.rpc);
   }
 
   /** @internal Validates the sender and the block of a read. */
@@ -273,13 +300,16 @@ export abstract class VaultReader {
     );
   }
 
-  /** @internal */
-  protected rpcFor({ timeout, onRetry }: OperationOptions): RpcClient {
-    return this.rpc.withOptions({
-      timeout:
-        timeout === undefined ? undefined : parseDuration("timeout", timeout),
-      onRetry,
-    });
+  #rpcWith(
+    { timeout, signal, onRetry }: OperationOptions,
+    standardTimeout?: number,
+  ): RpcClient {
+    const milliseconds =
+      timeout === undefined ? undefined : parseDuration("timeout", timeout);
+    return this.rpc.withOptions(
+      { timeout: milliseconds, signal, onRetry },
+      standardTimeout,
+    );
   }
 
   /** Sender of reads that name none; a subclass may override it. */

@@ -1,6 +1,7 @@
 import { id } from "ethers";
 
 import { fallbackTo } from "../errors.js";
+import { getReceipt, getTransactions } from "../rpc/transactions.js";
 import { encodeCall } from "./codec.js";
 import { isNotConfigured } from "./failed-reading.js";
 import type { VaultReader } from "./reader.js";
@@ -29,13 +30,13 @@ export async function hasSettlement(
     return false;
   }
   const address = located.address.slice(2).toLowerCase();
-  const suspects = (await vault.rpc.transactionsOf(block)).filter(
+  const suspects = (await getTransactions(vault.rpc, block)).filter(
     ({ to, data }) =>
       settlingCalls.some((call) => data.includes(call)) &&
       (to === `0x${address}` || data.includes(address)),
   );
   const receipts = await Promise.all(
-    suspects.map(async ({ hash }) => await vault.rpc.receipt(hash)),
+    suspects.map(async ({ hash }) => await getReceipt(vault.rpc, hash)),
   );
   // A receipt without status proves nothing.
   return receipts.some((receipt) => receipt?.succeeded === true);

@@ -9,9 +9,10 @@ import {
 } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { identityOf, isSameRound } from "../protocol/round.js";
-import { orAbort } from "../rpc/deadline.js";
+import { getBalance } from "../rpc/accounts.js";
 import { isFinalRefusal } from "../rpc/errors.js";
 import { fewRetries } from "../rpc/retry.js";
+import { halve } from "./halve.js";
 import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import { checkOptionNames } from "./option-names.js";
@@ -106,20 +107,14 @@ export async function* readRounds(
 ): AsyncGenerator<PastRound, void, undefined> {
   checkOptionNames("rounds()", options, roundsOptionNames);
   options.signal?.throwIfAborted();
-  const client = vault.withDeadline(options);
+  const client = vault.withOptions(options);
   const range = await parseRange(client, options);
-  const points = await orAbort(
-    search(range, roundReader(client, options, range[1]), options),
-    options.signal,
-  );
-  const seen = [...joinRounds(points)];
-  yield* await orAbort(
-    Promise.all(
-      seen.map(async (round, index) =>
-        toPastRound(round, await isRolledOver(client, round, seen[index + 1])),
-      ),
+  const read = roundReader(client, options, range[1]);
+  const seen = [...joinRounds(await search(range, read, options))];
+  yield* await Promise.all(
+    seen.map(async (round, index) =>
+      toPastRound(round, await isRolledOver(client, round, seen[index + 1])),
     ),
-    options.signal,
   );
 }
 
@@ -155,7 +150,7 @@ function toPastRound(round: SeenRound, rollsOver: boolean): PastRound {
 async function search(
   [first, last]: readonly [number, number],
   read: (block: number) => Promise<RoundAt>,
-  { concurrency = CONCURRENCY, signal, onProgress }: RoundsOptions,
+  { concurrency = CONCURRENCY, onProgress }: RoundsOptions,
 ): Promise<readonly RoundAt[]> {
   const limit = pLimit(concurrency);
   const stop = new AbortController();
@@ -166,7 +161,6 @@ async function search(
   const readInTurn = async (block: number): Promise<RoundAt> => {
     total += 1;
     return await limit(async () => {
-      signal?.throwIfAborted();
       stop.signal.throwIfAborted();
       const point = await read(block);
       points.push(point);
@@ -308,22 +302,15 @@ async function nameOldestState(
 ): Promise<VaultError> {
   const patient = rpc.withRetries(fewRetries);
   const hasState = async (number: number): Promise<boolean> =>
-    await patient
-      .balance(ZeroAddress, number)
-      .then(() => true, fallbackTo(false, isFinalRefusal));
+    await getBalance(patient, ZeroAddress, number).then(
+      () => true,
+      fallbackTo(false, isFinalRefusal),
+    );
   if ((await hasState(block)) || !(await hasState(last))) {
     return refusal;
   }
   // A node that prunes has the state of every block from some block on.
-  let [without, oldest] = [block, last];
-  while (oldest - without > 1) {
-    const middle = Math.floor((without + oldest) / 2);
-    if (await hasState(middle)) {
-      oldest = middle;
-    } else {
-      without = middle;
-    }
-  }
+  const oldest = await halve(block, last, hasState);
   const found = ` The oldest block whose state could be read is ${oldest}: `;
   return vaultError(
     "VAULT_ARCHIVE_NODE_NEEDED",

@@ -6,8 +6,8 @@ import type {
   StandaloneReadings,
 } from "../protocol/index.js";
 import { decodeAnswer } from "./answer.js";
+import type { BlockInfo } from "../rpc/blocks.js";
 import { DEFAULT_TIMEOUT_MS } from "../rpc/rpc-client.js";
-import type { BlockInfo } from "../rpc/rpc-client.js";
 import { encodeCall } from "./codec.js";
 import { failedReading } from "./failed-reading.js";
 import type { FailedReading } from "./failed-reading.js";
@@ -28,10 +28,7 @@ export async function takeSnapshot(
   vault: VaultReader,
   options: ReadOptions,
 ): Promise<VaultSnapshot> {
-  const client = vault.withDeadline({
-    ...options,
-    timeout: options.timeout ?? DEFAULT_TIMEOUT_MS,
-  });
+  const client = vault.withOptions(options, DEFAULT_TIMEOUT_MS);
   const context = client.readContext(options);
   const { from, blockTag } = options;
   const { networkName: network } = client;

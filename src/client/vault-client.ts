@@ -15,13 +15,13 @@ import type {
   VaultOrder,
   VaultRound,
 } from "../protocol/index.js";
-import { fixedAddresses, inOrder } from "./addresses.js";
+import { fixedAddresses, firstOf } from "./addresses.js";
 import type { ContractAddresses } from "./addresses.js";
 import { contractFactories } from "./codec.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
 import { checkOptionNames } from "./option-names.js";
 import { VaultReader, readOptionNames } from "./reader.js";
-import type { OperationOptions, ReadOptions } from "./reader.js";
+import type { ReadOptions, VaultParts } from "./reader.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
 import type { VaultSnapshot } from "./snapshot.js";
 
@@ -59,16 +59,9 @@ export class VaultClient extends VaultReader {
    * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
    */
   public at(contracts: ContractAddresses, source = "at()"): VaultClient {
-    return new VaultClient(
-      this.provider,
-      inOrder(fixedAddresses(contracts, source), this.addresses),
-      {
-        from: this.defaultFrom(),
-        networkName: this.networkName,
-        findErrors: this.findErrors,
-        rpc: this.rpc,
-      },
-    );
+    return this.copy({
+      addresses: firstOf(fixedAddresses(contracts, source), this.addresses),
+    });
   }
 
   /**
@@ -315,13 +308,14 @@ export class VaultClient extends VaultReader {
   }
 
   /** @internal */
-  public override withDeadline(options: OperationOptions): VaultClient {
-    return new VaultClient(this.provider, this.addresses, {
-      rpc: this.rpcFor(options),
-      from: options.from ?? this.defaultFrom(),
-      networkName: this.networkName,
-      findErrors: this.findErrors,
-    });
+  protected override copy({
+    addresses = this.addresses,
+    rpc = this.rpc,
+    from = this.defaultFrom(),
+  }: VaultParts): VaultClient {
+    const { provider, networkName, findErrors } = this;
+    const options = { rpc, from, networkName, findErrors };
+    return new VaultClient(provider, addresses, options);
   }
 
   /** Runs the calls of `contracts`; a subclass may override it. */

@@ -20,6 +20,7 @@ import {
   standaloneQueries,
 } from "../protocol/index.js";
 import type { ContractRole, VaultOrder } from "../protocol/index.js";
+import { oneChangeAtATime } from "../rpc/development-node.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { readFixture } from "./fixture.js";
 import { MockVaultHandle } from "./handle.js";
@@ -117,7 +118,10 @@ export async function deployMocks<VaultT extends VaultClient = VaultClient>(
   const vault = vaultOf<VaultT>(target);
   return await withCallerStack(
     async () =>
-      await vault.rpc.inOrder(async () => await deployInOrder(vault, options)),
+      await oneChangeAtATime(
+        vault.rpc,
+        async () => await deployInOrder(vault, options),
+      ),
   );
 }
 
@@ -353,7 +357,7 @@ export async function mockAt<VaultT extends VaultClient>(
 ): Promise<MockVaultHandle<VaultT>> {
   checkOptionNames("mockAt()", options, mockAtOptionNames);
   const { overrides = {} } = options;
-  return await vault.rpc.inOrder(async () => {
+  return await oneChangeAtATime(vault.rpc, async () => {
     if (!isContractRole(role)) {
       throw notOneOf("role", contractRoleNames, role);
     }

@@ -18,6 +18,7 @@ import { invalidArgument } from "../errors.js";
 import { asRecord } from "../json.js";
 import { byRole, get, operationEntry, set } from "../protocol/index.js";
 import type { OperationName, VaultOrder } from "../protocol/index.js";
+import { oneChangeAtATime } from "../rpc/development-node.js";
 import {
   call,
   countScripts,
@@ -426,7 +427,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     plan: () => readonly ScriptCall[] | Promise<readonly ScriptCall[]>,
   ): Promise<void> {
     const { vault, addresses } = this;
-    await vault.rpc.inOrder(async () => {
+    await oneChangeAtATime(vault.rpc, async () => {
       for (let attempt = 1; ; attempt += 1) {
         const counts = await countScripts(vault, addresses);
         const script = await plan();

@@ -6,6 +6,8 @@ import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { byRole, contractRoleNames, contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
+import { getNextBlock } from "../rpc/blocks.js";
+import { callContract } from "../rpc/calls.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
 import {
   MockLiquidityPoolArtifact,
@@ -77,7 +79,8 @@ export async function countScripts(
   const counts: ScriptCounts = new Map();
   await Promise.all(
     contractRoleNames.map(async (role) => {
-      const info = await vault.rpc.call(
+      const info = await callContract(
+        vault.rpc,
         { from, to: addresses[role], data: MOCK_INFO_SELECTOR },
         "latest",
       );
@@ -215,6 +218,6 @@ export async function requireDevelopmentNode(
 
 /** Reads the time of the next block, in Unix seconds; the latest may be old. */
 export async function readClock(vault: VaultClient): Promise<bigint> {
-  const { next } = await vault.rpc.nextBlock();
+  const { next } = await getNextBlock(vault.rpc);
   return BigInt(next.timestamp);
 }

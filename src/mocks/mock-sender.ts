@@ -10,7 +10,9 @@ import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
-import type { Receipt, RpcClient } from "../rpc/rpc-client.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
+import { getReceipt } from "../rpc/transactions.js";
+import type { Receipt } from "../rpc/transactions.js";
 import {
   call,
   hasHost,
@@ -73,7 +75,7 @@ async function waitForReceipt(
 ): Promise<Receipt> {
   const { rpc } = vault;
   for (let poll = 0; poll < MOST_POLLS; poll += 1) {
-    const receipt = await rpc.receipt(hash);
+    const receipt = await getReceipt(rpc, hash);
     if (receipt?.succeeded === false) {
       throw scriptFailed(rpc, "the transaction was mined and failed");
     }

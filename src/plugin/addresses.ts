@@ -1,6 +1,6 @@
 import type { HardhatUserConfig, NetworkConfig } from "hardhat/types/config";
 
-import { inOrder } from "../client/addresses.js";
+import { firstOf } from "../client/addresses.js";
 import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
 import { describeInput, parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
@@ -68,7 +68,7 @@ export function connectionAddresses(
     upstream ??
     (instance === undefined
       ? configured
-      : inOrder(
+      : firstOf(
           configured,
           (network ?? connectionAddresses(networkName, networkConfig))
             .locateWithoutMocks,
@@ -79,11 +79,11 @@ export function connectionAddresses(
   return {
     locate:
       upstream === undefined
-        ? inOrder(locateWithoutMocks, deployed)
+        ? firstOf(locateWithoutMocks, deployed)
         : locateWithoutMocks,
     locateWithoutMocks,
     bind: (bound) => {
-      current = inOrder(bound, own);
+      current = firstOf(bound, own);
     },
   };
 }

@@ -9,7 +9,7 @@ import type {
 } from "hardhat/types/hooks";
 
 import { asRecord } from "../json.js";
-import { isContractRole } from "../protocol/contracts.js";
+import { isContractRole } from "../protocol/index.js";
 import { FORK_NETWORK } from "../simulation/fork-network.js";
 import type {
   VaultInstanceConfig,

@@ -10,12 +10,14 @@ import {
   readProjectFile,
   reasonOf,
   writeProjectFile,
-} from "../project-file.js";
+} from "../files/project-file.js";
 import { byRole, contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-import { recordedAddress, recordedCount } from "../recorded-values.js";
-import type { Schema } from "../recorded-values.js";
-import { UNKNOWN_GENESIS } from "../rpc/rpc-client.js";
+import { hasCode } from "../rpc/accounts.js";
+import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
+import { getChainId } from "../rpc/chain.js";
+import { recordedAddress, recordedCount } from "../files/recorded-values.js";
+import type { Schema } from "../files/recorded-values.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 
 // Not inferred from the schema: the published declarations would import zod.
@@ -102,8 +104,8 @@ export class DeploymentAddresses {
     const deployment: MockDeployment = {
       version: 1,
       ...mocks,
-      chainId: await this.rpc.chainId(),
-      genesisHash: await this.rpc.genesisHash(),
+      chainId: await getChainId(this.rpc),
+      genesisHash: await getGenesisHash(this.rpc),
       instance: this.instance,
     };
     const file = this.#fileOf(deployment);
@@ -148,8 +150,8 @@ export class DeploymentAddresses {
     // Asked together: the newest file is mostly the one of this chain.
     const newest = await this.#readNewest(names);
     const asked = {
-      chainId: this.rpc.chainId(),
-      genesisHash: this.rpc.genesisHash(),
+      chainId: getChainId(this.rpc),
+      genesisHash: getGenesisHash(this.rpc),
       isDeployed: newest === undefined ? undefined : this.#isDeployed(newest),
     };
     // A failure counts where the answer is used.
@@ -210,7 +212,7 @@ export class DeploymentAddresses {
   async #isDeployed({ contracts }: MockDeployment): Promise<boolean> {
     const haveCode = await Promise.all(
       Object.values(contracts).map(
-        async (address) => await this.rpc.hasCode(address),
+        async (address) => await hasCode(this.rpc, address),
       ),
     );
     return !haveCode.includes(false);

@@ -4,21 +4,25 @@ import { failedReading, isNotConfigured } from "../client/failed-reading.js";
 import { VaultError, fallbackTo, refusesSettlement } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { formatNative } from "../protocol/amounts.js";
+import { getBalance } from "../rpc/accounts.js";
+import { getBlock } from "../rpc/blocks.js";
+import { tryCall } from "../rpc/calls.js";
 import {
   describeOpenSettlement,
   openSettlement,
 } from "../settlement/open-settlement.js";
-import { findGas, simulate } from "../settlement/preview.js";
+import { findGas, trySimulation } from "../settlement/preview.js";
 import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
-import { resolveFees } from "../simulation/fees.js";
-import { settlementCall } from "../simulation/engine.js";
-import type { SettlementRoute } from "../simulation/engine.js";
-import { findGuard, findRoute, tokensKept } from "../simulation/guarded.js";
-import type { FoundGuard } from "../simulation/guarded.js";
-import { explainRefusal } from "../simulation/refusal.js";
-import type { Refusal } from "../simulation/refusal.js";
-import { findBlock } from "../simulation/next-block.js";
+import { resolveFees } from "../settlement-call/fees.js";
+import { settlementCall } from "../settlement-call/route.js";
+import type { SettlementRoute } from "../settlement-call/route.js";
+import { findGuard, findRoute } from "../settlement-call/guarded.js";
+import { tokensKept } from "../simulation/tokens.js";
+import type { FoundGuard } from "../settlement-call/guarded.js";
+import { explainRefusal } from "../settlement-call/refusal.js";
+import type { Refusal } from "../settlement-call/refusal.js";
+import { findBlock } from "../settlement-call/next-block.js";
 import { escapeUntrusted } from "../escape.js";
 import { check, fail, failed, ok, warn } from "./check.js";
 import type { Check, Finding } from "./check.js";
@@ -74,7 +78,7 @@ async function examineSettlement(
 
 async function trySettling(vault: VaultHost, from: string): Promise<Finding> {
   const next = await findBlock(vault);
-  const simulation = (await simulate(vault, from, next))?.simulation;
+  const simulation = (await trySimulation(vault, from, next))?.simulation;
   const as = `settleAll as ${from}`;
   if (simulation === undefined) {
     const route = await findRoute(vault, from);
@@ -93,7 +97,7 @@ async function trySettling(vault: VaultHost, from: string): Promise<Finding> {
   const atEnd = await findBlock(vault, undefined, "end")
     .then(async (end) =>
       end.isTimed === true && end.timestamp > next.timestamp
-        ? await simulate(vault, from, end)
+        ? await trySimulation(vault, from, end)
         : undefined,
     )
     .catch(fallbackTo(undefined, ({ kind }) => kind !== "bug"));
@@ -154,12 +158,12 @@ async function tryGuard(
   { address, settler }: FoundGuard,
 ): Promise<Finding> {
   const route = await findRoute(vault, from);
-  const { gasLimit } = await vault.rpc.getBlock();
+  const { gasLimit } = await getBlock(vault.rpc);
   const attempt = async (
     way: SettlementRoute,
   ): Promise<Refusal | undefined> => {
     const call = settlementCall(way);
-    const reverted = await vault.rpc.simulate(call, "latest", gasLimit);
+    const reverted = await tryCall(vault.rpc, call, "latest", gasLimit);
     return reverted === undefined
       ? undefined
       : await explainRefusal(vault, reverted, way);
@@ -197,7 +201,7 @@ async function keepsNoTokens(
   guard: string,
   by: string,
 ): Promise<Finding> {
-  const simulated = await simulate(vault, from, await findBlock(vault));
+  const simulated = await trySimulation(vault, from, await findBlock(vault));
   const kept =
     simulated === undefined ? [] : tokensKept(simulated.simulation, guard);
   return kept.length === 0
@@ -220,8 +224,8 @@ async function examineBalance(
   const next = await findBlock(vault);
   const price = await resolveFees(rpc, vault.connection.networkConfig, next);
   const [balance, found] = await Promise.all([
-    rpc.balance(from),
-    simulate(vault, from, next)
+    getBalance(rpc, from),
+    trySimulation(vault, from, next)
       .then(async (simulated) => {
         const route = await findRoute(vault, from);
         return await findGas(vault, route, next, simulated);

@@ -14,10 +14,10 @@ import {
   standaloneQueries,
 } from "../protocol/index.js";
 import type { ContractRole, Query } from "../protocol/index.js";
+import type { BlockInfo } from "../rpc/blocks.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
-import type { BlockInfo } from "../rpc/rpc-client.js";
 import { maxHeadAge } from "../settlement/freshness.js";
-import { findBlock } from "../simulation/next-block.js";
+import { findBlock } from "../settlement-call/next-block.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import { check, fail, findingOf, ok, warn } from "./check.js";
 import type { Check, Finding } from "./check.js";

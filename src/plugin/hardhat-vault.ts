@@ -6,7 +6,7 @@ import type { NetworkConfig } from "hardhat/types/config";
 import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import { fixedAddresses, inOrder } from "../client/addresses.js";
+import { fixedAddresses, firstOf } from "../client/addresses.js";
 import type {
   AddressResolver,
   ContractAddresses,
@@ -17,7 +17,7 @@ import { withCallerStack } from "../caller-stack.js";
 import { parseAccount, parseAddress } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
 import type { ListedOrder, OrdersOptions } from "../client/orders/types.js";
-import type { OperationOptions } from "../client/reader.js";
+import type { VaultParts } from "../client/reader.js";
 import { VaultClient } from "../client/vault-client.js";
 import type {
   DeployMocksOptions,
@@ -189,25 +189,18 @@ export class HardhatVault extends VaultClient implements VaultHost {
     contracts: ContractAddresses,
     source = "at()",
   ): HardhatVault {
-    return new HardhatVault(
-      this.network,
-      this.parts,
-      inOrder(fixedAddresses(contracts, source), this.addresses),
-      this.rpc,
-      this.from,
-    );
+    return this.copy({
+      addresses: firstOf(fixedAddresses(contracts, source), this.addresses),
+    });
   }
 
   /** @internal */
-  public override withDeadline(options: OperationOptions): HardhatVault {
-    const { from = this.from } = options;
-    return new HardhatVault(
-      this.network,
-      this.parts,
-      this.addresses,
-      this.rpcFor(options),
-      from,
-    );
+  protected override copy({
+    addresses = this.addresses,
+    rpc = this.rpc,
+    from = this.from,
+  }: VaultParts): HardhatVault {
+    return new HardhatVault(this.network, this.parts, addresses, rpc, from);
   }
 
   public override orders(

@@ -1,11 +1,10 @@
-import { isObject } from "@nomicfoundation/hardhat-utils/lang";
 import type { HardhatUserConfigValidationError } from "hardhat/types/hooks";
+import { z } from "zod";
 
 import { asRecord } from "../json.js";
-import { byRole } from "../protocol/contracts.js";
-import { displayDecimalsKeys } from "../protocol/display-decimals.js";
+import { byRole, displayDecimalsKeys } from "../protocol/index.js";
 
-// Without zod, which took 30 ms of every start of Hardhat.
+// Hardhat has loaded zod by then, for its own settings.
 
 /** With more, 10^decimals exceeds uint256. */
 const MAX_DECIMALS = 77;
@@ -13,151 +12,123 @@ const MAX_DECIMALS = 77;
 /** Part of file names, on disks that may ignore case. */
 const INSTANCE_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/u;
 
-type Path = readonly string[];
-type Mistakes = HardhatUserConfigValidationError[];
-type Validate = (value: unknown, path: Path) => Mistakes;
+const NO_OBJECT = "expected an object";
 
-const mistake = (path: Path, message: string): Mistakes => [
-  { path: [...path], message },
-];
-
-/** Accepts an object with these optional properties and no others. */
-function objectOf(
-  what: string,
-  properties: Readonly<Record<string, Validate>>,
-): Validate {
-  return (value, path) => {
-    if (!isObject(value)) {
-      return mistake(path, "expected an object");
-    }
-    const unknown = Object.keys(value).filter(
-      (key) => !Object.hasOwn(properties, key),
-    );
-    return [
-      ...(unknown.length === 0
-        ? []
-        : mistake(
-            path,
-            `unknown ${what} ${unknown.map((key) => JSON.stringify(key)).join(", ")}; the ${what}s are ${Object.keys(properties).join(", ")}`,
-          )),
-      ...Object.entries(properties).flatMap(([key, validate]) =>
-        value[key] === undefined ? [] : validate(value[key], [...path, key]),
-      ),
-    ];
-  };
+/** An object with these optional properties and no others. */
+function objectOf<Shape extends z.ZodRawShape>(what: string, shape: Shape) {
+  const known = Object.keys(shape).join(", ");
+  return z
+    .object(shape, {
+      errorMap: (issue) => ({
+        message:
+          issue.code === "unrecognized_keys"
+            ? `unknown ${what} ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}; the ${what}s are ${known}`
+            : NO_OBJECT,
+      }),
+    })
+    .strict();
 }
 
-function isAddress(value: unknown): value is string {
-  return typeof value === "string" && /^0x[0-9a-fA-F]{40}$/u.test(value);
-}
+const setting = (isRight: (value: unknown) => boolean, message: string) =>
+  z.custom(isRight, message).optional();
 
-const validateAddress: Validate = (value, path) => {
+function isAddress(value: unknown): boolean {
   const { _type: type, name } = asRecord(value);
-  return isAddress(value) ||
-    (type === "ConfigurationVariable" && typeof name === "string")
-    ? []
-    : mistake(
-        path,
-        "expected an address (0x and 40 hex digits) or a configuration variable",
-      );
-};
+  return typeof value === "string"
+    ? /^0x[0-9a-fA-F]{40}$/u.test(value)
+    : type === "ConfigurationVariable" && typeof name === "string";
+}
 
-const validateDecimals: Validate = (value, path) =>
-  Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_DECIMALS
-    ? []
-    : mistake(path, `expected a whole number from 0 to ${MAX_DECIMALS}`);
+const wei = setting(
+  (value) => typeof value === "bigint" && value > 0n,
+  "expected a positive bigint in wei, such as 50_000_000_000n",
+);
 
-const validateGuard: Validate = (value, path) =>
-  value === false || validateAddress(value, path).length === 0
-    ? []
-    : mistake(
-        path,
-        "expected an address (0x and 40 hex digits), a configuration variable, or false",
-      );
+const isWholeNumber =
+  (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  (value: unknown): boolean =>
+    Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
 
-const validateWei: Validate = (value, path) =>
-  typeof value === "bigint" && value > 0n
-    ? []
-    : mistake(
-        path,
-        "expected a positive bigint in wei, such as 50_000_000_000n",
-      );
+const decimals = setting(
+  isWholeNumber(0, MAX_DECIMALS),
+  `expected a whole number from 0 to ${MAX_DECIMALS}`,
+);
 
-const wholeNumber =
-  (least: number, unit: string): Validate =>
-  (value, path) =>
-    Number.isSafeInteger(value) && Number(value) >= least
-      ? []
-      : mistake(path, `expected a whole number ${unit}from ${least} up`);
-
-const validateHeadAge: Validate = (value, path) =>
-  value === false || (Number.isSafeInteger(value) && Number(value) > 0)
-    ? []
-    : mistake(path, "expected a whole number of seconds from 1 up, or false");
-
-const settings = {
+const settings = objectOf("setting", {
   contracts: objectOf(
     "contract",
-    byRole(() => validateAddress),
+    byRole(() =>
+      setting(
+        isAddress,
+        "expected an address (0x and 40 hex digits) or a configuration variable",
+      ),
+    ),
+  ).optional(),
+  guard: setting(
+    (value) => value === false || isAddress(value),
+    "expected an address (0x and 40 hex digits), a configuration variable, or false",
   ),
-  guard: validateGuard,
-  maxFeePerGasLimit: validateWei,
-  maxPriorityFeePerGasLimit: validateWei,
-  timeBeforeBumpingFees: wholeNumber(1, "of milliseconds "),
-  maxFeeBumps: wholeNumber(0, ""),
-  maxHeadAge: validateHeadAge,
-  tokenDecimals: validateDecimals,
+  maxFeePerGasLimit: wei,
+  maxPriorityFeePerGasLimit: wei,
+  timeBeforeBumpingFees: setting(
+    isWholeNumber(1),
+    "expected a whole number of milliseconds from 1 up",
+  ),
+  maxFeeBumps: setting(isWholeNumber(0), "expected a whole number from 0 up"),
+  maxHeadAge: setting(
+    (value) => value === false || isWholeNumber(1)(value),
+    "expected a whole number of seconds from 1 up, or false",
+  ),
+  tokenDecimals: decimals,
   displayDecimals: objectOf(
     "value of unknown scale",
-    Object.fromEntries(
-      displayDecimalsKeys.map((key) => [key, validateDecimals]),
-    ),
-  ),
-};
+    Object.fromEntries(displayDecimalsKeys.map((key) => [key, decimals])),
+  ).optional(),
+});
 
-const validateFields = objectOf("setting", settings);
-
-/** Also refuses a tip above the whole price, which no transaction may offer. */
-const validateInstance: Validate = (value, path) => [
-  ...validateFields(value, path),
-  ...findTipAboveFee(value, path),
-];
-
-function findTipAboveFee(value: unknown, path: Path): Mistakes {
+/** Refuses a tip above the whole price, which no transaction may offer. */
+function refuseTipAboveFee(
+  value: unknown,
+  { addIssue }: z.RefinementCtx,
+): void {
   const { maxFeePerGasLimit: fee, maxPriorityFeePerGasLimit: tip } =
     asRecord(value);
-  return typeof fee === "bigint" && typeof tip === "bigint" && tip > fee
-    ? mistake(
-        [...path, "maxPriorityFeePerGasLimit"],
-        "may not exceed maxFeePerGasLimit",
-      )
-    : [];
+  if (typeof fee === "bigint" && typeof tip === "bigint" && tip > fee) {
+    addIssue({
+      code: "custom",
+      path: ["maxPriorityFeePerGasLimit"],
+      message: "may not exceed maxFeePerGasLimit",
+    });
+  }
 }
 
-const validateInstances: Validate = (value, path) =>
-  isObject(value)
-    ? Object.entries(value).flatMap(([name, instance]) =>
-        INSTANCE_NAME.test(name)
-          ? validateInstance(instance, [...path, name])
-          : mistake(
-              [...path, name],
-              "expected the name of an instance: lower-case letters, digits, - and _",
-            ),
-      )
-    : mistake(path, "expected an object");
+const instanceName = z
+  .string()
+  .regex(
+    INSTANCE_NAME,
+    "expected the name of an instance: lower-case letters, digits, - and _",
+  );
 
-const validateNetworkFields = objectOf("setting", {
-  ...settings,
-  instances: validateInstances,
-});
+const networkSettings = objectOf("setting", {
+  ...settings.shape,
+  instances: z
+    .record(instanceName, settings.superRefine(refuseTipAboveFee), {
+      message: NO_OBJECT,
+    })
+    .optional(),
+}).superRefine(refuseTipAboveFee);
 
 /**
  * Validates `networks.<name>.vault`, except checksums and the values of configuration
  * variables.
  */
-export function validateVaultSettings(vault: unknown, path: Path): Mistakes {
-  return [
-    ...validateNetworkFields(vault, path),
-    ...findTipAboveFee(vault, path),
-  ];
+export function validateVaultSettings(
+  vault: unknown,
+  path: readonly string[],
+): HardhatUserConfigValidationError[] {
+  const { error } = networkSettings.safeParse(vault);
+  return (error?.issues ?? []).map(({ path: inner, message }) => ({
+    path: [...path, ...inner],
+    message,
+  }));
 }

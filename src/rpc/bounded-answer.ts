@@ -4,6 +4,7 @@ import { subscribe } from "node:diagnostics_channel";
 import { gunzipSync } from "node:zlib";
 
 import { asRecord } from "../json.js";
+import { orAbort } from "./signals.js";
 
 /** Bytes of an answer; a chunk of 1,000 orders has a thousandth of it. */
 const MAX_ANSWER_BYTES = 64 * 2 ** 20;
@@ -14,8 +15,6 @@ const GZIP = Buffer.from([0x1f, 0x8b]);
 interface Watched {
   readonly requests: Set<object>;
   readonly limits: AnswerLimits;
-  /** True once nobody waits: what Hardhat repeats by itself ends, too. */
-  isOver: boolean;
   bytes: number;
   /** When the newest answer began, by the clock of `performance`. */
   begunAt: number;
@@ -24,6 +23,8 @@ interface Watched {
 }
 
 interface AnswerLimits {
+  /** Ends the request, and what Hardhat repeats by itself. Default: nothing does. */
+  readonly signal?: AbortSignal | undefined;
   /** Milliseconds for a body: undici's limit begins again with each piece. */
   readonly timeout: number;
   /** Makes the error for a longer answer. */
@@ -75,7 +76,7 @@ subscribe("undici:request:create", (message) => {
 });
 subscribe("undici:client:sendHeaders", (message) => {
   const request = requestOf(message);
-  if (owners.get(request)?.isOver === true) {
+  if (owners.get(request)?.limits.signal?.aborted === true) {
     abort(request, deadlineIsOver());
   }
 });
@@ -127,34 +128,26 @@ function deadlineIsOver(): Error {
 /**
  * Sends a request whose answer has limits.
  *
- * @returns The answer, a function that ends the request, and one that tells what was
- * seen of it.
+ * @returns The answer, which throws the signal's reason once that is aborted, and a
+ * function that tells what was seen of the request.
  */
 export function sendBounded<T>(
   send: () => Promise<T>,
   limits: AnswerLimits,
 ): {
   readonly answer: Promise<T>;
-  readonly cancel: () => void;
   readonly exchanged: (method: string, params: readonly unknown[]) => Exchanged;
 } {
   const watched: Watched = {
     requests: new Set(),
     limits,
-    isOver: false,
     bytes: 0,
     begunAt: 0,
     newest: undefined,
     refusal: undefined,
   };
   return {
-    answer: context.run(watched, send),
-    cancel: () => {
-      watched.isOver = true;
-      for (const request of watched.requests) {
-        abort(request, deadlineIsOver());
-      }
-    },
+    answer: answerOf(watched, context.run(watched, send)),
     exchanged: (method, params) => {
       const { body, compressed = [] } = watched.newest ?? {};
       const sent = asRecord(parse(body));
@@ -170,6 +163,21 @@ export function sendBounded<T>(
       };
     },
   };
+}
+
+async function answerOf<T>(
+  { requests, limits: { signal } }: Watched,
+  answer: Promise<T>,
+): Promise<T> {
+  try {
+    return await (signal === undefined ? answer : orAbort(answer, signal));
+  } finally {
+    if (signal?.aborted === true) {
+      requests.forEach((request) => {
+        abort(request, deadlineIsOver());
+      });
+    }
+  }
 }
 
 function parse(body: unknown): unknown {

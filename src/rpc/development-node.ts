@@ -1,9 +1,11 @@
 import { isHexString } from "ethers";
+import pLimit from "p-limit";
+import type { LimitFunction } from "p-limit";
 
 import { fallbackTo } from "../errors.js";
 import { asRecord } from "../json.js";
 import { isRefusedAnyhow } from "./errors.js";
-import type { RpcClient } from "./rpc-client.js";
+import type { KnownNode, RpcClient } from "./rpc-client.js";
 
 /**
  * Methods that only development nodes have, and whether an answer is one of theirs: some
@@ -31,6 +33,8 @@ const METHODS = [
   readonly [string, (answer: Readonly<Record<string, unknown>>) => boolean]
 >;
 
+const known = new WeakMap<KnownNode, boolean>();
+
 /**
  * True for a development node, and so for a fork that one makes. Asked once per
  * connection.
@@ -38,8 +42,12 @@ const METHODS = [
  * @throws VaultError VAULT_RPC_TIMEOUT
  */
 export async function isDevelopmentNode(rpc: RpcClient): Promise<boolean> {
-  rpc.node.isDevelopment ??= await isDevelopmentNodeNow(rpc);
-  return rpc.node.isDevelopment;
+  let is = known.get(rpc.node);
+  if (is === undefined) {
+    is = await isDevelopmentNodeNow(rpc);
+    known.set(rpc.node, is);
+  }
+  return is;
 }
 
 /** Asks in any case: another node may listen at the same address by now. */
@@ -61,4 +69,19 @@ function isCount(value: unknown): boolean {
     (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) ||
     (typeof value === "string" && /^(?:0x[0-9a-f]+|[0-9]+)$/iu.test(value))
   );
+}
+
+const changes = new WeakMap<KnownNode, LimitFunction>();
+
+/**
+ * Runs tasks that change a development chain one after the other. A task that writes
+ * back a value or reverts to a snapshot must not undo changes of another.
+ */
+export async function oneChangeAtATime<Result>(
+  { node }: RpcClient,
+  task: () => Promise<Result>,
+): Promise<Result> {
+  const queue = changes.get(node) ?? pLimit(1);
+  changes.set(node, queue);
+  return await queue(task);
 }

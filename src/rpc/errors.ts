@@ -8,6 +8,7 @@ import { MAX_FOREIGN_TEXT } from "../escape.js";
 import { asRecord } from "../json.js";
 import { Redactor, quoteForeignText, redactSecrets } from "../redact.js";
 import { isOtherJson } from "./lenient-answer.js";
+import type { Attempts } from "./retry.js";
 import { findRevert } from "./revert-in-error.js";
 import type { RevertReason } from "./revert-reason.js";
 import {
@@ -124,16 +125,20 @@ const stateWords =
  * Converts the error of a failed request, by its whole chain of causes. Codes and
  * names count only in errors made on this side, because a node can send any.
  *
- * @param tried Text with number and duration of the attempts, if more than one.
  * @param redactor Knows the secrets of the connection.
+ * @param attempts If there was more than one.
  */
 export function toRpcError(
   thrown: unknown,
   network: string,
   method: string,
-  tried = "",
   redactor = new Redactor(),
+  attempts?: Attempts,
 ): VaultError {
+  const tried =
+    attempts === undefined
+      ? ""
+      : ` (tried ${attempts.count} times in ${attempts.seconds} s)`;
   const { said: error, links, status, match } = readThrown(thrown);
   const ours = findOurs(links);
   if (ours !== undefined) {
@@ -145,6 +150,7 @@ export function toRpcError(
     method,
     ...(typeof code === "number" && { rpcCode: code }),
     ...(status !== undefined && { httpStatus: status }),
+    ...(attempts !== undefined && { attempts: attempts.count }),
   };
   const wrongChain = links.find(
     (link) => isHardhatError(link) && link["errorCode"] === "HHE708",

@@ -12,6 +12,12 @@ export interface RetryEvent {
   readonly attempt: number;
 }
 
+/** How often a request was sent, and for how long. */
+export interface Attempts {
+  readonly count: number;
+  readonly seconds: number;
+}
+
 /** Most attempts by kind of failure; other kinds are final. */
 export type RetryPolicy = Readonly<Record<RetryEvent["reason"], number>>;
 

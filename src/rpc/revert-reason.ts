@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 
+import { panicErrorCodeToMessage } from "@nomicfoundation/hardhat-utils/panic-errors";
 import { AbiCoder, ErrorFragment, ParamType, dataSlice } from "ethers";
 import type { FunctionFragment } from "ethers";
 
@@ -44,20 +45,6 @@ type HideSecrets = (text: string) => string;
 
 export const ERROR_STRING_SELECTOR = "0x08c379a0";
 export const PANIC_SELECTOR = "0x4e487b71";
-
-/** The codes of Solidity's documentation, "Panic via assert". */
-const panicMeanings: ReadonlyMap<bigint, string> = new Map([
-  [0x00n, "compiler-inserted panic"],
-  [0x01n, "assertion failed"],
-  [0x11n, "arithmetic overflow or underflow"],
-  [0x12n, "division or modulo by zero"],
-  [0x21n, "value out of range of an enum"],
-  [0x22n, "incorrectly encoded storage byte array"],
-  [0x31n, "pop of an empty array"],
-  [0x32n, "array index out of bounds"],
-  [0x41n, "too much memory allocated"],
-  [0x51n, "call of an uninitialised function pointer"],
-]);
 
 const errorString = ErrorFragment.from("error Error(string)");
 const panic = ErrorFragment.from("error Panic(uint256)");
@@ -123,9 +110,9 @@ function describeError(
     return { kind: "string", text: hide(String(first)) };
   }
   if (error === panic && typeof first === "bigint") {
-    const meaning = panicMeanings.get(first) ?? "unknown panic code";
-    const hex = first.toString(16).padStart(2, "0");
-    return { kind: "panic", text: `panic 0x${hex}: ${meaning}` };
+    // The text is part of a sentence that has the word "reverted".
+    const text = panicErrorCodeToMessage(first).replace(/^reverted with /u, "");
+    return { kind: "panic", text };
   }
   const shown = Object.entries(values).map(
     ([key, value]) =>

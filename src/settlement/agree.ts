@@ -1,17 +1,18 @@
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
-import { Deadline } from "../rpc/deadline.js";
-import type { GasPrice } from "../simulation/fees.js";
-import { RECENT_BLOCKS } from "../simulation/recent-prices.js";
-import type { RecentPrices } from "../simulation/recent-prices.js";
+import { TimeLimit, staleHead } from "./freshness.js";
+import type { GasPrice } from "../settlement-call/fees.js";
+import { RECENT_BLOCKS } from "../settlement-call/recent-prices.js";
+import type { RecentPrices } from "../settlement-call/recent-prices.js";
 import type { Journal, JournalEntry } from "./journal.js";
-import { staleHead } from "./last-look.js";
-import type { LastLook } from "./last-look.js";
-import { refusedBy } from "./observe.js";
+import { lookUntil } from "./last-look.js";
+import type { CheckRound, RoundCheck } from "./last-look.js";
 import type { Observation } from "./observe.js";
+import { refusedBy } from "./outcome.js";
+import type { Stopped } from "./outcome.js";
 import type { Preview, Terms } from "./preview.js";
-import type { SettleAllOptions, Stop } from "./types.js";
+import type { SettleAllOptions } from "./types.js";
 import type { Waiting } from "./waiting.js";
 
 /** A price above this multiple of the recent ones is probably an error of the node. */
@@ -30,7 +31,7 @@ export async function agree(
   { block }: Observation,
   waiting: Waiting,
   { confirm }: Pick<SettleAllOptions, "confirm">,
-): Promise<Terms | Stop> {
+): Promise<Terms | Stopped> {
   const { shown, terms } = found;
   waiting.emit({ type: "preflight", preflight: shown });
   if ("status" in terms) {
@@ -107,16 +108,17 @@ function isUnusual(
 
 /** Looks at the round once more; ends the journal if nothing is to be sent. */
 export async function recheckRound(
-  look: LastLook,
+  check: CheckRound,
+  network: string,
   journal: Journal,
   entry: JournalEntry,
   { timeoutMs }: Waiting,
-): Promise<Stop | undefined> {
+): Promise<RoundCheck> {
   let isClear = false;
   try {
-    const obstacle = await look.checkUntil(new Deadline(timeoutMs));
-    isClear = obstacle === undefined;
-    return obstacle;
+    const seen = await lookUntil(check, network, new TimeLimit(timeoutMs));
+    isClear = seen.obstacle === undefined;
+    return seen;
   } finally {
     if (!isClear) {
       // Nothing has left, so there is nothing to resume.

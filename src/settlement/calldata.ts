@@ -1,13 +1,15 @@
 import { ZeroAddress, id } from "ethers";
 
 import type { VaultHost } from "../host.js";
-import type { Block } from "../rpc/rpc-client.js";
-import { estimateGas } from "../simulation/fees.js";
-import { explainRefusal } from "../simulation/refusal.js";
-import { isCalledOnly } from "../simulation/origin.js";
+import { getBlock } from "../rpc/blocks.js";
+import type { Block } from "../rpc/blocks.js";
+import { tryCall } from "../rpc/calls.js";
+import { estimateGas } from "../settlement-call/fees.js";
+import { explainRefusal } from "../settlement-call/refusal.js";
+import { isCalledOnly } from "../settlement-call/route.js";
 import { locateVault } from "./observe.js";
-import { settlementCall } from "../simulation/engine.js";
-import { describeKey, findRoute } from "../simulation/guarded.js";
+import { settlementCall } from "../settlement-call/route.js";
+import { describeKey, findRoute } from "../settlement-call/guarded.js";
 
 /** Transaction of a settlement for another wallet to send. */
 export interface UnsignedSettlement {
@@ -36,12 +38,12 @@ export async function buildSettlement(
   from?: string,
 ): Promise<UnsignedSettlement> {
   const { rpc } = vault;
-  const header = await rpc.getBlock();
+  const header = await getBlock(rpc);
   const { chainId } = await locateVault(vault);
   const route = await findRoute(vault, from ?? ZeroAddress, header.number);
   const isContract = from !== undefined && (await isCalledOnly(rpc, from));
   const call = settlementCall(route);
-  const refused = await rpc.simulate(call, header.number, header.gasLimit);
+  const refused = await tryCall(rpc, call, header.number, header.gasLimit);
   const gas =
     refused !== undefined
       ? { reverted: refused }

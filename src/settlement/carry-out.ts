@@ -1,20 +1,24 @@
-import type { Deadline } from "../rpc/deadline.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { decide, isFresh } from "./decide.js";
+import { pause, unlessAborted } from "../rpc/signals.js";
+import { decide } from "./decide.js";
+import type { Decision } from "./decide.js";
+import { isRecent } from "./freshness.js";
+import type { CheckRound } from "./last-look.js";
+import { look } from "./look.js";
+import type { Seen } from "./look.js";
+import { newsOf, problemOf } from "./news.js";
+import type { Outcome } from "./outcome.js";
+import type { RequestedReplacement } from "./replace.js";
+import { describeProblem, send } from "./send.js";
+import type { SendAnswer } from "./send.js";
+import { isFresh, newestOf } from "./sighting.js";
 import type {
-  Decision,
-  Outcome,
   Plan,
   Replacement,
   SentTransactions,
   Sighting,
-} from "./decide.js";
-import { look } from "./look.js";
-import type { CheckRound } from "./look.js";
-import { newsOf, problemOf } from "./news.js";
-import type { RequestedReplacement } from "./replace.js";
-import { describeProblem, send } from "./send.js";
-import type { SendAnswer } from "./send.js";
+} from "./sighting.js";
+import type { TimeLimit } from "./freshness.js";
 import type { SentTransaction } from "./transaction.js";
 import type { SettlementEvent } from "./types.js";
 
@@ -22,15 +26,15 @@ import type { SettlementEvent } from "./types.js";
 export interface Means {
   /** Without retries: each decision includes them. */
   readonly rpc: RpcClient;
-  readonly deadline: Deadline;
+  readonly limit: TimeLimit;
   readonly pollingIntervalMs: number;
   /** Time for a node to mine or queue an accepted transaction. */
   readonly firstCheckAfterMs: number;
   /** Latest block before the first transaction was sent. */
   readonly sentAfterBlock: number;
   readonly checkRound: CheckRound;
-  /** False if the last check was too long ago to send after it. */
-  readonly isCheckRecent: () => boolean;
+  /** Time of the last check before this, Unix milliseconds. */
+  readonly checkedAt?: number | undefined;
   /** @returns A text if a limit forbids the replacement. */
   readonly sign: (
     newest: SentTransaction,
@@ -47,27 +51,45 @@ export interface Means {
   readonly emit: (event: SettlementEvent) => void;
 }
 
+/** The end of a plan, and what it came to. */
+export interface CarriedOut {
+  readonly outcome: Outcome;
+  /** Those of the plan, and what replaced them. */
+  readonly transactions: SentTransactions;
+  /** All hashes that these had, oldest first. */
+  readonly hashes: readonly string[];
+}
+
 /** Looks, and does what is decided, until the end. Never throws. */
-export async function carryOut(plan: Plan, means: Means): Promise<Outcome> {
+export async function carryOut(plan: Plan, means: Means): Promise<CarriedOut> {
   return await new Execution(plan, means).run();
 }
 
 class Execution {
   #plan: Plan;
   readonly #history: Sighting[] = [];
-  readonly #hashes = new Set<string | undefined>();
+  readonly #hashes = new Set<string>();
 
   constructor(
     plan: Plan,
     private readonly means: Means,
   ) {
     this.#plan = plan;
-    plan.transactions.forEach(({ hash }) => this.#hashes.add(hash));
+    this.#addHashes(plan.transactions);
   }
 
-  public async run(): Promise<Outcome> {
-    const { deadline, emit, pollingIntervalMs, firstCheckAfterMs } = this.means;
-    const scan = { next: 0, complete: 0 };
+  public async run(): Promise<CarriedOut> {
+    const outcome = await this.#toTheEnd().catch((error: unknown): Outcome => {
+      const reason = describeProblem(error);
+      const { hash } = this.#newest;
+      return { kind: "open", status: "unconfirmed", reason, hash };
+    });
+    const { transactions } = this.#plan;
+    return { outcome, transactions, hashes: [...this.#hashes] };
+  }
+
+  async #toTheEnd(): Promise<Outcome> {
+    const { limit, emit, pollingIntervalMs, firstCheckAfterMs } = this.means;
     let said: string | undefined;
     for (;;) {
       const decision = this.#unlessOutdated(decide(this.#plan, this.#history));
@@ -82,8 +104,9 @@ class Execution {
           this.#warn(decision.say);
         }
         said = decision.say;
-        await deadline.pause(
+        await pause(
           decision.pause === "usual" ? pollingIntervalMs : 0,
+          limit.signal,
         );
       } else {
         done = await this.#act(decision);
@@ -91,12 +114,12 @@ class Execution {
         if (problem !== undefined) {
           this.#warn(problem);
         }
-        await deadline.pause(firstCheckAfterMs);
+        await pause(firstCheckAfterMs, limit.signal);
       }
-      const seen = await this.#look(scan, readRound);
+      const seen = await this.#look(readRound);
       this.#history.push({
         at: Date.now(),
-        isOver: deadline.isOver,
+        isOver: limit.isOver,
         ...seen,
         ...done,
       });
@@ -110,20 +133,27 @@ class Execution {
     const sends = decision.kind === "send" || decision.kind === "bump";
     return sends &&
       this.#newest.kind === "settlement" &&
-      !this.means.isCheckRecent()
+      !isRecent(this.#checkedAt)
       ? { kind: "wait", pause: "none", readRound: true }
       : decision;
   }
 
-  async #look(
-    scan: Parameters<typeof look>[2],
-    readRound: boolean,
-  ): Promise<Pick<Sighting, "transaction" | "head" | "round">> {
-    const { rpc, deadline, sentAfterBlock, checkRound } = this.means;
+  get #checkedAt(): number {
+    const checks = this.#history.flatMap(({ round }) =>
+      round?.kind === "open" ? round.answeredAt : [],
+    );
+    return checks.at(-1) ?? this.means.checkedAt ?? -Infinity;
+  }
+
+  async #look(readRound: boolean): Promise<Seen> {
+    const { rpc, limit, sentAfterBlock, checkRound } = this.means;
     const { transactions, confirmations } = this.#plan;
     const sent = { transactions, confirmations, sentAfterBlock };
-    const seen = await deadline.within(
+    const { scan } =
+      this.#history.findLast((one) => one.scan !== undefined) ?? {};
+    const seen = await unlessAborted(
       look(rpc, sent, scan, checkRound, readRound),
+      limit.signal,
     );
     const problem = "the node did not answer in time";
     return (
@@ -161,9 +191,10 @@ class Execution {
   }
 
   async #send(): Promise<SendAnswer> {
-    const { rpc, deadline } = this.means;
+    const { rpc, limit } = this.means;
     const late = { kind: "lost", problem: "no answer in time" } as const;
-    const answer = (await deadline.within(send(rpc, this.#newest))) ?? late;
+    const sent = send(rpc, this.#newest);
+    const answer = (await unlessAborted(sent, limit.signal)) ?? late;
     if (answer.kind === "accepted") {
       await this.#learn({ kind: "pending", hash: answer.hash });
     }
@@ -172,7 +203,7 @@ class Execution {
 
   /** Signs a replacement and writes it to the journal; it is sent only then. */
   async #replace(kind: RequestedReplacement): Promise<Replacement> {
-    const { deadline, sign, record, emit } = this.means;
+    const { limit, sign, record, emit } = this.means;
     const failed = (
       problem: string,
       how: "failed" | "forbidden" = "failed",
@@ -181,8 +212,11 @@ class Execution {
       problem: `the transaction is not ${kind === "bump" ? "replaced at a higher fee" : "cancelled"}: ${problem}`,
     });
     try {
-      const signed = await deadline.within(sign(this.#newest, kind));
-      if (signed === undefined || deadline.isOver) {
+      const signed = await unlessAborted(
+        sign(this.#newest, kind),
+        limit.signal,
+      );
+      if (signed === undefined || limit.isOver) {
         return failed("the node did not answer in time");
       }
       if (typeof signed === "string") {
@@ -193,7 +227,7 @@ class Execution {
         return failed("another process has finished this settlement");
       }
       this.#plan = { ...this.#plan, transactions };
-      transactions.forEach((one) => this.#hashes.add(one.hash));
+      this.#addHashes(transactions);
       const { hash = "", nonce } = signed;
       emit({ type: "replacing", kind: signed.kind, hash, nonce });
       return { kind: "made", hash };
@@ -230,9 +264,16 @@ class Execution {
     }
   }
 
+  #addHashes(transactions: SentTransactions): void {
+    for (const { hash } of transactions) {
+      if (hash !== undefined) {
+        this.#hashes.add(hash);
+      }
+    }
+  }
+
   get #newest(): SentTransaction {
-    const { transactions } = this.#plan;
-    return transactions.at(-1) ?? transactions[0];
+    return newestOf(this.#plan);
   }
 
   #warn(message: string): void {

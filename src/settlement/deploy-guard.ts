@@ -10,9 +10,15 @@ import {
   settlerIn,
 } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
-import { Deadline } from "../rpc/deadline.js";
-import type { Block, Receipt, RpcClient } from "../rpc/rpc-client.js";
-import { limitFees, resolveFees } from "../simulation/fees.js";
+import { getCode, hasCode } from "../rpc/accounts.js";
+import { getNextBlock } from "../rpc/blocks.js";
+import type { Block } from "../rpc/blocks.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
+import { pause } from "../rpc/signals.js";
+import { getReceipt } from "../rpc/transactions.js";
+import type { Receipt } from "../rpc/transactions.js";
+import { TimeLimit } from "./freshness.js";
+import { limitFees, resolveFees } from "../settlement-call/fees.js";
 import { findFreeNonce } from "./nonce.js";
 import { describeProblem } from "./send.js";
 import { resolveSigner } from "./signer.js";
@@ -58,10 +64,9 @@ const POLL_MS = 500;
  * errors of a request
  */
 export async function deployGuard(
-  host: VaultHost,
+  vault: VaultHost,
   { from, settler: given, confirm, onHash }: DeployGuardOptions,
 ): Promise<DeployedGuard> {
-  const vault = host.withDeadline({});
   const { rpc } = vault;
   const { networkConfig } = vault.connection;
   const signer = await resolveSigner(rpc, networkConfig, from);
@@ -72,9 +77,9 @@ export async function deployGuard(
         ? ZeroAddress
         : parseAddress(given, "settler");
   const chainId = await requireChain(vault);
-  const hasDeployer = await rpc.hasCode(CREATE2_DEPLOYER);
+  const hasDeployer = await hasCode(rpc, CREATE2_DEPLOYER);
   const address = hasDeployer ? guardAddressOf(settler) : null;
-  if (address !== null && (await rpc.hasCode(address))) {
+  if (address !== null && (await hasCode(rpc, address))) {
     await requireGuard(rpc, address, settler);
     return { address, settler, hash: null };
   }
@@ -82,7 +87,7 @@ export async function deployGuard(
   const call = hasDeployer
     ? { to: CREATE2_DEPLOYER, data: concat([ZeroHash, code]) }
     : { data: code };
-  const { latest, next } = await rpc.nextBlock();
+  const { latest, next } = await getNextBlock(rpc);
   const price = limitFees(
     rpc.network,
     await resolveFees(rpc, networkConfig, next),
@@ -169,17 +174,17 @@ async function send(
 }
 
 async function waitFor(rpc: RpcClient, hash: string): Promise<Receipt> {
-  const deadline = new Deadline(WAIT_MS);
+  const limit = new TimeLimit(WAIT_MS);
   for (;;) {
-    const receipt = await rpc.receipt(hash);
+    const receipt = await getReceipt(rpc, hash);
     if (receipt !== undefined) {
       return receipt;
     }
-    if (deadline.isOver) {
+    if (limit.isOver) {
       const problem = `transaction ${hash} was not mined within ${WAIT_MS / 1_000} s`;
       throw notDeployed(rpc, problem);
     }
-    await deadline.pause(POLL_MS);
+    await pause(POLL_MS, limit.signal);
   }
 }
 
@@ -188,7 +193,7 @@ async function requireGuard(
   address: string,
   settler: string,
 ): Promise<void> {
-  if (settlerIn(await rpc.code(address, "latest")) !== settler) {
+  if (settlerIn(await getCode(rpc, address, "latest")) !== settler) {
     throw notDeployed(rpc, `the code at ${address} is not that of the guard`);
   }
 }

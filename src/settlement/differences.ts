@@ -1,8 +1,8 @@
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import type { VaultHost } from "../host.js";
-import type { Receipt } from "../rpc/rpc-client.js";
 import { changesBetween, readingsIn } from "../simulation/compare-readings.js";
+import type { Receipt } from "../rpc/transactions.js";
 import { NATIVE, transfersIn } from "../simulation/tokens.js";
 import type {
   ReadingChange,

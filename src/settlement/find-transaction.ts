@@ -1,6 +1,14 @@
 import { fallbackTo } from "../errors.js";
+import { getNonce } from "../rpc/accounts.js";
+import { getBlockNumber } from "../rpc/blocks.js";
 import { isNodeRefusal } from "../rpc/errors.js";
-import type { RpcClient, Receipt, SeenTransaction } from "../rpc/rpc-client.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
+import {
+  getReceipt,
+  getTransaction,
+  getTransactions,
+} from "../rpc/transactions.js";
+import type { Receipt, SeenTransaction } from "../rpc/transactions.js";
 import type { SentTransaction } from "./transaction.js";
 
 export type FoundTransaction =
@@ -41,9 +49,15 @@ interface NonceUser {
 /** State of the search for the transaction that used the nonce. */
 export interface Scan {
   /** Next block to search. */
-  next: number;
+  readonly next: number;
   /** Times in a row that every block was searched, and none has it. */
-  complete: number;
+  readonly complete: number;
+}
+
+/** Result of a search, and the state that the next one continues from. */
+export interface Found {
+  readonly transaction: FoundTransaction;
+  readonly scan: Scan;
 }
 
 /** Each costs a request for the whole block. */
@@ -55,43 +69,50 @@ const COMPLETE_SCANS = 2;
 export async function findTransaction(
   rpc: RpcClient,
   sent: SentWithNonce,
-  scan: Scan,
-): Promise<FoundTransaction> {
+  scan: Scan = { next: 0, complete: 0 },
+): Promise<Found> {
   const newestFirst = [...sent.transactions].reverse();
   for (const transaction of newestFirst) {
     const { hash } = transaction;
-    const receipt = hash === undefined ? undefined : await rpc.receipt(hash);
+    const receipt =
+      hash === undefined ? undefined : await getReceipt(rpc, hash);
     if (hash !== undefined && receipt !== undefined) {
-      return { kind: "mined", hash, receipt, transaction };
+      const found = { kind: "mined", hash, receipt, transaction } as const;
+      return { transaction: found, scan };
     }
   }
   for (const { hash } of newestFirst) {
-    if (hash !== undefined && (await rpc.transaction(hash)) !== undefined) {
-      return { kind: "pending", hash };
+    if (hash !== undefined && (await getTransaction(rpc, hash)) !== undefined) {
+      return { transaction: { kind: "pending", hash }, scan };
     }
   }
   const [{ from, nonce, hash }] = sent.transactions;
-  if ((await rpc.nonce(from, "latest")) <= nonce) {
-    if ((await rpc.nonce(from, "pending")) <= nonce) {
-      return { kind: "unknown" };
+  if ((await getNonce(rpc, from, "latest")) <= nonce) {
+    if ((await getNonce(rpc, from, "pending")) <= nonce) {
+      return { transaction: { kind: "unknown" }, scan };
     }
-    const pool = hash === undefined ? await rpc.transactionsOf("pending") : [];
+    const pool =
+      hash === undefined ? await getTransactions(rpc, "pending") : [];
     const ours = pool.find((seen) => matchOf(seen, sent) !== undefined);
-    return { kind: "pending", hash: ours?.hash };
+    return { transaction: { kind: "pending", hash: ours?.hash }, scan };
   }
-  const by = await findNonceUser(rpc, sent, scan);
+  const { by, scan: next } = await findNonceUser(rpc, sent, scan);
   // A wallet that raises the fees changes the hash. A transaction that was mined after
   // the first check is found here, too.
   const transaction =
     typeof by === "string" ? undefined : matchOf(by.transaction, sent);
   if (typeof by === "string" || transaction === undefined) {
-    return { kind: "used", by };
+    return { transaction: { kind: "used", by }, scan: next };
   }
   const { hash: found } = by.transaction;
-  const receipt = await rpc.receipt(found);
-  return receipt === undefined
-    ? { kind: "pending", hash: found }
-    : { kind: "mined", hash: found, receipt, transaction };
+  const receipt = await getReceipt(rpc, found);
+  return {
+    transaction:
+      receipt === undefined
+        ? { kind: "pending", hash: found }
+        : { kind: "mined", hash: found, receipt, transaction },
+    scan: next,
+  };
 }
 
 /** Searches the next blocks, which every node has. */
@@ -103,34 +124,36 @@ async function findNonceUser(
     confirmations,
   }: SentWithNonce,
   scan: Scan,
-): Promise<NonceUser | "nothing" | "unseen"> {
-  const head = await rpc.blockNumber();
+): Promise<{
+  readonly by: NonceUser | "nothing" | "unseen";
+  readonly scan: Scan;
+}> {
+  const head = await getBlockNumber(rpc);
   const first = Math.max(scan.next, sentAfterBlock + 1);
   const last = Math.min(first + BLOCKS_AT_A_TIME - 1, head);
   for (let block = first; block <= last; block += 1) {
-    const transaction = (await rpc.transactionsOf(block)).find(
+    const transaction = (await getTransactions(rpc, block)).find(
       (seen) => seen.nonce === nonce && seen.from === from.toLowerCase(),
     );
     if (transaction !== undefined) {
-      scan.next = block;
-      scan.complete = 0;
-      return { transaction, block };
+      return { by: { transaction, block }, scan: { next: block, complete: 0 } };
     }
   }
   if (last < head) {
-    scan.next = last + 1;
-    return "unseen";
+    return { by: "unseen", scan: { ...scan, next: last + 1 } };
   }
-  // After the newest block, start again: a re-org may have moved the transaction.
-  scan.next = 0;
   // Another node may have counted a newer block than those that were searched.
   const confirmed = head - confirmations + 1;
   const used =
     confirmed > sentAfterBlock
-      ? await rpc.nonce(from, confirmed).catch(fallbackTo(0, isNodeRefusal))
+      ? await getNonce(rpc, from, confirmed).catch(fallbackTo(0, isNodeRefusal))
       : 0;
-  scan.complete = used > nonce ? scan.complete + 1 : 0;
-  return scan.complete >= COMPLETE_SCANS ? "nothing" : "unseen";
+  const complete = used > nonce ? scan.complete + 1 : 0;
+  return {
+    by: complete >= COMPLETE_SCANS ? "nothing" : "unseen",
+    // It starts again: a re-org may have moved the transaction.
+    scan: { next: 0, complete },
+  };
 }
 
 /** Returns the one of ours that a seen transaction is, or makes the same call as. */

@@ -1,18 +1,21 @@
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { reasonOf } from "../project-file.js";
-import { Deadline } from "../rpc/deadline.js";
 import { noRetries } from "../rpc/retry.js";
 import type { Simulation } from "../simulation/types.js";
 import { carryOut } from "./carry-out.js";
-import type { Outcome, Plan } from "./decide.js";
+import { TimeLimit } from "./freshness.js";
+import { reasonOf } from "../files/project-file.js";
 import type { Journal, JournalEntry } from "./journal.js";
 import { appendToLog } from "./log.js";
-import { LastLook } from "./last-look.js";
+import { lastLook } from "./last-look.js";
+import type { CheckRound } from "./last-look.js";
+import type { Outcome } from "./outcome.js";
 import { signReplacement } from "./replace.js";
 import type { Replacer, RequestedReplacement } from "./replace.js";
-import { outcome, report, withGuard } from "./report.js";
-import type { Ended } from "./report.js";
+import { report } from "./report.js";
+import { toSettlement, withGuard } from "./result.js";
+import type { SettlementResult } from "./result.js";
+import type { Plan } from "./sighting.js";
 import type { Waiting } from "./waiting.js";
 
 /** Minimum time to read the outcome, even if the timeout is over. */
@@ -28,8 +31,10 @@ export interface Followed {
   readonly replacer: Replacer;
   readonly request?: RequestedReplacement | undefined;
   readonly previewed: Simulation | null;
-  /** The look after which it is sent. Default: one that was not made yet. */
-  readonly lastLook?: LastLook | undefined;
+  /** Default: one that accepts no old block. */
+  readonly checkRound?: CheckRound;
+  /** Time of the check after which it is sent, Unix milliseconds. */
+  readonly checkedAt?: number;
 }
 
 /**
@@ -40,58 +45,53 @@ export async function follow(
   vault: VaultHost,
   followed: Followed,
   waiting: Waiting,
-): Promise<Ended> {
+): Promise<SettlementResult> {
   const { journal, entry, start, replacer, request, previewed } = followed;
-  const deadline = new Deadline(waiting.timeoutMs);
+  const limit = new TimeLimit(waiting.timeoutMs);
   const { round, sentAfterBlock } = entry;
   const { confirmations, ifExpired, emit } = waiting;
   const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
     vault.settlementSettings;
-  const lastLook =
-    followed.lastLook ??
-    new LastLook(vault, round, { ifExpired, acceptsOldHead: false });
-  let current = entry;
-  const hashes = new Set(entry.transactions.map(({ hash }) => hash));
+  const {
+    checkRound = lastLook(vault, round, { ifExpired, acceptsOldHead: false }),
+    checkedAt,
+  } = followed;
+  const { outcome, transactions, hashes } = await carryOut(
+    {
+      network: vault.networkName,
+      transactions: entry.transactions,
+      start,
+      request,
+      confirmations,
+      timeBeforeBumpingFees,
+      maxFeeBumps,
+    },
+    {
+      ...waiting,
+      limit,
+      rpc: vault.rpc.withRetries(noRetries),
+      sentAfterBlock,
+      checkRound,
+      checkedAt,
+      sign: async (newest, kind) =>
+        await signReplacement(replacer, newest, kind),
+      record: async (all) => {
+        const written = await journal.update({
+          ...entry,
+          transactions: [...all],
+        });
+        return written?.transactions;
+      },
+      emit,
+    },
+  );
+  const guard = entry.guard ?? null;
   try {
-    const end = await carryOut(
-      {
-        network: vault.networkName,
-        transactions: entry.transactions,
-        start,
-        request,
-        confirmations,
-        timeBeforeBumpingFees,
-        maxFeeBumps,
-      },
-      {
-        ...waiting,
-        deadline,
-        rpc: vault.rpc.withRetries(noRetries),
-        sentAfterBlock,
-        checkRound: async (block) => await lastLook.check(block),
-        isCheckRecent: () => lastLook.isRecent,
-        sign: async (newest, kind) =>
-          await signReplacement(replacer, newest, kind),
-        record: async (transactions) => {
-          current = { ...current, transactions: [...transactions] };
-          transactions.forEach(({ hash }) => hashes.add(hash));
-          const written = await journal.update(current);
-          current = written ?? current;
-          return written?.transactions;
-        },
-        emit: (event) => {
-          if (event.type === "hash") {
-            hashes.add(event.hash);
-          }
-          emit(event);
-        },
-      },
-    );
-    const timeout = Math.max(deadline.remaining, LEAST_OUTCOME_MS);
-    const reader = vault.withDeadline({ timeout });
+    const timeout = Math.max(limit.remaining, LEAST_OUTCOME_MS);
+    const reader = vault.withOptions({ timeout });
     const reported =
-      end.kind === "mined" && end.transaction.kind === "cancellation"
-        ? cancelled(end, round, previewed)
+      outcome.kind === "mined" && outcome.transaction.kind === "cancellation"
+        ? cancelled(outcome, round, previewed)
         : await report(
             reader,
             {
@@ -99,40 +99,42 @@ export async function follow(
               sentAfterBlock,
               guard: entry.guard,
               transaction:
-                end.kind === "mined" ? end.transaction : entry.transactions[0],
+                outcome.kind === "mined"
+                  ? outcome.transaction
+                  : entry.transactions[0],
             },
-            end,
+            outcome,
             previewed,
             confirmations,
           );
-    const isSent = end.kind !== "dropped" || end.neverSent !== true;
-    const ended = withGuard(
-      withHashes(reported, isSent ? hashes : new Set()),
-      entry.guard ?? null,
+    const result = withGuard(
+      withHashes(reported, outcome.kind === "stopped" ? [] : hashes),
+      guard,
     );
-    if (ended.isFinal) {
-      await finish(vault, journal, current, ended, end, waiting);
+    if (result.isFinal) {
+      const ended: JournalEntry = { ...entry, transactions: [...transactions] };
+      await finish(vault, journal, ended, result, outcome, waiting);
     }
-    return ended;
+    return result;
   } catch (error) {
     const reason = describeThrown(error);
-    const hash = current.transactions.at(-1)?.hash;
+    const hash = transactions.at(-1)?.hash;
     const why = { status: "unconfirmed", reason, hash } as const;
-    const settlement = outcome(why, round, previewed);
+    const settlement = toSettlement(why, round, previewed);
     const { chainId } = entry.transactions[0];
-    const ended = { settlement, isFinal: false, chainId };
-    return withGuard(withHashes(ended, hashes), entry.guard ?? null);
+    const result = { settlement, isFinal: false, chainId };
+    return withGuard(withHashes(result, hashes), guard);
   }
 }
 
 function withHashes(
-  ended: Ended,
-  known: ReadonlySet<string | undefined>,
-): Ended {
-  const { settlement } = ended;
-  const all = new Set([...known, settlement.hash ?? undefined]);
-  const hashes = [...all].filter((hash) => hash !== undefined);
-  return { ...ended, settlement: { ...settlement, hashes } };
+  result: SettlementResult,
+  known: readonly string[],
+): SettlementResult {
+  const { settlement } = result;
+  const { hash } = settlement;
+  const hashes = [...new Set(hash === null ? known : [...known, hash])];
+  return { ...result, settlement: { ...settlement, hashes } };
 }
 
 function cancelled(
@@ -143,8 +145,8 @@ function cancelled(
   }: Extract<Outcome, { kind: "mined" }>,
   round: JournalEntry["round"],
   previewed: Simulation | null,
-): Ended {
-  const settlement = outcome(
+): SettlementResult {
+  const settlement = toSettlement(
     {
       status: "cancelled",
       reason: `The cancellation of ${from} used nonce ${nonce} in block ${blockNumber}, so the settlement can never be mined.`,
@@ -163,14 +165,14 @@ async function finish(
   vault: VaultHost,
   journal: Journal,
   entry: JournalEntry,
-  { settlement, chainId, block }: Ended,
-  end: Outcome,
+  { settlement, chainId, block }: SettlementResult,
+  outcome: Outcome,
   { emit }: Waiting,
 ): Promise<void> {
   const warn = (message: string): void => {
     emit({ type: "trouble", message });
   };
-  if (journal.isKept && (end.kind !== "dropped" || end.neverSent !== true)) {
+  if (journal.isKept && outcome.kind !== "stopped") {
     // First: what a process that is killed in between has done, `resume` finishes.
     const ended = { chainId, vault: journal.vault, block, settlement };
     await appendToLog(vault, ended).catch((error: unknown) => {
@@ -183,7 +185,9 @@ async function finish(
       ? undefined
       : { status, blockNumber, hash };
   const mayStillArrive =
-    end.kind === "dropped" && end.mayStillArrive === true ? true : undefined;
+    outcome.kind === "dropped" && outcome.mayStillArrive === true
+      ? true
+      : undefined;
   try {
     await journal.update({ ...entry, mined, mayStillArrive }, true);
   } catch (error) {

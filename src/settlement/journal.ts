@@ -16,14 +16,14 @@ import {
   readProjectFile,
   reasonOf,
   writeProjectFile,
-} from "../project-file.js";
-import { recordedAddress, recordedCount } from "../recorded-values.js";
+} from "../files/project-file.js";
+import { recordedAddress, recordedCount } from "../files/recorded-values.js";
+import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
 import {
   isDevelopmentNode,
   isDevelopmentNodeNow,
 } from "../rpc/development-node.js";
-import { UNKNOWN_GENESIS } from "../rpc/rpc-client.js";
-import { settlementCall } from "../simulation/engine.js";
+import { settlementCall } from "../settlement-call/route.js";
 import { isSignedAs, sentSchema } from "./transaction.js";
 import type { PreparedTransaction, SentTransaction } from "./transaction.js";
 import { SETTLEMENT_STATUSES } from "./types.js";
@@ -82,13 +82,16 @@ type Subject = Pick<
   "chainKind" | "chainId" | "genesisHash" | "vault"
 >;
 
-/** The chain that a journal belongs to, beside its id. */
+/** The chain that a journal belongs to, without its id. */
 export type JournalChain = Pick<Subject, "chainKind" | "genesisHash">;
 
 /** Asks which chain it is; in process, where no journal is kept, nothing. */
 export async function journalChain(vault: VaultHost): Promise<JournalChain> {
   const [isDevelopment, genesisHash] = isKeptBy(vault)
-    ? await Promise.all([isDevelopmentNode(vault.rpc), vault.rpc.genesisHash()])
+    ? await Promise.all([
+        isDevelopmentNode(vault.rpc),
+        getGenesisHash(vault.rpc),
+      ])
     : [true, UNKNOWN_GENESIS];
   return { chainKind: kindOf(isDevelopment), genesisHash };
 }

@@ -1,6 +1,6 @@
 import type { VaultHost } from "../host.js";
-import { PROJECT_FOLDER, appendProjectFile } from "../project-file.js";
-import type { BlockInfo } from "../rpc/rpc-client.js";
+import type { BlockInfo } from "../rpc/blocks.js";
+import { PROJECT_FOLDER, appendProjectFile } from "../files/project-file.js";
 import type { Settlement } from "./types.js";
 
 /** Every settlement that was sent and has ended, one JSON document a line. */

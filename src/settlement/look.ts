@@ -1,42 +1,38 @@
+import { getNonce } from "../rpc/accounts.js";
+import { getBlockNumber } from "../rpc/blocks.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import type { RoundSighting, Sighting } from "./decide.js";
 import { findTransaction } from "./find-transaction.js";
 import type { Scan, SentWithNonce } from "./find-transaction.js";
+import type { CheckRound } from "./last-look.js";
 import { describeProblem } from "./send.js";
-import type { Stop } from "./types.js";
+import type { RoundSighting, Sighting } from "./sighting.js";
 
-/**
- * Reads the round for a settlement.
- *
- * @param block Default: the newest.
- * @returns The obstacle to settling it, or undefined.
- * @throws VaultError if the round cannot be read
- */
-export type CheckRound = (block?: number) => Promise<Stop | undefined>;
+/** Result of one look. */
+export type Seen = Pick<Sighting, "transaction" | "head" | "round" | "scan">;
 
 /** Looks at the chain once. Never throws: what fails is part of what is seen. */
 export async function look(
   rpc: RpcClient,
   sent: SentWithNonce,
-  scan: Scan,
+  scan: Scan | undefined,
   checkRound: CheckRound,
   readRound: boolean,
-): Promise<Pick<Sighting, "transaction" | "head" | "round">> {
+): Promise<Seen> {
   try {
-    const head = sent.confirmations > 1 ? await rpc.blockNumber() : undefined;
-    let transaction = await findTransaction(rpc, sent, scan);
-    const isUnknown = transaction.kind === "unknown";
+    const head = sent.confirmations > 1 ? await getBlockNumber(rpc) : undefined;
+    let found = await findTransaction(rpc, sent, scan);
+    const isUnknown = found.transaction.kind === "unknown";
     const { kind } = sent.transactions.at(-1) ?? sent.transactions[0];
     if (!readRound && (!isUnknown || kind === "cancellation")) {
-      return { transaction, head };
+      return { ...found, head };
     }
     const round = await lookAtRound(rpc, sent, checkRound);
     if (round.kind === "closed" && isUnknown) {
       // Searched after the round was read: a transaction that is not there did not
       // settle it.
-      transaction = await findTransaction(rpc, sent, scan);
+      found = await findTransaction(rpc, sent, found.scan);
     }
-    return { transaction, head, round };
+    return { ...found, head, round };
   } catch (error) {
     const problem = describeProblem(error);
     return { transaction: { kind: "unread", problem } };
@@ -50,16 +46,16 @@ async function lookAtRound(
 ): Promise<RoundSighting> {
   const askedAt = Date.now();
   try {
-    const obstacle = await checkRound();
+    const { obstacle, answeredAt } = await checkRound();
     if (obstacle === undefined) {
-      return { kind: "open", askedAt };
+      return { kind: "open", askedAt, answeredAt };
     }
-    const head = await rpc.blockNumber();
+    const head = await getBlockNumber(rpc);
     // If its nonce is used at that block, this transaction may have settled the round:
     // the node may not find it by its hash yet.
     const isNonceFree =
-      (await checkRound(head)) !== undefined &&
-      (await rpc.nonce(from, head)) <= nonce;
+      (await checkRound(head)).obstacle !== undefined &&
+      (await getNonce(rpc, from, head)) <= nonce;
     return { kind: "closed", obstacle, isNonceFree };
   } catch (error) {
     return { kind: "unread", problem: describeProblem(error) };

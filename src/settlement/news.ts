@@ -1,5 +1,5 @@
-import { depthOf } from "./decide.js";
-import type { Plan, Sighting } from "./decide.js";
+import { depthOf } from "./sighting.js";
+import type { Plan, Sighting } from "./sighting.js";
 import type { SettlementEvent } from "./types.js";
 
 /** Returns the events of the latest sighting: what is new since the one before. */

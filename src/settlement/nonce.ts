@@ -1,4 +1,5 @@
 import { fallbackTo, vaultError } from "../errors.js";
+import { getNonce } from "../rpc/accounts.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import type { Journal } from "./journal.js";
@@ -14,18 +15,18 @@ export async function findFreeNonce(
   observed: number,
 ): Promise<number> {
   if (kind === "in-process") {
-    return await rpc.nonce(address, "pending");
+    return await getNonce(rpc, address, "pending");
   }
   const [counted, pending] = await Promise.all([
     // A node that lags does not have that block, so it returns no outdated count. The
     // state may be pruned before a person has confirmed.
-    rpc.nonce(address, observed).catch(fallbackTo(0, isNodeRefusal)),
-    rpc.nonce(address, "pending"),
+    getNonce(rpc, address, observed).catch(fallbackTo(0, isNodeRefusal)),
+    getNonce(rpc, address, "pending"),
   ]);
   // Some may have been mined since.
   const mined =
     pending > counted
-      ? Math.max(counted, await rpc.nonce(address, "latest"))
+      ? Math.max(counted, await getNonce(rpc, address, "latest"))
       : counted;
   if (pending > mined) {
     throw vaultError("VAULT_PENDING_TRANSACTIONS", {
@@ -56,7 +57,7 @@ export async function refuseBeforeOther(
     from === undefined ||
     nonce === undefined ||
     from.toLowerCase() === address.toLowerCase() ||
-    (await rpc.nonce(from, "latest")) > nonce
+    (await getNonce(rpc, from, "latest")) > nonce
   ) {
     return;
   }

@@ -2,8 +2,8 @@ import type { LocatedAddress } from "../client/addresses.js";
 import { decodeAnswer, noCode } from "../client/answer.js";
 import { encodeCall } from "../client/codec.js";
 import { entryAnswer, tryLens } from "../client/lens/lens.js";
+import type { LensAnswer } from "../client/lens/lens.js";
 import { vaultError } from "../errors.js";
-import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import {
@@ -13,8 +13,10 @@ import {
   isSameRound,
 } from "../protocol/round.js";
 import { describeTime } from "../protocol/time.js";
-import type { BlockInfo } from "../rpc/rpc-client.js";
-import type { Stop } from "./types.js";
+import { hasCode } from "../rpc/accounts.js";
+import type { BlockInfo } from "../rpc/blocks.js";
+import { nothingToDo, refusedBy } from "./outcome.js";
+import type { Stopped } from "./outcome.js";
 
 /** State of the chain that a settlement depends on, at one block. */
 export interface Observation {
@@ -23,6 +25,8 @@ export interface Observation {
   readonly contract: LocatedAddress;
   readonly block: BlockInfo;
   readonly round: VaultRound;
+  /** The round as seen at a block that may come after `block`, if it was. */
+  readonly laterRound?: VaultRound | undefined;
 }
 
 /**
@@ -49,8 +53,8 @@ export async function locateVault(
 ): Promise<Pick<Observation, "chainId" | "contract">> {
   const contract = await vault.addressOf("vault", "settleAll");
   const chainId = await vault.chainId();
-  const hasCode = await vault.rpc.hasCode(contract.address);
-  requireContract(vault, contract, chainId, hasCode);
+  const isContract = await hasCode(vault.rpc, contract.address);
+  requireContract(vault, contract, chainId, isContract);
   return { chainId, contract };
 }
 
@@ -66,32 +70,42 @@ async function observeAtOnce(
     { target: contract.address, data: "0x" },
     { target: factory.address, data: call.data },
   ]);
-  const [code, round] = answer?.entries ?? [];
-  if (
-    answer === undefined ||
-    code === undefined ||
-    // The factory may refuse callers with code, such as the lens: read without it.
-    round?.status !== "returned"
-  ) {
+  if (answer === undefined) {
     return undefined;
   }
-  const { chainId, block } = answer;
-  requireContract(vault, contract, chainId, code.hasCode);
-  return {
-    chainId,
-    contract,
-    block,
-    // the decoder follows the table entry that makes the type
-    round: decodeAnswer({
-      call,
-      target: factory,
-      network: vault.networkName,
-      answer: entryAnswer(answer, round, (text) =>
-        vault.rpc.redactor.hide(text),
-      ),
-      hasCode: round.hasCode,
-    }) as VaultRound,
+  const observationIn = (one: LensAnswer): Observation | undefined => {
+    const [code, round] = one.entries;
+    if (
+      code === undefined ||
+      // The factory may refuse callers with code, such as the lens: read without it.
+      round?.status !== "returned"
+    ) {
+      return undefined;
+    }
+    const { chainId, block } = one;
+    requireContract(vault, contract, chainId, code.hasCode);
+    return {
+      chainId,
+      contract,
+      block,
+      // the decoder follows the table entry that makes the type
+      round: decodeAnswer({
+        call,
+        target: factory,
+        network: vault.networkName,
+        answer: entryAnswer(one, round, (text) =>
+          vault.rpc.redactor.hide(text),
+        ),
+        hasCode: round.hasCode,
+      }) as VaultRound,
+    };
   };
+  const pinned = observationIn(answer);
+  if (answer.later === undefined || pinned === undefined) {
+    return pinned;
+  }
+  const later = observationIn(answer.later);
+  return later && { ...pinned, laterRound: later.round };
 }
 
 /** @param time Time of the block that would have the settlement, Unix seconds. */
@@ -100,18 +114,13 @@ export function findObstacle(
   intended: VaultRound,
   ifExpired: boolean,
   time: number,
-): Stop | undefined {
+): Stopped | undefined {
   if (!isSameRound(round, intended)) {
     const [expected, actual] = [describeRound(intended), describeRound(round)];
     return refusedBy(vaultError("VAULT_ROUND_CHANGED", { expected, actual }));
   }
-  const reason = nothingToDo(round, ifExpired, time, SETTLED_MEANWHILE);
-  return reason === undefined ? undefined : { status: "nothing-to-do", reason };
-}
-
-export function refusedBy(error: VaultError): Stop {
-  const { code, message: reason } = error;
-  return { status: "refused", code, reason, error };
+  const reason = reasonNotToSettle(round, ifExpired, time, SETTLED_MEANWHILE);
+  return reason === undefined ? undefined : nothingToDo(reason);
 }
 
 export const SETTLED_MEANWHILE =
@@ -122,7 +131,7 @@ export const SETTLED_MEANWHILE =
  * block may be old: some chains make blocks only for transactions.
  * @returns The reason not to settle, or undefined.
  */
-export function nothingToDo(
+export function reasonNotToSettle(
   round: VaultRound,
   ifExpired: boolean,
   time: number,
@@ -143,14 +152,14 @@ function requireContract(
   { connection, networkName: network }: VaultHost,
   contract: LocatedAddress,
   actual: number,
-  hasCode: boolean,
+  isContract: boolean,
 ): void {
   const { chainId: expected } = connection.networkConfig;
   if (expected !== undefined && expected !== actual) {
     throw vaultError("VAULT_WRONG_CHAIN", { network, expected, actual });
   }
   // settleAll returns nothing, so a call to an address without code succeeds, too.
-  if (!hasCode) {
+  if (!isContract) {
     throw noCode("vault", contract, network);
   }
 }

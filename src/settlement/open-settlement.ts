@@ -1,5 +1,5 @@
 import type { VaultHost } from "../host.js";
-import { listProjectFiles } from "../project-file.js";
+import { listProjectFiles } from "../files/project-file.js";
 import { describeTime } from "../protocol/time.js";
 import { Journal } from "./journal.js";
 

@@ -1,38 +1,43 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
+import { getBalance } from "../rpc/accounts.js";
+import type { NextBlock } from "../rpc/blocks.js";
+import { tryCall } from "../rpc/calls.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { VaultHost } from "../host.js";
-import { INTRINSIC_GAS, settlementCall } from "../simulation/engine.js";
-import type { SettlementRoute } from "../simulation/engine.js";
-import { statusBeforeSending, tokensKept } from "../simulation/guarded.js";
+import { INTRINSIC_GAS, settlementCall } from "../settlement-call/route.js";
+import type { SettlementRoute } from "../settlement-call/route.js";
+import { statusBeforeSending } from "../settlement-call/guarded.js";
+import { tokensKept } from "../simulation/tokens.js";
 import { describeTokens } from "../simulation/tokens.js";
-import { explainRefusal } from "../simulation/refusal.js";
-import type { Refusal } from "../simulation/refusal.js";
+import { explainRefusal } from "../settlement-call/refusal.js";
+import type { Refusal } from "../settlement-call/refusal.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import type { HttpEngine } from "../simulation/options.js";
 import type { Simulated } from "../simulation/simulate-settle-all.js";
-import type { NextBlock } from "../rpc/rpc-client.js";
 import {
   areFeesBounded,
   limitFees,
   resolveFees,
   resolveGas,
-} from "../simulation/fees.js";
-import type { GasPrice } from "../simulation/fees.js";
-import { recentPrices } from "../simulation/recent-prices.js";
-import type { RecentPrices } from "../simulation/recent-prices.js";
+} from "../settlement-call/fees.js";
+import type { GasPrice } from "../settlement-call/fees.js";
+import { recentPrices } from "../settlement-call/recent-prices.js";
+import type { RecentPrices } from "../settlement-call/recent-prices.js";
 import { staleAge } from "./freshness.js";
-import { SETTLED_MEANWHILE, refusedBy } from "./observe.js";
+import { SETTLED_MEANWHILE } from "./observe.js";
 import type { Observation } from "./observe.js";
+import { nothingToDo, refusedBy } from "./outcome.js";
+import type { Stopped } from "./outcome.js";
 import type { Signer } from "./signer.js";
-import type { SettlementPreflight, Stop } from "./types.js";
+import type { SettlementPreflight } from "./types.js";
 import type { Waiting } from "./waiting.js";
 
 export interface Preview {
   readonly shown: SettlementPreflight;
   /** Reason of the revert, or gas limit and price. */
-  readonly terms: Stop | Terms;
+  readonly terms: Stopped | Terms;
   /** Prices that recent transactions paid; undefined if not read. */
   readonly recent: RecentPrices | undefined;
 }
@@ -55,7 +60,7 @@ export async function preview(
   next: NextBlock,
   route: SettlementRoute,
   { limits, isUnattended }: Pick<Waiting, "limits" | "isUnattended">,
-): Promise<Preview | Stop> {
+): Promise<Preview | Stopped> {
   const { networkConfig } = vault.connection;
   requireGas(vault, networkConfig.gas, INTRINSIC_GAS);
   const guard = route.guard?.address ?? null;
@@ -65,14 +70,14 @@ export async function preview(
     !areFeesBounded(limits, networkConfig, next);
   const [offered, simulated, recent, age, warnings] = await Promise.all([
     resolveFees(vault.rpc, networkConfig, next),
-    simulate(vault, signer.address, next, route),
+    trySimulation(vault, signer.address, next, route),
     asksPrices ? recentPrices(vault.rpc, block.number) : undefined,
     staleAge(vault, block),
     findWarnings(vault, contract),
   ]);
   const simulation = simulated?.simulation ?? null;
   if (simulation?.status === "nothing-to-do") {
-    return { status: "nothing-to-do", reason: SETTLED_MEANWHILE };
+    return nothingToDo(SETTLED_MEANWHILE);
   }
   const moved = (simulation?.transfers ?? []).map(({ token }) => token);
   // Transfers are shown even if the tokens cannot be read.
@@ -88,7 +93,8 @@ export async function preview(
     contract,
     from: signer.address,
     signing: signer.kind,
-    balance: simulated?.balance ?? (await vault.rpc.balance(signer.address)),
+    balance:
+      simulated?.balance ?? (await getBalance(vault.rpc, signer.address)),
     guard,
     preview: simulation,
     warnings,
@@ -98,7 +104,7 @@ export async function preview(
     const { code, reason } = gas;
     const status = statusBeforeSending(code);
     if (status === "nothing-to-do") {
-      return { status, reason: code === null ? SETTLED_MEANWHILE : reason };
+      return nothingToDo(code === null ? SETTLED_MEANWHILE : reason);
     }
     if (code === "VAULT_OUT_OF_GAS") {
       requireGas(vault, networkConfig.gas, undefined);
@@ -106,7 +112,7 @@ export async function preview(
     const costs = { gas: null, cost: null, maxCost: null };
     return {
       shown: { ...shown, ...costs, outcome: "reverts", reason },
-      terms: { status, code: code ?? undefined, reason },
+      terms: { kind: "stopped", status, code: code ?? undefined, reason },
       recent,
     };
   }
@@ -145,7 +151,7 @@ async function findWarnings(
 }
 
 /** @returns Undefined if no engine works on the node. */
-export async function simulate(
+export async function trySimulation(
   vault: VaultHost,
   sender: string,
   next: NextBlock,
@@ -194,7 +200,7 @@ export async function findGas(
   const limit = gas === "auto" ? next.gasLimit : gas;
   const reverted =
     simulated === undefined
-      ? await vault.rpc.simulate(call, "latest", limit)
+      ? await tryCall(vault.rpc, call, "latest", limit)
       : undefined;
   const used =
     typeof gasUsed === "bigint" && typeof simulated?.gasNeeded === "bigint"

@@ -1,14 +1,14 @@
 import type { VaultHost } from "../host.js";
-import type { SettlementRoute } from "../simulation/engine.js";
-import { offerAtMost } from "../simulation/fees.js";
-import { findBlock } from "../simulation/next-block.js";
-import type { TargetBlock } from "../simulation/next-block.js";
+import type { SettlementRoute } from "../settlement-call/route.js";
+import { offerAtMost } from "../settlement-call/fees.js";
+import { findBlock } from "../settlement-call/next-block.js";
+import type { TargetBlock } from "../settlement-call/next-block.js";
 import { findObstacle, observe } from "./observe.js";
 import type { Observation } from "./observe.js";
 import { preview } from "./preview.js";
 import type { Preview, Terms } from "./preview.js";
 import type { Signer } from "./signer.js";
-import type { Stop } from "./types.js";
+import type { Stopped } from "./outcome.js";
 import type { Waiting } from "./waiting.js";
 
 /** A preview, and the state that it was made on. */
@@ -32,7 +32,7 @@ export async function makePreview(
   seen: Observation,
   route: SettlementRoute,
   waiting: Waiting,
-): Promise<DatedPreview | Stop> {
+): Promise<DatedPreview | Stopped> {
   const since = Date.now();
   const found = await preview(vault, seen, signer, next, route, waiting);
   return "status" in found ? found : { seen, next, route, found, since };
@@ -48,7 +48,7 @@ export async function renewPreview(
   signer: Signer,
   { seen: { round }, next: before, route, since }: DatedPreview,
   waiting: Waiting,
-): Promise<DatedPreview | Stop | undefined> {
+): Promise<DatedPreview | Stopped | undefined> {
   const isOld = Math.abs(Date.now() - since) > OLD_MS;
   // If nobody was asked, no time has passed, and a request more would make it pass.
   if (waiting.isUnattended && !isOld) {

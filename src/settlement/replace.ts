@@ -2,10 +2,15 @@ import { max } from "@nomicfoundation/hardhat-utils/bigint";
 
 import { fallbackTo, invalidArgument, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import { getBlock } from "../rpc/blocks.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { estimateGas, offerAtMost, resolveFees } from "../simulation/fees.js";
-import type { FeeLimit, FeeLimits, Fees } from "../simulation/fees.js";
+import {
+  estimateGas,
+  offerAtMost,
+  resolveFees,
+} from "../settlement-call/fees.js";
+import type { FeeLimit, FeeLimits, Fees } from "../settlement-call/fees.js";
 import type { JournalEntry } from "./journal.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
@@ -181,7 +186,7 @@ async function askedFees(
   old: Fees,
   { maxFeePerGas: limit }: FeeLimits,
 ): Promise<Fees> {
-  const { baseFeePerGas } = await rpc.getBlock();
+  const { baseFeePerGas } = await getBlock(rpc);
   const latest =
     "gasPrice" in old ? { baseFeePerGas: undefined } : { baseFeePerGas };
   const asked = await resolveFees(rpc, { gasPrice: "auto" }, latest);

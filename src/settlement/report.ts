@@ -1,91 +1,34 @@
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { fallbackTo } from "../errors.js";
-import type { VaultError } from "../errors.js";
 import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
-import type { BlockInfo, Receipt } from "../rpc/rpc-client.js";
-import type { SettlementRoute } from "../simulation/engine.js";
+import { getBlock } from "../rpc/blocks.js";
+import type { BlockInfo } from "../rpc/blocks.js";
+import { tryCall } from "../rpc/calls.js";
+import type { Receipt } from "../rpc/transactions.js";
+import type { SettlementRoute } from "../settlement-call/route.js";
 import { changesBetween, readingsIn } from "../simulation/compare-readings.js";
-import { explainRefusal, isUsedUp, outOfGas } from "../simulation/refusal.js";
+import {
+  explainRefusal,
+  usesAllGas,
+  outOfGas,
+} from "../settlement-call/refusal.js";
 import type { Simulation } from "../simulation/types.js";
-import type { Outcome } from "./decide.js";
 import { differencesByMoreThanTime } from "./differences.js";
-import type { JournalEntry, Reported } from "./journal.js";
+import type { Reported } from "./journal.js";
 import { observe } from "./observe.js";
-import { describeSettler } from "./settler.js";
-import type { PreviewDifference, Settlement } from "./types.js";
-import { settledBeforeReplaced, settlingBlock, whoseEffect } from "./whose.js";
-
-export interface Ended {
-  readonly settlement: Settlement;
-  readonly chainId: number;
-  /** Block of the transaction, if it was seen. */
-  readonly block?: BlockInfo | undefined;
-  /** False if a later check can find more. */
-  readonly isFinal: boolean;
-  readonly refusal?: VaultError | undefined;
-  /** Reason of a settlement to resume, without the advice for JavaScript. */
-  readonly openReason?: string;
-}
-
-type Known = Pick<Settlement, "status"> & {
-  readonly [Key in keyof Settlement]?: Settlement[Key] | undefined;
-} & { readonly differences?: readonly PreviewDifference[] | null };
-
-/** Fills in null for values that are not known. */
-export function outcome(
-  { status, differences = null, ...known }: Known,
-  before: VaultRound | undefined,
-  previewed: Simulation | null,
-): Settlement {
-  return {
-    status,
-    code: known.code ?? null,
-    reason: known.reason ?? null,
-    hash: known.hash ?? null,
-    hashes:
-      known.hashes ??
-      (typeof known.hash === "string" && status !== "nothing-to-do"
-        ? [known.hash]
-        : []),
-    guard: known.guard ?? null,
-    blockNumber: known.blockNumber ?? null,
-    gasUsed: known.gasUsed ?? null,
-    before: before ?? null,
-    after: known.after ?? null,
-    preview: previewed === null ? null : { ...previewed, differences },
-    differences: previewed === null ? null : differences,
-  };
-}
-
-export function withGuard(ended: Ended, guard: string | null): Ended {
-  return { ...ended, settlement: { ...ended.settlement, guard } };
-}
-
-/** Describes a settlement that was finished earlier, and the current round. */
-export function describeFinished(
-  { round, mined }: JournalEntry,
-  current: VaultRound,
-): Settlement {
-  const end =
-    mined === undefined
-      ? "without a transaction that was mined"
-      : `${mined.status} in block ${mined.blockNumber}`;
-  const now = isSameRound(round, current)
-    ? "It is the current round still"
-    : `The current round is ${describeRound(current)}`;
-  const settled = current.settled ? "settled" : "not settled";
-  const known = {
-    status: "nothing-to-do",
-    reason: `The settlement of ${describeRound(round)} is finished: ${end}. ${now}, ${settled}.`,
-    hash: mined?.hash,
-    blockNumber: mined?.blockNumber,
-  } as const;
-  return outcome(known, round, null);
-}
+import type { Outcome } from "./outcome.js";
+import { toSettlement } from "./result.js";
+import type { KnownValues, SettlementResult } from "./result.js";
+import {
+  describeSettler,
+  settledBeforeReplaced,
+  settlingBlock,
+} from "./settling-block.js";
+import { whoseEffect } from "./whose.js";
 
 /** The transaction that was mined is in {@link Reported}. */
 type ReportedEnd =
@@ -99,11 +42,11 @@ export async function report(
   end: ReportedEnd,
   previewed: Simulation | null,
   confirmations = 1,
-): Promise<Ended> {
+): Promise<SettlementResult> {
   const { round: before, transaction } = entry;
   const { chainId } = transaction;
   if (end.kind !== "mined") {
-    const isFinal = end.kind === "dropped";
+    const isFinal = end.kind !== "open";
     // In process there is no journal to resume from.
     const canResume =
       !isFinal && vault.connection.networkConfig.type === "http";
@@ -111,8 +54,9 @@ export async function report(
     const reason = canResume
       ? `${end.reason} settleAll({ resume: true${wanted} }) takes it up again.`
       : end.reason;
-    const known = { ...end.receipt, ...end, reason };
-    const settlement = outcome(known, before, previewed);
+    const receipt = end.kind === "stopped" ? undefined : end.receipt;
+    const known = { ...receipt, ...end, reason };
+    const settlement = toSettlement(known, before, previewed);
     const open = canResume ? { openReason: end.reason } : {};
     return { settlement, isFinal, chainId, ...open };
   }
@@ -121,7 +65,7 @@ export async function report(
   vault.rpc.noteBlock(receipt.blockNumber);
   const seen = await readAfter(vault, before, receipt.blockNumber, previewed);
   const earlier = await readBefore(vault, receipt, seen, previewed);
-  const known: Known = {
+  const known: KnownValues = {
     ...receipt,
     ...(receipt.succeeded !== false
       ? await describeEffect(vault, entry, receipt, seen, earlier, previewed)
@@ -142,7 +86,7 @@ export async function report(
           ),
   };
   return {
-    settlement: outcome(known, before, previewed),
+    settlement: toSettlement(known, before, previewed),
     chainId,
     block: seen.block,
     isFinal: seen.round !== undefined || seen.isElsewhere === true,
@@ -150,7 +94,7 @@ export async function report(
 }
 
 /** State after the transaction, as far as it can be read. */
-interface After {
+interface SeenState {
   readonly block?: BlockInfo;
   readonly round?: VaultRound;
   /** All readings, for the comparison with a preview. */
@@ -168,7 +112,7 @@ async function readAfter(
   before: VaultRound,
   blockTag: number,
   previewed: Simulation | null,
-): Promise<After> {
+): Promise<SeenState> {
   const all =
     previewed === null
       ? undefined
@@ -192,9 +136,9 @@ async function readAfter(
 async function readBefore(
   vault: VaultHost,
   { blockNumber, succeeded }: Receipt,
-  { all, round }: After,
+  { all, round }: SeenState,
   previewed: Simulation | null,
-): Promise<Pick<After, "all" | "round">> {
+): Promise<Pick<SeenState, "all" | "round">> {
   if (succeeded === false || round === undefined) {
     return {};
   }
@@ -216,17 +160,17 @@ async function describeEffect(
   vault: VaultHost,
   entry: Reported,
   receipt: Receipt,
-  { round: after, all, isElsewhere }: After,
-  { round: previous, all: allBefore }: Pick<After, "all" | "round">,
+  { round: after, all, isElsewhere }: SeenState,
+  { round: previous, all: allBefore }: Pick<SeenState, "all" | "round">,
   previewed: Simulation | null,
-): Promise<Known> {
+): Promise<KnownValues> {
   const { round: before, sentAfterBlock } = entry;
   const { blockNumber, succeeded } = receipt;
   const how =
     succeeded === undefined
       ? "and the node does not show if it reverted;"
       : "without a revert, but";
-  const end = (status: Known["status"], what: string): Known => ({
+  const end = (status: KnownValues["status"], what: string): KnownValues => ({
     status,
     reason: `It was mined in block ${blockNumber} ${how} ${what}`,
   });
@@ -256,7 +200,7 @@ async function describeEffect(
       block === undefined ? `block ${last} or before` : `block ${block}`;
     return settledByOther(receipt, `in ${where}`);
   }
-  const elsewhere: Known = {
+  const elsewhere: KnownValues = {
     status: "not-settled",
     reason: `MISMATCH: it was meant for ${describeRound(before)}, but in block ${blockNumber} the vault is in another one, ${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
   };
@@ -310,7 +254,10 @@ function isUnchanged(before: VaultRound, after: VaultRound): boolean {
   return isSameRound(before, after) && before.settled === after.settled;
 }
 
-function settledByOther({ blockNumber, hash }: Receipt, where: string): Known {
+function settledByOther(
+  { blockNumber, hash }: Receipt,
+  where: string,
+): KnownValues {
   return {
     status: "nothing-to-do",
     reason: `The round was settled by somebody else, ${where}. This transaction was mined after that, in block ${blockNumber}, and settled nothing.`,
@@ -327,14 +274,14 @@ async function findReason(
   vault: VaultHost,
   entry: Reported,
   receipt: Receipt,
-): Promise<Partial<Known>> {
+): Promise<Partial<KnownValues>> {
   const { from, to, data, gas } = entry.transaction;
   const { blockNumber, gasUsed, hash } = receipt;
-  const isUp = isUsedUp({ gasUsed, gasGiven: gas });
+  const isUp = usesAllGas({ gasUsed, gasGiven: gas });
   const ask = async () => {
-    const most = isUp ? (await vault.rpc.getBlock(blockNumber)).gasLimit : gas;
+    const most = isUp ? (await getBlock(vault.rpc, blockNumber)).gasLimit : gas;
     const call = { from, to, data };
-    return { reverted: await vault.rpc.simulate(call, blockNumber, most) };
+    return { reverted: await tryCall(vault.rpc, call, blockNumber, most) };
   };
   // The outcome is known even without a reason.
   const asked = await ask().catch(fallbackTo(undefined));

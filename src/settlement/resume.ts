@@ -5,9 +5,8 @@ import { Journal } from "./journal.js";
 import { observe } from "./observe.js";
 import { replacerOf, requireReplaceable } from "./replace.js";
 import type { RequestedReplacement } from "./replace.js";
-import { describeFinished, withGuard } from "./report.js";
-import type { Ended } from "./report.js";
-import { refusalOf, stopped } from "./stopped.js";
+import { describeFinished, refusalOf, stopped, withGuard } from "./result.js";
+import type { SettlementResult } from "./result.js";
 import type { Waiting } from "./waiting.js";
 
 /** Follows the transaction of an earlier process, or replaces it. */
@@ -15,7 +14,7 @@ export async function resume(
   vault: VaultHost,
   waiting: Waiting,
   request?: RequestedReplacement,
-): Promise<Ended> {
+): Promise<SettlementResult> {
   let sent: string | undefined;
   try {
     const { chainId, contract, block, round } = await observe(vault, "latest");

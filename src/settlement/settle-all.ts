@@ -2,20 +2,22 @@ import { checkOptionNames } from "../client/option-names.js";
 import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeRound } from "../protocol/round.js";
-import { settlementCall } from "../simulation/engine.js";
-import type { SettlementRoute } from "../simulation/engine.js";
-import { findGuard, findRoute } from "../simulation/guarded.js";
-import type { FoundGuard } from "../simulation/guarded.js";
-import { findBlock } from "../simulation/next-block.js";
+import { settlementCall } from "../settlement-call/route.js";
+import type { SettlementRoute } from "../settlement-call/route.js";
+import { findGuard, findRoute } from "../settlement-call/guarded.js";
+import type { FoundGuard } from "../settlement-call/guarded.js";
+import { findBlock } from "../settlement-call/next-block.js";
 import type { Simulation } from "../simulation/types.js";
 import { agree, recheckRound } from "./agree.js";
 import { follow } from "./follow.js";
 import { Journal, journalChain } from "./journal.js";
 import type { JournalChain, JournalEntry } from "./journal.js";
-import { LastLook } from "./last-look.js";
+import { lastLook } from "./last-look.js";
 import { findFreeNonce, refuseBeforeOther } from "./nonce.js";
-import { nothingToDo, observe } from "./observe.js";
+import { observe, reasonNotToSettle } from "./observe.js";
 import type { Observation } from "./observe.js";
+import { nothingToDo } from "./outcome.js";
+import type { Stopped } from "./outcome.js";
 import type { Terms } from "./preview.js";
 import {
   changeSince,
@@ -24,16 +26,15 @@ import {
   termsWithin,
 } from "./renew-preview.js";
 import type { DatedPreview } from "./renew-preview.js";
-import { withGuard } from "./report.js";
-import type { Ended } from "./report.js";
 import { parseReplacement, replacerOf } from "./replace.js";
+import { refusalOf, stopped, withGuard } from "./result.js";
+import type { SettlementResult } from "./result.js";
 import { resume } from "./resume.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
-import { refusalOf, stopped } from "./stopped.js";
 import { sign } from "./transaction.js";
 import { settleAllOptionNames } from "./types.js";
-import type { SettleAllOptions, SettlementPreflight, Stop } from "./types.js";
+import type { SettleAllOptions, SettlementPreflight } from "./types.js";
 import { parseWaiting } from "./waiting.js";
 import type { Waiting } from "./waiting.js";
 
@@ -41,7 +42,7 @@ import type { Waiting } from "./waiting.js";
 export async function settleAll(
   vault: VaultHost,
   options: SettleAllOptions,
-): Promise<Ended> {
+): Promise<SettlementResult> {
   checkOptionNames("settleAll()", options, settleAllOptionNames);
   const waiting = parseWaiting(vault, options);
   const request = parseReplacement(options);
@@ -71,40 +72,38 @@ async function settleNext(
   vault: VaultHost,
   waiting: Waiting,
   options: SettleAllOptions,
-): Promise<Ended> {
+): Promise<SettlementResult> {
   let seen: Observation | undefined;
   let simulation: Simulation | null = null;
   let guard: string | null = null;
-  const stop = async (why: Stop): Promise<Ended> =>
+  const stop = async (why: Stopped): Promise<SettlementResult> =>
     withGuard(await stopped(why, vault, seen, simulation), guard);
   try {
-    // This client retries reads. Sending is never retried.
-    const reader = vault.withDeadline({});
-    const asked = options.assertOnly === true ? {} : askAhead(reader, options);
-    const next = await findBlock(reader);
-    seen = await observe(reader, next.number - 1);
+    const asked = options.assertOnly === true ? {} : askAhead(vault, options);
+    const next = await findBlock(vault);
+    seen = await observe(vault, next.number - 1);
     const { chainId, block, round } = seen;
     const prepared =
       options.assertOnly === true
         ? undefined
-        : await prepare(reader, seen, options, asked);
+        : await prepare(vault, seen, options, asked);
     guard = prepared?.route.guard?.address ?? null;
     const { ifExpired } = waiting;
-    const reason = nothingToDo(round, ifExpired, next.timestamp);
+    const reason = reasonNotToSettle(round, ifExpired, next.timestamp);
     if (reason !== undefined) {
-      return await stop({ status: "nothing-to-do", reason });
+      return await stop(nothingToDo(reason));
     }
     if (prepared === undefined) {
       const details = { round: describeRound(round) };
       throw vaultError("VAULT_SETTLEMENT_NEEDED", details);
     }
     const { signer, journal, route } = prepared;
-    const made = await makePreview(reader, signer, next, seen, route, waiting);
+    const made = await makePreview(vault, signer, next, seen, route, waiting);
     if ("status" in made) {
       return await stop(made);
     }
     simulation = made.found.shown.preview;
-    const agreed = await agreeOn(reader, signer, made, waiting, options);
+    const agreed = await agreeOn(vault, signer, made, waiting, options);
     if ("status" in agreed) {
       return await stop(agreed);
     }
@@ -118,10 +117,10 @@ async function settleNext(
         ? undefined
         : price.fees;
     const [nonce] = await Promise.all([
-      findFreeNonce(reader.rpc, signer, block.number),
-      journal.requireSameKind(reader),
+      findFreeNonce(vault.rpc, signer, block.number),
+      journal.requireSameKind(vault),
     ]);
-    const transaction = await sign(reader.rpc, signer, {
+    const transaction = await sign(vault.rpc, signer, {
       ...settlementCall(route),
       chainId,
       nonce,
@@ -137,11 +136,18 @@ async function settleNext(
       ...(guard !== null && { guard }),
     };
     // Another process may have begun one, or ended it, before the user confirmed.
-    await refuseBeforeOther(reader.rpc, journal, signer);
+    await refuseBeforeOther(vault.rpc, journal, signer);
     await journal.begin(entry);
     const acceptsOldHead = shown.headAge !== null;
-    const look = new LastLook(reader, round, { ifExpired, acceptsOldHead });
-    const obstacle = await recheckRound(look, journal, entry, waiting);
+    const checkRound = lastLook(vault, round, { ifExpired, acceptsOldHead });
+    const { networkName } = vault;
+    const { obstacle, answeredAt: checkedAt } = await recheckRound(
+      checkRound,
+      networkName,
+      journal,
+      entry,
+      waiting,
+    );
     if (obstacle !== undefined) {
       return await stop(obstacle);
     }
@@ -151,7 +157,8 @@ async function settleNext(
       start: "send",
       replacer: replacerOf(vault, entry, waiting.limits),
       previewed: simulation,
-      lastLook: look,
+      checkRound,
+      checkedAt,
     } as const;
     return { block, ...(await follow(vault, followed, waiting)) };
   } catch (error) {
@@ -171,7 +178,7 @@ async function agreeOn(
   waiting: Waiting,
   options: SettleAllOptions,
 ): Promise<
-  Stop | { readonly terms: Terms; readonly shown: SettlementPreflight }
+  Stopped | { readonly terms: Terms; readonly shown: SettlementPreflight }
 > {
   let current = made;
   for (let isRepeated = false; ; isRepeated = true) {
@@ -208,8 +215,8 @@ interface AskedAhead {
 }
 
 /**
- * Asks beside the first requests what would else be asked after them, one by one. A failure
- * counts where the answer is used.
+ * Asks at the same time as the first requests for answers that are needed after them. A
+ * failure counts where the answer is used.
  */
 function askAhead(
   vault: VaultHost,

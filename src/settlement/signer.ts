@@ -11,7 +11,7 @@ import type { Redactor } from "../redact.js";
 import { isFinalRefusal, toRpcError } from "../rpc/errors.js";
 import { refusesSettlement, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import type { RpcClient } from "../rpc/rpc-client.js";
+import type { KnownNode, RpcClient } from "../rpc/rpc-client.js";
 import type { SigningKind } from "./types.js";
 
 export interface Signer {
@@ -20,6 +20,9 @@ export interface Signer {
   /** Signs with a configured key, which never leaves this file. */
   readonly sign?: (transaction: Transaction) => Promise<string>;
 }
+
+/** The default account that settles, once it is found. */
+const senders = new WeakMap<KnownNode, string>();
 
 /**
  * Finds the account that settles: the given one, else the network's `from`, else its first.
@@ -90,8 +93,11 @@ export async function findSender(
   }
   const { node, network } = rpc;
   try {
-    node.sender ??= (await resolveSigner(rpc, config, undefined)).address;
-    return node.sender;
+    const sender =
+      senders.get(node) ??
+      (await resolveSigner(rpc, config, undefined)).address;
+    senders.set(node, sender);
+    return sender;
   } catch (error) {
     if (refusesSettlement(error)) {
       throw vaultError("VAULT_NO_SENDER", { network, option }, error);

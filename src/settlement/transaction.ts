@@ -10,7 +10,7 @@ import {
   recordedCount,
   recordedHex,
   recordedInteger,
-} from "../recorded-values.js";
+} from "../files/recorded-values.js";
 import type { Signer } from "./signer.js";
 
 const transactionSchema = z

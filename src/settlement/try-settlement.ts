@@ -6,10 +6,12 @@ import { fallbackTo } from "../errors.js";
 import { parseAccount } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
 import type { VaultHost } from "../host.js";
-import type { NextBlock } from "../rpc/rpc-client.js";
-import { settlementCall } from "../simulation/engine.js";
-import { findRoute } from "../simulation/guarded.js";
-import { explainRefusal } from "../simulation/refusal.js";
+import { getBlock } from "../rpc/blocks.js";
+import type { NextBlock } from "../rpc/blocks.js";
+import { tryCall } from "../rpc/calls.js";
+import { settlementCall } from "../settlement-call/route.js";
+import { findRoute } from "../settlement-call/guarded.js";
+import { explainRefusal } from "../settlement-call/refusal.js";
 import { findSender } from "./signer.js";
 
 /** The account that a settlement is tried as, without its key. */
@@ -86,10 +88,11 @@ export async function trySettlement(
   }
   const terms = isFailedReading(round) ? {} : { round };
   const route = await findRoute(vault, from, block, terms);
-  const reverted = await vault.rpc.simulate(
+  const reverted = await tryCall(
+    vault.rpc,
     settlementCall(route),
     block,
-    (next ?? (await vault.rpc.getBlock(block))).gasLimit,
+    (next ?? (await getBlock(vault.rpc, block))).gasLimit,
   );
   if (reverted === undefined) {
     return { canBeSettled: true, canBeSettledBy, reason: null };

@@ -37,17 +37,6 @@ export const SETTLEMENT_STATUSES = [
   "cancelled",
 ] as const;
 
-/** Reason of a settlement that ends without effect. */
-export interface Stop {
-  readonly status: Exclude<SettlementStatus, "settled">;
-  readonly code?: VaultErrorCode | undefined;
-  readonly reason: string;
-  /** Hash of an earlier transaction. */
-  readonly hash?: string | undefined;
-  /** Error with `reason` as its message. */
-  readonly error?: VaultError;
-}
-
 /** Result of a settlement. Amounts are unscaled. Null if a value does not apply. */
 export interface Settlement {
   readonly status: SettlementStatus;

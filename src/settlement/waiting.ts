@@ -1,7 +1,7 @@
 import { parseCount, parseDuration, parseUint256 } from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { FeeLimits } from "../simulation/fees.js";
+import type { FeeLimits } from "../settlement-call/fees.js";
 import type { SettleAllOptions, SettlementEvent } from "./types.js";
 
 /** `firstCheck` lets a node that mines at once do so before the first check. */

@@ -7,16 +7,16 @@ import {
   parseRead,
   simulationLensCode,
 } from "../client/lens/simulation-lens.js";
-import { hasSettlement } from "../client/roll-over.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
+import { callContract } from "../rpc/calls.js";
 import { fewRetries } from "../rpc/retry.js";
-import type { Receipt } from "../rpc/rpc-client.js";
+import { getReceipt, getTransactions } from "../rpc/transactions.js";
+import type { Receipt } from "../rpc/transactions.js";
 import type { Simulation } from "../simulation/types.js";
-import { observe } from "./observe.js";
 
 /** A transfer of native currency to an account without code: it runs none. */
 const PLAIN_TRANSFER_GAS = 21_000n;
@@ -78,9 +78,9 @@ async function isFirst(
   { hash, blockNumber }: Receipt,
   previewed: Simulation | null,
 ): Promise<boolean> {
-  const all = await rpc
-    .transactionsOf(blockNumber)
-    .catch(fallbackTo(undefined));
+  const all = await getTransactions(rpc, blockNumber).catch(
+    fallbackTo(undefined),
+  );
   const hashes = all?.map((one) => one.hash) ?? [];
   const place = hashes.indexOf(hash);
   if (place === -1) {
@@ -95,7 +95,8 @@ async function isFirst(
   }
   const receipts = await Promise.all(
     others.map(
-      async (other) => await rpc.receipt(other).catch(fallbackTo(undefined)),
+      async (other) =>
+        await getReceipt(rpc, other).catch(fallbackTo(undefined)),
     ),
   );
   return receipts.every(
@@ -131,7 +132,7 @@ async function roundWithout(
     const data = encodeRead([{ target: target.address, data: call.data }]);
     // Without state overrides there is no lens to answer.
     const [answer] = parseRead(
-      await rpc.call({ from, to: from, data }, blockNumber, {
+      await callContract(rpc, { from, to: from, data }, blockNumber, {
         ...undone,
         [from]: { code: simulationLensCode },
       }),
@@ -178,62 +179,4 @@ function undoing(
     }
   }
   return undone;
-}
-
-/**
- * Finds the block that settled a round, between one that has it unsettled and a later one
- * that has it settled.
- *
- * @returns Undefined if the node lacks the state of a block in between.
- */
-export async function settlingBlock(
-  vault: VaultHost,
-  unsettled: number,
-  settled: number,
-): Promise<number | undefined> {
-  return await findChange(vault, unsettled, settled, (seen) => seen.settled);
-}
-
-/**
- * Finds the block that settled a round, between one that has it unsettled and a later one
- * that has another round.
- *
- * @returns Undefined if no settlement is seen.
- */
-export async function settledBeforeReplaced(
-  vault: VaultHost,
-  round: VaultRound,
-  unsettled: number,
-  replaced: number,
-): Promise<number | undefined> {
-  const isOther = (seen: VaultRound): boolean => !isSameRound(seen, round);
-  const first = await findChange(vault, unsettled, replaced, isOther);
-  if (first === undefined) {
-    return undefined;
-  }
-  const last = await observe(vault, first - 1).catch(fallbackTo(undefined));
-  if (last?.round.settled === true) {
-    return await settlingBlock(vault, unsettled, first - 1);
-  }
-  const isSettling = await hasSettlement(vault, first).catch(fallbackTo(false));
-  return isSettling ? first : undefined;
-}
-
-/** @returns First block whose round is changed, between one without and one with it. */
-async function findChange(
-  vault: VaultHost,
-  unchanged: number,
-  changed: number,
-  isChanged: (round: VaultRound) => boolean,
-): Promise<number | undefined> {
-  let [low, high] = [unchanged, changed];
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    const seen = await observe(vault, middle).catch(fallbackTo(undefined));
-    if (seen === undefined) {
-      return undefined;
-    }
-    [low, high] = isChanged(seen.round) ? [low, middle] : [middle, high];
-  }
-  return high;
 }

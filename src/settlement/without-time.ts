@@ -6,7 +6,8 @@ import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
 import { standaloneQueries } from "../protocol/index.js";
-import type { BlockInfo } from "../rpc/rpc-client.js";
+import type { BlockInfo } from "../rpc/blocks.js";
+import { callContract } from "../rpc/calls.js";
 import type { ReadingChange } from "../simulation/types.js";
 import type { PreviewDifference } from "./types.js";
 
@@ -54,7 +55,8 @@ async function readLater(
 ): Promise<unknown> {
   const target = await vault.addressOf(call.role, call.operation);
   const { from } = vault.readContext({});
-  const answer = await vault.rpc.call(
+  const answer = await callContract(
+    vault.rpc,
     { from, to: target.address, data: call.data },
     number - 1,
     {},

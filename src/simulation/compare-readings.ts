@@ -41,7 +41,7 @@ export function roundOf({ readings }: ChainState): VaultRound | undefined {
   return isFailedReading(round) ? undefined : (round as VaultRound | undefined);
 }
 
-export function fieldsOf(reading: string): readonly Field[] {
+export function readingFields(reading: string): readonly Field[] {
   const found = standaloneQueries.find(
     ({ path }) => path.join(".") === reading,
   );
@@ -57,7 +57,7 @@ export function changesBetween(
     const isFailed = isFailedReading(value) || isFailedReading(other);
     const fields = isFailed
       ? ["error"]
-      : fieldsOf(reading).map(({ name }) => name);
+      : readingFields(reading).map(({ name }) => name);
     const valueOf = isFailed ? codeOf : valueOfField;
     return fields
       .map((field) => ({

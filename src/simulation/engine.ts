@@ -1,17 +1,14 @@
-import type { LocatedAddress } from "../client/addresses.js";
-import { encodeCall } from "../client/codec.js";
-import { encodeGuarded } from "../guard/round-guard.js";
-import type { GuardedSettlement } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
-import type { BlockInfo, CallRequest, CallResult } from "../rpc/rpc-client.js";
-import type { TargetBlock } from "./next-block.js";
+import type { BlockInfo } from "../rpc/blocks.js";
+import type { CallResult } from "../rpc/calls.js";
+import type { TargetBlock } from "../settlement-call/next-block.js";
+import type { SettlementRoute } from "../settlement-call/route.js";
 import type { Transfer } from "./types.js";
 import type { WatchList } from "./watch-list.js";
 
 export interface SimulationParameters {
   readonly vault: VaultHost;
   readonly sender: string;
-  readonly target: LocatedAddress;
   readonly route: SettlementRoute;
   readonly watched: WatchList;
   /** Gas limit, if one was given or configured. */
@@ -48,30 +45,13 @@ export interface FailedCall {
   readonly gasGiven: bigint;
 }
 
-/** Gas of a `settleAll` transaction before any code runs. */
-export const INTRINSIC_GAS = 21_064n;
-
-/** The way of a settlement: to the vault, or through a guard. */
-export interface SettlementRoute {
-  readonly from: string;
-  readonly vault: string;
-  readonly guard?: GuardedSettlement;
-}
-
-export function settlementCall(route: SettlementRoute): CallRequest {
-  const { from, vault, guard } = route;
-  return guard === undefined
-    ? { from, to: vault, data: encodeCall("settleAll", []).data }
-    : { from, to: guard.address, data: encodeGuarded(vault, guard) };
-}
-
 /** Refunds are at most a fifth of the gas used (EIP-3529). */
 export function beforeRefunds(gasUsed: bigint): bigint {
   return (gasUsed * 5n + 3n) / 4n;
 }
 
 export const UNKNOWABLE =
-  "Not known beforehand: the block's randomness and who makes it, what a contract does by the gas that is left (gasleft()), and transactions of others that are mined first.";
+  "Not known beforehand: the block's randomness and who makes it, behaviour that depends on remaining gas (gasleft()), and transactions of others that are mined first.";
 
 /** The readings before and after need gas of the block, too. */
 export const RAISED_GAS_LIMIT =

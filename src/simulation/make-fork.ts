@@ -10,9 +10,10 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 import { givenInput } from "../client/inputs.js";
 import { assertInvariant, vaultError } from "../errors.js";
 import type { UpstreamAddresses, VaultHost } from "../host.js";
+import type { Block } from "../rpc/blocks.js";
 import { isHardhatsOwn, toHardhatError } from "../rpc/hardhat-error.js";
 import { toRpcError } from "../rpc/errors.js";
-import type { Block, RpcClient } from "../rpc/rpc-client.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
 import { ForkCache, bindForkCache } from "./fork-cache.js";
 import { FORK_NETWORK } from "./fork-network.js";
 import { FORK_REQUESTS } from "./upstream.js";
@@ -219,7 +220,7 @@ function toForkError(
 ): Error {
   const known = isHardhatsOwn(error)
     ? toHardhatError(error, redactor)
-    : toRpcError(error, network, FORK_REQUESTS, "", redactor);
+    : toRpcError(error, network, FORK_REQUESTS, redactor);
   // Hardhat's text is about its own configuration, but lists the valid names.
   const allowed = /Valid hardforks[^:]*: ([\w, ]+)/u.exec(known.message)?.[1];
   return hardfork === undefined || allowed === undefined

@@ -10,11 +10,11 @@ import type { OptionNames } from "../client/option-names.js";
 import type { ReadOptions } from "../client/reader.js";
 import { invalidArgument, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { SettlementRoute } from "./engine.js";
+import type { SettlementRoute } from "../settlement-call/route.js";
 import { forkedBlockOptionNames } from "./engines/fork.js";
 import type { ForkedBlock } from "./engines/fork.js";
-import { checkTime } from "./next-block.js";
-import type { SimulationTime } from "./next-block.js";
+import { checkTime } from "../settlement-call/next-block.js";
+import type { SimulationTime } from "../settlement-call/next-block.js";
 import type { SimulationEngine } from "./types.js";
 import type { WatchedSubjects } from "./watch-list.js";
 
@@ -25,7 +25,7 @@ export const httpEngines = ["simulateV1", "fork"] as const;
 
 /** Options of `simulateSettleAll`. */
 export interface SimulateSettleAllOptions
-  extends ForkedBlock, Pick<ReadOptions, "onRetry"> {
+  extends ForkedBlock, Pick<ReadOptions, "signal" | "onRetry"> {
   /**
    * Milliseconds for the whole simulation, retries and a fork's requests included.
    * Default: no limit, but 300,000 for each request. A process exits only after the
@@ -56,6 +56,7 @@ export interface SimulateSettleAllOptions
 const simulateOptionNames: OptionNames<SimulateSettleAllOptions> = {
   ...forkedBlockOptionNames,
   onRetry: true,
+  signal: true,
   timeout: true,
   as: true,
   atTime: true,

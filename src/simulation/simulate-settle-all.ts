@@ -3,10 +3,10 @@ import { isFailedReading } from "../client/failed-reading.js";
 import { assertInvariant, fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import { toBlockId } from "../rpc/block-id.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import { fewRetries } from "../rpc/retry.js";
-import { toBlockId } from "../rpc/rpc-client.js";
 import {
   changesBetween,
   compareBalances,
@@ -15,29 +15,27 @@ import {
   unexplainedBalances,
 } from "./compare-readings.js";
 import type { ChainState } from "./compare-readings.js";
-import {
-  EngineUnsupportedError,
-  UNKNOWABLE,
-  settlementCall,
-} from "./engine.js";
+import { settlementCall } from "../settlement-call/route.js";
+import { EngineUnsupportedError, UNKNOWABLE } from "./engine.js";
 import type { EngineResult, SimulationParameters } from "./engine.js";
 import { runFork } from "./engines/fork.js";
 import { runInProcess } from "./engines/in-process.js";
 import { blockOverrides } from "./engines/on-node.js";
 import { runSimulateV1 } from "./engines/simulate-v1.js";
-import { resolveFees } from "./fees.js";
-import { findRoute, tokensKept } from "./guarded.js";
-import { findBlock } from "./next-block.js";
-import type { TargetBlock } from "./next-block.js";
-import { OTHER_ORIGIN, isCalledOnly } from "./origin.js";
+import { resolveFees } from "../settlement-call/fees.js";
+import { findRoute } from "../settlement-call/guarded.js";
+import { tokensKept } from "./tokens.js";
+import { findBlock } from "../settlement-call/next-block.js";
+import type { TargetBlock } from "../settlement-call/next-block.js";
+import { OTHER_ORIGIN, isCalledOnly } from "../settlement-call/route.js";
 import { checkOptions, httpEngines } from "./options.js";
 import type {
   HttpEngine,
   SimulateSettleAllOptions,
   SimulationRequest,
 } from "./options.js";
-import { findRefusal } from "./refusal.js";
-import type { Refusal } from "./refusal.js";
+import { findRefusal } from "./find-refusal.js";
+import type { Refusal } from "../settlement-call/refusal.js";
 import { NATIVE, nativeTransfersOf } from "./tokens.js";
 import type { Simulation, SimulationEngine, Transfer } from "./types.js";
 import { decodeState, findContracts, makeWatchList } from "./watch-list.js";
@@ -69,7 +67,7 @@ export async function simulateSettleAll(
   findSender?: () => Promise<string>,
 ): Promise<Simulated> {
   const request = checkOptions(vault, options);
-  const client = vault.withDeadline(options);
+  const client = vault.withOptions(options);
   const [sender, next] = await Promise.all([
     request.sender ?? findSender?.() ?? client.defaultSender(),
     findBlock(client, options.blockNumber, options.atTime),
@@ -81,17 +79,16 @@ export async function simulateSettleAll(
  * Simulates over HTTP with the first engine that can, in process on the network itself.
  */
 export async function simulateSettlement(
-  vault: VaultHost,
+  client: VaultHost,
   request: SimulationRequest,
   next: TargetBlock,
 ): Promise<Simulated> {
-  const client = vault.withDeadline({});
   const { sender, hardfork } = request;
   const base = next.number - 1;
   const { networkConfig } = client.connection;
   const configured = networkConfig.gas;
   const gas = request.gas ?? (configured === "auto" ? undefined : configured);
-  const [contracts, target, route] = await Promise.all([
+  const [contracts, contract, route] = await Promise.all([
     findContracts(client),
     client.addressOf("vault", "settleAll"),
     request.route ?? findRoute(client, sender, base),
@@ -100,7 +97,7 @@ export async function simulateSettlement(
   const holders = guard === null ? [] : [guard];
   const watched = makeWatchList(contracts, sender, { ...request, holders });
   const parameters: SimulationParameters = {
-    ...{ vault: client, sender, target, route, watched, next },
+    ...{ vault: client, sender, route, watched, next },
     ...{ gas, hardfork },
   };
   const [result, price] = await Promise.all([
@@ -122,9 +119,9 @@ export async function simulateSettlement(
   });
   const before = decodeState(client, watched, result.before);
   const { accounts, block } = before.facts;
-  if (accounts.get(target.address)?.hasCode === false) {
+  if (accounts.get(contract.address)?.hasCode === false) {
     // A call to an address without code succeeds and would pass for a settlement.
-    throw noCode("vault", target, client.networkName, base);
+    throw noCode("vault", contract, client.networkName, base);
   }
   const ordersRead = [...before.readings].filter(
     ([name, value]) => name.startsWith("orders.") && !isFailedReading(value),
@@ -134,7 +131,7 @@ export async function simulateSettlement(
     balance: accounts.get(sender)?.balance ?? 0n,
   };
   if (roundOf(before)?.settled === true) {
-    const simulation = nothingToDo(result.engine, guard);
+    const simulation = alreadySettled(result.engine, guard);
     return { ...known, gasNeeded: null, simulation };
   }
   const { feePaid, gasNeeded } = result;
@@ -242,7 +239,7 @@ async function findTransfers(
   return isRight(traced) ? traced : transfers;
 }
 
-function nothingToDo(
+function alreadySettled(
   engine: SimulationEngine,
   guard: string | null,
 ): Simulation {
@@ -261,12 +258,20 @@ function nothingToDo(
   };
 }
 
-type Executed = EngineResult<ChainState> & {
+type ExecutedSettlement = EngineResult<ChainState> & {
   readonly engine: SimulationEngine;
 };
 
 function describeResult(
-  { engine, failed, gasUsed, block, transfers, before, after }: Executed,
+  {
+    engine,
+    failed,
+    gasUsed,
+    block,
+    transfers,
+    before,
+    after,
+  }: ExecutedSettlement,
   refusal: Refusal | null,
   sender: string,
   fee: bigint,
@@ -297,7 +302,7 @@ function notesOn({
   before,
   after,
   notes,
-}: Executed): ReadonlyArray<string | false> {
+}: ExecutedSettlement): ReadonlyArray<string | false> {
   const [earlier, round] = [roundOf(before), roundOf(after)];
   return [
     failed === undefined &&

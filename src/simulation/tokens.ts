@@ -5,7 +5,8 @@ import { AbiCoder, dataLength, getAddress, isHexString } from "ethers";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord, listOf } from "../json.js";
-import type { TokenDescription, Transfer } from "./types.js";
+import { callContract } from "../rpc/calls.js";
+import type { TokenDescription, Transfer, Simulation } from "./types.js";
 
 /** Replaces a token's address for the chain's own currency. */
 export const NATIVE = "native";
@@ -109,9 +110,11 @@ export async function describeTokens(
 ): Promise<ReadonlyMap<string, TokenDescription>> {
   const { from } = vault.readContext({});
   const ask = async (to: string, data: string): Promise<string> => {
-    const answer = await vault.rpc
-      .call({ from, to, data }, "latest")
-      .catch(fallbackTo(undefined));
+    const answer = await callContract(
+      vault.rpc,
+      { from, to, data },
+      "latest",
+    ).catch(fallbackTo(undefined));
     return answer !== undefined && "data" in answer
       ? `0x${answer.data.toString("hex")}`
       : "0x";
@@ -152,4 +155,24 @@ function parseSymbol(
   } catch {
     return null;
   }
+}
+
+/** Tokens that the settlement would leave in the guard, which nobody can take out. */
+export function tokensKept(
+  { transfers, balances }: Pick<Simulation, "transfers" | "balances">,
+  guard: string,
+): readonly string[] {
+  const gains = new Map<string, bigint>();
+  for (const { token, from, to, amount } of transfers ?? []) {
+    const gain = (to === guard ? amount : 0n) - (from === guard ? amount : 0n);
+    gains.set(token, (gains.get(token) ?? 0n) + gain);
+  }
+  for (const { account, token, before, after } of balances) {
+    if (account === guard) {
+      gains.set(token, after - before);
+    }
+  }
+  return [...gains]
+    .filter(([token, gain]) => token !== NATIVE && gain > 0n)
+    .map(([token]) => token);
 }

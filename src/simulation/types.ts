@@ -1,5 +1,5 @@
 import type { VaultErrorCode } from "../errors.js";
-import type { BlockInfo } from "../rpc/rpc-client.js";
+import type { BlockInfo } from "../rpc/blocks.js";
 
 /**
  * Outcome of a simulated settlement:

@@ -1,7 +1,7 @@
 import { isAddress, isHexString, toQuantity } from "ethers";
 
 import { asRecord, listOf } from "../json.js";
-import type { CallRequest } from "../rpc/rpc-client.js";
+import type { CallRequest } from "../rpc/calls.js";
 import type { BlockCache } from "./block-cache.js";
 import type { UpstreamAnswer, UpstreamCall } from "./upstream.js";
 

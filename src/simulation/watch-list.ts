@@ -10,7 +10,7 @@ import { assertInvariant, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { contractRoleNames, standaloneQueries } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-import type { CallResult } from "../rpc/rpc-client.js";
+import type { CallResult } from "../rpc/calls.js";
 import type { Balance, ChainState } from "./compare-readings.js";
 import { NATIVE } from "./tokens.js";
 

@@ -1,4 +1,4 @@
-import type { BlockInfo } from "../../src/rpc/rpc-client.js";
+import type { BlockInfo } from "../../src/rpc/blocks.js";
 
 /** The source of a document's values. */
 export interface Envelope {

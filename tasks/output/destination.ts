@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { onExit } from "signal-exit";
 
 import { vaultError } from "../../src/errors.js";
-import { destinationOf } from "../../src/regular-file.js";
+import { destinationOf } from "../../src/files/regular-file.js";
 import { escapeUntrusted } from "../../src/escape.js";
 
 /**

@@ -14,9 +14,9 @@ import type {
   ReadOperationName,
   Unit,
   operations,
+  ScaledField,
 } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
-import type { ScaledField } from "../../src/protocol/display-decimals.js";
 import { escapeUntrusted } from "../../src/escape.js";
 import type { Cell } from "./blocks.js";
 
@@ -61,29 +61,56 @@ export function decimalsOf(
   }
 }
 
+/** A value with the type of its field. */
+export type TypedValue =
+  | { readonly type: "bool"; readonly value: boolean }
+  | { readonly type: "uint8"; readonly value: number }
+  | { readonly type: "uint256"; readonly value: bigint }
+  | { readonly type: "string" | "address"; readonly value: string };
+
+export function typedValue(
+  { type }: Pick<Field, "type">,
+  value: unknown,
+): TypedValue {
+  // the decoder returns only values of the field's type
+  return { type, value } as TypedValue;
+}
+
 /** Scales a value only by its documented unit or by the configuration. */
 export function formatValue(
   field: ShownField,
-  value: unknown,
+  given: unknown,
   context: FormatContext,
 ): Cell {
-  const { type, unit, isLikelyTime } = field;
-  const { chainTime, raw } = context;
-  if (typeof value === "boolean") {
-    return { text: value ? "yes" : "no" };
-  }
-  if (typeof value === "number") {
-    const text = String(value);
-    if (raw || !isEnumName(unit)) {
-      return { text };
+  const { unit } = field;
+  const { type, value } = typedValue(field, given);
+  switch (type) {
+    case "bool":
+      return { text: describeAnswer(value) };
+    case "uint8": {
+      const text = String(value);
+      if (context.raw || !isEnumName(unit)) {
+        return { text };
+      }
+      const word = describeEnumValue(unit, value);
+      return { text: word.startsWith("unknown") ? word : `${word} (${text})` };
     }
-    const word = describeEnumValue(unit, value);
-    return { text: word.startsWith("unknown") ? word : `${word} (${text})` };
+    case "string":
+    case "address":
+      return { text: escapeUntrusted(value) };
+    case "uint256":
+      return formatInteger(field, value, context);
   }
-  if (typeof value !== "bigint") {
-    return { text: escapeUntrusted(String(value)) };
-  }
-  if (raw || type !== "uint256") {
+}
+
+function formatInteger(
+  field: ShownField,
+  value: bigint,
+  context: FormatContext,
+): Cell {
+  const { unit, isLikelyTime } = field;
+  const { chainTime, raw } = context;
+  if (raw) {
     return { text: `${value}${dateOf(field, value, context)}` };
   }
   const decimals = decimalsOf(field, context);

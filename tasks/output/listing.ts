@@ -4,8 +4,9 @@ import { stringify } from "csv-stringify/sync";
 
 import { invalidArgument } from "../../src/errors.js";
 import { escapeUntrusted, toSafeJson } from "../../src/escape.js";
-import { excludeEachOther } from "../arguments.js";
-import type { ArgumentsOf } from "../arguments.js";
+import type { ordersTask } from "../definitions/orders.js";
+import type { TaskValues } from "../definitions/shared.js";
+import { excludeEachOther } from "../parse-options.js";
 import { toDocument } from "../error-texts.js";
 import type { Terminal } from "../terminal.js";
 import { notes } from "./blocks.js";
@@ -26,11 +27,17 @@ const formOfExtension: Readonly<Record<string, ListingForm>> = {
   ".ndjson": "ndjson",
 };
 
+/** The options that choose the form. */
+type ListingValues = Pick<
+  TaskValues<typeof ordersTask>,
+  "json" | "format" | "out"
+>;
+
 export function parseListingForm({
   json,
   format,
   out,
-}: Pick<ArgumentsOf<"orders">, "json" | "format" | "out">): ListingForm {
+}: ListingValues): ListingForm {
   if (json && format !== undefined) {
     throw excludeEachOther("--json", "--format");
   }
@@ -68,7 +75,7 @@ export interface Listing<Item> {
  */
 export async function writeListing<Item>(
   listing: Listing<Item>,
-  args: Pick<ArgumentsOf<"orders">, "json" | "format" | "out">,
+  args: ListingValues,
   { out: stdout, err }: Terminal,
 ): Promise<boolean> {
   const { out } = args;

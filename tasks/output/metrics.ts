@@ -1,6 +1,7 @@
 import { formatUnits } from "ethers";
 
 import { isFailedReading } from "../../src/client/failed-reading.js";
+import type { FailedReading } from "../../src/client/failed-reading.js";
 import {
   get,
   operationEntry,
@@ -14,7 +15,8 @@ import type {
   Query,
 } from "../../src/protocol/index.js";
 import type { KeeperState, VaultState } from "../vault-state.js";
-import { decimalsOf } from "./format-value.js";
+import { decimalsOf, typedValue } from "./format-value.js";
+import type { TypedValue } from "./format-value.js";
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -135,18 +137,18 @@ function valuesOf(
   return isFailedReading(get(readings, query.path))
     ? []
     : placesOf(query).flatMap(({ path, field }) => {
-        const value = get(readings, path);
+        const found = typedValue(field, get(readings, path));
         return (isOpen && writtenBySettlement.has(field.name)) ||
-          (typeof value !== "bigint" && typeof value !== "boolean")
+          (found.type !== "uint256" && found.type !== "bool")
           ? []
-          : sampleOf(query, field, value, settings, labels);
+          : sampleOf(query, field, found, settings, labels);
       });
 }
 
 function sampleOf(
   { operation, path: [key, variant] }: Query,
   field: Field,
-  value: bigint | boolean,
+  found: TypedValue & { readonly type: "uint256" | "bool" },
   settings: DisplaySettings,
   labels: Labels,
 ): Sample {
@@ -165,7 +167,7 @@ function sampleOf(
     variant === undefined || which === undefined
       ? labels
       : { ...labels, [toSnakeCase(which)]: variant },
-    typeof value === "boolean" ? value : toDecimal(value, decimals),
+    found.type === "bool" ? found.value : toDecimal(found.value, decimals),
   );
 }
 
@@ -220,9 +222,11 @@ function samplesOfKeeper(
   const known = (
     name: string,
     help: string,
-    value: number | boolean | null | object,
+    value: number | boolean | null | FailedReading,
   ): readonly Sample[] =>
-    typeof value === "object" ? [] : [gauge(name, help, labels, value)];
+    value === null || isFailedReading(value)
+      ? []
+      : [gauge(name, help, labels, value)];
   return [
     ...known("round_expired", "1 if the round has ended", expired),
     ...known(

@@ -3,7 +3,7 @@ import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { NATIVE_DECIMALS, scale } from "../../src/protocol/amounts.js";
 import { contractRoles, groupDigits } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { fieldsOf } from "../../src/simulation/compare-readings.js";
+import { readingFields } from "../../src/simulation/compare-readings.js";
 import type { Simulated } from "../../src/simulation/simulate-settle-all.js";
 import { NATIVE } from "../../src/simulation/tokens.js";
 import type {
@@ -185,7 +185,7 @@ function changeRow(
   { reading, field, before, after }: ReadingChange,
   context: FormatContext,
 ): readonly Content[] {
-  const described = fieldsOf(reading).find(({ name }) => name === field);
+  const described = readingFields(reading).find(({ name }) => name === field);
   const label = capitalize(
     `${reading} ${described?.label.toLowerCase() ?? field}`,
   );

@@ -1,87 +1,41 @@
-import * as Plot from "@observablehq/plot";
 import { formatUnits } from "ethers";
-import { DOMParser } from "linkedom";
 
 import type { Order } from "../../src/client/index.js";
 import { units } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
 import { LAST_DATE_SECONDS, describeTime } from "../../src/protocol/time.js";
-import { escapeUntrusted } from "../../src/escape.js";
 import { decimalsOf, describeCount, fieldOf } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import type { ReportedRound } from "../output/rounds.js";
-import { Markup, html } from "./html.js";
-import type { Content } from "./html.js";
+import { html } from "./html.js";
+import type { Markup } from "./html.js";
+import { line, numberAxis, place, plot, roundStep, timeAxis } from "./plot.js";
 
-// Charts are SVG, so the page needs no script. The serializer escapes their texts.
-
-/** The used part of a drawing; Plot's own types need those of a browser. */
-interface Drawing {
-  readonly outerHTML: string;
-  setAttribute(name: string, value: string): void;
-  querySelectorAll(
-    selector: string,
-  ): Iterable<{ remove(): void; removeAttribute(name: string): void }>;
-}
-
-const document = new DOMParser().parseFromString("<html></html>", "text/html");
-
-function draw(
-  title: string,
-  legend: Content,
-  label: string,
-  options: Plot.PlotOptions,
-): Markup {
-  // eslint-disable-next-line @typescript-eslint/no-unsafe-assignment -- its type is of a browser's DOM, which Node has no types of
-  const drawing: Drawing = Plot.plot({
-    document,
-    width: 480,
-    height: 210,
-    marginTop: 28,
-    ...options,
-  });
-  // The page's policy allows only its own style sheet.
-  for (const style of drawing.querySelectorAll("style")) {
-    style.remove();
-  }
-  // The whole chart is one image with one label.
-  for (const group of drawing.querySelectorAll("g")) {
-    group.removeAttribute("aria-label");
-  }
-  drawing.setAttribute("role", "img");
-  drawing.setAttribute("aria-label", escapeUntrusted(label));
-  return html`<figure>
-    <figcaption>${title}<span>${legend}</span></figcaption>
-    ${new Markup(drawing.outerHTML)}
-  </figure> `;
-}
-
-/** An axis for values of a field. Positions are rounded. */
+/** Places and label of a field. Positions are rounded. */
 function axisOf(
   field: Field,
   context: FormatContext,
-): {
-  readonly position: (value: bigint) => number;
-  readonly scale: Plot.ScaleOptions;
-} {
+): { readonly position: (value: bigint) => number; readonly label: string } {
   const decimals = decimalsOf(field, context);
   return {
     position: (value) => Number(formatUnits(value, decimals ?? 0)),
-    scale: {
-      label: decimals === undefined ? "price, raw" : "price",
-      nice: true,
-      ticks: 3,
-      tickFormat: ",.9~g",
-    },
+    label: decimals === undefined ? "price, raw" : "price",
   };
 }
 
 /** The range of the positions, with a margin: few digits distinguish its ticks. */
 function spread(positions: readonly number[]): [number, number] {
-  const least = positions.reduce((one, other) => Math.min(one, other));
-  const most = positions.reduce((one, other) => Math.max(one, other));
+  const [least, most] = extent(positions);
   const room = most === 0 ? 1 : Math.max((most - least) / 20, most / 100);
   return [Math.max(0, least - room), most + room];
+}
+
+/** Least and most of many numbers, more than a call takes as arguments. */
+function extent(numbers: readonly number[]): [least: number, most: number] {
+  return [
+    numbers.reduce((one, other) => Math.min(one, other)),
+    numbers.reduce((one, other) => Math.max(one, other)),
+  ];
 }
 
 /** Prices of one pair are not further from its strike than this factor. */
@@ -125,52 +79,67 @@ export function pricesFigure(
   context: FormatContext,
 ): Markup {
   const field = fieldOf("getOrderInfo", "openPrice");
-  const { position, scale } = axisOf(field, context);
+  const { position, label } = axisOf(field, context);
   const prices = orders.map(({ openPrice }) => position(openPrice));
+  const isScaled = decimalsOf(field, context) !== undefined;
   const strikes =
-    strikePrice === undefined || decimalsOf(field, context) === undefined
+    strikePrice === undefined || !isScaled
       ? []
       : [Number(formatUnits(strikePrice, units.price.decimals))];
-  const domain = spread([...prices, ...strikes]);
-  return draw(
-    `${pair.slice(0, 40)}: opening price${strikes.length === 0 ? "" : " against strike"}`,
-    strikes.length === 0
-      ? decimalsOf(field, context) === undefined
-        ? "strike not drawn: displayDecimals declares no scale of opening prices"
-        : "strike not drawn: no strike price is near these prices"
-      : html`<i class="key"></i>orders<i class="key line"></i>strike`,
-    `${field.label} of ${describeCount(orders.length, "order")}.`,
-    {
-      marginLeft: 44,
-      marginBottom: 42,
-      x: { ...scale, domain },
-      y: {
-        label: "orders",
-        grid: true,
-        ticks: Math.min(4, orders.length),
-        tickSize: 0,
-        tickFormat: (count: number) => (count % 1 === 0 ? count : ""),
-      },
-      marks: [
-        Plot.rectY(
-          prices,
-          Plot.binX<Plot.RectYOptions>(
-            {
-              y: "count",
-              title: (bin: readonly number[]) =>
-                describeCount(bin.length, "order"),
-            },
-            { x: Plot.identity, domain, thresholds: 24, fill: "var(--fill)" },
-          ),
-        ),
-        Plot.ruleY([0], { stroke: "var(--line)" }),
-        Plot.ruleX(strikes, {
-          stroke: "var(--mark)",
-          strokeWidth: 1.5,
-          strokeDasharray: "4 3",
-        }),
-      ],
-    },
+  const x = numberAxis(label, spread([...prices, ...strikes]));
+  const bins = binsOf(prices, x.to - x.from);
+  const most = Math.max(...bins.map(({ count }) => count));
+  const y = numberAxis("orders", [0, most], Math.max(1, roundStep(most, 4)));
+  return plot({
+    title: `${pair.slice(0, 40)}: opening price${strikes.length === 0 ? "" : " against strike"}`,
+    legend:
+      strikes.length > 0
+        ? html`<i class="key"></i>orders<i class="key line"></i>strike`
+        : isScaled
+          ? "strike not drawn: no strike price is near these prices"
+          : "strike not drawn: displayDecimals declares no scale of opening prices",
+    label: `${field.label} of ${describeCount(orders.length, "order")}.`,
+    left: 44,
+    bottom: 42,
+    x,
+    y,
+    draw: (toX, toY) => [
+      bins.map(({ from, to, count }) => {
+        // With a gap to the next one.
+        const width = place(toX(to) - toX(from) - 1);
+        const [top, height] = [toY(count), toY(0) - toY(count)].map(place);
+        const title = html`<title>${describeCount(count, "order")}</title>`;
+        return html`<rect
+          class="bar"
+          x="${place(toX(from))}"
+          y="${top}"
+          width="${width}"
+          height="${height}"
+          >${title}</rect
+        > `;
+      }),
+      strikes.map((strike) =>
+        line("mark", [toX(strike), toY(0)], [toX(strike), toY(y.to)]),
+      ),
+    ],
+  });
+}
+
+interface Bin {
+  readonly from: number;
+  readonly to: number;
+  readonly count: number;
+}
+
+/** @param span Of the axis, of which a bin is about a 24th. */
+function binsOf(prices: readonly number[], span: number): readonly Bin[] {
+  const step = roundStep(span, 24);
+  return [...Map.groupBy(prices, (price) => Math.floor(price / step))].map(
+    ([index, { length: count }]) => ({
+      from: index * step,
+      to: (index + 1) * step,
+      count,
+    }),
   );
 }
 
@@ -179,7 +148,7 @@ export function strikesFigure(
   rounds: readonly ReportedRound[],
   context: FormatContext,
 ): Markup | undefined {
-  const { position, scale } = axisOf(
+  const { position, label } = axisOf(
     fieldOf("getLatestRoundInfo", "strikePrice"),
     context,
   );
@@ -189,8 +158,8 @@ export function strikesFigure(
         startTime < endTime && endTime <= LAST_DATE_SECONDS,
     )
     .map((round) => ({
-      start: dateOf(round.startTime),
-      end: dateOf(round.endTime),
+      start: Number(round.startTime),
+      end: Number(round.endTime),
       strike: position(round.strikePrice),
       price:
         round.settledPrice === null ? undefined : position(round.settledPrice),
@@ -199,66 +168,51 @@ export function strikesFigure(
   const settled = drawn.flatMap(({ settledTime, price, ...round }) =>
     settledTime === undefined || price === undefined
       ? []
-      : {
-          ...round,
-          price,
-          // Within its own line: at its end, the line of the next round begins.
-          at: new Date((round.start.getTime() + round.end.getTime()) / 2),
-          title: `settled ${describeTime(BigInt(settledTime))}`,
-        },
+      : { ...round, price, settledTime },
   );
   const unseen =
     drawn.filter(({ settledTime }) => settledTime !== undefined).length -
     settled.length;
-  return drawn.length === 0
-    ? undefined
-    : draw(
-        "Strike against settled price",
-        html`<i class="key line"></i>strike<i class="key dot"></i>settled price,
-          at the middle of its
-          round${unseen === 0 ? "" : `; not seen: ${unseen}`}`,
-        `Strike and settled price of ${describeCount(drawn.length, "round")}; ${settled.length + unseen} settled${unseen === 0 ? "" : `, the price of ${unseen} not seen`}.`,
-        {
-          marginLeft: 64,
-          marginBottom: 54,
-          x: { label: "UTC", ticks: 3, tickFormat: "%Y-%m-%d\n%H:%M" },
-          y: {
-            ...scale,
-            grid: true,
-            tickSize: 0,
-            domain: spread([
-              ...drawn.map(({ strike }) => strike),
-              ...settled.map(({ price }) => price),
-            ]),
-          },
-          marks: [
-            Plot.ruleX(settled, {
-              x: "at",
-              y1: "strike",
-              y2: "price",
-              stroke: "var(--fill)",
-            }),
-            Plot.dot(settled, {
-              x: "at",
-              y: "price",
-              fill: "var(--fill)",
-              r: 4,
-              title: "title",
-            }),
-            // Above the dots: they would hide a short round.
-            Plot.ruleY(drawn, {
-              x1: "start",
-              x2: "end",
-              y: "strike",
-              stroke: "var(--mark)",
-              strokeWidth: 2,
-              strokeLinecap: "square",
-            }),
-          ],
-        },
-      );
-}
-
-function dateOf(seconds: bigint | number): Date {
-  return new Date(Number(seconds) * 1_000);
+  if (drawn.length === 0) {
+    return undefined;
+  }
+  return plot({
+    title: "Strike against settled price",
+    legend: html`<i class="key line"></i>strike<i class="key dot"></i>settled
+      price, at the middle of its
+      round${unseen === 0 ? "" : `; not seen: ${unseen}`}`,
+    label: `Strike and settled price of ${describeCount(drawn.length, "round")}; ${settled.length + unseen} settled${unseen === 0 ? "" : `, the price of ${unseen} not seen`}.`,
+    left: 64,
+    bottom: 54,
+    x: timeAxis(
+      extent([
+        ...drawn.map(({ start }) => start),
+        ...drawn.map(({ end }) => end),
+      ]),
+    ),
+    y: numberAxis(
+      label,
+      spread([
+        ...drawn.map(({ strike }) => strike),
+        ...settled.map(({ price }) => price),
+      ]),
+    ),
+    draw: (toX, toY) => [
+      settled.map(({ start, end, strike, price, settledTime }) => {
+        // Within its own line: at its end, the line of the next round begins.
+        const [x, y] = [toX((start + end) / 2), toY(price)];
+        const time = `settled ${describeTime(BigInt(settledTime))}`;
+        return [
+          line("settled", [x, toY(strike)], [x, y]),
+          html`<circle class="settled" cx="${place(x)}" cy="${place(y)}" r="4"
+            ><title>${time}</title></circle
+          > `,
+        ];
+      }),
+      // Above the dots: they would hide a short round.
+      drawn.map(({ start, end, strike }) =>
+        line("strike", [toX(start), toY(strike)], [toX(end), toY(strike)]),
+      ),
+    ],
+  });
 }

@@ -75,6 +75,12 @@ figcaption { font-weight: 600; }
 figcaption span { display: block; font-weight: 400; }
 svg { display: block; width: 100%; height: auto; overflow: visible; }
 svg text { font-size: 12px; fill: var(--text); }
+.grid { stroke: var(--grid); }
+.tick { stroke: var(--text); }
+.bar { fill: var(--fill); }
+.settled { fill: var(--fill); stroke: var(--fill); }
+.mark { stroke: var(--mark); stroke-width: 1.5; stroke-dasharray: 4 3; }
+.strike { stroke: var(--mark); stroke-width: 2; stroke-linecap: square; }
 .key { display: inline-block; width: 0.7em; height: 0.7em; margin: 0 0.3em 0 0.6em; border-radius: 2px; background: var(--fill); }
 .key:first-child { margin-left: 0; }
 .key.dot { border-radius: 50%; }

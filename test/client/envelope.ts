@@ -147,15 +147,12 @@ describe("the documented envelope", () => {
     [
       "a read with a deadline",
       (client, options = {}) =>
-        client
-          .withDeadline(options)
-          .withDeadline({ timeout: 60_000 })
-          .snapshot(),
+        client.withOptions(options).withOptions({ timeout: 60_000 }).snapshot(),
     ],
     [
       "a read of at() with a deadline",
       (client, options = {}) =>
-        client.withDeadline(options).at({}).queryVolume(),
+        client.withOptions(options).at({}).queryVolume(),
     ],
   ];
   for (const [title, read] of readsFrom) {

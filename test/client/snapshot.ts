@@ -164,7 +164,7 @@ describe("client - snapshot", () => {
     const wrong = new VaultError("VAULT_INVALID_ADDRESS", {});
     for (const error of [defect, new Error("no"), wrong]) {
       class Failing extends VaultClient {
-        public override withDeadline(): this {
+        public override withOptions(): this {
           return this;
         }
         public override async addressOf(): Promise<never> {

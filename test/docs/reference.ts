@@ -10,9 +10,11 @@ import { readInteger } from "../../src/client/inputs.js";
 import { errorsByKind } from "../../src/errors.js";
 import { scenarios } from "../../src/mocks/index.js";
 import type { ScenarioName } from "../../src/mocks/scenarios.js";
-import { displayDecimalsKeys } from "../../src/protocol/display-decimals.js";
+import {
+  displayDecimalsKeys,
+  readOperationNames,
+} from "../../src/protocol/index.js";
 import { keysOf } from "../../src/protocol/keys-of.js";
-import { readOperationNames } from "../../src/protocol/index.js";
 import type { HardhatVault } from "../../src/types.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { codeIn, readSections, sectionOf } from "../helpers/reference-page.js";

@@ -16,7 +16,7 @@ import type {
   OperationName,
   ReadOperationName,
 } from "../../src/protocol/index.js";
-import { findBlock } from "../../src/simulation/next-block.js";
+import { findBlock } from "../../src/settlement-call/next-block.js";
 import type { HttpEngine } from "../../src/simulation/options.js";
 import { simulateSettlement } from "../../src/simulation/simulate-settle-all.js";
 import type { Simulation } from "../../src/simulation/types.js";
@@ -245,7 +245,7 @@ const blocks = (["latest", 7] as const).map((tag): Subject => ({
 const engines = (["simulateV1"] as const).map((engine): Subject => ({
   name: engine,
   run: async (host, timeout) => {
-    const simulation = await simulate(host.withDeadline({ timeout }), engine);
+    const simulation = await simulate(host.withOptions({ timeout }), engine);
     return (said) => problemOfSimulation(simulation, said);
   },
 }));

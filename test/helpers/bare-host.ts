@@ -1,8 +1,11 @@
 import { VaultClient } from "../../src/client/index.js";
-import type { Address } from "../../src/protocol/types.js";
+import type { Address } from "../../src/protocol/index.js";
 import type { ContractAddresses } from "../../src/client/index.js";
-import type { LocatedAddress } from "../../src/client/addresses.js";
-import type { OperationOptions } from "../../src/client/reader.js";
+import type {
+  AddressResolver,
+  LocatedAddress,
+} from "../../src/client/addresses.js";
+import type { VaultParts } from "../../src/client/reader.js";
 import type { VaultHost } from "../../src/host.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import type { RpcClient } from "../../src/rpc/rpc-client.js";
@@ -25,7 +28,7 @@ export class BareHost extends VaultClient implements VaultHost {
 
   constructor(
     provider: Eip1193Provider,
-    private readonly contractAddresses: ContractAddresses,
+    private readonly contractAddresses: ContractAddresses | AddressResolver,
     private readonly sender: string,
     private readonly hardhat?: HostSettings,
     rpc?: RpcClient,
@@ -59,13 +62,13 @@ export class BareHost extends VaultClient implements VaultHost {
     return await Promise.resolve(this.sender);
   }
 
-  public override withDeadline(options: OperationOptions): BareHost {
+  protected override copy({ addresses, rpc }: VaultParts): BareHost {
     const host = new BareHost(
       this.provider,
-      this.contractAddresses,
+      addresses ?? this.contractAddresses,
       this.sender,
       this.hardhat,
-      this.rpcFor(options),
+      rpc,
     );
     host.guard = this.guard;
     return host;

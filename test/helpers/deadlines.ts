@@ -1,6 +1,6 @@
 import { mock } from "node:test";
 
-/** How far the clock of this process's deadlines is ahead. */
+/** How far the clock of the settlements' time limits is ahead. */
 let ahead = 0;
 
 // Before any test replaces it: what a test restores is then still ahead.
@@ -8,8 +8,8 @@ const now = performance.now.bind(performance);
 performance.now = () => now() + ahead;
 
 /**
- * Ends every deadline that there is by now. Timers stay as they are, so that a
- * question under way gets its answer; and what has passed never comes back.
+ * Ends every settlement's time limit that there is by now. Timers stay as they are, so
+ * that a question under way gets its answer; and what has passed never comes back.
  */
 export function endDeadlines(): void {
   ahead += 3_600_000;
@@ -30,8 +30,18 @@ export function speedUpTime(): void {
     let passed = now();
     mock.timers.enable({ apis: ["setTimeout"] });
     const clock = mock.method(performance, "now", () => passed + ahead);
+    // As Node.js makes it, but by the timers of the test.
+    const timeout = mock.method(AbortSignal, "timeout", (delay: number) => {
+      const controller = new AbortController();
+      setTimeout(() => {
+        const message = "The operation was aborted due to timeout";
+        controller.abort(new DOMException(message, "TimeoutError"));
+      }, delay);
+      return controller.signal;
+    });
     restoreClock = () => {
       clock.mock.restore();
+      timeout.mock.restore();
     };
     const takeTurn = (): void => {
       passed += STEP_MS;

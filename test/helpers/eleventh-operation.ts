@@ -4,8 +4,8 @@
  */
 import type { VaultClient as Client } from "../../src/client/vault-client.js";
 import type { ReadOptions } from "../../src/client/reader.js";
-import type { Operation } from "../../src/protocol/operations.js";
-import { operations } from "../../src/protocol/operations.js";
+import type { Operation } from "../../src/protocol/index.js";
+import { operations } from "../../src/protocol/index.js";
 
 const eleventh: Operation = {
   row: 11,

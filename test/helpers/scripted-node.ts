@@ -207,11 +207,19 @@ export class ScriptedNode implements Eip1193Provider {
     const given = [...params];
     this.asked.push({ method, params: given });
     const answer = async (): Promise<unknown> =>
-      await Promise.resolve().then(() => this.#answer(method, given));
+      await this.answerTo(method, given);
     const rewrite = this.#rewrites.get(method);
     return await (rewrite === undefined
       ? answer()
       : rewrite(given, answer, occurrence));
+  }
+
+  /** The answer to a request that is not counted, and not rewritten. */
+  public async answerTo(
+    method: string,
+    params: readonly unknown[],
+  ): Promise<unknown> {
+    return await Promise.resolve().then(() => this.#answer(method, params));
   }
 
   public on(method: string, rewrite: Rewrite): void {

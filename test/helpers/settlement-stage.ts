@@ -7,7 +7,7 @@ import { expect } from "chai";
 import type { VaultErrorCode } from "../../src/errors.js";
 import { toJsonValue } from "../../src/json.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";
-import type { Ended } from "../../src/settlement/report.js";
+import type { SettlementResult } from "../../src/settlement/result.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
 import { settleAll } from "../../src/settlement/settle-all.js";
 import type {
@@ -114,7 +114,7 @@ export class SettlementStage implements SettlementChain {
   public async end(
     options: SettleAllOptions = {},
     host: NetworkChanges | BareHost = {},
-  ): Promise<Ended> {
+  ): Promise<SettlementResult> {
     this.events = [];
     return await settleAll(host instanceof BareHost ? host : this.host(host), {
       pollingInterval: 1,

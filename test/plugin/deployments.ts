@@ -14,7 +14,7 @@ import { expect } from "chai";
 
 import type { ContractAddresses } from "../../src/client/index.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
-import { isWithin } from "../../src/regular-file.js";
+import { isWithin } from "../../src/files/regular-file.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { runCommand } from "../helpers/consumers/run-command.js";
 import {

@@ -20,7 +20,11 @@ import { createTestHre, hreOnLive } from "../helpers/hre.js";
 /** The scripted reason of a mock, and its text in the error. */
 const reverts = [
   ["a string", "not today", "not today"],
-  ["a panic", { panic: 0x11 }, "panic 0x11: arithmetic overflow or underflow"],
+  [
+    "a panic",
+    { panic: 0x11 },
+    "panic code 0x11 (Arithmetic operation overflowed outside of an unchecked block)",
+  ],
   [
     "a custom error of the mocks",
     { customError: "OrderNotFound", args: [12n] },

@@ -22,16 +22,19 @@ import {
   standaloneQueries,
   targetsOf,
   units,
+  answerOf,
+  get,
+  placesOf,
+  set,
+  groupDigits,
 } from "../../src/protocol/index.js";
 import type { Field, OperationName } from "../../src/protocol/index.js";
-import { answerOf, get, placesOf, set } from "../../src/protocol/queries.js";
 import {
   describeOutcome,
   describeRound,
   isSameRound,
 } from "../../src/protocol/round.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { groupDigits } from "../../src/protocol/units.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
 

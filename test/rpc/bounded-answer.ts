@@ -73,6 +73,37 @@ describe("an answer without an end", () => {
   });
 });
 
+describe("an aborted signal", () => {
+  it("ends reads, lists and simulations with its reason, and closes their connections", async () => {
+    const stop = new AbortController();
+    const { signal } = stop;
+    const isClosed: Array<Promise<unknown>> = [];
+    const server = await startRpcServer({
+      handler: ({ response }) => {
+        isClosed.push(once(response, "close"));
+        if (isClosed.length === 4) {
+          stop.abort("enough");
+        }
+        return "handled";
+      },
+    });
+    const { vault } = await connectTo(server.url, {
+      vault: { contracts: { vault: VAULT, trading: VAULT } },
+    });
+    const work = [
+      vault.queryVolume({ signal }),
+      vault.snapshot({ signal }),
+      vault.orders({ signal, ids: [1] }).next(),
+      vault.simulateSettleAll({ signal }),
+    ];
+    const ends = await Promise.allSettled(work);
+    const ended = { status: "rejected", reason: "enough" };
+    expect(ends).to.deep.equal(work.map(() => ended));
+    await Promise.all(isClosed);
+    await server.stop();
+  });
+});
+
 describe("a request that Hardhat repeats by itself", () => {
   it("ends at the deadline with the HTTP status that the node answered", async () => {
     const server = await startRpcServer({

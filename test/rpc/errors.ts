@@ -462,13 +462,10 @@ describe("the reason of a revert", () => {
     panic: [
       [
         carrying(errorData("Panic(uint256)", 0x11)),
-        "panic 0x11: arithmetic overflow or underflow",
+        "panic code 0x11 (Arithmetic operation overflowed outside of an unchecked block)",
       ],
-      [
-        carrying(errorData("Panic(uint256)", 2)),
-        "panic 0x02: unknown panic code",
-      ],
-      [inData, "panic 0x12: division or modulo by zero"],
+      [carrying(errorData("Panic(uint256)", 2)), "unknown panic code 0x2"],
+      [inData, "panic code 0x12 (Division or modulo division by zero)"],
     ],
     // Of the mocks.
     custom: [

@@ -2,6 +2,7 @@ import { gzipSync } from "node:zlib";
 
 import { expect } from "chai";
 
+import { getGasPrice } from "../../src/rpc/chain.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
@@ -40,7 +41,7 @@ describe("answers that Hardhat does not take", () => {
       return "handled";
     };
     const { provider } = await connectTo(server.url, settings);
-    return await new RpcClient(provider, "live").quantity("eth_gasPrice");
+    return await getGasPrice(new RpcClient(provider, "live"));
   }
 
   const read: Readonly<Record<string, object>> = {

@@ -4,7 +4,7 @@ import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
 import type { Eip1193Provider, RetryEvent } from "../../src/client/index.js";
-import { Deadline } from "../../src/rpc/deadline.js";
+import { getBlock } from "../../src/rpc/blocks.js";
 import { fewRetries } from "../../src/rpc/retry.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -67,7 +67,7 @@ async function timesAsked(
       "testnet",
     ),
   );
-  await rpc.getBlock(tag).catch(() => undefined);
+  await getBlock(rpc, tag).catch(() => undefined);
   await rpc.request("eth_call", [{}, block]).catch(() => undefined);
   return asked;
 }
@@ -128,15 +128,6 @@ describe("a client that retries requests", () => {
     });
   });
 
-  it("leaves no timer behind", async () => {
-    const stopped = mock.method(globalThis, "clearTimeout");
-    expect(await new Deadline(60_000).within(Promise.resolve("done"))).to.equal(
-      "done",
-    );
-    expect(stopped.mock.callCount()).to.equal(1);
-    stopped.mock.restore();
-  });
-
   it("ends with VAULT_RPC_TIMEOUT at the deadline, whatever is under way", async () => {
     const hanging = clientOf(async () => await new Promise(() => undefined));
     for (const read of [
@@ -173,13 +164,14 @@ describe("a client that retries requests", () => {
     );
     expect(message).to.match(/Too Many Requests \(tried [2-9] times in 0 s\)/u);
     expect(details).to.include({ rpcCode: -32_005 });
+    expect(details["attempts"]).to.be.within(2, 9);
   });
 
   it("throws VAULT_RPC_TIMEOUT after five minutes for all requests if the time-out is undefined", async () => {
     let asked = 0;
     const client = clientOf(async () => {
       asked += 1;
-      await new Deadline(400_000).pause(200_000);
+      await new Promise((resolve) => setTimeout(resolve, 200_000));
       return "0x";
     });
     await expectVaultError(
@@ -307,8 +299,81 @@ describe("a client that retries requests", () => {
         expect(await work).to.equal(value);
       }
     }
-    const outer = rpcWith(1_000);
-    expect(outer.withOptions({ timeout: 9_000 })).to.equal(outer);
+  });
+
+  for (const [outer, inner] of [
+    [20, 60_000],
+    [60_000, 20],
+    [20, undefined],
+  ] as const) {
+    it(`ends after 20 ms if an operation has ${outer} ms, and a read in it ${inner ?? "no time of its own"}`, async () => {
+      const startedAt = performance.now();
+      const hanging = clientOf(async () => await new Promise(() => undefined));
+      await expectVaultError(
+        hanging.withOptions({ timeout: outer }).queryVolume({ timeout: inner }),
+        "VAULT_RPC_TIMEOUT",
+      );
+      expect(performance.now() - startedAt).to.be.below(1_000);
+    });
+  }
+
+  it("calls onRetry of an operation for a read in it", async () => {
+    const { client } = failing(1, new StatusError(429));
+    let told = 0;
+    const vault = client.withOptions({
+      onRetry: () => {
+        told += 1;
+      },
+    });
+    expect(await vault.queryVolume({ timeout: 9_000 })).to.equal(7n);
+    expect(told).to.equal(1);
+  });
+
+  it("throws the reason of an aborted signal, while a request is under way and between two", async () => {
+    const hanging = clientOf(async () => await new Promise(() => undefined));
+    const busy = failing(Infinity, new StatusError(429)).client;
+    for (const [client, timeout] of [
+      [hanging, undefined],
+      [busy, 9_000],
+    ] as const) {
+      const stop = new AbortController();
+      const { signal } = stop;
+      const reads = [
+        client.queryVolume({ signal, timeout }),
+        client.snapshot({ signal, timeout }),
+        client.rounds({ signal, timeout }).next(),
+      ];
+      setTimeout(() => {
+        stop.abort("enough");
+      }, 60);
+      for (const { status, ...end } of await Promise.allSettled(reads)) {
+        expect(status).to.equal("rejected");
+        expect(end).to.deep.equal({ reason: "enough" });
+      }
+    }
+  });
+
+  it("asks for nothing if the signal is aborted already", async () => {
+    const { client, asked } = failing(0, undefined);
+    const signal = AbortSignal.abort("enough");
+    const read: unknown = await client
+      .queryVolume({ signal })
+      .catch((error: unknown) => error);
+    expect([read, asked()]).to.deep.equal(["enough", 0]);
+  });
+
+  it("waits for the answer to what it sends, though the signal is aborted", async () => {
+    const stop = new AbortController();
+    const provider = {
+      request: async () => {
+        stop.abort("enough");
+        return await Promise.resolve(WORD);
+      },
+    };
+    const rpc = new RpcClient(provider, "testnet").withOptions(stop);
+    expect(await rpc.request("eth_sendRawTransaction", ["0x02"])).to.equal(
+      WORD,
+    );
   });
 
   it("throws VAULT_RPC_TIMEOUT at one deadline for all that a scan asks", async () => {

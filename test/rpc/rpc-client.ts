@@ -2,13 +2,23 @@ import { mock } from "node:test";
 
 import { expect } from "chai";
 
-import { Deadline } from "../../src/rpc/deadline.js";
+import { getBalance, getNonce, hasCode } from "../../src/rpc/accounts.js";
+import { describeBlock, toBlockId } from "../../src/rpc/block-id.js";
 import {
   UNKNOWN_GENESIS,
-  RpcClient,
-  describeBlock,
-  toBlockId,
-} from "../../src/rpc/rpc-client.js";
+  getBlock,
+  getBlockNumber,
+  getGenesisHash,
+  getNextBlock,
+} from "../../src/rpc/blocks.js";
+import { tryCall } from "../../src/rpc/calls.js";
+import { getChainId, getGasPrice } from "../../src/rpc/chain.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
+import {
+  getReceipt,
+  getTransaction,
+  getTransactions,
+} from "../../src/rpc/transactions.js";
 import type { Eip1193Provider } from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -70,45 +80,6 @@ describe("a response of another type", () => {
   });
 });
 
-describe("a deadline", () => {
-  it("is over once work has not ended in time, also if Node.js's timer is early", async () => {
-    const never = Promise.race([]);
-    const over = await Promise.all(
-      Array.from({ length: 300 }, async (_, index) => {
-        const deadline = new Deadline(20 + index / 100);
-        await deadline.within(never);
-        return deadline.isOver;
-      }),
-    );
-    expect(over).to.deep.equal(over.map(() => true));
-  });
-});
-
-describe("the price of a node", () => {
-  it("is requested once for each latest block", async () => {
-    let hash = HASH;
-    const { rpc: client, asked } = recording((method) =>
-      method === "eth_gasPrice" ? "0x7" : { ...header, hash },
-    );
-    const priceCalls = async (times: number): Promise<number> => {
-      asked.length = 0;
-      for (let time = 0; time < times; ++time) {
-        expect(await client.price("eth_gasPrice")).to.equal(7n);
-      }
-      return asked.length;
-    };
-    // Without a block, nothing says how long a price holds.
-    expect(await priceCalls(2)).to.equal(2);
-    await client.getBlock("latest");
-    expect(await priceCalls(2)).to.equal(1);
-    hash = `0x${"cd".repeat(32)}`;
-    await client.getBlock("0x5");
-    expect(await priceCalls(1)).to.equal(0);
-    await client.getBlock("latest");
-    expect(await priceCalls(2)).to.equal(1);
-  });
-});
-
 describe("a request that executes no contract", () => {
   it("throws VAULT_RPC_ERROR with the words of a revert", async () => {
     const { rpc: client } = recording(() => {
@@ -120,22 +91,24 @@ describe("a request that executes no contract", () => {
 
 describe("the answer of a node", () => {
   it("has numbers, hashes and code as they are", async () => {
-    expect(await answering(header).getBlock("0x5")).to.deep.equal({
+    expect(await getBlock(answering(header), "0x5")).to.deep.equal({
       number: 5,
       timestamp: 100,
       hash: HASH,
       gasLimit: 16n,
       baseFeePerGas: undefined,
     });
-    expect(await answering("0x1fffffffffffff").chainId()).to.equal(2 ** 53 - 1);
-    expect(await answering("0x00").hasCode(ADDRESS)).to.equal(true);
-    expect(await answering("0x").hasCode(ADDRESS)).to.equal(false);
-    expect(await answering(null).genesisHash()).to.equal(UNKNOWN_GENESIS);
+    expect(await getChainId(answering("0x1fffffffffffff"))).to.equal(
+      2 ** 53 - 1,
+    );
+    expect(await hasCode(answering("0x00"), ADDRESS)).to.equal(true);
+    expect(await hasCode(answering("0x"), ADDRESS)).to.equal(false);
+    expect(await getGenesisHash(answering(null))).to.equal(UNKNOWN_GENESIS);
   });
 
   it("has the base fee and the hash of a block only if there are any", async () => {
     const blockOf = async (more: object) =>
-      await answering({ ...header, ...more }).getBlock();
+      await getBlock(answering({ ...header, ...more }));
     expect(await blockOf({ baseFeePerGas: "0x7" })).to.include({
       baseFeePerGas: 7n,
     });
@@ -143,7 +116,7 @@ describe("the answer of a node", () => {
       baseFeePerGas: undefined,
     });
     expect(await blockOf({ hash: null })).to.include({ hash: undefined });
-    expect(await answering(header).genesisHash()).to.equal(HASH);
+    expect(await getGenesisHash(answering(header))).to.equal(HASH);
   });
 
   it("names a block in decimal in VAULT_BLOCK_NOT_FOUND, in hex for the node", async () => {
@@ -155,7 +128,7 @@ describe("the answer of a node", () => {
       "7",
     ]);
     const { details } = await expectVaultError(
-      answering(null).getBlock("0x5"),
+      getBlock(answering(null), "0x5"),
       "VAULT_BLOCK_NOT_FOUND",
     );
     expect(details).to.deep.equal({ network: "testnet", block: "5" });
@@ -169,19 +142,19 @@ describe("the answer of a node", () => {
           ? null
           : "0x01",
     );
-    await rpc.balance(ADDRESS);
-    await rpc.balance(ADDRESS, 9);
-    await rpc.hasCode(ADDRESS, "safe");
-    await rpc.nonce(ADDRESS, 10);
-    await rpc.chainId();
-    await rpc.blockNumber();
-    await rpc.quantity("eth_gasPrice");
-    expect(await rpc.simulate(call, 12, 99n)).to.equal(undefined);
-    await rpc.receipt(HASH);
-    await rpc.transaction(HASH);
-    await rpc.transactionsOf("pending");
-    await rpc.getBlock();
-    await rpc.genesisHash();
+    await getBalance(rpc, ADDRESS);
+    await getBalance(rpc, ADDRESS, 9);
+    await hasCode(rpc, ADDRESS, "safe");
+    await getNonce(rpc, ADDRESS, 10);
+    await getChainId(rpc);
+    await getBlockNumber(rpc);
+    await getGasPrice(rpc);
+    expect(await tryCall(rpc, call, 12, 99n)).to.equal(undefined);
+    await getReceipt(rpc, HASH);
+    await getTransaction(rpc, HASH);
+    await getTransactions(rpc, "pending");
+    await getBlock(rpc);
+    await getGenesisHash(rpc);
     expect(asked).to.deep.equal([
       ["eth_getBalance", ADDRESS, "latest"],
       ["eth_getBalance", ADDRESS, "0x9"],
@@ -210,7 +183,7 @@ describe("the answer of a node", () => {
         }
         return "0x";
       });
-      const reverted = await rpc.simulate(call, 12, 30_000_000n);
+      const reverted = await tryCall(rpc, call, 12, 30_000_000n);
       const gas = asked.map(([, given]) => fieldsOf(given)["gas"]);
       expect(gas.join(" ")).to.equal(expected);
       expect(reverted !== undefined).to.equal(code === 3);
@@ -237,17 +210,20 @@ describe("the answer of a node", () => {
       isMined: true,
       gasPrice: 9n,
     };
-    expect(await answering(transaction).transaction(HASH)).to.deep.equal(seen);
+    expect(await getTransaction(answering(transaction), HASH)).to.deep.equal(
+      seen,
+    );
     for (const blockNumber of [null, undefined]) {
       expect(
-        await answering({ ...transaction, to: null, blockNumber }).transaction(
+        await getTransaction(
+          answering({ ...transaction, to: null, blockNumber }),
           HASH,
         ),
       ).to.deep.equal({ ...seen, to: undefined, isMined: false });
     }
-    expect(await answering(null).transaction(HASH)).to.equal(undefined);
+    expect(await getTransaction(answering(null), HASH)).to.equal(undefined);
     expect(
-      await answering({ transactions: [transaction] }).transactionsOf(5),
+      await getTransactions(answering({ transactions: [transaction] }), 5),
     ).to.deep.equal([seen]);
   });
 
@@ -278,12 +254,12 @@ describe("the answer of a node", () => {
       [false, false],
     ] as const) {
       expect(
-        await answering({ ...receipt, status }).receipt(HASH),
+        await getReceipt(answering({ ...receipt, status }), HASH),
       ).to.deep.equal({ ...read, succeeded });
     }
     for (const transactionHash of [`0x${"cd".repeat(32)}`, 5]) {
       const { message } = await expectVaultError(
-        answering({ ...receipt, transactionHash }).receipt(HASH),
+        getReceipt(answering({ ...receipt, transactionHash }), HASH),
         "VAULT_RPC_INVALID_RESPONSE",
       );
       expect(message).to.contain("another transaction");
@@ -293,7 +269,7 @@ describe("the answer of a node", () => {
       { ...receipt, blockNumber: null },
       { ...receipt, blockHash: null },
     ]) {
-      expect(await answering(none).receipt(HASH)).to.equal(undefined);
+      expect(await getReceipt(answering(none), HASH)).to.equal(undefined);
     }
   });
 
@@ -311,7 +287,7 @@ describe("the answer of a node", () => {
       const { rpc } = recording((_, [tag]) =>
         tag === "pending" ? block : header,
       );
-      return (await rpc.nextBlock()).next;
+      return (await getNextBlock(rpc)).next;
     };
     const next = {
       number: 6,
@@ -373,23 +349,23 @@ describe("the answer of a node", () => {
         ...answers: unknown[],
       ]
     > = [
-      [async (rpc) => await rpc.chainId(), "0x20000000000000", "5", ["0x5"]],
+      [async (rpc) => await getChainId(rpc), "0x20000000000000", "5", ["0x5"]],
       [
-        async (rpc) => await rpc.getBlock(5),
+        async (rpc) => await getBlock(rpc, 5),
         "0x5",
         { ...header, number: "0x9" },
         { ...header, number: null },
         { ...header, hash: "0xab" },
       ],
-      [async (rpc) => await rpc.balance(ADDRESS), `0x${"1".repeat(65)}`],
-      [async (rpc) => await rpc.genesisHash(), {}],
-      [async (rpc) => await rpc.hasCode(ADDRESS), "0xzz", null],
+      [async (rpc) => await getBalance(rpc, ADDRESS), `0x${"1".repeat(65)}`],
+      [async (rpc) => await getGenesisHash(rpc), {}],
+      [async (rpc) => await hasCode(rpc, ADDRESS), "0xzz", null],
       [
-        async (rpc) => await rpc.transaction(HASH),
+        async (rpc) => await getTransaction(rpc, HASH),
         { hash: HASH, from: sender, input: "0x", nonce: "0x0" },
       ],
-      [async (rpc) => await rpc.transactionsOf(5), { transactions: {} }],
-      [async (rpc) => await rpc.receipt(HASH), "0x", {}],
+      [async (rpc) => await getTransactions(rpc, 5), { transactions: {} }],
+      [async (rpc) => await getReceipt(rpc, HASH), "0x", {}],
     ];
     for (const [read, ...answers] of wrong) {
       for (const answer of answers) {

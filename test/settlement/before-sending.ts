@@ -1,18 +1,22 @@
 import { mock } from "node:test";
+import { setImmediate } from "node:timers/promises";
 
 import { expect } from "chai";
 import { Transaction } from "ethers";
 
-import { Deadline } from "../../src/rpc/deadline.js";
 import { noRetries } from "../../src/rpc/retry.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { carryOut } from "../../src/settlement/carry-out.js";
-import { LastLook } from "../../src/settlement/last-look.js";
-import type { Stop } from "../../src/settlement/types.js";
+import { TimeLimit, isRecent } from "../../src/settlement/freshness.js";
+import { lastLook } from "../../src/settlement/last-look.js";
 import type { SettlementPreflight } from "../../src/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { OPEN_ROUND } from "../helpers/scripted-node.js";
+import {
+  OPEN_ROUND,
+  nextRound,
+  settledRound,
+} from "../helpers/scripted-node.js";
 import {
   HASH,
   SENDS,
@@ -200,19 +204,17 @@ describe("settleAll, before it sends", () => {
 
     it("a look at the round counts for 5 s, by a clock that does not stand still", async () => {
       const rules = { ifExpired: false, acceptsOldHead: false };
-      const look = new LastLook(stage.host(), OPEN_ROUND, rules);
-      const counts = [look.isRecent];
-      await look.check();
+      const look = lastLook(stage.host(), OPEN_ROUND, rules);
+      const { answeredAt } = await look();
+      const counts: boolean[] = [];
       for (const passes of [4_900, 200]) {
         ahead += passes;
-        counts.push(look.isRecent);
+        counts.push(isRecent(answeredAt));
       }
-      expect(counts).to.deep.equal([false, true, false]);
+      expect(counts).to.deep.equal([true, false]);
     });
 
     it("a process that was suspended after its look looks again before it sends", async () => {
-      const noObstacle = Promise.resolve<Stop | undefined>(undefined);
-      const recent = [false, true];
       const order: string[] = [];
       stage.chain.on("eth_sendRawTransaction", () => {
         order.push("send");
@@ -230,15 +232,18 @@ describe("settleAll, before it sends", () => {
         },
         {
           rpc: rpc.withRetries(noRetries),
-          deadline: new Deadline(60_000),
+          limit: new TimeLimit(60_000),
           pollingIntervalMs: 1,
           firstCheckAfterMs: 0,
           sentAfterBlock: 5,
           checkRound: async () => {
             order.push("look");
-            return await noObstacle;
+            return await Promise.resolve({
+              obstacle: undefined,
+              answeredAt: Date.now(),
+            });
           },
-          isCheckRecent: () => recent.shift() ?? true,
+          checkedAt: Date.now() - 6_000,
           sign: async () => await Promise.resolve("never"),
           record: async (transactions) => await Promise.resolve(transactions),
           emit: () => undefined,
@@ -381,6 +386,58 @@ describe("settleAll, before it sends", () => {
         },
         is: { status: "refused", code: "VAULT_PREVIEW_CHANGED" },
         says: ["its outcome is another one now"],
+      },
+    ]);
+  });
+
+  describe("by a last look whose header and call are of two blocks", () => {
+    /** The lens' call at the newest block, made beside the request for its header. */
+    const atLastLook = (
+      change: (params: readonly unknown[]) => readonly unknown[],
+    ): void => {
+      const { chain } = stage;
+      chain.on("eth_call", async (params, answer) => {
+        if (params[1] !== "latest" || params.length < 3) {
+          return await answer();
+        }
+        // The header has its answer by then.
+        await setImmediate();
+        return await chain.answerTo("eth_call", change(params));
+      });
+    };
+    const changed = (change: typeof settledRound) => (): void => {
+      let isChanged = false;
+      atLastLook((params) => {
+        if (!isChanged) {
+          isChanged = true;
+          stage.chain.mine(change);
+        }
+        return params;
+      });
+    };
+
+    itSettles(stage, [
+      {
+        title:
+          "settleAll sends nothing if somebody else settles the round after the header is read",
+        given: changed(settledRound),
+        is: { status: "nothing-to-do" },
+      },
+      {
+        title:
+          "settleAll refuses if the next round opens after the header is read: VAULT_ROUND_CHANGED",
+        given: changed(nextRound),
+        is: { status: "refused", code: "VAULT_ROUND_CHANGED" },
+      },
+      {
+        title:
+          "settleAll settles if another node, which is still in the round before, answers the call",
+        given: ({ chain }) => {
+          chain.mine(nextRound);
+          atLastLook(([call, , overrides]) => [call, "0x5", overrides]);
+        },
+        is: { status: "settled" },
+        sends: 1,
       },
     ]);
   });

@@ -4,13 +4,15 @@ import { expect } from "chai";
 import { toQuantity } from "ethers";
 
 import { RpcClient } from "../../src/rpc/rpc-client.js";
-import { Deadline } from "../../src/rpc/deadline.js";
 import { noRetries } from "../../src/rpc/retry.js";
 import { carryOut } from "../../src/settlement/carry-out.js";
 import type { Means } from "../../src/settlement/carry-out.js";
-import type { Outcome, Plan } from "../../src/settlement/decide.js";
+import { TimeLimit } from "../../src/settlement/freshness.js";
+import type { RoundCheck } from "../../src/settlement/last-look.js";
+import type { Outcome, Stopped } from "../../src/settlement/outcome.js";
+import type { Plan } from "../../src/settlement/sighting.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
-import type { SettlementEvent, Stop } from "../../src/settlement/types.js";
+import type { SettlementEvent } from "../../src/settlement/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import {
   HASH,
@@ -62,7 +64,13 @@ const usedBy = (...transactions: readonly object[]): Answers => ({
 });
 
 /** For what the time ends. */
-const soon = (): Partial<Means> => ({ deadline: new Deadline(400) });
+const soon = (): Partial<Means> => ({ limit: new TimeLimit(400) });
+
+/** A look at the round, answered at once. */
+const check = (obstacle?: Stopped): RoundCheck => ({
+  obstacle,
+  answeredAt: Date.now(),
+});
 
 const never = new Promise<never>(() => undefined);
 
@@ -100,10 +108,18 @@ const unsigned = { ...transaction, raw: undefined, hash: undefined };
 describe("the way of a settlement's transaction", () => {
   let asked: string[];
   let events: SettlementEvent[];
+  /** Milliseconds by which only the wall clock is ahead. */
+  let suspended: number;
 
   beforeEach(() => {
     asked = [];
     events = [];
+    suspended = 0;
+    const now = Date.now.bind(Date);
+    mock.method(Date, "now", () => now() + suspended);
+  });
+  afterEach(() => {
+    mock.restoreAll();
   });
 
   const run = async ({
@@ -127,7 +143,7 @@ describe("the way of a settlement's transaction", () => {
       },
       "test",
     );
-    return await carryOut(
+    const { outcome } = await carryOut(
       {
         network: "test",
         transactions: [followed],
@@ -138,12 +154,12 @@ describe("the way of a settlement's transaction", () => {
       },
       {
         rpc: rpc.withRetries(noRetries),
-        deadline: new Deadline(60_000),
+        limit: new TimeLimit(60_000),
         pollingIntervalMs: 5,
         firstCheckAfterMs: 0,
-        isCheckRecent: () => true,
+        checkedAt: Date.now(),
         sentAfterBlock: 5,
-        checkRound: async () => await Promise.resolve(undefined),
+        checkRound: async () => await Promise.resolve(check()),
         sign: async () => await Promise.reject(new Error("no key")),
         record: async (transactions) => await Promise.resolve(transactions),
         emit: (event) => {
@@ -152,6 +168,7 @@ describe("the way of a settlement's transaction", () => {
         ...changes(),
       },
     );
+    return outcome;
   };
   const countOf = (method: string): number =>
     asked.filter((one) => one === method).length;
@@ -209,6 +226,21 @@ describe("the way of a settlement's transaction", () => {
 
   itGoes([
     {
+      title: "settle keeps the hash of what it sent if its own code fails",
+      start: "send",
+      changes: () => ({
+        emit: ({ type }) => {
+          if (type === "mined") {
+            throw new Error("a bug");
+          }
+        },
+      }),
+      answers: { eth_getTransactionReceipt: () => minedIn6 },
+      is: open,
+      says: /a bug/u,
+      sends: 1,
+    },
+    {
       title: "settle sends again what the node does not have",
       start: "send",
       answers: { eth_getTransactionReceipt: minedOnceSent(2) },
@@ -229,13 +261,25 @@ describe("the way of a settlement's transaction", () => {
       start: "send",
       changes: () => ({
         checkRound: async () => {
-          await Promise.resolve();
           endDeadlines();
-          return undefined;
+          return await Promise.resolve(check());
         },
       }),
       is: open,
       sends: 1,
+    },
+    {
+      title:
+        "settle ends open if the process was suspended until its time was over by the wall clock, and sends nothing after that",
+      start: "find",
+      answers: {
+        // The clock of timers stands still meanwhile.
+        eth_getTransactionReceipt: () => {
+          suspended = 61_000;
+          return null;
+        },
+      },
+      is: open,
     },
     {
       title:
@@ -400,6 +444,7 @@ describe("the way of a settlement's transaction", () => {
       is: { kind: "open", status: "unconfirmed" },
       says: /with nonce 7/u,
       sends: 1,
+      troubles: [/no answer in time/u, /^the node did not answer in time$/u],
     },
   ]);
 
@@ -454,18 +499,19 @@ describe("the way of a settlement's transaction", () => {
   });
 
   describe("if the node does not have it and the round forbids another send", () => {
-    const over: Stop = {
+    const over: Stopped = {
+      kind: "stopped",
       status: "nothing-to-do",
       reason: "The round is settled.",
       code: "VAULT_WRONG_CHAIN",
     };
     const forbid = (): Partial<Means> => ({
-      checkRound: async () => await Promise.resolve(over),
+      checkRound: async () => await Promise.resolve(check(over)),
     });
     /** It is mined two looks after the round was checked. */
     const minedLater = (
       answers: Answers,
-      check: (block?: number) => Stop | undefined,
+      obstacleAt: (block?: number) => Stopped | undefined,
     ): Pick<Way, "answers" | "changes"> => {
       let isChecked = false;
       let looks = 0;
@@ -480,7 +526,7 @@ describe("the way of a settlement's transaction", () => {
         changes: () => ({
           checkRound: async (block) => {
             isChecked = true;
-            return await Promise.resolve(check(block));
+            return await Promise.resolve(check(obstacleAt(block)));
           },
         }),
       };
@@ -555,7 +601,7 @@ describe("the way of a settlement's transaction", () => {
         changes: () => ({
           checkRound: async () => {
             checks += 1;
-            return await Promise.resolve<Stop | undefined>(undefined);
+            return await Promise.resolve(check());
           },
           sign: async () => {
             ahead += 40_000;

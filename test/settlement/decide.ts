@@ -1,13 +1,13 @@
 import { expect } from "chai";
 
 import { decide } from "../../src/settlement/decide.js";
+import type { Decision } from "../../src/settlement/decide.js";
+import type { SendAnswer } from "../../src/settlement/send.js";
 import type {
-  Decision,
   Plan,
   RoundSighting,
   Sighting,
-} from "../../src/settlement/decide.js";
-import type { SendAnswer } from "../../src/settlement/send.js";
+} from "../../src/settlement/sighting.js";
 import {
   HASH,
   OTHER_HASH,
@@ -38,10 +38,18 @@ const remote = {
   preparedAt: SENT_AT,
 } as const;
 
-const open: RoundSighting = { kind: "open", askedAt: SENT_AT };
+const open: RoundSighting = {
+  kind: "open",
+  askedAt: SENT_AT,
+  answeredAt: SENT_AT,
+};
 const changed: RoundSighting = {
   kind: "closed",
-  obstacle: { status: "refused", reason: "The round changed." },
+  obstacle: {
+    kind: "stopped",
+    status: "refused",
+    reason: "The round changed.",
+  },
   isNonceFree: true,
 };
 const accepted: SendAnswer = { kind: "accepted", hash: HASH };
@@ -83,7 +91,11 @@ const sendAnd = (answer: SendAnswer): Sighting[] => [
 
 const MINUTE = 60_000;
 const later = { at: SENT_AT + MINUTE };
-const freshThen: RoundSighting = { kind: "open", askedAt: SENT_AT + MINUTE };
+const freshThen: RoundSighting = {
+  kind: "open",
+  askedAt: SENT_AT + MINUTE,
+  answeredAt: SENT_AT + MINUTE,
+};
 const bumping = { timeBeforeBumpingFees: MINUTE } as const;
 const forbidden = {
   kind: "forbidden",
@@ -107,10 +119,10 @@ const table: Readonly<Record<string, readonly Row[]>> = {
   "a transaction that is sent": [
     ["is sent at once after the last check", {}, [], { kind: "send" }],
     [
-      "is dropped as never sent if another look before it leaves finds the round closed",
+      "is stopped if another look before it leaves finds the round closed",
       {},
       [unknown({ round: changed })],
-      end({ kind: "dropped", neverSent: true }),
+      end({ kind: "stopped", status: "refused" }),
       /^The round changed\.$/u,
     ],
     [

@@ -90,7 +90,7 @@ for (const [mode, hidden] of accountModes) {
       it(`settles once or not at all if at any request ${rival}`, async () => {
         const keys = isFull ? requests : decisive(requests);
         await runCases(
-          `${rival} × ${keys.length} requests but the pending block and the last look itself, and once more where sending is lost`,
+          `${rival} × ${keys.length} requests but those beside the first look, and once more where sending is lost`,
           lanes,
           rivalCases(requests, rival).filter(({ method, occurrence }) =>
             keys.some(
@@ -189,9 +189,7 @@ function rivalCases(
   const lastLook = lastLookBefore(requests, sendIndex);
   const send = requests[sendIndex];
   return requests.flatMap((key, index) =>
-    // The round counts as of the header, which is requested together with it: a change
-    // between the two is not seen.
-    isPendingBlock(key) || index === lastLook
+    isBesideFirstLook(key)
       ? []
       : [
           undefined,
@@ -213,15 +211,16 @@ function rivalCases(
 
 /** The header of the block that the round is first read at. */
 function isFirstLook({ method, occurrence }: RequestKey): boolean {
-  return method === "eth_getBlockByNumber" && occurrence === 0;
+  return method === "eth_getBlockByNumber" && occurrence === 1;
 }
 
 /**
- * Sent together with the first look: a change right before it is made before or
- * after that look, as the node answers them.
+ * The first block of the chain and the pending one, requested together with the first
+ * look: a change right before them is made before or after that look, as the node answers
+ * them.
  */
-function isPendingBlock({ method, occurrence }: RequestKey): boolean {
-  return method === "eth_getBlockByNumber" && occurrence === 1;
+function isBesideFirstLook({ method, occurrence }: RequestKey): boolean {
+  return method === "eth_getBlockByNumber" && [0, 2].includes(occurrence);
 }
 
 /** A settlement in which one request fails. */

@@ -3,6 +3,7 @@ import { toQuantity } from "ethers";
 
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { findTransaction } from "../../src/settlement/find-transaction.js";
+import type { Scan } from "../../src/settlement/find-transaction.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
 import {
   HASH,
@@ -39,8 +40,10 @@ interface World {
 describe("the search for a settlement's transaction", () => {
   let blocks: number[];
   let counts: unknown[];
+  let scan: Scan | undefined;
 
   beforeEach(() => {
+    scan = undefined;
     blocks = [];
     counts = [];
   });
@@ -83,17 +86,20 @@ describe("the search for a settlement's transaction", () => {
       "test",
     );
   };
+  /** Each search goes on where the one before it in this test ended. */
   const find = async (
     world: World,
     what = sent,
-    scan = { next: 0, complete: 0 },
     confirmations = 1,
-  ): Promise<object> =>
-    await findTransaction(
+  ): Promise<object> => {
+    const found = await findTransaction(
       chainOf(world),
       { transactions: [what], sentAfterBlock: 5, confirmations },
       scan,
     );
+    ({ scan } = found);
+    return found.transaction;
+  };
 
   const minedOther = {
     [OTHER]: {
@@ -208,7 +214,6 @@ describe("the search for a settlement's transaction", () => {
   }
 
   it("is looked for in 64 blocks at a time, from the end of the last look, and again in the block that had it", async () => {
-    const scan = { next: 0, complete: 0 };
     const world = { usedIn: 100, transactions: [seen()] };
     for (const [first, last, expected] of [
       [6, 69, unknownUser],
@@ -216,7 +221,7 @@ describe("the search for a settlement's transaction", () => {
       [100, 100, { kind: "pending", hash: OTHER }],
     ] as const) {
       blocks = [];
-      expect(await find(world, sent, scan)).to.deep.equal(expected);
+      expect(await find(world, sent)).to.deep.equal(expected);
       expect(blocks).to.deep.equal(
         Array.from({ length: last - first + 1 }, (_, index) => first + index),
       );
@@ -224,12 +229,11 @@ describe("the search for a settlement's transaction", () => {
   });
 
   it("is looked for from the first block again after the newest", async () => {
-    const scan = { next: 0, complete: 0 };
     // Used, but in no block that this node shows.
     const world = { usedIn: 9, head: 9 };
     for (let time = 0; time < 2; time += 1) {
       blocks = [];
-      await find(world, sent, scan);
+      await find(world, sent);
       expect(blocks).to.deep.equal([6, 7, 8, 9]);
     }
   });
@@ -249,11 +253,8 @@ describe("the search for a settlement's transaction", () => {
     ],
   ] as const) {
     it(`its nonce ${title}`, async () => {
-      const scan = { next: 0, complete: 0 };
-      expect(await find(world, sent, scan, confirmations)).to.deep.equal(
-        unknownUser,
-      );
-      expect(await find(world, sent, scan, confirmations)).to.deep.equal({
+      expect(await find(world, sent, confirmations)).to.deep.equal(unknownUser);
+      expect(await find(world, sent, confirmations)).to.deep.equal({
         kind: "used",
         by,
       });
@@ -269,15 +270,11 @@ describe("the search for a settlement's transaction", () => {
       hash: OTHER,
     } as const;
     const rpc = chainOf({ receipts: minedOther, known: [HASH] });
-    const found = await findTransaction(
-      rpc,
-      {
-        transactions: [sent, cancellation],
-        sentAfterBlock: 5,
-        confirmations: 1,
-      },
-      { next: 0, complete: 0 },
-    );
+    const { transaction: found } = await findTransaction(rpc, {
+      transactions: [sent, cancellation],
+      sentAfterBlock: 5,
+      confirmations: 1,
+    });
     expect(found).to.deep.include({
       kind: "mined",
       hash: OTHER,

@@ -6,7 +6,7 @@ import { Interface, Wallet } from "ethers";
 
 import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import { guardAddressOf } from "../../src/guard/round-guard.js";
-import type { Address } from "../../src/protocol/types.js";
+import type { Address } from "../../src/protocol/index.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { examineSigner } from "../../src/plugin/examine-settlement.js";
 import type {

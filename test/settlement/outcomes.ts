@@ -268,12 +268,12 @@ describe("settleAll: outcomes", () => {
   ] as const) {
     it(`settleAll keeps its hash if it fails after sending: ${reason}`, async () => {
       const host = stage.host();
-      const withDeadline = host.withDeadline.bind(host);
-      host.withDeadline = (given) => {
+      const withOptions = host.withOptions.bind(host);
+      host.withOptions = (given) => {
         if (given.timeout !== undefined) {
           throw problem;
         }
-        return withDeadline(given);
+        return withOptions(given);
       };
       const { settlement } = await stage.end({}, host);
       expect(settlement).to.deep.include({

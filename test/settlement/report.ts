@@ -4,10 +4,11 @@ import type { VaultSnapshot } from "../../src/client/snapshot.js";
 import { vaultError } from "../../src/errors.js";
 import { encodeGuarded } from "../../src/guard/round-guard.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
-import type { Receipt } from "../../src/rpc/rpc-client.js";
+import { getReceipt } from "../../src/rpc/transactions.js";
+import type { Receipt } from "../../src/rpc/transactions.js";
 import { findDifferences } from "../../src/settlement/differences.js";
 import { report } from "../../src/settlement/report.js";
-import type { Ended } from "../../src/settlement/report.js";
+import type { SettlementResult } from "../../src/settlement/result.js";
 import type { PreviewDifference } from "../../src/settlement/types.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type { Settlement } from "../../src/types.js";
@@ -41,7 +42,7 @@ interface Case {
   readonly says?: RegExp;
   /** Default: true. */
   readonly isFinal?: boolean;
-  readonly block?: Ended["block"];
+  readonly block?: SettlementResult["block"];
   readonly then?: () => void;
 }
 
@@ -76,7 +77,7 @@ describe("the report of a settlement that was followed", () => {
     chain.host({ networkConfig: { type }, projectRoot: "" });
   const receiptOf = async (): Promise<Receipt> => {
     const rpc = new RpcClient(chain.provider, "scripted");
-    const receipt = await rpc.receipt(HASH);
+    const receipt = await getReceipt(rpc, HASH);
     if (receipt === undefined) {
       throw new Error("it is not mined");
     }

@@ -143,7 +143,7 @@ describe("simulateSettleAll with the engine fork", () => {
       (await open()).simulateSettleAll({ engine: "fork" }),
       "VAULT_ENGINE_UNAVAILABLE",
     );
-    expect(message).to.match(/panic 0xf{64}/u);
+    expect(message).to.match(/unknown panic code 0xf{64}/u);
   });
 
   it("fork simulates on hardhat node, in the node's next block: VAULT_ENGINE_UNAVAILABLE with simulateV1", async () => {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { getAddress } from "ethers";
 import fc from "fast-check";
 
-import { explainRefusal } from "../../src/simulation/refusal.js";
+import { explainRefusal } from "../../src/settlement-call/refusal.js";
 import type {
   HardhatVault,
   ScriptedReason,

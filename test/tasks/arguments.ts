@@ -1,6 +1,8 @@
-import { expect } from "chai";
+import { assert, expect } from "chai";
 import { configVariable } from "hardhat/config";
+import { ArgumentType } from "hardhat/types/arguments";
 import { TaskDefinitionType } from "hardhat/types/tasks";
+import type { NewTaskDefinition } from "hardhat/types/tasks";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import type { VaultErrorCode } from "../../src/errors.js";
@@ -10,9 +12,11 @@ import {
   operations,
   readOperationNames,
 } from "../../src/protocol/index.js";
-import { kindOf, readArguments, taskArguments } from "../../tasks/arguments.js";
-import type { Arguments } from "../../tasks/arguments.js";
-import { parseArguments, toFlag } from "../../tasks/parse-arguments.js";
+import { ordersTask } from "../../tasks/definitions/orders.js";
+import { parseOptions, toFlag } from "../../tasks/parse-options.js";
+import { readTask } from "../../tasks/definitions/read.js";
+import { simulateTask } from "../../tasks/definitions/simulate.js";
+import { watchTask } from "../../tasks/definitions/watch.js";
 import {
   documentedContracts,
   documentedHandler,
@@ -37,33 +41,57 @@ const ABOVE = (2n ** 256n).toString();
 
 const blocks = ["newest", "1.5", "-1", "", `${2n ** 64n}`];
 
-/** Texts that no argument of a kind takes, by the code of their error. */
-const wrong: Readonly<
-  Record<
-    ReturnType<typeof kindOf>["kind"],
-    { readonly [Code in VaultErrorCode]?: readonly string[] }
-  >
-> = {
-  // A flag has no value, and a text any.
-  flag: {},
-  text: {},
-  file: { VAULT_INVALID_ARGUMENT: [""] },
-  address: {
-    VAULT_INVALID_ADDRESS: ["me", "0x12", "", BAD_CHECKSUM, SECRET],
-  },
-  addresses: { VAULT_INVALID_ADDRESS: ["0x12", `${ADDRESS},`, ""] },
-  roles: {
+/** Texts that an option refuses, by the code of the error. */
+type WrongTexts = { readonly [Code in VaultErrorCode]?: readonly string[] };
+
+const wrongBlocks: WrongTexts = { VAULT_INVALID_BLOCK: blocks };
+const wrongFixedBlocks: WrongTexts = {
+  ...wrongBlocks,
+  VAULT_INVALID_ARGUMENT: ["pending"],
+};
+const wrongAddresses: WrongTexts = {
+  VAULT_INVALID_ADDRESS: ["me", "0x12", "", BAD_CHECKSUM, SECRET],
+};
+const wrongTimes: WrongTexts = {
+  VAULT_INVALID_TIME: ["soon", "2026-02-31", "-7d", "7d", "", "0x10"],
+};
+const wrongSeconds: WrongTexts = {
+  VAULT_INVALID_ARGUMENT: [
+    ...["0", "0.0001", "2147484", "1e9", "-1", "soon", "5m", ""],
+  ],
+};
+const wrongIntegers: WrongTexts = {
+  VAULT_INVALID_INTEGER: ["-1", "1.5", ABOVE, 'a "b"', "", " 1", "0x", "１"],
+};
+const wrongWords: WrongTexts = { VAULT_INVALID_ENUM: ["CALL", "1", "", "xml"] };
+/** Any text is taken. */
+const none: WrongTexts = {};
+
+/** By the option's name, or by task and name where tasks differ. */
+const wrong: Readonly<Record<string, WrongTexts>> = {
+  ...{ instance: none, scenario: none, hardfork: none, terms: none },
+  ...{ changes: none, reason: none, args: none, hex: none },
+  out: { VAULT_INVALID_ARGUMENT: [""] },
+  margins: { VAULT_INVALID_ARGUMENT: [""] },
+  ...{ from: wrongAddresses, as: wrongAddresses, holder: wrongAddresses },
+  settler: wrongAddresses,
+  tokens: { VAULT_INVALID_ADDRESS: ["0x12", `${ADDRESS},`, ""] },
+  at: {
     VAULT_INVALID_ADDRESS: [`vault=${BAD_CHECKSUM}`],
     VAULT_INVALID_ARGUMENT: [
       ...["", ADDRESS, `valt=${ADDRESS}`, SECRET],
       `vault=${ADDRESS},vault=${ADDRESS}`,
     ],
   },
-  block: { VAULT_INVALID_BLOCK: blocks },
-  fixedBlock: {
-    VAULT_INVALID_BLOCK: blocks,
-    VAULT_INVALID_ARGUMENT: ["pending"],
-  },
+  block: wrongFixedBlocks,
+  "status block": wrongBlocks,
+  ...Object.fromEntries(
+    readOperationNames.map((operation) => [
+      `${operationEntry(operation).task} block`,
+      wrongBlocks,
+    ]),
+  ),
+  ...{ fromBlock: wrongFixedBlocks, toBlock: wrongFixedBlocks },
   ids: {
     VAULT_INVALID_INTEGER: ["x", "1,,2", "-1", "", "1.5", "1,x", "5-"],
     VAULT_INVALID_ARGUMENT: [
@@ -71,37 +99,33 @@ const wrong: Readonly<
       "1-99999999999999999999",
     ],
   },
-  orders: {
+  "orders ids": {
     VAULT_INVALID_INTEGER: ["x", "1,,2", "-1", "", "1.5", "1,5-", "x-"],
     VAULT_INVALID_ARGUMENT: ["9-5", "1-2-3", "1,2-999999999"],
   },
-  time: {
-    VAULT_INVALID_TIME: ["soon", "2026-02-31", "-7d", "7d", "", "0x10"],
-  },
-  seconds: {
-    VAULT_INVALID_ARGUMENT: [
-      ...["0", "0.0001", "2147484", "1e9", "-1", "soon", "5m", ""],
-    ],
-  },
-  gasPrice: {
+  ...{ atTime: wrongTimes, until: wrongTimes, endTime: wrongTimes },
+  ...{ timeout: wrongSeconds, interval: wrongSeconds },
+  maxFeePerGas: {
     VAULT_INVALID_ARGUMENT: ["50", "gwei50", "50 eth", ""],
     VAULT_INVALID_DECIMAL: ["-1gwei", "1.5wei", "xgwei", "gwei"],
   },
-  integer: {
-    VAULT_INVALID_INTEGER: ["-1", "1.5", ABOVE, 'a "b"', "", " 1", "0x", "１"],
+  ...{
+    confirmations: wrongIntegers,
+    id: wrongIntegers,
+    orderId: wrongIntegers,
   },
-  amount: { VAULT_INVALID_DECIMAL: ["1.0000001", ABOVE, "-1", "1,5", "1e3"] },
-  percent: { VAULT_INVALID_DECIMAL: ["-1", "1,5", "1e3", "", ".", "0x10"] },
-  choice: { VAULT_INVALID_ENUM: ["CALL", "1", "", "xml"] },
+  maxVolume: {
+    VAULT_INVALID_DECIMAL: ["1.0000001", ABOVE, "-1", "1,5", "1e3"],
+  },
+  apy: { VAULT_INVALID_DECIMAL: ["-1", "1,5", "1e3", "", ".", "0x10"] },
+  ...{ format: wrongWords, state: wrongWords, type: wrongWords },
+  ...{ operation: wrongWords, pool: wrongWords },
 };
 
-const described: ReadonlyArray<readonly [task: string, Arguments]> = [
-  ...Object.entries(taskArguments),
-  ...readOperationNames.map((operation) => {
-    const { task, inputs } = operationEntry(operation);
-    return [task, readArguments(inputs)] as const;
-  }),
-];
+const described = vaultTasks.filter(
+  (definition): definition is NewTaskDefinition =>
+    definition.type === TaskDefinitionType.NEW_TASK,
+);
 
 /** What a task needs beside the argument that is wrong. */
 const right: Readonly<Record<string, unknown>> = {
@@ -265,21 +289,38 @@ describe("bad input of tasks", () => {
     return error;
   };
 
-  for (const [task, all] of described) {
-    it(`vault ${task} refuses a wrong value of each argument with the code of its kind, and sends nothing`, async () => {
+  for (const { id, options, positionalArguments } of described) {
+    const task = id.slice(1).join(" ");
+    it(`vault ${task} refuses a wrong value of each option with the code of its kind, and sends nothing`, async () => {
       const hre = await hreOn("live");
+      const all = [
+        ...Object.values(options)
+          .filter(({ type }) => type !== ArgumentType.FLAG)
+          .map((option) => ({ ...option, where: toFlag(option.name) })),
+        ...positionalArguments.map((argument) => ({
+          ...argument,
+          where: `<${toFlag(argument.name).slice(2)}>`,
+        })),
+      ].map(({ name, where, description, ...rest }) => ({
+        name,
+        where,
+        isRequired: description.endsWith("(required)"),
+        /** If Hardhat itself does not require it. */
+        missing: !("isVariadic" in rest)
+          ? { value: undefined }
+          : rest.isVariadic
+            ? { value: [] }
+            : undefined,
+      }));
       const needed = Object.fromEntries(
-        Object.entries(all).flatMap(([name, { required }]) =>
-          required === true ? [[name, right[name]]] : [],
+        all.flatMap(({ name, isRequired }) =>
+          isRequired ? [[name, right[name]]] : [],
         ),
       );
-      for (const [name, argument] of Object.entries(all)) {
-        const flag = toFlag(name);
-        const { position, required } = argument;
-        const where = position === undefined ? flag : `<${flag.slice(2)}>`;
-        for (const [code, texts] of Object.entries(
-          wrong[kindOf(argument).kind],
-        )) {
+      for (const { name, where, isRequired, missing } of all) {
+        const refused = wrong[`${task} ${name}`] ?? wrong[name];
+        assert(refused !== undefined, `${name} has no line in the table`);
+        for (const [code, texts] of Object.entries(refused)) {
           for (const text of texts) {
             const error = await errorOf(hre, task, { ...needed, [name]: text });
             expect(error, `${name} ${text}`).to.include({ code });
@@ -303,10 +344,9 @@ describe("bad input of tasks", () => {
             }
           }
         }
-        if (required === true && position !== "one") {
-          const missing = position === "many" ? [] : undefined;
+        if (isRequired && missing !== undefined) {
           expect(
-            await errorOf(hre, task, { ...needed, [name]: missing }),
+            await errorOf(hre, task, { ...needed, [name]: missing.value }),
             name,
           ).to.include({ code: "VAULT_MISSING_OPTION" });
         }
@@ -351,7 +391,7 @@ describe("bad input of tasks", () => {
   });
 });
 
-describe("arguments of tasks", () => {
+describe("options of tasks", () => {
   let hre: HardhatRuntimeEnvironment;
   before(async () => {
     hre = await hreOnLive("http://127.0.0.1:1", {
@@ -359,7 +399,7 @@ describe("arguments of tasks", () => {
     });
   });
 
-  it("parseArguments makes a value of each kind", () => {
+  it("parseOptions makes a value of each kind", () => {
     const typed = {
       ids: "1, 2,5-9,7,0x10",
       tokens: `${ADDRESS.toLowerCase()}, ${ADDRESS}`,
@@ -368,7 +408,7 @@ describe("arguments of tasks", () => {
       atTime: "end",
       fork: true,
     };
-    expect(parseArguments(taskArguments.simulate, typed, hre)).to.deep.include({
+    expect(parseOptions(simulateTask.options, typed, hre)).to.deep.include({
       ids: [1n, 2n, 5n, 6n, 7n, 8n, 9n, 16n],
       tokens: [ADDRESS, ADDRESS],
       timeout: 2_500,
@@ -383,16 +423,16 @@ describe("arguments of tasks", () => {
       ["7", { ids: [7n] }],
       ["1,5-6", { ids: [1n, 5n, 6n] }],
     ] as const) {
-      const parsed = parseArguments(taskArguments.orders, { ids }, hre);
+      const parsed = parseOptions(ordersTask.options, { ids }, hre);
       expect(parsed.ids).to.deep.equal(selected);
     }
     const until = { until: "+1h" };
-    const time = parseArguments(taskArguments.watch, until, hre).until;
+    const time = parseOptions(watchTask.options, until, hre).until;
     expect(typeof time === "object" && time.after(1_000)).to.equal(4_600n);
   });
 
   it("margins scales amounts by tokenDecimals, of the instance if there is one, and percentages by 16, and nothing with --raw", () => {
-    const ofMargins = readArguments(operationEntry("calMargins").inputs);
+    const ofMargins = readTask("", operationEntry("calMargins").inputs).options;
     for (const [raw, maxVolume, apy, values, instance] of [
       [false, "3", "12", [3_000_000n, 12n * 10n ** 16n], undefined],
       [false, "3", "12", [300n, 12n * 10n ** 16n], "usdc"],
@@ -400,7 +440,7 @@ describe("arguments of tasks", () => {
       [true, "0x10", "12", [16n, 12n], undefined],
     ] as const) {
       const typed = { maxVolume, apy, endTime: "1800000000", raw, instance };
-      const parsed = parseArguments(ofMargins, typed, hre);
+      const parsed = parseOptions(ofMargins, typed, hre);
       expect([parsed["maxVolume"], parsed["apy"]]).to.deep.equal(values);
     }
   });
@@ -418,7 +458,10 @@ describe("arguments of tasks", () => {
     const { inputs } = operations.getOrderInfo;
     for (const option of ["from", "at", "block"]) {
       expect(() =>
-        readArguments(inputs.map((field) => ({ ...field, option }))),
+        readTask(
+          "",
+          inputs.map((field) => ({ ...field, option })),
+        ),
       ).to.throw(`an operation's input is named like the option ${option}`);
     }
   });

@@ -4,8 +4,8 @@ import { expect } from "chai";
 import { Wallet } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { taskArguments } from "../../tasks/arguments.js";
-import { parseArguments } from "../../tasks/parse-arguments.js";
+import { parseOptions } from "../../tasks/parse-options.js";
+import { watchTask } from "../../tasks/definitions/watch.js";
 import { watch } from "../../tasks/watch.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
@@ -165,8 +165,8 @@ describe("tasks of a keeper", () => {
     const { contract, contracts } = await deploy("RollingVault");
     const hre = await hreOf({ contracts });
     const { vault } = await hre.network.create();
-    const args = parseArguments(
-      taskArguments.watch,
+    const args = parseOptions(
+      watchTask.options,
       { until: "settled", from: STRANGER },
       hre,
     );

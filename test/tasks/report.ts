@@ -10,6 +10,8 @@ import { describeTime } from "../../src/protocol/time.js";
 import type { MockVaultHandle } from "../../src/mocks/index.js";
 import { someOrder } from "../../src/mocks/scenarios.js";
 import { pricesFigure, strikesFigure } from "../../tasks/report/charts.js";
+import { numberAxis, timeAxis } from "../../tasks/report/plot.js";
+import type { Axis } from "../../tasks/report/plot.js";
 import { ordersChapter } from "../../tasks/report/render.js";
 import { html } from "../../tasks/report/html.js";
 import { createTestHre } from "../helpers/hre.js";
@@ -112,22 +114,22 @@ describe("vault report", () => {
       ...{ startTime: 2_000n, endTime: 3_000n, strikePrice: 4n },
     };
     const chart = strikesFigure([round, next], { chainTime: 0, raw: false });
-    const [, lines = ""] = String(chart?.text).split("stroke-linecap");
+    const { text } = chart ?? { text: "" };
     const [own, following] = [
-      ...lines.matchAll(/x2="([\d.]+)" x1="([\d.]+)"/gu),
+      ...text.matchAll(/class="strike"\s+x1="([\d.]+)"[^>]*\sx2="([\d.]+)"/gu),
     ];
-    const [, dot] = /<circle [^>]*cx="([\d.]+)"/u.exec(chart?.text ?? "") ?? [];
-    expect(own?.[1]).to.equal(following?.[2]);
+    const [, dot] = /<circle [^>]*cx="([\d.]+)"/u.exec(text) ?? [];
+    expect(own?.[2]).to.equal(following?.[1]);
     expect(Number(dot)).to.be.within(
-      Number(own?.[2]) + 1,
-      Number(own?.[1]) - 1,
+      Number(own?.[1]) + 1,
+      Number(own?.[2]) - 1,
     );
   });
 
   it("report draws every order once, also if all have one price", () => {
     const context = { chainTime: 0, raw: false };
     const shape =
-      /<rect [^>]*width="([0-9.]+)"[^>]*><title>([0-9,]+) orders?</gu;
+      /<rect\s[^>]*width="([0-9.]+)"[^>]*>\s*<title>([0-9,]+) orders?</gu;
     for (const prices of [
       [0n],
       [MaxUint256],
@@ -148,6 +150,28 @@ describe("vault report", () => {
       ).to.equal(prices.length);
     }
   });
+
+  for (const [numbers, times, ofNumbers, ofTimes] of [
+    [
+      [64_100, 69_300],
+      [1_800_000_000, 1_800_604_800],
+      ["64,000", "66,000", "68,000", "70,000"],
+      [16, 18, 20, 22].map((day) => `2027-01-${day} 00:00`),
+    ],
+    [
+      [7e-8, 9e-8],
+      [1_800_000_010, 1_800_000_020],
+      ["7e-8", "7.5e-8", "8e-8", "8.5e-8", "9e-8"],
+      ["2027-01-15 08:00"],
+    ],
+  ] as const) {
+    it(`report labels an axis from ${numbers.join(" to ")} and one of ${times[1] - times[0]} seconds with round numbers and dates`, () => {
+      const labels = ({ ticks }: Axis): readonly string[] =>
+        ticks.map(({ lines }) => lines.join(" "));
+      expect(labels(numberAxis("price", numbers))).to.deep.equal(ofNumbers);
+      expect(labels(timeAxis(times))).to.deep.equal(ofTimes);
+    });
+  }
 
   it("report draws the four pairs with the most orders, all orders counted", () => {
     const thousand = Array.from({ length: 1_000 }, () => "B");

@@ -78,7 +78,7 @@ describe("running a task", () => {
       const gate = new EventEmitter();
       const hre = await createTestHre();
       const start = async (number: number): Promise<unknown> =>
-        await taskAction({}, async () => {
+        await taskAction({ description: "", options: {} }, async () => {
           await once(gate, `end ${number}`);
           console.log(`a contract of ${number}`);
           stdout.write(`a prompt of ${number}\n`);

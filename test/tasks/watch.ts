@@ -6,8 +6,8 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import type { MockVaultHandle } from "../../src/types.js";
-import { taskArguments } from "../../tasks/arguments.js";
-import { parseArguments } from "../../tasks/parse-arguments.js";
+import { parseOptions } from "../../tasks/parse-options.js";
+import { watchTask } from "../../tasks/definitions/watch.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { createDisplay, watch } from "../../tasks/watch.js";
 import type { WatchClock, WatchEvent } from "../../tasks/watch.js";
@@ -92,7 +92,7 @@ describe("vault watch", () => {
     await Array.fromAsync(
       watch(
         connection.vault,
-        parseArguments(taskArguments.watch, { until, interval: "60" }, hre),
+        parseOptions(watchTask.options, { until, interval: "60" }, hre),
         clockOf(steps),
       ),
     );
@@ -240,14 +240,14 @@ describe("vault watch", () => {
     const timeouts: unknown[] = [];
     const vault = new Proxy(connection.vault, {
       get: (target, name): unknown =>
-        name === "withDeadline"
+        name === "withOptions"
           ? (options: { readonly timeout: number }) => {
               timeouts.push(options.timeout);
-              return target.withDeadline(options);
+              return target.withOptions(options);
             }
           : Reflect.get(target, name, target),
     });
-    const args = parseArguments(taskArguments.watch, { until: "+1s" }, hre);
+    const args = parseOptions(watchTask.options, { until: "+1s" }, hre);
     await Array.fromAsync(watch(vault, args, clockOf([() => undefined])));
     expect(timeouts).to.deep.equal([10_000, 10_000]);
   });

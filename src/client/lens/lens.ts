@@ -4,10 +4,15 @@ import { Interface, id } from "ethers";
 
 import { VaultError, fallbackTo, vaultError } from "../../errors.js";
 import { quoteForeignText } from "../../redact.js";
+import { toBlockId } from "../../rpc/block-id.js";
+import { getBlock } from "../../rpc/blocks.js";
+import type { BlockInfo } from "../../rpc/blocks.js";
+import { callContract } from "../../rpc/calls.js";
+import type { CallResult } from "../../rpc/calls.js";
+import { getChainId } from "../../rpc/chain.js";
 import { isRefusedAnyhow } from "../../rpc/errors.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
-import { toBlockId } from "../../rpc/rpc-client.js";
-import type { BlockInfo, CallResult, RpcClient } from "../../rpc/rpc-client.js";
+import type { KnownNode, RpcClient } from "../../rpc/rpc-client.js";
 import { WORD, readSmallWord, viewOf } from "../words.js";
 import { VaultLensArtifact } from "./artifact.js";
 
@@ -17,6 +22,14 @@ export interface LensContext {
   readonly from: string;
   /** Tag or hex quantity. */
   readonly blockTag: string;
+}
+
+/** Whether nodes apply state overrides, which the lens needs. */
+const lensSupport = new WeakMap<KnownNode, boolean>();
+
+/** True if the lens has worked on this node. */
+export function isLensKnown({ node }: RpcClient): boolean {
+  return lensSupport.get(node) === true;
 }
 
 const lensInterface = new Interface(VaultLensArtifact.abi);
@@ -62,10 +75,10 @@ export function encodeReadOrders(
 export async function tryLens(
   context: LensContext,
   calls: readonly ReadCall[] = [],
-): Promise<LensAnswer | undefined> {
+): Promise<PinnedAnswer | undefined> {
   const { rpc, from } = context;
   if (
-    rpc.node.takesOverrides === false ||
+    lensSupport.get(rpc.node) === false ||
     // The lens would replace the contract to read.
     calls.some(({ target }) => target === from)
   ) {
@@ -74,7 +87,7 @@ export async function tryLens(
   const { blockTag } = context;
   const data = encodeReadCalls(calls);
   const isPending = blockTag === "pending";
-  const header = isPending ? pendingHeader(rpc) : rpc.getBlock(blockTag);
+  const header = isPending ? pendingHeader(rpc) : getBlock(rpc, blockTag);
   try {
     const [answer] = await Promise.all([callLens(context, data), header]);
     return await agreeWith(await header, answer, context, data);
@@ -85,15 +98,16 @@ export async function tryLens(
       throw error;
     }
   }
-  if (rpc.node.takesOverrides === undefined) {
+  if (lensSupport.get(rpc.node) === undefined) {
     // The result is kept for good, but this call alone may have failed, or the
     // node for a moment. So probe with an empty call.
-    await rpc.chainId();
+    await getChainId(rpc);
     const probe = { rpc, from, blockTag: "latest" };
-    rpc.node.takesOverrides = await callLens(probe, encodeReadCalls([])).then(
+    const isSupported = await callLens(probe, encodeReadCalls([])).then(
       () => true,
       fallbackTo(false, isRefusedAnyhow),
     );
+    lensSupport.set(rpc.node, isSupported);
   }
   return undefined;
 }
@@ -103,25 +117,32 @@ type Header = Pick<BlockInfo, "number"> & Partial<BlockInfo>;
 
 async function pendingHeader(rpc: RpcClient): Promise<Header> {
   try {
-    return await rpc.getBlock("pending");
+    return await getBlock(rpc, "pending");
   } catch (error) {
     fallbackTo(undefined)(error);
-    const { number } = await rpc.getBlock();
+    const { number } = await getBlock(rpc);
     return { number: number + 1 };
   }
 }
 
 /**
  * Pins an answer to the block of a header. The EVM's own number may be another one
- * (rollups, Polygon zkEVM, Lotus), and two nodes behind one URL may have different
- * heads: unless both agree, the lens runs again, at the header's number.
+ * (rollups, Polygon zkEVM, Lotus), a block may be made between the two requests, and two
+ * nodes behind one URL may have different heads: unless both agree, the lens runs again,
+ * at the header's number.
+ *
+ * The header may be the older one of the two. That is right for whoever shows values: they
+ * are all of the block that is shown with them (snapshot, status, watch, orders, the read
+ * tasks). Whoever sends next must not lose the later answer, so it is returned, too.
+ * Simulations and the first look of a settlement name a block by number, where header and
+ * answer cannot differ.
  */
 async function agreeWith(
   header: Header,
   answer: LensAnswer,
   context: LensContext,
   data: string,
-): Promise<LensAnswer> {
+): Promise<PinnedAnswer> {
   const { block: seen } = answer;
   const { number, timestamp = seen.timestamp } = header;
   const { blockTag } = context;
@@ -133,7 +154,12 @@ async function agreeWith(
   const agreed = isSame
     ? answer
     : await callLens({ ...context, blockTag: toBlockId(number) }, data);
-  return { ...agreed, block: { number, timestamp } };
+  const isLater =
+    !isSame &&
+    (seen.timestamp > timestamp ||
+      (seen.timestamp === timestamp && seen.number > number));
+  const block = { number, timestamp };
+  return { ...agreed, block, later: isLater ? answer : undefined };
 }
 
 /**
@@ -144,7 +170,7 @@ export async function callLens(
   { rpc, from, blockTag }: LensContext,
   data: string,
 ): Promise<LensAnswer> {
-  const answer = await rpc.call({ from, to: from, data }, blockTag, {
+  const answer = await callContract(rpc, { from, to: from, data }, blockTag, {
     [from]: { code: VaultLensArtifact.deployedBytecode },
   });
   if ("reverted" in answer) {
@@ -161,7 +187,7 @@ export async function callLens(
       .parser("eth_call")
       .invalid("a call with a state override has no such answer");
   }
-  rpc.node.takesOverrides = true;
+  lensSupport.set(rpc.node, true);
   return parsed;
 }
 
@@ -186,6 +212,12 @@ export interface LensAnswer {
   readonly chainId: number;
   readonly entries: readonly LensEntry[];
   readonly bytes: Buffer;
+}
+
+/** An answer at the block of a header. */
+interface PinnedAnswer extends LensAnswer {
+  /** The same calls as answered at a block that may come after the header's. */
+  readonly later: LensAnswer | undefined;
 }
 
 const FORMAT = id("hardhat-vault/VaultLens/1").slice(2);

@@ -2,10 +2,10 @@ import { Buffer } from "node:buffer";
 
 import { Interface, dataSlice, getAddress, id } from "ethers";
 
-import type { CallResult } from "../../rpc/rpc-client.js";
 import { SimulationLensArtifact } from "./artifact.js";
 import type { ExecutedBlock, ReadCall } from "./lens.js";
 import { entryAnswer, parseLensEntries, readBlock } from "./lens.js";
+import type { CallResult } from "../../rpc/calls.js";
 import { WORD, hexWord, readWord, viewOf } from "../words.js";
 
 const lensInterface = new Interface(SimulationLensArtifact.abi);

@@ -2,10 +2,10 @@ import { toQuantity } from "ethers";
 
 import { VaultError } from "../../errors.js";
 import type { VaultOrder } from "../../protocol/index.js";
-import { orAbort } from "../../rpc/deadline.js";
+import { getBalance } from "../../rpc/accounts.js";
+import type { CallResult } from "../../rpc/calls.js";
 import { isNodeRefusal } from "../../rpc/errors.js";
 import { fewRetries } from "../../rpc/retry.js";
-import type { CallResult } from "../../rpc/rpc-client.js";
 import type { LocatedAddress } from "../addresses.js";
 import { decodeAnswer } from "../answer.js";
 import { encodeCall } from "../codec.js";
@@ -40,7 +40,6 @@ export class OrderReader {
     },
     private chunkSize: number,
     private readonly concurrency: number,
-    private readonly signal: AbortSignal,
   ) {}
 
   /**
@@ -71,7 +70,7 @@ export class OrderReader {
           return;
         }
         underWay += 1;
-        const orders = orAbort(this.#readChunk(chunk), this.signal);
+        const orders = this.#readChunk(chunk);
         const whenAnswered = (): void => {
           underWay -= 1;
           requestMore();
@@ -123,7 +122,6 @@ export class OrderReader {
     const parts: Array<Iterable<ListedOrder>> = [];
     let done = 0;
     while (done < ids.length) {
-      this.signal.throwIfAborted();
       const batch = ids.slice(done, done + this.chunkSize);
       const [id = 0n] = batch;
       const answer =
@@ -267,17 +265,16 @@ export class OrderReader {
     ) {
       throw error;
     }
-    this.signal.throwIfAborted();
     const { rpc } = this.client;
     const { blockTag } = this.pinned;
     const { address } = this.target;
-    await rpc.balance(address, blockTag).catch(async (refusal: unknown) => {
+    await getBalance(rpc, address, blockTag).catch(async (refusal: unknown) => {
       throw isNodeRefusal(refusal)
         ? await explainMissingState(
             rpc,
             refusal,
             blockTag,
-            async () => await rpc.balance(address),
+            async () => await getBalance(rpc, address),
           )
         : refusal;
     });

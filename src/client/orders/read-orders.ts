@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
 import { invalidArgument } from "../../errors.js";
-import { orAbort } from "../../rpc/deadline.js";
 import {
   parseAddress,
   parseCount,
@@ -9,7 +8,7 @@ import {
   parseUint256,
   requireFixedBlock,
 } from "../inputs.js";
-import { tryLens } from "../lens/lens.js";
+import { isLensKnown, tryLens } from "../lens/lens.js";
 import { checkOptionNames } from "../option-names.js";
 import type { VaultReader } from "../reader.js";
 import { LIMIT_POWER, findLastOrder } from "./last-order.js";
@@ -28,40 +27,36 @@ export async function* readOrders(
   options: OrdersOptions,
 ): AsyncGenerator<ListedOrder, void, undefined> {
   checkOptionNames("orders()", options, ordersOptionNames);
-  const client = vault.withDeadline(options);
   const { selected, matches, maxChunk, concurrency } = parseOptions(options);
+  options.signal?.throwIfAborted();
+  const stop = new AbortController();
+  const client = vault
+    .withOptions(options)
+    // What is under way when the reader leaves.
+    .withOptions({ signal: stop.signal });
   const context = client.readContext(options);
   const { from } = context;
-  const stop = new AbortController();
-  const signal =
-    options.signal === undefined
-      ? stop.signal
-      : AbortSignal.any([options.signal, stop.signal]);
-  signal.throwIfAborted();
   try {
-    const target = await orAbort(client.addressOf("trading", "orders"), signal);
+    const target = await client.addressOf("trading", "orders");
     // At the caller's address, the lens would replace the trading contract.
     const isSelf = from === target.address;
-    const { node } = client.rpc;
     // A block that this connection has seen exists, and the lens works there.
     const isKnown =
-      node.takesOverrides === true &&
-      Number(context.blockTag) <= node.newestBlock;
-    const lens =
-      isSelf || isKnown ? undefined : await orAbort(tryLens(context), signal);
+      isLensKnown(client.rpc) &&
+      Number(context.blockTag) <= client.rpc.node.newestBlock;
+    const lens = isSelf || isKnown ? undefined : await tryLens(context);
     const { number: blockTag } =
       lens?.block ??
       (isKnown
         ? { number: Number(context.blockTag) }
-        : await orAbort(client.block(options.blockTag), signal));
-    const usesLens = !isSelf && node.takesOverrides === true;
+        : await client.block(options.blockTag));
+    const usesLens = !isSelf && isLensKnown(client.rpc);
     const reader = new OrderReader(
       client,
       target,
       { from, blockTag },
       usesLens ? maxChunk : 1,
       concurrency ?? (usesLens ? CONCURRENCY : CONCURRENCY_OF_SINGLE_READS),
-      signal,
     );
     let done = 0;
     for await (const { orders, total, isUnknown } of chunksOf(

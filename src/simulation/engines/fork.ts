@@ -8,10 +8,13 @@ import type { OptionNames } from "../../client/option-names.js";
 import { assertInvariant, fallbackTo } from "../../errors.js";
 import type { VaultHost } from "../../host.js";
 import { contractRoleNames } from "../../protocol/index.js";
+import { getBlock, getBlockNumber } from "../../rpc/blocks.js";
+import { tryCall } from "../../rpc/calls.js";
 import { isDevelopmentNode } from "../../rpc/development-node.js";
 import { isNodeRefusal } from "../../rpc/errors.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
-import { EngineUnsupportedError, settlementCall } from "../engine.js";
+import { settlementCall } from "../../settlement-call/route.js";
+import { EngineUnsupportedError } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { needsOfFork, needsOfReads, parseWarmCall } from "../fork-needs.js";
 import type { WarmCall } from "../fork-needs.js";
@@ -22,7 +25,7 @@ import {
   requireHttp,
 } from "../make-fork.js";
 import type { ForkConnection } from "../make-fork.js";
-import { readUpstreamBlock } from "../next-block.js";
+import { readUpstreamBlock } from "../../settlement-call/next-block.js";
 import { FORK_REQUESTS } from "../upstream.js";
 import { executeSettlement, simulatorOf } from "./in-process.js";
 
@@ -64,15 +67,14 @@ const LARGEST_PANIC = 2n ** 64n - 1n;
 
 /** @see HardhatVault.fork */
 export async function fork(
-  host: VaultHost,
+  vault: VaultHost,
   options: ForkOptions,
 ): Promise<ForkConnection> {
   checkOptionNames("fork()", options, forkOptionNames);
   const { blockNumber, hardfork, warm: more = [] } = options;
-  requireHttp(host);
-  const network = requireForkNetwork(host);
+  requireHttp(vault);
+  const network = requireForkNetwork(vault);
   const calls = more.map(parseWarmCall);
-  const vault = host.withDeadline({});
   const names = [undefined, ...instanceNames(vault)];
   const vaults = names.map((name) =>
     name === undefined ? vault : vault.instance(name),
@@ -84,7 +86,7 @@ export async function fork(
   const [block, head, chainId, isDevelopment, ...addresses] = await Promise.all(
     [
       readUpstreamBlock(vault, blockNumber),
-      isPast ? vault.rpc.blockNumber() : 0,
+      isPast ? getBlockNumber(vault.rpc) : 0,
       vault.chainId(),
       isDevelopmentNode(vault.rpc),
       ...vaults.map(resolveAddresses),
@@ -123,8 +125,8 @@ async function simulateOnFork(
   const number = next.number - 1;
   const call = settlementCall(route);
   const [header, head, chainId, isDevelopment, plain] = await Promise.all([
-    vault.rpc.getBlock(number),
-    next.isPast === true ? vault.rpc.blockNumber() : 0,
+    getBlock(vault.rpc, number),
+    next.isPast === true ? getBlockNumber(vault.rpc) : 0,
     vault.chainId(),
     isDevelopmentNode(vault.rpc),
     callPlainly(vault, parameters),
@@ -178,16 +180,19 @@ async function callPlainly(
   { route, next, gas }: SimulationParameters,
 ): Promise<PlainCall> {
   const call = settlementCall(route);
-  return await vault.rpc
-    .simulate(call, next.number - 1, gas ?? next.gasLimit)
-    .then(
-      (reverted) => ({ reverted }),
-      // A node that prunes old state refuses all that the fork would fetch, too.
-      fallbackTo(
-        undefined,
-        (error) => next.isPast !== true || !isNodeRefusal(error),
-      ),
-    );
+  return await tryCall(
+    vault.rpc,
+    call,
+    next.number - 1,
+    gas ?? next.gasLimit,
+  ).then(
+    (reverted) => ({ reverted }),
+    // A node that prunes old state refuses all that the fork would fetch, too.
+    fallbackTo(
+      undefined,
+      (error) => next.isPast !== true || !isNodeRefusal(error),
+    ),
+  );
 }
 
 /**

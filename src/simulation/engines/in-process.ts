@@ -10,11 +10,20 @@ import type { VaultHost } from "../../host.js";
 import { assertInvariant, vaultError } from "../../errors.js";
 import type { VaultError } from "../../errors.js";
 import { asRecord, listOf } from "../../json.js";
+import { getBalance } from "../../rpc/accounts.js";
+import type { BlockId } from "../../rpc/block-id.js";
+import { getBlock, getNextBlock } from "../../rpc/blocks.js";
+import { callContract } from "../../rpc/calls.js";
+import type { CallResult } from "../../rpc/calls.js";
+import { getGasPrice } from "../../rpc/chain.js";
+import { oneChangeAtATime } from "../../rpc/development-node.js";
 import { isNodeRefusal } from "../../rpc/errors.js";
 import { TRANSACTION_GAS_CAP } from "../../rpc/gas.js";
-import type { BlockId, CallResult, RpcClient } from "../../rpc/rpc-client.js";
+import type { RpcClient } from "../../rpc/rpc-client.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
-import { beforeRefunds, settlementCall } from "../engine.js";
+import { getReceipt } from "../../rpc/transactions.js";
+import { beforeRefunds } from "../engine.js";
+import { settlementCall } from "../../settlement-call/route.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { nativeTransfersOf, transfersIn } from "../tokens.js";
 import { readsOf } from "../watch-list.js";
@@ -30,7 +39,10 @@ export async function runInProcess(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
   const rpc = simulatorOf(parameters.vault);
-  return await rpc.inOrder(async () => await runAndUndo(rpc, parameters));
+  return await oneChangeAtATime(
+    rpc,
+    async () => await runAndUndo(rpc, parameters),
+  );
 }
 
 async function runAndUndo(
@@ -97,7 +109,7 @@ export async function executeSettlement(
 ): Promise<EngineResult> {
   const { vault, sender, route, gas, next } = parameters;
   const rpc = simulatorOf(vault);
-  const blockTime = time ?? (await rpc.nextBlock()).next.timestamp;
+  const blockTime = time ?? (await getNextBlock(rpc)).next.timestamp;
   const minedMeanwhile = (cause?: unknown): VaultError =>
     vaultError("VAULT_MINED_MEANWHILE", { network: vault.networkName }, cause);
   await rpc
@@ -108,8 +120,8 @@ export async function executeSettlement(
     });
   const [before, gasPrice, balance] = await Promise.all([
     readAll(parameters, "pending"),
-    rpc.quantity("eth_gasPrice"),
-    rpc.balance(sender),
+    getGasPrice(rpc),
+    getBalance(rpc, sender),
   ]);
   const send = async (gasGiven: bigint) => {
     // Subtracted before any code runs, so the contract sees the sender's own balance.
@@ -176,7 +188,7 @@ async function readAll(
     const overrides = to === reader ? [lens] : [];
     try {
       const request = { from: reader, to, data };
-      return await vault.rpc.call(request, block, ...overrides);
+      return await callContract(vault.rpc, request, block, ...overrides);
     } catch (error) {
       if (
         isNodeRefusal(error) &&
@@ -206,12 +218,12 @@ async function outcomeOf(
   gasGiven: bigint,
 ): Promise<Pick<EngineResult, "block" | "failed" | "gasUsed" | "transfers">> {
   const [receipt, traced] = await Promise.all([
-    rpc.receipt(hash),
+    getReceipt(rpc, hash),
     rpc.request(TRACE, [hash, { tracer: "callTracer" }]),
   ]);
   assertInvariant(receipt !== undefined, "a transaction that is not mined");
   const { gasUsed } = receipt;
-  const { number, timestamp } = await rpc.getBlock(receipt.blockNumber);
+  const { number, timestamp } = await getBlock(rpc, receipt.blockNumber);
   // The outermost call has the reason of a failure.
   const { output, error } = rpc.parser(TRACE).record(traced);
   return {

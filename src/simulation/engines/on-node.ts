@@ -2,12 +2,18 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { parseFacts } from "../../client/lens/simulation-lens.js";
 import type { VaultHost } from "../../host.js";
+import type { BlockInfo } from "../../rpc/blocks.js";
+import type { CallResult } from "../../rpc/calls.js";
 import { isRefusedAnyhow, refusesParameters } from "../../rpc/errors.js";
 import { fewRetries } from "../../rpc/retry.js";
-import type { BlockInfo, CallResult, Executed } from "../../rpc/rpc-client.js";
+import type { Executed, KnownNode } from "../../rpc/rpc-client.js";
 import { EngineUnsupportedError } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
-import { isExhausted, isUsedUp } from "../refusal.js";
+import { usesAllGas } from "../../settlement-call/refusal.js";
+import { isOutOfGas } from "../find-refusal.js";
+
+/** Methods that cannot simulate correctly on a node, each with the reason. */
+const unableTo = new WeakMap<KnownNode, Map<string, string>>();
 
 /** Parsed answer of a node; a read that ran out of gas is undefined. */
 type NodeSimulation = Omit<
@@ -69,8 +75,8 @@ export async function simulateOnNode(
   const { failed } = simulated;
   if (
     failed !== undefined &&
-    isExhausted(failed) &&
-    (failed.gasGiven < gas || !isUsedUp(failed))
+    isOutOfGas(failed) &&
+    (failed.gasGiven < gas || !usesAllGas(failed))
   ) {
     // Geth shares 50,000,000 gas among all calls of a request.
     throw new EngineUnsupportedError(
@@ -100,7 +106,7 @@ async function requestOnNode(
   params: readonly unknown[],
 ): Promise<Executed> {
   const { rpc } = vault;
-  const known = rpc.node.unableTo.get(method);
+  const known = unableTo.get(rpc.node)?.get(method);
   if (known !== undefined) {
     throw new EngineUnsupportedError(known);
   }
@@ -136,6 +142,7 @@ function remember(
   method: string,
   problem: string,
 ): EngineUnsupportedError {
-  rpc.node.unableTo.set(method, problem);
+  const known = unableTo.get(rpc.node) ?? new Map<string, string>();
+  unableTo.set(rpc.node, known.set(method, problem));
   return new EngineUnsupportedError(problem);
 }

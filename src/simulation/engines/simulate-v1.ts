@@ -9,17 +9,14 @@ import {
 } from "../../client/lens/simulation-lens.js";
 import { fallbackTo } from "../../errors.js";
 import { asRecord } from "../../json.js";
+import type { BlockInfo } from "../../rpc/blocks.js";
+import type { CallResult } from "../../rpc/calls.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
-import type { BlockInfo, CallResult } from "../../rpc/rpc-client.js";
-import {
-  INTRINSIC_GAS,
-  RAISED_GAS_LIMIT,
-  beforeRefunds,
-  settlementCall,
-} from "../engine.js";
+import { RAISED_GAS_LIMIT, beforeRefunds } from "../engine.js";
+import { INTRINSIC_GAS, settlementCall } from "../../settlement-call/route.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
-import { isExhausted } from "../refusal.js";
+import { isOutOfGas } from "../find-refusal.js";
 import { transfersIn } from "../tokens.js";
 import type { Transfer } from "../types.js";
 import { readsOf } from "../watch-list.js";
@@ -113,7 +110,7 @@ function toRead(call: SimulatedCall): CallResult | undefined {
   if (succeeded) {
     return { data: Buffer.from(data.slice(2), "hex") };
   }
-  return isExhausted({ ...call, gasGiven: READ_GAS })
+  return isOutOfGas({ ...call, gasGiven: READ_GAS })
     ? undefined
     : { reverted: decodeRevertReason(data) };
 }

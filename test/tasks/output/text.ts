@@ -4,6 +4,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 
 import { operations } from "../../../src/client/index.js";
+import { isEnumName } from "../../../src/protocol/index.js";
 import {
   labelledValues,
   notes,
@@ -52,13 +53,14 @@ describe("values for a person", () => {
   ] as const;
   for (const [unit, value, text, note] of values) {
     it(`formatValue shows ${value} of unit ${unit} as ${text}`, () => {
-      const shown = formatValue({ type: "uint256", unit }, value, context);
+      const type = isEnumName(unit) ? "uint8" : "uint256";
+      const shown = formatValue({ type, unit }, value, context);
       expect(shown.text).to.equal(text);
       if (note !== undefined) {
         expect(shown.note).to.equal(note);
       }
       const raw = { ...context, raw: true };
-      expect(formatValue({ type: "uint256", unit }, value, raw)).to.deep.equal({
+      expect(formatValue({ type, unit }, value, raw)).to.deep.equal({
         text: value.toString(),
       });
     });

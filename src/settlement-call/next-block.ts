@@ -3,7 +3,8 @@ import type { BlockTag } from "../client/inputs.js";
 import { notATime, parseTime, requireFuture } from "../client/parse-time.js";
 import { fallbackTo, invalidArgument, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { Block, NextBlock } from "../rpc/rpc-client.js";
+import { getBlock, getNextBlock } from "../rpc/blocks.js";
+import type { Block, NextBlock } from "../rpc/blocks.js";
 
 /** Round's `end`, duration from the chain's clock (`+1h`), ISO date, or Unix seconds. */
 export type SimulationTime = string | number | bigint;
@@ -30,7 +31,7 @@ export async function findBlock(
   const isTimed = atTime !== undefined;
   const { latest, next } = isPast
     ? await findPastBlock(vault, blockNumber)
-    : await vault.rpc.nextBlock();
+    : await getNextBlock(vault.rpc);
   const time = isTimed ? await targetTime(vault, latest, atTime) : undefined;
   return { ...next, timestamp: time ?? next.timestamp, isPast, isTimed };
 }
@@ -52,7 +53,7 @@ export async function readUpstreamBlock(
     const where = "The block to fork";
     throw vaultError("VAULT_INVALID_BLOCK", { where, value });
   }
-  return await rpc.getBlock(tag);
+  return await getBlock(rpc, tag);
 }
 
 export function checkTime(time: SimulationTime | undefined): void {

@@ -1,42 +1,27 @@
-import { checkAddress } from "../client/answer.js";
+import { tryCall } from "../rpc/calls.js";
 import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { fallbackTo, vaultError } from "../errors.js";
-import type { VaultErrorCode } from "../errors.js";
-import type { VaultHost } from "../host.js";
 import { isSameRound } from "../protocol/round.js";
+import {
+  explainRefusal,
+  usesAllGas,
+  outOfGas,
+} from "../settlement-call/refusal.js";
+import type { GasLimit, Refusal } from "../settlement-call/refusal.js";
+import { settlementCall } from "../settlement-call/route.js";
 import { roundOf } from "./compare-readings.js";
 import type { ChainState } from "./compare-readings.js";
-import { settlementCall } from "./engine.js";
 import type {
   EngineResult,
   FailedCall,
-  SettlementRoute,
   SimulationParameters,
 } from "./engine.js";
-import { explainGuard } from "./guarded.js";
-
-export interface Refusal {
-  /** Null if a guard refuses a round that is settled already. */
-  readonly code: VaultErrorCode | null;
-  readonly reason: string;
-}
-
-/** Less than 100: a call keeps 1/64 of its gas from each call inside. */
-const USED_UP_PERCENT = 95n;
-
-/** True if a failed call probably ran out of gas. */
-export function isUsedUp({
-  gasUsed,
-  gasGiven,
-}: Pick<FailedCall, "gasUsed" | "gasGiven">): boolean {
-  return gasUsed * 100n >= gasGiven * USED_UP_PERCENT;
-}
 
 /** True if the call used up its gas, which an invalid instruction does, too. */
-export function isExhausted(failed: FailedCall): boolean {
+export function isOutOfGas(failed: FailedCall): boolean {
   const { data, message = "" } = failed;
-  return data === "0x" && (/out of ?gas/iu.test(message) || isUsedUp(failed));
+  return data === "0x" && (/out of ?gas/iu.test(message) || usesAllGas(failed));
 }
 
 /** @returns Null if the settlement settles the round. */
@@ -71,13 +56,13 @@ export async function findRefusal(
       ? undefined
       : message !== undefined
         ? invalidOpcode(message)
-        : isExhausted(failed)
+        : isOutOfGas(failed)
           ? await askForInvalidOpcode(parameters, failed)
           : undefined;
   if (invalid !== undefined) {
     return await explainRefusal(vault, invalid);
   }
-  if (isExhausted(failed) && !/opcode/iu.test(message ?? "")) {
+  if (isOutOfGas(failed) && !/opcode/iu.test(message ?? "")) {
     const isCertain = message !== undefined;
     const limit = limitOn(parameters, failed);
     return outOfGas(vault.networkName, isCertain, ...limit);
@@ -93,13 +78,14 @@ async function askForInvalidOpcode(
   { gasGiven }: FailedCall,
 ): Promise<RevertReason | undefined> {
   const call = settlementCall(route);
-  const reverted = await vault.rpc
-    .simulate(call, next.number - 1, gasGiven)
-    .catch(fallbackTo(undefined));
+  const reverted = await tryCall(
+    vault.rpc,
+    call,
+    next.number - 1,
+    gasGiven,
+  ).catch(fallbackTo(undefined));
   return reverted?.kind === "invalid-opcode" ? reverted : undefined;
 }
-
-type GasLimit = readonly [gas: bigint, limit: string, remedy: string];
 
 function limitOn(
   { vault, gas, next }: SimulationParameters,
@@ -120,39 +106,4 @@ function limitOn(
         "a block of this chain has room for",
         "No transaction may use more on this chain: the contract has to settle in parts.",
       ];
-}
-
-/** @param route The way of the call; a guard on it has reasons of its own. */
-export async function explainRefusal(
-  vault: VaultHost,
-  reverted: RevertReason,
-  route?: SettlementRoute,
-): Promise<Refusal> {
-  const refused =
-    route === undefined ? undefined : explainGuard(vault, route, reverted.data);
-  if (refused !== undefined) {
-    return refused;
-  }
-  const { kind, text } = await vault.explain(reverted);
-  if (kind !== "none") {
-    return { code: "VAULT_CALL_REVERTED", reason: text };
-  }
-  const { source } = await vault.addressOf("vault");
-  const hint = checkAddress(source, vault.networkName);
-  return { code: "VAULT_CALL_REVERTED", reason: `${text}. ${hint}` };
-}
-
-/** @param isCertain False if an invalid instruction may have used up all gas. */
-export function outOfGas(
-  network: string,
-  isCertain: boolean,
-  ...[gas, limit, remedy]: GasLimit
-): Refusal {
-  const details = { network, gas, limit, remedy };
-  const { code, fix } = vaultError("VAULT_OUT_OF_GAS", details);
-  const cause = isCertain
-    ? "out of gas"
-    : "out of gas, or an invalid instruction";
-  const reason = `${cause}: it uses all of the ${gas} that ${limit}. ${fix}`;
-  return { code, reason };
 }

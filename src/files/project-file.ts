@@ -14,7 +14,7 @@ import path from "node:path";
 
 import writeFileAtomic from "write-file-atomic";
 
-import { toJsonValue } from "./json.js";
+import { toJsonValue } from "../json.js";
 import type { Schema } from "./recorded-values.js";
 import { destinationOf, isWithin, requireRegularFile } from "./regular-file.js";
 

@@ -4,6 +4,7 @@ import { fallbackTo } from "../errors.js";
 import { asRecord } from "../json.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
+import { getTransactions } from "../rpc/transactions.js";
 
 /** Blocks whose transactions are compared with. */
 export const RECENT_BLOCKS = 20;
@@ -85,7 +86,7 @@ async function pricesOfBlocks(
   const blocks = await Promise.all(
     Array.from(
       { length: count },
-      async (_, index) => await rpc.transactionsOf(newest - index),
+      async (_, index) => await getTransactions(rpc, newest - index),
     ),
   );
   return blocks

@@ -2,16 +2,15 @@ import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
 import type { NetworkConfig } from "hardhat/types/config";
 
 import { fallbackTo, vaultError } from "../errors.js";
+import { toBlockId } from "../rpc/block-id.js";
+import type { BlockId } from "../rpc/block-id.js";
+import { latestHashOf } from "../rpc/blocks.js";
+import type { Block } from "../rpc/blocks.js";
+import type { CallRequest } from "../rpc/calls.js";
+import { getGasPrice, getPriorityFee } from "../rpc/chain.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
-import { toBlockId } from "../rpc/rpc-client.js";
-import type {
-  Block,
-  BlockId,
-  CallRequest,
-  Reverted,
-  RpcClient,
-} from "../rpc/rpc-client.js";
+import type { KnownNode, Reverted, RpcClient } from "../rpc/rpc-client.js";
 
 /** Gas prices that a transaction offers, in wei. */
 export type Fees =
@@ -53,17 +52,49 @@ export async function resolveFees(
   if (config.gasPrice !== "auto" || baseFeePerGas === undefined) {
     const gasPrice =
       config.gasPrice === "auto"
-        ? await rpc.price("eth_gasPrice")
+        ? await suggested(rpc, getGasPrice, gasPrices)
         : config.gasPrice;
     return { fees: { gasPrice }, current: gasPrice, highest: gasPrice };
   }
-  const maxPriorityFeePerGas = await rpc
-    .price("eth_maxPriorityFeePerGas")
-    .catch(fallbackTo(USUAL_TIP, isNodeRefusal));
+  const maxPriorityFeePerGas = await suggested(
+    rpc,
+    getPriorityFee,
+    priorityFees,
+  ).catch(fallbackTo(USUAL_TIP, isNodeRefusal));
   return withFees({
     maxPriorityFeePerGas,
     current: baseFeePerGas + maxPriorityFeePerGas,
     maxFeePerGas: 2n * baseFeePerGas + maxPriorityFeePerGas,
+  });
+}
+
+/** What a node suggested while a block was its latest. */
+interface Suggestion {
+  readonly hash: string;
+  readonly price: Promise<bigint>;
+}
+
+const gasPrices = new WeakMap<KnownNode, Suggestion>();
+const priorityFees = new WeakMap<KnownNode, Suggestion>();
+
+/** Asks once per latest block. */
+async function suggested(
+  rpc: RpcClient,
+  ask: (rpc: RpcClient) => Promise<bigint>,
+  suggestions: WeakMap<KnownNode, Suggestion>,
+): Promise<bigint> {
+  const hash = latestHashOf(rpc);
+  const known = suggestions.get(rpc.node);
+  if (known !== undefined && known.hash === hash) {
+    return await known.price;
+  }
+  const price = ask(rpc);
+  if (hash !== undefined) {
+    suggestions.set(rpc.node, { hash, price });
+  }
+  return await price.catch((error: unknown) => {
+    suggestions.delete(rpc.node);
+    throw error;
   });
 }
 

@@ -7,11 +7,10 @@ import type { VaultHost } from "../host.js";
 import { scale } from "../protocol/amounts.js";
 import { units } from "../protocol/index.js";
 import { describeTime } from "../protocol/time.js";
+import { getCode } from "../rpc/accounts.js";
+import type { BlockId } from "../rpc/block-id.js";
 import { decodeArguments } from "../rpc/revert-reason.js";
-import type { BlockId } from "../rpc/rpc-client.js";
-import type { SettlementRoute } from "./engine.js";
-import { NATIVE } from "./tokens.js";
-import type { Simulation } from "./types.js";
+import type { SettlementRoute } from "./route.js";
 
 export interface FoundGuard {
   readonly address: string;
@@ -34,7 +33,7 @@ export async function findGuard(
     return undefined;
   }
   const { address, source } = located;
-  const code = await vault.rpc.code(address, block);
+  const code = await getCode(vault.rpc, address, block);
   const settler = settlerIn(code);
   if (settler === undefined) {
     throw vaultError("VAULT_INVALID_GUARD", {
@@ -167,26 +166,6 @@ export function describeKey({
   strikePrice,
 }: GuardedSettlement["round"]): string {
   return `the round from ${describeTime(startTime)} on with strike price ${scale(strikePrice, units.price.decimals)}`;
-}
-
-/** Tokens that the settlement would leave in the guard, which nobody can take out. */
-export function tokensKept(
-  { transfers, balances }: Pick<Simulation, "transfers" | "balances">,
-  guard: string,
-): readonly string[] {
-  const gains = new Map<string, bigint>();
-  for (const { token, from, to, amount } of transfers ?? []) {
-    const gain = (to === guard ? amount : 0n) - (from === guard ? amount : 0n);
-    gains.set(token, (gains.get(token) ?? 0n) + gain);
-  }
-  for (const { account, token, before, after } of balances) {
-    if (account === guard) {
-      gains.set(token, after - before);
-    }
-  }
-  return [...gains]
-    .filter(([token, gain]) => token !== NATIVE && gain > 0n)
-    .map(([token]) => token);
 }
 
 /** Error of the guard; amounts and times are unscaled. */

@@ -1,0 +1,44 @@
+import { toBlockId } from "./block-id.js";
+import type { BlockId } from "./block-id.js";
+import type { RpcClient } from "./rpc-client.js";
+
+/** At the block `pending`, waiting transactions count, too. */
+export async function getNonce(
+  rpc: RpcClient,
+  address: string,
+  block: BlockId,
+): Promise<number> {
+  const method = "eth_getTransactionCount";
+  const nonce = await rpc.request(method, [address, toBlockId(block)]);
+  return rpc.parser(method).number(nonce);
+}
+
+/** In wei. */
+export async function getBalance(
+  rpc: RpcClient,
+  address: string,
+  block: BlockId = "latest",
+): Promise<bigint> {
+  const method = "eth_getBalance";
+  const balance = await rpc.request(method, [address, toBlockId(block)]);
+  return rpc.parser(method).quantity(balance);
+}
+
+/** Runtime code at an address, 0x hex. */
+export async function getCode(
+  rpc: RpcClient,
+  address: string,
+  block: BlockId,
+): Promise<string> {
+  const method = "eth_getCode";
+  const code = await rpc.request(method, [address, toBlockId(block)]);
+  return `0x${rpc.parser(method).bytes(code).toString("hex")}`;
+}
+
+export async function hasCode(
+  rpc: RpcClient,
+  address: string,
+  block: BlockId = "latest",
+): Promise<boolean> {
+  return (await getCode(rpc, address, block)) !== "0x";
+}

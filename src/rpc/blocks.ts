@@ -1,0 +1,162 @@
+import { ZeroHash } from "ethers";
+
+import { blockNotFound, describeBlock, toBlockId } from "./block-id.js";
+import type { BlockId } from "./block-id.js";
+import { TRANSACTION_GAS_CAP } from "./gas.js";
+import type { ResponseParser } from "./response-parser.js";
+import { BLOCK_METHOD } from "./rpc-client.js";
+import type { KnownNode, RpcClient } from "./rpc-client.js";
+
+export interface BlockInfo {
+  readonly number: number;
+  /** Unix seconds. */
+  readonly timestamp: number;
+}
+
+export interface Block extends BlockInfo {
+  /** Undefined for the pending block. */
+  readonly hash: string | undefined;
+  /** {@link TRANSACTION_GAS_CAP} on chains whose blocks have none. */
+  readonly gasLimit: bigint;
+  /** Undefined on chains without EIP-1559. */
+  readonly baseFeePerGas: bigint | undefined;
+}
+
+/** The block that a node would make next. */
+export type NextBlock = Omit<Block, "hash">;
+
+/** A block as a node describes it, not checked. */
+type FoundBlock = Readonly<Record<string, unknown>>;
+
+/** Stands for a missing first block; such chains cannot be distinguished. */
+export const UNKNOWN_GENESIS = "unknown";
+
+const latestHashes = new WeakMap<KnownNode, string | undefined>();
+
+/** Hash of the latest block, as of the last request for it. */
+export function latestHashOf({ node }: RpcClient): string | undefined {
+  return latestHashes.get(node);
+}
+
+export async function getBlockNumber(rpc: RpcClient): Promise<number> {
+  const method = "eth_blockNumber";
+  const number = rpc.parser(method).number(await rpc.request(method));
+  rpc.noteBlock(number);
+  return number;
+}
+
+export async function getBlock(
+  rpc: RpcClient,
+  block: BlockId = "latest",
+): Promise<Block> {
+  const read = rpc.parser(BLOCK_METHOD);
+  const found = await findBlock(rpc, block);
+  const number = read.number(found["number"]);
+  if (!isNaN(Number(block)) && number !== Number(block)) {
+    throw read.invalid(
+      `block ${number} in place of block ${describeBlock(block)}`,
+    );
+  }
+  const hash =
+    (found["hash"] ?? null) === null ? undefined : read.hash(found["hash"]);
+  if (block === "latest") {
+    latestHashes.set(rpc.node, hash);
+  }
+  // The pending block does not exist yet, but the one before it does.
+  rpc.noteBlock(block === "pending" ? number - 1 : number);
+  return {
+    number,
+    timestamp: read.seconds(found["timestamp"]),
+    hash,
+    // Of Celo's blocks, some have none.
+    gasLimit:
+      (found["gasLimit"] ?? null) === null
+        ? TRANSACTION_GAS_CAP
+        : read.quantity(found["gasLimit"]),
+    baseFeePerGas: baseFeeOf(found, read),
+  };
+}
+
+/** Hash of the first block; {@link UNKNOWN_GENESIS} if the node has pruned it. */
+export async function getGenesisHash(rpc: RpcClient): Promise<string> {
+  const genesis = await requestBlock(rpc, 0);
+  return genesis === undefined
+    ? UNKNOWN_GENESIS
+    : rpc.parser(BLOCK_METHOD).hash(genesis["hash"]);
+}
+
+/**
+ * The newest block and the next one, with time and base fee of the node's pending
+ * block. Many public endpoints have no pending block. The next block then has this
+ * machine's time, as the newest block may be old, and the base fee of the newest block.
+ */
+export async function getNextBlock(
+  rpc: RpcClient,
+): Promise<{ latest: Block; next: NextBlock }> {
+  const [latest, pending] = await Promise.all([
+    getBlock(rpc),
+    // The pending block is optional.
+    findBlock(rpc, "pending").catch(() => ({})),
+  ]);
+  const { hash: _, ...gas } = latest;
+  const number = latest.number + 1;
+  const next = { ...gas, number, timestamp: latest.timestamp + 1 };
+  const now = Math.floor(Date.now() / 1_000);
+  const timestamp = Math.max(next.timestamp, now);
+  const read = rpc.parser(BLOCK_METHOD);
+  const made = pendingAfter(next, pending, read) ?? { ...next, timestamp };
+  return { latest, next: made };
+}
+
+function pendingAfter(
+  next: NextBlock,
+  pending: FoundBlock,
+  read: ResponseParser,
+): NextBlock | undefined {
+  const { number, timestamp, stateRoot } = pending;
+  try {
+    // Nodes of some rollups, and Geth if it makes no blocks, return their newest
+    // block instead. Anvil's block may be mined by now, but has no state root.
+    const isPending =
+      number === null ||
+      stateRoot === ZeroHash ||
+      read.number(number) >= next.number;
+    const time = Math.max(next.timestamp, read.seconds(timestamp));
+    const baseFeePerGas = baseFeeOf(pending, read);
+    return isPending ? { ...next, timestamp: time, baseFeePerGas } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function baseFeeOf(
+  { baseFeePerGas }: FoundBlock,
+  read: ResponseParser,
+): bigint | undefined {
+  return baseFeePerGas === undefined || baseFeePerGas === null
+    ? undefined
+    : read.quantity(baseFeePerGas);
+}
+
+/** @throws VaultError VAULT_BLOCK_NOT_FOUND, and errors of a request */
+export async function findBlock(
+  rpc: RpcClient,
+  block: BlockId,
+  withTransactions = false,
+): Promise<FoundBlock> {
+  const found = await requestBlock(rpc, block, withTransactions);
+  if (found === undefined) {
+    throw blockNotFound(rpc.network, block);
+  }
+  return found;
+}
+
+async function requestBlock(
+  rpc: RpcClient,
+  block: BlockId,
+  withTransactions = false,
+): Promise<FoundBlock | undefined> {
+  const params = [toBlockId(block), withTransactions];
+  const answer = await rpc.request(BLOCK_METHOD, params);
+  return answer === null ? undefined : rpc.parser(BLOCK_METHOD).record(answer);
+}

@@ -1,0 +1,62 @@
+import type { Buffer } from "node:buffer";
+
+import { toQuantity } from "ethers";
+
+import { toBlockId } from "./block-id.js";
+import type { BlockId } from "./block-id.js";
+import { isNodeRefusal } from "./errors.js";
+import { TRANSACTION_GAS_CAP } from "./gas.js";
+import { hideInReason, revertInResult } from "./revert-reason.js";
+import type { RevertReason } from "./revert-reason.js";
+import type { Reverted, RpcClient } from "./rpc-client.js";
+
+export interface CallRequest {
+  readonly from: string;
+  readonly to: string;
+  readonly data: string;
+}
+
+export type CallResult = { readonly data: Buffer } | Reverted;
+
+/** Makes an `eth_call`. */
+export async function callContract(
+  rpc: RpcClient,
+  request: CallRequest | Readonly<Record<string, string>>,
+  block: BlockId,
+  ...overrides: readonly object[]
+): Promise<CallResult> {
+  const method = "eth_call";
+  const params = [request, toBlockId(block), ...overrides];
+  const executed = await rpc.requestOrRevert(method, params);
+  if ("reverted" in executed) {
+    return executed;
+  }
+  const data = rpc.parser(method).bytes(executed.result);
+  const reverted = revertInResult(data);
+  return reverted === undefined
+    ? { data }
+    : { reverted: hideInReason(reverted, (text) => rpc.redactor.hide(text)) };
+}
+
+/**
+ * Makes an `eth_call` with so much gas.
+ *
+ * @param gas Lowered to the EIP-7825 limit if the node refuses more.
+ * @returns The reason of the revert, else undefined.
+ */
+export async function tryCall(
+  rpc: RpcClient,
+  request: CallRequest,
+  block: BlockId,
+  gas: bigint,
+): Promise<RevertReason | undefined> {
+  const callWith = async (most: bigint): Promise<CallResult> =>
+    await callContract(rpc, { ...request, gas: toQuantity(most) }, block);
+  const answer = await callWith(gas).catch(async (error: unknown) => {
+    if (gas <= TRANSACTION_GAS_CAP || !isNodeRefusal(error)) {
+      throw error;
+    }
+    return await callWith(TRANSACTION_GAS_CAP);
+  });
+  return "reverted" in answer ? answer.reverted : undefined;
+}

@@ -1,0 +1,135 @@
+import { ZeroHash } from "ethers";
+
+import { fallbackTo } from "../errors.js";
+import type { BlockId } from "./block-id.js";
+import { findBlock } from "./blocks.js";
+import type { ResponseParser } from "./response-parser.js";
+import { BLOCK_METHOD } from "./rpc-client.js";
+import type { RpcClient } from "./rpc-client.js";
+
+export interface Receipt {
+  readonly hash: string;
+  readonly blockNumber: number;
+  readonly blockHash: string;
+  readonly gasUsed: bigint;
+  /** Undefined on chains whose receipts have no status (before EIP-658). */
+  readonly succeeded: boolean | undefined;
+  /** Not checked. */
+  readonly logs: unknown;
+  /** Not checked; the contract that the transaction deployed. */
+  readonly contractAddress: unknown;
+}
+
+export interface SeenTransaction {
+  readonly hash: string;
+  readonly from: string;
+  readonly to: string | undefined;
+  readonly data: string;
+  readonly nonce: number;
+  readonly isMined: boolean;
+  /** Wei per gas; what it paid, once it is mined. Undefined if the node omits it. */
+  readonly gasPrice: bigint | undefined;
+}
+
+/** @returns Undefined while the transaction is not mined. */
+export async function getReceipt(
+  rpc: RpcClient,
+  hash: string,
+): Promise<Receipt | undefined> {
+  const method = "eth_getTransactionReceipt";
+  const answer = await rpc.request(method, [hash]);
+  if (answer === null) {
+    return undefined;
+  }
+  const read = rpc.parser(method);
+  const receipt = read.record(answer);
+  const { blockNumber, blockHash, logs, contractAddress } = receipt;
+  // Some nodes return a receipt without a block for a waiting transaction.
+  if (blockNumber === null || blockHash === null || blockHash === ZeroHash) {
+    return undefined;
+  }
+  const found = receipt["transactionHash"] ?? hash;
+  if (typeof found !== "string" || found.toLowerCase() !== hash.toLowerCase()) {
+    throw read.invalid("it is the receipt of another transaction");
+  }
+  return {
+    hash,
+    logs,
+    contractAddress,
+    blockNumber: read.number(blockNumber),
+    blockHash: read.hash(blockHash),
+    gasUsed: read.quantity(receipt["gasUsed"]),
+    succeeded:
+      (receipt["status"] ?? null) === null
+        ? undefined
+        : isSuccess(receipt["status"], read),
+  };
+}
+
+/** Some chains write the status as a decimal text or as a boolean. */
+function isSuccess(status: unknown, read: ResponseParser): boolean {
+  return typeof status === "boolean"
+    ? status
+    : read.quantity(
+        status === "0" || status === "1" ? Number(status) : status,
+      ) === 1n;
+}
+
+/** @returns A mined or waiting transaction, or undefined if the node has none. */
+export async function getTransaction(
+  rpc: RpcClient,
+  hash: string,
+): Promise<SeenTransaction | undefined> {
+  const method = "eth_getTransactionByHash";
+  const answer = await rpc.request(method, [hash]);
+  return answer === null
+    ? undefined
+    : seenTransaction(answer, rpc.parser(method));
+}
+
+/**
+ * The transactions of a block; at `pending`, those that wait. Left out are those of
+ * the chain itself, such as deposits of rollups, which have another form.
+ */
+export async function getTransactions(
+  rpc: RpcClient,
+  block: BlockId,
+): Promise<readonly SeenTransaction[]> {
+  const { transactions } = await findBlock(rpc, block, true);
+  const read = rpc.parser(BLOCK_METHOD);
+  if (!Array.isArray(transactions)) {
+    throw read.invalid("no transactions");
+  }
+  return transactions.flatMap((transaction) => {
+    try {
+      return seenTransaction(transaction, read);
+    } catch (error) {
+      return fallbackTo([], ({ kind }) => kind === "rpc")(error);
+    }
+  });
+}
+
+function seenTransaction(
+  transaction: unknown,
+  read: ResponseParser,
+): SeenTransaction {
+  const fields = read.record(transaction);
+  const { hash, from, to, nonce, blockNumber, gasPrice } = fields;
+  // Older nodes name it `data`.
+  const input = fields["input"] ?? fields["data"];
+  if (typeof from !== "string" || typeof input !== "string") {
+    throw read.invalid("a transaction was expected");
+  }
+  return {
+    hash: read.hash(hash),
+    from: from.toLowerCase(),
+    to: typeof to === "string" ? to.toLowerCase() : undefined,
+    data: input.toLowerCase(),
+    nonce: read.number(nonce),
+    isMined: blockNumber !== null && blockNumber !== undefined,
+    gasPrice:
+      gasPrice === null || gasPrice === undefined
+        ? undefined
+        : read.quantity(gasPrice),
+  };
+}

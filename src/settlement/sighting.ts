@@ -1,0 +1,125 @@
+import { RECENT_MS } from "./freshness.js";
+import type { FoundTransaction, Scan } from "./find-transaction.js";
+import type { Stopped } from "./outcome.js";
+import type { SendAnswer } from "./send.js";
+import type { SentTransaction } from "./transaction.js";
+
+/** Transactions of a settlement, and the rules for others in their place. */
+export interface Plan {
+  readonly network: string;
+  /** Oldest first; all have the same account and nonce. */
+  readonly transactions: SentTransactions;
+  /** `send` if the round was checked just now and nothing has left yet, else `find`. */
+  readonly start: "send" | "find";
+  readonly confirmations: number;
+  /** Replacement that a person asks for. */
+  readonly request?: "bump" | "cancel" | undefined;
+  /** Milliseconds; undefined: fees are never raised without a request. */
+  readonly timeBeforeBumpingFees?: number | undefined;
+  readonly maxFeeBumps: number;
+}
+
+export type SentTransactions = readonly [SentTransaction, ...SentTransaction[]];
+
+/** Result of one look, and of the action before it. */
+export interface Sighting {
+  /** End of the look, Unix milliseconds. */
+  readonly at: number;
+  /** True if the time of the settlement is over. */
+  readonly isOver: boolean;
+  readonly transaction:
+    | FoundTransaction
+    | { readonly kind: "unread"; readonly problem: string };
+  /** State of the search for the transaction that used the nonce. */
+  readonly scan?: Scan | undefined;
+  /** Number of the newest block; read with more than one confirmation. */
+  readonly head?: number | undefined;
+  /** Read if the transaction is unknown, or if that was asked for. */
+  readonly round?: RoundSighting | undefined;
+  /** Answer to the transaction that was sent before this look. */
+  readonly sent?: SendAnswer | undefined;
+  /** Replacement that was tried before this look. */
+  readonly replacement?: Replacement | undefined;
+}
+
+export type RoundSighting =
+  | {
+      readonly kind: "open";
+      /** Unix milliseconds, as `answeredAt`. */
+      readonly askedAt: number;
+      readonly answeredAt: number;
+    }
+  | {
+      readonly kind: "closed";
+      readonly obstacle: Stopped;
+      /** True if the nonce is unused in a block that has the obstacle. */
+      readonly isNonceFree: boolean;
+    }
+  | { readonly kind: "unread"; readonly problem: string };
+
+export type Replacement =
+  | { readonly kind: "made"; readonly hash: string }
+  /** A limit forbids it. */
+  | { readonly kind: "forbidden"; readonly problem: string }
+  | { readonly kind: "failed"; readonly problem: string };
+
+/** All sightings of a settlement, oldest first. */
+export type History = readonly Sighting[];
+
+interface Efforts {
+  /** Looks in a row that did not find it, since it was seen or sent. */
+  readonly unseen: number;
+  /** Refusals in a row of the latest sends. */
+  readonly errors: ReadonlyArray<Extract<SendAnswer, { kind: "error" }>>;
+  /** Number of sends. */
+  readonly answers: number;
+}
+
+export function effortsOf(history: History): Efforts {
+  let unseen = 0;
+  let errors: Array<Extract<SendAnswer, { kind: "error" }>> = [];
+  let answers = 0;
+  for (const { sent, transaction } of history) {
+    if (sent !== undefined) {
+      unseen = 0;
+      answers += 1;
+      errors = sent.kind === "error" ? [...errors, sent] : [];
+    }
+    if (transaction.kind === "unknown") {
+      unseen += 1;
+    } else if (transaction.kind !== "unread") {
+      unseen = 0;
+      errors = [];
+    }
+  }
+  return { unseen, errors, answers };
+}
+
+/** True if this process is the only one that has it, and has not sent it yet. */
+export function isUnsent({ start }: Plan, history: History): boolean {
+  return (
+    start === "send" &&
+    !history.some((one) => one.sent !== undefined || wasSeen(one))
+  );
+}
+
+export function wasSeen({ transaction: { kind } }: Sighting): boolean {
+  return kind === "mined" || kind === "pending" || kind === "used";
+}
+
+/** @param now Unix milliseconds: a clock that stands still in a suspend is none. */
+export function isFresh(
+  round: RoundSighting | undefined,
+  now: number,
+): boolean {
+  return round?.kind === "open" && now - round.askedAt <= RECENT_MS;
+}
+
+export function newestOf({ transactions }: Plan): SentTransaction {
+  return transactions.at(-1) ?? transactions[0];
+}
+
+/** Counts the confirmations that a block has, itself included. */
+export function depthOf(block: number, head: number | undefined): number {
+  return Math.max(1, (head ?? block) - block + 1);
+}

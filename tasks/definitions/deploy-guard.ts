@@ -1,0 +1,15 @@
+import { address, flag, option, wordOr } from "./options.js";
+import { describeTask, settler } from "./shared.js";
+
+export const deployGuardTask = describeTask(
+  "Deploy a guard, which settles one round or reverts",
+  {
+    settler: option(
+      wordOr("anyone", address),
+      "The only account that may settle through it",
+      { default: "the account that deploys" },
+    ),
+    from: settler("Account that deploys"),
+    yes: flag("Deploy without a question"),
+  },
+);

@@ -1,0 +1,96 @@
+import { operationNames } from "../../src/protocol/queries.js";
+import {
+  address,
+  block,
+  file,
+  fixedBlock,
+  flag,
+  oneOf,
+  option,
+  positional,
+  roles,
+  seconds,
+  text,
+} from "./options.js";
+import type { Options, ValuesOf } from "./options.js";
+
+export const timeout = option(
+  seconds(),
+  "Fail after this many seconds, retries included",
+  { default: "300 for each request" },
+);
+
+/** The sender of calls. */
+export const from = option(address, "Sender of the calls", {
+  default: "networks.<name>.from, else the zero address",
+});
+
+/** The account that settles. */
+export const settler = (purpose: string): typeof from =>
+  option(address, purpose, {
+    default: "networks.<name>.from, else the network's first account",
+  });
+
+export const raw = flag("Show unscaled integers");
+
+/** Of every task. */
+const common = {
+  json: flag("Print one JSON document on stdout"),
+  at: option(roles, "Contract addresses to use", { default: "as configured" }),
+  instance: option(
+    text,
+    "Instance to use, one of networks.<name>.vault.instances",
+  ),
+} as const;
+
+/** Values that every task has, and the timeout of tasks that read. */
+export type CommonValues = ValuesOf<typeof common> &
+  Partial<ValuesOf<{ readonly timeout: typeof timeout }>>;
+
+/** Description and options of a task, as the help shows them. */
+export interface Task<Described extends Options = Options> {
+  readonly description: string;
+  readonly options: Described;
+}
+
+export type TaskValues<Described extends Task> = ValuesOf<Described["options"]>;
+
+export function describeTask<const Own extends Options>(
+  description: string,
+  own: Own,
+): Task<typeof common & Own> {
+  return { description, options: { ...common, ...own } };
+}
+
+/** Of tasks that read with one call. */
+export const ofReads = {
+  raw,
+  block: option(block, "Block to read at", { default: "latest" }),
+  timeout,
+  from,
+} as const;
+
+/** Of tasks that read with several calls. */
+export const ofManyReads = {
+  ...ofReads,
+  block: option(fixedBlock, "Block to read at", { default: "latest" }),
+} as const;
+
+export const ofListings = {
+  format: option(
+    oneOf(["ndjson", "csv"]),
+    "Write plain lines, without network and block",
+  ),
+  out: option(
+    file,
+    "File to write: .csv, .ndjson, .json, or else the table as text",
+    { default: "stdout" },
+  ),
+} as const;
+
+export const operation = positional(
+  oneOf(operationNames),
+  "Operation, for example getLatestRoundInfo",
+);
+
+export const pools = oneOf(["public", "private"]);

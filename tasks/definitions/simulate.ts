@@ -1,0 +1,28 @@
+import {
+  addresses,
+  fixedBlock,
+  flag,
+  ids,
+  option,
+  text,
+  timeOr,
+} from "./options.js";
+import { describeTask, settler, timeout } from "./shared.js";
+
+export const simulateTask = describeTask("Simulate a settlement", {
+  as: settler("Account that settles; needs no key"),
+  atTime: option(
+    timeOr("end"),
+    "Block time of the settlement; end means the round's end",
+    { default: "the chain's time" },
+  ),
+  ids: option(ids(400), "Orders to watch, at most 400", { default: "none" }),
+  tokens: option(addresses, "ERC-20 tokens to watch", { default: "none" }),
+  block: option(fixedBlock, "Block to start from", { default: "latest" }),
+  timeout,
+  fork: flag("Simulate on a fork in this process"),
+  hardfork: option(
+    text,
+    "Simulate on a fork with the rules of this hardfork, for example prague",
+  ),
+});

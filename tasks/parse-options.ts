@@ -1,0 +1,92 @@
+import type { NetworkConfig } from "hardhat/types/config";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+
+import { givenInput } from "../src/client/inputs.js";
+import { invalidArgument, vaultError } from "../src/errors.js";
+import type { VaultError } from "../src/errors.js";
+import { settingsOf } from "../src/plugin/addresses.js";
+import { FORK_NETWORK } from "../src/simulation/fork-network.js";
+import type { Options, ValuesOf } from "./definitions/options.js";
+import * as parsers from "./parsers.js";
+import type { Scales } from "./parsers.js";
+import type { CommonValues } from "./definitions/shared.js";
+
+/** Options as Hardhat passes them: texts, and booleans for flags. */
+export type TypedOptions = Readonly<Record<string, unknown>>;
+
+/** Parses a task's options, without any request. */
+export function parseOptions<Described extends Options>(
+  described: Described,
+  typed: TypedOptions,
+  hre: HardhatRuntimeEnvironment,
+): ValuesOf<Described> & CommonValues {
+  const scales = {
+    raw: typed["raw"] === true,
+    tokenDecimals: (where) => tokenDecimalsFor(where, typed, hre),
+  } satisfies Scales;
+  const values = Object.entries(described).map(([name, option]) => {
+    const { kind, help: form, isRequired } = option;
+    const flag = toFlag(name);
+    const isNamed = kind === "option" || kind === "flag";
+    const where = isNamed ? flag : `<${flag.slice(2)}>`;
+    const given = typed[name];
+    if (
+      isRequired &&
+      (given === undefined || (Array.isArray(given) && given.length === 0))
+    ) {
+      throw vaultError("VAULT_MISSING_OPTION", { where, form });
+    }
+    const value = option.read(given, ({ from }, text) =>
+      from(parsers)(String(text), where, scales),
+    );
+    return [name, value] as const;
+  });
+  // each option reads a value of its type
+  return Object.fromEntries(values) as ValuesOf<Described> & CommonValues;
+}
+
+function tokenDecimalsFor(
+  where: string,
+  { instance }: TypedOptions,
+  hre: HardhatRuntimeEnvironment,
+): number {
+  const { name: network, config } = selectedNetwork(hre);
+  const name = typeof instance === "string" ? instance : undefined;
+  const { tokenDecimals } = settingsOf(network, config, name);
+  if (tokenDecimals === undefined) {
+    const details = { where, network };
+    throw vaultError("VAULT_TOKEN_DECIMALS_NOT_CONFIGURED", details);
+  }
+  return tokenDecimals;
+}
+
+/** The network of `--network`, or Hardhat's default one. */
+export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
+  readonly name: string;
+  readonly config: NetworkConfig;
+} {
+  const { networks } = hre.config;
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- typed as always there, but undefined without --network
+  const name = hre.globalOptions.network ?? "default";
+  const config = Object.hasOwn(networks, name) ? networks[name] : undefined;
+  if (config === undefined) {
+    throw vaultError("VAULT_INVALID_ENUM", {
+      where: "--network",
+      value: givenInput(name),
+      allowed: Object.keys(networks)
+        .filter((known) => known !== FORK_NETWORK)
+        .join(", "),
+    });
+  }
+  return { name, config };
+}
+
+export function excludeEachOther(...flags: readonly string[]): VaultError {
+  const where = flags.join(" and ");
+  return invalidArgument(where, "they exclude each other", "Use one of them.");
+}
+
+/** `--at-time` for `atTime`. */
+export function toFlag(option: string): string {
+  return `--${option.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
+}
