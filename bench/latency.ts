@@ -181,7 +181,7 @@ function jobsOn(far: Far): Readonly<Record<string, Job>> {
     },
     "round, by viem": async () => {
       await createPublicClient({ transport: http(node.url) }).readContract({
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- viem's type for an address
+        // viem's type for an address
         address: address as `0x${string}`,
         abi: vaultFactoryAbi,
         functionName: "getLatestRoundInfo",
@@ -257,7 +257,7 @@ async function ordersWorld({
   return {
     url,
     connection: await hre.network.create(),
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- viem's type for an address
+    // viem's type for an address
     trading: contracts.trading as `0x${string}`,
     count: ORDERS,
   };

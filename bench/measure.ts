@@ -48,7 +48,7 @@ export async function runInTurns<NameT extends string>(
   measure: (run: Run) => Promise<number> = timeOf,
 ): Promise<Times<NameT>> {
   const names = keysOf(contestants);
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it has an entry for each name
+  // it has an entry for each name
   const times = Object.fromEntries(
     names.map((name): [string, number[]] => [name, []]),
   ) as Record<NameT, number[]>;
@@ -82,7 +82,7 @@ export async function timeOf(run: Run): Promise<number> {
 export function collectGarbage(): void {
   v8.setFlagsFromString("--expose-gc");
   // A new context has the function that the flag adds; this one has not.
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it is V8's own, and takes nothing
+  // it is V8's own, and takes nothing
   const collect = vm.runInNewContext("gc") as () => void;
   collect();
 }

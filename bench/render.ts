@@ -1,8 +1,8 @@
-import { format } from "prettier";
+import { format } from "oxfmt";
 
 import type { Section } from "./measure.js";
 
-/** Renders a section as Markdown, as docs/benchmarks.md has it. */
+/** Renders a section as Markdown, as docs/project/benchmarks.md has it. */
 export async function renderSection({
   title,
   rows,
@@ -16,10 +16,11 @@ export async function renderSection({
       "": met ? "met" : "missed",
     }),
   );
-  return await format(
+  const { code } = await format(
+    "benchmarks.md",
     `### ${title}\n\n${renderTable(rows)}\n\n${renderTable(verdicts)}\n`,
-    { parser: "markdown" },
   );
+  return code;
 }
 
 /** The first column is text, and the others are figures. */

@@ -6,7 +6,10 @@ const disabling = /^\s*(?:es|ox)lint-disable/u;
 const withReason = /^\s*\S+ [@\w].* -- \S/su;
 
 /**
- * @typedef {{ type: string, value: string }} Comment
+ * @typedef {{ line: number }} Position
+ * @typedef {{ loc: { start: Position, end: Position } }} Located
+ * @typedef {Located & { type: string, value: string }} Comment
+ * @typedef {Located & { typeAnnotation: { typeName?: { name?: string } } }} Cast
  * @typedef {{
  *   report: (problem: { node: object, message: string }) => void,
  *   sourceCode: { getAllComments: () => Comment[] },
@@ -41,6 +44,26 @@ export default {
       ],
       "A test that does not run proves nothing. If it really cannot run, disable this rule here and give the reason.",
     ),
+    "reason-to-cast": {
+      /** @param {Context} context */
+      create: (context) => ({
+        /** @param {Cast} node */
+        TSAsExpression(node) {
+          const isConstant = node.typeAnnotation.typeName?.name === "const";
+          const { line } = node.loc.start;
+          const hasReason = context.sourceCode
+            .getAllComments()
+            .some(({ loc }) => loc.end.line === line - 1);
+          if (!isConstant && !hasReason) {
+            context.report({
+              node,
+              message:
+                "Give the reason why the value has this type, as a comment on the line above.",
+            });
+          }
+        },
+      }),
+    },
     "reason-to-disable": {
       /** @param {Context} context */
       create: (context) => ({

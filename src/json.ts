@@ -8,7 +8,7 @@ export function listOf(value: unknown): readonly unknown[] {
 /** Returns the properties of an object; of anything else, an empty record. */
 export function asRecord(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null
-    ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- properties of an unknown object, each still unknown; a spread would lose those of an error's prototype
+    ? // properties of an unknown object, each still unknown; a spread would lose those of an error's prototype
       (value as Readonly<Record<string, unknown>>)
     : {};
 }

@@ -41,7 +41,7 @@ export function parseOptions<Described extends Options>(
     );
     return [name, value] as const;
   });
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each option reads a value of its type
+  // each option reads a value of its type
   return Object.fromEntries(values) as ValuesOf<Described> & CommonValues;
 }
 

@@ -126,7 +126,7 @@ export function parseRoles(text: string, where: string): ContractAddresses {
 export function parseBlock(text: string, where: string): BlockTag {
   const value = readInteger(text) ?? text;
   parseBlockTag(value, where);
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the check above, which returns another form, accepts only these
+  // the check above, which returns another form, accepts only these
   return value as BlockTag;
 }
 
@@ -137,7 +137,7 @@ export function parseFixedBlock(
 ): Exclude<BlockTag, "pending"> {
   const block = parseBlock(text, where);
   requireFixedBlock(block, where);
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- checked above
+  // checked above
   return block as Exclude<BlockTag, "pending">;
 }
 

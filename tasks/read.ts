@@ -161,7 +161,7 @@ async function readAtOnce(
       }
       return await vault.read(
         operation,
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table's own arguments, or values parsed by the table's units; the encoder checks them again
+        // the table's own arguments, or values parsed by the table's units; the encoder checks them again
         given[index] as OperationArguments<typeof operation>,
         { from: options.from, blockTag },
       );

@@ -37,7 +37,7 @@ describe("errors", () => {
         ).to.not.match(/--[a-z]/u);
       }
       const error = new VaultError(
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a key of the table, which Object.entries forgets
+        // a key of the table, which Object.entries forgets
         code as VaultErrorCode,
         Object.fromEntries(tags.map((tag) => [tag, `<${tag}>`])),
       );

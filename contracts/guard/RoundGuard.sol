@@ -98,9 +98,8 @@ contract RoundGuard {
         uint256 strikePrice,
         bool mustHaveEnded
     ) private view {
-        (uint256 start, uint256 strike, uint256 end, bool settled) = _round(
-            factory
-        );
+        (uint256 start, uint256 strike, uint256 end, bool settled) =
+            _round(factory);
         if (start != startTime || strike != strikePrice) {
             revert RoundChanged(start, strike);
         }
@@ -116,30 +115,27 @@ contract RoundGuard {
         uint256 startTime,
         uint256 strikePrice
     ) private view {
-        (uint256 start, uint256 strike, , bool settled) = _round(factory);
+        (uint256 start, uint256 strike,, bool settled) = _round(factory);
         if (start == startTime && strike == strikePrice && !settled) {
             revert RoundNotSettled();
         }
     }
 
-    function _round(
-        address factory
-    )
+    function _round(address factory)
         private
         view
         returns (uint256 start, uint256 strike, uint256 end, bool settled)
     {
-        (strike, , , , , start, end, , , settled) = IVaultFactory(factory)
-            .getLatestRoundInfo();
+        (
+            strike,,,,, start, end,,, settled
+        ) = IVaultFactory(factory).getLatestRoundInfo();
     }
 
     /// @dev Sends all native currency to the caller.
     function _forward() private {
         uint256 amount = address(this).balance;
         if (amount == 0) return;
-        (bool success, bytes memory reason) = msg.sender.call{value: amount}(
-            ""
-        );
+        (bool success, bytes memory reason) = msg.sender.call{value: amount}("");
         if (success) return;
         if (reason.length == 0) revert PaymentRefused();
         assembly ("memory-safe") {

@@ -27,9 +27,7 @@ interface ITrading {
     /// @return contractType Direction: call is up, put is down. The numbers
     /// are not documented for orders.
     /// @return state 1 is open, 2 is closed.
-    function getOrderInfo(
-        uint256 orderID
-    )
+    function getOrderInfo(uint256 orderID)
         external
         view
         returns (

@@ -11,7 +11,8 @@ interface IUnderlyingAsset {
     /// @param _contractType 1 is CALL, 2 is PUT.
     /// @return _fundingFeeRate The rate; real value multiplied by 1E8. The
     /// period it applies to is not documented.
-    function getFundingFeeRate(
-        uint8 _contractType
-    ) external view returns (uint256 _fundingFeeRate);
+    function getFundingFeeRate(uint8 _contractType)
+        external
+        view
+        returns (uint256 _fundingFeeRate);
 }

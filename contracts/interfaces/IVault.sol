@@ -12,11 +12,10 @@ interface IVault {
     /// @param _endTime End of the next round, in Unix seconds.
     /// @return baseMarginAmount Base token margin to pay.
     /// @return xMarginAmount X token margin to pay.
-    function calMargins(
-        uint256 _maxVolume,
-        uint256 _APY,
-        uint256 _endTime
-    ) external view returns (uint256 baseMarginAmount, uint256 xMarginAmount);
+    function calMargins(uint256 _maxVolume, uint256 _APY, uint256 _endTime)
+        external
+        view
+        returns (uint256 baseMarginAmount, uint256 xMarginAmount);
 
     /// @notice The vault's volume.
     /// @return volume The volume; its scale is not documented.

@@ -49,10 +49,11 @@ library VaultReader {
     /// @param trading The contract to ask.
     /// @param orderID The order's id.
     /// @return The order.
-    function readOrder(
-        ITrading trading,
-        uint256 orderID
-    ) internal view returns (Order memory) {
+    function readOrder(ITrading trading, uint256 orderID)
+        internal
+        view
+        returns (Order memory)
+    {
         bytes memory answer = _read(
             address(trading),
             abi.encodeCall(ITrading.getOrderInfo, (orderID)),
@@ -65,9 +66,11 @@ library VaultReader {
     /// @notice The latest round.
     /// @param factory The contract to ask.
     /// @return The round.
-    function readRound(
-        IVaultFactory factory
-    ) internal view returns (Round memory) {
+    function readRound(IVaultFactory factory)
+        internal
+        view
+        returns (Round memory)
+    {
         bytes memory answer = _read(
             address(factory),
             abi.encodeCall(IVaultFactory.getLatestRoundInfo, ()),
@@ -76,11 +79,11 @@ library VaultReader {
         return abi.decode(answer, (Round));
     }
 
-    function _read(
-        address target,
-        bytes memory data,
-        uint256 minimum
-    ) private view returns (bytes memory answer) {
+    function _read(address target, bytes memory data, uint256 minimum)
+        private
+        view
+        returns (bytes memory answer)
+    {
         bool success;
         (success, answer) = target.staticcall(data);
         if (!success) {

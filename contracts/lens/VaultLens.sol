@@ -65,11 +65,10 @@ contract VaultLens {
     /// @param trading The contract to read from.
     /// @param firstId The first order's id.
     /// @param count How many orders to read at most.
-    function readOrders(
-        address trading,
-        uint256 firstId,
-        uint256 count
-    ) external view {
+    function readOrders(address trading, uint256 firstId, uint256 count)
+        external
+        view
+    {
         (uint256 start, uint256 end) = _header();
         uint256 reserve = gasleft() / 8;
         for (uint256 i = 0; i < count; ++i) {
@@ -82,13 +81,8 @@ contract VaultLens {
                     mstore(0x04, orderID)
                 }
             }
-            (uint256 next, bool exhausted) = _read(
-                end,
-                trading,
-                0x00,
-                0x24,
-                gasleft()
-            );
+            (uint256 next, bool exhausted) =
+                _read(end, trading, 0x00, 0x24, gasleft());
             if (exhausted && i > 0) break;
             end = next;
         }
@@ -97,10 +91,11 @@ contract VaultLens {
 
     /// @dev Makes the calls, each with an equal share of the gas, and writes
     /// their entries from `end` on.
-    function _readAll(
-        Call[] calldata calls,
-        uint256 end
-    ) internal view returns (uint256) {
+    function _readAll(Call[] calldata calls, uint256 end)
+        internal
+        view
+        returns (uint256)
+    {
         for (uint256 i = 0; i < calls.length; ++i) {
             bytes calldata data = calls[i].data;
             uint256 input = end + 32;
@@ -108,7 +103,7 @@ contract VaultLens {
             assembly ("memory-safe") {
                 calldatacopy(input, data.offset, length)
             }
-            (end, ) = _read(
+            (end,) = _read(
                 end,
                 calls[i].target,
                 input,

@@ -24,9 +24,7 @@ interface IMockErrors {
     /// @notice The round with these times and this strike price is settled
     /// already.
     error RoundAlreadySettled(
-        uint256 startTime,
-        uint256 endTime,
-        uint256 strikePrice
+        uint256 startTime, uint256 endTime, uint256 strikePrice
     );
 
     /// @notice The vault was asked to settle before `setFactory`.

@@ -4,9 +4,8 @@ pragma solidity ^0.8.20;
 import {IMockErrors} from "./IMockErrors.sol";
 
 /// @dev In place of a caller: it matches every caller.
-address constant ANYBODY = address(
-    uint160(uint256(keccak256("hardhat-vault/anybody")))
-);
+address constant ANYBODY =
+    address(uint160(uint256(keccak256("hardhat-vault/anybody"))));
 
 /// @title Mock base
 /// @notice What all mocks share: scripted reverts, scripts of several calls,
@@ -39,8 +38,9 @@ abstract contract MockBase is IMockErrors {
 
     uint128 private _scripts;
 
-    mapping(uint256 generation => mapping(bytes4 selector => ScriptedReverts))
-        private _scripted;
+    mapping(
+        uint256 generation => mapping(bytes4 selector => ScriptedReverts)
+    ) private _scripted;
 
     mapping(bytes32 key => ScriptedRevert) private _reverts;
 
@@ -72,10 +72,8 @@ abstract contract MockBase is IMockErrors {
     ) public {
         _requireScriptable(selector);
         _scripted[_generation][selector].any = true;
-        _reverts[_key(selector, from, arguments)] = ScriptedRevert(
-            true,
-            revertData
-        );
+        _reverts[_key(selector, from, arguments)] =
+            ScriptedRevert(true, revertData);
     }
 
     /// @notice Undoes `setRevert` and `setRevertWhen` for one function.
@@ -165,11 +163,11 @@ abstract contract MockBase is IMockErrors {
         }
     }
 
-    function _key(
-        bytes4 selector,
-        address from,
-        bytes memory arguments
-    ) private view returns (bytes32) {
+    function _key(bytes4 selector, address from, bytes memory arguments)
+        private
+        view
+        returns (bytes32)
+    {
         uint256 set = _scripted[_generation][selector].set;
         return
             keccak256(abi.encode(_generation, selector, set, from, arguments));
@@ -184,7 +182,5 @@ abstract contract MockBase is IMockErrors {
         return _generation;
     }
 
-    function _isScriptable(
-        bytes4 selector
-    ) internal pure virtual returns (bool);
+    function _isScriptable(bytes4 selector) internal pure virtual returns (bool);
 }

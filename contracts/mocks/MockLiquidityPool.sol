@@ -22,11 +22,9 @@ contract MockLiquidityPool is ILiquidityPool, MockBase {
     /// @param deposit Total deposited amount.
     /// @param availabe Available amount.
     /// @param locked Locked amount.
-    function setLPAmountInfo(
-        uint256 deposit,
-        uint256 availabe,
-        uint256 locked
-    ) external {
+    function setLPAmountInfo(uint256 deposit, uint256 availabe, uint256 locked)
+        external
+    {
         _amounts[_currentGeneration()] = Amounts(deposit, availabe, locked);
     }
 
@@ -46,9 +44,12 @@ contract MockLiquidityPool is ILiquidityPool, MockBase {
         return keccak256("hardhat-vault/MockLiquidityPool");
     }
 
-    function _isScriptable(
-        bytes4 selector
-    ) internal pure override returns (bool) {
+    function _isScriptable(bytes4 selector)
+        internal
+        pure
+        override
+        returns (bool)
+    {
         return selector == ILiquidityPool.getLPAmountInfo.selector;
     }
 }

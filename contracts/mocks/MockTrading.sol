@@ -70,10 +70,9 @@ contract MockTrading is MockBase {
     /// @notice Sets several orders.
     /// @param orderIDs The orders' ids.
     /// @param orders The orders, as many as ids.
-    function setOrders(
-        uint256[] memory orderIDs,
-        MockOrder[] memory orders
-    ) external {
+    function setOrders(uint256[] memory orderIDs, MockOrder[] memory orders)
+        external
+    {
         if (orderIDs.length != orders.length) {
             revert LengthMismatch(orderIDs.length, orders.length);
         }
@@ -120,9 +119,12 @@ contract MockTrading is MockBase {
         return keccak256("hardhat-vault/MockTrading");
     }
 
-    function _isScriptable(
-        bytes4 selector
-    ) internal pure override returns (bool) {
+    function _isScriptable(bytes4 selector)
+        internal
+        pure
+        override
+        returns (bool)
+    {
         return selector == ITrading.getOrderInfo.selector;
     }
 
@@ -151,30 +153,32 @@ contract MockTrading is MockBase {
         return _encode(zeros);
     }
 
-    function _recorded(
-        bytes32 recording,
-        uint256 orderID
-    ) private view returns (bytes memory) {
+    function _recorded(bytes32 recording, uint256 orderID)
+        private
+        view
+        returns (bytes memory)
+    {
         if (recording == 0) return "";
         bytes memory page = _pageOf(recording, orderID).code;
         if (page.length == 0) return "";
         return abi.decode(page, (bytes[]))[orderID % ORDERS_PER_PAGE];
     }
 
-    function _pageOf(
-        bytes32 recording,
-        uint256 orderID
-    ) private pure returns (address) {
-        bytes32 hash = keccak256(
-            abi.encode(recording, orderID / ORDERS_PER_PAGE)
-        );
+    function _pageOf(bytes32 recording, uint256 orderID)
+        private
+        pure
+        returns (address)
+    {
+        bytes32 hash =
+            keccak256(abi.encode(recording, orderID / ORDERS_PER_PAGE));
         return address(uint160(uint256(hash)));
     }
 
-    function _contains(
-        Range storage range,
-        uint256 orderID
-    ) private view returns (bool) {
+    function _contains(Range storage range, uint256 orderID)
+        private
+        view
+        returns (bool)
+    {
         return
             range.exists && orderID >= range.firstId && orderID <= range.lastId;
     }
@@ -183,9 +187,11 @@ contract MockTrading is MockBase {
         return _states[_currentGeneration()];
     }
 
-    function _generatedOrder(
-        uint256 n
-    ) private pure returns (MockOrder memory order) {
+    function _generatedOrder(uint256 n)
+        private
+        pure
+        returns (MockOrder memory order)
+    {
         bool closed = n % 3 == 0;
         order.exType = bytes.concat(bytes3(TICKERS << (24 * (n % 5))), "-USDT");
         order.holder = address(uint160(FIRST_HOLDER) + uint160(n % 7));
@@ -205,9 +211,11 @@ contract MockTrading is MockBase {
     /// @dev A struct's encoding is that of its members as separate values,
     /// after one offset word. That word is overwritten with the length of the
     /// rest, which makes the rest a bytes value in place.
-    function _encode(
-        MockOrder memory order
-    ) private pure returns (bytes memory encoded) {
+    function _encode(MockOrder memory order)
+        private
+        pure
+        returns (bytes memory encoded)
+    {
         encoded = abi.encode(order);
         assembly ("memory-safe") {
             let length := sub(mload(encoded), 0x20)

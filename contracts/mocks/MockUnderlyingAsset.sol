@@ -24,9 +24,13 @@ contract MockUnderlyingAsset is IUnderlyingAsset, MockBase {
 
     /// @inheritdoc IUnderlyingAsset
     /// @dev This mock refuses any other type with `UnknownContractType`.
-    function getFundingFeeRate(
-        uint8 _contractType
-    ) external view override scriptable returns (uint256 _fundingFeeRate) {
+    function getFundingFeeRate(uint8 _contractType)
+        external
+        view
+        override
+        scriptable
+        returns (uint256 _fundingFeeRate)
+    {
         _requireKnown(_contractType);
         return _rates[_currentGeneration()][_contractType];
     }
@@ -35,9 +39,12 @@ contract MockUnderlyingAsset is IUnderlyingAsset, MockBase {
         return keccak256("hardhat-vault/MockUnderlyingAsset");
     }
 
-    function _isScriptable(
-        bytes4 selector
-    ) internal pure override returns (bool) {
+    function _isScriptable(bytes4 selector)
+        internal
+        pure
+        override
+        returns (bool)
+    {
         return selector == IUnderlyingAsset.getFundingFeeRate.selector;
     }
 

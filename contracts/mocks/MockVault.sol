@@ -65,10 +65,9 @@ contract MockVault is IVault, MockBase {
     /// @notice Sets what `calMargins` answers, whatever its arguments.
     /// @param baseMarginAmount Base token margin to pay.
     /// @param xMarginAmount X token margin to pay.
-    function setMargins(
-        uint256 baseMarginAmount,
-        uint256 xMarginAmount
-    ) external {
+    function setMargins(uint256 baseMarginAmount, uint256 xMarginAmount)
+        external
+    {
         State storage state = _state();
         state.margins = Margins(baseMarginAmount, xMarginAmount);
         state.marginsDependOnTerms = false;
@@ -80,10 +79,9 @@ contract MockVault is IVault, MockBase {
     /// `UnexpectedTerms` from then on, until `setMargins`.
     /// @param terms The arguments; `ANY` in place of one matches every number.
     /// @param margins Margins to pay.
-    function whenCalMargins(
-        Terms calldata terms,
-        Margins calldata margins
-    ) external {
+    function whenCalMargins(Terms calldata terms, Margins calldata margins)
+        external
+    {
         State storage state = _state();
         state.marginsDependOnTerms = true;
         state.marginsOfTerms.push(MarginsOfTerms(terms, margins));
@@ -110,10 +108,9 @@ contract MockVault is IVault, MockBase {
     /// @notice Sets the margins that can be withdrawn.
     /// @param baseMarginAmount Withdrawable base token margin.
     /// @param xMarginAmount Withdrawable X token margin.
-    function setMarginBalance(
-        uint256 baseMarginAmount,
-        uint256 xMarginAmount
-    ) external {
+    function setMarginBalance(uint256 baseMarginAmount, uint256 xMarginAmount)
+        external
+    {
         _state().marginBalance = Margins(baseMarginAmount, xMarginAmount);
     }
 
@@ -121,10 +118,9 @@ contract MockVault is IVault, MockBase {
     /// that follow.
     /// @param settledPrice The settled price; real value multiplied by 1E18.
     /// @param settledAmount The settled order amount.
-    function setSettlement(
-        uint256 settledPrice,
-        uint256 settledAmount
-    ) external {
+    function setSettlement(uint256 settledPrice, uint256 settledAmount)
+        external
+    {
         _setSettlement(settledPrice, settledAmount, false);
     }
 
@@ -133,10 +129,9 @@ contract MockVault is IVault, MockBase {
     /// and with their filled volume, until `setSettlement`.
     /// @param settledPrice The settled price; real value multiplied by 1E18.
     /// @param settledAmount The settled order amount.
-    function setFirstSettlement(
-        uint256 settledPrice,
-        uint256 settledAmount
-    ) external {
+    function setFirstSettlement(uint256 settledPrice, uint256 settledAmount)
+        external
+    {
         _setSettlement(settledPrice, settledAmount, true);
     }
 
@@ -154,19 +149,14 @@ contract MockVault is IVault, MockBase {
         State storage state = _state();
         if (state.factory == address(0)) revert FactoryNotSet();
         if (state.notBeforeEnd) _requireEnd(state);
-        state.settlements.push(
-            Settlement(msg.sender, block.timestamp, block.number)
-        );
+        state.settlements
+            .push(Settlement(msg.sender, block.timestamp, block.number));
         (uint256 price, uint256 amount) = _nextSettlement(state);
         MockVaultFactory(state.factory).settleLatestRound(price, amount);
     }
 
     /// @inheritdoc IVault
-    function calMargins(
-        uint256 _maxVolume,
-        uint256 _APY,
-        uint256 _endTime
-    )
+    function calMargins(uint256 _maxVolume, uint256 _APY, uint256 _endTime)
         external
         view
         override
@@ -178,9 +168,9 @@ contract MockVault is IVault, MockBase {
         for (uint256 i = 0; i < state.marginsOfTerms.length; ++i) {
             Terms storage terms = state.marginsOfTerms[i].terms;
             if (
-                _matches(terms.maxVolume, _maxVolume) &&
-                _matches(terms.APY, _APY) &&
-                _matches(terms.endTime, _endTime)
+                _matches(terms.maxVolume, _maxVolume)
+                    && _matches(terms.APY, _APY)
+                    && _matches(terms.endTime, _endTime)
             ) {
                 return _unpack(state.marginsOfTerms[i].margins);
             }
@@ -220,9 +210,11 @@ contract MockVault is IVault, MockBase {
     /// @dev An index not below `settlementCount` is a panic, 0x32.
     /// @param index The settlement's index.
     /// @return Who called `settleAll`, and the block it was in.
-    function settlement(
-        uint256 index
-    ) external view returns (Settlement memory) {
+    function settlement(uint256 index)
+        external
+        view
+        returns (Settlement memory)
+    {
         return _state().settlements[index];
     }
 
@@ -230,14 +222,16 @@ contract MockVault is IVault, MockBase {
         return keccak256("hardhat-vault/MockVault");
     }
 
-    function _isScriptable(
-        bytes4 selector
-    ) internal pure override returns (bool) {
-        return
-            selector == IVault.calMargins.selector ||
-            selector == IVault.queryVolume.selector ||
-            selector == IVault.queryMarginBalance.selector ||
-            selector == IVault.settleAll.selector;
+    function _isScriptable(bytes4 selector)
+        internal
+        pure
+        override
+        returns (bool)
+    {
+        return selector == IVault.calMargins.selector
+            || selector == IVault.queryVolume.selector
+            || selector == IVault.queryMarginBalance.selector
+            || selector == IVault.settleAll.selector;
     }
 
     function _setSettlement(
@@ -253,23 +247,26 @@ contract MockVault is IVault, MockBase {
 
     /// @dev A settled round is refused later, with another error.
     function _requireEnd(State storage state) private view {
-        VaultReader.Round memory round = MockVaultFactory(state.factory)
-            .latestRound();
+        VaultReader.Round memory round =
+            MockVaultFactory(state.factory).latestRound();
         if (!round.settled && block.timestamp < round.endTime) {
             revert RoundHasNotEnded(round.endTime);
         }
     }
 
-    function _matches(
-        uint256 expected,
-        uint256 given
-    ) private pure returns (bool) {
+    function _matches(uint256 expected, uint256 given)
+        private
+        pure
+        returns (bool)
+    {
         return expected == ANY || expected == given;
     }
 
-    function _nextSettlement(
-        State storage state
-    ) private view returns (uint256 price, uint256 amount) {
+    function _nextSettlement(State storage state)
+        private
+        view
+        returns (uint256 price, uint256 amount)
+    {
         MockVaultFactory factory = MockVaultFactory(state.factory);
         if (state.settlementFollowsRound && factory.roundsStarted() > 0) {
             VaultReader.Round memory round = factory.latestRound();
@@ -278,9 +275,11 @@ contract MockVault is IVault, MockBase {
         return (state.settledPrice, state.settledAmount);
     }
 
-    function _unpack(
-        Margins storage margins
-    ) private view returns (uint256, uint256) {
+    function _unpack(Margins storage margins)
+        private
+        view
+        returns (uint256, uint256)
+    {
         return (margins.base, margins.x);
     }
 

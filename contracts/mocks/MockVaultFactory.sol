@@ -43,8 +43,7 @@ contract MockVaultFactory is IVaultFactory, MockBase {
     function startNextRound(NextRound calldata next) external {
         ++_state().roundsStarted;
         _state().round = abi.decode(
-            abi.encode(next, uint256(0), uint256(0), false),
-            (VaultReader.Round)
+            abi.encode(next, uint256(0), uint256(0), false), (VaultReader.Round)
         );
     }
 
@@ -52,16 +51,14 @@ contract MockVaultFactory is IVaultFactory, MockBase {
     /// @dev Reverts with `RoundAlreadySettled` if it is settled.
     /// @param settledPrice The settled price; real value multiplied by 1E18.
     /// @param settledAmount The settled order amount.
-    function settleLatestRound(
-        uint256 settledPrice,
-        uint256 settledAmount
-    ) external scriptable {
+    function settleLatestRound(uint256 settledPrice, uint256 settledAmount)
+        external
+        scriptable
+    {
         VaultReader.Round storage round = _state().round;
         if (round.settled) {
             revert RoundAlreadySettled(
-                round.startTime,
-                round.endTime,
-                round.strikePrice
+                round.startTime, round.endTime, round.strikePrice
             );
         }
         round.settledPrice = settledPrice;
@@ -134,13 +131,15 @@ contract MockVaultFactory is IVaultFactory, MockBase {
         return keccak256("hardhat-vault/MockVaultFactory");
     }
 
-    function _isScriptable(
-        bytes4 selector
-    ) internal pure override returns (bool) {
-        return
-            selector == IVaultFactory.getLatestRoundInfo.selector ||
-            selector == IVaultFactory.minSLDMargin.selector ||
-            selector == this.settleLatestRound.selector;
+    function _isScriptable(bytes4 selector)
+        internal
+        pure
+        override
+        returns (bool)
+    {
+        return selector == IVaultFactory.getLatestRoundInfo.selector
+            || selector == IVaultFactory.minSLDMargin.selector
+            || selector == this.settleLatestRound.selector;
     }
 
     function _state() private view returns (State storage) {

@@ -25,9 +25,11 @@ library MockScenarios {
     /// @notice The state of a scenario, to change and to hand to `deploy`.
     /// @param scenario The scenario.
     /// @return state What the mocks answer.
-    function stateOf(
-        Scenario scenario
-    ) internal view returns (MockState memory state) {
+    function stateOf(Scenario scenario)
+        internal
+        view
+        returns (MockState memory state)
+    {
         state.fundingFeeRate.call = 25_000;
         state.fundingFeeRate.put = 17_500;
         state.publicPool.deposit = 5_000_000e18;

@@ -81,19 +81,20 @@ library VaultMocksScripts {
 
     /// @notice The latest round.
     /// @return The round, to change and to hand to `setRound`.
-    function round(
-        VaultMocks storage mocks
-    ) internal view returns (VaultReader.Round memory) {
+    function round(VaultMocks storage mocks)
+        internal
+        view
+        returns (VaultReader.Round memory)
+    {
         _requireDeployed(mocks);
         return mocks.vaultFactory.latestRound();
     }
 
     /// @notice Sets all values of the latest round.
     /// @param next The round.
-    function setRound(
-        VaultMocks storage mocks,
-        VaultReader.Round memory next
-    ) internal {
+    function setRound(VaultMocks storage mocks, VaultReader.Round memory next)
+        internal
+    {
         _requireDeployed(mocks);
         mocks.vaultFactory.setRound(next);
     }
@@ -114,17 +115,19 @@ library VaultMocksScripts {
             length = latest.endTime - latest.startTime;
         }
         uint256 longest = type(uint256).max - block.timestamp;
-        mocks.vaultFactory.startNextRound(
-            MockVaultFactory.NextRound({
-                strikePrice: strikePrice,
-                APY: latest.APY,
-                maxVolume: latest.maxVolume,
-                filledVolume: 0,
-                minDeposit: latest.minDeposit,
-                startTime: block.timestamp,
-                endTime: block.timestamp + (length < longest ? length : longest)
-            })
-        );
+        mocks.vaultFactory
+            .startNextRound(
+                MockVaultFactory.NextRound({
+                    strikePrice: strikePrice,
+                    APY: latest.APY,
+                    maxVolume: latest.maxVolume,
+                    filledVolume: 0,
+                    minDeposit: latest.minDeposit,
+                    startTime: block.timestamp,
+                    endTime: block.timestamp
+                        + (length < longest ? length : longest)
+                })
+            );
     }
 
     /// @notice Sets what `settleAll` writes to the round, this one and all
@@ -167,10 +170,11 @@ library VaultMocksScripts {
     /// `setMissingOrdersRevert` says so.
     /// @param orderID The order's id.
     /// @return The order, as `VaultReader.readOrder` reads it.
-    function order(
-        VaultMocks storage mocks,
-        uint256 orderID
-    ) internal view returns (VaultReader.Order memory) {
+    function order(VaultMocks storage mocks, uint256 orderID)
+        internal
+        view
+        returns (VaultReader.Order memory)
+    {
         _requireDeployed(mocks);
         return VaultReader.readOrder(mocks.trading, orderID);
     }
@@ -208,9 +212,7 @@ library VaultMocksScripts {
         string memory reason
     ) internal {
         failWith(
-            mocks,
-            operation,
-            abi.encodeWithSignature("Error(string)", reason)
+            mocks, operation, abi.encodeWithSignature("Error(string)", reason)
         );
     }
 
@@ -291,10 +293,11 @@ library VaultMocksScripts {
 
     /// @dev The mocks that have the operation. A selector that is no
     /// operation's is left to the vault, which refuses it.
-    function _targetsOf(
-        VaultMocks storage mocks,
-        bytes4 operation
-    ) private view returns (MockBase[] memory targets) {
+    function _targetsOf(VaultMocks storage mocks, bytes4 operation)
+        private
+        view
+        returns (MockBase[] memory targets)
+    {
         _requireDeployed(mocks);
         targets = new MockBase[](1);
         targets[0] = mocks.vault;
@@ -307,8 +310,8 @@ library VaultMocksScripts {
         } else if (operation == IUnderlyingAsset.getFundingFeeRate.selector) {
             targets[0] = mocks.underlyingAsset;
         } else if (
-            operation == IVaultFactory.getLatestRoundInfo.selector ||
-            operation == IVaultFactory.minSLDMargin.selector
+            operation == IVaultFactory.getLatestRoundInfo.selector
+                || operation == IVaultFactory.minSLDMargin.selector
         ) {
             targets[0] = mocks.vaultFactory;
         }
@@ -336,16 +339,17 @@ library VaultMocksScripts {
     function _setOrders(MockTrading trading, MockState memory state) private {
         trading.setOrders(state.orderIDs, _asMockOrders(state.orders));
         trading.generateOrders(
-            state.generatedOrders.firstId,
-            state.generatedOrders.lastId
+            state.generatedOrders.firstId, state.generatedOrders.lastId
         );
         trading.setMissingOrdersRevert(state.missingOrdersRevert);
     }
 
     /// @dev Both structs have the same members; a string is kept as bytes are.
-    function _asMockOrders(
-        VaultReader.Order[] memory orders
-    ) private pure returns (MockOrder[] memory mockOrders) {
+    function _asMockOrders(VaultReader.Order[] memory orders)
+        private
+        pure
+        returns (MockOrder[] memory mockOrders)
+    {
         assembly ("memory-safe") {
             mockOrders := orders
         }
@@ -361,8 +365,7 @@ library VaultMocksScripts {
         vault.setMarginBalance(state.marginBalance.base, state.marginBalance.x);
         vault.setVolume(state.volume);
         vault.setFirstSettlement(
-            state.settlement.settledPrice,
-            state.settlement.settledAmount
+            state.settlement.settledPrice, state.settlement.settledAmount
         );
         vault.setNotBeforeEnd(state.settlement.notBeforeEnd);
     }

@@ -1,6 +1,8 @@
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 
-import { format, resolveConfig } from "prettier";
+import { format } from "oxfmt";
+import type { FormatConfig } from "oxfmt";
 
 import type { Examples } from "./examples.js";
 import { renderErrors } from "./render-errors.js";
@@ -25,15 +27,14 @@ export async function generatedDocuments(
     ["docs/troubleshooting.md", renderErrors()],
     ["CONTRIBUTING.md", renderContributing()],
   ] as const;
+  const settings = path.join(root, ".oxfmtrc.json");
+  // its schema is oxfmt's
+  const options = JSON.parse(await readFile(settings, "utf8")) as FormatConfig;
   return new Map(
     await Promise.all(
       documents.map(async ([name, text]) => {
-        const file = path.join(root, name);
-        const options = await resolveConfig(file);
-        return [
-          file,
-          await format(text, { ...options, filepath: file }),
-        ] as const;
+        const { code } = await format(name, text, options);
+        return [path.join(root, name), code] as const;
       }),
     ),
   );

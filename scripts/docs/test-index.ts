@@ -22,7 +22,7 @@ export function renderContributing(): string {
 /** The titles of a file's outermost describe()s; `…` stands for what varies. */
 function describedIn(file: string): string {
   const all = readFileSync(file, "utf8").matchAll(
-    /^( *)describe\(\s*(["`])(.*?)\2/gmu,
+    /^( *)describe(?:OnPosix)?\(\s*(["`])(.*?)\2/gmu,
   );
   const titles = [...all].flatMap(([, indent, , title = ""], _, [first]) =>
     indent === first?.[1] ? [title.replaceAll(/\$\{[^}]*\}/gu, "…")] : [],

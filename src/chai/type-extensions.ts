@@ -5,9 +5,8 @@ import type { VaultClient } from "../client/vault-client.js";
 import type { VaultErrorCode } from "../errors.js";
 import type { OperationName } from "../protocol/index.js";
 
-// @types/chai declares its types globally.
+// @types/chai declares its types globally, in a namespace.
 declare global {
-  // eslint-disable-next-line @typescript-eslint/no-namespace -- @types/chai uses a namespace, and only a namespace merges with it
   namespace Chai {
     interface Assertion {
       /**

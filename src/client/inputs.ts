@@ -63,7 +63,7 @@ const checksumAddresses = new Map<string, Address>();
 export function checksumAddress(value: string): Address {
   let address = checksumAddresses.get(value);
   if (address === undefined) {
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- an address begins with 0x, but ethers types it as any string
+    // an address begins with 0x, but ethers types it as any string
     address = getAddress(value) as Address;
     if (checksumAddresses.size >= MAX_CACHED_ADDRESSES) {
       checksumAddresses.clear();

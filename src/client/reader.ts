@@ -242,7 +242,7 @@ export abstract class VaultReader {
         answer.data.length > 0 ||
         (await hasCode(rpc, target.address, blockTag)),
     });
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
+    // the decoder follows the table entry that makes the type
     return value as OperationResult<Name>;
   }
 
@@ -262,7 +262,7 @@ export abstract class VaultReader {
     standardTimeout?: number,
   ): this {
     const rpc = this.#rpcWith(options, standardTimeout);
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each subclass copies itself
+    // each subclass copies itself
     return this.copy({ rpc, from: options.from }) as this;
   }
 

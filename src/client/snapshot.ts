@@ -89,7 +89,7 @@ export async function takeSnapshot(
     set(readings, path, values[index]);
   }
   const snapshot: unknown = { chainId, block, ...readings };
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop above fills exactly the places that the type names
+  // the loop above fills exactly the places that the type names
   return snapshot as VaultSnapshot;
 }
 
@@ -102,7 +102,7 @@ export async function readOne(
   try {
     return await client.read(
       operation,
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table that made this reading also makes the argument types
+      // the table that made this reading also makes the argument types
       args as OperationArguments<ReadOperationName>,
       options,
     );

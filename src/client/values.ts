@@ -93,7 +93,7 @@ export function checkValues<Values extends object>(
       `${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing${fields.length === 2 ? ": give both" : ""}`,
     );
   }
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each value was checked to be of the type that its field has
+  // each value was checked to be of the type that its field has
   return checked as Values;
 }
 

@@ -332,7 +332,7 @@ export class VaultClient extends VaultReader {
         get: () => (contract ??= this.#createContract(role)),
       });
     }
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- TypeChain's types describe what the generic contract does with this ABI; its own connect() takes no addressable
+    // TypeChain's types describe what the generic contract does with this ABI; its own connect() takes no addressable
     return contracts as VaultContracts;
   }
 

@@ -16,7 +16,7 @@ import writeFileAtomic from "write-file-atomic";
 
 import { toJsonValue } from "../json.js";
 import type { Schema } from "./recorded-values.js";
-import { destinationOf, requireRegularFile } from "./regular-file.js";
+import { destinationOf, isWithin, requireRegularFile } from "./regular-file.js";
 
 /** The folder of this package's files, relative to the project's root. */
 export const PROJECT_FOLDER = "vault-deployments";
@@ -197,7 +197,7 @@ async function locate(projectRoot: string, file: string): Promise<string> {
   const place = path.join(projectRoot, file);
   const root = await realpath(projectRoot);
   const destination = await destinationOf(place);
-  if (path.relative(root, destination).split(path.sep)[0] === "..") {
+  if (!isWithin(root, destination)) {
     throw new Error("a symbolic link leads out of the project");
   }
   await requireRegularFile(place);

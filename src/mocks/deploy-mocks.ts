@@ -158,7 +158,7 @@ function vaultOf<VaultT extends VaultClient>(
 ): VaultT {
   return isVault(target)
     ? target
-    : // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- for a provider, VaultT is VaultClient
+    : // for a provider, VaultT is VaultClient
       (new VaultClient(target, contracts) as VaultT);
 }
 
@@ -173,7 +173,7 @@ function bind<VaultT extends VaultClient>(
   addresses: ContractAddresses,
   source: string,
 ): VaultT {
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- at() of every vault makes one of its own kind
+  // at() of every vault makes one of its own kind
   return vault.at(addresses, source) as VaultT;
 }
 

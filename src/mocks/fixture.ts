@@ -86,12 +86,12 @@ function fixtureState(json: unknown): MockState {
     set(values, path, value);
     if (reason !== undefined) {
       const target = targetsOf(operation).find((each) => each.role === role);
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table calls an operation's contracts by these words
+      // the table calls an operation's contracts by these words
       const pool = target?.variant as PoolName | undefined;
       failures.push({ operation, pool, reason });
     }
   }
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop has checked it
+  // the loop has checked it
   const round = values["round"] as VaultRound;
   const ofOrders = recordedOrders(orders);
   failures.push(...ofOrders.failures);

@@ -85,7 +85,7 @@ export interface RecordedCall {
 /** For values that are not read, because they are not changed or changed as a whole. */
 const placeholders: MockState = {
   ...scenarios["open-round"](0n),
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it cannot be read: a change is checked to name both values
+  // it cannot be read: a change is checked to name both values
   settlement: {} as ScriptedSettlement,
 };
 
@@ -116,7 +116,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * account; elsewhere connect a signer.
    */
   public get contracts(): MockContracts {
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each role's interface is that of exactly that type
+    // each role's interface is that of exactly that type
     return byRole(
       (role) =>
         new Contract(
@@ -375,11 +375,11 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
           ({ name }) => asRecord(given)[name] !== undefined,
         );
       if (typeof given === "object" && !isWhole) {
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the arguments of a query are what its operation takes
+        // the arguments of a query are what its operation takes
         set(state, path, await this.vault.read(operation, args as never));
       }
     }
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the placeholders with other values
+    // the placeholders with other values
     return state as unknown as MockState;
   }
 

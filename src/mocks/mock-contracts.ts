@@ -54,7 +54,7 @@ export function inProcessAddresses(instance?: string): MockAddresses {
     instance === undefined ? "0".repeat(28) : id(instance).slice(-28);
   return byRole((role) => {
     const number = contractRoleNames.indexOf(role) + 1;
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- getAddress returns 0x and 40 digits
+    // getAddress returns 0x and 40 digits
     return getAddress(`0x7661756c74${digits}0${number}`) as `0x${string}`;
   });
 }

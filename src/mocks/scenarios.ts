@@ -156,7 +156,7 @@ export function zeroAnswer<Name extends ReadOperationName>(
   operation: Name,
   values = zeros,
 ): OperationResult<Name> {
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of operations makes the type, too
+  // the table of operations makes the type, too
   return answerOf(
     operation,
     ({ type }) => values[type],

@@ -25,7 +25,7 @@ export function isContractRole(value: string): value is ContractRole {
 export function byRole<Value>(
   valueOf: (role: ContractRole) => Value,
 ): Record<ContractRole, Value> {
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry, but the type of fromEntries lacks them
+  // every role has an entry, but the type of fromEntries lacks them
   return Object.fromEntries(
     contractRoleNames.map((role) => [role, valueOf(role)]),
   ) as Record<ContractRole, Value>;

@@ -2,6 +2,6 @@
 export function keysOf<Key extends string>(
   table: Readonly<Record<Key, unknown>>,
 ): readonly Key[] {
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- Object.keys is typed string[]; a constant has no keys but those of its type
+  // Object.keys is typed string[]; a constant has no keys but those of its type
   return Object.keys(table) as Key[];
 }

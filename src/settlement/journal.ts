@@ -33,7 +33,7 @@ const FILE_MODE = 0o600;
 
 function parseRound(round: unknown, { addIssue }: z.RefinementCtx): VaultRound {
   try {
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of operations makes both the check and the type
+    // the table of operations makes both the check and the type
     return checkAnswer("getLatestRoundInfo", round, "round") as VaultRound;
   } catch (error) {
     addIssue({ code: "custom", message: String(error) });

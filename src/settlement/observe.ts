@@ -88,7 +88,7 @@ async function observeAtOnce(
       chainId,
       contract,
       block,
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
+      // the decoder follows the table entry that makes the type
       round: decodeAnswer({
         call,
         target: factory,

@@ -139,7 +139,7 @@ async function roundWithout(
     );
     return answer === undefined
       ? undefined
-      : // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
+      : // the decoder follows the table entry that makes the type
         (decodeAnswer({
           call,
           target,

@@ -37,7 +37,7 @@ export function readingsIn(snapshot: VaultSnapshot): Readings {
 /** @returns Undefined if the round cannot be read. */
 export function roundOf({ readings }: ChainState): VaultRound | undefined {
   const round = readings.get("round");
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the result type of getLatestRoundInfo
+  // the result type of getLatestRoundInfo
   return isFailedReading(round) ? undefined : (round as VaultRound | undefined);
 }
 
@@ -77,7 +77,7 @@ function codeOf(value: unknown): ReadingValue {
 /** A result with one field is the bare value, not a record. */
 function valueOfField(value: unknown, field: string): ReadingValue {
   const fields = asRecord(value);
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder returns these types only
+  // the decoder returns these types only
   return (fields === value ? fields[field] : value) as ReadingValue;
 }
 

@@ -72,7 +72,7 @@ export function typedValue(
   { type }: Pick<Field, "type">,
   value: unknown,
 ): TypedValue {
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder returns only values of the field's type
+  // the decoder returns only values of the field's type
   return { type, value } as TypedValue;
 }
 

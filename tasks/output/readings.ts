@@ -126,7 +126,7 @@ function extraValues(
         ],
       ];
     case "getOrderInfo":
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the operation returns an order
+      // the operation returns an order
       return isEmptyOrder(reading.value as ListedOrder)
         ? [["Note", "every value is zero: there may be no such order"]]
         : [];

@@ -177,7 +177,7 @@ describe("the documented envelope", () => {
   }
 
   const wrong = (value: unknown): never =>
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the types refuse these mistakes
+    // the types refuse these mistakes
     value as never;
   const refused: ReadonlyArray<
     readonly [code: VaultErrorCode, call: (vault: VaultClient) => unknown]

@@ -504,7 +504,7 @@ describe("client - orders", () => {
   for (const [mistake, code] of mistakes) {
     it(`orders() throws ${code} for ${inspect(mistake)} before any request`, async () => {
       const node = nodeOf(order);
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the types refuse some of these mistakes
+      // the types refuse some of these mistakes
       const options = { firstId: 1, lastId: 5, ...mistake } as OrdersOptions;
       await expectVaultError(outlineOf(node, options), code);
       expect(node.asked).to.deep.equal([]);

@@ -12,6 +12,7 @@ import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { connectTo } from "../helpers/hre.js";
+import { describeOnPosix } from "../helpers/posix.js";
 
 /** The keeper's commands on the page, by the word that only one of them has. */
 async function commandsOf(page: string): Promise<readonly string[]> {
@@ -24,7 +25,7 @@ async function commandsOf(page: string): Promise<readonly string[]> {
 
 const hasJq = spawnSync("jq", ["--version"]).status === 0;
 
-describe("the keeper's examples of docs/monitoring.md", () => {
+describeOnPosix("the keeper's examples of docs/monitoring.md", () => {
   let anvil: ServerProcess;
   let project: FixtureProject;
 

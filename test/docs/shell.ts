@@ -12,6 +12,7 @@ import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { hardhatCli } from "../helpers/hardhat-node.js";
 import { connectTo } from "../helpers/hre.js";
+import { describeOnPosix } from "../helpers/posix.js";
 import { sample } from "../helpers/sample.js";
 
 const SENDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -36,7 +37,7 @@ else
 fi
 `;
 
-describe("pipes and loops of the documents, in a shell", () => {
+describeOnPosix("pipes and loops of the documents, in a shell", () => {
   let anvil: ServerProcess;
   let project: FixtureProject;
   let env: NodeJS.ProcessEnv;

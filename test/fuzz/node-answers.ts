@@ -170,7 +170,7 @@ describe("fuzz - answers of nodes", () => {
   it(`answers make no wrong value, no unclassified error and no second send, ${RUNS} times`, async () => {
     const none = { ...fc.sample(anyCase, 1)[0], times: 0 };
     for (const stage of ["read", "pinned", "snapshot", "orders"] as const) {
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every key is there
+      // every key is there
       const { vault } = clientOf(none as unknown as Case);
       honest.set(stage, await stages[stage](vault, MOST_MS));
     }

@@ -71,7 +71,7 @@ export async function startDatedAnvil(
         while (method.startsWith("eth_send") && (await isMining())) {
           await setTimeout(1);
         }
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- anvil's JSON-RPC
+        // anvil's JSON-RPC
         return answer as RpcReply;
       }),
   });

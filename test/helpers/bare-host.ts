@@ -41,14 +41,14 @@ export class BareHost extends VaultClient implements VaultHost {
       vault: {},
       ...(this.hardhat?.networkConfig ?? { type: "http", gasPrice: "auto" }),
     };
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it is asked for nothing else
+    // it is asked for nothing else
     return { networkConfig } as unknown as VaultHost["connection"];
   }
   public get context(): VaultHost["context"] {
     const root = this.hardhat?.projectRoot;
     // Without a network to fork with, so that nothing is forked.
     const config = { paths: { root }, networks: {} };
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it is asked for nothing else
+    // it is asked for nothing else
     return { config } as unknown as VaultHost["context"];
   }
 

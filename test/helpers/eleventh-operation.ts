@@ -30,7 +30,7 @@ const { createTestHre } = await import("./hre.js");
 const { parseDocument, runTyped } = await import("./run-vault-task.js");
 const { VaultClient } = await import("../../src/client/vault-client.js");
 
-// eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the type of the table has no operation that is added at run time; its arguments and its result are those of queryVolume
+// the type of the table has no operation that is added at run time; its arguments and its result are those of queryVolume
 const name = "queryVolumeAgain" as "queryVolume";
 const methods = {
   async queryVolumeAgain(this: Client, options?: ReadOptions): Promise<bigint> {

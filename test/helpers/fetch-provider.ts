@@ -14,7 +14,7 @@ export function fetchProvider(url: string): Eip1193Provider {
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
       });
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- JSON-RPC, whose result is anything
+      // JSON-RPC, whose result is anything
       const answer = (await response.json()) as {
         result?: unknown;
         error?: { message: string };

@@ -339,7 +339,7 @@ function resultOf(text: string): unknown {
 }
 
 function replyOf(text: string): RpcReply {
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the node's JSON-RPC
+  // the node's JSON-RPC
   const { result, error } = JSON.parse(text) as {
     result?: unknown;
     error?: { code: number; message: string };

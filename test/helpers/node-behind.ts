@@ -75,7 +75,7 @@ export async function startNodeBehind(
   const server = createServer((request, response) => {
     void (async () => {
       const body: unknown = JSON.parse(await text(request));
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what reaches a node in a test is JSON-RPC
+      // what reaches a node in a test is JSON-RPC
       const calls = [body].flat() as readonly Asked[];
       const wave = lastAnswered + 1;
       bodies.push(calls);

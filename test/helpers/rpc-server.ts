@@ -88,7 +88,7 @@ export async function startRpcServer({
       return;
     }
     const parsed: unknown = JSON.parse(body);
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what reaches a JSON-RPC server of a test is JSON-RPC
+    // what reaches a JSON-RPC server of a test is JSON-RPC
     const batch = [parsed].flat() as RecordedRequest[];
     const replies: string[] = [];
     for (const request of batch) {
@@ -159,7 +159,7 @@ export async function startRpcServer({
 
 async function readBody(incoming: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a request stream without an encoding yields bytes
+  // a request stream without an encoding yields bytes
   for await (const chunk of incoming as AsyncIterable<Uint8Array>) {
     chunks.push(Buffer.from(chunk));
   }

@@ -8,7 +8,7 @@ import { fetchProvider } from "./fetch-provider.js";
 
 const [url = "", addresses = "", field = "", times = ""] =
   process.argv.slice(2);
-// eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the test wrote it from such an object
+// the test wrote it from such an object
 const contracts = JSON.parse(addresses) as MockAddresses;
 const mocks = await connectMocks(fetchProvider(url), contracts);
 let lost = 0;

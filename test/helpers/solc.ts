@@ -88,7 +88,7 @@ export function compile(
     writeFileAtomic.sync(kept, run(version, input));
   }
   const output: unknown = JSON.parse(readFileSync(kept, "utf8"));
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the shape that the compiler documents
+  // the shape that the compiler documents
   return output as CompilerOutput;
 }
 
@@ -119,7 +119,7 @@ export function compileFixture(
 
 function run(version: SolcVersion, input: string): string {
   // The package has no types; this is its documented interface.
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- see above
+  // see above
   const solc = load(solcPackages[version]) as {
     compile(input: string): string;
   };

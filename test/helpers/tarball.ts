@@ -26,7 +26,7 @@ async function pack() {
     ["pack", "--ignore-scripts", "--json", "--pack-destination", folder],
     { cwd: repositoryRoot },
   );
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- npm's documented output
+  // npm's documented output
   const [result] = JSON.parse(stdout) as Array<{
     filename: string;
     integrity: string;

@@ -14,7 +14,7 @@ const BEYOND = 2n ** 256n;
 
 /** A value of any type, as JavaScript may pass it. */
 const untyped = (value: unknown): never =>
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what is refused has no type
+  // what is refused has no type
   value as never;
 
 type Refusal = readonly [

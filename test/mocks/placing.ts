@@ -110,7 +110,7 @@ describe("places of the mocks", () => {
     it("are all six: VAULT_CONTRACT_NOT_CONFIGURED", async () => {
       const incomplete: object = { vault: SECOND };
       const { details } = await expectVaultError(
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- JavaScript may pass some
+        // JavaScript may pass some
         vault.deployMocks({ at: incomplete as typeof contracts }),
         "VAULT_CONTRACT_NOT_CONFIGURED",
       );

@@ -310,7 +310,7 @@ describe("state of the mocks", () => {
         await mocks.fail(failing, "closed");
         for (const { operation, args } of expectedReads) {
           const read = async (): Promise<unknown> =>
-            // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table has the arguments of each
+            // the table has the arguments of each
             await vault.read(operation, args as never);
           if (operation === failing) {
             await expectVaultError(read, "VAULT_CALL_REVERTED");

@@ -54,13 +54,13 @@ describe("documents", () => {
     ).to.have.members([
       // Here.
       "docs/getting-started.md: json",
-      "docs/how-the-bytes-look.md: json",
-      "docs/how-the-bytes-look.md: text",
+      "docs/wire-format.md: json",
+      "docs/wire-format.md: text",
       // Units of systemd, and lines of cron that test/docs/keeper-examples.ts runs.
       ...["docs/monitoring.md: ini", "docs/monitoring.md: ini"],
       ...["docs/monitoring.md: ", "docs/monitoring.md: "],
-      // Used by the consumer that runs Foundry.
-      "docs/solidity-tests.md: text",
+      // Used by the consumer that runs Foundry, and the profile that it needs.
+      ...["docs/solidity-tests.md: text", "docs/solidity-tests.md: toml"],
     ]);
     const codeOf = (name: string, language: string): string =>
       others.find(
@@ -76,12 +76,12 @@ describe("documents", () => {
 
     const { vault, provider } = await network.create();
     await vault.deployMocks();
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the document has a request
-    const request = JSON.parse(codeOf("how-the-bytes-look", "json")) as {
+    // the document has a request
+    const request = JSON.parse(codeOf("wire-format", "json")) as {
       readonly method: string;
       readonly params: unknown[];
     };
-    const words = codeOf("how-the-bytes-look", "text").matchAll(
+    const words = codeOf("wire-format", "text").matchAll(
       /^ *\d+ {2}([0-9a-f]{64}) /gmu,
     );
     expect(await provider.request(request)).to.equal(

@@ -29,7 +29,7 @@ describe("exports of the package", () => {
       path.join(repositoryRoot, "package.json"),
       "utf8",
     );
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- our own package.json
+    // our own package.json
     const { exports } = JSON.parse(text) as { exports: object };
     expect(Object.keys(exports)).to.have.members([
       ...Object.keys(exportedNames),

@@ -1,4 +1,14 @@
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import {
+  access,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -9,64 +19,93 @@ import {
   repositoryRoot,
 } from "../helpers/consumers/consumer-project.js";
 import { runCommand } from "../helpers/consumers/run-command.js";
+import { describeOnPosix } from "../helpers/posix.js";
 import { sample } from "../helpers/sample.js";
 
-for (const version of sample(["18", "20"], 1)) {
-  describe(`the set-up under Node ${version}`, () => {
-    const modules = path.join(repositoryRoot, "node_modules");
-    let root = "";
+const modules = path.join(repositoryRoot, "node_modules");
 
-    beforeEach(async () => {
-      root = await mkdtemp(path.join(tmpdir(), "a größe of 1 "));
-      await mkdir(path.join(root, "bin"));
-      for (const file of ["scripts/setup.mjs", "package-lock.json"]) {
-        await cp(path.join(repositoryRoot, file), path.join(root, file));
-      }
-    });
-    afterEach(async () => {
-      await rm(root, { recursive: true });
-    });
+/** What stands in for `npm ci`: the least that is a complete installation. */
+const npmCi = `mkdir -p node_modules/.bin
+cp "${modules}/.package-lock.json" node_modules/
+ln -s "${modules}/@nomicfoundation" node_modules/@nomicfoundation`;
 
-    /** @param npx What stands in for `npx`, in the folder of the project. */
-    async function setUp(npx: string): Promise<unknown> {
-      const bin = path.join(root, "bin");
-      await writeFile(
-        path.join(bin, "npx"),
-        `#!/bin/sh\necho "$@" >> npx.log\n${npx}\n`,
-        { mode: 0o755 },
-      );
-      const script = path.join(root, "scripts/setup.mjs");
-      return await runCommand(await nodeProgram(version), [script], {
-        cwd: root,
-        env: { PATH: `${bin}:/usr/bin:/bin` },
-      }).catch((error: unknown) => error);
+describeOnPosix("the set-up", () => {
+  let root = "";
+
+  beforeEach(async () => {
+    root = await mkdtemp(path.join(tmpdir(), "a größe of 1 "));
+    await mkdir(path.join(root, "bin"));
+    for (const file of [
+      ...["scripts/setup.mjs", "package.json"],
+      ...["package-lock.json", ".npmrc"],
+    ]) {
+      await cp(path.join(repositoryRoot, file), path.join(root, file));
     }
-
-    it("setup.mjs runs pnpm on Node 24 once if two set-ups start after one that was killed, and then does nothing", async () => {
-      await writeFile(path.join(root, ".setup-lock"), "999999999");
-      const npx = `ln -s "${modules}" node_modules`;
-      const both = await Promise.all([setUp(npx), setUp(npx)]);
-      expect([...both, await setUp(npx)]).to.deep.equal(["", "", ""]);
-      expect(await readFile(path.join(root, "npx.log"), "utf8")).to.match(
-        /^--yes --package=node@24\.\d+\.\d+ .* --call pnpm install --frozen-lockfile .*\n$/u,
-      );
-    });
-
-    it("setup.mjs fails, and advises what to check, if the installation fails", async () => {
-      expect(String(await setUp("exit 1"))).to.include(
-        "set-up: failed. Check the message of npm",
-      );
-    });
   });
-}
+  afterEach(async () => {
+    await rm(root, { recursive: true });
+  });
 
-it("pnpm-lock.yaml has exactly the packages of package-lock.json: else `npx pnpm import`", async () => {
-  const [npm, pnpm] = await Promise.all(
-    ["package-lock.json", "pnpm-lock.yaml"].map(async (file) => {
-      const text = await readFile(path.join(repositoryRoot, file), "utf8");
-      return new Set(text.match(/sha512-[\w+/=]+/gu));
-    }),
-  );
-  expect(pnpm).to.have.property("size").above(100);
-  expect(pnpm).to.deep.equal(npm);
+  async function prepare(version: string, npm: string): Promise<void> {
+    const newer = process.execPath;
+    await symlink(await nodeProgram(version), path.join(root, "bin/node"));
+    await program("npm", `node -p process.version >> ../npm.log\n${npm}`);
+    await program("npx", `echo "$@" >> ../npx.log\necho "${newer}"`);
+  }
+
+  async function program(name: string, script: string): Promise<void> {
+    await writeFile(path.join(root, "bin", name), `#!/bin/sh\n${script}\n`, {
+      mode: 0o755,
+    });
+  }
+
+  async function setUp(): Promise<unknown> {
+    const bin = path.join(root, "bin");
+    return await runCommand(
+      path.join(bin, "node"),
+      [path.join(root, "scripts/setup.mjs")],
+      { cwd: root, env: { PATH: `${bin}:/usr/bin:/bin` } },
+    ).catch((error: unknown) => error);
+  }
+
+  for (const version of sample(["18", "20"], 1)) {
+    it(`setup.mjs installs once, on a newer Node of npm, if two set-ups start under Node ${version} after one that was killed, and then does nothing`, async () => {
+      await prepare(version, npmCi);
+      await writeFile(path.join(root, ".setup-lock"), "999999999");
+      const both = await Promise.all([setUp(), setUp()]);
+      expect([...both, await setUp()]).to.deep.equal(["", "", ""]);
+      expect(await readFile(path.join(root, "npx.log"), "utf8")).to.equal(
+        "--yes --package=node@24 -- node -p process.execPath\n",
+      );
+      expect(await readFile(path.join(root, "npm.log"), "utf8")).to.equal(
+        `${process.version}\n`,
+      );
+      const node = path.join(root, "node_modules/.bin/node");
+      expect(await runCommand(node, ["-v"], { cwd: root })).to.equal(
+        `${process.version}\n`,
+      );
+    });
+  }
+
+  it("setup.mjs uses the machine's Node if it is new enough", async () => {
+    await prepare("22.13.0", npmCi);
+    expect(await setUp()).to.equal("");
+    expect(await readFile(path.join(root, "npm.log"), "utf8")).to.equal(
+      "v22.13.0\n",
+    );
+    expect(await readdir(path.join(root, "node_modules/.bin"))).to.not.include(
+      "node",
+    );
+  });
+
+  it("setup.mjs fails, advises what to check, and leaves the old installation if the new one fails", async () => {
+    await prepare("22.13.0", "mkdir node_modules; exit 1");
+    const old = path.join(root, "node_modules/ethers/package.json");
+    await mkdir(path.dirname(old), { recursive: true });
+    await writeFile(old, "{}");
+    expect(String(await setUp())).to.include(
+      "set-up: failed. Check the message of npm",
+    );
+    await access(old);
+  });
 });

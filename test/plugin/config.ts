@@ -15,7 +15,7 @@ const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 function userConfig(vault: unknown, type = "http"): HardhatUserConfig {
   const network =
     type === "http" ? { type, url: NOWHERE, vault } : { type, vault };
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- wrong on purpose
+  // wrong on purpose
   return { networks: { live: network } } as HardhatUserConfig;
 }
 
@@ -166,7 +166,7 @@ describe("configuration", () => {
 
   it("the plugin leaves networks that are none to Hardhat", async () => {
     for (const networks of [null, 12, { live: null }, { live: "x" }]) {
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- wrong on purpose
+      // wrong on purpose
       const config = { networks } as unknown as HardhatUserConfig;
       expect(await validate(config)).to.deep.equal([]);
     }

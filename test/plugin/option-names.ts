@@ -26,7 +26,7 @@ async function callWith(
     result !== null &&
     Symbol.asyncIterator in result
     ? await Array.fromAsync(
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the symbol was found
+        // the symbol was found
         result as AsyncIterable<unknown>,
       )
     : result;

@@ -43,7 +43,7 @@ const chosen = readdirSync(casesFolder)
     const found: unknown = JSON.parse(
       readFileSync(path.join(casesFolder, name), "utf8"),
     );
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the files have this form
+    // the files have this form
     return found as readonly NodeAnswerCase[];
   })
   .filter(({ id }) => id.startsWith(process.env["CASES"] ?? ""));
@@ -85,7 +85,7 @@ async function openLane(): Promise<Lane> {
     method: "anvil_mine",
     params: [`0x${BLOCKS_LATER.toString(16)}`],
   });
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- an address for each role
+  // an address for each role
   const contracts = Object.fromEntries(located) as Lane["contracts"];
   const vault = { contracts };
   return {
@@ -322,7 +322,7 @@ async function problemOf(
       case "other-engine":
       case "settled": {
         if (settlement === undefined) {
-          // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the result of a simulation
+          // the result of a simulation
           const simulation = values[0] as Simulation | undefined;
           return (
             simulation?.status === "settled" &&

@@ -178,7 +178,7 @@ describe("a request that fails on this side", () => {
     for (const [url, message, settings] of rows) {
       it(`is ${code} with its cause and its setting, without the key: ${url} ${String(message)}`, async () => {
         await expectFailure(
-          // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a key of the table, which Object.entries forgets
+          // a key of the table, which Object.entries forgets
           code as VaultErrorCode,
           url
             .replace("NODE", asked())

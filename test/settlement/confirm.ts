@@ -8,7 +8,7 @@ import { itSettles, useStage } from "../helpers/settlement-stage.js";
 /** A person, or a function, that answers with any value. */
 const answering = (answer: unknown): SettleAllOptions => ({
   confirm: async () =>
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- JavaScript may return another type
+    // JavaScript may return another type
     await Promise.resolve(answer as true),
 });
 

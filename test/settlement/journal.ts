@@ -24,6 +24,7 @@ import { parseWaiting } from "../../src/settlement/waiting.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
+import { itOnPosix } from "../helpers/posix.js";
 import {
   FACTORY,
   GENESIS,
@@ -165,7 +166,7 @@ describe("the journal of a settlement", () => {
         throw full;
       }),
       mock.method(fs, "write", (...args: readonly unknown[]) => {
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- of its many forms each has the callback last
+        // of its many forms each has the callback last
         (args.at(-1) as (error: Error) => void)(full);
       }),
     ];
@@ -258,22 +259,25 @@ describe("the journal of a settlement", () => {
     },
   ]);
 
-  it("settleAll throws VAULT_INVALID_JOURNAL for a link out of the project, and leaves its target", async () => {
-    const outside = await mkdtemp(path.join(tmpdir(), "hardhat-vault-out-"));
-    const victim = path.join(outside, "victim.json");
-    await writeFile(victim, "{}");
-    await mkdir(folder(), { recursive: true });
-    await symlink(victim, stage.journalFile());
-    for (const resume of [false, true]) {
-      const { message } = await expectVaultError(
-        stage.settle({ resume }),
-        "VAULT_INVALID_JOURNAL",
-      );
-      expect(message).to.include("a symbolic link leads out of the project");
-    }
-    expect(await readFile(victim, "utf8")).to.equal("{}");
-    await rm(outside, { recursive: true });
-  });
+  itOnPosix(
+    "settleAll throws VAULT_INVALID_JOURNAL for a link out of the project, and leaves its target",
+    async () => {
+      const outside = await mkdtemp(path.join(tmpdir(), "hardhat-vault-out-"));
+      const victim = path.join(outside, "victim.json");
+      await writeFile(victim, "{}");
+      await mkdir(folder(), { recursive: true });
+      await symlink(victim, stage.journalFile());
+      for (const resume of [false, true]) {
+        const { message } = await expectVaultError(
+          stage.settle({ resume }),
+          "VAULT_INVALID_JOURNAL",
+        );
+        expect(message).to.include("a symbolic link leads out of the project");
+      }
+      expect(await readFile(victim, "utf8")).to.equal("{}");
+      await rm(outside, { recursive: true });
+    },
+  );
 
   it("settleAll settles once if two begin together, from two accounts", async () => {
     // Both have asked all that there is to ask before either writes its journal.

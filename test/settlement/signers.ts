@@ -264,7 +264,7 @@ describe("settleAll: signers", () => {
       config: object = remote,
       client = new RpcClient(stage.chain, "scripted"),
     ): Promise<string> =>
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it reads nothing else of the configuration
+      // it reads nothing else of the configuration
       await findSender(client, { type: "http", ...config } as NetworkConfig);
 
     it("is the network's from, else VAULT_INVALID_ADDRESS if that is no address", async () => {

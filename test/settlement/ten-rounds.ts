@@ -16,7 +16,8 @@ import type {
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { isFull } from "../helpers/sample.js";
+import { isFull, sample } from "../helpers/sample.js";
+import { describeOnPosix } from "../helpers/posix.js";
 import { killAt } from "../helpers/settlement-lane.js";
 import { DEV_KEYS, openRound, createWorld } from "../helpers/world.js";
 import type { SettlementWorld } from "../helpers/world.js";
@@ -35,7 +36,7 @@ const SEND = { method: "eth_sendRawTransaction", occurrence: 0 };
 /** What the document of a keeper's run has. */
 type Run = Readonly<Record<"status" | "code", unknown>>;
 
-describe("two keepers", () => {
+describeOnPosix("two keepers", () => {
   let node: ServerProcess;
   let server: FaultyRpcServer;
   let world: SettlementWorld;

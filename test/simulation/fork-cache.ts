@@ -69,7 +69,7 @@ describe("the cache of a fork", () => {
   const addressOf = async (connection: ForkConnection): Promise<string> => {
     const { forking } = fieldsOf(connection.networkConfig);
     const { url } = fieldsOf(forking);
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a variable of Hardhat's configuration
+    // a variable of Hardhat's configuration
     return await (url as { getUrl(): Promise<string> }).getUrl();
   };
 

@@ -35,7 +35,7 @@ interface RecordedAnswer {
 const recorded: unknown = JSON.parse(
   readFileSync(path.join(import.meta.dirname, "recorded/geth.json"), "utf8"),
 );
-// eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the file beside this one
+// the file beside this one
 const { answers } = recorded as { readonly answers: readonly RecordedAnswer[] };
 
 const simulated = answers.filter(({ method }) => method === "eth_simulateV1");

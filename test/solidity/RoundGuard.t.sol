@@ -70,14 +70,15 @@ contract GuardedVault {
         if (way == Way.Reenter) {
             // Once: without a lock it would never end.
             way = Way.Settle;
-            RoundGuard(payable(msg.sender)).settle(
-                address(this),
-                address(this),
-                startTime,
-                strikePrice,
-                false,
-                false
-            );
+            RoundGuard(payable(msg.sender))
+                .settle(
+                    address(this),
+                    address(this),
+                    startTime,
+                    strikePrice,
+                    false,
+                    false
+                );
         }
         if (way == Way.Empty) {
             // solhint-disable-next-line
@@ -91,7 +92,7 @@ contract GuardedVault {
 
     /// With as little gas as `transfer` gives.
     function _pay() private {
-        (bool success, ) = msg.sender.call{value: 3, gas: 0}("");
+        (bool success,) = msg.sender.call{value: 3, gas: 0}("");
         require(success, "could not pay");
     }
 
@@ -131,12 +132,7 @@ contract GreedyCaller {
 
     function settle() public {
         guard.settle(
-            address(vault),
-            address(vault),
-            1_000,
-            1_900e18,
-            false,
-            true
+            address(vault), address(vault), 1_000, 1_900e18, false, true
         );
     }
 }
@@ -163,9 +159,8 @@ contract RefusingCaller {
 }
 
 contract RoundGuardTest {
-    Vm private constant vm = Vm(
-        address(uint160(uint256(keccak256("hevm cheat code"))))
-    );
+    Vm private constant vm =
+        Vm(address(uint160(uint256(keccak256("hevm cheat code")))));
 
     uint256 private constant START = 1_000;
     uint256 private constant STRIKE = 1_900e18;
@@ -212,21 +207,16 @@ contract RoundGuardTest {
         uint256 startTime,
         uint256 strikePrice
     ) public {
-        if (startTime == START && strikePrice == STRIKE) return;
+        if (startTime == START && strikePrice == STRIKE) {
+            return;
+        }
         vm.expectRevert(
             abi.encodeWithSelector(
-                RoundGuard.RoundChanged.selector,
-                START,
-                STRIKE
+                RoundGuard.RoundChanged.selector, START, STRIKE
             )
         );
         guard.settle(
-            address(vault),
-            address(vault),
-            startTime,
-            strikePrice,
-            false,
-            false
+            address(vault), address(vault), startTime, strikePrice, false, false
         );
     }
 
@@ -234,9 +224,7 @@ contract RoundGuardTest {
         for (uint256 i = 0; i < 2; ++i) {
             vm.expectRevert(
                 abi.encodeWithSelector(
-                    RoundGuard.RoundChanged.selector,
-                    START,
-                    STRIKE
+                    RoundGuard.RoundChanged.selector, START, STRIKE
                 )
             );
             guard.settle(
@@ -256,9 +244,7 @@ contract RoundGuardTest {
         require(vault.startTime() == 2_000, "it did not roll over");
         vm.expectRevert(
             abi.encodeWithSelector(
-                RoundGuard.RoundChanged.selector,
-                2_000,
-                STRIKE
+                RoundGuard.RoundChanged.selector, 2_000, STRIKE
             )
         );
         settle();
@@ -267,10 +253,8 @@ contract RoundGuardTest {
 
     function test_RefusesBeforeTheEndOnlyIfAsked() public {
         vm.warp(1_999);
-        bytes memory refusal = abi.encodeWithSelector(
-            RoundGuard.RoundNotEnded.selector,
-            2_000
-        );
+        bytes memory refusal =
+            abi.encodeWithSelector(RoundGuard.RoundNotEnded.selector, 2_000);
         vm.expectRevert(refusal);
         settle(true, true);
         vm.warp(2_000);
@@ -319,8 +303,7 @@ contract RoundGuardTest {
     function test_RefusesEveryoneButTheSettler() public {
         vm.expectRevert(
             abi.encodeWithSelector(
-                RoundGuard.NotSettler.selector,
-                address(0xbeef)
+                RoundGuard.NotSettler.selector, address(0xbeef)
             )
         );
         vm.prank(address(0xbeef));
@@ -342,8 +325,7 @@ contract RoundGuardTest {
         guard = new RoundGuard(address(this));
         vm.expectRevert(
             abi.encodeWithSelector(
-                RoundGuard.NotSettler.selector,
-                address(vault)
+                RoundGuard.NotSettler.selector, address(vault)
             )
         );
         settle();
@@ -399,16 +381,9 @@ contract RoundGuardTest {
         );
         settle();
         vault.set(GuardedVault.Way.Empty);
-        try
-            guard.settle(
-                address(vault),
-                address(vault),
-                START,
-                STRIKE,
-                false,
-                true
-            )
-        {
+        try guard.settle(
+            address(vault), address(vault), START, STRIKE, false, true
+        ) {
             revert("it settled");
         } catch (bytes memory reason) {
             require(reason.length == 0, "a reason");
@@ -425,16 +400,9 @@ contract RoundGuardTest {
     }
 
     function test_AVaultWithoutCodeIsNotSettled() public {
-        try
-            guard.settle(
-                address(0xbeef),
-                address(vault),
-                START,
-                STRIKE,
-                false,
-                false
-            )
-        {
+        try guard.settle(
+            address(0xbeef), address(vault), START, STRIKE, false, false
+        ) {
             revert("it settled");
         } catch {}
     }

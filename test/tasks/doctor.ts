@@ -64,7 +64,7 @@ describe("vault doctor", () => {
       "doctor",
       { ...args, json: true },
     );
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what the task printed; the test looks at each
+    // what the task printed; the test looks at each
     const document = parseDocument(result) as { checks: readonly Check[] };
     return { exitCode: result.exitCode, ...document };
   };

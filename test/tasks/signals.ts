@@ -6,6 +6,7 @@ import { text as readText } from "node:stream/consumers";
 
 import { expect } from "chai";
 
+import { describeOnPosix } from "../helpers/posix.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { runHardhat, startHardhat } from "../helpers/cli.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -41,7 +42,7 @@ const decisive = cases.filter(
     (signal === "SIGTERM" && typed.startsWith("orders")),
 );
 
-describe("signals, in a folder with blanks and letters beyond ASCII", () => {
+describeOnPosix("signals, in a folder with blanks and letters beyond ASCII", () => {
   const anvil = useAnvil();
   let project: FixtureProject;
 

@@ -55,7 +55,7 @@ describe("vault simulate", () => {
     exitCode = 0,
   ): Promise<Readonly<Record<string, unknown>>> => {
     const document = await tasks.documentOf(`simulate ${typed}`, exitCode);
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the task's document; each test looks at what it needs
+    // the task's document; each test looks at what it needs
     return document["simulation"] as Readonly<Record<string, unknown>>;
   };
 

@@ -227,7 +227,7 @@ export class OrderReader {
         answer,
         hasCode,
       });
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
+      // the decoder follows the table entry that makes the type
       return { orderID, ...(order as VaultOrder) };
     } catch (error) {
       return { orderID, error: errorOfOrder(error) };

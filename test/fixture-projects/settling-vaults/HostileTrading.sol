@@ -12,12 +12,13 @@ contract HostileTrading {
     fallback() external {
         uint256 id = uint256(bytes32(msg.data[4:36]));
         if (id == 7) revert("not your order");
-        if (id == 13)
+        if (id == 13) {
             assembly {
                 invalid()
             }
+        }
         // Much gas in few steps: Hardhat's network records each step.
-        if (id == 21)
+        if (id == 21) {
             assembly {
                 for {
                     let i := 32
@@ -27,14 +28,17 @@ contract HostileTrading {
                     mstore(i, 1)
                 }
             }
-        if (id == 22)
+        }
+        if (id == 22) {
             assembly {
                 return(0, 3)
             }
-        if (id == 48)
+        }
+        if (id == 48) {
             assembly {
                 return(0, 600000)
             }
+        }
         (bool success, bytes memory order) = _good.staticcall(msg.data);
         require(success);
         // Not zero before the address of the holder.

@@ -17,55 +17,73 @@ contract ScriptedMocks {
     function deploy(Scenario scenario) external {
         mocks.deploy(scenario);
     }
+
     function deployStrict() external {
         MockState memory state = MockScenarios.stateOf(Scenario.OpenRound);
         state.missingOrdersRevert = true;
         mocks.deploy(state);
     }
+
     function load(Scenario scenario) external {
         mocks.load(MockScenarios.stateOf(scenario));
     }
+
     function fail(bytes4 operation, string calldata reason) external {
         mocks.fail(operation, reason);
     }
+
     function succeed(bytes4 operation) external {
         mocks.succeed(operation);
     }
+
     function settle() external {
         mocks.vault.settleAll();
     }
+
     function nextRound() external {
         mocks.nextRound();
     }
+
     function nextRoundAt(uint256 strikePrice) external {
         mocks.nextRound(strikePrice);
     }
+
     function setTimes(uint256 startTime, uint256 endTime) external {
         VaultReader.Round memory round = mocks.round();
         round.startTime = startTime;
         round.endTime = endTime;
         mocks.setRound(round);
     }
+
     function setSettlement(uint256 price, uint256 amount) external {
         mocks.setSettlement(price, amount);
     }
+
     function setOrder(uint256 id, VaultReader.Order calldata value) external {
         mocks.setOrder(id, value);
     }
+
     function removeOrder(uint256 id) external {
         mocks.removeOrder(id);
     }
+
     function round() external view returns (VaultReader.Round memory) {
         return mocks.round();
     }
-    function order(
-        uint256 id
-    ) external view returns (VaultReader.Order memory) {
+
+    function order(uint256 id)
+        external
+        view
+        returns (VaultReader.Order memory)
+    {
         return mocks.order(id);
     }
-    function orderOf(
-        ITrading trading
-    ) external view returns (VaultReader.Order memory) {
+
+    function orderOf(ITrading trading)
+        external
+        view
+        returns (VaultReader.Order memory)
+    {
         return VaultReader.readOrder(trading, 1);
     }
 }

@@ -250,7 +250,7 @@ contract NativeVault is SettlingVault {
     }
 
     function _pay(address to, uint256 amount) private {
-        (bool success, ) = to.call{value: amount}("");
+        (bool success,) = to.call{value: amount}("");
         require(success, "could not pay");
     }
 }
@@ -365,7 +365,7 @@ contract MixedVault is SettlingVault {
     }
 
     function _pay(address to, uint256 amount) private {
-        (bool success, ) = to.call{value: amount}("");
+        (bool success,) = to.call{value: amount}("");
         require(success, "could not pay");
     }
 }
@@ -460,7 +460,7 @@ contract OriginVault is SettlingVault {
 /// A payment inside fails, and it settles all the same.
 contract FailingPaymentVault is SettlingVault {
     function settleAll() external override {
-        (bool success, ) = address(new Refuser()).call{value: 3 ether}("");
+        (bool success,) = address(new Refuser()).call{value: 3 ether}("");
         require(!success, "it was paid");
         _finish(12, 12);
     }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import {
   cp,
   glob,
@@ -23,6 +24,7 @@ const { resolve } = createRequire(import.meta.url);
 
 export const repositoryRoot = path.resolve(import.meta.dirname, "../../..");
 const fixtures = path.join(repositoryRoot, "test/fixture-projects/consumers");
+const examples = path.join(repositoryRoot, "examples");
 const templates = path.join(
   path.dirname(resolve("hardhat/package.json")),
   "templates",
@@ -37,20 +39,13 @@ export const consumersFolder = path.join(
   `hardhat-vault-consumers-${hash(repositoryRoot).slice(0, 12)}`,
 );
 
-export const npmOptions = [
+const npmOptions = [
   "--no-audit",
   "--no-fund",
   "--loglevel=error",
   "--prefer-offline",
   "--ignore-scripts",
 ] as const;
-
-const pnpmOptions = [
-  "--ignore-scripts",
-  "--prefer-offline",
-  "--config.minimum-release-age=0",
-  "--config.node-linker=hoisted",
-];
 
 export function projectFolder({
   name,
@@ -78,43 +73,27 @@ export async function nodeProgram(version: string): Promise<string> {
 }
 
 /**
- * Installs what a consumer has before it has this package, by a committed lock
- * file. Does nothing where that is done already.
+ * Installs what a consumer has before it has this package: what npm chooses for
+ * its ranges today. Does nothing where that is done already.
  */
 export async function prepareConsumer(
   definition: ConsumerDefinition,
 ): Promise<void> {
   const folder = projectFolder(definition);
   const manifest = await manifestOf(definition);
-  const lock = await readFile(lockFileOf(definition), "utf8");
   const stampFile = path.join(folder, "node_modules/.prepared");
-  const stamp = hash(`${manifest}${lock}${process.version}`);
+  const stamp = hash(`${manifest}${process.version}`);
   if ((await readOptional(stampFile)) === stamp) {
     return;
   }
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   await writeManifest(definition);
-  if (definition.hasNpm === true) {
-    // npm installs it all with this package, by the lock file.
-    await mkdir(path.dirname(stampFile));
-  } else {
-    await runPnpm(folder, "install", "--frozen-lockfile");
-  }
+  await runCommand("npm", ["install", ...npmOptions], { cwd: folder });
   if (definition.node !== undefined) {
     await nodeProgram(definition.node);
   }
   await writeFile(stampFile, stamp);
-}
-
-export async function runPnpm(
-  folder: string,
-  ...args: string[]
-): Promise<void> {
-  const program = path.join(repositoryRoot, "node_modules/pnpm/bin/pnpm.mjs");
-  await runCommand(process.execPath, [program, ...args, ...pnpmOptions], {
-    cwd: folder,
-  });
 }
 
 /** Installs packages in a project, and returns its lock file after that. */
@@ -123,16 +102,12 @@ export async function install(
   ...packages: string[]
 ): Promise<string> {
   const folder = projectFolder(definition);
-  if (definition.hasNpm === true) {
-    await runCommand(
-      "npm",
-      ["install", "--save-dev", ...packages, ...npmOptions],
-      { cwd: folder },
-    );
-  } else {
-    await runPnpm(folder, "add", "--save-dev", ...packages);
-  }
-  return await readFile(path.join(folder, lockNameOf(definition)), "utf8");
+  await runCommand(
+    "npm",
+    ["install", "--save-dev", ...packages, ...npmOptions],
+    { cwd: folder },
+  );
+  return await readFile(path.join(folder, "package-lock.json"), "utf8");
 }
 
 /** Makes the project fresh, but for the node_modules of `prepareConsumer()`. */
@@ -145,31 +120,42 @@ export async function createConsumer(
       await rm(path.join(folder, entry), { recursive: true });
     }
   }
-  const { template } = definition;
-  if (template !== undefined) {
-    await cp(path.join(templates, template), folder, { recursive: true });
-    await editConfiguration(folder, solcOf(definition));
+  await cp(projectOf(definition), folder, {
+    recursive: true,
+    filter: (source) => path.basename(source) !== "node_modules",
+  });
+  const configuration = path.join(folder, "hardhat.config.ts");
+  if (definition.template !== undefined) {
+    await addPlugin(configuration);
     // forge-std is a git dependency.
     await rm(path.join(folder, "contracts/Counter.t.sol"), { force: true });
   }
   await cp(path.join(fixtures, "common"), folder, { recursive: true });
-  await cp(filesOf(definition), folder, { recursive: true });
+  if (definition.compiler === undefined) {
+    await rm(path.join(folder, "contracts"), { recursive: true });
+  } else if (existsSync(configuration)) {
+    const text = await readFile(configuration, "utf8");
+    const local = useLocalCompiler(text, definition.compiler.version);
+    await writeFile(configuration, local);
+  }
+  if (existsSync(fixtureOf(definition))) {
+    await cp(fixtureOf(definition), folder, { recursive: true });
+  }
   await writeCodeBlocks(folder, definition);
   await writeManifest(definition);
   return folder;
 }
 
 /** The package.json of a consumer before it installs this package. */
-export async function manifestOf(
-  definition: ConsumerDefinition,
-): Promise<string> {
-  const folder =
-    definition.template === undefined
-      ? filesOf(definition)
-      : path.join(templates, definition.template);
-  const text = await readFile(path.join(folder, "package.json"), "utf8");
+async function manifestOf(definition: ConsumerDefinition): Promise<string> {
+  const { hasNode = false, peers = [] } = definition;
+  const installedLater = hasNode
+    ? ["hardhat-vault", ...peers.map(nameOf)]
+    : ["hardhat-vault"];
+  const file = path.join(projectOf(definition), "package.json");
+  const text = await readFile(file, "utf8");
   const manifest: unknown = JSON.parse(text, (key, value: unknown) =>
-    key === "forge-std"
+    key === "forge-std" || installedLater.includes(key)
       ? undefined
       : typeof value === "string"
         ? (definition.versions[key] ?? value.replace(/^workspace:/u, ""))
@@ -178,16 +164,25 @@ export async function manifestOf(
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
 }
 
-function filesOf({ name, files = name }: ConsumerDefinition): string {
+/** Where its project is: a template of Hardhat's, an example, or a fixture. */
+function projectOf(definition: ConsumerDefinition): string {
+  const { name, files = name, template } = definition;
+  const example = path.join(examples, files);
+  return template !== undefined
+    ? path.join(templates, template)
+    : existsSync(example)
+      ? example
+      : fixtureOf(definition);
+}
+
+/** What the tests add to its project. */
+function fixtureOf({ name, files = name }: ConsumerDefinition): string {
   return path.join(fixtures, files);
 }
 
-export function lockNameOf({ hasNpm = false }: ConsumerDefinition): string {
-  return hasNpm ? "package-lock.json" : "pnpm-lock.yaml";
-}
-
-export function lockFileOf(definition: ConsumerDefinition): string {
-  return path.join(fixtures, definition.name, lockNameOf(definition));
+/** The name of a package in an argument of `npm install`. */
+export function nameOf(argument: string): string {
+  return argument.replace(/(?<=.)@.*$/u, "");
 }
 
 async function writeManifest(definition: ConsumerDefinition): Promise<void> {
@@ -196,18 +191,10 @@ async function writeManifest(definition: ConsumerDefinition): Promise<void> {
     path.join(folder, "package.json"),
     await manifestOf(definition),
   );
-  await cp(lockFileOf(definition), path.join(folder, lockNameOf(definition)));
 }
 
-/**
- * The edits that a user of a template makes, and one that a machine without
- * a compiler download needs.
- */
-async function editConfiguration(
-  folder: string,
-  solc: SolcVersion,
-): Promise<void> {
-  const file = path.join(folder, "hardhat.config.ts");
+/** The edits that a user of a template makes. */
+async function addPlugin(file: string): Promise<void> {
   const original = await readFile(file, "utf8");
   const withPlugin = original.includes("plugins: [")
     ? replace(original, /plugins: \[(\w+)\]/u, "plugins: [$1, vault]")
@@ -217,7 +204,7 @@ async function editConfiguration(
     /import \{.*\} from "hardhat\/config";\n/u,
     '$&import vault from "hardhat-vault";\n',
   );
-  await writeFile(file, useLocalCompiler(withImport, solc));
+  await writeFile(file, withImport);
 }
 
 function solcOf({ name, compiler }: ConsumerDefinition): SolcVersion {

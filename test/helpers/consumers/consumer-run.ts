@@ -6,6 +6,7 @@ import { expect } from "chai";
 
 import { foundryBinary } from "../anvil.js";
 import { startServerProcess } from "../child-process.js";
+import { fieldsOf } from "../fields.js";
 import { freePort } from "../free-port.js";
 import { keysOf } from "../keys-of.js";
 import { sample } from "../sample.js";
@@ -16,6 +17,7 @@ import {
   configurationOf,
   createConsumer,
   install,
+  nameOf,
   nodeProgram,
   prepareConsumer,
   projectFolder,
@@ -49,9 +51,11 @@ export function stepsOf({
   compiler,
   hasForge = false,
   hasNoPlugin = false,
+  testCommand,
 }: ConsumerDefinition): readonly ConsumerStep[] {
   const exceptions: { readonly [Step in ConsumerStep]?: boolean } = {
     "run tasks": hasNoPlugin,
+    "run its own tests and ours, and end by itself": testCommand === undefined,
     "have compiled its contracts, which import all of ours":
       compiler === undefined,
     "type-check strictly, our declarations included": hasNoPlugin,
@@ -86,8 +90,7 @@ async function installTarball(
         "vault",
         "round",
       ]).catch((reason: unknown) => reason);
-      const name = peer.replace(/(?<=.)@.*$/u, "");
-      expect(String(error)).to.include(`"${name}"`);
+      expect(String(error)).to.include(`"${nameOf(peer)}"`);
       lock = await install(definition, peer);
     }
   }
@@ -98,7 +101,7 @@ async function runTests(
   _folder: string,
   definition: ConsumerDefinition,
 ): Promise<void> {
-  expect(await hardhat(definition, definition.testCommand)).to.match(
+  expect(await hardhat(definition, definition.testCommand ?? [])).to.match(
     /[1-9]\d* passing|all assertions hold/u,
   );
   const scripts = (await readDocuments(definition)).filter(
@@ -167,21 +170,23 @@ async function runTasksOnNode(
     /JSON-RPC server at http:\/\/127\.0\.0\.1:(\d+)/u,
     { cwd: folder, env: strangersEnvironment() },
   );
-  const run = async (...args: string[]): Promise<object> => {
-    const stdout = await hardhat(
-      definition,
-      ["--config", "local-node.config.ts", "vault", ...args].concat(
-        "--json",
-        "--network",
-        "local",
-      ),
-      { LOCAL_NODE_URL: node.url },
+  const env: Record<string, string> = { LOCAL_NODE_URL: node.url };
+  const onNode = async (...args: string[]): Promise<string> =>
+    await hardhat(definition, [...args, "--network", "localhost"], env);
+  const run = async (...args: string[]): Promise<Record<string, unknown>> => {
+    const document: unknown = JSON.parse(
+      await onNode("vault", ...args, "--json"),
     );
-    const document: unknown = JSON.parse(stdout);
     return Object.assign({}, document);
   };
   try {
     await run("deploy-mocks", "--scenario", "expired-round");
+    if (definition.nodeScript !== undefined) {
+      expect(
+        await onNode("run", "--no-compile", definition.nodeScript),
+      ).to.equal("settled: all assertions hold\n");
+      return;
+    }
     await Promise.all([
       run("capture", "--out", "fixture.json", "--ids", "1-5"),
       run("status").then(async (document) => {
@@ -192,10 +197,15 @@ async function runTasksOnNode(
         await save("orders.json", document);
       }),
     ]);
-    expect(await run("settle", "--yes")).to.have.nested.property(
-      "settlement.status",
-      "settled",
-    );
+    // A keeper's day: late, then with a guard in time.
+    const late = run("settle", "--if-expired", "--assert");
+    expect(await late.catch(() => "late")).to.equal("late");
+    const { guard } = await run("deploy-guard", "--yes");
+    const { address } = fieldsOf(guard);
+    env["VAULT_GUARD"] = String(address);
+    const { settlement } = await run("settle", "--if-expired", "--yes");
+    expect(settlement).to.include({ status: "settled", guard: address });
+    await run("settle", "--if-expired", "--assert");
   } finally {
     await node.stop();
   }
@@ -263,7 +273,7 @@ async function checkBuild(
 }
 
 async function readJson<Content>(file: string): Promise<Content> {
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- Hardhat wrote it
+  // Hardhat wrote it
   return JSON.parse(await readFile(file, "utf8")) as Content;
 }
 
@@ -277,7 +287,9 @@ async function typeCheck(
   { name }: ConsumerDefinition,
 ): Promise<void> {
   // Our declarations, with the newest versions if `alike` takes that project.
-  const entries = sample(["readme", "mocha-ethers", "readme"], 1).includes(name)
+  const entries = sample(["readme", "contract-tests", "readme"], 1).includes(
+    name,
+  )
     ? ["tsconfig.entries.json"]
     : [];
   await runCommand(

@@ -10,16 +10,17 @@ export interface ConsumerDefinition {
   readonly files?: string;
   /** Version of Node that it runs on; that of the tests unless given. */
   readonly node?: string;
-  /** Folder of Hardhat's own templates; without it, the project is ours. */
+  /**
+   * Folder of Hardhat's own templates. Without it, the project is the example of
+   * that name, or else the fixture.
+   */
   readonly template?: string;
   /** Versions that replace those of the template. */
   readonly versions: Readonly<Record<string, string>>;
-  /** How its tests are run, after `hardhat`. */
-  readonly testCommand: readonly string[];
+  /** How its tests are run, after `hardhat`, if it has any. */
+  readonly testCommand?: readonly string[];
   /** What that compiles its contracts with, if it has any. */
   readonly compiler?: CompilerSettings;
-  /** Installed by npm, as README says; the others by pnpm, which is faster. */
-  readonly hasNpm?: boolean;
   /** Which of the documents' code it has. */
   readonly documents?: "ethers" | "viem" | "solidity" | "hardhat-2";
   /**
@@ -33,6 +34,8 @@ export interface ConsumerDefinition {
   readonly hasNoPlugin?: boolean;
   /** Its tasks are run on a node of its own, else on a network in process. */
   readonly hasNode?: boolean;
+  /** A script that is run on that node, in place of a keeper's tasks. */
+  readonly nodeScript?: string;
 }
 
 /** The lower bound of `engines`. */
@@ -50,18 +53,17 @@ const publishedVersions = {
 };
 
 /**
- * The consumers: Hardhat's three templates, the project that README.md
- * describes, at the lower bound of every range that matters, the oldest Hardhat 3, one
- * with Solidity tests and nothing else, and two on Hardhat 2, in CommonJS. The two toolboxes'
- * own contract asks for a new compiler; the others can have older ones.
+ * The consumers: the three examples, with Hardhat's toolbox for ethers in one, the
+ * template with its toolbox for viem, the project that README.md describes, at the lower
+ * bound of every range that matters, the oldest Hardhat 3, one with Solidity tests and
+ * nothing else, and two on Hardhat 2, in CommonJS.
  */
 export const allConsumers: readonly ConsumerDefinition[] = [
   {
-    name: "mocha-ethers",
-    template: "02-mocha-ethers",
-    versions: publishedVersions,
+    name: "contract-tests",
+    versions: {},
     testCommand: ["test"],
-    compiler: { version: "0.8.37", optimizer: false, viaIR: false },
+    compiler: { version: "0.8.28", optimizer: false, viaIR: false },
   },
   {
     name: "viem",
@@ -73,30 +75,31 @@ export const allConsumers: readonly ConsumerDefinition[] = [
     peers: ["@nomicfoundation/hardhat-ethers"],
   },
   {
-    name: "minimal",
-    folder: "minimal, größe 1",
-    template: "03-minimal",
+    name: "keeper",
+    folder: "keeper, größe 1",
     versions: { typescript: publishedVersions.typescript },
-    testCommand: ["run", "scripts/vault.ts"],
-    compiler: { version: "0.8.20", optimizer: false, viaIR: false },
+    testCommand: ["run", "--no-compile", "scripts/vault.ts"],
     peers: ["@nomicfoundation/hardhat-ethers"],
     hasNode: true,
   },
   {
     name: "hardhat-3-oldest",
-    files: "minimal",
+    files: "keeper",
     node: OLDEST_NODE,
-    template: "03-minimal",
     versions: { hardhat: "3.13.0", typescript: publishedVersions.typescript },
-    testCommand: ["run", "scripts/vault.ts"],
-    compiler: { version: "0.8.20", optimizer: false, viaIR: false },
+    testCommand: ["run", "--no-compile", "scripts/vault.ts"],
     peers: ["@nomicfoundation/hardhat-ethers@4.0.15"],
     hasNode: true,
   },
   {
+    name: "fork-in-ci",
+    versions: { typescript: publishedVersions.typescript },
+    hasNode: true,
+    nodeScript: "scripts/what-if.ts",
+  },
+  {
     name: "readme",
     node: OLDEST_NODE,
-    hasNpm: true,
     versions: {},
     testCommand: ["test"],
     compiler: { version: "0.8.28", optimizer: false, viaIR: false },
@@ -138,7 +141,7 @@ export const allConsumers: readonly ConsumerDefinition[] = [
 /** One of each of these is enough without `FULL=1`. */
 const alike: ReadonlyArray<readonly string[]> = [
   ["hardhat-2", "hardhat-2-oldest"],
-  ["minimal", "mocha-ethers", "viem"],
+  ["contract-tests", "viem"],
 ];
 
 export const consumers = allConsumers.filter(({ name }) =>

@@ -19,6 +19,8 @@ export async function runCommand(
     timeout: TIMEOUT_MS,
     killSignal: "SIGKILL",
     maxBuffer: Infinity,
+    // There, npm and npx are scripts of the shell.
+    shell: process.platform === "win32" && /^np[mx]$/u.test(command),
   });
   running.child.stdin?.end();
   const { stdout } = await running.catch((error: unknown) => {

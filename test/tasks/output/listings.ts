@@ -29,6 +29,7 @@ import { createStyle } from "../../../tasks/output/style.js";
 import { expectVaultError } from "../../helpers/assertions.js";
 import { runCommand } from "../../helpers/consumers/run-command.js";
 import { anyString } from "../../helpers/hostile-text.js";
+import { itOnPosix } from "../../helpers/posix.js";
 
 async function* stream(
   orders: readonly ListedOrder[],
@@ -208,17 +209,20 @@ describe("the file that --out names", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it("writeToFile writes the file that a link points to, there or not yet, and leaves the link", async () => {
-    await symlink("real.csv", at("link.csv"));
-    for (const earlier of [undefined, "before"]) {
-      if (earlier !== undefined) {
-        await writeFile(at("real.csv"), earlier);
+  itOnPosix(
+    "writeToFile writes the file that a link points to, there or not yet, and leaves the link",
+    async () => {
+      await symlink("real.csv", at("link.csv"));
+      for (const earlier of [undefined, "before"]) {
+        if (earlier !== undefined) {
+          await writeFile(at("real.csv"), earlier);
+        }
+        await writeToFile(pieces(), at("link.csv"));
+        expect((await lstat(at("link.csv"))).isSymbolicLink()).to.equal(true);
+        expect(await readFile(at("real.csv"), "utf8")).to.equal(WHOLE);
       }
-      await writeToFile(pieces(), at("link.csv"));
-      expect((await lstat(at("link.csv"))).isSymbolicLink()).to.equal(true);
-      expect(await readFile(at("real.csv"), "utf8")).to.equal(WHOLE);
-    }
-  });
+    },
+  );
 
   it("writeListing writes a table to a file as to no terminal", async () => {
     const orders = [{ orderID: 1n, ...generatedOrder(1n) }];
@@ -239,16 +243,19 @@ describe("the file that --out names", () => {
     );
   });
 
-  it("writeToFile replaces a file whole, and keeps its mode", async () => {
-    await writeFile(at("out.csv"), "before");
-    for (const mode of [0o600, 0o666]) {
-      await chmod(at("out.csv"), mode);
-      await writeToFile(pieces(), at("out.csv"));
-      expect((await stat(at("out.csv"))).mode & 0o777).to.equal(mode);
-    }
-    expect(await readFile(at("out.csv"), "utf8")).to.equal(WHOLE);
-    expect(await readdir(folder)).to.deep.equal(["out.csv"]);
-  });
+  itOnPosix(
+    "writeToFile replaces a file whole, and keeps its mode",
+    async () => {
+      await writeFile(at("out.csv"), "before");
+      for (const mode of [0o600, 0o666]) {
+        await chmod(at("out.csv"), mode);
+        await writeToFile(pieces(), at("out.csv"));
+        expect((await stat(at("out.csv"))).mode & 0o777).to.equal(mode);
+      }
+      expect(await readFile(at("out.csv"), "utf8")).to.equal(WHOLE);
+      expect(await readdir(folder)).to.deep.equal(["out.csv"]);
+    },
+  );
 
   it("writeToFile leaves the file as it was if the output ends in an error", async () => {
     await writeFile(at("out.csv"), "before");
@@ -262,26 +269,29 @@ describe("the file that --out names", () => {
     expect(await readdir(folder)).to.deep.equal(["out.csv"]);
   });
 
-  it("writeToFile refuses a folder, a missing folder, and what is no regular file, with VAULT_INVALID_ARGUMENT, before it reads", async () => {
-    await runCommand("mkfifo", [at("pipe")], { cwd: folder });
-    await symlink("pipe", at("link"));
-    const log = await open(at("log"), "a");
-    const irregular = [
-      ...[at("pipe"), at("link"), "/dev/null", "/dev/stdout"],
-      ...[`/dev/fd/${log.fd}`, `/proc/self/fd/${log.fd}`],
-    ].map((file) => [file, "it is not a regular file"] as const);
-    for (const [file, why] of [
-      [folder, "it is a folder"],
-      [at("no/such/out.csv"), "ENOENT: no such file or directory"],
-      ...irregular,
-    ] as const) {
-      const { message } = await expectVaultError(
-        writeToFile(unread, file),
-        "VAULT_INVALID_ARGUMENT",
-      );
-      expect(message).to.contain(`--out: ${file} cannot be written (${why}`);
-    }
-    await log.close();
-    expect(await readFile(at("log"), "utf8")).to.equal("");
-  });
+  itOnPosix(
+    "writeToFile refuses a folder, a missing folder, and what is no regular file, with VAULT_INVALID_ARGUMENT, before it reads",
+    async () => {
+      await runCommand("mkfifo", [at("pipe")], { cwd: folder });
+      await symlink("pipe", at("link"));
+      const log = await open(at("log"), "a");
+      const irregular = [
+        ...[at("pipe"), at("link"), "/dev/null", "/dev/stdout"],
+        ...[`/dev/fd/${log.fd}`, `/proc/self/fd/${log.fd}`],
+      ].map((file) => [file, "it is not a regular file"] as const);
+      for (const [file, why] of [
+        [folder, "it is a folder"],
+        [at("no/such/out.csv"), "ENOENT: no such file or directory"],
+        ...irregular,
+      ] as const) {
+        const { message } = await expectVaultError(
+          writeToFile(unread, file),
+          "VAULT_INVALID_ARGUMENT",
+        );
+        expect(message).to.contain(`--out: ${file} cannot be written (${why}`);
+      }
+      await log.close();
+      expect(await readFile(at("log"), "utf8")).to.equal("");
+    },
+  );
 });

@@ -1,0 +1,35 @@
+import { configVariable, defineConfig } from "hardhat/config";
+import vault from "hardhat-vault";
+
+// `npm run deploy-guard` prints the address. Until it is set, there is no guard.
+const guard = process.env.VAULT_GUARD;
+
+export default defineConfig({
+  plugins: [vault],
+  networks: {
+    mainnet: {
+      type: "http",
+      url: configVariable("VAULT_MAINNET_RPC_URL"),
+      chainId: 1, // of your chain: a URL of another one is refused
+      accounts: [configVariable("VAULT_MAINNET_KEY")],
+      vault: {
+        contracts: {
+          vault: configVariable("VAULT_ADDRESS"),
+          vaultFactory: configVariable("VAULT_FACTORY_ADDRESS"),
+        },
+        tokenDecimals: 18,
+        maxFeePerGasLimit: 100_000_000_000n, // 100 gwei
+        ...(guard === undefined ? {} : { guard }),
+      },
+    },
+    // To try everything on a node of your own.
+    localhost: {
+      type: "http",
+      url: process.env.LOCAL_NODE_URL ?? "http://127.0.0.1:8545",
+      vault: {
+        tokenDecimals: 18,
+        ...(guard === undefined ? {} : { guard }),
+      },
+    },
+  },
+});
