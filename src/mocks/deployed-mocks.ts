@@ -24,7 +24,7 @@ export async function addressesOf(
       .addressOf(role, operation)
       .then(({ address }) => address, otherwise),
   ]);
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry
+  // every role has an entry
   return Object.fromEntries(await Promise.all(located)) as MockAddresses;
 }
 

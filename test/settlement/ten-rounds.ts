@@ -16,7 +16,7 @@ import type {
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { isFull, sample } from "../helpers/sample.js";
+import { isFull } from "../helpers/sample.js";
 import { describeOnPosix } from "../helpers/posix.js";
 import { killAt } from "../helpers/settlement-lane.js";
 import { DEV_KEYS, openRound, createWorld } from "../helpers/world.js";
