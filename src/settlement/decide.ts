@@ -164,7 +164,9 @@ function notFound(plan: Plan, history: History, last: Sighting): Decision {
   if (newest.raw === undefined && (answers > 0 || plan.start === "find")) {
     // A person may have to approve each send, and the node may choose another nonce.
     const isLost = plan.start === "find" || error !== undefined;
-    return isLost && unseen >= MAX_ATTEMPTS
+    // A look that cannot read the round may be by a node that is behind: if the round is
+    // settled, this transaction may have settled it.
+    return isLost && unseen >= MAX_ATTEMPTS && round?.kind === "open"
       ? { kind: "end", outcome: givenUp(plan, error?.problem) }
       : wait;
   }

@@ -9,6 +9,7 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import { givenInput } from "../client/inputs.js";
 import { assertInvariant, vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import type { UpstreamAddresses, VaultHost } from "../host.js";
 import type { Block } from "../rpc/blocks.js";
 import { isHardhatsOwn, toHardhatError } from "../rpc/hardhat-error.js";
@@ -154,8 +155,13 @@ export async function createFork(
     vault.adoptFork(connection, plan.upstream ?? (() => undefined));
     return connection;
   } catch (error) {
+    // Closing ends the requests of warming, whose failure would be found here.
+    const { failure } = cache.block;
     await cache.close();
-    throw toForkError(cache.block.failure ?? error, vault.rpc, hardfork);
+    throw (
+      invalidHardfork(error, hardfork) ??
+      toForkError(failure ?? error, vault.rpc)
+    );
   }
 }
 
@@ -216,15 +222,22 @@ export function requireHttp({
 function toForkError(
   error: unknown,
   { network, redactor }: RpcClient,
-  hardfork: string | undefined,
-): Error {
-  const known = isHardhatsOwn(error)
+): VaultError {
+  return isHardhatsOwn(error)
     ? toHardhatError(error, redactor)
     : toRpcError(error, network, FORK_REQUESTS, redactor);
+}
+
+/** @returns Undefined if Hardhat refused something else than the hardfork. */
+function invalidHardfork(
+  error: unknown,
+  hardfork: string | undefined,
+): VaultError | undefined {
   // Hardhat's text is about its own configuration, but lists the valid names.
-  const allowed = /Valid hardforks[^:]*: ([\w, ]+)/u.exec(known.message)?.[1];
+  const text = error instanceof Error ? error.message : "";
+  const allowed = /Valid hardforks[^:]*: ([\w, ]+)/u.exec(text)?.[1];
   return hardfork === undefined || allowed === undefined
-    ? known
+    ? undefined
     : vaultError(
         "VAULT_INVALID_ENUM",
         { where: "hardfork", allowed, value: givenInput(hardfork) },

@@ -273,6 +273,12 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       end({ kind: "dropped", code: "VAULT_SETTLEMENT_LOST" }),
     ],
     [
+      "is not lost while the round cannot be read, however often a process that resumes does not find it",
+      { transactions: [remote], start: "find" },
+      times(20, unknown({ round: { kind: "unread", problem: "no" } })),
+      wait,
+    ],
+    [
       "is not replaced at a higher fee",
       { transactions: [remote], ...bumping },
       [pending({ ...later, round: freshThen })],

@@ -207,6 +207,29 @@ describe("vault.fork()", () => {
     expect(error.message).to.contain("hardfork").and.to.contain("prague");
   });
 
+  it("vault.fork() refuses an unknown hardfork also if a request of another fork of that block failed", async () => {
+    const lost = "0x00000000000000000000000000000000000010f7";
+    const server = await startRpcServer({
+      upstream: anvil.url,
+      handler: ({ request: { params }, response }) => {
+        if (params[0] !== lost) {
+          return undefined;
+        }
+        response.destroy();
+        return "handled";
+      },
+    });
+    const { vault } = (await connect({}, server.url)).connection;
+    const { ethers } = await open(vault, { blockNumber: 2 });
+    const failed = await ethers.provider.getBalance(lost).catch(String);
+    expect(failed).to.be.a("string");
+    await expectVaultError(
+      vault.fork({ blockNumber: 2, hardfork: "tomorrow" }),
+      "VAULT_INVALID_ENUM",
+    );
+    await server.stop();
+  });
+
   it("vault.fork() carries addresses with their sources, from, and tokenDecimals of each instance", async () => {
     const other = "0x00000000000000000000000000000000000000AA";
     const from = "0x00000000000000000000000000000000000000bb";
