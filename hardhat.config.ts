@@ -19,6 +19,7 @@ const nightlyTests = [
   "test/consumers/",
   "test/package/documents",
   "test/package/checkers",
+  "test/package/editor",
   "test/package/footprint",
   "test/package/setup",
   "test/bench/smoke",

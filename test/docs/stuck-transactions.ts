@@ -2,8 +2,9 @@ import { readFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import { runHardhat } from "../helpers/cli.js";
 import { fieldsOf } from "../helpers/fields.js";
+import { hreOnLive } from "../helpers/hre.js";
+import { runTyped } from "../helpers/run-vault-task.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
 import { DEV_KEYS } from "../helpers/world.js";
@@ -11,7 +12,7 @@ import { DEV_KEYS } from "../helpers/world.js";
 /** The commands of the page, in their order. */
 const [look, bump, cancel, end, settle] = [
   ...(await readFile("docs/stuck-transactions.md", "utf8")).matchAll(
-    /^ *npx hardhat (vault settle.*)$/gmu,
+    /^ *npx hardhat vault (settle.*)$/gmu,
   ),
 ].map(([, command = ""]) => command);
 
@@ -30,17 +31,19 @@ describe("the page about stuck transactions", () => {
     command = "",
     timeout = "",
   ): Promise<Readonly<Record<"status" | "hash" | "exitCode", unknown>>> => {
+    expect(command).to.include(" --network mainnet");
     const typed = command
       .replace(/ --timeout \d+/u, "")
-      .replace("mainnet", `test --json${timeout}`);
-    const { stdout, exitCode } = await runHardhat(typed.split(" "), {
-      cwd: lane.project.path,
-      env: {
-        TEST_URL: lane.node.url,
-        TEST_VAULT: JSON.stringify({ contracts: lane.world.contracts }),
-        TEST_NETWORK: JSON.stringify({ accounts: [DEV_KEYS[0]] }),
+      .replace(" --network mainnet", ` --json${timeout}`);
+    const hre = await hreOnLive(
+      lane.node.url,
+      {
+        accounts: [DEV_KEYS[0]],
+        vault: { contracts: lane.world.contracts },
       },
-    });
+      lane.project.path,
+    );
+    const { stdout, exitCode } = await runTyped(hre, typed);
     const { status, hash } = fieldsOf(
       fieldsOf(JSON.parse(stdout))["settlement"],
     );

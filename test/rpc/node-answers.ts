@@ -25,17 +25,22 @@ import { answerAs } from "../helpers/node-answer.js";
 import type { Asked, NodeAnswerCase } from "../helpers/node-answer.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+import { isFull } from "../helpers/sample.js";
 import { devKey } from "../helpers/world.js";
 
 /** Chains side by side on which cases settle. */
-const LANES = 5;
+const LANES = isFull ? 5 : 3;
 /** Cases at the same time that only read. */
 const READERS = 12;
 const BLOCKS_LATER = 300;
 /** Of an account that has sent nothing before. */
 const KEY = devKey(3);
 
+/** Cases of one file, stage and outcome; `CASES` and `FULL=1` run all of them. */
+const ALIKE = isFull || process.env["CASES"] !== undefined ? Infinity : 2;
+
 const casesFolder = path.join(import.meta.dirname, "node-answers");
+const kinds = new Map<string, number>();
 /** `CASES=<start of an id>` runs only some. */
 const chosen = readdirSync(casesFolder)
   .filter((name) => name.endsWith(".json"))
@@ -46,7 +51,13 @@ const chosen = readdirSync(casesFolder)
     // the files have this form
     return found as readonly NodeAnswerCase[];
   })
-  .filter(({ id }) => id.startsWith(process.env["CASES"] ?? ""));
+  .filter(({ id }) => id.startsWith(process.env["CASES"] ?? ""))
+  .filter(({ id, right, when }) => {
+    const kind = [id.split("-")[0], right, when.stage].join(" ");
+    const count = (kinds.get(kind) ?? 0) + 1;
+    kinds.set(kind, count);
+    return count <= ALIKE;
+  });
 
 /** A chain with an expired round, and a Hardhat project for it. */
 interface Lane {

@@ -29,11 +29,15 @@ import { SENDS } from "../helpers/settlement-stage.js";
 const LANES = isFull ? 8 : 3;
 
 /** Accounts, and what their node does not have. */
-const accountModes = [
+const everyMode = [
   ["local keys", []],
   ["remote, node signs", []],
   ["remote, node sends", ["eth_signTransaction", STATE_OVERRIDES]],
 ] as const;
+/** Where a node signs, what comes after the signature is as with local keys. */
+const accountModes = everyMode.filter(
+  ([mode]) => isFull || mode !== "remote, node signs",
+);
 
 const rivals = ["somebody else settles", "the next round opens"] as const;
 

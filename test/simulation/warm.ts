@@ -122,6 +122,10 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
     ],
     ["never, but with null", () => null],
   ] satisfies ReadonlyArray<readonly [string, NodeBehind["batch"]]>) {
+    // The answers that are lost, cut or refused differ most.
+    if (!isFull && !/third|one error|status 400/u.test(title)) {
+      continue;
+    }
     it(`a fork is right, and reads storage beforehand, if the node answers batches ${title}`, async () => {
       node.batch = batch;
       await expectTruth();
