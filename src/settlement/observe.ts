@@ -105,7 +105,9 @@ async function observeAtOnce(
     return pinned;
   }
   const later = observationIn(answer.later);
-  return later && { ...pinned, laterRound: later.round };
+  return later === undefined
+    ? undefined
+    : { ...pinned, laterRound: later.round };
 }
 
 /** @param time Time of the block that would have the settlement, Unix seconds. */
