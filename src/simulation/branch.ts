@@ -42,7 +42,7 @@ const historyMethods: ReadonlySet<string> = new Set([
 ]);
 
 /** Attempts to read from a node that does not have the block yet, or lags behind. */
-const BEHIND_ATTEMPTS = 6;
+const BEHIND_ATTEMPTS = 10;
 
 /** The EVM's BLOCKHASH reaches as far. */
 const MOST_LINKS = 256;
