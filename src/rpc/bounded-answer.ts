@@ -156,7 +156,9 @@ export function sendBounded<T>(
           watched.newest === undefined
             ? undefined
             : sent["method"] === method &&
-              JSON.stringify(sent["params"]) === JSON.stringify(params),
+              // A copy: a transaction may refuse to be written as JSON twice.
+              JSON.stringify(sent["params"]) ===
+                JSON.stringify(structuredClone(params)),
         method: String(sent["method"]),
         unpacked: compressed.length === 0 ? undefined : unpack(compressed),
         refusal: watched.refusal,

@@ -258,7 +258,9 @@ async function checkFault(
     // An account of the node or a wallet is asked to sign and send once.
     expect(isUnsigned, settlement?.reason ?? undefined).to.equal(true);
     const isError = ["JSON-RPC error", "JSON-RPC refusal"].includes(fault.kind);
-    expect(settlement?.status).to.equal(isError ? "refused" : "unconfirmed");
+    expect(settlement?.status, settlement?.reason ?? "").to.equal(
+      isError ? "refused" : "unconfirmed",
+    );
     if (!isError) {
       const { settlement: resumed } = await settle(lane, { resume: true });
       expect(resumed?.code).to.equal("VAULT_SETTLEMENT_LOST");
