@@ -208,7 +208,11 @@ function hashInputs(...inputs: unknown[]): string {
   for (const name of ["typechain", "@typechain/ethers-v6"]) {
     hash.update(fs.readFileSync(resolve(`${name}/package.json`)));
   }
-  return hash.update(JSON.stringify(inputs)).digest("hex");
+  // Their names are hashes of sources and settings: lines of stacks change with a comment.
+  const buildInfos = fs.readdirSync(path.join(root, "artifacts/build-info"));
+  return hash
+    .update(JSON.stringify([inputs, buildInfos.sort()]))
+    .digest("hex");
 }
 
 function isUpToDate(inputs: string): boolean {

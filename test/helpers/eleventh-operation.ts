@@ -5,7 +5,8 @@
 import type { VaultClient as Client } from "../../src/client/vault-client.js";
 import type { ReadOptions } from "../../src/client/reader.js";
 import type { Operation } from "../../src/protocol/index.js";
-import { operations } from "../../src/protocol/index.js";
+// Not from the index, which reads the table when it is loaded.
+import { operations } from "../../src/protocol/operations.js";
 
 const eleventh: Operation = {
   row: 11,

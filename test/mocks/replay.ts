@@ -142,7 +142,7 @@ describe("capture() and deployMocks({ fixture })", () => {
           "error" in one ? one.error.details["reason"] : "answers",
         );
       };
-      const panic = "panic 0x01: assertion failed";
+      const panic = "panic code 0x1 (Assertion error)";
       expect(await reasons()).to.eql(["dry", "no reason given", panic]);
       await mocks.succeed("getLPAmountInfo", { pool: "public" });
       expect(await reasons()).to.eql(["answers", "no reason given", panic]);

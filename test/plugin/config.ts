@@ -134,7 +134,7 @@ describe("configuration", () => {
         instances: { Daily: {} },
       }),
     );
-    expect(found.map(([path]) => path)).to.deep.equal([
+    expect(found.map(([path]) => path)).to.have.members([
       root,
       contracts,
       `${contracts}.vault`,

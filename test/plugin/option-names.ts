@@ -53,7 +53,7 @@ describe("misspelt options", () => {
     [
       "queryVolume",
       [{ blocktag: 1 }],
-      'queryVolume: "blocktag" is not an option; the options are from, blockTag, timeout, onRetry',
+      'queryVolume: "blocktag" is not an option; the options are from, blockTag, timeout, signal, onRetry',
     ],
     ["getFundingFeeRate", ["call", { form: "0x" }], '"form" is not an option'],
     [
@@ -114,7 +114,7 @@ describe("misspelt options", () => {
         "VAULT_INVALID_ARGUMENT",
       );
       expect(message).to.contain(
-        '"timeOut" is not an option; the options are from, blockTag, timeout, onRetry',
+        '"timeOut" is not an option; the options are from, blockTag, timeout, signal, onRetry',
       );
     });
   }

@@ -127,7 +127,7 @@ describe("settleAll in process", () => {
     expect(await vault.settleAll({ from: STRANGER })).to.include({
       status: "reverted",
       code: "VAULT_CALL_REVERTED",
-      reason: "panic 0x11: arithmetic overflow or underflow",
+      reason: "panic code 0x11 (Arithmetic operation overflowed outside of an unchecked block)",
     });
   });
 

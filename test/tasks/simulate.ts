@@ -163,7 +163,7 @@ describe("vault simulate", () => {
       ["0xdeadbeef", "unknown error 0xdeadbeef with 0 bytes of arguments"],
       [
         `0x4e487b71${"11".padStart(64, "0")}`,
-        "panic 0x11: arithmetic overflow or underflow",
+        "panic code 0x11 (Arithmetic operation overflowed",
       ],
     ] as const) {
       await tasks.run(`mock fail settleAll '${reason}'`);
