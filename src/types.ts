@@ -10,6 +10,7 @@ export type {
   VaultClient,
   VaultError,
 } from "./client/index.js";
+export type { AccountLike } from "./client/inputs.js";
 export type * from "./client/types.js";
 export type { HardhatVault, MockVaultHandle } from "./plugin/hardhat-vault.js";
 export type { LazyHardhatVault } from "./plugin/lazy-hardhat-vault.js";

@@ -20,7 +20,9 @@ describe("hardhat-vault/chai beside Chai and Hardhat's matchers", () => {
     const page = await readFile("docs/reference-assertions.md", "utf8");
     // The first table of the page.
     const [introduction = ""] = page.split("\n## ");
-    const documented = introduction.matchAll(/^\|[^|]*\| `[^`]*\.(\w+)\([^`]*` /gmu);
+    const documented = introduction.matchAll(
+      /^\|[^|]*\| `[^`]*\.(\w+)\([^`]*` /gmu,
+    );
     expect(added).to.have.members([
       "constructor",
       ...[...documented].map(([, name]) => name),

@@ -25,7 +25,7 @@ const LONGEST_MS = 30_000;
  */
 const outcomes: Readonly<Partial<Record<FaultKind, readonly string[]>>> = {
   // Hardhat waits a second by itself, or we as long as we are told to.
-  "429 without Retry-After": ["VAULT_RPC_TIMEOUT"],
+  "429 without Retry-After": ["VAULT_RPC_TIMEOUT", "VAULT_NETWORK_UNREACHABLE"],
   "429 with a long Retry-After": [
     "VAULT_RPC_TIMEOUT",
     "VAULT_NETWORK_UNREACHABLE",

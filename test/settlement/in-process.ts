@@ -127,7 +127,8 @@ describe("settleAll in process", () => {
     expect(await vault.settleAll({ from: STRANGER })).to.include({
       status: "reverted",
       code: "VAULT_CALL_REVERTED",
-      reason: "panic code 0x11 (Arithmetic operation overflowed outside of an unchecked block)",
+      reason:
+        "panic code 0x11 (Arithmetic operation overflowed outside of an unchecked block)",
     });
   });
 

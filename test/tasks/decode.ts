@@ -107,7 +107,10 @@ const decoded = {
   ],
   "a panic": [
     error("Panic(uint256)", 0x12),
-    ["Error panic code 0x12 (Division or modulo division by zero)", "code · 18"],
+    [
+      "Error panic code 0x12 (Division or modulo division by zero)",
+      "code · 18",
+    ],
     { signature: "Panic(uint256)", values: { code: "18" } },
   ],
   "an error of the mocks": [

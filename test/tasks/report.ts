@@ -250,6 +250,8 @@ describe("vault report", () => {
   it("report --rounds lists the rounds up to --block", async () => {
     const { vault } = await hre.network.getOrCreate("default");
     const { number } = await vault.block();
+    // What the mocks are told belongs to the newest block.
+    await vault.provider.request({ method: "evm_mine" });
     await mocks.startNextRound();
     expect(await report({ rounds: true })).to.include("2 rounds;");
     const page = await report({ rounds: true, block: String(number) });
