@@ -16,10 +16,14 @@ const lookUps: readonly string[] = [
  */
 export function laggingPair(
   blocksApart: number,
-  isBehind: (request: Exchange["request"]) => boolean,
+  isBehind: (
+    request: Exchange["request"],
+    /** Shared by the requests of one batch. */
+    response: Exchange["response"],
+  ) => boolean,
 ): RpcHandler {
   return async (exchange) => {
-    if (!isBehind(exchange.request)) {
+    if (!isBehind(exchange.request, exchange.response)) {
       return undefined;
     }
     const { result: newest } = await ask(exchange, "eth_blockNumber", []);

@@ -55,10 +55,14 @@ describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apa
       }
       let nonceMisses = 0;
       const misses = new Map<string, number>();
-      pair.handler = laggingPair(BLOCKS_APART, ({ method, params }) => {
+      // A batch goes to one node.
+      const batches = new WeakMap<object, boolean>();
+      pair.handler = laggingPair(BLOCKS_APART, ({ method, params }, batch) => {
         const key = JSON.stringify([method, params]);
         const missed = misses.get(key) ?? 0;
-        const isBehind = missed < MOST_MISSES && random() < 0.5;
+        const isBehind =
+          batches.get(batch) ?? (missed < MOST_MISSES && random() < 0.5);
+        batches.set(batch, isBehind);
         misses.set(key, isBehind ? missed + 1 : 0);
         toBehind += isBehind ? 1 : 0;
         nonceMisses += isBehind && method === "eth_getTransactionCount" ? 1 : 0;
