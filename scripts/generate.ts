@@ -210,9 +210,7 @@ function hashInputs(...inputs: unknown[]): string {
   }
   // Their names are hashes of sources and settings: lines of stacks change with a comment.
   const buildInfos = fs.readdirSync(path.join(root, "artifacts/build-info"));
-  return hash
-    .update(JSON.stringify([inputs, buildInfos.sort()]))
-    .digest("hex");
+  return hash.update(JSON.stringify([inputs, buildInfos.sort()])).digest("hex");
 }
 
 function isUpToDate(inputs: string): boolean {
