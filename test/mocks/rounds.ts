@@ -76,7 +76,7 @@ describe("rounds of the mocks", () => {
       ]);
       const { number, timestamp } = await vault.block();
       expect(all[1]).to.include({
-        ...{ blockNumber: BigInt(number), timestamp: BigInt(timestamp) },
+        ...{ blockNumber: number, timestamp: BigInt(timestamp) },
       });
     });
 
