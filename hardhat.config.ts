@@ -27,7 +27,7 @@ const nightlyTests = [
   "test/docs/shell",
   "test/mocks/two-processes",
   "test/tasks/report-page",
-  "test/unhandled-rejections",
+  "test/worker-hooks",
 ];
 
 /** They take longest, and would be waited for if they started last. */
@@ -115,7 +115,7 @@ export default defineConfig({
       // Two more than there are processors, since tests wait for nodes.
       jobs: availableParallelism() + 2,
       forbidOnly: process.env.CI !== undefined,
-      require: [resolve("./test/helpers/unhandled-rejections.ts")],
+      require: [resolve("./test/helpers/worker-hooks.ts")],
       reporter: resolve("./scripts/mocha-reporter.ts"),
       // By default, Mocha compares only the first 8,192 characters.
       reporterOptions: { maxDiffSize: "0" },

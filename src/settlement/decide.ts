@@ -161,17 +161,18 @@ function notFound(plan: Plan, history: History, last: Sighting): Decision {
   }
   const { unseen, errors, answers } = effortsOf(history);
   const error = errors.at(-1);
+  // A look that cannot read the round may be by a node that is behind: if the round is
+  // settled, this transaction may have settled it.
+  const isGone = unseen >= MAX_ATTEMPTS && round?.kind !== "unread";
   if (newest.raw === undefined && (answers > 0 || plan.start === "find")) {
     // A person may have to approve each send, and the node may choose another nonce.
     const isLost = plan.start === "find" || error !== undefined;
-    // A look that cannot read the round may be by a node that is behind: if the round is
-    // settled, this transaction may have settled it.
-    return isLost && unseen >= MAX_ATTEMPTS && round?.kind === "open"
+    return isLost && isGone
       ? { kind: "end", outcome: givenUp(plan, error?.problem) }
       : wait;
   }
   if (errors.filter(({ isTransient }) => !isTransient).length >= MAX_ATTEMPTS) {
-    return unseen >= MAX_ATTEMPTS
+    return isGone
       ? { kind: "end", outcome: givenUp(plan, error?.problem) }
       : wait;
   }

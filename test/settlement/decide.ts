@@ -239,6 +239,18 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       end({ kind: "dropped", status: "refused", mayStillArrive: true }),
       /nonce too low/u,
     ],
+    [
+      "is not given up after five such errors while the round cannot be read",
+      {},
+      [
+        ...times(5, unknown({ sent: refused })).flatMap((one) => [
+          one,
+          unknown(),
+        ]),
+        ...times(8, unknown({ round: { kind: "unread", problem: "no" } })),
+      ],
+      wait,
+    ],
   ],
   "a transaction without signed bytes": [
     [

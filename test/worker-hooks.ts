@@ -19,7 +19,7 @@ async function runInTwoWorkers(files: readonly string[]): Promise<string> {
       }),
     );
     const mocha = path.join(root, "node_modules/mocha/bin/mocha.js");
-    const hook = path.join(root, "test/helpers/unhandled-rejections.ts");
+    const hook = path.join(root, "test/helpers/worker-hooks.ts");
     const options = ["--parallel", "--jobs", "2", "--require", hook];
     return await new Promise((resolve) => {
       execFile(
@@ -44,5 +44,15 @@ describe("a promise that is rejected and never awaited", () => {
     // Each worker begins with one of the first two files.
     const printed = await runInTwoWorkers([good, good, bad]);
     expect(printed).to.include("Error: nobody waits");
+  });
+});
+
+describe("a failure that compares a number with a bigint", () => {
+  it("is reported, with the other tests of its file, by a worker that sends it as JSON", async () => {
+    const good = 'it("passes", () => {});';
+    const chai = JSON.stringify(import.meta.resolve("chai"));
+    const bad = `import { expect } from ${chai}; it("fails", () => { expect(1).to.equal(2n); }); it("is kept", () => {});`;
+    const printed = await runInTwoWorkers([good, bad]);
+    expect(printed).to.include("2 passing").and.to.include("expected 1 to equal 2n");
   });
 });
