@@ -16,7 +16,7 @@ import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 
-import { mocksBuildInfo } from "./mocks-build-info.ts";
+import { mocksBuildInfo, mocksBuildInfoId } from "./mocks-build-info.ts";
 
 interface Contract {
   name: string;
@@ -208,9 +208,9 @@ function hashInputs(...inputs: unknown[]): string {
   for (const name of ["typechain", "@typechain/ethers-v6"]) {
     hash.update(fs.readFileSync(resolve(`${name}/package.json`)));
   }
-  // Their names are hashes of sources and settings: lines of stacks change with a comment.
-  const buildInfos = fs.readdirSync(path.join(root, "artifacts/build-info"));
-  return hash.update(JSON.stringify([inputs, buildInfos.sort()])).digest("hex");
+  // A hash of sources and settings: lines of stacks change with a comment.
+  const buildInfo = mocksBuildInfoId(root);
+  return hash.update(JSON.stringify([inputs, buildInfo])).digest("hex");
 }
 
 function isUpToDate(inputs: string): boolean {

@@ -88,47 +88,43 @@ function slimContract(contract: Json): Json {
   };
 }
 
+/** The build info that the mocks' artifacts are of: an earlier one may lie beside it. */
+export function mocksBuildInfoId(root: string): string {
+  const artifact = readJson(
+    root,
+    "artifacts/contracts/mocks/MockVault.sol/MockVault.json",
+  );
+  return String(artifact["buildInfoId"]);
+}
+
 /** @returns A compressed JSON text, as base64. */
 export function mocksBuildInfo(root: string): string {
-  const folder = path.join(root, "artifacts/build-info");
-  for (const file of fs.readdirSync(folder).sort()) {
-    if (file.endsWith(".output.json")) {
-      continue;
-    }
-    const read = (name: string): Json => {
-      const text = fs.readFileSync(path.join(folder, name), "utf8");
-      return recordIn({ file: JSON.parse(text) }, "file");
-    };
-    const { solcVersion, input } = read(file);
-    if (!isRecord(input) || !isRecord(input["sources"])) {
-      throw new Error(`${file} is no build info`);
-    }
-    if (!("project/contracts/mocks/MockVault.sol" in input["sources"])) {
-      continue;
-    }
-    const output = recordIn(
-      read(file.replace(/json$/, "output.json")),
-      "output",
-    );
-    const slim = {
-      solcVersion,
-      input: { ...input, sources: keptSources(input["sources"]) },
-      output: {
-        sources: keptSources(recordIn(output, "sources"), ({ id, ast }) => ({
-          id,
-          ast: slimTree(ast),
-        })),
-        contracts: keptSources(recordIn(output, "contracts"), (contracts) =>
-          Object.fromEntries(
-            Object.entries(contracts).map(([name, contract]) => [
-              name,
-              isRecord(contract) ? slimContract(contract) : contract,
-            ]),
-          ),
+  const file = `artifacts/build-info/${mocksBuildInfoId(root)}`;
+  const { solcVersion, input: given } = readJson(root, `${file}.json`);
+  const input = recordIn({ given }, "given");
+  const output = recordIn(readJson(root, `${file}.output.json`), "output");
+  const slim = {
+    solcVersion,
+    input: { ...input, sources: keptSources(recordIn(input, "sources")) },
+    output: {
+      sources: keptSources(recordIn(output, "sources"), ({ id, ast }) => ({
+        id,
+        ast: slimTree(ast),
+      })),
+      contracts: keptSources(recordIn(output, "contracts"), (contracts) =>
+        Object.fromEntries(
+          Object.entries(contracts).map(([name, contract]) => [
+            name,
+            isRecord(contract) ? slimContract(contract) : contract,
+          ]),
         ),
-      },
-    };
-    return brotliCompressSync(JSON.stringify(slim)).toString("base64");
-  }
-  throw new Error("no build info of contracts/mocks/");
+      ),
+    },
+  };
+  return brotliCompressSync(JSON.stringify(slim)).toString("base64");
+}
+
+function readJson(root: string, file: string): Json {
+  const text = fs.readFileSync(path.join(root, file), "utf8");
+  return recordIn({ file: JSON.parse(text) }, "file");
 }

@@ -10,7 +10,7 @@ export async function withCallerStack<Result>(
   try {
     return await run();
   } catch (error) {
-    throw addFrames(error, here);
+    throw addFrames(error, here.split("\n").slice(2));
   }
 }
 
@@ -23,22 +23,16 @@ export function iterateWithCallerStack<Item>(
     try {
       yield* await open();
     } catch (error) {
-      throw addFrames(error, here);
+      throw addFrames(error, here.split("\n").slice(2));
     }
   })();
 }
 
-/**
- * @param here A stack whose first line is a message, and the second the function that
- * took it.
- */
-function addFrames(error: unknown, here: string): unknown {
+/** @param frames Lines of a stack, without its message. */
+export function addFrames(error: unknown, frames: readonly string[]): unknown {
   if (error instanceof Error) {
     const { stack = "" } = error;
-    const missing = here
-      .split("\n")
-      .slice(2)
-      .filter((frame) => !stack.includes(frame));
+    const missing = frames.filter((frame) => !stack.includes(frame));
     error.stack = [stack, ...missing].join("\n");
   }
   return error;

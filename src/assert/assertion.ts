@@ -1,3 +1,4 @@
+import { addFrames } from "../caller-stack.js";
 import { inspect } from "node:util";
 
 import { VaultClient } from "../client/vault-client.js";
@@ -41,13 +42,7 @@ export async function assertVerdict(
     if (error instanceof NoVerdict) {
       return fail(error);
     }
-    if (error instanceof Error && error.stack !== undefined) {
-      const [, caller = ""] = stack.split("\n");
-      error.stack += error.stack.includes(caller)
-        ? ""
-        : stack.slice(stack.indexOf("\n"));
-    }
-    throw error;
+    throw addFrames(error, stack.split("\n").slice(1));
   });
   if (found.pass === negated || found.isUndecided === true) {
     fail(negated ? { message: found.message } : found);

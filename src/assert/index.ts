@@ -114,8 +114,8 @@ export async function changesReadings(
  * depth. The node must have `debug_traceTransaction`.
  *
  * @param transaction See {@link settlesRound}.
- * @param args Arguments of the client's method of that name; none for `settleAll`.
- * Default: any arguments.
+ * @param args Arguments of the client's method of that name, `[]` for `settleAll`. If
+ * omitted, any arguments pass.
  *
  * @example
  * ```ts

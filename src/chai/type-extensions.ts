@@ -48,10 +48,11 @@ declare global {
        * Asserts that a transaction called an operation, itself or by a contract, at
        * any depth. `await` it. The node must have `debug_traceTransaction`.
        *
-       * @param args Arguments of the client's method of that name; none for
-       * `settleAll`. Default: any arguments.
-       * @param vault The vault whose contract is called. Default: any contract; the
-       * transaction must then be one of ethers, which has its provider.
+       * @param args Arguments of the client's method of that name, `[]` for
+       * `settleAll`. If omitted, any arguments pass.
+       * @param vault The vault whose contract is called; arguments of
+       * `getLPAmountInfo` need it. If omitted, any contract passes, and the
+       * transaction must be one of ethers, which has its provider.
        * @example
        * const terms = { maxVolume: 5n, APY: 7n, endTime: 1_800_000_000n };
        * await expect(tx).to.have.calledVault("calMargins", [terms]);

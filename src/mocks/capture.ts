@@ -42,7 +42,7 @@ export interface Capture {
   readonly orders: number;
   /** Number of terms whose margins are in the fixture. */
   readonly margins: number;
-  /** Number of readings and orders that are recorded as failures. */
+  /** Number of readings, margins and orders that are recorded as failures. */
   readonly failed: number;
 }
 

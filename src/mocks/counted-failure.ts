@@ -5,11 +5,18 @@ import type { JsonRpcRequest } from "hardhat/types/providers";
 import type { VaultClient } from "../client/vault-client.js";
 import type { VaultHost } from "../host.js";
 import { asRecord, listOf } from "../json.js";
+import type { ContractRole } from "../protocol/index.js";
+import type { MockAddresses } from "./deployed-mocks.js";
+import { ANYBODY } from "./failure.js";
+import { call, mockInterfaces } from "./mock-contracts.js";
+import type { ScriptCall } from "./mock-contracts.js";
 
-/** A failure of a mock, as a trace shows it. */
-export interface TracedFailure {
-  readonly addresses: readonly string[];
+/** A scripted failure of one mock, as `setRevertWhen` of MockBase.sol takes it. */
+interface CountedFailure {
+  readonly role: ContractRole;
   readonly selector: string;
+  readonly from: string;
+  readonly args: string;
   readonly revertData: string;
 }
 
@@ -21,37 +28,45 @@ const counted: readonly string[] = [
   "eth_sendRawTransaction",
 ];
 
-/** The handlers that count, by connection, then by mock and selector. */
+/** What ends the counting of a failure, by connection, then by `keyOf`. */
 const counters = new WeakMap<object, Map<string, () => void>>();
 
 /**
- * Ends a failure after some requests that met it. A revert undoes all that a contract
- * stores, so a mock cannot count: each request of the connection is traced first.
+ * Ends failures after some requests that met one of them. A revert undoes all that a
+ * contract stores, so a mock cannot count: each request of the connection is traced first.
  *
- * @param end Ends the failure. It is called again after a snapshot brought it back.
+ * @param script The calls that made the failures.
+ * @param end Makes the calls that end them. It is called again after a snapshot brought
+ * one back.
  */
 export function endAfter(
   { connection, context }: VaultClient & VaultHost,
-  failure: TracedFailure,
+  addresses: MockAddresses,
+  script: readonly ScriptCall[],
   times: number,
-  end: () => Promise<void>,
+  end: (calls: readonly ScriptCall[]) => Promise<void>,
 ): void {
   let left = times;
+  const failures = new Set(script.map((one) => failureOf(one)));
   const handlers: Partial<NetworkHooks> = {
     onRequest: async (ofHook, from, request, next) => {
       if (from === connection && counted.includes(request.method)) {
         // Not by next(), which can be called once.
-        const traced: unknown = await connection.provider
-          .request({
+        const trace = async (): Promise<unknown> =>
+          await connection.provider.request({
             method: "debug_traceCall",
             params: traceParameters(request),
-          })
-          .catch(() => undefined);
-        if (meets(traced, failure)) {
+          });
+        const traced = await trace().catch(() => undefined);
+        if ([...failures].some((one) => meets(traced, addresses, one))) {
           if (left > 0) {
             left -= 1;
           } else {
-            await end();
+            await end(
+              [...failures].map(({ role, selector, from: caller, args }) =>
+                call(role, "clearRevertWhen", selector, caller, args),
+              ),
+            );
           }
         }
       }
@@ -63,30 +78,70 @@ export function endAfter(
   const ofConnection =
     counters.get(connection) ?? new Map<string, () => void>();
   counters.set(connection, ofConnection);
-  for (const key of keysOf(failure)) {
-    ofConnection.set(key, () => {
-      hooks.unregisterHandlers("network", handlers);
+  for (const failure of failures) {
+    ofConnection.set(keyOf(addresses[failure.role], failure), () => {
+      failures.delete(failure);
+      if (failures.size === 0) {
+        hooks.unregisterHandlers("network", handlers);
+      }
     });
   }
 }
 
-/** Forgets the counts of failures that others replace or end. */
-export function stopCounting(
+/** Forgets the counts of failures that a script replaces or ends. */
+export function forgetCounts(
   { connection }: VaultHost,
-  failure: Pick<TracedFailure, "addresses" | "selector">,
+  addresses: MockAddresses,
+  script: readonly ScriptCall[],
 ): void {
   const ofConnection = counters.get(connection);
-  for (const key of keysOf(failure)) {
-    ofConnection?.get(key)?.();
-    ofConnection?.delete(key);
+  for (const one of ofConnection === undefined ? [] : script) {
+    const overwritten = overwrittenBy(addresses[one.role], one);
+    for (const [key, stop] of ofConnection ?? []) {
+      if (overwritten !== undefined && key.startsWith(overwritten)) {
+        stop();
+        ofConnection?.delete(key);
+      }
+    }
   }
 }
 
-function keysOf({
-  addresses,
-  selector,
-}: Pick<TracedFailure, "addresses" | "selector">): readonly string[] {
-  return addresses.map((address) => `${address} ${selector}`);
+/** @returns The beginning of the keys that a call overwrites, if it overwrites any. */
+function overwrittenBy(address: string, one: ScriptCall): string | undefined {
+  const { role, data } = one;
+  switch (mockInterfaces[role].parseTransaction({ data })?.name) {
+    case "reset":
+      return `${address} `;
+    case "clearRevert": {
+      const { selector } = failureOf(one);
+      return `${address} ${selector} `;
+    }
+    case "setRevertWhen":
+    case "clearRevertWhen":
+      return keyOf(address, failureOf(one));
+    default:
+      return undefined;
+  }
+}
+
+function failureOf({ role, data }: ScriptCall): CountedFailure {
+  const [selector, from, args, revertData] =
+    mockInterfaces[role].parseTransaction({ data })?.args.map(String) ?? [];
+  return {
+    role,
+    selector: selector ?? "",
+    from: from ?? "",
+    args: args ?? "",
+    revertData: revertData ?? "",
+  };
+}
+
+/** It ends with a blank, so that it is the beginning of no other key. */
+function keyOf(
+  address: string,
+  { selector, from, args }: CountedFailure,
+): string {
+  return `${address} ${selector} ${from} ${args} `;
 }
 
 function traceParameters({ method, params }: JsonRpcRequest): unknown[] {
@@ -105,14 +160,19 @@ function traceParameters({ method, params }: JsonRpcRequest): unknown[] {
 }
 
 /** True if a call in the trace failed as the mock does. */
-function meets(frame: unknown, failure: TracedFailure): boolean {
-  const { to, input, output = "0x", error, calls } = asRecord(frame);
-  const { addresses, selector, revertData } = failure;
+function meets(
+  frame: unknown,
+  addresses: MockAddresses,
+  failure: CountedFailure,
+): boolean {
+  const { from, to, input, output = "0x", error, calls } = asRecord(frame);
+  const { role, selector, args, revertData } = failure;
   return (
     (error !== undefined &&
-      addresses.some((each) => each.toLowerCase() === to) &&
-      String(input).startsWith(selector) &&
+      addresses[role].toLowerCase() === to &&
+      String(input).startsWith(`${selector}${args.slice(2)}`) &&
+      [ANYBODY, from].includes(failure.from.toLowerCase()) &&
       output === revertData) ||
-    listOf(calls).some((each) => meets(each, failure))
+    listOf(calls).some((each) => meets(each, addresses, failure))
   );
 }

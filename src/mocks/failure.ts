@@ -94,7 +94,7 @@ export interface FailureTarget extends FailureCondition {
 }
 
 /** `ANYBODY` of MockBase.sol. */
-const ANYBODY = dataSlice(id("hardhat-vault/anybody"), 12);
+export const ANYBODY = dataSlice(id("hardhat-vault/anybody"), 12);
 
 /**
  * Refuses a misspelt operation, and a condition that no call of it meets.

@@ -26,9 +26,8 @@ import { hasHost, isInProcess } from "../host.js";
 import type { MockAddresses } from "./deployed-mocks.js";
 import { scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
-import { endAfter, stopCounting } from "./counted-failure.js";
-import type { TracedFailure } from "./counted-failure.js";
-import { callsForFailure, checkTarget, encodeRevertData } from "./failure.js";
+import { endAfter } from "./counted-failure.js";
+import { callsForFailure, checkTarget } from "./failure.js";
 import { sendPlan, writeScript } from "./mock-sender.js";
 import {
   answers,
@@ -129,7 +128,8 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
 
   /**
    * Changes what the mocks return, with the keys of `deployMocks({ overrides })`.
-   * An omitted key keeps its value. `settlement` needs both its values.
+   * An omitted key keeps its value. `settlement` needs both its price and its amount, or
+   * neither.
    * `failures` adds to the failures that are set.
    *
    * @example
@@ -245,18 +245,11 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     const target = { operation, ...condition };
     checkTarget(target, "fail()");
     const script = callsForFailure({ ...target, reason });
-    this.#stopCounting(script, operation);
     await this.#script(() => script);
     if (times !== undefined && hasHost(vault)) {
-      const end = callsForFailure({ ...target, reason: null });
-      endAfter(
-        vault,
-        this.#traced(script, operation, reason),
-        times,
-        async () => {
-          await writeScript(vault, addresses, end);
-        },
-      );
+      endAfter(vault, addresses, script, times, async (calls) => {
+        await writeScript(vault, addresses, calls);
+      });
     }
   }
 
@@ -278,7 +271,6 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     checkOptionNames("succeed()", options, conditionNames);
     checkTarget({ operation, ...options }, "succeed()");
     const script = callsForFailure({ operation, ...options, reason: null });
-    this.#stopCounting(script, operation);
     await this.#script(() => script);
   }
 
@@ -325,24 +317,6 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
       );
     }
     return await this.settlements();
-  }
-
-  #stopCounting(script: readonly ScriptCall[], operation: OperationName): void {
-    if (hasHost(this.vault)) {
-      stopCounting(this.vault, this.#traced(script, operation, { data: "0x" }));
-    }
-  }
-
-  #traced(
-    script: readonly ScriptCall[],
-    operation: OperationName,
-    reason: ScriptedReason,
-  ): TracedFailure {
-    return {
-      addresses: script.map(({ role }) => this.addresses[role]),
-      selector: operationEntry(operation).selector,
-      revertData: encodeRevertData(reason),
-    };
   }
 
   /** Reads the terms of the latest round, and moves them to another start. */

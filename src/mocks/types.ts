@@ -92,7 +92,8 @@ export type ScriptedReason =
 export interface FailOptions extends FailureCondition {
   /**
    * In process: ends the failure after this many requests of the connection that met it:
-   * calls, estimates of gas and transactions. Default: never.
+   * calls, estimates of gas and transactions. A listing of several orders is not counted.
+   * Default: never.
    */
   readonly times?: number | undefined;
 }

@@ -125,6 +125,33 @@ describe("mocks - in process", () => {
     await expectVaultError(vault.queryVolume(), "VAULT_CALL_REVERTED");
   });
 
+  it("fail() with times counts the requests of its own order, and ends no other failure", async () => {
+    const { vault } = await connect();
+    const mocks = await vault.deployMocks();
+    await mocks.fail("getOrderInfo", "gone", { orderID: 3n });
+    await mocks.fail("getOrderInfo", "busy", { orderID: 1n, times: 1 });
+    await mocks.fail("getOrderInfo", "busy", { orderID: 2n, times: 1 });
+    for (const orderID of [1, 2]) {
+      await expectVaultError(
+        vault.getOrderInfo(orderID),
+        "VAULT_CALL_REVERTED",
+      );
+      expect(await vault.getOrderInfo(orderID)).to.have.property("exType");
+    }
+    await expectVaultError(vault.getOrderInfo(3), "VAULT_CALL_REVERTED");
+  });
+
+  it("deployMocks() ends the count of a failure of the mocks before", async () => {
+    const { vault } = await connect();
+    await (await vault.deployMocks()).fail("queryVolume", "busy", { times: 1 });
+    await vault.deployMocks({
+      overrides: { failures: [{ operation: "queryVolume", reason: "busy" }] },
+    });
+    for (let time = 1; time <= 3; time += 1) {
+      await expectVaultError(vault.queryVolume(), "VAULT_CALL_REVERTED");
+    }
+  });
+
   it("fail() with times is refused over another provider, with VAULT_INVALID_ARGUMENT", async () => {
     const { vault } = await connect();
     const mocks = await deployMocks(vault.provider);
