@@ -542,7 +542,11 @@ export function fallbackTo<Value>(
  * @param words Its message, already escaped and without secrets.
  */
 function asError(cause: unknown, words: string | number = ""): unknown {
-  if (Object.prototype.toString.call(cause) === "[object Error]") {
+  if (
+    cause instanceof Error ||
+    // Of another realm.
+    Object.prototype.toString.call(cause) === "[object Error]"
+  ) {
     return cause;
   }
   const message = String(words);

@@ -52,7 +52,7 @@ async function validateUserConfig(
   for (const [name, network] of Object.entries(asRecord(userConfig.networks))) {
     const { vault } = asRecord(network);
     if (vault !== undefined) {
-      // Loads the table of operations, which other starts do not need.
+      // Loads zod, which other starts do not need.
       const { validateVaultSettings } = await import("./validate-settings.js");
       const path = ["networks", name, "vault"];
       errors.push(...validateVaultSettings(vault, path));

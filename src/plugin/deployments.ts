@@ -147,7 +147,8 @@ export class DeploymentAddresses {
     if (names.length === 0) {
       return undefined;
     }
-    // Asked together: the newest file is mostly the one of this chain.
+    // Asked together: the newest file is mostly the one of this chain. Else the answers
+    // about its code are not needed.
     const newest = await this.#readNewest(names);
     const asked = {
       chainId: getChainId(this.rpc),

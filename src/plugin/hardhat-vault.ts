@@ -111,8 +111,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
     upstream?: UpstreamAddresses,
   ): HardhatVault {
     const { networkConfig } = connection;
-    const timeout =
-      networkConfig.type === "http" ? networkConfig.timeout : undefined;
+    const { timeout } =
+      networkConfig.type === "http" ? networkConfig : { timeout: undefined };
     return HardhatVault.#open({
       connection,
       context,
@@ -120,7 +120,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
       rpc: new RpcClient(
         connection.provider,
         networkName,
-        new KnownNode(redactor, true, timeout),
+        // Hardhat takes 0 for no limit.
+        new KnownNode(redactor, true, timeout === 0 ? Infinity : timeout),
       ),
       findErrors: findInProject(context.artifacts),
       upstream,

@@ -6,7 +6,7 @@ import { gunzipSync } from "node:zlib";
 import { asRecord } from "../json.js";
 import { orAbort } from "./signals.js";
 
-/** Bytes of an answer; a chunk of 1,000 orders has a thousandth of it. */
+/** Bytes of an answer; a chunk of 700 orders has a thousandth of it. */
 const MAX_ANSWER_BYTES = 64 * 2 ** 20;
 
 /** The first bytes of a gzip stream. */

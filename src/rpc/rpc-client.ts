@@ -271,7 +271,10 @@ export class RpcClient {
         : sent;
     } catch (thrown) {
       if (maySendAgain && isAbortOf(signal, thrown)) {
-        const refusal = seen?.().refusal;
+        // A caller who aborts gets the reason of the signal instead.
+        const refusal = this.operation.signals.some(({ aborted }) => aborted)
+          ? undefined
+          : seen?.().refusal;
         return refusal === undefined
           ? undefined
           : { thrown: refusal, retry: undefined };
@@ -348,6 +351,9 @@ export class RpcClient {
    */
   public async withinDeadline<T>(method: string, work: Promise<T>): Promise<T> {
     const { deadlines, signals } = this.operation;
+    if (deadlines.length + signals.length === 0) {
+      return await work;
+    }
     try {
       return await orAbort(work, anyOf([...deadlines, ...signals]));
     } catch (error) {

@@ -12,12 +12,15 @@ export async function orAbort<T>(
     };
   });
   signal.addEventListener("abort", onAbort);
+  // The timer of AbortSignal.timeout() does not keep the process running.
+  const alive = setInterval(() => undefined, 2 ** 30);
   if (signal.aborted) {
     onAbort();
   }
   try {
     return await Promise.race([work, over]);
   } finally {
+    clearInterval(alive);
     signal.removeEventListener("abort", onAbort);
   }
 }

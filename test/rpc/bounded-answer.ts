@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { Server, ServerResponse } from "node:http";
@@ -121,5 +122,53 @@ describe("a request that Hardhat repeats by itself", () => {
     );
     await server.stop();
     expect(message).to.contain("answered HTTP status 429");
+  });
+
+  it("ends with the reason of an aborted signal", async () => {
+    const stop = new AbortController();
+    const server = await startRpcServer({
+      handler: ({ response }) => {
+        response.writeHead(429).end(() => {
+          setTimeout(() => {
+            stop.abort("enough");
+          }, 50);
+        });
+        return "handled";
+      },
+    });
+    const { vault } = await connectTo(server.url, {
+      vault: { contracts: { vault: VAULT } },
+    });
+    const [end] = await Promise.allSettled([
+      vault.queryVolume({ signal: stop.signal }),
+    ]);
+    await server.stop();
+    expect(end).to.deep.equal({ status: "rejected", reason: "enough" });
+  });
+});
+
+describe("a network whose timeout is 0, which is no limit", () => {
+  it("reads answers", async () => {
+    const server = await startRpcServer({
+      handler: () => ({ result: "0x1f" }),
+    });
+    const { vault } = await connectTo(server.url, { timeout: 0 });
+    expect(await vault.chainId()).to.equal(31);
+    await server.stop();
+  });
+});
+
+describe("a provider that never answers, and holds no connection", () => {
+  it("keeps the process until the deadline, which then says so", () => {
+    const script = `
+      const { VaultClient } = await import(${JSON.stringify(import.meta.resolve("../../src/client/index.js"))});
+      const provider = { request: () => new Promise(() => {}) };
+      const vault = new VaultClient(provider, { vault: "${VAULT}" });
+      await vault.queryVolume({ timeout: 300 }).catch(({ code }) => console.log(code));`;
+    const options = ["--import", "tsx", "--input-type=module", "--eval"];
+    const { stdout } = spawnSync(process.execPath, [...options, script], {
+      encoding: "utf8",
+    });
+    expect(stdout).to.equal("VAULT_RPC_TIMEOUT\n");
   });
 });
