@@ -53,6 +53,8 @@ describe("a failure that compares a number with a bigint", () => {
     const chai = JSON.stringify(import.meta.resolve("chai"));
     const bad = `import { expect } from ${chai}; it("fails", () => { expect(1).to.equal(2n); }); it("is kept", () => {});`;
     const printed = await runInTwoWorkers([good, bad]);
-    expect(printed).to.include("2 passing").and.to.include("expected 1 to equal 2n");
+    expect(printed)
+      .to.include("2 passing")
+      .and.to.include("expected 1 to equal 2n");
   });
 });
