@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * Installs the dependencies if they are missing or not those of package-lock.json.
- * Runs on Node 18 and up. Where the machine's Node is too old for this project, a
+ * Runs on Node 18 and up. If the machine's Node is too old for this project, a
  * newer one from npm is put among the programs of node_modules, which the npm
  * scripts find first.
  */
@@ -12,12 +12,13 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const modules = path.join(root, "node_modules");
-const manifest = path.join(root, "package.json");
 const packageLock = path.join(root, "package-lock.json");
-/** The installation is made here, and takes the place of node_modules when it is complete. */
+/** What a set-up makes and puts aside, until node_modules is complete. */
 const staging = path.join(root, ".setup");
+/** The old node_modules, while the new one takes its place. */
+const replaced = path.join(staging, "replaced");
 const lock = path.join(root, ".setup-lock");
-/** Of the Node that this project brings where the machine's is too old. */
+/** The Node that the set-up gets if the machine's is too old. */
 const NEWER_NODE = "24";
 const nodeName = process.platform === "win32" ? "node.exe" : "node";
 const ownNode = path.join(modules, ".bin", nodeName);
@@ -39,13 +40,11 @@ const packagesOf = (file) =>
   fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, "utf8")).packages : {};
 
 /**
- * Whether a Node is at least the one that package.json asks for.
+ * Whether a Node runs scripts in TypeScript. The package itself runs on older ones.
  * @type {(program: string) => boolean}
  */
 function isNewEnough(program) {
-  const [, major, minor] =
-    /"node": ">=(\d+)\.(\d+)/u.exec(fs.readFileSync(manifest, "utf8")) ?? [];
-  const script = `const [a, b] = process.versions.node.split("."); process.exit(a > ${major} || (a == ${major} && b >= ${minor}) ? 0 : 1)`;
+  const script = "process.exit(process.features.typescript ? 0 : 1)";
   return spawnSync(program, ["-e", script], { env }).status === 0;
 }
 
@@ -70,91 +69,140 @@ function isInstalled() {
   );
 }
 
-/** Waits for another set-up: two installations in one folder destroy each other. */
+/** Waits for another set-up: two that end at once would replace each other's node_modules. */
 function takeLock() {
+  for (let waits = 0; !createLock(); waits += 1) {
+    const owner = fs.existsSync(lock) ? fs.readFileSync(lock, "utf8") : "";
+    if (!isRunning(Number(owner))) {
+      // Left by a set-up that was killed.
+      fs.rmSync(lock, { force: true });
+    } else if (waits === 1) {
+      say(
+        `waits for another set-up, process ${owner}. If there is none, delete ${lock}`,
+      );
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+  }
+}
+
+function createLock() {
   try {
     fs.writeFileSync(lock, String(process.pid), { flag: "wx" });
-    return;
+    return true;
   } catch (error) {
     if (Reflect.get(Object(error), "code") !== "EEXIST") {
       throw error;
     }
+    return false;
   }
+}
+
+/** @type {(pid: number) => boolean} */
+function isRunning(pid) {
   try {
-    process.kill(Number(fs.readFileSync(lock, "utf8")), 0);
+    return process.kill(pid, 0);
   } catch {
-    // Left by a set-up that was killed.
-    fs.rmSync(lock, { force: true });
+    return false;
   }
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
-  takeLock();
 }
 
 /**
  * Runs a program of npm, which is a shell script on Windows. The commands have
  * nothing of a user's.
- * @type {(command: string, PATH: string | undefined, output: number | "pipe") => import("node:child_process").SpawnSyncReturns<Buffer>}
+ * @type {(command: string, PATH: string | undefined, cwd: string, output: number | "pipe") => import("node:child_process").SpawnSyncReturns<Buffer>}
  */
-const run = (command, PATH, output) =>
+const run = (command, PATH, cwd, output) =>
   spawnSync(command, {
-    cwd: staging,
+    cwd,
     env: { ...env, PATH },
     shell: true,
     stdio: ["ignore", output, 2],
   });
 
-/** The program of a Node that is new enough, by npx. */
-function newerNode() {
-  const command = `npx --yes --package=node@${NEWER_NODE} -- node -p process.execPath`;
-  return String(run(command, env.PATH, "pipe").stdout).trim();
+/**
+ * The program of a Node that is new enough, by npx.
+ * @type {(cwd: string) => string}
+ */
+function newerNode(cwd) {
+  // That package gets its program by a script, which some users switch off.
+  const options = `--yes --ignore-scripts=false --package=node@${NEWER_NODE}`;
+  const command = `npx ${options} -- node -p process.execPath`;
+  const program = String(run(command, env.PATH, cwd, "pipe").stdout).trim();
+  if (program === "") {
+    throw new Error(
+      "this project needs Node 22.18 or newer, and npm got none that runs here: install one (https://nodejs.org)",
+    );
+  }
+  return program;
 }
 
+/** Makes a new installation, and puts it in place when it is complete. */
 function install() {
-  fs.rmSync(staging, { recursive: true, force: true });
-  fs.mkdirSync(staging);
+  // An npm whose set-up was killed may still write to the folder of that one.
+  const folder = fs.mkdtempSync(path.join(staging, "npm-"));
   for (const name of ["package.json", "package-lock.json", ".npmrc"]) {
-    fs.copyFileSync(path.join(root, name), path.join(staging, name));
+    fs.copyFileSync(path.join(root, name), path.join(folder, name));
   }
-  const newer = isNewEnough("node") ? undefined : newerNode();
+  const newer = isNewEnough("node") ? undefined : newerNode(folder);
   const folders = newer === undefined ? [] : [path.dirname(newer)];
   // No package needs its own script: the native ones bring what they run.
   const { status } = run(
     "npm ci --ignore-scripts --no-audit --no-fund --loglevel=error",
     [...folders, env.PATH].join(path.delimiter),
+    folder,
     2,
   );
-  if (status === 0 && newer !== undefined) {
-    const program = path.join(staging, "node_modules/.bin", nodeName);
-    fs.copyFileSync(newer, program);
+  if (status !== 0) {
+    throw new Error("npm did not install the packages");
   }
-  return status === 0;
+  const installed = path.join(folder, "node_modules");
+  if (newer !== undefined) {
+    fs.copyFileSync(newer, path.join(installed, ".bin", nodeName));
+  }
+  if (fs.existsSync(modules)) {
+    fs.renameSync(modules, replaced);
+  }
+  fs.renameSync(installed, modules);
 }
 
-/** Nothing is deleted before all of the new installation is there. */
-function swapIn() {
-  if (fs.existsSync(modules)) {
-    fs.renameSync(modules, path.join(staging, "replaced"));
+/** Brings back the old installation if the new one did not take its place. */
+function restore() {
+  if (!fs.existsSync(modules) && fs.existsSync(replaced)) {
+    fs.renameSync(replaced, modules);
   }
-  fs.renameSync(path.join(staging, "node_modules"), modules);
+}
+
+function clean() {
+  try {
+    fs.rmSync(staging, { recursive: true, force: true, maxRetries: 3 });
+  } catch {
+    // Something still writes there. The next set-up removes it.
+  }
 }
 
 if (!isInstalled()) {
   takeLock();
   try {
+    // After a set-up that was killed.
+    restore();
+    clean();
     if (!isInstalled()) {
       say("installs the dependencies (network, 1 GB of disk, some minutes)");
-      if (install()) {
-        swapIn();
-      }
+      fs.mkdirSync(staging, { recursive: true });
+      install();
       if (!isInstalled()) {
-        say(
-          "failed. Check the message of npm, the network, the free disk space, and the npm setting `registry`; then run the command again. An installation that was there before is as it was.",
-        );
-        process.exitCode = 1;
+        throw new Error("the installation is not what package-lock.json says");
       }
     }
+  } catch (error) {
+    say(`${error instanceof Error ? error.message : String(error)}.`);
+    say(
+      "failed. Check the message of npm, the network, the free disk space, and the npm setting `registry`; then run the command again. An installation that was there before is as it was.",
+    );
+    process.exitCode = 1;
   } finally {
-    fs.rmSync(staging, { recursive: true, force: true });
+    restore();
+    clean();
     fs.rmSync(lock, { force: true });
   }
 }
