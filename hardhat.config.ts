@@ -54,18 +54,22 @@ function testFiles(): string[] {
     const found = slowTests.findIndex((start) => file.startsWith(start));
     return found === -1 ? slowTests.length : found;
   };
-  return globSync("test/**/*.ts", {
-    cwd: import.meta.dirname,
-    exclude: ["test/helpers", "test/fixture-projects", "test/types"],
-  })
-    .filter(
-      (file) =>
-        process.env["FULL"] === "1" ||
-        !nightlyTests.some((start) => file.startsWith(start)),
-    )
-    .sort()
-    .sort((left, right) => rank(left) - rank(right))
-    .map((file) => path.join(import.meta.dirname, file));
+  return (
+    globSync("test/**/*.ts", {
+      cwd: import.meta.dirname,
+      exclude: ["test/helpers", "test/fixture-projects", "test/types"],
+    })
+      // On Windows, too, as they are named above.
+      .map((file) => file.replaceAll(path.sep, "/"))
+      .filter(
+        (file) =>
+          process.env["FULL"] === "1" ||
+          !nightlyTests.some((start) => file.startsWith(start)),
+      )
+      .sort()
+      .sort((left, right) => rank(left) - rank(right))
+      .map((file) => path.join(import.meta.dirname, file))
+  );
 }
 
 const compiler = {

@@ -39,7 +39,8 @@ export async function lintProse(
   };
   for (const { kind, patterns, textsOf } of sources) {
     for await (const file of glob([...patterns], { cwd: root })) {
-      warn(kind, file, textsOf(await readFile(path.join(root, file), "utf8")));
+      const text = await readFile(path.join(root, file), "utf8");
+      warn(kind, file.replaceAll(path.sep, "/"), textsOf(text));
     }
   }
   for (const [task, texts] of textsOfHelp()) {

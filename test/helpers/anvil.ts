@@ -89,5 +89,8 @@ export async function startDatedAnvil(
  */
 export function foundryBinary(tool: "anvil" | "cast" | "forge"): string {
   const arch = process.arch === "x64" ? "amd64" : process.arch;
-  return resolve(`@foundry-rs/${tool}-${process.platform}-${arch}/bin/${tool}`);
+  const program = process.platform === "win32" ? `${tool}.exe` : tool;
+  return resolve(
+    `@foundry-rs/${tool}-${process.platform}-${arch}/bin/${program}`,
+  );
 }

@@ -57,7 +57,8 @@ export async function contractSources(): Promise<
 > {
   const sources: Record<string, { content: string }> = {};
   for await (const file of glob("contracts/**/*.sol", { cwd: root })) {
-    sources[file] = { content: await readFile(path.join(root, file), "utf8") };
+    const name = file.replaceAll(path.sep, "/");
+    sources[name] = { content: await readFile(path.join(root, file), "utf8") };
   }
   return sources;
 }
