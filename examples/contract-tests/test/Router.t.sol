@@ -4,6 +4,7 @@ pragma solidity ^0.8.20;
 import {Router} from "../contracts/Router.sol";
 import {IVault} from "hardhat-vault/contracts/interfaces/IVault.sol";
 import {
+    MockVault,
     Scenario,
     VaultMocks
 } from "hardhat-vault/contracts/test/VaultMocks.sol";
@@ -16,7 +17,11 @@ contract RouterTest {
     function setUp() public {
         cheap.deploy(Scenario.OpenRound);
         dear.deploy(Scenario.OpenRound);
-        dear.vault.setMargins(90_000e18, 10_500e18);
+        // For these terms only: a router that asks for others finds no vault.
+        MockVault.Terms memory terms =
+            MockVault.Terms(1_000e18, 0.2e18, block.timestamp + 7 days);
+        cheap.whenCalMargins(terms, MockVault.Margins(52_500e18, 10_500e18));
+        dear.whenCalMargins(terms, MockVault.Margins(90_000e18, 10_500e18));
         IVault[] memory vaults = new IVault[](2);
         vaults[0] = dear.vault;
         vaults[1] = cheap.vault;
@@ -37,9 +42,7 @@ contract RouterTest {
     }
 
     function testFuzz_neverExceedsTheBudget(uint256 budget) public view {
-        try router.pick(1, 1, 1, budget, 20_000e18) returns (
-            IVault, uint256 margin
-        ) {
+        try this.pick(budget) returns (IVault, uint256 margin) {
             require(margin <= budget, "over budget");
         } catch (bytes memory reason) {
             require(bytes4(reason) == Router.OverBudget.selector, "reason");
@@ -47,7 +50,7 @@ contract RouterTest {
         }
     }
 
-    function pick(uint256 budget) private view returns (IVault, uint256) {
+    function pick(uint256 budget) public view returns (IVault, uint256) {
         return router.pick(
             1_000e18, 0.2e18, block.timestamp + 7 days, budget, 20_000e18
         );
