@@ -89,6 +89,28 @@ describe("documents", () => {
     );
   });
 
+  it("no command has a comment behind it, which zsh, the shell of macOS, takes for arguments", async () => {
+    const commented: string[] = [];
+    let commands = 0;
+    for (const file of [
+      ...(await readDocuments()).keys(),
+      "examples/README.md",
+    ]) {
+      const text = await readFile(path.join(repositoryRoot, file), "utf8");
+      for (const [, code = ""] of text.matchAll(/^```sh\n(.*?)^```$/gmsu)) {
+        const lines = code.trimEnd().split("\n");
+        commands += lines.length;
+        commented.push(
+          ...lines
+            .filter((line) => /(?:^|\s)#/u.test(line))
+            .map((line) => `${file}: ${line}`),
+        );
+      }
+    }
+    expect(commented).to.deep.equal([]);
+    expect(commands).to.be.above(50);
+  });
+
   it("every command names a task with its arguments and options", async () => {
     const wrong: string[] = [];
     let commands = 0;
