@@ -197,7 +197,7 @@ if (!isInstalled()) {
   } catch (error) {
     say(`${error instanceof Error ? error.message : String(error)}.`);
     say(
-      "failed. Check the message of npm, the network, the free disk space, and the npm setting `registry`; then run the command again. An installation that was there before is as it was.",
+      "failed. Check the message of npm, the network, the free disk space, and the npm setting `registry`; then run `node scripts/setup.mjs`. An installation that was there before is as it was.",
     );
     process.exitCode = 1;
   } finally {
