@@ -6,7 +6,9 @@ const HEADING = "\n## Where each behaviour is tested\n";
 /** CONTRIBUTING.md with its index: what each test file describes. */
 export function renderContributing(): string {
   const exclude = ["test/helpers", "test/fixture-projects", "test/types"];
-  const files = globSync("test/**/*.ts", { exclude }).sort();
+  const files = globSync("test/**/*.ts", { exclude })
+    .map((file) => file.replaceAll(path.sep, "/"))
+    .sort();
   const lists = [...Map.groupBy(files, (file) => path.dirname(file))]
     .sort()
     .map(([folder, ofFolder]) => {
