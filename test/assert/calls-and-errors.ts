@@ -54,7 +54,7 @@ describe("calledVault, rejectedWithVaultError, and matchers that nobody calls or
       expect(setVolume()).to.have.calledVault("getOrderInfo", ["7.5"]),
     );
     expect(stack).to.match(/^VaultError: orderID is not a whole number/u);
-    expect(stack).to.match(/test\/assert\/calls-and-errors\.ts:\d+:\d+/u);
+    expect(stack).to.match(/test\/assert\/calls-and-errors\.[jt]s:\d+:\d+/u);
   });
 
   it("calledVault finds the call that another contract made, by its arguments", async () => {
@@ -218,7 +218,7 @@ describe("calledVault, rejectedWithVaultError, and matchers that nobody calls or
         ".settledRound is a function: write .settledRound(), else nothing is checked",
       );
       expect(String(stack).split("\n")[1]).to.match(
-        /test\/assert\/calls-and-errors\.ts:\d+:\d+/u,
+        /test\/assert\/calls-and-errors\.[jt]s:\d+:\d+/u,
       );
     });
   }

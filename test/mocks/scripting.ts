@@ -264,7 +264,7 @@ describe("mocks - scripting", () => {
       const [settled] = await Promise.allSettled([misScript()]);
       const error: unknown = Reflect.get(settled, "reason");
       expect(Reflect.get(Object(error), "stack")).to.match(
-        /at .*test\/mocks\/scripting\.ts/u,
+        /at .*test\/mocks\/scripting\.[jt]s/u,
       );
     });
   }
