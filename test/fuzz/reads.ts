@@ -283,7 +283,12 @@ function problemOfReading(
     problemOfError(error) ??
     (said !== undefined &&
     said.length > 0 &&
-    said.every((data) => decodeGenerally(name, data) !== undefined)
+    said.every(
+      (data) =>
+        // ethers ignores a part of a word.
+        (data.length - "0x".length) % 64 === 0 &&
+        decodeGenerally(name, data) !== undefined,
+    )
       ? `${String(error)} instead of what was said: ${said.join()}`
       : undefined)
   );
