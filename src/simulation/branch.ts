@@ -332,6 +332,11 @@ function hasValue(answer: UpstreamAnswer): boolean {
   return "result" in answer && answer.result !== null;
 }
 
+/** Wrong parameters are no block that is missing, whatever the words are. */
 function isBehind(answer: UpstreamAnswer): boolean {
-  return "error" in answer && classifyFailure(answer.error).kind === "behind";
+  return (
+    "error" in answer &&
+    !refusesCall(answer) &&
+    classifyFailure(answer.error).kind === "behind"
+  );
 }

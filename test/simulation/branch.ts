@@ -138,6 +138,14 @@ describe("reads of one branch of the chain", () => {
     );
   });
 
+  it("a fork reads by number from a node that refuses a hash as an invalid block", async () => {
+    node.answer = (call) =>
+      isByHash(call)
+        ? { error: { code: -32_602, message: "invalid block number" } }
+        : undefined;
+    expect(await balance(await open())).to.equal(RICH);
+  });
+
   for (const [title, read] of [
     ["state of its block", async (cache) => await balance(cache)],
     [
