@@ -1,5 +1,4 @@
 import { isFailedReading } from "../client/failed-reading.js";
-import type { LensFacts } from "../client/lens/simulation-lens.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { operationEntry, get, standaloneQueries } from "../protocol/index.js";
 import type { Field, VaultRound } from "../protocol/index.js";
@@ -11,12 +10,6 @@ import type {
   ReadingValue,
   Transfer,
 } from "./types.js";
-
-export interface ChainState {
-  readonly facts: LensFacts;
-  readonly readings: Readings;
-  readonly balances: readonly Balance[];
-}
 
 /** Values or failed readings by name. Example: `pools.public`, `orders.7`. */
 export type Readings = ReadonlyMap<string, unknown>;
@@ -35,7 +28,11 @@ export function readingsIn(snapshot: VaultSnapshot): Readings {
 }
 
 /** @returns Undefined if the round cannot be read. */
-export function roundOf({ readings }: ChainState): VaultRound | undefined {
+export function roundOf({
+  readings,
+}: {
+  readonly readings: Readings;
+}): VaultRound | undefined {
   const round = readings.get("round");
   // the result type of getLatestRoundInfo
   return isFailedReading(round) ? undefined : (round as VaultRound | undefined);
@@ -122,14 +119,4 @@ export function compareBalances(
       return { account, token, before: amount, after: left };
     })
     .filter((change) => change.before !== change.after);
-}
-
-export function nativeBalanceOf(
-  { balances }: ChainState,
-  account: string,
-): bigint {
-  const found = balances.find(
-    (one) => one.account === account && one.token === NATIVE,
-  );
-  return found?.amount ?? 0n;
 }

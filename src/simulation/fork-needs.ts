@@ -72,7 +72,9 @@ export async function needsOfFork(
   // As the fork's vault finds it.
   const sender = vault.connection.networkConfig.from ?? accounts[0] ?? from;
   const target = contracts.find(({ role }) => role === "vault");
-  const watched = makeWatchList(contracts, sender, { holders: accounts });
+  const watched = makeWatchList(vault.networkName, contracts, sender, {
+    holders: accounts,
+  });
   const needs = needsOfReads(vault, network.coinbase, watched);
   const settlement =
     target === undefined

@@ -159,12 +159,15 @@ export async function executeSettlement(
   if (block.timestamp !== blockTime) {
     throw minedMeanwhile();
   }
+  // As if it had not paid for gas.
+  const left = await getBalance(rpc, sender);
+  const funds = numberToHexString(left + gasUsed * gasPrice - prepaid);
+  await rpc.request("hardhat_setBalance", [sender, funds]);
   return {
     ...executed,
     before,
     after: await readAll(parameters, block.number),
     gasNeeded: beforeRefunds(gasUsed),
-    feePaid: gasUsed * gasPrice - prepaid,
     notes,
   };
 }
@@ -223,16 +226,15 @@ async function outcomeOf(
   ]);
   assertInvariant(receipt !== undefined, "a transaction that is not mined");
   const { gasUsed } = receipt;
+  const tokenTransfers = transfersIn(receipt.logs);
+  assertInvariant(tokenTransfers !== undefined, "a receipt without logs");
   const { number, timestamp } = await getBlock(rpc, receipt.blockNumber);
   // The outermost call has the reason of a failure.
   const { output, error } = rpc.parser(TRACE).record(traced);
   return {
     block: { number, timestamp },
     gasUsed,
-    transfers: [
-      ...nativeTransfersOf(traced),
-      ...(transfersIn(receipt.logs) ?? []),
-    ],
+    transfers: [...nativeTransfersOf(traced), ...tokenTransfers],
     failed:
       (receipt.succeeded ?? error === undefined)
         ? undefined
