@@ -116,11 +116,17 @@ export class Upstream {
     return { answers, isOneRequest: false };
   }
 
-  /** Sends a request as it is. @returns The response, not checked. */
-  public async send(
+  /** Ends all requests. */
+  public async close(): Promise<void> {
+    this.#isClosed = true;
+    await (await this.#dispatcher).destroy();
+  }
+
+  /** @returns The response, not checked. */
+  async #send(
     body: unknown,
-    urgency: Urgency = "needed",
-    policy = fewRetries,
+    urgency: Urgency,
+    policy: RetryPolicy,
   ): Promise<unknown> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -129,12 +135,6 @@ export class Upstream {
         await this.#waitBeforeRetry(error, attempt, policy);
       }
     }
-  }
-
-  /** Ends all requests. */
-  public async close(): Promise<void> {
-    this.#isClosed = true;
-    await (await this.#dispatcher).destroy();
   }
 
   async #post(body: unknown): Promise<unknown> {
@@ -248,7 +248,7 @@ export class Upstream {
     const policy = urgency === "needed" ? fewRetries : batchRetries;
     for (let attempt = 1; ; attempt += 1) {
       const body = { jsonrpc: "2.0", id: 1, ...call };
-      const response = await this.send(body, urgency, policy);
+      const response = await this.#send(body, urgency, policy);
       const answer = answerOf(asRecord(response));
       if (!("error" in answer)) {
         return answer;
@@ -269,7 +269,7 @@ export class Upstream {
     const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
     let response: unknown;
     try {
-      response = await this.send(body, urgency, batchRetries);
+      response = await this.#send(body, urgency, batchRetries);
     } catch (error) {
       if (mayTakeSmaller(error)) {
         return new Map();
