@@ -9,7 +9,7 @@ import { toRpcError } from "../rpc/errors.js";
 import { ResponseParser } from "../rpc/response-parser.js";
 import { BLOCK_METHOD, Branch, placeOfBlock } from "./branch.js";
 import { KeptValues } from "./kept-values.js";
-import { Upstream } from "./upstream.js";
+import { NO_ANSWER, Upstream } from "./upstream.js";
 import type {
   UpstreamAnswer,
   UpstreamCall,
@@ -29,8 +29,6 @@ export interface PinnedBlock {
 
 /** The simulator asks for it, and it is the same at each block. */
 const NETWORK_METHOD = "net_version";
-
-const NO_ANSWER: UpstreamAnswer = { error: undefined };
 
 /** Milliseconds in which requests that a simulator sends together arrive. */
 const COLLECT_MS = 2;

@@ -12,8 +12,9 @@ import { findBlock } from "../settlement-call/next-block.js";
 import type { TargetBlock } from "../settlement-call/next-block.js";
 import { OTHER_ORIGIN, isCalledOnly } from "../settlement-call/route.js";
 import {
+  changedBalances,
   changesBetween,
-  compareBalances,
+  pairBalances,
   roundOf,
   unexplainedBalances,
 } from "./compare-readings.js";
@@ -30,14 +31,19 @@ import type {
   SimulationRequest,
 } from "./options.js";
 import { NATIVE, tokensKept } from "./tokens.js";
-import type { Simulation, SimulationEngine, Transfer } from "./types.js";
+import type {
+  BalanceChange,
+  Simulation,
+  SimulationEngine,
+  Transfer,
+} from "./types.js";
 import {
   accountIn,
   decodeState,
   findContracts,
   makeWatchList,
 } from "./watch-list.js";
-import type { ChainState, KnownContract } from "./watch-list.js";
+import type { KnownContract } from "./watch-list.js";
 
 export interface Simulated {
   readonly simulation: Simulation;
@@ -121,18 +127,14 @@ export async function simulateSettlement(
     return { ...found, gasNeeded: null, simulation };
   }
   const after = decodeState(vault, watched, result.after);
-  const transfers = await findTransfers(parameters, result, before, after);
+  const held = pairBalances(before.balances, after.balances);
+  const transfers = await findTransfers(parameters, result, held);
   const refusal = await findRefusal(parameters, failed, before, after);
   const fee = gasUsed * (price?.current ?? 0n);
   const isTooPoor = [before, after].some(
     (state) => accountIn(state, sender).balance < fee,
   );
-  const balances = compareBalances(
-    before.balances,
-    after.balances,
-    sender,
-    isTooPoor ? 0n : fee,
-  );
+  const balances = changedBalances(held, sender, isTooPoor ? 0n : fee);
   const kept = guard === null ? [] : tokensKept({ transfers, balances }, guard);
   const missing = (request.orderIDs?.length ?? 0) - ordersRead;
   const notes = [
@@ -148,7 +150,7 @@ export async function simulateSettlement(
     ...(failed === undefined
       ? notesOnSuccess(result, roundOf(before), roundOf(after))
       : []),
-    ...unexplainedBalances(transfers, before.balances, after.balances).map(
+    ...unexplainedBalances(transfers, held).map(
       ({ account, surplus }) =>
         `The list of transfers is not right: ${account} ends with ${surplus < 0n ? `${-surplus} wei less` : `${surplus} wei more`} than the listed transfers give it, as when a payment inside fails or a contract destroys itself.`,
     ),
@@ -227,11 +229,10 @@ async function runEngines(
 async function findTransfers(
   parameters: SimulationParameters,
   { engine, transfers, failed }: Executed,
-  before: ChainState,
-  after: ChainState,
+  balances: readonly BalanceChange[],
 ): Promise<readonly Transfer[]> {
   const isRight = (list: readonly Transfer[]): boolean =>
-    unexplainedBalances(list, before.balances, after.balances).length === 0;
+    unexplainedBalances(list, balances).length === 0;
   if (engine !== "simulateV1" || failed !== undefined || isRight(transfers)) {
     return transfers;
   }

@@ -151,7 +151,8 @@ export async function warm(
   );
   const [found] = await Promise.all([
     placesOf(cache, at, calls),
-    cache.prefetch(readsOfAccounts(known, at)),
+    // Else the search for places would go on behind a warming that has ended.
+    cache.prefetch(readsOfAccounts(known, at)).catch(() => undefined),
   ]);
   const read = found.flatMap((places) => [...places]);
   const others = read
