@@ -2,12 +2,11 @@ import { mkdir, readFile, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
 
 import writeFileAtomic from "write-file-atomic";
-import { z } from "zod";
+
+import { asRecord } from "../json.js";
 
 /** Bytes of all files of a folder: some thousand settlements. */
 const MOST_BYTES = 256 * 2 ** 20;
-
-const storedValues = z.record(z.union([z.string(), z.record(z.unknown())]));
 
 /**
  * Values by key: in memory, where the oldest are forgotten when there are too many, and in
@@ -56,9 +55,7 @@ export class KeptValues implements Iterable<readonly [string, unknown]> {
       return;
     }
     this.#file = file;
-    const text = await readFile(file, "utf8").catch(() => "{}");
-    const { data = {} } = storedValues.safeParse(parseJson(text));
-    const stored = Object.entries(data);
+    const stored = Object.entries(asRecord(await readJson(file)));
     if (stored.every(([key, value]) => isRight(key, value))) {
       for (const [key, value] of stored) {
         this.add(key, value);
@@ -108,9 +105,10 @@ async function write(file: string, text: string): Promise<void> {
   }
 }
 
-function parseJson(text: string): unknown {
+/** @returns Undefined for a file that cannot be used: it will be replaced. */
+async function readJson(file: string): Promise<unknown> {
   try {
-    return JSON.parse(text);
+    return JSON.parse(await readFile(file, "utf8"));
   } catch {
     return undefined;
   }

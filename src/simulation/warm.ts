@@ -11,7 +11,7 @@ import { findRoute } from "../settlement-call/guarded.js";
 import { settlementCall } from "../settlement-call/route.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
 import type { BlockCache } from "./block-cache.js";
-import type { UpstreamAnswer, UpstreamCall } from "./upstream.js";
+import type { UpstreamCall } from "./upstream.js";
 import { findContracts, makeWatchList } from "./watch-list.js";
 import type { WatchList } from "./watch-list.js";
 
@@ -128,9 +128,6 @@ export function parseWarmCall({ to, data, from }: WarmCall): UnsentCall {
   };
 }
 
-/** The places that a call reads, by address. */
-type Places = ReadonlyMap<string, readonly string[]>;
-
 /**
  * Fills the cache in two steps: accounts and what the calls read, then the values of that.
  * A node answers each step in two batches at a time. Nothing depends on it, and nothing
@@ -154,16 +151,15 @@ export async function warm(
     // Else the search for places would go on behind a warming that has ended.
     cache.prefetch(readsOfAccounts(known, at)).catch(() => undefined),
   ]);
-  const read = found.flatMap((places) => [...places]);
-  const others = read
-    .map(([address]) => address.toLowerCase())
+  const others = found
+    .map(([address]) => address)
     .filter((address) => !known.has(address));
   await cache.prefetch([
     ...readsOfAccounts(new Set(others), at),
-    ...read.flatMap(([address, slots]) =>
+    ...found.flatMap(([address, slots]) =>
       slots.map((slot) => ({
         method: "eth_getStorageAt",
-        params: [address.toLowerCase(), slot, at],
+        params: [address, slot, at],
       })),
     ),
   ]);
@@ -181,61 +177,50 @@ function readsOfAccounts(
   );
 }
 
-/** @returns The places of each call that the node traces. */
+/** @returns The accounts that the calls read, each with places in its storage. */
 async function placesOf(
   cache: BlockCache,
   block: string,
   calls: readonly CallRequest[],
-): Promise<readonly Places[]> {
-  const lists = await cache.ask(
-    calls.map((call) => ({
-      method: "eth_createAccessList",
-      params: [call, block],
-    })),
-  );
-  const listed = lists.map(placesInList);
+): Promise<ReadonlyArray<readonly [string, readonly string[]]>> {
+  const ask = async (
+    method: string,
+    asked: readonly CallRequest[],
+    ...more: readonly object[]
+  ) => {
+    const answers = await cache.ask(
+      asked.map((call) => ({ method, params: [call, block, ...more] })),
+    );
+    return answers.map((answer) =>
+      asRecord("result" in answer ? answer.result : undefined),
+    );
+  };
+  const lists = await ask("eth_createAccessList", calls);
   // Some nodes lack the method, others refuse a call that reverts.
-  const others = calls.filter((_, index) => listed[index] === undefined);
-  const traces = await cache.ask(
-    others.map((call) => ({
-      method: "debug_traceCall",
-      params: [call, block, { tracer: "prestateTracer" }],
-    })),
+  const others = calls.filter(
+    (_, index) => !Array.isArray(lists[index]?.["accessList"]),
   );
-  return [...listed, ...traces.map(placesInTrace)].filter(
-    (places) => places !== undefined,
+  const tracer = { tracer: "prestateTracer" };
+  const traces = await ask("debug_traceCall", others, tracer);
+  const listed = lists
+    .flatMap(({ accessList }) => listOf(accessList))
+    .map(asRecord)
+    .map(({ address, storageKeys }) => [address, listOf(storageKeys)] as const);
+  const traced = traces.flatMap(Object.entries).map(([address, state]) => {
+    const { storage } = asRecord(state);
+    return [address, Object.keys(asRecord(storage))] as const;
+  });
+  return [...listed, ...traced].flatMap(([address, keys]) =>
+    isAddress(address)
+      ? [
+          [
+            address.toLowerCase(),
+            // As quantities, which is how the simulator asks for them.
+            keys
+              .filter((key) => isHexString(key, 32))
+              .map((key) => toQuantity(key)),
+          ] as const,
+        ]
+      : [],
   );
-}
-
-function placesInList(answer: UpstreamAnswer): Places | undefined {
-  const { accessList } = asRecord("result" in answer ? answer.result : null);
-  return Array.isArray(accessList)
-    ? new Map(
-        listOf(accessList)
-          .map(asRecord)
-          .flatMap(({ address, storageKeys }) =>
-            isAddress(address) ? [[address, slotsIn(listOf(storageKeys))]] : [],
-          ),
-      )
-    : undefined;
-}
-
-function placesInTrace(answer: UpstreamAnswer): Places | undefined {
-  return "result" in answer
-    ? new Map(
-        Object.entries(asRecord(answer.result))
-          .filter(([address]) => isAddress(address))
-          .map(([address, state]) => {
-            const { storage } = asRecord(state);
-            return [address, slotsIn(Object.keys(asRecord(storage)))];
-          }),
-      )
-    : undefined;
-}
-
-/** As quantities, which is how the simulator asks for them. */
-function slotsIn(keys: readonly unknown[]): readonly string[] {
-  return keys
-    .filter((key) => isHexString(key, 32))
-    .map((key) => toQuantity(key));
 }

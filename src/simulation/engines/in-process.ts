@@ -138,13 +138,11 @@ export async function executeSettlement(
     assertInvariant(typeof hash === "string", "a transaction without a hash");
     return { hash, gasGiven, prepaid };
   };
-  // The configured cap, else the cap of the hardforks that have one.
   const { networkConfig } = vault.connection;
-  const cap =
-    "transactionGasCap" in networkConfig &&
-    typeof networkConfig.transactionGasCap === "bigint"
-      ? networkConfig.transactionGasCap
-      : TRANSACTION_GAS_CAP;
+  const configured =
+    "transactionGasCap" in networkConfig && networkConfig.transactionGasCap;
+  // The configured cap, else the cap of the hardforks that have one.
+  const cap = typeof configured === "bigint" ? configured : TRANSACTION_GAS_CAP;
   const { hash, gasGiven, prepaid } = await send(gas ?? next.gasLimit).catch(
     async (error: unknown) => {
       if (gas !== undefined || next.gasLimit <= cap || !isNodeRefusal(error)) {
