@@ -33,7 +33,7 @@ const NETWORK_METHOD = "net_version";
 /** Milliseconds in which requests that a simulator sends together arrive. */
 const COLLECT_MS = 2;
 
-/** Milliseconds to wait for a value that warming has asked for, before it is asked again. */
+/** Milliseconds to wait for a value of warming before a retry. */
 const PATIENCE_MS = 1_000;
 
 /** Of keys and values in memory; more than 300,000 slots. */
@@ -142,7 +142,7 @@ export class BlockCache {
     return (await this.#upstream.ask(calls, "optional")).answers;
   }
 
-  /** Fetches values before they are needed. Whoever needs one does not wait for it long. */
+  /** Fetches values before they are needed. A read that needs one does not wait for it long. */
   public async prefetch(calls: readonly UpstreamCall[]): Promise<void> {
     const named = new Map(calls.map((call) => [keyOfCall(call), call]));
     const wanted = [...named].filter(
@@ -175,7 +175,7 @@ export class BlockCache {
     await this.#values.save();
   }
 
-  /** Waits for whoever has asked for the same value, else asks. */
+  /** Waits for an earlier request for the same value, else asks. */
   async #get(call: UpstreamCall): Promise<UpstreamAnswer> {
     const key = keyOfCall(call);
     for (;;) {

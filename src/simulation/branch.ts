@@ -332,7 +332,7 @@ function hasValue(answer: UpstreamAnswer): boolean {
   return "result" in answer && answer.result !== null;
 }
 
-/** Wrong parameters are no block that is missing, whatever the words are. */
+/** Wrong parameters are no missing block, in any words. */
 function isBehind(answer: UpstreamAnswer): boolean {
   return (
     "error" in answer &&

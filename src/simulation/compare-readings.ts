@@ -92,8 +92,8 @@ export function pairBalances(
 }
 
 /**
- * Finds the accounts with more native currency, or less, than follows from the transfers:
- * by so many wei, which may be negative.
+ * Finds the accounts with more native currency, or less, than follows from the transfers.
+ * The surplus is in wei, and may be negative.
  */
 export function unexplainedBalances(
   transfers: readonly Transfer[],

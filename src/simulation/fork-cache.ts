@@ -26,9 +26,8 @@ export class ForkCache {
   /** Nobody can guess it: other users of this machine must not reach the node. */
   readonly #path = `/${randomBytes(24).toString("hex")}`;
   readonly #server: Server;
-  /** What the simulator asks for at the start, and the fork knows. */
+  /** Answers to the simulator's first requests, for which no node is needed. */
   readonly #known: Readonly<Record<string, string>>;
-
   readonly #network: string;
   #failure: unknown;
 

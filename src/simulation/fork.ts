@@ -67,7 +67,7 @@ const forkOptionNames: OptionNames<ForkOptions> = {
   warm: true,
 };
 
-/** What a fork has to know of its node. */
+/** A block to fork, and how its state may be kept. */
 export interface ForkedNode {
   readonly block: Block;
   readonly chainId: number;
@@ -208,7 +208,7 @@ export async function createFork(
     .then(async (plan) => {
       await warm(cache.block, block.number, plan);
     })
-    // Whatever fails here fails when it is needed.
+    // A failure here comes again when the value is needed.
     .catch(() => undefined);
   try {
     await cache.block.requireBlock();

@@ -223,8 +223,8 @@ async function runEngines(
 }
 
 /**
- * Lists the transfers. Where balances show that those of `eth_simulateV1` are not right,
- * the node is asked for a trace.
+ * Lists the transfers. The node is asked for a trace if balances show that those of
+ * `eth_simulateV1` are not right.
  */
 async function findTransfers(
   parameters: SimulationParameters,
@@ -240,7 +240,7 @@ async function findTransfers(
     ...(await traceNativeTransfers(parameters)),
     ...transfers.filter(({ token }) => token !== NATIVE),
   ];
-  // Otherwise a note says that they are not right.
+  // Transfers that are not right get a note.
   return isRight(traced) ? traced : transfers;
 }
 

@@ -198,7 +198,7 @@ export class Upstream {
       this.#largestAnswered = Math.max(this.#largestAnswered, calls.length);
     } else {
       const smaller = BATCH_SIZES.find((size) => size < calls.length) ?? 1;
-      // Where the rate is limited, smaller batches would be as many calls a second.
+      // Smaller batches would be as many calls a second against a limit of the rate.
       const next = this.#isLimited ? 1 : smaller;
       this.#batchSize = Math.min(this.#batchSize, next);
     }

@@ -61,7 +61,7 @@ export interface WarmPlan {
 
 type UnsentCall = Omit<CallRequest, "from"> & Partial<CallRequest>;
 
-/** What a snapshot, a settlement, and the calls of the caller read. */
+/** Plans for a snapshot, a settlement, and the calls of the caller. */
 export async function planForFork(
   vault: VaultHost,
   coinbase: Uint8Array,

@@ -37,7 +37,7 @@ interface WatchedRead extends ReadCall {
 
 type Decoded = { readonly name: string; readonly value: unknown } | Balance;
 
-/** What is read before and after a settlement. */
+/** Reads before and after a settlement. */
 export interface WatchList {
   /** The sender and the contracts, each once. */
   readonly accounts: readonly string[];
