@@ -56,9 +56,12 @@ export type {
   SettlementStatus,
   SigningKind,
 } from "./settlement/types.js";
-export type { ForkedBlock, ForkOptions } from "./simulation/engines/fork.js";
-export type { ForkConnection } from "./simulation/make-fork.js";
-export type { WarmCall } from "./simulation/fork-needs.js";
+export type {
+  ForkConnection,
+  ForkedBlock,
+  ForkOptions,
+} from "./simulation/fork.js";
+export type { WarmCall } from "./simulation/warm.js";
 export type {
   HttpEngine,
   SimulateSettleAllOptions,

@@ -30,8 +30,7 @@ import { KnownNode, RpcClient } from "../rpc/rpc-client.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import type { SettlementSettings } from "../protocol/settlement-settings.js";
 import type { Settlement, SettleAllOptions } from "../settlement/types.js";
-import type { ForkOptions } from "../simulation/engines/fork.js";
-import type { ForkConnection } from "../simulation/make-fork.js";
+import type { ForkConnection, ForkOptions } from "../simulation/fork.js";
 import type { SimulateSettleAllOptions } from "../simulation/options.js";
 import type { Simulation } from "../simulation/types.js";
 import {
@@ -291,7 +290,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * ```
    */
   public async fork(options: ForkOptions = {}): Promise<ForkConnection> {
-    const { fork } = await import("../simulation/engines/fork.js");
+    const { fork } = await import("../simulation/fork.js");
     return await fork(this, options);
   }
 

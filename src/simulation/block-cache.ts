@@ -7,10 +7,9 @@ import { ZeroAddress, isHexString, toQuantity } from "ethers";
 import { asRecord } from "../json.js";
 import { toRpcError } from "../rpc/errors.js";
 import { ResponseParser } from "../rpc/response-parser.js";
-import { loadValues, saveValues } from "./block-file.js";
-import { BoundedValues } from "./bounded-values.js";
 import { BLOCK_METHOD, Branch, placeOfBlock } from "./branch.js";
-import { FORK_REQUESTS, Upstream } from "./upstream.js";
+import { KeptValues } from "./kept-values.js";
+import { NO_ANSWER, Upstream } from "./upstream.js";
 import type {
   UpstreamAnswer,
   UpstreamCall,
@@ -34,35 +33,30 @@ const NETWORK_METHOD = "net_version";
 /** Milliseconds in which requests that a simulator sends together arrive. */
 const COLLECT_MS = 2;
 
-/** Milliseconds to wait for a value that warming has asked for, before it is asked again. */
+/** Milliseconds to wait for a value of warming before a retry. */
 const PATIENCE_MS = 1_000;
 
 /** Of keys and values in memory; more than 300,000 slots. */
 const MOST_CHARACTERS = 64 * 2 ** 20;
-
-/** JSON-RPC error code of a server error. */
-const SERVER_ERROR = -32_000;
 
 /**
  * State of one block, by number and hash: in memory, shared by the forks of that block,
  * and on disk if it has a folder. Missing values are requested in batches.
  */
 export class BlockCache {
-  readonly #values = new BoundedValues(MOST_CHARACTERS);
-  /** Values that were asked for, by those who need them. */
-  readonly #pending = new Map<string, Promise<UpstreamAnswer>>();
-  /** Values that warming asked for; undefined when they are late. */
-  readonly #coming = new Map<string, Promise<UpstreamAnswer | undefined>>();
-  #queue: Array<{
-    readonly call: UpstreamCall;
-    readonly resolve: (answer: UpstreamAnswer) => void;
-  }> = [];
+  readonly #values = new KeptValues(MOST_CHARACTERS);
+  /** Answers on their way; undefined for warming that fails or is late. */
+  readonly #asked = new Map<string, Promise<UpstreamAnswer | undefined>>();
+  /** The next batch; undefined if nobody waits for one. */
+  #batch:
+    | {
+        readonly calls: UpstreamCall[];
+        readonly answers: Promise<readonly UpstreamAnswer[]>;
+      }
+    | undefined;
   #users = 0;
   readonly #upstream: Upstream;
   readonly #branch: Branch;
-  #file: string | undefined;
-  #hasNews = false;
-  #failure: unknown;
 
   private constructor(private readonly block: PinnedBlock) {
     const { upstream, number, hash } = block;
@@ -84,9 +78,11 @@ export class BlockCache {
       caches.set(key, cache);
     }
     cache.#users += 1;
-    if (block.folder !== undefined && cache.#file === undefined) {
-      cache.#file = path.join(block.folder, `${key}.json`);
-      await cache.#load(cache.#file);
+    if (block.folder !== undefined) {
+      const file = path.join(block.folder, `${key}.json`);
+      await cache.#values.keepIn(file, (name, value) =>
+        cache.#isOfBlock(name, value),
+      );
     }
     return cache;
   }
@@ -104,54 +100,17 @@ export class BlockCache {
     }
   }
 
-  /** The error of a request that failed on the way to the node or back, if one did. */
-  public get failure(): unknown {
-    return this.#branch.ended ?? this.#failure;
-  }
-
   /** Answers a request of the simulator. */
-  public async answer(request: unknown): Promise<unknown> {
-    const { id = null, method, params } = asRecord(request);
-    const call: UpstreamCall = {
-      method: String(method),
-      params: Array.isArray(params) ? params : [],
-    };
-    if (!this.#isKept(call) && !this.#branch.isOfChain(call)) {
-      return await this.#send(request);
+  public async answer(call: UpstreamCall): Promise<UpstreamAnswer> {
+    if (this.#branch.isOfTip(call) || call.method === NETWORK_METHOD) {
+      return await this.#get(call);
     }
-    const answer = this.#isKept(call)
-      ? await this.get(call)
-      : await this.#branch
-          .readBelow(call)
-          .catch((error: unknown) => this.#toAnswer(error));
-    return { jsonrpc: "2.0", id, ...answer };
-  }
-
-  public async get(call: UpstreamCall): Promise<UpstreamAnswer> {
-    const key = keyOfCall(call);
-    const coming = await this.#coming.get(key);
-    if (coming !== undefined && "result" in coming) {
-      return coming;
-    }
-    const known = this.#values.get(key);
-    if (known !== undefined) {
-      return { result: known };
-    }
-    const asked =
-      this.#pending.get(key) ??
-      new Promise<UpstreamAnswer>((resolve) => {
-        if (this.#queue.length === 0) {
-          setTimeout(() => {
-            void this.#fetchQueue();
-          }, COLLECT_MS);
-        }
-        this.#queue.push({ call, resolve });
-      });
-    this.#pending.set(key, asked);
     try {
-      return await asked;
-    } finally {
-      this.#pending.delete(key);
+      return this.#branch.isOfChain(call)
+        ? await this.#branch.readBelow(call)
+        : ((await this.#upstream.ask([call])).answers[0] ?? NO_ANSWER);
+    } catch (error) {
+      return { error };
     }
   }
 
@@ -164,15 +123,15 @@ export class BlockCache {
   public async requireBlock(): Promise<void> {
     const at = toQuantity(this.block.number);
     const [answer] = await Promise.all([
-      this.get({ method: BLOCK_METHOD, params: [at, true] }),
-      this.get({ method: BLOCK_METHOD, params: [at, false] }),
-      this.get({ method: NETWORK_METHOD, params: [] }),
+      this.#get({ method: BLOCK_METHOD, params: [at, true] }),
+      this.#get({ method: BLOCK_METHOD, params: [at, false] }),
+      this.#get({ method: NETWORK_METHOD, params: [] }),
       // Shows whether the node takes hashes, before there is much to read.
-      this.get({ method: "eth_getBalance", params: [ZeroAddress, at] }),
+      this.#get({ method: "eth_getBalance", params: [ZeroAddress, at] }),
     ]);
     if ("error" in answer) {
       const { network } = this.block.upstream;
-      throw toRpcError(this.failure ?? answer.error, network, BLOCK_METHOD);
+      throw toRpcError(answer.error, network, BLOCK_METHOD);
     }
   }
 
@@ -183,99 +142,96 @@ export class BlockCache {
     return (await this.#upstream.ask(calls, "optional")).answers;
   }
 
-  /** Fetches values before they are needed. Whoever needs one does not wait for it long. */
+  /** Fetches values before they are needed. A read that needs one does not wait for it long. */
   public async prefetch(calls: readonly UpstreamCall[]): Promise<void> {
     const named = new Map(calls.map((call) => [keyOfCall(call), call]));
     const wanted = [...named].filter(
-      ([key]) =>
-        ![this.#values, this.#pending, this.#coming].some((map) =>
-          map.has(key),
-        ),
+      ([key]) => !this.#values.has(key) && !this.#asked.has(key),
     );
     if (wanted.length === 0) {
       return;
     }
-    const asked = wanted.map(([, call]) => call);
-    const answers = this.#branch.read(asked, "optional");
+    const answers = this.#branch.read(
+      wanted.map(([, call]) => call),
+      "optional",
+    );
     const late = sleep(PATIENCE_MS, undefined, { ref: false });
-    for (const [index, [key, call]] of wanted.entries()) {
-      const coming = Promise.race([
-        answers.then((all) => this.#keep(call, all[index])),
-        late,
-      ]).catch(() => undefined);
-      this.#coming.set(key, coming);
-      void coming.then(() => this.#coming.delete(key));
+    for (const [index, [key, { method }]] of wanted.entries()) {
+      const kept = answers.then((all) => this.#keep(key, method, all[index]));
+      this.#expect(
+        key,
+        Promise.race([kept, late]).then(
+          (answer) =>
+            answer === undefined || "error" in answer ? undefined : answer,
+          () => undefined,
+        ),
+      );
     }
     await answers;
   }
 
   /** Writes the file, if there is one and values were added. */
   public async save(): Promise<void> {
-    if (this.#file !== undefined && this.#hasNews) {
-      this.#hasNews = false;
-      await saveValues(this.#file, this.#values);
-    }
+    await this.#values.save();
   }
 
-  async #load(file: string): Promise<void> {
-    const stored = await loadValues(file);
-    if (stored.every(([key, value]) => this.#isOfBlock(key, value))) {
-      for (const [key, value] of stored) {
-        this.#values.add(key, value);
+  /** Waits for an earlier request for the same value, else asks. */
+  async #get(call: UpstreamCall): Promise<UpstreamAnswer> {
+    const key = keyOfCall(call);
+    for (;;) {
+      const result = this.#values.get(key);
+      if (result !== undefined) {
+        return { result };
+      }
+      const answer = await (this.#asked.get(key) ?? this.#askSoon(key, call));
+      if (answer !== undefined) {
+        return answer;
       }
     }
   }
 
-  /** Sends a request to the node as it is. @returns The response, not checked. */
-  async #send(body: unknown): Promise<unknown> {
-    try {
-      return await this.#upstream.send(body);
-    } catch (error) {
-      const { id = null } = asRecord(body);
-      return { jsonrpc: "2.0", id, ...this.#toAnswer(error) };
-    }
+  async #askSoon(key: string, call: UpstreamCall): Promise<UpstreamAnswer> {
+    this.#batch ??= {
+      calls: [],
+      answers: sleep(COLLECT_MS).then(async () => await this.#readBatch()),
+    };
+    const { calls, answers } = this.#batch;
+    const index = calls.push(call) - 1;
+    const kept = answers.then((all) =>
+      this.#keep(key, call.method, all[index]),
+    );
+    this.#expect(key, kept);
+    return await kept;
   }
 
-  #isKept(call: UpstreamCall): boolean {
-    return this.#branch.isOfTip(call) || call.method === NETWORK_METHOD;
+  async #readBatch(): Promise<readonly UpstreamAnswer[]> {
+    const { calls = [] } = this.#batch ?? {};
+    this.#batch = undefined;
+    return await this.#branch
+      .read(calls)
+      .catch((error: unknown) => calls.map(() => ({ error })));
   }
 
-  async #fetchQueue(): Promise<void> {
-    const asked = this.#queue;
-    this.#queue = [];
-    const calls = asked.map(({ call }) => call);
-    const answers = await this.#branch.read(calls).catch((error: unknown) => {
-      const failed = this.#toAnswer(error);
-      return calls.map(() => failed);
-    });
-    for (const [index, { call, resolve }] of asked.entries()) {
-      resolve(this.#keep(call, answers[index]));
-    }
+  #expect(key: string, answer: Promise<UpstreamAnswer | undefined>): void {
+    this.#asked.set(key, answer);
+    void answer.then(() => this.#asked.delete(key));
   }
 
   #keep(
-    call: UpstreamCall,
-    answer: UpstreamAnswer = { error: undefined },
+    key: string,
+    method: string,
+    answer: UpstreamAnswer = NO_ANSWER,
   ): UpstreamAnswer {
     if ("error" in answer) {
       return answer;
     }
-    const key = keyOfCall(call);
-    if (this.#isOfBlock(key, answer.result)) {
-      this.#hasNews = this.#values.add(key, answer.result) || this.#hasNews;
-      return answer;
+    if (!this.#isOfBlock(key, answer.result)) {
+      // The simulator would take null for an empty slot.
+      const read = new ResponseParser(this.block.upstream.network, method);
+      return { error: read.invalid("a value that is no hex value") };
     }
-    // The simulator would take null for an empty slot.
-    const { network } = this.block.upstream;
-    const read = new ResponseParser(network, call.method);
-    return this.#toAnswer(read.invalid("a value that is no hex value"));
-  }
-
-  #toAnswer(error: unknown): UpstreamAnswer & { readonly error: unknown } {
-    this.#failure = error;
-    const { network } = this.block.upstream;
-    const { message } = toRpcError(error, network, FORK_REQUESTS);
-    return { error: { code: SERVER_ERROR, message } };
+    this.#values.add(key, answer.result);
+    return answer;
   }
 
   /** True if the value has the form of its kind, and is not of another block. */
@@ -304,18 +260,18 @@ function keyOfBlock({ upstream, chainId, hash }: PinnedBlock): string {
   return createHash("sha256").update(identity).digest("hex");
 }
 
+/** Nodes take a quantity and a word for a place in storage: both are one number. */
 function keyOfCall({ method, params }: UpstreamCall): string {
   const place = placeOfBlock(method);
   const parts = params.filter((_, index) => index !== place);
-  return [method, ...parts.map((part) => (isSlot(part) ? BigInt(part) : part))]
+  return [
+    method,
+    ...parts.map((part) =>
+      isHexString(part) && part.length > 2 && !isHexString(part, 20)
+        ? BigInt(part)
+        : part,
+    ),
+  ]
     .join(" ")
     .toLowerCase();
-}
-
-/** True for a quantity or a word: nodes take both for a place in storage. */
-function isSlot(part: unknown): part is string {
-  return (
-    typeof part === "string" &&
-    /^0x(?:[0-9a-f]{1,39}|[0-9a-f]{64})$/iu.test(part)
-  );
 }

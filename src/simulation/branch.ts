@@ -7,7 +7,7 @@ import type { VaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import { classifyFailure, toRpcError } from "../rpc/errors.js";
 import { waitAfter } from "../rpc/retry.js";
-import { refusesCall } from "./upstream.js";
+import { NO_ANSWER, refusesCall } from "./upstream.js";
 import type {
   Upstream,
   UpstreamAnswer,
@@ -127,7 +127,7 @@ export class Branch {
     if (checked === undefined) {
       throw this.#blockNotFound(this.tip.number);
     }
-    return byHash ?? checked[0] ?? { error: undefined };
+    return byHash ?? checked[0] ?? NO_ANSWER;
   }
 
   /** @returns Undefined if the node, or one of several, does not have the block. */
@@ -332,6 +332,11 @@ function hasValue(answer: UpstreamAnswer): boolean {
   return "result" in answer && answer.result !== null;
 }
 
+/** Wrong parameters are no missing block, in any words. */
 function isBehind(answer: UpstreamAnswer): boolean {
-  return "error" in answer && classifyFailure(answer.error).kind === "behind";
+  return (
+    "error" in answer &&
+    !refusesCall(answer) &&
+    classifyFailure(answer.error).kind === "behind"
+  );
 }

@@ -1,8 +1,8 @@
 import { isFailedReading } from "../client/failed-reading.js";
-import type { LensFacts } from "../client/lens/simulation-lens.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { operationEntry, get, standaloneQueries } from "../protocol/index.js";
 import type { Field, VaultRound } from "../protocol/index.js";
+import { assertInvariant } from "../errors.js";
 import { asRecord } from "../json.js";
 import { NATIVE } from "./tokens.js";
 import type {
@@ -11,12 +11,6 @@ import type {
   ReadingValue,
   Transfer,
 } from "./types.js";
-
-export interface ChainState {
-  readonly facts: LensFacts;
-  readonly readings: Readings;
-  readonly balances: readonly Balance[];
-}
 
 /** Values or failed readings by name. Example: `pools.public`, `orders.7`. */
 export type Readings = ReadonlyMap<string, unknown>;
@@ -35,7 +29,11 @@ export function readingsIn(snapshot: VaultSnapshot): Readings {
 }
 
 /** @returns Undefined if the round cannot be read. */
-export function roundOf({ readings }: ChainState): VaultRound | undefined {
+export function roundOf({
+  readings,
+}: {
+  readonly readings: Readings;
+}): VaultRound | undefined {
   const round = readings.get("round");
   // the result type of getLatestRoundInfo
   return isFailedReading(round) ? undefined : (round as VaultRound | undefined);
@@ -81,55 +79,51 @@ function valueOfField(value: unknown, field: string): ReadingValue {
   return (fields === value ? fields[field] : value) as ReadingValue;
 }
 
-/** A native balance that the transfers do not explain; amounts are in wei. */
-export interface Unexplained {
-  readonly account: string;
-  /** Its balance minus the one that follows from the transfers; may be negative. */
-  readonly surplus: bigint;
-}
-
-export function unexplainedBalances(
-  transfers: readonly Transfer[],
+/** Balances of the same accounts before and after, also those that do not differ. */
+export function pairBalances(
   before: readonly Balance[],
   after: readonly Balance[],
-): readonly Unexplained[] {
-  return before
-    .map(({ account, token, amount }, index) => {
-      let expected = amount;
-      for (const { from, to, ...moved } of transfers) {
-        if (moved.token === NATIVE) {
-          expected += to === account ? moved.amount : 0n;
-          expected -= from === account ? moved.amount : 0n;
+): readonly BalanceChange[] {
+  return before.map(({ account, token, amount }, index) => {
+    const later = after[index];
+    assertInvariant(later !== undefined, "a balance is not read again");
+    return { account, token, before: amount, after: later.amount };
+  });
+}
+
+/**
+ * Finds the accounts with more native currency, or less, than follows from the transfers.
+ * The surplus is in wei, and may be negative.
+ */
+export function unexplainedBalances(
+  transfers: readonly Transfer[],
+  balances: readonly BalanceChange[],
+): ReadonlyArray<{ readonly account: string; readonly surplus: bigint }> {
+  return balances
+    .filter(({ token }) => token === NATIVE)
+    .map(({ account, before, after }) => {
+      let surplus = after - before;
+      for (const { token, from, to, amount } of transfers) {
+        if (token === NATIVE) {
+          surplus -= to === account ? amount : 0n;
+          surplus += from === account ? amount : 0n;
         }
       }
-      const actual = after[index]?.amount ?? expected;
-      return { account, surplus: token === NATIVE ? actual - expected : 0n };
+      return { account, surplus };
     })
     .filter(({ surplus }) => surplus !== 0n);
 }
 
 /** Lists the balances that differ, with the fee subtracted from the payer's. */
-export function compareBalances(
-  before: readonly Balance[],
-  after: readonly Balance[],
+export function changedBalances(
+  balances: readonly BalanceChange[],
   payer: string,
   fee: bigint,
 ): readonly BalanceChange[] {
-  return before
-    .map(({ account, token, amount }, index) => {
-      const due = token === NATIVE && account === payer ? fee : 0n;
-      const left = (after[index]?.amount ?? amount) - due;
-      return { account, token, before: amount, after: left };
+  return balances
+    .map(({ after, ...one }) => {
+      const isPayers = one.token === NATIVE && one.account === payer;
+      return { ...one, after: isPayers ? after - fee : after };
     })
-    .filter((change) => change.before !== change.after);
-}
-
-export function nativeBalanceOf(
-  { balances }: ChainState,
-  account: string,
-): bigint {
-  const found = balances.find(
-    (one) => one.account === account && one.token === NATIVE,
-  );
-  return found?.amount ?? 0n;
+    .filter(({ before, after }) => before !== after);
 }

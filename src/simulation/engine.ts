@@ -17,20 +17,18 @@ export interface SimulationParameters {
   readonly hardfork: string | undefined;
 }
 
-/** Settlement executed by an engine, and the reads before and after it. */
-export interface EngineResult<Results = readonly CallResult[]> {
-  readonly before: Results;
-  readonly after: Results;
+/** Settlement executed by an engine, and the answers of the reads before and after it. */
+export interface EngineResult {
+  readonly before: readonly CallResult[];
+  /** The sender has not paid for gas. */
+  readonly after: readonly CallResult[];
   readonly block: BlockInfo;
   /** Undefined if the transaction succeeded. */
   readonly failed: FailedCall | undefined;
   readonly gasUsed: bigint;
   /** Gas used before refunds: a gas limit below it cannot suffice. */
   readonly gasNeeded: bigint;
-  /** Wei already subtracted for gas from the sender's balance in `after`. */
-  readonly feePaid: bigint;
-  /** Null if the engine cannot see transfers. */
-  readonly transfers: readonly Transfer[] | null;
+  readonly transfers: readonly Transfer[];
   /** Limits of this engine. */
   readonly notes: readonly string[];
 }
@@ -41,7 +39,6 @@ export interface FailedCall {
   /** Error text of the node, if it states more than a failure. */
   readonly message: string | undefined;
   readonly gasUsed: bigint;
-  /** Lower bound of the gas that the call got. */
   readonly gasGiven: bigint;
 }
 

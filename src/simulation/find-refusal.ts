@@ -11,12 +11,8 @@ import {
 import type { GasLimit, Refusal } from "../settlement-call/refusal.js";
 import { settlementCall } from "../settlement-call/route.js";
 import { roundOf } from "./compare-readings.js";
-import type { ChainState } from "./compare-readings.js";
-import type {
-  EngineResult,
-  FailedCall,
-  SimulationParameters,
-} from "./engine.js";
+import type { FailedCall, SimulationParameters } from "./engine.js";
+import type { ChainState } from "./watch-list.js";
 
 /** True if the call used up its gas, which an invalid instruction does, too. */
 export function isOutOfGas(failed: FailedCall): boolean {
@@ -27,7 +23,9 @@ export function isOutOfGas(failed: FailedCall): boolean {
 /** @returns Null if the settlement settles the round. */
 export async function findRefusal(
   parameters: SimulationParameters,
-  { failed, before, after }: EngineResult<ChainState>,
+  failed: FailedCall | undefined,
+  before: ChainState,
+  after: ChainState,
 ): Promise<Refusal | null> {
   const { vault } = parameters;
   if (failed === undefined) {

@@ -8,8 +8,14 @@ import { toQuantity } from "ethers";
 
 import { assertInvariant } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
+import { toRpcError } from "../rpc/errors.js";
 import { BlockCache } from "./block-cache.js";
 import type { PinnedBlock } from "./block-cache.js";
+import { FORK_REQUESTS } from "./upstream.js";
+import type { UpstreamAnswer } from "./upstream.js";
+
+/** JSON-RPC error code of a server error. */
+const SERVER_ERROR = -32_000;
 
 /**
  * Loopback server between Hardhat's simulator and a node. It answers requests for state
@@ -20,13 +26,16 @@ export class ForkCache {
   /** Nobody can guess it: other users of this machine must not reach the node. */
   readonly #path = `/${randomBytes(24).toString("hex")}`;
   readonly #server: Server;
-  /** What the simulator asks for at the start, and the fork knows. */
+  /** Answers to the simulator's first requests, for which no node is needed. */
   readonly #known: Readonly<Record<string, string>>;
+  readonly #network: string;
+  #failure: unknown;
 
   private constructor(
-    { number, chainId }: PinnedBlock,
+    { upstream, number, chainId }: PinnedBlock,
     public readonly block: BlockCache,
   ) {
+    this.#network = upstream.network;
     this.#known = {
       // The simulator would keep state of an old block on disk, by port and number.
       eth_blockNumber: toQuantity(number),
@@ -66,6 +75,11 @@ export class ForkCache {
     return `http://127.0.0.1:${address.port}${this.#path}`;
   }
 
+  /** The last error of this fork's requests that no node has sent, if there was one. */
+  public get failure(): unknown {
+    return this.#failure;
+  }
+
   public async close(): Promise<void> {
     this.#server.close();
     this.#server.closeAllConnections();
@@ -85,12 +99,27 @@ export class ForkCache {
   }
 
   async #answer(request: unknown): Promise<unknown> {
-    const { id = null, method } = asRecord(request);
-    const result = this.#known[String(method)];
-    return result === undefined
-      ? await this.block.answer(request)
-      : { jsonrpc: "2.0", id, result };
+    const { id = null, method, params } = asRecord(request);
+    const call = { method: String(method), params: listOf(params) };
+    const result = this.#known[call.method];
+    const answer =
+      result === undefined ? await this.block.answer(call) : { result };
+    return { jsonrpc: "2.0", id, ...this.#toJson(answer) };
   }
+
+  /** An error of a node is passed on as it is. */
+  #toJson(answer: UpstreamAnswer): UpstreamAnswer {
+    if ("result" in answer || isNodesError(answer.error)) {
+      return answer;
+    }
+    this.#failure = answer.error;
+    const { message } = toRpcError(answer.error, this.#network, FORK_REQUESTS);
+    return { error: { code: SERVER_ERROR, message } };
+  }
+}
+
+function isNodesError(error: unknown): boolean {
+  return error !== undefined && !(error instanceof Error);
 }
 
 const caches = new WeakMap<object, ForkCache>();

@@ -1,5 +1,5 @@
 import {
-  describeInput,
+  notOneOf,
   parseAccount,
   parseAddress,
   parseUint256,
@@ -8,11 +8,11 @@ import type { AccountLike } from "../client/inputs.js";
 import { checkOptionNames } from "../client/option-names.js";
 import type { OptionNames } from "../client/option-names.js";
 import type { ReadOptions } from "../client/reader.js";
-import { invalidArgument, vaultError } from "../errors.js";
+import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
-import { forkedBlockOptionNames } from "./engines/fork.js";
-import type { ForkedBlock } from "./engines/fork.js";
+import { forkedBlockOptionNames } from "./fork.js";
+import type { ForkedBlock } from "./fork.js";
 import { checkTime } from "../settlement-call/next-block.js";
 import type { SimulationTime } from "../settlement-call/next-block.js";
 import type { SimulationEngine } from "./types.js";
@@ -118,11 +118,7 @@ function chooseEngines({
   hardfork,
 }: SimulateSettleAllOptions): readonly HttpEngine[] {
   if (engine !== undefined && !httpEngines.includes(engine)) {
-    throw vaultError("VAULT_INVALID_ENUM", {
-      where: "engine",
-      allowed: httpEngines.join(", "),
-      value: describeInput(engine),
-    });
+    throw notOneOf("engine", httpEngines, engine);
   }
   if (hardfork === undefined) {
     return engine === undefined ? httpEngines : [engine];

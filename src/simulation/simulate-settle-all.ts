@@ -3,42 +3,46 @@ import { isFailedReading } from "../client/failed-reading.js";
 import { assertInvariant, fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { toBlockId } from "../rpc/block-id.js";
+import type { VaultRound } from "../protocol/index.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
-import { fewRetries } from "../rpc/retry.js";
+import { resolveFees } from "../settlement-call/fees.js";
+import { findRoute } from "../settlement-call/guarded.js";
+import { findBlock } from "../settlement-call/next-block.js";
+import type { TargetBlock } from "../settlement-call/next-block.js";
+import { OTHER_ORIGIN, isCalledOnly } from "../settlement-call/route.js";
 import {
+  changedBalances,
   changesBetween,
-  compareBalances,
-  nativeBalanceOf,
+  pairBalances,
   roundOf,
   unexplainedBalances,
 } from "./compare-readings.js";
-import type { ChainState } from "./compare-readings.js";
-import { settlementCall } from "../settlement-call/route.js";
 import { EngineUnsupportedError, UNKNOWABLE } from "./engine.js";
 import type { EngineResult, SimulationParameters } from "./engine.js";
 import { runFork } from "./engines/fork.js";
 import { runInProcess } from "./engines/in-process.js";
-import { blockOverrides } from "./engines/on-node.js";
-import { runSimulateV1 } from "./engines/simulate-v1.js";
-import { resolveFees } from "../settlement-call/fees.js";
-import { findRoute } from "../settlement-call/guarded.js";
-import { tokensKept } from "./tokens.js";
-import { findBlock } from "../settlement-call/next-block.js";
-import type { TargetBlock } from "../settlement-call/next-block.js";
-import { OTHER_ORIGIN, isCalledOnly } from "../settlement-call/route.js";
+import { runSimulateV1, traceNativeTransfers } from "./engines/simulate-v1.js";
+import { findRefusal } from "./find-refusal.js";
 import { checkOptions, httpEngines } from "./options.js";
 import type {
   HttpEngine,
   SimulateSettleAllOptions,
   SimulationRequest,
 } from "./options.js";
-import { findRefusal } from "./find-refusal.js";
-import type { Refusal } from "../settlement-call/refusal.js";
-import { NATIVE, nativeTransfersOf } from "./tokens.js";
-import type { Simulation, SimulationEngine, Transfer } from "./types.js";
-import { decodeState, findContracts, makeWatchList } from "./watch-list.js";
+import { NATIVE, tokensKept } from "./tokens.js";
+import type {
+  BalanceChange,
+  Simulation,
+  SimulationEngine,
+  Transfer,
+} from "./types.js";
+import {
+  accountIn,
+  decodeState,
+  findContracts,
+  makeWatchList,
+} from "./watch-list.js";
 import type { KnownContract } from "./watch-list.js";
 
 export interface Simulated {
@@ -79,98 +83,101 @@ export async function simulateSettleAll(
  * Simulates over HTTP with the first engine that can, in process on the network itself.
  */
 export async function simulateSettlement(
-  client: VaultHost,
+  vault: VaultHost,
   request: SimulationRequest,
   next: TargetBlock,
 ): Promise<Simulated> {
   const { sender, hardfork } = request;
+  const { networkName: network, rpc } = vault;
+  const { networkConfig } = vault.connection;
   const base = next.number - 1;
-  const { networkConfig } = client.connection;
-  const configured = networkConfig.gas;
-  const gas = request.gas ?? (configured === "auto" ? undefined : configured);
   const [contracts, contract, route] = await Promise.all([
-    findContracts(client),
-    client.addressOf("vault", "settleAll"),
-    request.route ?? findRoute(client, sender, base),
+    findContracts(vault),
+    vault.addressOf("vault", "settleAll"),
+    request.route ?? findRoute(vault, sender, base),
   ]);
   const guard = route.guard?.address ?? null;
   const holders = guard === null ? [] : [guard];
-  const watched = makeWatchList(contracts, sender, { ...request, holders });
-  const parameters: SimulationParameters = {
-    ...{ vault: client, sender, route, watched, next },
-    ...{ gas, hardfork },
-  };
+  const subjects = { ...request, holders };
+  const watched = makeWatchList(network, contracts, sender, subjects);
+  const configured =
+    networkConfig.gas === "auto" ? undefined : networkConfig.gas;
+  const gas = request.gas ?? configured;
+  const parameters = { vault, sender, route, watched, next, gas, hardfork };
   const [result, price] = await Promise.all([
     runEngines(parameters, request.engines),
-    resolveFees(client.rpc, networkConfig, next).catch(
+    resolveFees(rpc, networkConfig, next).catch(
       fallbackTo(undefined, ({ kind }) => kind === "rpc"),
     ),
-  ]).catch((error: unknown) => {
-    if (next.isPast !== true || !isNodeRefusal(error)) {
-      throw error;
-    }
-    // A node that has the block but refuses its state is no archive node.
-    const problem = String(error.details["problem"]);
-    const details = {
-      ...{ network: client.networkName, block: base, problem },
-      ...{ hint: "", cliHint: "" },
-    };
-    throw vaultError("VAULT_ARCHIVE_NODE_NEEDED", details, error);
-  });
-  const before = decodeState(client, watched, result.before);
-  const { accounts, block } = before.facts;
-  if (accounts.get(contract.address)?.hasCode === false) {
+  ]);
+  const before = decodeState(vault, watched, result.before);
+  if (!accountIn(before, contract.address).hasCode) {
     // A call to an address without code succeeds and would pass for a settlement.
-    throw noCode("vault", contract, client.networkName, base);
+    throw noCode("vault", contract, network, base);
   }
   const ordersRead = [...before.readings].filter(
     ([name, value]) => name.startsWith("orders.") && !isFailedReading(value),
   ).length;
-  const known = {
-    ...{ chainId: block.chainId, base, sender, contracts, ordersRead },
-    balance: accounts.get(sender)?.balance ?? 0n,
-  };
+  const { balance, hasCode } = accountIn(before, sender);
+  const { chainId } = before.block;
+  const found = { chainId, base, sender, contracts, ordersRead, balance };
+  const { engine, failed, gasUsed, gasNeeded, block } = result;
   if (roundOf(before)?.settled === true) {
-    const simulation = alreadySettled(result.engine, guard);
-    return { ...known, gasNeeded: null, simulation };
+    const simulation = alreadySettled(engine, guard);
+    return { ...found, gasNeeded: null, simulation };
   }
-  const { feePaid, gasNeeded } = result;
-  const after = decodeState(client, watched, result.after, feePaid);
-  const transfers = await findTransfers(parameters, result, before, after);
-  const executed = { ...result, transfers, before, after };
-  const refusal = await findRefusal(parameters, executed);
-  const fee = result.gasUsed * (price?.current ?? 0n);
-  const funds = [before, after].map((state) => nativeBalanceOf(state, sender));
-  const isTooPoor = funds.some((amount) => amount < fee);
-  const hasCode =
-    accounts.get(sender)?.hasCode === true &&
-    (await isCalledOnly(client.rpc, sender, base));
-  const asked = request.orderIDs?.length ?? 0;
+  const after = decodeState(vault, watched, result.after);
+  const held = pairBalances(before.balances, after.balances);
+  const transfers = await findTransfers(parameters, result, held);
+  const refusal = await findRefusal(parameters, failed, before, after);
+  const fee = gasUsed * (price?.current ?? 0n);
+  const isTooPoor = [before, after].some(
+    (state) => accountIn(state, sender).balance < fee,
+  );
+  const balances = changedBalances(held, sender, isTooPoor ? 0n : fee);
+  const kept = guard === null ? [] : tokensKept({ transfers, balances }, guard);
+  const missing = (request.orderIDs?.length ?? 0) - ordersRead;
   const notes = [
-    ordersRead < asked &&
-      `Orders that could not be read: ${asked - ordersRead} of ${asked}.`,
+    kept.length > 0 &&
+      `Tokens that the vault pays stay in the guard: ${kept.join(", ")}.`,
+    missing > 0 &&
+      `Orders that could not be read: ${missing} of ${missing + ordersRead}.`,
     price === undefined &&
       "The price of gas is not known: no fee is subtracted.",
     isTooPoor &&
-      `The sender cannot pay for gas: it has ${funds[0] ?? 0n} wei, and the fee is ${fee} wei. The fee is not subtracted.`,
-    hasCode && OTHER_ORIGIN,
-    ...notesOn(executed),
-  ].filter((note) => note !== false);
-  const described = describeResult(
-    executed,
-    refusal,
-    sender,
-    isTooPoor ? 0n : fee,
-  );
-  const kept = guard === null ? [] : tokensKept(described, guard);
-  const ofGuard =
-    kept.length === 0
-      ? []
-      : [`Tokens that the vault pays stay in the guard: ${kept.join(", ")}.`];
+      `The sender cannot pay for gas: it has ${balance} wei, and the fee is ${fee} wei. The fee is not subtracted.`,
+    hasCode && (await isCalledOnly(rpc, sender, base)) && OTHER_ORIGIN,
+    ...(failed === undefined
+      ? notesOnSuccess(result, roundOf(before), roundOf(after))
+      : []),
+    ...unexplainedBalances(transfers, held).map(
+      ({ account, surplus }) =>
+        `The list of transfers is not right: ${account} ends with ${surplus < 0n ? `${-surplus} wei less` : `${surplus} wei more`} than the listed transfers give it, as when a payment inside fails or a contract destroys itself.`,
+    ),
+    ...result.notes,
+    UNKNOWABLE,
+  ];
   return {
-    ...known,
+    ...found,
     gasNeeded,
-    simulation: { ...described, guard, notes: [...ofGuard, ...notes] },
+    simulation: {
+      status:
+        failed !== undefined
+          ? "reverted"
+          : refusal === null
+            ? "settled"
+            : "not-settled",
+      code: refusal?.code ?? null,
+      reason: refusal?.reason ?? null,
+      engine,
+      gasUsed,
+      block,
+      changes: changesBetween(before.readings, after.readings),
+      balances,
+      transfers,
+      guard,
+      notes: notes.filter((note) => note !== false),
+    },
   };
 }
 
@@ -180,18 +187,30 @@ const engines = {
   "in-process": runInProcess,
 };
 
-/** @throws VaultError VAULT_ENGINE_UNAVAILABLE if none of the engines can */
+type Executed = EngineResult & { readonly engine: SimulationEngine };
+
+/**
+ * @throws VaultError VAULT_ENGINE_UNAVAILABLE if none of the engines can,
+ * VAULT_ARCHIVE_NODE_NEEDED if the node has the block, but not its state
+ */
 async function runEngines(
   parameters: SimulationParameters,
   chosen: readonly HttpEngine[] = httpEngines,
-): Promise<EngineResult & { readonly engine: SimulationEngine }> {
-  const { connection, networkName: network } = parameters.vault;
+): Promise<Executed> {
+  const { vault, next } = parameters;
+  const { connection, networkName: network } = vault;
   const { type } = connection.networkConfig;
   let last: VaultError | undefined;
   for (const engine of type === "http" ? chosen : (["in-process"] as const)) {
     try {
       return { engine, ...(await engines[engine](parameters)) };
     } catch (error) {
+      if (next.isPast === true && isNodeRefusal(error)) {
+        const problem = String(error.details["problem"]);
+        const block = next.number - 1;
+        const details = { network, block, problem, hint: "", cliHint: "" };
+        throw vaultError("VAULT_ARCHIVE_NODE_NEEDED", details, error);
+      }
       if (!(error instanceof EngineUnsupportedError)) {
         throw error;
       }
@@ -204,38 +223,24 @@ async function runEngines(
 }
 
 /**
- * Lists the transfers. Some nodes list payments that fail inside, and none of a contract
- * that destroys itself: where balances show that, the node is asked for a trace.
+ * Lists the transfers. The node is asked for a trace if balances show that those of
+ * `eth_simulateV1` are not right.
  */
 async function findTransfers(
-  { vault, route, next }: SimulationParameters,
-  { engine, transfers, failed }: Awaited<ReturnType<typeof runEngines>>,
-  before: ChainState,
-  after: ChainState,
-): Promise<EngineResult["transfers"]> {
+  parameters: SimulationParameters,
+  { engine, transfers, failed }: Executed,
+  balances: readonly BalanceChange[],
+): Promise<readonly Transfer[]> {
   const isRight = (list: readonly Transfer[]): boolean =>
-    unexplainedBalances(list, before.balances, after.balances).length === 0;
-  if (
-    engine !== "simulateV1" ||
-    transfers === null ||
-    failed !== undefined ||
-    isRight(transfers)
-  ) {
+    unexplainedBalances(list, balances).length === 0;
+  if (engine !== "simulateV1" || failed !== undefined || isRight(transfers)) {
     return transfers;
   }
-  const trace = await vault.rpc
-    .withRetries(fewRetries)
-    .request("debug_traceCall", [
-      settlementCall(route),
-      toBlockId(next.number - 1),
-      { tracer: "callTracer", blockOverrides: blockOverrides({ next }) },
-    ])
-    // The transfers are then listed as they are, with a note.
-    .catch(fallbackTo(undefined, ({ kind }) => kind === "rpc"));
   const traced = [
-    ...nativeTransfersOf(trace),
+    ...(await traceNativeTransfers(parameters)),
     ...transfers.filter(({ token }) => token !== NATIVE),
   ];
+  // Transfers that are not right get a note.
   return isRight(traced) ? traced : transfers;
 }
 
@@ -258,67 +263,15 @@ function alreadySettled(
   };
 }
 
-type ExecutedSettlement = EngineResult<ChainState> & {
-  readonly engine: SimulationEngine;
-};
-
-function describeResult(
-  {
-    engine,
-    failed,
-    gasUsed,
-    block,
-    transfers,
-    before,
-    after,
-  }: ExecutedSettlement,
-  refusal: Refusal | null,
-  sender: string,
-  fee: bigint,
-): Omit<Simulation, "guard" | "notes"> {
-  return {
-    status:
-      failed !== undefined
-        ? "reverted"
-        : refusal === null
-          ? "settled"
-          : "not-settled",
-    code: refusal?.code ?? null,
-    reason: refusal?.reason ?? null,
-    engine,
-    gasUsed,
-    block,
-    changes: changesBetween(before.readings, after.readings),
-    balances: compareBalances(before.balances, after.balances, sender, fee),
-    transfers,
-  };
-}
-
-function notesOn({
-  failed,
-  gasUsed,
-  gasNeeded,
-  transfers,
-  before,
-  after,
-  notes,
-}: ExecutedSettlement): ReadonlyArray<string | false> {
-  const [earlier, round] = [roundOf(before), roundOf(after)];
+function notesOnSuccess(
+  { gasUsed, gasNeeded }: EngineResult,
+  before: VaultRound | undefined,
+  after: VaultRound | undefined,
+): ReadonlyArray<string | false> {
   return [
-    failed === undefined &&
-      (round === undefined || (earlier === undefined && !round.settled)) &&
+    (after === undefined || (before === undefined && !after.settled)) &&
       "The round cannot be read before or after the call, so it may be settled or not.",
-    failed === undefined &&
-      gasNeeded > TRANSACTION_GAS_CAP &&
+    gasNeeded > TRANSACTION_GAS_CAP &&
       `It uses ${gasUsed} gas, for which a limit of ${gasNeeded} may be needed: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`,
-    ...(transfers === null
-      ? []
-      : unexplainedBalances(transfers, before.balances, after.balances)
-    ).map(
-      ({ account, surplus }) =>
-        `The list of transfers is not right: ${account} ends with ${surplus < 0n ? `${-surplus} wei less` : `${surplus} wei more`} than the listed transfers give it, as when a payment inside fails or a contract destroys itself.`,
-    ),
-    ...notes,
-    UNKNOWABLE,
   ];
 }

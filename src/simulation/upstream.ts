@@ -23,6 +23,8 @@ export type UpstreamAnswer =
   | { readonly result: unknown }
   | { readonly error: unknown };
 
+export const NO_ANSWER: UpstreamAnswer = { error: undefined };
+
 /** Transport of a network, as its settings describe it. */
 export interface UpstreamSettings {
   /** Name of the network in error texts. */
@@ -90,8 +92,7 @@ export class Upstream {
     urgency: Urgency = "needed",
   ): Promise<{ answers: readonly UpstreamAnswer[]; isOneRequest: boolean }> {
     if (urgency === "optional" && this.#isLimited) {
-      const answers = calls.map(() => ({ error: undefined }));
-      return { answers, isOneRequest: false };
+      return { answers: calls.map(() => NO_ANSWER), isOneRequest: false };
     }
     const size = this.#batchSize;
     if (calls.length <= size) {
@@ -116,11 +117,17 @@ export class Upstream {
     return { answers, isOneRequest: false };
   }
 
-  /** Sends a request as it is. @returns The response, not checked. */
-  public async send(
+  /** Ends all requests. */
+  public async close(): Promise<void> {
+    this.#isClosed = true;
+    await (await this.#dispatcher).destroy();
+  }
+
+  /** @returns The response, not checked. */
+  async #send(
     body: unknown,
-    urgency: Urgency = "needed",
-    policy = fewRetries,
+    urgency: Urgency,
+    policy: RetryPolicy,
   ): Promise<unknown> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -129,12 +136,6 @@ export class Upstream {
         await this.#waitBeforeRetry(error, attempt, policy);
       }
     }
-  }
-
-  /** Ends all requests. */
-  public async close(): Promise<void> {
-    this.#isClosed = true;
-    await (await this.#dispatcher).destroy();
   }
 
   async #post(body: unknown): Promise<unknown> {
@@ -148,7 +149,8 @@ export class Upstream {
       async () => {
         const options = { extraHeaders };
         const response = await postJsonRequest(url, body, options, dispatcher);
-        return parseJson(await response.body.text());
+        const parsed: unknown = JSON.parse(await response.body.text());
+        return parsed;
       },
       {
         timeout,
@@ -182,37 +184,29 @@ export class Upstream {
     calls: readonly UpstreamCall[],
     urgency: Urgency,
   ): ReturnType<Upstream["ask"]> {
-    const [only, ...more] = calls;
-    if (only === undefined || more.length === 0) {
-      const answers =
-        only === undefined ? [] : [await this.#askOne(only, urgency)];
-      return { answers, isOneRequest: true };
+    if (calls.length <= 1) {
+      const answers = calls.map(
+        async (call) => await this.#askOne(call, urgency),
+      );
+      return { answers: await Promise.all(answers), isOneRequest: true };
     }
     const found = await this.#askBatch(calls, urgency);
-    const isOneRequest = !(await this.#repair(calls, found, urgency));
+    const isRepaired = await this.#repair(calls, found, urgency);
     const missing = calls.filter((_, index) => !found.has(index));
-    if (missing.length === 0) {
+    const isWhole = missing.length === 0;
+    if (isWhole) {
       this.#largestAnswered = Math.max(this.#largestAnswered, calls.length);
-      return {
-        answers: [...found]
-          .sort(([a], [b]) => a - b)
-          .map(([, answer]) => answer),
-        isOneRequest,
-      };
+    } else {
+      const smaller = BATCH_SIZES.find((size) => size < calls.length) ?? 1;
+      // Smaller batches would be as many calls a second against a limit of the rate.
+      const next = this.#isLimited ? 1 : smaller;
+      this.#batchSize = Math.min(this.#batchSize, next);
     }
-    this.#batchSize = Math.min(
-      this.#batchSize,
-      // Smaller batches would be as many calls a second.
-      this.#isLimited
-        ? 1
-        : (BATCH_SIZES.find((size) => size < calls.length) ?? 1),
-    );
     const others = (await this.ask(missing, urgency)).answers.values();
     const answers = calls.map(
-      (_, index) =>
-        found.get(index) ?? others.next().value ?? { error: undefined },
+      (_, index) => found.get(index) ?? others.next().value ?? NO_ANSWER,
     );
-    return { answers, isOneRequest: false };
+    return { answers, isOneRequest: isWhole && !isRepaired };
   }
 
   /**
@@ -226,19 +220,18 @@ export class Upstream {
     found: Map<number, UpstreamAnswer>,
     urgency: Urgency,
   ): Promise<boolean> {
-    const failed = [...found].filter(([, answer]) => mayPassAlone(answer));
-    const again = async ([place]: readonly [number, unknown]) => {
-      const call = calls[place];
-      if (call !== undefined) {
-        found.set(place, await this.#askOne(call, urgency));
-      }
+    const [first, ...others] = [...calls.entries()].filter(([place]) =>
+      mayPassAlone(found.get(place)),
+    );
+    const again = async ([place, call]: readonly [number, UpstreamCall]) => {
+      const answer = await this.#askOne(call, urgency);
+      found.set(place, answer);
+      return answer;
     };
-    const [first, ...others] = failed;
     if (first === undefined) {
       return false;
     }
-    await again(first);
-    if (!mayPassAlone(found.get(first[0]))) {
+    if (!mayPassAlone(await again(first))) {
       await Promise.all(others.map(again));
     }
     return true;
@@ -248,7 +241,7 @@ export class Upstream {
     const policy = urgency === "needed" ? fewRetries : batchRetries;
     for (let attempt = 1; ; attempt += 1) {
       const body = { jsonrpc: "2.0", id: 1, ...call };
-      const response = await this.send(body, urgency, policy);
+      const response = await this.#send(body, urgency, policy);
       const answer = answerOf(asRecord(response));
       if (!("error" in answer)) {
         return answer;
@@ -269,7 +262,7 @@ export class Upstream {
     const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
     let response: unknown;
     try {
-      response = await this.send(body, urgency, batchRetries);
+      response = await this.#send(body, urgency, batchRetries);
     } catch (error) {
       if (mayTakeSmaller(error)) {
         return new Map();
@@ -292,10 +285,6 @@ export class Upstream {
     }
     return found;
   }
-}
-
-function parseJson(text: string): unknown {
-  return JSON.parse(text);
 }
 
 /**

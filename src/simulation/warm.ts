@@ -1,20 +1,132 @@
-import { isAddress, isHexString, toQuantity } from "ethers";
+import { ZeroAddress, isAddress, isHexString, toQuantity } from "ethers";
+import { bytesToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
+import { describeInput, parseAccount, parseAddress } from "../client/inputs.js";
+import type { AccountLike } from "../client/inputs.js";
+import { invalidArgument } from "../errors.js";
+import type { VaultHost } from "../host.js";
 import { asRecord, listOf } from "../json.js";
 import type { CallRequest } from "../rpc/calls.js";
+import { findRoute } from "../settlement-call/guarded.js";
+import { settlementCall } from "../settlement-call/route.js";
+import type { SettlementRoute } from "../settlement-call/route.js";
 import type { BlockCache } from "./block-cache.js";
-import type { UpstreamAnswer, UpstreamCall } from "./upstream.js";
+import type { UpstreamCall } from "./upstream.js";
+import { findContracts, makeWatchList } from "./watch-list.js";
+import type { WatchList } from "./watch-list.js";
 
-/** State that a fork will need. */
-export interface Needs {
+/** A call whose state a fork fetches beforehand. Nothing is executed on the fork. */
+export interface WarmCall {
+  readonly to: string;
+  /** Call data, 0x hex. */
+  readonly data: string;
+  /** Default: the sender of reads. */
+  readonly from?: AccountLike | undefined;
+}
+
+/** Hardhat's own, which it gives a fork: to derive them takes longer than all else here. */
+const hardhatsAccounts: readonly string[] = [
+  "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+  "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+  "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
+  "0x90F79bf6EB2c4f870365E785982E1f101E93b906",
+  "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65",
+  "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc",
+  "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+  "0x14dC79964da2C08b23698B3D3cc7Ca32193d9955",
+  "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f",
+  "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720",
+  "0xBcd4042DE499D14e55001CcbB24a551F3b954096",
+  "0x71bE63f3384f5fb98995898A86B02Fb2426c5788",
+  "0xFABB0ac9d68B0B445fB7357272Ff202C5651694a",
+  "0x1CBd3b2770909D4e10f157cABC84C7264073C9Ec",
+  "0xdF3e18d64BC6A983f673Ab319CCaE4f1a57C7097",
+  "0xcd3B766CCDd6AE721141F452C550Ca635964ce71",
+  "0x2546BcD3c84621e976D8185a91A922aE77ECEc30",
+  "0xbDA5747bFD65F08deb54cb465eB87D40e51B197E",
+  "0xdD2FD4581271e230360230F9337D5c0430Bf44C0",
+  "0x8626f6940E2eb28930eFb4CeF49B2d1F2C9C1199",
+];
+
+/** The lens asks it for the number of the block, on any chain. */
+const ARB_SYS = "0x0000000000000000000000000000000000000064";
+
+/** State to fetch before it is needed. */
+export interface WarmPlan {
   /** Each is made on the state of the block. */
   readonly calls: readonly CallRequest[];
   /** Accounts that are read without a call. */
   readonly accounts: readonly string[];
 }
 
-/** The places that a call reads, by address. */
-type Places = ReadonlyMap<string, readonly string[]>;
+type UnsentCall = Omit<CallRequest, "from"> & Partial<CallRequest>;
+
+/** Plans for a snapshot, a settlement, and the calls of the caller. */
+export async function planForFork(
+  vault: VaultHost,
+  coinbase: Uint8Array,
+  block: number,
+  more: readonly UnsentCall[],
+): Promise<WarmPlan> {
+  const { from } = vault.readContext({});
+  // As the fork's vault finds it.
+  const sender =
+    vault.connection.networkConfig.from ?? hardhatsAccounts[0] ?? from;
+  const contracts = await findContracts(vault);
+  const holders = hardhatsAccounts;
+  const watched = makeWatchList(vault.networkName, contracts, sender, {
+    holders,
+  });
+  const route = contracts.some(({ role }) => role === "vault")
+    ? await findRoute(vault, sender, block)
+    : undefined;
+  const { calls, accounts } = planForSimulation(
+    vault,
+    coinbase,
+    watched,
+    route,
+  );
+  const named = more.map((call) => ({ from, ...call }));
+  return { calls: [...calls, ...named], accounts };
+}
+
+export function planForSimulation(
+  vault: VaultHost,
+  coinbase: Uint8Array,
+  watched: WatchList,
+  route: SettlementRoute | undefined,
+): WarmPlan {
+  const { from } = vault.readContext({});
+  const settlement = route === undefined ? [] : [settlementCall(route)];
+  // Of the lens, only the simulator has the code.
+  const reads = watched.reads.map(({ target: to, data }) => ({
+    from,
+    to,
+    data,
+  }));
+  return {
+    calls: [...reads, ...settlement],
+    accounts: [
+      ...watched.accounts,
+      from,
+      ZeroAddress,
+      ARB_SYS,
+      bytesToHexString(coinbase),
+    ],
+  };
+}
+
+/** @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT */
+export function parseWarmCall({ to, data, from }: WarmCall): UnsentCall {
+  if (!isHexString(data, true)) {
+    throw invalidArgument("warm", `${describeInput(data)} is not 0x hex data`);
+  }
+  return {
+    data,
+    to: parseAddress(to, "warm.to"),
+    ...(from !== undefined && { from: parseAccount(from, "warm.from") }),
+  };
+}
 
 /**
  * Fills the cache in two steps: accounts and what the calls read, then the values of that.
@@ -26,7 +138,7 @@ type Places = ReadonlyMap<string, readonly string[]>;
 export async function warm(
   cache: BlockCache,
   block: number,
-  { calls, accounts }: Needs,
+  { calls, accounts }: WarmPlan,
 ): Promise<void> {
   const at = toQuantity(block);
   const known = new Set(
@@ -36,18 +148,18 @@ export async function warm(
   );
   const [found] = await Promise.all([
     placesOf(cache, at, calls),
-    cache.prefetch(readsOfAccounts(known, at)),
+    // Else the search for places would go on behind a warming that has ended.
+    cache.prefetch(readsOfAccounts(known, at)).catch(() => undefined),
   ]);
-  const read = found.flatMap((places) => [...places]);
-  const others = read
-    .map(([address]) => address.toLowerCase())
+  const others = found
+    .map(([address]) => address)
     .filter((address) => !known.has(address));
   await cache.prefetch([
     ...readsOfAccounts(new Set(others), at),
-    ...read.flatMap(([address, slots]) =>
+    ...found.flatMap(([address, slots]) =>
       slots.map((slot) => ({
         method: "eth_getStorageAt",
-        params: [address.toLowerCase(), slot, at],
+        params: [address, slot, at],
       })),
     ),
   ]);
@@ -65,61 +177,50 @@ function readsOfAccounts(
   );
 }
 
-/** @returns The places of each call that the node traces. */
+/** @returns The accounts that the calls read, each with places in its storage. */
 async function placesOf(
   cache: BlockCache,
   block: string,
   calls: readonly CallRequest[],
-): Promise<readonly Places[]> {
-  const lists = await cache.ask(
-    calls.map((call) => ({
-      method: "eth_createAccessList",
-      params: [call, block],
-    })),
-  );
-  const listed = lists.map(placesInList);
+): Promise<ReadonlyArray<readonly [string, readonly string[]]>> {
+  const ask = async (
+    method: string,
+    asked: readonly CallRequest[],
+    ...more: readonly object[]
+  ) => {
+    const answers = await cache.ask(
+      asked.map((call) => ({ method, params: [call, block, ...more] })),
+    );
+    return answers.map((answer) =>
+      asRecord("result" in answer ? answer.result : undefined),
+    );
+  };
+  const lists = await ask("eth_createAccessList", calls);
   // Some nodes lack the method, others refuse a call that reverts.
-  const others = calls.filter((_, index) => listed[index] === undefined);
-  const traces = await cache.ask(
-    others.map((call) => ({
-      method: "debug_traceCall",
-      params: [call, block, { tracer: "prestateTracer" }],
-    })),
+  const others = calls.filter(
+    (_, index) => !Array.isArray(lists[index]?.["accessList"]),
   );
-  return [...listed, ...traces.map(placesInTrace)].filter(
-    (places) => places !== undefined,
+  const tracer = { tracer: "prestateTracer" };
+  const traces = await ask("debug_traceCall", others, tracer);
+  const listed = lists
+    .flatMap(({ accessList }) => listOf(accessList))
+    .map(asRecord)
+    .map(({ address, storageKeys }) => [address, listOf(storageKeys)] as const);
+  const traced = traces.flatMap(Object.entries).map(([address, state]) => {
+    const { storage } = asRecord(state);
+    return [address, Object.keys(asRecord(storage))] as const;
+  });
+  return [...listed, ...traced].flatMap(([address, keys]) =>
+    isAddress(address)
+      ? [
+          [
+            address.toLowerCase(),
+            // As quantities, which is how the simulator asks for them.
+            keys
+              .filter((key) => isHexString(key, 32))
+              .map((key) => toQuantity(key)),
+          ] as const,
+        ]
+      : [],
   );
-}
-
-function placesInList(answer: UpstreamAnswer): Places | undefined {
-  const { accessList } = asRecord("result" in answer ? answer.result : null);
-  return Array.isArray(accessList)
-    ? new Map(
-        listOf(accessList)
-          .map(asRecord)
-          .flatMap(({ address, storageKeys }) =>
-            isAddress(address) ? [[address, slotsIn(listOf(storageKeys))]] : [],
-          ),
-      )
-    : undefined;
-}
-
-function placesInTrace(answer: UpstreamAnswer): Places | undefined {
-  return "result" in answer
-    ? new Map(
-        Object.entries(asRecord(answer.result))
-          .filter(([address]) => isAddress(address))
-          .map(([address, state]) => {
-            const { storage } = asRecord(state);
-            return [address, slotsIn(Object.keys(asRecord(storage)))];
-          }),
-      )
-    : undefined;
-}
-
-/** As quantities, which is how the simulator asks for them. */
-function slotsIn(keys: readonly unknown[]): readonly string[] {
-  return keys
-    .filter((key) => isHexString(key, 32))
-    .map((key) => toQuantity(key));
 }

@@ -1,9 +1,9 @@
 import { decodeAnswer } from "../client/answer.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import { encodeCall } from "../client/codec.js";
-import type { EncodedCall } from "../client/codec.js";
 import { absentContract, failedReading } from "../client/failed-reading.js";
 import { factsCall, parseFacts } from "../client/lens/simulation-lens.js";
+import type { LensFacts } from "../client/lens/simulation-lens.js";
 import type { ReadCall } from "../client/lens/lens.js";
 import { hexWord } from "../client/words.js";
 import { assertInvariant, vaultError } from "../errors.js";
@@ -11,7 +11,7 @@ import type { VaultHost } from "../host.js";
 import { contractRoleNames, standaloneQueries } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import type { CallResult } from "../rpc/calls.js";
-import type { Balance, ChainState } from "./compare-readings.js";
+import type { Balance, Readings } from "./compare-readings.js";
 import { NATIVE } from "./tokens.js";
 
 /** `balanceOf(address)` of ERC-20. */
@@ -30,19 +30,24 @@ export interface WatchedSubjects {
   readonly holders?: readonly string[];
 }
 
-/** Subjects to read before and after a settlement. */
+/** One read, before and after the settlement by the same item. */
+interface WatchedRead extends ReadCall {
+  readonly decode: (answer: CallResult, facts: LensFacts) => Decoded;
+}
+
+type Decoded = { readonly name: string; readonly value: unknown } | Balance;
+
+/** Reads before and after a settlement. */
 export interface WatchList {
-  /** Readings of known contracts, orders last. */
-  readonly readings: ReadonlyArray<{
-    /** Example: `pools.public`, `orders.7`. */
-    readonly name: string;
-    readonly call: EncodedCall;
-    readonly target: LocatedAddress;
-  }>;
-  readonly sender: string;
   /** The sender and the contracts, each once. */
   readonly accounts: readonly string[];
-  readonly balances: ReadonlyArray<Omit<Balance, "amount">>;
+  /** Readings of known contracts, orders last; then the balances of tokens. */
+  readonly reads: readonly WatchedRead[];
+}
+
+export interface ChainState extends LensFacts {
+  readonly readings: Readings;
+  readonly balances: readonly Balance[];
 }
 
 /** @throws VaultError if a configured address cannot be used */
@@ -60,6 +65,7 @@ export async function findContracts(
 
 /** Omits the readings of contracts that are not in `contracts`. */
 export function makeWatchList(
+  network: string,
   contracts: readonly KnownContract[],
   sender: string,
   { orderIDs = [], tokens = [], holders = [] }: WatchedSubjects,
@@ -69,84 +75,87 @@ export function makeWatchList(
     args: [orderID],
     path: ["orders", String(orderID)],
   }));
-  const readings = [...standaloneQueries, ...orders].flatMap((query) => {
-    const call = encodeCall(query.operation, query.args);
-    const located = contracts.find(({ role }) => role === call.role);
-    return located === undefined
-      ? []
-      : [{ name: query.path.join("."), call, target: located }];
-  });
+  const readings = [...standaloneQueries, ...orders].flatMap(
+    ({ operation, args, path }) => {
+      const call = encodeCall(operation, args);
+      const target = contracts.find(({ role }) => role === call.role);
+      if (target === undefined) {
+        return [];
+      }
+      const { address } = target;
+      const name = path.join(".");
+      const decode: WatchedRead["decode"] = (answer, facts) => {
+        const { hasCode } = accountIn(facts, address);
+        try {
+          const answered = { call, target, network, answer, hasCode };
+          return { name, value: decodeAnswer(answered) };
+        } catch (error) {
+          return { name, value: failedReading(error) };
+        }
+      };
+      return [{ target: address, data: call.data, decode }];
+    },
+  );
   const addresses = contracts.map(({ address }) => address);
   const accounts = [...new Set([sender, ...addresses, ...holders])];
   const balances = accounts.flatMap((account) =>
-    [NATIVE, ...tokens].map((token) => ({ account, token })),
+    tokens.map((token) => ({
+      target: token,
+      // For dozens of calls, ethers' coder takes as long as the node's answer.
+      data: `${BALANCE_OF}${hexWord(account)}`,
+      decode: (answer: CallResult) => {
+        const amount = decodeBalance(answer, token, network);
+        return { account, token, amount };
+      },
+    })),
   );
-  return { readings, sender, accounts, balances };
+  return { accounts, reads: [...readings, ...balances] };
 }
 
 /** @param lens Address with code that returns native balances and code sizes. */
 export function readsOf(
-  { readings, accounts, balances }: WatchList,
+  { accounts, reads }: WatchList,
   lens: string,
 ): readonly ReadCall[] {
-  return [
-    factsCall(lens, accounts),
-    ...readings.map(({ call, target }) => ({
-      target: target.address,
-      data: call.data,
-    })),
-    ...balances
-      .filter(({ token }) => token !== NATIVE)
-      .map(({ account, token }) => ({
-        target: token,
-        // For dozens of calls, ethers' coder takes as long as the node's answer.
-        data: `${BALANCE_OF}${hexWord(account)}`,
-      })),
-  ];
+  return [factsCall(lens, accounts), ...reads];
 }
 
-/**
- * Decodes the results of {@link readsOf}.
- *
- * @param feePaid Wei that the sender paid for gas; added back to its balance.
- */
+/** Decodes the answers to {@link readsOf}. */
 export function decodeState(
-  { networkName: network, rpc }: VaultHost,
-  list: WatchList,
-  results: readonly CallResult[],
-  feePaid = 0n,
+  { rpc }: VaultHost,
+  { accounts, reads }: WatchList,
+  [first, ...answers]: readonly CallResult[],
 ): ChainState {
-  const facts = parseFacts(results[0], list.accounts);
+  const facts = parseFacts(first, accounts);
   if (facts === undefined) {
     // The lens returns it if the node applies state overrides.
     throw rpc.parser("eth_call").invalid("no native balance");
   }
-  const others = results.slice(1).values();
-  const take = (): CallResult => {
-    const { value } = others.next();
-    assertInvariant(value !== undefined, "a read without a result");
-    return value;
+  const decoded = reads.map(({ decode }, index) => {
+    const answer = answers[index];
+    assertInvariant(answer !== undefined, "a read without an answer");
+    return decode(answer, facts);
+  });
+  const readings = decoded.filter((one) => "name" in one);
+  const ofTokens = decoded.filter((one) => "token" in one);
+  return {
+    ...facts,
+    readings: new Map(readings.map(({ name, value }) => [name, value])),
+    balances: accounts.flatMap((account) => [
+      { account, token: NATIVE, amount: accountIn(facts, account).balance },
+      ...ofTokens.filter((one) => one.account === account),
+    ]),
   };
-  const readings = list.readings.map(({ name, call, target }) => {
-    const hasCode = facts.accounts.get(target.address)?.hasCode !== false;
-    const answered = { call, target, network, answer: take(), hasCode };
-    try {
-      return [name, decodeAnswer(answered)] as const;
-    } catch (error) {
-      return [name, failedReading(error)] as const;
-    }
-  });
-  const balances = list.balances.map(({ account, token }) => {
-    const { balance = 0n } = facts.accounts.get(account) ?? {};
-    const amount =
-      token !== NATIVE
-        ? decodeBalance(take(), token, network)
-        : account === list.sender
-          ? balance + feePaid
-          : balance;
-    return { account, token, amount };
-  });
-  return { facts, readings: new Map(readings), balances };
+}
+
+/** Balance and code of a watched account. */
+export function accountIn(
+  { accounts }: Pick<LensFacts, "accounts">,
+  address: string,
+): { readonly balance: bigint; readonly hasCode: boolean } {
+  const found = accounts.get(address);
+  assertInvariant(found !== undefined, `${address} is not watched`);
+  return found;
 }
 
 function decodeBalance(

@@ -17,7 +17,7 @@ import { toQuantity } from "ethers";
 
 import { BlockCache } from "../../src/simulation/block-cache.js";
 import type { PinnedBlock } from "../../src/simulation/block-cache.js";
-import { BoundedValues } from "../../src/simulation/bounded-values.js";
+import { KeptValues } from "../../src/simulation/kept-values.js";
 import { warm } from "../../src/simulation/warm.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -90,8 +90,8 @@ describe("reads of one branch of the chain", () => {
     method: string,
     ...params: unknown[]
   ): Promise<unknown> => {
-    const answer = fieldsOf(await cache.answer({ id: 1, method, params }));
-    return answer["result"] ?? fieldsOf(answer["error"])["message"];
+    const { result, error } = fieldsOf(await cache.answer({ method, params }));
+    return result ?? (error instanceof Error ? error : fieldsOf(error)).message;
   };
 
   const balance = async (cache: BlockCache, block = number): Promise<unknown> =>
@@ -136,6 +136,14 @@ describe("reads of one branch of the chain", () => {
     expect(await ask(cache, "eth_getTransactionCount", ...nonce)).to.match(
       /chain replaced block \d+/u,
     );
+  });
+
+  it("a fork reads by number from a node that refuses a hash as an invalid block", async () => {
+    node.answer = (call) =>
+      isByHash(call)
+        ? { error: { code: -32_602, message: "invalid block number" } }
+        : undefined;
+    expect(await balance(await open())).to.equal(RICH);
   });
 
   for (const [title, read] of [
@@ -218,7 +226,7 @@ describe("reads of one branch of the chain", () => {
   });
 
   it("a fork forgets what it read first when it has read too much", () => {
-    const values = new BoundedValues(30);
+    const values = new KeptValues(30);
     for (const key of ["a", "b", "c", "c"]) {
       values.add(key, "0x12345678");
     }

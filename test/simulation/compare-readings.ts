@@ -1,8 +1,8 @@
 import { expect } from "chai";
 
 import {
+  changedBalances,
   changesBetween,
-  compareBalances,
   unexplainedBalances,
 } from "../../src/simulation/compare-readings.js";
 
@@ -37,27 +37,27 @@ describe("changes of a simulation", () => {
     ["a transfer is of others", "native", 5n, [["B", "C", "native"]], 0n],
   ] as const) {
     it(`unexplainedBalances() names a surplus of ${surplus} if ${title}`, () => {
-      const [one, other] = [5n, after].map((amount) => [
-        { account: "Z", token: "native", amount: 1n },
-        { account: "A", token, amount },
-      ]);
+      const balances = [
+        { account: "Z", token: "native", before: 1n, after: 1n },
+        { account: "A", token, before: 5n, after },
+      ];
       const moved = transfers.map(([from, to, of]) => ({
         ...{ from, to, token: of },
         amount: 3n,
       }));
-      expect(unexplainedBalances(moved, one ?? [], other ?? [])).to.deep.equal(
+      expect(unexplainedBalances(moved, balances)).to.deep.equal(
         surplus === 0n ? [] : [{ account: "A", surplus }],
       );
     });
   }
 
-  it("compareBalances() subtracts the fee from the payer's native currency alone", () => {
+  it("changedBalances() subtracts the fee from the payer's native currency alone", () => {
     const balances = [
-      { account: "A", token: "native", amount: 9n },
-      { account: "A", token: "0xT", amount: 9n },
-      { account: "B", token: "native", amount: 9n },
+      { account: "A", token: "native", before: 9n, after: 9n },
+      { account: "A", token: "0xT", before: 9n, after: 9n },
+      { account: "B", token: "native", before: 9n, after: 9n },
     ];
-    expect(compareBalances(balances, balances, "A", 9n)).to.deep.equal([
+    expect(changedBalances(balances, "A", 9n)).to.deep.equal([
       { account: "A", token: "native", before: 9n, after: 0n },
     ]);
   });

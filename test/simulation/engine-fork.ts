@@ -297,16 +297,22 @@ describe("simulateSettleAll with the engine fork", () => {
     expect(await timeOf("end")).to.be.within(3_000_000_000, 3_000_000_100);
   });
 
-  it("fork reads by itself a contract that refuses a caller with code", async () => {
+  it("fork reads by itself a contract that refuses a caller with code, and the fee changes no reading", async () => {
     const code = balanceForAccounts(FIRST_ACCOUNT);
     await setCode(protocol.contracts.underlyingAsset, code);
+    await setCode(protocol.contracts.vault, paysItsCaller);
+    const paid = 10n ** 18n;
+    const funds = [protocol.contracts.vault, toQuantity(paid)];
+    await provider.send("anvil_setBalance", funds);
     const vault = await open();
     const { changes } = await vault.simulateSettleAll({ engine: "fork" });
     const found = changes.find(
       ({ reading }) => reading === "fundingFeeRate.put",
     );
     expect(found?.field).to.equal("fundingFeeRate");
-    expect(found?.before).to.be.a("bigint");
+    const balance = await provider.getBalance(FIRST_ACCOUNT);
+    expect(found?.before).to.equal(balance);
+    expect(found?.after).to.equal(balance + paid);
   });
 
   it("fork refuses a token that is none: VAULT_NOT_A_TOKEN", async () => {

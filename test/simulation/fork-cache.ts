@@ -229,7 +229,7 @@ describe("the cache of a fork", () => {
     });
   });
 
-  it("the cache passes on what is not of its block as it is", async () => {
+  it("the cache passes on what is not of its block, and answers with the id of the request", async () => {
     const forked = await fork();
     const url = await addressOf(forked);
     await forked.vault.snapshot();
@@ -241,7 +241,7 @@ describe("the cache of a fork", () => {
     expect(node.bodies).to.deep.equal([
       [
         {
-          ...{ jsonrpc: "2.0", id: 7, method: "eth_getBalance" },
+          ...{ jsonrpc: "2.0", id: 1, method: "eth_getBalance" },
           params: [NOBODY, "latest"],
         },
       ],

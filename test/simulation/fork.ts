@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { configVariable } from "hardhat/config";
 import type { HardhatUserConfig } from "hardhat/types/config";
 
 import type { ForkConnection, ForkOptions } from "../../src/types.js";
@@ -207,7 +208,7 @@ describe("vault.fork()", () => {
     expect(error.message).to.contain("hardfork").and.to.contain("prague");
   });
 
-  it("vault.fork() refuses an unknown hardfork also if a request of another fork of that block failed", async () => {
+  it("vault.fork() fails for its own reason also if a request of another fork of that block failed: VAULT_INVALID_ENUM, VAULT_CONFIG_VARIABLE", async () => {
     const lost = "0x00000000000000000000000000000000000010f7";
     const server = await startRpcServer({
       upstream: anvil.url,
@@ -226,6 +227,15 @@ describe("vault.fork()", () => {
     await expectVaultError(
       vault.fork({ blockNumber: 2, hardfork: "tomorrow" }),
       "VAULT_INVALID_ENUM",
+    );
+    const privateKey = configVariable("TEST_UNSET_KEY");
+    const accounts = [{ privateKey, balance: "1" }];
+    const { connection } = await connect({}, server.url, {
+      networks: { vaultFork: { type: "edr-simulated", accounts } },
+    });
+    await expectVaultError(
+      connection.vault.fork({ blockNumber: 2 }),
+      "VAULT_CONFIG_VARIABLE",
     );
     await server.stop();
   });

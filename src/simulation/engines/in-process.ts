@@ -138,13 +138,11 @@ export async function executeSettlement(
     assertInvariant(typeof hash === "string", "a transaction without a hash");
     return { hash, gasGiven, prepaid };
   };
-  // The configured cap, else the cap of the hardforks that have one.
   const { networkConfig } = vault.connection;
-  const cap =
-    "transactionGasCap" in networkConfig &&
-    typeof networkConfig.transactionGasCap === "bigint"
-      ? networkConfig.transactionGasCap
-      : TRANSACTION_GAS_CAP;
+  const configured =
+    "transactionGasCap" in networkConfig && networkConfig.transactionGasCap;
+  // The configured cap, else the cap of the hardforks that have one.
+  const cap = typeof configured === "bigint" ? configured : TRANSACTION_GAS_CAP;
   const { hash, gasGiven, prepaid } = await send(gas ?? next.gasLimit).catch(
     async (error: unknown) => {
       if (gas !== undefined || next.gasLimit <= cap || !isNodeRefusal(error)) {
@@ -159,12 +157,15 @@ export async function executeSettlement(
   if (block.timestamp !== blockTime) {
     throw minedMeanwhile();
   }
+  // As if it had not paid for gas.
+  const left = await getBalance(rpc, sender);
+  const funds = numberToHexString(left + gasUsed * gasPrice - prepaid);
+  await rpc.request("hardhat_setBalance", [sender, funds]);
   return {
     ...executed,
     before,
     after: await readAll(parameters, block.number),
     gasNeeded: beforeRefunds(gasUsed),
-    feePaid: gasUsed * gasPrice - prepaid,
     notes,
   };
 }
@@ -223,16 +224,15 @@ async function outcomeOf(
   ]);
   assertInvariant(receipt !== undefined, "a transaction that is not mined");
   const { gasUsed } = receipt;
+  const tokenTransfers = transfersIn(receipt.logs);
+  assertInvariant(tokenTransfers !== undefined, "a receipt without logs");
   const { number, timestamp } = await getBlock(rpc, receipt.blockNumber);
   // The outermost call has the reason of a failure.
   const { output, error } = rpc.parser(TRACE).record(traced);
   return {
     block: { number, timestamp },
     gasUsed,
-    transfers: [
-      ...nativeTransfersOf(traced),
-      ...(transfersIn(receipt.logs) ?? []),
-    ],
+    transfers: [...nativeTransfersOf(traced), ...tokenTransfers],
     failed:
       (receipt.succeeded ?? error === undefined)
         ? undefined

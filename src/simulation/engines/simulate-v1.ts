@@ -5,27 +5,44 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import {
   NOBODYS_ADDRESS,
+  parseFacts,
   simulationLensCode,
 } from "../../client/lens/simulation-lens.js";
 import { fallbackTo } from "../../errors.js";
+import type { VaultHost } from "../../host.js";
 import { asRecord } from "../../json.js";
+import { toBlockId } from "../../rpc/block-id.js";
 import type { BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/calls.js";
+import { isRefusedAnyhow, refusesParameters } from "../../rpc/errors.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
+import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
-import { RAISED_GAS_LIMIT, beforeRefunds } from "../engine.js";
+import type { KnownNode } from "../../rpc/rpc-client.js";
+import { usesAllGas } from "../../settlement-call/refusal.js";
 import { INTRINSIC_GAS, settlementCall } from "../../settlement-call/route.js";
+import {
+  EngineUnsupportedError,
+  RAISED_GAS_LIMIT,
+  beforeRefunds,
+} from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { isOutOfGas } from "../find-refusal.js";
-import { transfersIn } from "../tokens.js";
+import { nativeTransfersOf, transfersIn } from "../tokens.js";
 import type { Transfer } from "../types.js";
 import { readsOf } from "../watch-list.js";
-import { blockOverrides, simulateOnNode } from "./on-node.js";
 
 const METHOD = "eth_simulateV1";
 
 /** A node may give a read less: Geth shares 50,000,000 gas among all calls of a request. */
 const READ_GAS = 10_000_000n;
+
+/** Nodes that cannot simulate correctly, each with the reason. */
+const unableNodes = new WeakMap<KnownNode, string>();
+
+/** Error texts of nodes that lack the method or do not allow it. */
+const missingMethod =
+  /(?:method|eth_\w+).*(?:not (?:found|supported|available|allowed|exist|implemented)|does(?: not|n't) exist|unsupported|disabled)|(?:unknown|unsupported) method/iu;
 
 interface SimulatedCall {
   readonly succeeded: boolean;
@@ -47,8 +64,7 @@ interface SimulatedCall {
 export async function runSimulateV1(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { vault, route, watched, next } = parameters;
-  const { gas: gasGiven = next.gasLimit } = parameters;
+  const { vault, route, watched, next, gas = next.gasLimit } = parameters;
   const { from } = vault.readContext({});
   const reads = readsOf(watched, NOBODYS_ADDRESS);
   const readCalls = reads.map(({ target: to, data }) => ({
@@ -58,61 +74,174 @@ export async function runSimulateV1(
     gas: numberToHexString(READ_GAS),
   }));
   const { data: input, ...settlement } = settlementCall(route);
-  const gasLimit = gasGiven + READ_GAS * BigInt(2 * reads.length);
-  const block = {
-    // The gas limits of all calls together must fit into the block's.
-    blockOverrides: {
-      ...blockOverrides(parameters),
-      gasLimit: numberToHexString(gasLimit),
+  // The gas limits of all calls together must fit into the block's.
+  const gasLimit = gas + READ_GAS * BigInt(2 * reads.length);
+  const answer = await requestSimulation(
+    vault,
+    {
+      blockOverrides: {
+        ...blockOverrides(parameters),
+        gasLimit: numberToHexString(gasLimit),
+      },
+      stateOverrides: { [NOBODYS_ADDRESS]: { code: simulationLensCode } },
+      calls: [
+        ...readCalls,
+        { ...settlement, input, gas: numberToHexString(gas) },
+        ...readCalls,
+      ],
     },
-    stateOverrides: { [NOBODYS_ADDRESS]: { code: simulationLensCode } },
-    calls: [
-      ...readCalls,
-      { ...settlement, input, gas: numberToHexString(gasGiven) },
-      ...readCalls,
+    next.number - 1,
+  );
+  const [block, ...more] = parseSimulated(answer, vault.networkName);
+  const settle = block?.calls[reads.length];
+  if (
+    block === undefined ||
+    settle === undefined ||
+    more.length > 0 ||
+    block.calls.length !== 2 * reads.length + 1 ||
+    settle.gasUsed < INTRINSIC_GAS ||
+    (settle.maxUsedGas ?? settle.gasUsed) < settle.gasUsed
+  ) {
+    throw unable(
+      vault,
+      `${METHOD} answers something else than it should, as without state overrides`,
+    );
+  }
+  requireNext(parameters, block);
+  const before = block.calls.slice(0, reads.length).map(toRead);
+  const after = block.calls.slice(reads.length + 1).map(toRead);
+  // The contracts may see another block than the answer states.
+  const seen = parseFacts(before[0], watched.accounts)?.block;
+  if (seen === undefined) {
+    throw unable(vault, `${METHOD} does not apply state overrides`);
+  }
+  requireNext(parameters, seen);
+  const failed = settle.succeeded ? undefined : { ...settle, gasGiven: gas };
+  if (failed !== undefined && isOutOfGas(failed) && !usesAllGas(failed)) {
+    // Geth shares 50,000,000 gas among all calls of a request.
+    throw new EngineUnsupportedError(
+      `the node gives ${METHOD} ${failed.gasUsed} gas for settleAll, which uses it up`,
+    );
+  }
+  const { gasUsed, maxUsedGas = beforeRefunds(gasUsed), transfers } = settle;
+  const { number, timestamp, baseFeePerGas = 0n } = next;
+  return {
+    before,
+    after,
+    block: { number, timestamp },
+    failed,
+    gasUsed,
+    gasNeeded: maxUsedGas,
+    transfers,
+    notes: [
+      RAISED_GAS_LIMIT,
+      // Some nodes ignore the base fee of the request.
+      ...(seen.baseFee === baseFeePerGas
+        ? []
+        : [
+            `The node simulates with a base fee of ${seen.baseFee} wei instead of ${baseFeePerGas}: a contract that reads block.basefee can do something else when it is mined.`,
+          ]),
     ],
   };
-  const params = [
-    { blockStateCalls: [block], traceTransfers: true },
-    numberToHexString(next.number - 1),
-  ];
-  const parse = (result: unknown) => {
-    const [simulated, ...more] = parseSimulated(result, vault.networkName);
-    const settle = simulated?.calls[reads.length];
-    if (
-      simulated === undefined ||
-      settle === undefined ||
-      more.length > 0 ||
-      simulated.calls.length !== block.calls.length ||
-      settle.gasUsed < INTRINSIC_GAS ||
-      (settle.maxUsedGas ?? settle.gasUsed) < settle.gasUsed
-    ) {
-      return undefined;
-    }
-    const { gasUsed, maxUsedGas = beforeRefunds(gasUsed) } = settle;
-    return {
-      block: simulated,
-      failed: settle.succeeded ? undefined : { ...settle, gasGiven },
-      gasUsed,
-      gasNeeded: maxUsedGas,
-      transfers: settle.transfers,
-      before: simulated.calls.slice(0, reads.length).map(toRead),
-      after: simulated.calls.slice(reads.length + 1).map(toRead),
-      notes: [RAISED_GAS_LIMIT],
-    };
-  };
-  return await simulateOnNode(parameters, METHOD, reads.length, params, parse);
 }
 
-/** @returns Undefined if it ran out of gas. */
-function toRead(call: SimulatedCall): CallResult | undefined {
+/** @returns The answer, not checked. */
+async function requestSimulation(
+  vault: VaultHost,
+  block: object,
+  base: number,
+): Promise<unknown> {
+  const { rpc } = vault;
+  const known = unableNodes.get(rpc.node);
+  if (known !== undefined) {
+    throw new EngineUnsupportedError(known);
+  }
+  const executed = await rpc
+    .withRetries(fewRetries)
+    .requestOrRevert(METHOD, [
+      { blockStateCalls: [block], traceTransfers: true },
+      toBlockId(base),
+    ])
+    .catch((error: unknown) => {
+      if (!isRefusedAnyhow(error)) {
+        throw error;
+      }
+      const problem = String(error.details["problem"]);
+      const refused = `the node refuses ${METHOD}: ${problem}`;
+      throw missingMethod.test(problem) || refusesParameters(error.cause)
+        ? unable(vault, refused)
+        : new EngineUnsupportedError(refused, { cause: error });
+    });
+  if ("reverted" in executed) {
+    // The method never reverts: some nodes report "out of gas" this way.
+    const { text } = executed.reverted;
+    throw new EngineUnsupportedError(`${METHOD} as a whole reverts: ${text}`);
+  }
+  return executed.result;
+}
+
+/** Keeps later simulations from trying this node. */
+function unable({ rpc }: VaultHost, problem: string): EngineUnsupportedError {
+  unableNodes.set(rpc.node, problem);
+  return new EngineUnsupportedError(problem);
+}
+
+function requireNext(
+  { vault, next }: SimulationParameters,
+  { number, timestamp }: BlockInfo,
+): void {
+  if (number !== next.number || timestamp !== next.timestamp) {
+    throw unable(
+      vault,
+      `asked for block ${next.number} at ${next.timestamp}, ${METHOD} executes in block ${number} at ${timestamp}`,
+    );
+  }
+}
+
+/**
+ * Traces the settlement: nodes list payments that fail inside, and none of a contract that
+ * destroys itself.
+ *
+ * @returns Transfers of native currency; none if the node does not trace.
+ */
+export async function traceNativeTransfers(
+  parameters: SimulationParameters,
+): Promise<readonly Transfer[]> {
+  const { vault, route, next } = parameters;
+  const trace = await vault.rpc
+    .withRetries(fewRetries)
+    .request("debug_traceCall", [
+      settlementCall(route),
+      toBlockId(next.number - 1),
+      { tracer: "callTracer", blockOverrides: blockOverrides(parameters) },
+    ])
+    .catch(fallbackTo(undefined, ({ kind }) => kind === "rpc"));
+  return nativeTransfersOf(trace);
+}
+
+function blockOverrides({
+  next: { number, timestamp, baseFeePerGas },
+}: SimulationParameters): Readonly<Record<string, string>> {
+  return {
+    number: numberToHexString(number),
+    time: numberToHexString(timestamp),
+    ...(baseFeePerGas !== undefined && {
+      baseFeePerGas: numberToHexString(baseFeePerGas),
+    }),
+  };
+}
+
+function toRead(call: SimulatedCall): CallResult {
   const { succeeded, data } = call;
   if (succeeded) {
     return { data: Buffer.from(data.slice(2), "hex") };
   }
-  return isOutOfGas({ ...call, gasGiven: READ_GAS })
-    ? undefined
-    : { reverted: decodeRevertReason(data) };
+  if (isOutOfGas({ ...call, gasGiven: READ_GAS })) {
+    throw new EngineUnsupportedError(
+      `the gas that the node gives ${METHOD} does not suffice for the readings`,
+    );
+  }
+  return { reverted: decodeRevertReason(data) };
 }
 
 /** @returns An empty list if the answer has another form. */

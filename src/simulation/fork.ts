@@ -1,0 +1,372 @@
+import path from "node:path";
+
+import { AsyncMutex } from "@nomicfoundation/hardhat-utils/synchronization";
+import type {
+  ChainDescriptorsConfig,
+  NetworkConfig,
+  NetworkConfigOverride,
+} from "hardhat/types/config";
+import type { ChainType, NetworkConnection } from "hardhat/types/network";
+
+import type { AddressResolver } from "../client/addresses.js";
+import { absentContract } from "../client/failed-reading.js";
+import { givenInput } from "../client/inputs.js";
+import type { BlockTag } from "../client/inputs.js";
+import { checkOptionNames } from "../client/option-names.js";
+import type { OptionNames } from "../client/option-names.js";
+import { assertInvariant, vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
+import type { UpstreamAddresses, VaultHost } from "../host.js";
+import { contractRoleNames } from "../protocol/index.js";
+import { getBlockNumber } from "../rpc/blocks.js";
+import type { Block } from "../rpc/blocks.js";
+import { isDevelopmentNode } from "../rpc/development-node.js";
+import { isHardhatsOwn, toHardhatError } from "../rpc/hardhat-error.js";
+import { toRpcError } from "../rpc/errors.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
+import { readUpstreamBlock } from "../settlement-call/next-block.js";
+import { ForkCache, bindForkCache } from "./fork-cache.js";
+import { FORK_NETWORK } from "./fork-network.js";
+import { FORK_REQUESTS } from "./upstream.js";
+import { parseWarmCall, planForFork, warm } from "./warm.js";
+import type { WarmCall, WarmPlan } from "./warm.js";
+
+/** Connection to an in-process fork. */
+export type ForkConnection = NetworkConnection<ChainType | string>;
+
+/** Block and rules that a fork begins with. */
+export interface ForkedBlock {
+  /**
+   * Block to fork: a number, `safe` or `finalized`. Default: the newest. An older block
+   * needs a node that still has its state.
+   */
+  readonly blockNumber?: BlockTag | undefined;
+  /**
+   * Example: "prague". Default: Hardhat's newest. From "osaka" on, a transaction may use
+   * at most 16,777,216 gas.
+   */
+  readonly hardfork?: string | undefined;
+}
+
+/** Options of `fork()`. */
+export interface ForkOptions extends ForkedBlock {
+  /**
+   * Calls that will be made on the fork: their state is fetched beforehand, in two
+   * requests. That of `snapshot()` and `settleAll()` is fetched in any case.
+   */
+  readonly warm?: readonly WarmCall[] | undefined;
+}
+
+export const forkedBlockOptionNames: OptionNames<ForkedBlock> = {
+  blockNumber: true,
+  hardfork: true,
+};
+
+const forkOptionNames: OptionNames<ForkOptions> = {
+  ...forkedBlockOptionNames,
+  warm: true,
+};
+
+/** A block to fork, and how its state may be kept. */
+export interface ForkedNode {
+  readonly block: Block;
+  readonly chainId: number;
+  /** True if the state of the block cannot change: it is kept on disk. */
+  readonly isFinal: boolean;
+  /** True if forks of the block may share its state. */
+  readonly isShared: boolean;
+}
+
+export interface ForkPlan {
+  readonly hardfork: string | undefined;
+  /** State to fetch beforehand. */
+  readonly warmed: Promise<WarmPlan>;
+  /** Addresses of its contracts; a simulation does not need them. */
+  readonly upstream?: UpstreamAddresses;
+  /** Settings of the fork's network. */
+  readonly settings: NetworkConfigOverride;
+}
+
+/** Simulator's newest hardfork of an OP chain. */
+const OP_HARDFORK = "isthmus";
+
+const CACHE_FOLDER = "vault-forks";
+
+/** @see HardhatVault.fork */
+export async function fork(
+  vault: VaultHost,
+  options: ForkOptions,
+): Promise<ForkConnection> {
+  checkOptionNames("fork()", options, forkOptionNames);
+  const { blockNumber, hardfork, warm: more = [] } = options;
+  requireHttp(vault);
+  const { coinbase } = requireForkNetwork(vault);
+  const calls = more.map(parseWarmCall);
+  const isPast = (blockNumber ?? "latest") !== "latest";
+  const names = Object.keys(vault.connection.networkConfig.vault.instances);
+  const [node, own, others] = await Promise.all([
+    askNode(vault, readUpstreamBlock(vault, blockNumber), isPast),
+    copyOf(vault),
+    Promise.all(
+      names.map(
+        async (name) => [name, await copyOf(vault.instance(name))] as const,
+      ),
+    ),
+  ]);
+  const instances = new Map(others);
+  return await createFork(vault, node, {
+    hardfork,
+    warmed: planForFork(vault, coinbase, node.block.number, calls),
+    upstream: (name) =>
+      (name === undefined ? own : instances.get(name))?.addresses,
+    settings: {
+      vault: {
+        ...own.settings,
+        instances: Object.fromEntries(
+          [...instances].map(([name, one]) => [
+            name,
+            // Without a guard of its own it would inherit the network's.
+            { ...one.settings, guard: one.settings.guard ?? false },
+          ]),
+        ),
+      },
+    },
+  });
+}
+
+/** Looks up all addresses now: the vault may be closed before its fork. */
+async function copyOf(vault: VaultHost) {
+  const found = new Map(
+    contractRoleNames.map((role) => [
+      role,
+      vault.addressOf(role).catch(absentContract),
+    ]),
+  );
+  const [guard] = await Promise.all([
+    vault.guardAddress(),
+    Promise.allSettled(found.values()),
+  ]);
+  const addresses: AddressResolver = async (role) => {
+    const address = await found.get(role);
+    assertInvariant(address !== undefined, `${role} was not resolved`);
+    if (!("error" in address)) {
+      return address;
+    }
+    const { path: setting, hint } = address.error.details;
+    return { path: String(setting), hint: String(hint) };
+  };
+  return { addresses, settings: { ...vault.settings, guard: guard?.address } };
+}
+
+/** @param isPast True if the caller chose the block. */
+export async function askNode(
+  vault: VaultHost,
+  chosen: Promise<Block>,
+  isPast: boolean,
+): Promise<ForkedNode> {
+  const [block, head, chainId, isDevelopment] = await Promise.all([
+    chosen,
+    isPast ? getBlockNumber(vault.rpc) : 0,
+    vault.chainId(),
+    isDevelopmentNode(vault.rpc),
+  ]);
+  // The state of a development node's newest block can still change.
+  const isFinal = isPast && block.number < head;
+  return { block, chainId, isFinal, isShared: isFinal || !isDevelopment };
+}
+
+/**
+ * Makes a fork, binds its vault to the upstream's addresses, and begins to warm it.
+ *
+ * @throws VaultError
+ */
+export async function createFork(
+  vault: VaultHost,
+  { block, chainId, isFinal, isShared }: ForkedNode,
+  { hardfork, warmed, upstream, settings }: ForkPlan,
+): Promise<ForkConnection> {
+  const { context, connection } = vault;
+  const config = requireHttp(vault);
+  const own = requireForkNetwork(vault);
+  assertInvariant(block.hash !== undefined, "a block to fork without a hash");
+  const cache = await ForkCache.open({
+    upstream: {
+      network: vault.networkName,
+      url: await config.url.getUrl(),
+      headers: config.httpHeaders,
+      timeout: config.timeout,
+    },
+    chainId,
+    number: block.number,
+    hash: block.hash,
+    folder: isFinal
+      ? path.join(context.config.paths.cache, CACHE_FOLDER)
+      : undefined,
+    isShared,
+  });
+  warmed
+    .then(async (plan) => {
+      await warm(cache.block, block.number, plan);
+    })
+    // A failure here comes again when the value is needed.
+    .catch(() => undefined);
+  try {
+    await cache.block.requireBlock();
+    const override = {
+      ...settings,
+      blockGasLimit: block.gasLimit,
+      chainId,
+      forking: {
+        enabled: true,
+        url: cache.url,
+        blockNumber: BigInt(block.number),
+      },
+      ...(config.from !== undefined && { from: config.from }),
+      ...(hardfork !== undefined && { hardfork }),
+      mining: { auto: true, interval: 0 },
+    };
+    const chainType: ChainType =
+      connection.chainType === "l1" || connection.chainType === "op"
+        ? connection.chainType
+        : "generic";
+    const newest = chainType === "op" ? OP_HARDFORK : own.hardfork;
+    const forked = await withHardforkHistory(
+      context.config.chainDescriptors,
+      { chainId, chainType, hardfork: hardfork ?? newest },
+      async () =>
+        await withoutProxy(
+          async () =>
+            await context.network.create<ChainType | string>({
+              network: FORK_NETWORK,
+              chainType,
+              override,
+            }),
+        ),
+    );
+    const { networkConfig } = forked;
+    // Checked before anything is sent: another network could be the live chain.
+    assertInvariant(
+      networkConfig.type === "edr-simulated" &&
+        networkConfig.forking?.enabled === true &&
+        (await networkConfig.forking.url.getUrl()) === cache.url,
+      "what should be a fork in process is another network",
+    );
+    bindForkCache(forked, cache);
+    vault.adoptFork(forked, upstream ?? (() => undefined));
+    return forked;
+  } catch (error) {
+    const { failure } = cache;
+    await cache.close();
+    throw (
+      invalidHardfork(error, hardfork) ??
+      toForkError(failure ?? error, vault.rpc)
+    );
+  }
+}
+
+const oneAtATime = new AsyncMutex();
+
+/**
+ * Creates a fork while its chain has a hardfork history, if only of one hardfork from
+ * block 0 on. Without it, the simulator refuses to execute ("No known hardfork").
+ */
+async function withHardforkHistory<T>(
+  descriptors: ChainDescriptorsConfig,
+  chain: { chainId: number; chainType: ChainType; hardfork: string },
+  create: () => Promise<T>,
+): Promise<T> {
+  return await oneAtATime.exclusiveRun(async () => {
+    const chainId = BigInt(chain.chainId);
+    const own = descriptors.get(chainId);
+    descriptors.set(chainId, {
+      name: own?.name ?? `chain ${chain.chainId}`,
+      blockExplorers: own?.blockExplorers ?? {},
+      // The simulator ignores a descriptor of another chain type.
+      chainType: chain.chainType,
+      hardforkHistory:
+        own?.hardforkHistory ?? new Map([[chain.hardfork, { blockNumber: 0 }]]),
+    });
+    try {
+      return await create();
+    } finally {
+      if (own === undefined) {
+        descriptors.delete(chainId);
+      } else {
+        descriptors.set(chainId, own);
+      }
+    }
+  });
+}
+
+const proxies = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+
+/**
+ * Runs a task while a proxy of the environment does not apply to this machine. Hardhat's
+ * simulator reads the variables when it makes a fork, and would send the requests for a
+ * loopback address to the proxy. Do not run it twice at the same time.
+ */
+async function withoutProxy<T>(task: () => Promise<T>): Promise<T> {
+  const { env } = process;
+  if (!proxies.some((name) => (env[name] ?? "") !== "")) {
+    return await task();
+  }
+  const { NO_PROXY, no_proxy } = env;
+  // The first that is set counts.
+  const excluded = NO_PROXY ?? no_proxy ?? "";
+  env["NO_PROXY"] = excluded === "" ? "127.0.0.1" : `${excluded},127.0.0.1`;
+  try {
+    return await task();
+  } finally {
+    if (NO_PROXY === undefined) {
+      delete env["NO_PROXY"];
+    } else {
+      env["NO_PROXY"] = NO_PROXY;
+    }
+  }
+}
+
+export function requireForkNetwork({
+  context,
+}: VaultHost): Extract<NetworkConfig, { type: "edr-simulated" }> {
+  const network = context.config.networks[FORK_NETWORK];
+  if (network?.type !== "edr-simulated") {
+    throw vaultError("VAULT_FORK_NETWORK_TAKEN", { network: FORK_NETWORK });
+  }
+  return network;
+}
+
+export function requireHttp({
+  connection: { networkConfig },
+  networkName: network,
+}: VaultHost): Extract<NetworkConfig, { type: "http" }> {
+  if (networkConfig.type !== "http") {
+    throw vaultError("VAULT_CANNOT_FORK_IN_PROCESS", { network });
+  }
+  return networkConfig;
+}
+
+function toForkError(
+  error: unknown,
+  { network, redactor }: RpcClient,
+): VaultError {
+  return isHardhatsOwn(error)
+    ? toHardhatError(error, redactor)
+    : toRpcError(error, network, FORK_REQUESTS, redactor);
+}
+
+/** @returns Undefined if Hardhat refused something else than the hardfork. */
+function invalidHardfork(
+  error: unknown,
+  hardfork: string | undefined,
+): VaultError | undefined {
+  // Hardhat's text is about its own configuration, but lists the valid names.
+  const text = error instanceof Error ? error.message : "";
+  const allowed = /Valid hardforks[^:]*: ([\w, ]+)/u.exec(text)?.[1];
+  return hardfork === undefined || allowed === undefined
+    ? undefined
+    : vaultError(
+        "VAULT_INVALID_ENUM",
+        { where: "hardfork", allowed, value: givenInput(hardfork) },
+        error,
+      );
+}
