@@ -138,6 +138,28 @@ describe("reads of one branch of the chain", () => {
     );
   });
 
+  it("a fork takes no state of a node without batches that replaced the block between state and header", async () => {
+    node.batch = () => 413;
+    node.answer = (call, real) => {
+      if (isByHash(call)) {
+        return badParams;
+      }
+      if (call.method === "eth_getBalance") {
+        return { result: "0x666" };
+      }
+      const headers = node.bodies.filter(
+        ([one, ...more]) =>
+          one?.method === "eth_getBlockByNumber" && more.length === 0,
+      );
+      // The first is under way together with the state.
+      return headers.length > 1 ? onOtherBranch(real) : undefined;
+    };
+    expect(
+      await balance(await open()),
+      `after ${JSON.stringify(asked())}`,
+    ).to.match(/chain replaced block \d+/u);
+  });
+
   for (const [title, read] of [
     ["state of its block", async (cache) => await balance(cache)],
     [
