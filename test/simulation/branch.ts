@@ -281,7 +281,7 @@ describe("reads of one branch of the chain", () => {
       const { held, release } = holdBack(node, "eth_createAccessList");
       const cache = await open();
       const work = warm(cache, number, needs).catch(String);
-      await held;
+      await unlessOver(held, work);
       expect(await ask(cache, "eth_getStorageAt", ...slotOf(number))).to.equal(
         `0x${"0".repeat(64)}`,
       );
@@ -300,7 +300,7 @@ describe("reads of one branch of the chain", () => {
       });
       const cache = await open();
       const work = warm(cache, number, needs).catch(String);
-      await held;
+      await unlessOver(held, work);
       expect(await balance(cache)).to.equal(RICH);
       release();
       await work;
@@ -340,6 +340,19 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
     resolve = done;
   });
   return { promise, resolve };
+}
+
+/** Waits for a request of this work; fails if the work ends before it is sent. */
+async function unlessOver(
+  arrived: Promise<void>,
+  work: Promise<unknown>,
+): Promise<void> {
+  const end = work.then((problem) =>
+    expect.fail(`warming ended before its request: ${String(problem)}`),
+  );
+  await Promise.race([arrived, end]);
+  // It ends later in the tests, as it should.
+  end.catch(() => undefined);
 }
 
 /** Lets a node behind never answer requests for a method, until they are released. */
