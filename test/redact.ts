@@ -95,6 +95,8 @@ describe("redacted text", () => {
             expect(shown.toLowerCase()).to.not.contain(part.toLowerCase());
           }
         }
+        // As a whole: a rest of it would help to guess it.
+        expect(redactor.hide(`It is ${part}.`)).to.equal("It is <hidden>.");
       });
     }
 

@@ -161,6 +161,12 @@ describe("calledVault, rejectedWithVaultError, and matchers that nobody calls or
         /details.reason is 'closed', not 'open'; details have no rason; they have/u,
       ],
       [
+        expect(read()).to.be.rejectedWithVaultError(code, {
+          details: { reason: "close" },
+        }),
+        /details.reason is 'closed', not 'close'$/u,
+      ],
+      [
         expect(vault.chainId()).to.be.rejectedWithVaultError(code),
         /but the promise was fulfilled/u,
       ],
@@ -285,10 +291,13 @@ async function expectFailures(
   assertions: ReadonlyArray<readonly [PromiseLike<unknown>, RegExp]>,
 ): Promise<void> {
   const failures = await Promise.all(
-    assertions.map(async ([assertion]) => await failureOf(assertion)),
+    assertions.map(async ([assertion, wanted]) => ({
+      wanted,
+      failure: await failureOf(assertion, wanted),
+    })),
   );
-  for (const [index, { message }] of failures.entries()) {
-    expect(message).to.match(assertions[index]?.[1] ?? /^$/u);
+  for (const { failure, wanted } of failures) {
+    expect(failure.message).to.match(wanted);
   }
 }
 
@@ -321,8 +330,11 @@ async function firstErrorOf(test: () => unknown): Promise<unknown> {
 const seen = new Set<string>();
 
 /** What an assertion throws, which is then among the messages. */
-async function failureOf(assertion: PromiseLike<unknown>): Promise<Error> {
-  const failure = await failed(assertion);
+async function failureOf(
+  assertion: PromiseLike<unknown>,
+  wanted?: RegExp,
+): Promise<Error> {
+  const failure = await failed(assertion, wanted);
   if (failure.name === "AssertionError") {
     seen.add(failure.message);
   }

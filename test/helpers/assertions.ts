@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 import { expect } from "chai";
 
 import { VaultError } from "../../src/client/index.js";
@@ -8,7 +10,7 @@ export async function expectVaultError(
   work: Promise<unknown> | (() => unknown),
   code: VaultErrorCode,
 ): Promise<VaultError> {
-  const thrown = await caughtFrom(work);
+  const thrown = await caughtFrom(work, code);
   if (!VaultError.isVaultError(thrown)) {
     throw new Error(`expected ${code}, got ${String(thrown)}`, {
       cause: thrown,
@@ -20,11 +22,13 @@ export async function expectVaultError(
 
 async function caughtFrom(
   work: Promise<unknown> | (() => unknown),
+  code: VaultErrorCode,
 ): Promise<unknown> {
+  let result: unknown;
   try {
-    await (typeof work === "function" ? work() : work);
+    result = await (typeof work === "function" ? work() : work);
   } catch (error) {
     return error;
   }
-  throw new Error("expected a failure, but it succeeded");
+  throw new Error(`expected ${code}, but it succeeded: ${inspect(result)}`);
 }

@@ -101,16 +101,22 @@ export function useOpenRound(): () => OpenRound {
   return opened;
 }
 
-/** What an assertion throws. */
+/**
+ * What an assertion throws.
+ *
+ * @param wanted Pattern of its message, which names it if it passes.
+ */
 export async function failureOf(
   assertion: PromiseLike<unknown>,
+  wanted?: RegExp,
 ): Promise<Error> {
   try {
     await assertion;
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }
-  throw new Error("expected a failure, but the assertion passed");
+  const like = wanted === undefined ? "" : ` that matches ${String(wanted)}`;
+  throw new Error(`expected a failure${like}, but the assertion passed`);
 }
 
 /** Calls a method of an assertion that its type does not have. */

@@ -14,7 +14,7 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { contracts as places } from "../helpers/distinct-state.js";
 import { differentNodes } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
-import { fieldsOf } from "../helpers/fields.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
 import { recordCalls } from "../helpers/recording-provider.js";
@@ -42,6 +42,15 @@ for (const { name, start } of differentNodes) {
     after(async () => {
       await node.stop();
     });
+
+    const send = async (to: string, data: string): Promise<void> => {
+      const accounts = await provider.request({ method: "eth_accounts" });
+      const [from] = listOf(accounts);
+      await provider.request({
+        method: "eth_sendTransaction",
+        params: [{ from, to, data }],
+      });
+    };
 
     it("deployMocks() over a bare EIP-1193 provider deploys a scenario that connectMocks() scripts, too", async () => {
       const {
@@ -162,6 +171,19 @@ for (const { name, start } of differentNodes) {
         baseMarginAmount: 7n,
         xMarginAmount: 8n,
       });
+      // Terms that are added now are the only ones.
+      const { interface: mock } = mocks.contracts.vault;
+      await send(
+        mocks.addresses.vault,
+        mock.encodeFunctionData("whenCalMargins", [
+          { maxVolume: 9n, APY: 10n, endTime: 11n },
+          { base: 1n, x: 2n },
+        ]),
+      );
+      expect(await vault.calMargins(unexpected)).to.include({
+        xMarginAmount: 2n,
+      });
+      await expectVaultError(vault.calMargins(terms), "VAULT_CALL_REVERTED");
     });
 
     it("fail() makes one order, one caller or one set of terms fail, and the arguments count more than the caller", async () => {

@@ -498,6 +498,48 @@ describe("the way of a settlement's transaction", () => {
     ]);
   });
 
+  it("settle warns of a re-org that moves it to another block of the same height, and counts again", async () => {
+    const inBlock = (digit: string): unknown => ({
+      ...minedIn6,
+      blockHash: `0x${digit.repeat(64)}`,
+    });
+    // Each look asks for the newest block, and then for the receipt.
+    const looks: ReadonlyArray<readonly [head: string, receipt: unknown]> = [
+      ["0x7", inBlock("a")],
+      ["0x7", inBlock("b")],
+      ["0x8", inBlock("b")],
+    ];
+    const end = await run({
+      title: "",
+      start: "find",
+      answers: {
+        eth_blockNumber: (occurrence) => looks[occurrence]?.[0],
+        eth_getTransactionReceipt: (occurrence) => looks[occurrence]?.[1],
+      },
+      plan: { confirmations: 3 },
+      is: {},
+    });
+    expect(end).to.include(mined);
+    expect(
+      events.flatMap((event) =>
+        event.type === "confirmed"
+          ? [`${event.confirmations} of ${event.wanted}`]
+          : event.type === "trouble"
+            ? [event.message]
+            : event.type === "mined"
+              ? [`in ${event.blockNumber}`]
+              : [],
+      ),
+    ).to.deep.equal([
+      "in 6",
+      "2 of 3",
+      "a re-org took the transaction out of block 6",
+      "in 6",
+      "2 of 3",
+      "3 of 3",
+    ]);
+  });
+
   describe("if the node does not have it and the round forbids another send", () => {
     const over: Stopped = {
       kind: "stopped",

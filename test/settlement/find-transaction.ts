@@ -234,7 +234,7 @@ describe("the search for a settlement's transaction", () => {
     for (let time = 0; time < 2; time += 1) {
       blocks = [];
       await find(world, sent);
-      expect(blocks).to.deep.equal([6, 7, 8, 9]);
+      expect(blocks, "blocks read").to.deep.equal([6, 7, 8, 9]);
     }
   });
 

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
-import { Transaction } from "ethers";
+import { Transaction, toQuantity } from "ethers";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
 
 import type {
@@ -235,6 +235,24 @@ describe("a settlement that is stuck in the pool of anvil", () => {
     );
     expect(hashes).to.have.length(1);
     expect(sentBytes()).to.have.length(1);
+  });
+
+  it("resume with bump offers the limit if that is below the node's price with its reserve for later blocks", async () => {
+    const { provider } = lane.world;
+    await provider.send("anvil_setNextBlockBaseFeePerGas", [
+      toQuantity(50n * GWEI),
+    ]);
+    await lane.world.mine();
+    await stuck(ofVault({ maxFeePerGasLimit: 60n * GWEI }));
+    await resume({ bump: true }, ofVault({ maxFeePerGasLimit: 70n * GWEI }));
+    expect(
+      sentBytes().map(({ maxFeePerGas }) => maxFeePerGas),
+      String(
+        events.flatMap((event) =>
+          event.type === "trouble" ? event.message : [],
+        ),
+      ),
+    ).to.deep.equal([60n * GWEI, 70n * GWEI]);
   });
 
   it("resume with bump sends nothing if the round changed", async () => {

@@ -363,7 +363,7 @@ describe("the report of a settlement that was followed", () => {
         ...one.is,
       });
       expect(settlement.reason ?? "").to.match(one.says ?? /(?:)/u);
-      expect(isFinal).to.equal(one.isFinal ?? true);
+      expect(isFinal, "isFinal").to.equal(one.isFinal ?? true);
       if ("block" in one) {
         expect(block).to.deep.equal(one.block);
       }

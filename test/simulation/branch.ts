@@ -146,6 +146,28 @@ describe("reads of one branch of the chain", () => {
     expect(await balance(await open())).to.equal(RICH);
   });
 
+  it("a fork takes no state of a node without batches that replaced the block between state and header", async () => {
+    node.batch = () => 413;
+    node.answer = (call, real) => {
+      if (isByHash(call)) {
+        return badParams;
+      }
+      if (call.method === "eth_getBalance") {
+        return { result: "0x666" };
+      }
+      const headers = node.bodies.filter(
+        ([one, ...more]) =>
+          one?.method === "eth_getBlockByNumber" && more.length === 0,
+      );
+      // The first is under way together with the state.
+      return headers.length > 1 ? onOtherBranch(real) : undefined;
+    };
+    expect(
+      await balance(await open()),
+      `after ${JSON.stringify(asked())}`,
+    ).to.match(/chain replaced block \d+/u);
+  });
+
   for (const [title, read] of [
     ["state of its block", async (cache) => await balance(cache)],
     [
@@ -267,7 +289,7 @@ describe("reads of one branch of the chain", () => {
       const { held, release } = holdBack(node, "eth_createAccessList");
       const cache = await open();
       const work = warm(cache, number, needs).catch(String);
-      await held;
+      await unlessOver(held, work);
       expect(await ask(cache, "eth_getStorageAt", ...slotOf(number))).to.equal(
         `0x${"0".repeat(64)}`,
       );
@@ -286,7 +308,7 @@ describe("reads of one branch of the chain", () => {
       });
       const cache = await open();
       const work = warm(cache, number, needs).catch(String);
-      await held;
+      await unlessOver(held, work);
       expect(await balance(cache)).to.equal(RICH);
       release();
       await work;
@@ -326,6 +348,19 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
     resolve = done;
   });
   return { promise, resolve };
+}
+
+/** Waits for a request of this work; fails if the work ends before it is sent. */
+async function unlessOver(
+  arrived: Promise<void>,
+  work: Promise<unknown>,
+): Promise<void> {
+  const end = work.then((problem) =>
+    expect.fail(`warming ended before its request: ${String(problem)}`),
+  );
+  await Promise.race([arrived, end]);
+  // It ends later in the tests, as it should.
+  end.catch(() => undefined);
 }
 
 /** Lets a node behind never answer requests for a method, until they are released. */

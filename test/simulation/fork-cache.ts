@@ -128,20 +128,37 @@ describe("the cache of a fork", () => {
     expect(states()).to.be.greaterThan(20);
   });
 
-  it("a fork of a development node reads what the node changed without a new block while another fork is open", async () => {
-    const balance = async (connection: ForkConnection): Promise<unknown> =>
-      await connection.provider.request({
-        method: "eth_getBalance",
-        params: [NOBODY, "latest"],
-      });
-    expect(await balance(await fork())).to.equal("0x0");
-    await provider.send("anvil_setBalance", [NOBODY, "0x7"]);
-    try {
-      expect(await balance(await fork())).to.equal("0x7");
-    } finally {
-      await provider.send("anvil_setBalance", [NOBODY, "0x0"]);
-    }
-  });
+  for (const [how, options] of [
+    ["as the latest", async () => await Promise.resolve({})],
+    [
+      "by its number",
+      async () => ({ blockNumber: await provider.getBlockNumber() }),
+    ],
+  ] as const) {
+    it(`a fork of a development node's newest block, named ${how}, reads what the node changed without a new block, while another fork is open and after it`, async () => {
+      const balance = async (connection: ForkConnection): Promise<unknown> =>
+        await connection.provider.request({
+          method: "eth_getBalance",
+          params: [NOBODY, "latest"],
+        });
+      const named = await options();
+      expect(await balance(await fork(named))).to.equal("0x0");
+      try {
+        await provider.send("anvil_setBalance", [NOBODY, "0x7"]);
+        expect(await balance(await fork(named)), "a fork beside it").to.equal(
+          "0x7",
+        );
+        await Promise.all(forks.map(async (one) => await one.close()));
+        forks = [];
+        await provider.send("anvil_setBalance", [NOBODY, "0x8"]);
+        expect(await balance(await fork(named)), "a fork after it").to.equal(
+          "0x8",
+        );
+      } finally {
+        await provider.send("anvil_setBalance", [NOBODY, "0x0"]);
+      }
+    });
+  }
 
   it("forks of two blocks at once each have the state of their own", async () => {
     const number = await provider.getBlockNumber();

@@ -415,6 +415,32 @@ describe("wrong answers of eth_simulateV1", () => {
     });
   }
 
+  it("simulateSettleAll calls onRetry for each request, that for the block included", async () => {
+    const node = new ScriptedNode();
+    const refused = new Set<string>();
+    const busy = async (
+      name: string,
+      answer: () => Promise<unknown>,
+    ): Promise<unknown> => {
+      if (refused.has(name)) {
+        return await answer();
+      }
+      refused.add(name);
+      return refuse("limit exceeded", -32_005)();
+    };
+    node.on("eth_getBlockByNumber", async ([tag], answer) =>
+      tag === "latest" ? await busy("the block", answer) : await answer(),
+    );
+    node.on("eth_simulateV1", async (_, answer) => await busy("it", answer));
+    const retried: string[] = [];
+    await simulateOn(node, {
+      onRetry: ({ method }) => {
+        retried.push(method);
+      },
+    });
+    expect(retried).to.deep.equal(["eth_getBlockByNumber", "eth_simulateV1"]);
+  });
+
   it("simulateSettleAll throws VAULT_RPC_INVALID_RESPONSE for a block without a number, and VAULT_RPC_TIMEOUT for none in time", async () => {
     const node = new ScriptedNode();
     node.on("eth_getBlockByNumber", () => ({}));

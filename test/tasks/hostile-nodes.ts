@@ -475,9 +475,14 @@ describe("secrets and hostile text", function () {
           },
         },
       );
-      for (const raw of ["\u001b[31;45;7m", "\u001b]", "\u009b"]) {
-        expect(output).to.not.contain(raw);
-      }
+      const raws = ["\u001b[31;45;7m", "\u001b]", "\u009b"];
+      const rawLines = output.split("$ vault ").flatMap((ofTask) => {
+        const [typed = "", ...lines] = ofTask.split(/\r?\n/u);
+        return lines
+          .filter((line) => raws.some((raw) => line.includes(raw)))
+          .map((line) => `${typed}: ${JSON.stringify(line)}`);
+      });
+      expect(rawLines, "raw on the terminal").to.deep.equal([]);
       const shown = output
         // eslint-disable-next-line no-control-regex -- they are controls
         .replaceAll(/\u001b(?:\[[\d;?]*[a-z]|[78])/giu, "")

@@ -94,6 +94,13 @@ describe("vault report", () => {
     expect(page.indexOf("<nav")).to.be.below(page.indexOf("<section"));
   });
 
+  it("report lists orders by their ids, as numbers, in whatever order they are named", async () => {
+    await mocks.generateOrders(998, 1_001);
+    const page = await report({ ids: "1001,998,1000" });
+    const ids = page.matchAll(/data-label="Id"[^>]*>\s*(\d+)/gu);
+    expect([...ids].map(([, id]) => id)).to.deep.equal(["998", "1000", "1001"]);
+  });
+
   it("report draws the strike only among the pair whose prices are near it", async () => {
     const page = await report({ ids: "1-3" });
     expect(page).to.include("BTC-USDT: opening price against strike");

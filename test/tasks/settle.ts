@@ -276,8 +276,14 @@ describe("what vault settle prints", () => {
   });
 
   it("settle --resume without a settlement under way refuses with VAULT_NOTHING_TO_RESUME, and names the command that starts one", async () => {
-    const found = await settlement("--resume --instance paying", 1);
+    const typed = "settle --resume --instance paying";
+    const { settlement: value, ...rest } = await tasks.documentOf(typed, 1);
+    const found = fieldsOf(value);
     expect(found).to.include({ code: "VAULT_NOTHING_TO_RESUME" });
+    // Where no block was seen, its key is there all the same.
+    expect(rest).to.deep.equal({
+      ...{ network: "live", chainId: 31_337, block: null },
+    });
     expect(found["reason"]).to.include(
       "`npx hardhat vault settle --instance paying --network live`",
     );

@@ -236,6 +236,38 @@ describe("vault watch", () => {
     );
   });
 
+  it("watch checks as often as its help tells, unless --interval tells otherwise", async () => {
+    const { interval } = watchTask.options;
+    const [, inHelp] = /\(default: (\d+)\)$/u.exec(interval.help) ?? [];
+    for (const [typed, seconds] of [
+      [undefined, Number(inHelp)],
+      ["60", 60],
+    ] as const) {
+      const pauses: number[] = [];
+      const clock = clockOf([nothing]);
+      await Array.fromAsync(
+        watch(
+          connection.vault,
+          parseOptions(
+            watchTask.options,
+            { until: "+1s", ...(typed !== undefined && { interval: typed }) },
+            hre,
+          ),
+          {
+            ...clock,
+            async sleep(milliseconds) {
+              pauses.push(milliseconds);
+              return await clock.sleep(milliseconds);
+            },
+          },
+        ),
+      );
+      expect(pauses, `milliseconds with --interval ${typed}`).to.deep.equal([
+        seconds * 1_000,
+      ]);
+    }
+  });
+
   it("watch gives each check 10 s", async () => {
     const timeouts: unknown[] = [];
     const vault = new Proxy(connection.vault, {
@@ -288,7 +320,7 @@ describe("vault watch", () => {
     const events = await watchThrough("+5m", [
       async () => {
         await mocks.fail("queryVolume", "no\u001b[2J");
-        await mocks.fail("settleAll", "too early");
+        await mocks.fail("settleAll", "too early\u001b[2J");
       },
       down,
       nothing,
@@ -304,7 +336,7 @@ describe("vault watch", () => {
     expect(first).to.match(/^Can be settled {2}yes$/mu);
     expect(first).to.match(/^Press Ctrl-C to stop\.\n$/mu);
     expect(change).to.match(
-      /^block \d+ {2}Volume {2}failed: .*no\\u\{1b\}\[2J.*\nblock \d+ {2}Can be settled {2}no, too early\n$/u,
+      /^block \d+ {2}Volume {2}failed: .*no\\u\{1b\}\[2J.*\nblock \d+ {2}Can be settled {2}no, too early\\u\{1b\}\[2J\n$/u,
     );
     expect(outage).to.match(/^No answer, trying again: .*gone\\u\{1b\}\[2J/u);
     expect(back).to.match(/^block \d+ {2}answers again\n$/u);
