@@ -1,5 +1,5 @@
 import { isFailedReading } from "../client/failed-reading.js";
-import { checkValue } from "../client/values.js";
+import { checkValue } from "../mocks/values.js";
 import { asRecord } from "../json.js";
 import { placesOf, standaloneQueries } from "../protocol/index.js";
 import type { Field, StandaloneReadings } from "../protocol/index.js";

@@ -10,7 +10,7 @@ import {
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
 import { encodeCall } from "../client/codec.js";
 import { describeInput, notOneOf, parseAccount } from "../client/inputs.js";
-import { requireKnownKeys } from "../client/values.js";
+import { requireKnownKeys } from "./values.js";
 import { VaultError, invalidArgument } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import { ERROR_STRING_SELECTOR, PANIC_SELECTOR } from "../rpc/revert-reason.js";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-import { checkValues, checkAnswer, requireObject } from "../client/values.js";
+import { checkValues, checkAnswer, requireObject } from "./values.js";
 import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import { get, operations, set, targetsOf } from "../protocol/index.js";

@@ -12,7 +12,7 @@ import { describeInput, parseCount, parseUint256 } from "../client/inputs.js";
 import { checkOptionNames } from "../client/option-names.js";
 import type { OptionNames } from "../client/option-names.js";
 import { isEmptyOrder, isFailedOrder } from "../client/orders/types.js";
-import { checkValues } from "../client/values.js";
+import { checkValues } from "./values.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { invalidArgument } from "../errors.js";
 import { asRecord } from "../json.js";

@@ -8,7 +8,7 @@ import {
   checkValue,
   requireKnownKeys,
   requireObject,
-} from "../client/values.js";
+} from "./values.js";
 import { assertInvariant } from "../errors.js";
 import { asRecord } from "../json.js";
 import {
@@ -164,8 +164,8 @@ const settables: readonly Settable[] = [
         where,
         true,
       );
-      const { notBeforeEnd, ...written } = whole;
-      if (notBeforeEnd === undefined || Object.keys(written).length > 0) {
+      const { notBeforeEnd: _, ...written } = whole;
+      if (Object.keys(written).length > 0) {
         checkValues(settledFields, written, where);
       }
       return whole;

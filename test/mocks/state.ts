@@ -171,6 +171,7 @@ describe("state of the mocks", () => {
     it("of nothing, and of undefined, changes nothing", async () => {
       const before = await vault.getLatestRoundInfo();
       await mocks.set({});
+      await mocks.set({ round: {}, settlement: {} });
       const untyped: object = { round: undefined, volume: undefined };
       await mocks.set(untyped);
       expect(await vault.getLatestRoundInfo()).to.deep.equal(before);

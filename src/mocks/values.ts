@@ -1,9 +1,3 @@
-import { getBytes, isHexString } from "ethers";
-
-import { invalidArgument } from "../errors.js";
-import { asRecord } from "../json.js";
-import { isEnumName, operationEntry } from "../protocol/index.js";
-import type { Field, OperationName } from "../protocol/index.js";
 import {
   describeInput,
   notOneOf,
@@ -11,7 +5,16 @@ import {
   parseEnum,
   parseUint,
   readInteger,
-} from "./inputs.js";
+} from "../client/inputs.js";
+import { invalidArgument } from "../errors.js";
+import type { VaultError } from "../errors.js";
+import { asRecord } from "../json.js";
+import { isEnumName, operationEntry } from "../protocol/index.js";
+import type { Field, OperationName } from "../protocol/index.js";
+
+// Not zod, which checks the settings and the files of this package: a schema would call
+// the same parsers, whose errors have codes and details, and convert their issues back.
+// `hardhat-vault/mocks` would load it for nothing else.
 
 export type CheckedField = Pick<Field, "type" | "unit">;
 
@@ -44,17 +47,11 @@ export function checkValue(
       }
       return isTrue;
     }
-    case "string": {
-      const { bytes } = asRecord(value);
-      // A file stores a text with invalid UTF-8 as bytes.
-      if (isHexString(bytes, true)) {
-        return getBytes(bytes);
+    case "string":
+      if (typeof value !== "string") {
+        throw needed("a text", value, where);
       }
-      if (typeof value === "string" || value instanceof Uint8Array) {
-        return value;
-      }
-      throw needed("a text, or its bytes as 0x hex data,", value, where);
-    }
+      return value;
   }
 }
 
@@ -138,7 +135,7 @@ export function requireObject(
   return asRecord(value);
 }
 
-function needed(type: string, value: unknown, where: string): Error {
+function needed(type: string, value: unknown, where: string): VaultError {
   return invalidArgument(
     where,
     `${type} is needed, got ${describeInput(value)}`,
