@@ -7,7 +7,6 @@ import {
   isHexString,
 } from "ethers";
 
-import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
 import { encodeCall } from "../client/codec.js";
 import { describeInput, notOneOf, parseAccount } from "../client/inputs.js";
 import { requireKnownKeys } from "./values.js";
@@ -20,8 +19,7 @@ import {
   operationNames,
   targetsOf,
 } from "../protocol/index.js";
-import type { OperationName } from "../protocol/index.js";
-import { call } from "./mock-contracts.js";
+import { call, mockInterfaces } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
 import type {
   FailureCondition,
@@ -59,9 +57,10 @@ export function encodeRevertData(
       return concat([PANIC_SELECTOR, coder.encode(["uint256"], [panic])]);
     }
     if (typeof customError === "string") {
-      const errors: Interface = customError.includes("(")
+      const errors = customError.includes("(")
         ? new Interface([`error ${customError}`])
-        : IMockErrors__factory.createInterface();
+        : // every mock has the errors of all
+          mockInterfaces.trading;
       const error = errors.getError(customError.replace(/\(.*/su, "").trim());
       if (error === null) {
         throw invalid(
@@ -88,10 +87,7 @@ export function encodeRevertData(
   }
 }
 
-/** Operations and the calls of them that fail, checked. */
-export interface FailureTarget extends FailureCondition {
-  readonly operation: OperationName;
-}
+type FailureTarget = Omit<ScriptedFailure, "reason">;
 
 /** `ANYBODY` of MockBase.sol. */
 export const ANYBODY = dataSlice(id("hardhat-vault/anybody"), 12);
@@ -184,6 +180,15 @@ export function callsForFailure({
     );
 }
 
+const failureKeys: Readonly<Record<keyof ScriptedFailure, true>> = {
+  operation: true,
+  pool: true,
+  orderID: true,
+  terms: true,
+  from: true,
+  reason: true,
+};
+
 export function checkFailures(given: unknown): readonly ScriptedFailure[] {
   if (!Array.isArray(given)) {
     throw invalidArgument("failures", "a list is needed");
@@ -196,12 +201,3 @@ export function checkFailures(given: unknown): readonly ScriptedFailure[] {
     return failure;
   });
 }
-
-const failureKeys: Readonly<Record<keyof ScriptedFailure, true>> = {
-  operation: true,
-  pool: true,
-  orderID: true,
-  terms: true,
-  from: true,
-  reason: true,
-};

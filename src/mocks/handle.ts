@@ -26,9 +26,9 @@ import { hasHost, isInProcess } from "../host.js";
 import type { MockAddresses } from "./deployed-mocks.js";
 import { scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
-import { endAfter } from "./counted-failure.js";
+import { endAfter, forgetCounts } from "./counted-failure.js";
 import { callsForFailure, checkTarget } from "./failure.js";
-import { sendPlan, writeScript } from "./mock-sender.js";
+import { sendPlan } from "./mock-sender.js";
 import {
   answers,
   applyOverrides,
@@ -247,9 +247,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     const script = callsForFailure({ ...target, reason });
     await this.#script(() => script);
     if (times !== undefined && hasHost(vault)) {
-      endAfter(vault, addresses, script, times, async (calls) => {
-        await writeScript(vault, addresses, calls);
-      });
+      endAfter(vault, addresses, script, times);
     }
   }
 
@@ -386,7 +384,11 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     const { vault, addresses } = this;
     await withCallerStack(async () => {
       await oneChangeAtATime(vault.rpc, async () => {
-        await sendPlan(vault, addresses, plan);
+        await sendPlan(vault, addresses, async () => {
+          const script = await plan();
+          forgetCounts(vault, addresses, script);
+          return script;
+        });
       });
     });
   }
