@@ -9,6 +9,7 @@ import {
 
 import { encodeCall } from "../client/codec.js";
 import { describeInput, notOneOf, parseAccount } from "../client/inputs.js";
+import type { OptionNames } from "../client/option-names.js";
 import { requireKnownKeys } from "./values.js";
 import { VaultError, invalidArgument } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
@@ -86,6 +87,13 @@ export function encodeRevertData(
         );
   }
 }
+
+export const conditionNames: OptionNames<FailureCondition> = {
+  pool: true,
+  orderID: true,
+  terms: true,
+  from: true,
+};
 
 type FailureTarget = Omit<ScriptedFailure, "reason">;
 
@@ -180,12 +188,9 @@ export function callsForFailure({
     );
 }
 
-const failureKeys: Readonly<Record<keyof ScriptedFailure, true>> = {
+const failureNames: OptionNames<ScriptedFailure> = {
   operation: true,
-  pool: true,
-  orderID: true,
-  terms: true,
-  from: true,
+  ...conditionNames,
   reason: true,
 };
 
@@ -195,7 +200,7 @@ export function checkFailures(given: unknown): readonly ScriptedFailure[] {
   }
   return given.map((failure: ScriptedFailure, index) => {
     const place = `failures[${index}]`;
-    requireKnownKeys(failure, failureKeys, place);
+    requireKnownKeys(failure, failureNames, place);
     checkTarget(failure, place, `${place}.`);
     encodeRevertData(failure.reason, `${place}.reason`);
     return failure;

@@ -27,7 +27,7 @@ import type { MockAddresses } from "./deployed-mocks.js";
 import { scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
 import { endAfter, forgetCounts } from "./counted-failure.js";
-import { callsForFailure, checkTarget } from "./failure.js";
+import { callsForFailure, checkTarget, conditionNames } from "./failure.js";
 import { sendPlan } from "./mock-sender.js";
 import {
   answers,
@@ -50,13 +50,6 @@ import type {
   ScriptedReason,
   ScriptedSettlement,
 } from "./types.js";
-
-const conditionNames: OptionNames<FailureCondition> = {
-  pool: true,
-  orderID: true,
-  terms: true,
-  from: true,
-};
 
 const failOptionNames: OptionNames<FailOptions> = {
   ...conditionNames,
@@ -223,16 +216,11 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    */
   public async fail<Name extends OperationName>(
     operation: Name,
-    reason?: ScriptedReason,
-    options?: FailOptions & ConditionOf<Name>,
-  ): Promise<void>;
-  public async fail(
-    operation: OperationName,
     reason: ScriptedReason = "scripted failure",
-    options: FailOptions = {},
+    options?: FailOptions & ConditionOf<Name>,
   ): Promise<void> {
-    checkOptionNames("fail()", options, failOptionNames);
-    const { times, ...condition } = options;
+    checkOptionNames<FailOptions>("fail()", options, failOptionNames);
+    const { times, ...condition }: FailOptions = options ?? {};
     parseCount(times, "times");
     const { vault, addresses } = this;
     if (times !== undefined && !isInProcess(vault)) {
@@ -261,14 +249,11 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   public async succeed<Name extends OperationName>(
     operation: Name,
     options?: ConditionOf<Name>,
-  ): Promise<void>;
-  public async succeed(
-    operation: OperationName,
-    options: FailureCondition = {},
   ): Promise<void> {
-    checkOptionNames("succeed()", options, conditionNames);
-    checkTarget({ operation, ...options }, "succeed()");
-    const script = callsForFailure({ operation, ...options, reason: null });
+    checkOptionNames<FailureCondition>("succeed()", options, conditionNames);
+    const target = { operation, ...options };
+    checkTarget(target, "succeed()");
+    const script = callsForFailure({ ...target, reason: null });
     await this.#script(() => script);
   }
 

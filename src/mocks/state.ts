@@ -9,6 +9,7 @@ import {
   requireKnownKeys,
   requireObject,
 } from "./values.js";
+import type { NamedField } from "./values.js";
 import { assertInvariant } from "../errors.js";
 import { asRecord } from "../json.js";
 import {
@@ -51,14 +52,9 @@ const settledFields: readonly Field[] = fieldsOf("getLatestRoundInfo", [
   "settledAmount",
 ]);
 
-export const settlementFields: readonly Field[] = [
+export const settlementFields: readonly NamedField[] = [
   ...settledFields,
-  {
-    name: "notBeforeEnd",
-    type: "bool",
-    unit: "none",
-    label: "Refuse a round that has not ended",
-  },
+  { name: "notBeforeEnd", type: "bool", unit: "none" },
 ];
 
 const margins: Query = {
@@ -68,15 +64,16 @@ const margins: Query = {
   path: ["margins"],
 };
 
+/** `ANY` of MockVault.sol. */
+const ANY = BigInt(hashText("hardhat-vault/any"));
+
 /** The readings that mocks return for any arguments; margins can depend on them. */
 export const answers: readonly Query[] = [...standaloneQueries, margins];
 
-const rangeFields = ["firstId", "lastId"].map((name): Field => ({
-  name,
-  type: "uint256",
-  unit: "none",
-  label: name,
-}));
+const rangeFields: readonly NamedField[] = [
+  { name: "firstId", type: "uint256", unit: "none" },
+  { name: "lastId", type: "uint256", unit: "none" },
+];
 
 interface Settable {
   readonly path: Query["path"];
@@ -120,7 +117,12 @@ const settables: readonly Settable[] = [
         ? call(
             "vault",
             "setMarginsOfTerms",
-            state.margins.map((each) => encodeMarginsOfTerms(each)),
+            state.margins.map(
+              ({ maxVolume = ANY, APY = ANY, endTime = ANY, ...margins }) => [
+                [maxVolume, APY, endTime],
+                [margins.baseMarginAmount, margins.xMarginAmount],
+              ],
+            ),
           )
         : setAnswer(margins, state.margins),
     ],
@@ -288,22 +290,6 @@ function checkMarginsOfTerms(given: unknown, where: string): MarginsOfTerms {
   const { baseMarginAmount, xMarginAmount } = whole;
   const amounts = { baseMarginAmount, xMarginAmount };
   return { ...whole, ...checkValues<MarginAmounts>(outputs, amounts, where) };
-}
-
-/** `ANY` of MockVault.sol. */
-const ANY = hashText("hardhat-vault/any");
-
-function encodeMarginsOfTerms({
-  maxVolume = BigInt(ANY),
-  APY = BigInt(ANY),
-  endTime = BigInt(ANY),
-  baseMarginAmount,
-  xMarginAmount,
-}: MarginsOfTerms): readonly unknown[] {
-  return [
-    [maxVolume, APY, endTime],
-    [baseMarginAmount, xMarginAmount],
-  ];
 }
 
 function merge(before: unknown, given: unknown, where: string): unknown {

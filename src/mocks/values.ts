@@ -17,6 +17,7 @@ import type { Field, OperationName } from "../protocol/index.js";
 // `hardhat-vault/mocks` would load it for nothing else.
 
 export type CheckedField = Pick<Field, "type" | "unit">;
+export type NamedField = Pick<Field, "name" | "type" | "unit">;
 
 /**
  * Checks a value of an operation, from the API or as text of a file or a command.
@@ -63,7 +64,7 @@ export function checkValue(
  */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the type that the fields make, which the caller names
 export function checkValues<Values extends object>(
-  fields: readonly Field[],
+  fields: readonly NamedField[],
   values: unknown,
   where: string,
   isPartial = false,
