@@ -163,16 +163,9 @@ function vaultOf<VaultT extends VaultClient>(
   target: VaultT | Eip1193Provider,
   contracts: ContractAddresses = {},
 ): VaultT {
-  return isVault(target)
-    ? target
-    : // for a provider, VaultT is VaultClient
-      (new VaultClient(target, contracts) as VaultT);
-}
-
-function isVault<VaultT extends VaultClient>(
-  target: VaultT | Eip1193Provider,
-): target is VaultT {
-  return typeof asRecord(target)["queryVolume"] === "function";
+  const isVault = target instanceof VaultClient;
+  // for a provider, VaultT is VaultClient
+  return (isVault ? target : new VaultClient(target, contracts)) as VaultT;
 }
 
 function bind<VaultT extends VaultClient>(
