@@ -26,8 +26,6 @@ export type ExpectedReadings = Expected<StandaloneReadings>;
 interface ExpectedChange {
   /** Path in a snapshot. Example: `round.settled`. */
   readonly path: string;
-  /** Completes "expected a change …". */
-  readonly wanted?: string;
   readonly from?: unknown;
   readonly to?: unknown;
   readonly by?: bigint;
@@ -100,7 +98,7 @@ function valueAt(snapshot: object, path: string): unknown {
 }
 
 function compare(
-  { path, wanted, from, to, by }: ExpectedChange,
+  { path, from, to, by }: ExpectedChange,
   ...snapshots: readonly [before: object, after: object]
 ) {
   const [before, after] = snapshots.map((one) => valueAt(one, path));
@@ -112,6 +110,12 @@ function compare(
       : (to ?? after);
   const happened =
     before !== after && after === target && before === (from ?? before);
+  const wanted =
+    by !== undefined
+      ? `by ${by > 0n ? "+" : ""}${by}`
+      : from !== undefined
+        ? `from ${String(from)} to ${String(to)}`
+        : `to ${String(to)}`;
   const found =
     before === after ? `is ${String(before)} as before` : `changed ${change}`;
   return {
@@ -160,15 +164,14 @@ function parseChange(
   path: string,
 ): ExpectedChange {
   if (typeof expected !== "object" || expected === null) {
-    const to = checkValue(field, expected, path);
-    return { path, to, wanted: `to ${String(to)}` };
+    return { path, to: checkValue(field, expected, path) };
   }
   const keys = Object.keys(expected).sort().join();
   const given = asRecord(expected);
   if (keys === "from,to") {
     const from = checkValue(field, given["from"], path);
     const to = checkValue(field, given["to"], path);
-    return { path, from, to, wanted: `from ${String(from)} to ${String(to)}` };
+    return { path, from, to };
   }
   const { by: difference } = given;
   const by =
@@ -181,7 +184,7 @@ function parseChange(
     typeof by === "bigint" &&
     by !== 0n
   ) {
-    return { path, by, wanted: `by ${by > 0n ? "+" : ""}${by}` };
+    return { path, by };
   }
   throw new NoVerdict(
     `${path} must be a value, { from, to }, or { by } with an integer that is not 0`,
