@@ -188,11 +188,7 @@ export function callsForFailure({
     );
 }
 
-const failureNames: OptionNames<ScriptedFailure> = {
-  operation: true,
-  ...conditionNames,
-  reason: true,
-};
+const failureNames = [...Object.keys(conditionNames), "operation", "reason"];
 
 export function checkFailures(given: unknown): readonly ScriptedFailure[] {
   if (!Array.isArray(given)) {

@@ -186,13 +186,13 @@ export function applyOverrides(
   state: MockState,
   overrides: MockOverrides,
 ): MockState {
-  requireKnownKeys(overrides, state, "The changes to the mocks");
+  requireKnownKeys(overrides, Object.keys(state), "The changes to the mocks");
   const changed = { ...state };
   for (const { path, change } of settables) {
     const [key, variant] = path;
     const group = get(overrides, [key]);
     if (variant !== undefined && group !== undefined) {
-      requireKnownKeys(group, get(state, [key]), key);
+      requireKnownKeys(group, Object.keys(asRecord(get(state, [key]))), key);
     }
     const given = get(overrides, path);
     if (given !== undefined) {

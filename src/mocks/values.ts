@@ -69,22 +69,16 @@ export function checkValues<Values extends object>(
   where: string,
   isPartial = false,
 ): Values {
+  const names = fields.map(({ name }) => name);
+  const given = requireKnownKeys(values, names, where);
   const checked: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(requireObject(values, where))) {
-    const field = fields.find((known) => known.name === name);
-    if (field === undefined) {
-      throw invalidArgument(
-        where,
-        `${describeInput(name)} is not a field; the fields are ${fields.map((known) => known.name).join(", ")}`,
-      );
-    }
-    if (value !== undefined) {
-      checked[name] = checkValue(field, value, `${where}.${name}`);
+  for (const field of fields) {
+    const { name } = field;
+    if (given[name] !== undefined) {
+      checked[name] = checkValue(field, given[name], `${where}.${name}`);
     }
   }
-  const missing = fields
-    .map(({ name }) => name)
-    .filter((name) => !Object.hasOwn(checked, name));
+  const missing = names.filter((name) => !Object.hasOwn(checked, name));
   if (missing.length > 0 && !isPartial) {
     throw invalidArgument(
       where,
@@ -110,19 +104,19 @@ export function checkAnswer(
 
 /** Refuses a misspelt key, which would change nothing. */
 export function requireKnownKeys(
-  changes: unknown,
-  known: unknown,
+  value: unknown,
+  known: readonly string[],
   where: string,
-): void {
-  const keys = Object.keys(requireObject(known, where));
-  for (const key of Object.keys(requireObject(changes, where))) {
-    if (!keys.includes(key)) {
-      throw invalidArgument(
-        where,
-        `there is no ${describeInput(key)}; there are ${keys.join(", ")}`,
-      );
-    }
+): Readonly<Record<string, unknown>> {
+  const given = requireObject(value, where);
+  const unknown = Object.keys(given).find((key) => !known.includes(key));
+  if (unknown !== undefined) {
+    throw invalidArgument(
+      where,
+      `${describeInput(unknown)} is not a field; the fields are ${known.join(", ")}`,
+    );
   }
+  return given;
 }
 
 /** Refuses a list, too. */
