@@ -11,22 +11,14 @@ import { call, mockInterfaces } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
 import { writeScript } from "./mock-sender.js";
 
-/** A failure that `setRevertWhen` made, and that ends after some requests. */
+/** A failure that ends after some requests. */
 interface CountedFailure {
-  readonly from: string;
-  readonly to: string;
-  /** The selector, and the arguments if they count. */
-  readonly input: string;
-  readonly output: string;
-  readonly clear: ScriptCall;
-  readonly count: Count;
-}
-
-/** One for all failures of a `fail()`: those of the two pools. */
-interface Count {
-  left: number;
   readonly vault: VaultClient;
   readonly addresses: MockAddresses;
+  /** The call of `setRevertWhen`. */
+  readonly made: ScriptCall;
+  /** Of all failures of a `fail()`: those of the two pools. */
+  readonly count: { left: number };
 }
 
 type Failures = Map<string, CountedFailure>;
@@ -34,7 +26,6 @@ type Failures = Map<string, CountedFailure>;
 /** By connection, then by `keyOf`. */
 const known = new WeakMap<object, Failures>();
 
-/** Requests that call contracts. */
 const counted: readonly string[] = [
   "eth_call",
   "eth_estimateGas",
@@ -71,18 +62,10 @@ export function endAfter(
       },
     });
   }
-  const count: Count = { left: times, vault, addresses };
-  for (const one of script) {
-    const { role } = one;
-    const [selector = "", from = "", args = "", output = ""] = parse(one).args;
-    failures.set(String(keyOf(addresses, one)), {
-      from: from.toLowerCase(),
-      to: addresses[role].toLowerCase(),
-      input: `${selector}${args.slice(2)}`,
-      output,
-      clear: call(role, "clearRevertWhen", selector, from, args),
-      count,
-    });
+  const count = { left: times };
+  for (const made of script) {
+    const key = String(keyOf(addresses, made));
+    failures.set(key, { vault, addresses, made, count });
   }
 }
 
@@ -98,11 +81,15 @@ async function countRequest(
   for (const count of new Set(met.map((failure) => failure.count))) {
     if (count.left > 0) {
       count.left -= 1;
-    } else {
-      // It stays known, because a snapshot may bring the failure back.
-      const ended = all.filter((failure) => failure.count === count);
-      const calls = ended.map(({ clear }) => clear);
-      await writeScript(count.vault, count.addresses, calls);
+      continue;
+    }
+    // They stay known, because a snapshot may bring the failures back.
+    for (const { vault, addresses, made } of all.filter(
+      (failure) => failure.count === count,
+    )) {
+      const condition = parse(made).args.slice(0, 3);
+      const clear = call(made.role, "clearRevertWhen", ...condition);
+      await writeScript(vault, addresses, [clear]);
     }
   }
 }
@@ -128,7 +115,7 @@ export function forgetCounts(
 }
 
 /** Of the arguments of a call, how many name the failures that it sets or ends. */
-const naming: Readonly<Record<string, number>> = {
+const namingArguments: Readonly<Record<string, number>> = {
   reset: 0,
   clearRevert: 1,
   setRevertWhen: 3,
@@ -138,7 +125,7 @@ const naming: Readonly<Record<string, number>> = {
 /** @returns The key of the failure that a call sets, or the start of those that it ends. */
 function keyOf(addresses: MockAddresses, one: ScriptCall): string | undefined {
   const { name, args } = parse(one);
-  const length = naming[name];
+  const length = namingArguments[name];
   return length === undefined
     ? undefined
     : [addresses[one.role], ...args.slice(0, length)]
@@ -178,13 +165,15 @@ async function trace(
 
 /** True if a call in the trace failed as the mock does. */
 function meets(frame: unknown, failure: CountedFailure): boolean {
+  const { addresses, made } = failure;
+  const [selector, caller = "", args = "", revertData] = parse(made).args;
   const { from, to, input, output = "0x", error, calls } = asRecord(frame);
   return (
     (error !== undefined &&
-      to === failure.to &&
-      String(input).startsWith(failure.input) &&
-      [ANYBODY, from].includes(failure.from) &&
-      output === failure.output) ||
+      to === addresses[made.role].toLowerCase() &&
+      String(input).startsWith(`${selector}${args.slice(2)}`) &&
+      [ANYBODY, from].includes(caller.toLowerCase()) &&
+      output === revertData) ||
     listOf(calls).some((each) => meets(each, failure))
   );
 }
