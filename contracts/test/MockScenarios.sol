@@ -107,7 +107,11 @@ library MockScenarios {
     }
 
     /// @dev Order 1.
-    function _someOrder() private pure returns (VaultReader.Order memory order) {
+    function _someOrder()
+        private
+        pure
+        returns (VaultReader.Order memory order)
+    {
         order.exType = "BTC-USDT";
         order.holder = 0x70997970C51812dc3A010C7d01b50e0d17dc79C8;
         order.number = 2e18;

@@ -110,12 +110,13 @@ function compare(
       : (to ?? after);
   const happened =
     before !== after && after === target && before === (from ?? before);
+  const [start, shown] = [from, to].map(String);
   const wanted =
     by !== undefined
       ? `by ${by > 0n ? "+" : ""}${by}`
-      : from !== undefined
-        ? `from ${String(from)} to ${String(to)}`
-        : `to ${String(to)}`;
+      : from === undefined
+        ? `to ${shown}`
+        : `from ${start} to ${shown}`;
   const found =
     before === after ? `is ${String(before)} as before` : `changed ${change}`;
   return {

@@ -118,9 +118,9 @@ const settables: readonly Settable[] = [
             "vault",
             "setMarginsOfTerms",
             state.margins.map(
-              ({ maxVolume = ANY, APY = ANY, endTime = ANY, ...margins }) => [
+              ({ maxVolume = ANY, APY = ANY, endTime = ANY, ...amounts }) => [
                 [maxVolume, APY, endTime],
-                [margins.baseMarginAmount, margins.xMarginAmount],
+                [amounts.baseMarginAmount, amounts.xMarginAmount],
               ],
             ),
           )
