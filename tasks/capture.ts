@@ -3,7 +3,7 @@ import path from "node:path";
 
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { assertInvariant, invalidArgument } from "../src/errors.js";
-import { checkValues } from "../src/client/values.js";
+import { checkValues } from "../src/mocks/values.js";
 import { operations } from "../src/protocol/index.js";
 import type { CalMarginsParameters } from "../src/protocol/index.js";
 import { requireRegularFile } from "../src/files/regular-file.js";

@@ -2,8 +2,8 @@ import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
 
 import { describeInput } from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
-import { checkValue } from "../src/client/values.js";
-import type { CheckedField } from "../src/client/values.js";
+import { checkValue } from "../src/mocks/values.js";
+import type { CheckedField } from "../src/mocks/values.js";
 import { invalidArgument } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
 import { answers, orderFields, settlementFields } from "../src/mocks/state.js";

@@ -56,53 +56,30 @@ library MockScenarios {
         state.minXMargin = 1_000e18;
         state.orderIDs = new uint256[](3);
         state.orders = new VaultReader.Order[](3);
-        state.orderIDs[0] = 1;
-        state.orders[0].exType = "BTC-USDT";
-        state.orders[0].holder = 0x70997970C51812dc3A010C7d01b50e0d17dc79C8;
-        state.orders[0].number = 2e18;
-        state.orders[0].exFee = 0.01e18;
-        state.orders[0].lockFee = 0.005e18;
-        state.orders[0].newLockFee = 0.001e18;
-        state.orders[0].openPrice = 64_000e18;
-        state.orders[0].marginAmount = 12_800e18;
-        state.orders[0].marginFee = 128e18;
-        state.orders[0].startTime = 1_700_000_000;
-        state.orders[0].contractType = 1;
-        state.orders[0].state = 1;
-        state.orderIDs[1] = 2;
+        for (uint256 i = 0; i < 3; ++i) {
+            state.orderIDs[i] = i + 1;
+            state.orders[i] = _someOrder();
+        }
         state.orders[1].exType = "ETH-USDT";
         state.orders[1].holder = 0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC;
         state.orders[1].number = 15e18;
-        state.orders[1].exFee = 0.01e18;
-        state.orders[1].lockFee = 0.005e18;
-        state.orders[1].newLockFee = 0.001e18;
         state.orders[1].openPrice = 3_200e18;
         state.orders[1].marginAmount = 4_800e18;
         state.orders[1].marginFee = 48e18;
         state.orders[1].startTime = 1_700_003_600;
         state.orders[1].contractType = 2;
-        state.orders[1].state = 1;
-        state.orderIDs[2] = 3;
-        state.orders[2].exType = "BTC-USDT";
-        state.orders[2].holder = 0x70997970C51812dc3A010C7d01b50e0d17dc79C8;
-        state.orders[2].number = 2e18;
-        state.orders[2].exFee = 0.01e18;
-        state.orders[2].lockFee = 0.005e18;
-        state.orders[2].newLockFee = 0.001e18;
         state.orders[2].openPrice = 61_500e18;
-        state.orders[2].marginAmount = 12_800e18;
-        state.orders[2].marginFee = 128e18;
         state.orders[2].startTime = 1_699_900_000;
         state.orders[2].closePrice = 63_250e18;
-        state.orders[2].contractType = 1;
         state.orders[2].state = 2;
-        if (scenario == Scenario.ExpiredRound) {
+        if (
+            scenario == Scenario.ExpiredRound
+                || scenario == Scenario.SettledRound
+        ) {
             state.round.startTime = _ago(8 days);
             state.round.endTime = _ago(1 days);
         }
         if (scenario == Scenario.SettledRound) {
-            state.round.startTime = _ago(8 days);
-            state.round.endTime = _ago(1 days);
             state.round.settledPrice = 66_250e18;
             state.round.settledAmount = 420e18;
             state.round.settled = true;
@@ -113,25 +90,40 @@ library MockScenarios {
         }
         if (scenario == Scenario.EmptyVault) {
             state.round.filledVolume = 0;
-            state.marginBalance.base = 0;
-            state.marginBalance.x = 0;
             state.volume = 0;
-            state.orderIDs = new uint256[](0);
-            state.orders = new VaultReader.Order[](0);
+            delete state.marginBalance;
+            delete state.orderIDs;
+            delete state.orders;
         }
         if (scenario == Scenario.NoLiquidity) {
-            state.publicPool.deposit = 0;
-            state.publicPool.availabe = 0;
-            state.publicPool.locked = 0;
-            state.privatePool.deposit = 0;
-            state.privatePool.availabe = 0;
-            state.privatePool.locked = 0;
+            delete state.publicPool;
+            delete state.privatePool;
         }
         if (scenario == Scenario.ManyOrders) {
             state.generatedOrders.lastId = 1_000;
-            state.orderIDs = new uint256[](0);
-            state.orders = new VaultReader.Order[](0);
+            delete state.orderIDs;
+            delete state.orders;
         }
+    }
+
+    /// @dev Order 1.
+    function _someOrder()
+        private
+        pure
+        returns (VaultReader.Order memory order)
+    {
+        order.exType = "BTC-USDT";
+        order.holder = 0x70997970C51812dc3A010C7d01b50e0d17dc79C8;
+        order.number = 2e18;
+        order.exFee = 0.01e18;
+        order.lockFee = 0.005e18;
+        order.newLockFee = 0.001e18;
+        order.openPrice = 64_000e18;
+        order.marginAmount = 12_800e18;
+        order.marginFee = 128e18;
+        order.startTime = 1_700_000_000;
+        order.contractType = 1;
+        order.state = 1;
     }
 
     /// @dev Never below zero: a test's clock starts at 1.

@@ -211,9 +211,7 @@ library VaultMocksScripts {
         bytes4 operation,
         string memory reason
     ) internal {
-        failWith(
-            mocks, operation, abi.encodeWithSignature("Error(string)", reason)
-        );
+        failWith(mocks, operation, _encode(reason));
     }
 
     /// @notice Makes an operation revert with any data, until `succeed`.
@@ -225,10 +223,7 @@ library VaultMocksScripts {
         bytes4 operation,
         bytes memory revertData
     ) internal {
-        MockBase[] memory targets = _targetsOf(mocks, operation);
-        for (uint256 i = 0; i < targets.length; ++i) {
-            targets[i].setRevert(operation, revertData);
-        }
+        _failWhen(mocks, operation, ANYBODY, "", revertData);
     }
 
     /// @notice As `fail`, for one caller: others succeed.
@@ -241,7 +236,7 @@ library VaultMocksScripts {
         address from,
         string memory reason
     ) internal {
-        _failWhen(mocks, operation, from, "", reason);
+        _failWhen(mocks, operation, from, "", _encode(reason));
     }
 
     /// @notice Makes the reading of one order revert with a text, until
@@ -253,8 +248,13 @@ library VaultMocksScripts {
         uint256 orderID,
         string memory reason
     ) internal {
-        bytes4 operation = ITrading.getOrderInfo.selector;
-        _failWhen(mocks, operation, ANYBODY, abi.encode(orderID), reason);
+        _failWhen(
+            mocks,
+            ITrading.getOrderInfo.selector,
+            ANYBODY,
+            abi.encode(orderID),
+            _encode(reason)
+        );
     }
 
     /// @notice Ends what `fail` and the like began.
@@ -271,17 +271,16 @@ library VaultMocksScripts {
         bytes4 operation,
         address from,
         bytes memory arguments,
-        string memory reason
+        bytes memory revertData
     ) private {
         MockBase[] memory targets = _targetsOf(mocks, operation);
         for (uint256 i = 0; i < targets.length; ++i) {
-            targets[i].setRevertWhen(
-                operation,
-                from,
-                arguments,
-                abi.encodeWithSignature("Error(string)", reason)
-            );
+            targets[i].setRevertWhen(operation, from, arguments, revertData);
         }
+    }
+
+    function _encode(string memory reason) private pure returns (bytes memory) {
+        return abi.encodeWithSignature("Error(string)", reason);
     }
 
     function _requireDeployed(VaultMocks storage mocks) private view {

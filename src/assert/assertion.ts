@@ -68,14 +68,7 @@ export function requireExpected(
   value: unknown,
   needed: string,
 ): asserts value is object {
-  const prototype: unknown =
-    typeof value === "object" && value !== null
-      ? Object.getPrototypeOf(value)
-      : undefined;
-  if (
-    prototype === undefined ||
-    (prototype !== null && Object.getPrototypeOf(prototype) !== null)
-  ) {
+  if (Object.prototype.toString.call(value) !== "[object Object]") {
     throw new NoVerdict(`${needed} is needed, got ${inspect(value)}`);
   }
 }

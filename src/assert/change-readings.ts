@@ -1,5 +1,5 @@
 import { isFailedReading } from "../client/failed-reading.js";
-import { checkValue } from "../client/values.js";
+import { checkValue } from "../mocks/values.js";
 import { asRecord } from "../json.js";
 import { placesOf, standaloneQueries } from "../protocol/index.js";
 import type { Field, StandaloneReadings } from "../protocol/index.js";
@@ -26,8 +26,6 @@ export type ExpectedReadings = Expected<StandaloneReadings>;
 interface ExpectedChange {
   /** Path in a snapshot. Example: `round.settled`. */
   readonly path: string;
-  /** Completes "expected a change …". */
-  readonly wanted?: string;
   readonly from?: unknown;
   readonly to?: unknown;
   readonly by?: bigint;
@@ -100,7 +98,7 @@ function valueAt(snapshot: object, path: string): unknown {
 }
 
 function compare(
-  { path, wanted, from, to, by }: ExpectedChange,
+  { path, from, to, by }: ExpectedChange,
   ...snapshots: readonly [before: object, after: object]
 ) {
   const [before, after] = snapshots.map((one) => valueAt(one, path));
@@ -112,6 +110,13 @@ function compare(
       : (to ?? after);
   const happened =
     before !== after && after === target && before === (from ?? before);
+  const [start, shown] = [from, to].map(String);
+  const wanted =
+    by !== undefined
+      ? `by ${by > 0n ? "+" : ""}${by}`
+      : from === undefined
+        ? `to ${shown}`
+        : `from ${start} to ${shown}`;
   const found =
     before === after ? `is ${String(before)} as before` : `changed ${change}`;
   return {
@@ -160,15 +165,14 @@ function parseChange(
   path: string,
 ): ExpectedChange {
   if (typeof expected !== "object" || expected === null) {
-    const to = checkValue(field, expected, path);
-    return { path, to, wanted: `to ${String(to)}` };
+    return { path, to: checkValue(field, expected, path) };
   }
   const keys = Object.keys(expected).sort().join();
   const given = asRecord(expected);
   if (keys === "from,to") {
     const from = checkValue(field, given["from"], path);
     const to = checkValue(field, given["to"], path);
-    return { path, from, to, wanted: `from ${String(from)} to ${String(to)}` };
+    return { path, from, to };
   }
   const { by: difference } = given;
   const by =
@@ -181,7 +185,7 @@ function parseChange(
     typeof by === "bigint" &&
     by !== 0n
   ) {
-    return { path, by, wanted: `by ${by > 0n ? "+" : ""}${by}` };
+    return { path, by };
   }
   throw new NoVerdict(
     `${path} must be a value, { from, to }, or { by } with an integer that is not 0`,

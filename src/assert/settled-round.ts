@@ -1,6 +1,6 @@
 import { formatUnits } from "ethers";
 
-import { checkValue } from "../client/values.js";
+import { checkValue } from "../mocks/values.js";
 import { units } from "../protocol/index.js";
 import { describeOutcome, isSameRound } from "../protocol/round.js";
 import { requireVault } from "./assertion.js";

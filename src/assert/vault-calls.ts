@@ -1,7 +1,6 @@
 import { inspect } from "node:util";
 
 import { encodeCall } from "../client/codec.js";
-import { requireProvider } from "../client/provider.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { GIVEN_PROVIDER } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
@@ -18,6 +17,7 @@ import type {
 } from "../protocol/index.js";
 import { quoteForeignText } from "../redact.js";
 import { isNodeRefusal } from "../rpc/errors.js";
+import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { RpcClient } from "../rpc/rpc-client.js";
 import { NoVerdict, requireVault } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
@@ -129,14 +129,11 @@ function rpcOf(transaction: unknown): RpcClient {
       "this transaction does not have its provider: pass the vault after the arguments, undefined for any arguments",
     );
   }
-  const request = async ({ method, params }: Requested): Promise<unknown> =>
-    await Reflect.apply(send, provider, [method, params ?? []]);
-  return new RpcClient(requireProvider({ request }), GIVEN_PROVIDER);
-}
-
-interface Requested {
-  readonly method: string;
-  readonly params?: readonly unknown[] | object | undefined;
+  const eip1193: Eip1193Provider = {
+    request: async ({ method, params = [] }): Promise<unknown> =>
+      await Reflect.apply(send, provider, [method, params]),
+  };
+  return new RpcClient(eip1193, GIVEN_PROVIDER);
 }
 
 async function traceCalls(

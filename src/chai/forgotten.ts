@@ -10,13 +10,12 @@ let isListening = false;
  * rejected promise, and passes.
  */
 export class PendingCheck {
-  readonly #found: Promise<Verdict>;
-  readonly #matcher: string;
   #isAwaited = false;
 
-  public constructor(found: Promise<Verdict>, matcher: string) {
-    this.#found = found;
-    this.#matcher = matcher;
+  public constructor(
+    private readonly found: Promise<Verdict>,
+    public readonly matcher: string,
+  ) {
     undecided.add(this);
     if (!isListening) {
       isListening = true;
@@ -40,7 +39,7 @@ export class PendingCheck {
   public async take(): Promise<Verdict> {
     this.#isAwaited = true;
     undecided.delete(this);
-    return await this.#found;
+    return await this.found;
   }
 
   /** The methods of a promise, for an assertion. */
@@ -51,18 +50,14 @@ export class PendingCheck {
       finally: async (handler) => await this.take().finally(handler),
     };
   }
-
-  public report(): void {
-    process.stderr.write(
-      `\nA test ended without awaiting .${this.#matcher}(): write \`await expect(…)\`.\n`,
-    );
-  }
 }
 
 function failForUndecided(): void {
-  for (const check of undecided) {
+  for (const { matcher } of undecided) {
     process.exitCode = 1;
-    check.report();
+    process.stderr.write(
+      `\nA test ended without awaiting .${matcher}(): write \`await expect(…)\`.\n`,
+    );
   }
 }
 

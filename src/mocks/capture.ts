@@ -95,14 +95,7 @@ export async function capture(
 
   const readings: Record<string, unknown> = {};
   for (const { path } of standaloneQueries) {
-    set(
-      readings,
-      path,
-      record(
-        get(snapshot, path),
-        path.filter((name) => name !== undefined).join("."),
-      ),
-    );
+    set(readings, path, record(get(snapshot, path), path.join(".")));
   }
   const ofRound = isFailedReading(round) ? [] : [round];
   const recordedMargins: unknown[] = [];

@@ -1,26 +1,31 @@
 import { Transaction, toQuantity } from "ethers";
-import type { NetworkHooks } from "hardhat/types/hooks";
 import type { JsonRpcRequest } from "hardhat/types/providers";
 
 import type { VaultClient } from "../client/vault-client.js";
+import { hasHost } from "../host.js";
 import type { VaultHost } from "../host.js";
 import { asRecord, listOf } from "../json.js";
-import type { ContractRole } from "../protocol/index.js";
 import type { MockAddresses } from "./deployed-mocks.js";
 import { ANYBODY } from "./failure.js";
 import { call, mockInterfaces } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
+import { writeScript } from "./mock-sender.js";
 
-/** A scripted failure of one mock, as `setRevertWhen` of MockBase.sol takes it. */
+/** A failure that ends after some requests. */
 interface CountedFailure {
-  readonly role: ContractRole;
-  readonly selector: string;
-  readonly from: string;
-  readonly args: string;
-  readonly revertData: string;
+  readonly vault: VaultClient;
+  readonly addresses: MockAddresses;
+  /** The call of `setRevertWhen`. */
+  readonly made: ScriptCall;
+  /** Of all failures of a `fail()`: those of the two pools. */
+  readonly count: { left: number };
 }
 
-/** Requests that call contracts. */
+type Failures = Map<string, CountedFailure>;
+
+/** By connection, then by `keyOf`. */
+const known = new WeakMap<object, Failures>();
+
 const counted: readonly string[] = [
   "eth_call",
   "eth_estimateGas",
@@ -28,151 +33,147 @@ const counted: readonly string[] = [
   "eth_sendRawTransaction",
 ];
 
-/** What ends the counting of a failure, by connection, then by `keyOf`. */
-const counters = new WeakMap<object, Map<string, () => void>>();
-
 /**
  * Ends failures after some requests that met one of them. A revert undoes all that a
  * contract stores, so a mock cannot count: each request of the connection is traced first.
  *
  * @param script The calls that made the failures.
- * @param end Makes the calls that end them. It is called again after a snapshot brought
- * one back.
  */
 export function endAfter(
-  { connection, context }: VaultClient & VaultHost,
+  vault: VaultClient & VaultHost,
   addresses: MockAddresses,
   script: readonly ScriptCall[],
   times: number,
-  end: (calls: readonly ScriptCall[]) => Promise<void>,
 ): void {
-  let left = times;
-  const failures = new Set(script.map((one) => failureOf(one)));
-  const handlers: Partial<NetworkHooks> = {
-    onRequest: async (ofHook, from, request, next) => {
-      if (from === connection && counted.includes(request.method)) {
-        // Not by next(), which can be called once.
-        const trace = async (): Promise<unknown> =>
-          await connection.provider.request({
-            method: "debug_traceCall",
-            params: traceParameters(request),
-          });
-        const traced = await trace().catch(() => undefined);
-        if ([...failures].some((one) => meets(traced, addresses, one))) {
-          if (left > 0) {
-            left -= 1;
-          } else {
-            await end(
-              [...failures].map(({ role, selector, from: caller, args }) =>
-                call(role, "clearRevertWhen", selector, caller, args),
-              ),
-            );
-          }
+  const { connection, context } = vault;
+  const failures: Failures = known.get(connection) ?? new Map();
+  if (!known.has(connection)) {
+    known.set(connection, failures);
+    context.hooks.registerHandlers("network", {
+      onRequest: async (ofHook, from, request, next) => {
+        if (
+          from === connection &&
+          failures.size > 0 &&
+          counted.includes(request.method)
+        ) {
+          await countRequest(connection, failures, request);
         }
-      }
-      return await next(ofHook, from, request);
-    },
-  };
-  const { hooks } = context;
-  hooks.registerHandlers("network", handlers);
-  const ofConnection =
-    counters.get(connection) ?? new Map<string, () => void>();
-  counters.set(connection, ofConnection);
-  for (const failure of failures) {
-    ofConnection.set(keyOf(addresses[failure.role], failure), () => {
-      failures.delete(failure);
-      if (failures.size === 0) {
-        hooks.unregisterHandlers("network", handlers);
-      }
+        return await next(ofHook, from, request);
+      },
     });
+  }
+  const count = { left: times };
+  for (const made of script) {
+    const key = String(keyOf(addresses, made));
+    failures.set(key, { vault, addresses, made, count });
+  }
+}
+
+async function countRequest(
+  connection: VaultHost["connection"],
+  failures: Failures,
+  request: JsonRpcRequest,
+): Promise<void> {
+  // Not by the hook's next(), which can be called once.
+  const traced = await trace(connection, request).catch(() => undefined);
+  const all = [...failures.values()];
+  const met = all.filter((failure) => meets(traced, failure));
+  for (const count of new Set(met.map((failure) => failure.count))) {
+    if (count.left > 0) {
+      count.left -= 1;
+      continue;
+    }
+    // They stay known, because a snapshot may bring the failures back.
+    for (const { vault, addresses, made } of all.filter(
+      (failure) => failure.count === count,
+    )) {
+      const condition = parse(made).args.slice(0, 3);
+      const clear = call(made.role, "clearRevertWhen", ...condition);
+      await writeScript(vault, addresses, [clear]);
+    }
   }
 }
 
 /** Forgets the counts of failures that a script replaces or ends. */
 export function forgetCounts(
-  { connection }: VaultHost,
+  vault: VaultClient,
   addresses: MockAddresses,
   script: readonly ScriptCall[],
 ): void {
-  const ofConnection = counters.get(connection);
-  for (const one of ofConnection === undefined ? [] : script) {
-    const overwritten = overwrittenBy(addresses[one.role], one);
-    for (const [key, stop] of ofConnection ?? []) {
-      if (overwritten !== undefined && key.startsWith(overwritten)) {
-        stop();
-        ofConnection?.delete(key);
+  const failures = hasHost(vault) ? known.get(vault.connection) : undefined;
+  if (failures === undefined) {
+    return;
+  }
+  for (const one of script) {
+    const replaced = keyOf(addresses, one);
+    for (const key of failures.keys()) {
+      if (replaced !== undefined && key.startsWith(replaced)) {
+        failures.delete(key);
       }
     }
   }
 }
 
-/** @returns The beginning of the keys that a call overwrites, if it overwrites any. */
-function overwrittenBy(address: string, one: ScriptCall): string | undefined {
-  const { role, data } = one;
-  switch (mockInterfaces[role].parseTransaction({ data })?.name) {
-    case "reset":
-      return `${address} `;
-    case "clearRevert": {
-      const { selector } = failureOf(one);
-      return `${address} ${selector} `;
-    }
-    case "setRevertWhen":
-    case "clearRevertWhen":
-      return keyOf(address, failureOf(one));
-    default:
-      return undefined;
-  }
+/** Of the arguments of a call, how many name the failures that it sets or ends. */
+const namingArguments: Readonly<Record<string, number>> = {
+  reset: 0,
+  clearRevert: 1,
+  setRevertWhen: 3,
+  clearRevertWhen: 3,
+};
+
+/** @returns The key of the failure that a call sets, or the start of those that it ends. */
+function keyOf(addresses: MockAddresses, one: ScriptCall): string | undefined {
+  const { name, args } = parse(one);
+  const length = namingArguments[name];
+  return length === undefined
+    ? undefined
+    : [addresses[one.role], ...args.slice(0, length)]
+        // With a blank at its end, no key is the start of another one.
+        .map((part) => `${part} `)
+        .join("");
 }
 
-function failureOf({ role, data }: ScriptCall): CountedFailure {
-  const [selector, from, args, revertData] =
-    mockInterfaces[role].parseTransaction({ data })?.args.map(String) ?? [];
-  return {
-    role,
-    selector: selector ?? "",
-    from: from ?? "",
-    args: args ?? "",
-    revertData: revertData ?? "",
-  };
+function parse({ role, data }: ScriptCall): {
+  readonly name: string;
+  readonly args: readonly string[];
+} {
+  const parsed = mockInterfaces[role].parseTransaction({ data });
+  return { name: parsed?.name ?? "", args: parsed?.args.map(String) ?? [] };
 }
 
-/** It ends with a blank, so that it is the beginning of no other key. */
-function keyOf(
-  address: string,
-  { selector, from, args }: CountedFailure,
-): string {
-  return `${address} ${selector} ${from} ${args} `;
-}
-
-function traceParameters({ method, params }: JsonRpcRequest): unknown[] {
+async function trace(
+  { provider }: VaultHost["connection"],
+  { method, params }: JsonRpcRequest,
+): Promise<unknown> {
   const [given, block] = listOf(params);
-  const tracer = { tracer: "callTracer" };
-  if (method !== "eth_sendRawTransaction") {
-    // A copy: the transaction of a settlement can be written as JSON once.
-    return [
-      { ...asRecord(given) },
-      typeof block === "string" ? block : "latest",
-      tracer,
-    ];
+  // A copy: the transaction of a settlement can be written as JSON once.
+  let transaction: object = { ...asRecord(given) };
+  if (method === "eth_sendRawTransaction") {
+    const { from, to, data, value } = Transaction.from(String(given));
+    transaction = { from, to, data, value: toQuantity(value) };
   }
-  const { from, to, data, value } = Transaction.from(String(given));
-  return [{ from, to, data, value: toQuantity(value) }, "latest", tracer];
+  return await provider.request({
+    method: "debug_traceCall",
+    params: [
+      transaction,
+      typeof block === "string" ? block : "latest",
+      { tracer: "callTracer" },
+    ],
+  });
 }
 
 /** True if a call in the trace failed as the mock does. */
-function meets(
-  frame: unknown,
-  addresses: MockAddresses,
-  failure: CountedFailure,
-): boolean {
+function meets(frame: unknown, failure: CountedFailure): boolean {
+  const { addresses, made } = failure;
+  const [selector, caller = "", args = "", revertData] = parse(made).args;
   const { from, to, input, output = "0x", error, calls } = asRecord(frame);
-  const { role, selector, args, revertData } = failure;
   return (
     (error !== undefined &&
-      addresses[role].toLowerCase() === to &&
+      to === addresses[made.role].toLowerCase() &&
       String(input).startsWith(`${selector}${args.slice(2)}`) &&
-      [ANYBODY, from].includes(failure.from.toLowerCase()) &&
+      [ANYBODY, from].includes(caller.toLowerCase()) &&
       output === revertData) ||
-    listOf(calls).some((each) => meets(each, addresses, failure))
+    listOf(calls).some((each) => meets(each, failure))
   );
 }

@@ -22,6 +22,7 @@ import {
 import type { ContractRole, VaultOrder } from "../protocol/index.js";
 import { oneChangeAtATime } from "../rpc/development-node.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
+import { forgetCounts } from "./counted-failure.js";
 import { readFixture } from "./fixture.js";
 import { MockVaultHandle } from "./handle.js";
 import { addressesOf, requireMocks } from "./deployed-mocks.js";
@@ -141,8 +142,14 @@ async function deployInOrder<VaultT extends VaultClient>(
   }
   const clock = await readClock(vault);
   const state = applyOverrides(createState(clock), overrides);
-  const bound = await placeMocks(vault, at);
-  const addresses = await addressesOf(bound, SOURCE);
+  const instance = hasHost(vault) ? vault.instanceName : undefined;
+  const fixed =
+    at ?? (isInProcess(vault) ? inProcessAddresses(instance) : undefined);
+  const bound = bind(vault, fixed ?? (await deployCode(vault)), SOURCE);
+  const addresses = await addressesOf(bound, "deployMocks({ at })");
+  if (fixed !== undefined) {
+    await placeCode(vault, addresses, contractRoleNames);
+  }
   await load(vault, addresses, contractRoleNames, state, overrides);
   if (hasHost(vault)) {
     vault.bind(fixedAddresses(addresses, SOURCE));
@@ -156,16 +163,9 @@ function vaultOf<VaultT extends VaultClient>(
   target: VaultT | Eip1193Provider,
   contracts: ContractAddresses = {},
 ): VaultT {
-  return isVault(target)
-    ? target
-    : // for a provider, VaultT is VaultClient
-      (new VaultClient(target, contracts) as VaultT);
-}
-
-function isVault<VaultT extends VaultClient>(
-  target: VaultT | Eip1193Provider,
-): target is VaultT {
-  return typeof asRecord(target)["queryVolume"] === "function";
+  const isVault = target instanceof VaultClient;
+  // for a provider, VaultT is VaultClient
+  return (isVault ? target : new VaultClient(target, contracts)) as VaultT;
 }
 
 function bind<VaultT extends VaultClient>(
@@ -177,27 +177,17 @@ function bind<VaultT extends VaultClient>(
   return vault.at(addresses, source) as VaultT;
 }
 
-/** Places the code in process or at given addresses; elsewhere deploys it. */
-async function placeMocks<VaultT extends VaultClient>(
-  vault: VaultT,
-  at: ContractAddresses | undefined,
-): Promise<VaultT> {
-  if (at === undefined && !isInProcess(vault)) {
-    const bytecodes = contractRoleNames.map((role) => ({
-      data: mockArtifacts[role].bytecode,
-    }));
-    const mined = await sendToMocks(vault, bytecodes);
-    const deployed = contractRoleNames.map((role, index): [string, string] => [
+async function deployCode(vault: VaultClient): Promise<ContractAddresses> {
+  const bytecodes = contractRoleNames.map((role) => ({
+    data: mockArtifacts[role].bytecode,
+  }));
+  const mined = await sendToMocks(vault, bytecodes);
+  return Object.fromEntries(
+    contractRoleNames.map((role, index) => [
       role,
       String(mined[index]?.contractAddress),
-    ]);
-    return bind(vault, Object.fromEntries(deployed), SOURCE);
-  }
-  const instance = hasHost(vault) ? vault.instanceName : undefined;
-  const bound = bind(vault, at ?? inProcessAddresses(instance), SOURCE);
-  const addresses = await addressesOf(bound, "deployMocks({ at })");
-  await placeCode(vault, addresses, contractRoleNames);
-  return bound;
+    ]),
+  );
 }
 
 /** Loads a state; resets the mocks first, because they may hold an earlier one. */
@@ -214,6 +204,7 @@ async function load(
     ...callsForChanges(state, overrides, { ...state, orders: undefined }),
     ...(await recordOrders(vault, state.orders)),
   ].filter(({ role }) => roles.includes(role));
+  forgetCounts(vault, addresses, script);
   await sendScript(vault, addresses, script);
 }
 

@@ -7,10 +7,10 @@ import {
   isHexString,
 } from "ethers";
 
-import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
 import { encodeCall } from "../client/codec.js";
 import { describeInput, notOneOf, parseAccount } from "../client/inputs.js";
-import { requireKnownKeys } from "../client/values.js";
+import type { OptionNames } from "../client/option-names.js";
+import { requireKnownKeys } from "./values.js";
 import { VaultError, invalidArgument } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import { ERROR_STRING_SELECTOR, PANIC_SELECTOR } from "../rpc/revert-reason.js";
@@ -20,8 +20,7 @@ import {
   operationNames,
   targetsOf,
 } from "../protocol/index.js";
-import type { OperationName } from "../protocol/index.js";
-import { call } from "./mock-contracts.js";
+import { call, mockInterfaces } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
 import type {
   FailureCondition,
@@ -59,9 +58,10 @@ export function encodeRevertData(
       return concat([PANIC_SELECTOR, coder.encode(["uint256"], [panic])]);
     }
     if (typeof customError === "string") {
-      const errors: Interface = customError.includes("(")
+      const errors = customError.includes("(")
         ? new Interface([`error ${customError}`])
-        : IMockErrors__factory.createInterface();
+        : // every mock has the errors of all
+          mockInterfaces.trading;
       const error = errors.getError(customError.replace(/\(.*/su, "").trim());
       if (error === null) {
         throw invalid(
@@ -88,10 +88,14 @@ export function encodeRevertData(
   }
 }
 
-/** Operations and the calls of them that fail, checked. */
-export interface FailureTarget extends FailureCondition {
-  readonly operation: OperationName;
-}
+export const conditionNames: OptionNames<FailureCondition> = {
+  pool: true,
+  orderID: true,
+  terms: true,
+  from: true,
+};
+
+type FailureTarget = Omit<ScriptedFailure, "reason">;
 
 /** `ANYBODY` of MockBase.sol. */
 export const ANYBODY = dataSlice(id("hardhat-vault/anybody"), 12);
@@ -184,24 +188,17 @@ export function callsForFailure({
     );
 }
 
+const failureNames = [...Object.keys(conditionNames), "operation", "reason"];
+
 export function checkFailures(given: unknown): readonly ScriptedFailure[] {
   if (!Array.isArray(given)) {
     throw invalidArgument("failures", "a list is needed");
   }
   return given.map((failure: ScriptedFailure, index) => {
     const place = `failures[${index}]`;
-    requireKnownKeys(failure, failureKeys, place);
+    requireKnownKeys(failure, failureNames, place);
     checkTarget(failure, place, `${place}.`);
     encodeRevertData(failure.reason, `${place}.reason`);
     return failure;
   });
 }
-
-const failureKeys: Readonly<Record<keyof ScriptedFailure, true>> = {
-  operation: true,
-  pool: true,
-  orderID: true,
-  terms: true,
-  from: true,
-  reason: true,
-};

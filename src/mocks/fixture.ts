@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-import { checkValues, checkAnswer, requireObject } from "../client/values.js";
+import { checkValues, checkAnswer, requireObject } from "./values.js";
 import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import { get, operations, set, targetsOf } from "../protocol/index.js";
@@ -46,17 +46,14 @@ function describeProblem(error: unknown): string {
         : "it cannot be read";
 }
 
-/**
- * Checks a fixture. It has the keys of overrides; a reading that failed is
- * `{ error }`.
- */
+/** Checks a fixture: the keys of overrides, and `{ error }` for a reading that failed. */
 function fixtureState(json: unknown): MockState {
   const {
     format,
     version,
     chainId: _id,
     block: _block,
-    orders,
+    orders: recordedOrders,
     ...readings
   } = requireObject(json, "The file");
   if (format !== "hardhat-vault/fixture") {
@@ -67,84 +64,43 @@ function fixtureState(json: unknown): MockState {
   }
   const values: Record<string, unknown> = { ...readings };
   const failures: ScriptedFailure[] = [];
-  const ofTerms = recordedMargins(readings["margins"]);
-  if (ofTerms !== undefined) {
-    values["margins"] = ofTerms.margins;
-    failures.push(...ofTerms.failures);
-  }
   for (const { operation, role, path } of answers) {
-    if (operation === "calMargins" && ofTerms !== undefined) {
+    const answer = get(readings, path);
+    // A file written by hand may have margins for any terms.
+    if (operation === "calMargins" && Array.isArray(answer)) {
       continue;
     }
     const where = path.join(".");
-    const answer = get(readings, path);
     const reason = failureOf(answer, where);
-    const value =
-      reason === undefined
-        ? checkAnswer(operation, answer, where)
-        : zeroAnswer(operation);
-    set(values, path, value);
-    if (reason !== undefined) {
+    if (reason === undefined) {
+      set(values, path, checkAnswer(operation, answer, where));
+    } else {
+      set(values, path, zeroAnswer(operation));
       const target = targetsOf(operation).find((each) => each.role === role);
       // the table calls an operation's contracts by these words
       const pool = target?.variant as PoolName | undefined;
       failures.push({ operation, pool, reason });
     }
   }
-  // the loop has checked it
-  const round = values["round"] as VaultRound;
-  const ofOrders = recordedOrders(orders);
-  failures.push(...ofOrders.failures);
-  const base = {
-    ...scenarios["empty-vault"](0n),
-    orders: ofOrders.orders,
-    // An order that was not captured must not look empty.
-    missingOrdersRevert: true,
-    // An unsettled round has no settlement to record.
-    settlement: {
-      settledPrice: round.settled ? round.settledPrice : round.strikePrice,
-      settledAmount: round.settled ? round.settledAmount : round.filledVolume,
-      notBeforeEnd: false,
-    },
-  };
-  return applyOverrides(base, { ...values, failures });
-}
-
-/** @returns Undefined for margins of any terms, as a file written by hand may have them. */
-function recordedMargins(list: unknown):
-  | {
-      readonly margins: readonly unknown[];
-      readonly failures: readonly ScriptedFailure[];
+  if (Array.isArray(readings["margins"])) {
+    const margins: unknown[] = [];
+    for (const [index, each] of readings["margins"].entries()) {
+      const where = `margins[${index}]`;
+      const reason = failureOf(each, where);
+      if (reason === undefined) {
+        margins.push(each);
+      } else {
+        const { error: _error, ...given } = asRecord(each);
+        const { inputs } = operations.calMargins;
+        const terms = checkValues<CalMarginsParameters>(inputs, given, where);
+        failures.push({ operation: "calMargins", terms, reason });
+      }
     }
-  | undefined {
-  if (!Array.isArray(list)) {
-    return undefined;
+    values["margins"] = margins;
   }
-  const margins: unknown[] = [];
-  const failures: ScriptedFailure[] = [];
-  for (const [index, each] of list.entries()) {
-    const where = `margins[${index}]`;
-    const reason = failureOf(each, where);
-    if (reason === undefined) {
-      margins.push(each);
-    } else {
-      const { error: _error, ...given } = requireObject(each, where);
-      const { inputs } = operations.calMargins;
-      const terms = checkValues<CalMarginsParameters>(inputs, given, where);
-      failures.push({ operation: "calMargins", terms, reason });
-    }
-  }
-  return { margins, failures };
-}
-
-function recordedOrders(recorded: unknown): {
-  readonly orders: MockState["orders"];
-  readonly failures: readonly ScriptedFailure[];
-} {
   const orders = new Map<bigint, VaultOrder>();
-  const failures: ScriptedFailure[] = [];
   for (const [key, order] of Object.entries(
-    requireObject(recorded, "orders"),
+    requireObject(recordedOrders, "orders"),
   )) {
     const where = `orders.${key}`;
     const orderID = parseOrderKey(key);
@@ -155,7 +111,21 @@ function recordedOrders(recorded: unknown): {
       failures.push({ operation: "getOrderInfo", orderID, reason });
     }
   }
-  return { orders, failures };
+  // the loop over the answers has checked it
+  const round = values["round"] as VaultRound;
+  const base = {
+    ...scenarios["empty-vault"](0n),
+    orders,
+    // An order that was not captured must not look empty.
+    missingOrdersRevert: true,
+    // An unsettled round has no settlement to record.
+    settlement: {
+      settledPrice: round.settled ? round.settledPrice : round.strikePrice,
+      settledAmount: round.settled ? round.settledAmount : round.filledVolume,
+      notBeforeEnd: false,
+    },
+  };
+  return applyOverrides(base, { ...values, failures });
 }
 
 /** @returns The reason of a failed reading; undefined if the reading succeeded. */

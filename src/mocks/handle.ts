@@ -12,7 +12,7 @@ import { describeInput, parseCount, parseUint256 } from "../client/inputs.js";
 import { checkOptionNames } from "../client/option-names.js";
 import type { OptionNames } from "../client/option-names.js";
 import { isEmptyOrder, isFailedOrder } from "../client/orders/types.js";
-import { checkValues } from "../client/values.js";
+import { checkValues } from "./values.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { invalidArgument } from "../errors.js";
 import { asRecord } from "../json.js";
@@ -26,9 +26,9 @@ import { hasHost, isInProcess } from "../host.js";
 import type { MockAddresses } from "./deployed-mocks.js";
 import { scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
-import { endAfter } from "./counted-failure.js";
-import { callsForFailure, checkTarget } from "./failure.js";
-import { sendPlan, writeScript } from "./mock-sender.js";
+import { endAfter, forgetCounts } from "./counted-failure.js";
+import { callsForFailure, checkTarget, conditionNames } from "./failure.js";
+import { sendPlan } from "./mock-sender.js";
 import {
   answers,
   applyOverrides,
@@ -50,13 +50,6 @@ import type {
   ScriptedReason,
   ScriptedSettlement,
 } from "./types.js";
-
-const conditionNames: OptionNames<FailureCondition> = {
-  pool: true,
-  orderID: true,
-  terms: true,
-  from: true,
-};
 
 const failOptionNames: OptionNames<FailOptions> = {
   ...conditionNames,
@@ -223,16 +216,11 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    */
   public async fail<Name extends OperationName>(
     operation: Name,
-    reason?: ScriptedReason,
-    options?: FailOptions & ConditionOf<Name>,
-  ): Promise<void>;
-  public async fail(
-    operation: OperationName,
     reason: ScriptedReason = "scripted failure",
-    options: FailOptions = {},
+    options?: FailOptions & ConditionOf<Name>,
   ): Promise<void> {
-    checkOptionNames("fail()", options, failOptionNames);
-    const { times, ...condition } = options;
+    checkOptionNames<FailOptions>("fail()", options, failOptionNames);
+    const { times, ...condition }: FailOptions = options ?? {};
     parseCount(times, "times");
     const { vault, addresses } = this;
     if (times !== undefined && !isInProcess(vault)) {
@@ -247,9 +235,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     const script = callsForFailure({ ...target, reason });
     await this.#script(() => script);
     if (times !== undefined && hasHost(vault)) {
-      endAfter(vault, addresses, script, times, async (calls) => {
-        await writeScript(vault, addresses, calls);
-      });
+      endAfter(vault, addresses, script, times);
     }
   }
 
@@ -263,14 +249,11 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   public async succeed<Name extends OperationName>(
     operation: Name,
     options?: ConditionOf<Name>,
-  ): Promise<void>;
-  public async succeed(
-    operation: OperationName,
-    options: FailureCondition = {},
   ): Promise<void> {
-    checkOptionNames("succeed()", options, conditionNames);
-    checkTarget({ operation, ...options }, "succeed()");
-    const script = callsForFailure({ operation, ...options, reason: null });
+    checkOptionNames<FailureCondition>("succeed()", options, conditionNames);
+    const target = { operation, ...options };
+    checkTarget(target, "succeed()");
+    const script = callsForFailure({ ...target, reason: null });
     await this.#script(() => script);
   }
 
@@ -386,7 +369,11 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     const { vault, addresses } = this;
     await withCallerStack(async () => {
       await oneChangeAtATime(vault.rpc, async () => {
-        await sendPlan(vault, addresses, plan);
+        await sendPlan(vault, addresses, async () => {
+          const script = await plan();
+          forgetCounts(vault, addresses, script);
+          return script;
+        });
       });
     });
   }

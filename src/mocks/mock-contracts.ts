@@ -1,9 +1,13 @@
+import { brotliDecompressSync } from "node:zlib";
+
 import { Interface, getAddress, id } from "ethers";
 import type { ContractRunner, Signer } from "ethers";
 
 import type { VaultClient } from "../client/vault-client.js";
 import { vaultError } from "../errors.js";
 import { hasHost, isInProcess } from "../host.js";
+import type { VaultHost } from "../host.js";
+import { asRecord } from "../json.js";
 import { byRole, contractRoleNames } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import { getNextBlock } from "../rpc/blocks.js";
@@ -16,7 +20,6 @@ import {
   MockVaultFactoryArtifact,
 } from "./artifacts.js";
 import type { MockAddresses } from "./deployed-mocks.js";
-import { nameInStacks } from "./stack-names.js";
 
 export const mockArtifacts = {
   underlyingAsset: MockUnderlyingAssetArtifact,
@@ -75,6 +78,37 @@ export async function placeCode(
   for (const role of roles) {
     const { deployedBytecode } = mockArtifacts[role];
     await rpc.request("hardhat_setCode", [addresses[role], deployedBytecode]);
+  }
+}
+
+/** The projects whose networks have the build info: one decoder serves all of them. */
+const known = new WeakSet<object>();
+
+/**
+ * Lets an in-process network name the mocks' contracts, functions and errors in the
+ * stack of a transaction that reverts in them. Hardhat does the same with the project's
+ * own contracts.
+ */
+async function nameInStacks({
+  connection: { provider },
+  context,
+}: VaultHost): Promise<void> {
+  // Not in the provider's interface; `hardhat node` calls it after a compilation.
+  const { addCompilationResult: add } = asRecord(provider);
+  if (typeof add !== "function" || known.has(context.artifacts)) {
+    return;
+  }
+  known.add(context.artifacts);
+  const { buildInfo } = await import("./build-info.js");
+  const { solcVersion, input, output } = asRecord(
+    JSON.parse(
+      brotliDecompressSync(Buffer.from(buildInfo, "base64")).toString("utf8"),
+    ),
+  );
+  try {
+    await Reflect.apply(add, provider, [solcVersion, input, output]);
+  } catch {
+    // Names are not worth the failure of a test, with a Hardhat that takes another form.
   }
 }
 

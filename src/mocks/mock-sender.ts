@@ -13,7 +13,6 @@ import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { getReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
-import { forgetCounts } from "./counted-failure.js";
 import { call, mockInterfaces } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
 import { requireMocks, countScripts } from "./deployed-mocks.js";
@@ -21,7 +20,7 @@ import { hasHost, isInProcess } from "../host.js";
 import type { MockAddresses, ScriptCounts } from "./deployed-mocks.js";
 
 /** A transaction that deploys a mock (without `to`) or runs a script. */
-export interface MockTransaction {
+interface MockTransaction {
   readonly to?: string | undefined;
   readonly data: string;
 }
@@ -108,9 +107,6 @@ export async function sendScript(
   script: readonly ScriptCall[],
   counts?: ScriptCounts,
 ): Promise<void> {
-  if (hasHost(vault)) {
-    forgetCounts(vault, addresses, script);
-  }
   const starts = [...script.keys()].filter(
     (n) => n % CALLS_PER_TRANSACTION === 0,
   );

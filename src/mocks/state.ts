@@ -8,7 +8,8 @@ import {
   checkValue,
   requireKnownKeys,
   requireObject,
-} from "../client/values.js";
+} from "./values.js";
+import type { NamedField } from "./values.js";
 import { assertInvariant } from "../errors.js";
 import { asRecord } from "../json.js";
 import {
@@ -51,14 +52,9 @@ const settledFields: readonly Field[] = fieldsOf("getLatestRoundInfo", [
   "settledAmount",
 ]);
 
-export const settlementFields: readonly Field[] = [
+export const settlementFields: readonly NamedField[] = [
   ...settledFields,
-  {
-    name: "notBeforeEnd",
-    type: "bool",
-    unit: "none",
-    label: "Refuse a round that has not ended",
-  },
+  { name: "notBeforeEnd", type: "bool", unit: "none" },
 ];
 
 const margins: Query = {
@@ -68,15 +64,16 @@ const margins: Query = {
   path: ["margins"],
 };
 
+/** `ANY` of MockVault.sol. */
+const ANY = BigInt(hashText("hardhat-vault/any"));
+
 /** The readings that mocks return for any arguments; margins can depend on them. */
 export const answers: readonly Query[] = [...standaloneQueries, margins];
 
-const rangeFields = ["firstId", "lastId"].map((name): Field => ({
-  name,
-  type: "uint256",
-  unit: "none",
-  label: name,
-}));
+const rangeFields: readonly NamedField[] = [
+  { name: "firstId", type: "uint256", unit: "none" },
+  { name: "lastId", type: "uint256", unit: "none" },
+];
 
 interface Settable {
   readonly path: Query["path"];
@@ -120,7 +117,12 @@ const settables: readonly Settable[] = [
         ? call(
             "vault",
             "setMarginsOfTerms",
-            state.margins.map((each) => encodeMarginsOfTerms(each)),
+            state.margins.map(
+              ({ maxVolume = ANY, APY = ANY, endTime = ANY, ...amounts }) => [
+                [maxVolume, APY, endTime],
+                [amounts.baseMarginAmount, amounts.xMarginAmount],
+              ],
+            ),
           )
         : setAnswer(margins, state.margins),
     ],
@@ -164,8 +166,8 @@ const settables: readonly Settable[] = [
         where,
         true,
       );
-      const { notBeforeEnd, ...written } = whole;
-      if (notBeforeEnd === undefined || Object.keys(written).length > 0) {
+      const { notBeforeEnd: _, ...written } = whole;
+      if (Object.keys(written).length > 0) {
         checkValues(settledFields, written, where);
       }
       return whole;
@@ -184,13 +186,13 @@ export function applyOverrides(
   state: MockState,
   overrides: MockOverrides,
 ): MockState {
-  requireKnownKeys(overrides, state, "The changes to the mocks");
+  requireKnownKeys(overrides, Object.keys(state), "The changes to the mocks");
   const changed = { ...state };
   for (const { path, change } of settables) {
     const [key, variant] = path;
     const group = get(overrides, [key]);
     if (variant !== undefined && group !== undefined) {
-      requireKnownKeys(group, get(state, [key]), key);
+      requireKnownKeys(group, Object.keys(asRecord(get(state, [key]))), key);
     }
     const given = get(overrides, path);
     if (given !== undefined) {
@@ -288,22 +290,6 @@ function checkMarginsOfTerms(given: unknown, where: string): MarginsOfTerms {
   const { baseMarginAmount, xMarginAmount } = whole;
   const amounts = { baseMarginAmount, xMarginAmount };
   return { ...whole, ...checkValues<MarginAmounts>(outputs, amounts, where) };
-}
-
-/** `ANY` of MockVault.sol. */
-const ANY = hashText("hardhat-vault/any");
-
-function encodeMarginsOfTerms({
-  maxVolume = BigInt(ANY),
-  APY = BigInt(ANY),
-  endTime = BigInt(ANY),
-  baseMarginAmount,
-  xMarginAmount,
-}: MarginsOfTerms): readonly unknown[] {
-  return [
-    [maxVolume, APY, endTime],
-    [baseMarginAmount, xMarginAmount],
-  ];
 }
 
 function merge(before: unknown, given: unknown, where: string): unknown {

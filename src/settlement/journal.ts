@@ -3,7 +3,7 @@ import path from "node:path";
 
 import { z } from "zod";
 
-import { checkAnswer } from "../client/values.js";
+import { checkAnswer } from "../mocks/values.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { parseGuarded } from "../guard/round-guard.js";

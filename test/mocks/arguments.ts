@@ -85,6 +85,16 @@ describe("arguments of mocks", () => {
     [{ orders: { 1: { price: 1n } } }, ARGUMENT, "orders.1"],
     [{ orders: { 1: { state: 256 } } }, INTEGER, "orders.1.state"],
     [{ orders: { 1: { state: "shut" } } }, ENUM, "orders.1.state"],
+    [
+      { orders: { 1: { exType: { bytes: "0x41" } } } },
+      ARGUMENT,
+      "orders.1.exType",
+    ],
+    [
+      { orders: { 1: { exType: Uint8Array.of(65) } } },
+      ARGUMENT,
+      "orders.1.exType",
+    ],
     // Two spellings of one id would overwrite each other.
     [{ orders: { "01": {} } }, INTEGER, "An order's id"],
     [

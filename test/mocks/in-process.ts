@@ -152,6 +152,39 @@ describe("mocks - in process", () => {
     }
   });
 
+  it("a count of fail() outlives evm_revert, and ends with succeed()", async () => {
+    const { vault, provider } = await connect();
+    const mocks = await vault.deployMocks();
+    const read = async (): Promise<unknown> => await vault.queryVolume();
+    await mocks.fail("queryVolume", "busy", { times: 1 });
+    const snapshot: unknown = await provider.request({
+      method: "evm_snapshot",
+    });
+    await expectVaultError(read, "VAULT_CALL_REVERTED");
+    await read();
+    await provider.request({ method: "evm_revert", params: [snapshot] });
+    // Its request was counted before.
+    await read();
+    await mocks.fail("queryVolume", "busy", { times: 1 });
+    await mocks.succeed("queryVolume");
+    await mocks.fail("queryVolume", "busy");
+    for (let time = 1; time <= 3; time += 1) {
+      await expectVaultError(read, "VAULT_CALL_REVERTED");
+    }
+  });
+
+  it("fail() with times counts the requests to both pools together", async () => {
+    const { vault } = await connect();
+    const mocks = await vault.deployMocks();
+    await mocks.fail("getLPAmountInfo", "busy", { times: 1 });
+    await expectVaultError(
+      vault.getLPAmountInfo("public"),
+      "VAULT_CALL_REVERTED",
+    );
+    expect(await vault.getLPAmountInfo("private")).to.have.property("locked");
+    expect(await vault.getLPAmountInfo("public")).to.have.property("locked");
+  });
+
   it("fail() with times is refused over another provider, with VAULT_INVALID_ARGUMENT", async () => {
     const { vault } = await connect();
     const mocks = await deployMocks(vault.provider);

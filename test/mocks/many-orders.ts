@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import type { NetworkConnection } from "hardhat/types/network";
 
 import { operations } from "../../src/client/index.js";
 import { generatedOrder } from "../../src/mocks/index.js";
@@ -25,15 +24,13 @@ const from = (first: number, count = MANY): readonly number[] =>
   Array.from({ length: count }, (_, place) => first + place);
 
 describe("hundreds of orders of the mocks, in process", () => {
-  let connection: NetworkConnection;
   let vault: HardhatVault;
 
   before(async () => {
-    connection = await connectTo(undefined);
-    ({ vault } = connection);
+    ({ vault } = await connectTo(undefined));
   });
   after(async () => {
-    await connection.close();
+    await vault.connection.close();
   });
 
   const deploy = async (orders: Orders): Promise<MockVaultHandle> =>
@@ -94,7 +91,7 @@ describe("hundreds of orders of the mocks, in process", () => {
           async (id): Promise<unknown> => {
             const word = BigInt(id).toString(16).padStart(64, "0");
             const data = operations.getOrderInfo.selector + word;
-            return await connection.provider.request({
+            return await vault.connection.provider.request({
               method: "eth_call",
               params: [{ to: trading, data }, "latest"],
             });
@@ -137,7 +134,7 @@ describe("hundreds of orders of the mocks, in process", () => {
 
   it("deployMocks() replaces all of them, and evm_revert restores them", async () => {
     await deploy(ordersOf(from(1)));
-    const { provider } = connection;
+    const { provider } = vault.connection;
     const snapshot: unknown = await provider.request({
       method: "evm_snapshot",
     });

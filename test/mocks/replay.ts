@@ -348,14 +348,10 @@ describe("capture() and deployMocks({ fixture })", () => {
       ["no pools", () => ({ pools: {} }), "pools.public"],
       ["empty pools", () => ({ pools: { public: {} } }), "pools.public"],
       ["no round", () => ({ round: null }), "round"],
-      [
-        "a number that JavaScript rounded",
-        roundWith({ APY: 2 ** 60 }),
-        "round.APY",
-      ],
+      ["a rounded number", roundWith({ APY: 2 ** 60 }), "round.APY"],
       ["a negative number", roundWith({ APY: "-5" }), "round.APY"],
       [
-        "a number that is too large",
+        "a number of 257 bits",
         roundWith({ APY: `${2n ** 256n}` }),
         "round.APY",
       ],
@@ -367,11 +363,7 @@ describe("capture() and deployMocks({ fixture })", () => {
       ["an order's id that is too large", ordersWith(`${2n ** 256n}`), "id"],
       ["the id __proto__", ordersWith("__proto__"), "id"],
       ["an order of null", () => ({ orders: { 1: null } }), "orders.1"],
-      [
-        "an order that lacks a field",
-        orderWith({ number: undefined }),
-        "number",
-      ],
+      ["an order without a field", orderWith({ number: undefined }), "number"],
       ["an order with an empty number", orderWith({ number: "" }), "number"],
       [
         "an order's state that is too large",
@@ -400,15 +392,11 @@ describe("capture() and deployMocks({ fixture })", () => {
         "volume.error",
       ],
       [
-        "a failure that is a number",
+        "a number as failure",
         () => ({ orders: { 1: { error: 5 } } }),
         "orders.1.error",
       ],
-      [
-        "a settlement that is a number",
-        () => ({ settlement: 5 }),
-        "settlement",
-      ],
+      ["a number as settlement", () => ({ settlement: 5 }), "settlement"],
       [
         "a wrong flag for missing orders",
         () => ({ missingOrdersRevert: 1 }),
@@ -426,29 +414,30 @@ describe("capture() and deployMocks({ fixture })", () => {
       });
     }
 
-    for (const [title, content, problem] of [
-      ["a file that is not JSON", "{", "it is not JSON"],
-      ["a list", "[]", "an object is needed"],
+    for (const [title, deploy, problem] of [
+      [
+        "a file that is not JSON",
+        async () => await replay("{"),
+        "it is not JSON",
+      ],
+      ["a list", async () => await replay("[]"), "an object is needed"],
+      [
+        "a file that is not there",
+        async () => await vault.deployMocks({ fixture: "none.json" }),
+        "there is no such file",
+      ],
+      [
+        "a folder",
+        async () => await vault.deployMocks({ fixture: "fixtures" }),
+        "it is a folder",
+      ],
     ] as const) {
       it(`deployMocks() refuses ${title}: VAULT_INVALID_FIXTURE`, async () => {
         const { details } = await expectVaultError(
-          replay(content),
+          deploy,
           "VAULT_INVALID_FIXTURE",
         );
         expect(details["problem"]).to.include(problem);
-      });
-    }
-
-    for (const [title, file, problem] of [
-      ["a file that is not there", "none.json", "there is no such file"],
-      ["a folder", "fixtures", "it is a folder"],
-    ] as const) {
-      it(`deployMocks() refuses ${title}: VAULT_INVALID_FIXTURE`, async () => {
-        const { details } = await expectVaultError(
-          vault.deployMocks({ fixture: file }),
-          "VAULT_INVALID_FIXTURE",
-        );
-        expect(details).to.deep.equal({ file: path.join(root, file), problem });
       });
     }
   });

@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import type { NetworkConnection } from "hardhat/types/network";
 
 import type {
   HardhatVault,
@@ -15,16 +14,14 @@ const WEEK = 7n * 86_400n;
 const SCRIPTED = { settledPrice: 102n, settledAmount: 103n };
 
 describe("rounds of the mocks", () => {
-  let connection: NetworkConnection;
   let vault: HardhatVault;
   let mocks: MockVaultHandle;
 
   before(async () => {
-    connection = await connectTo(undefined);
-    ({ vault } = connection);
+    ({ vault } = await connectTo(undefined));
   });
   after(async () => {
-    await connection.close();
+    await vault.connection.close();
   });
 
   const settled = async (): Promise<readonly unknown[]> => {
@@ -61,7 +58,7 @@ describe("rounds of the mocks", () => {
     });
 
     it("is recorded by settlements(), with its caller, only if it succeeds", async () => {
-      const [first, second] = await connection.ethers.getSigners();
+      const [first, second] = await vault.connection.ethers.getSigners();
       mocks = await vault.deployMocks();
       await vault.settleAll({ from: second });
       await mocks.fail("settleAll", "not yet");
@@ -82,7 +79,7 @@ describe("rounds of the mocks", () => {
 
     it("reverts in the contract for a settled round", async () => {
       mocks = await vault.deployMocks({ scenario: "settled-round" });
-      const [signer] = await connection.ethers.getSigners();
+      const [signer] = await vault.connection.ethers.getSigners();
       const contract = mocks.contracts.vault.connect(signer);
       const refusal: unknown = await contract
         .settleAll()

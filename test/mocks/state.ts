@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import type { NetworkConnection } from "hardhat/types/network";
 
 import { generatedOrder } from "../../src/mocks/index.js";
 import type { DeployMocksOptions } from "../../src/mocks/deploy-mocks.js";
@@ -13,15 +12,13 @@ const MAX = 2n ** 256n - 1n;
 const ONE = 10n ** 18n;
 
 describe("state of the mocks", () => {
-  let connection: NetworkConnection;
   let vault: HardhatVault;
 
   before(async () => {
-    connection = await connectTo(undefined);
-    ({ vault } = connection);
+    ({ vault } = await connectTo(undefined));
   });
   after(async () => {
-    await connection.close();
+    await vault.connection.close();
   });
 
   const deploy = async (
@@ -171,6 +168,7 @@ describe("state of the mocks", () => {
     it("of nothing, and of undefined, changes nothing", async () => {
       const before = await vault.getLatestRoundInfo();
       await mocks.set({});
+      await mocks.set({ round: {}, settlement: {} });
       const untyped: object = { round: undefined, volume: undefined };
       await mocks.set(untyped);
       expect(await vault.getLatestRoundInfo()).to.deep.equal(before);

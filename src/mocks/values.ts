@@ -1,9 +1,3 @@
-import { getBytes, isHexString } from "ethers";
-
-import { invalidArgument } from "../errors.js";
-import { asRecord } from "../json.js";
-import { isEnumName, operationEntry } from "../protocol/index.js";
-import type { Field, OperationName } from "../protocol/index.js";
 import {
   describeInput,
   notOneOf,
@@ -11,9 +5,19 @@ import {
   parseEnum,
   parseUint,
   readInteger,
-} from "./inputs.js";
+} from "../client/inputs.js";
+import { invalidArgument } from "../errors.js";
+import type { VaultError } from "../errors.js";
+import { asRecord } from "../json.js";
+import { isEnumName, operationEntry } from "../protocol/index.js";
+import type { Field, OperationName } from "../protocol/index.js";
+
+// Not zod, which checks the settings and the files of this package: a schema would call
+// the same parsers, whose errors have codes and details, and convert their issues back.
+// `hardhat-vault/mocks` would load it for nothing else.
 
 export type CheckedField = Pick<Field, "type" | "unit">;
+export type NamedField = Pick<Field, "name" | "type" | "unit">;
 
 /**
  * Checks a value of an operation, from the API or as text of a file or a command.
@@ -44,17 +48,11 @@ export function checkValue(
       }
       return isTrue;
     }
-    case "string": {
-      const { bytes } = asRecord(value);
-      // A file stores a text with invalid UTF-8 as bytes.
-      if (isHexString(bytes, true)) {
-        return getBytes(bytes);
+    case "string":
+      if (typeof value !== "string") {
+        throw needed("a text", value, where);
       }
-      if (typeof value === "string" || value instanceof Uint8Array) {
-        return value;
-      }
-      throw needed("a text, or its bytes as 0x hex data,", value, where);
-    }
+      return value;
   }
 }
 
@@ -66,27 +64,21 @@ export function checkValue(
  */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the type that the fields make, which the caller names
 export function checkValues<Values extends object>(
-  fields: readonly Field[],
+  fields: readonly NamedField[],
   values: unknown,
   where: string,
   isPartial = false,
 ): Values {
+  const names = fields.map(({ name }) => name);
+  const given = requireKnownKeys(values, names, where);
   const checked: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(requireObject(values, where))) {
-    const field = fields.find((known) => known.name === name);
-    if (field === undefined) {
-      throw invalidArgument(
-        where,
-        `${describeInput(name)} is not a field; the fields are ${fields.map((known) => known.name).join(", ")}`,
-      );
-    }
-    if (value !== undefined) {
-      checked[name] = checkValue(field, value, `${where}.${name}`);
+  for (const field of fields) {
+    const { name } = field;
+    if (given[name] !== undefined) {
+      checked[name] = checkValue(field, given[name], `${where}.${name}`);
     }
   }
-  const missing = fields
-    .map(({ name }) => name)
-    .filter((name) => !Object.hasOwn(checked, name));
+  const missing = names.filter((name) => !Object.hasOwn(checked, name));
   if (missing.length > 0 && !isPartial) {
     throw invalidArgument(
       where,
@@ -112,19 +104,19 @@ export function checkAnswer(
 
 /** Refuses a misspelt key, which would change nothing. */
 export function requireKnownKeys(
-  changes: unknown,
-  known: unknown,
+  value: unknown,
+  known: readonly string[],
   where: string,
-): void {
-  const keys = Object.keys(requireObject(known, where));
-  for (const key of Object.keys(requireObject(changes, where))) {
-    if (!keys.includes(key)) {
-      throw invalidArgument(
-        where,
-        `there is no ${describeInput(key)}; there are ${keys.join(", ")}`,
-      );
-    }
+): Readonly<Record<string, unknown>> {
+  const given = requireObject(value, where);
+  const unknown = Object.keys(given).find((key) => !known.includes(key));
+  if (unknown !== undefined) {
+    throw invalidArgument(
+      where,
+      `${describeInput(unknown)} is not a field; the fields are ${known.join(", ")}`,
+    );
   }
+  return given;
 }
 
 /** Refuses a list, too. */
@@ -138,7 +130,7 @@ export function requireObject(
   return asRecord(value);
 }
 
-function needed(type: string, value: unknown, where: string): Error {
+function needed(type: string, value: unknown, where: string): VaultError {
   return invalidArgument(
     where,
     `${type} is needed, got ${describeInput(value)}`,
