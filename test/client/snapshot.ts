@@ -261,13 +261,15 @@ describe("client - snapshot", () => {
     const client = clientOf(node);
     const { volume } = await client.snapshot({ blockTag: 5 });
     for (const read of [
-      client.queryVolume({ blockTag: 5 }),
-      client.queryVolume({ blockTag: "earliest" }),
-      Array.fromAsync(client.orders({ ids: [1, 2], blockTag: 5 })),
-      isFailedReading(volume) ? Promise.reject(volume.error) : volume,
+      async () => await client.queryVolume({ blockTag: 5 }),
+      async () => await client.queryVolume({ blockTag: "earliest" }),
+      async () =>
+        await Array.fromAsync(client.orders({ ids: [1, 2], blockTag: 5 })),
+      async () =>
+        await (isFailedReading(volume) ? Promise.reject(volume.error) : volume),
     ]) {
       const { message } = await expectVaultError(
-        Promise.resolve<unknown>(read),
+        read(),
         "VAULT_ARCHIVE_NODE_NEEDED",
       );
       expect(message).to.include("not supported");

@@ -114,8 +114,11 @@ describe("buildSettlement", () => {
         overrides,
         codeOf: (address) => (getAddress(address) === VAULT ? "0x" : "0x60"),
       });
-      for (const work of [buildSettlement(stage.host()), stage.settle()]) {
-        const { message } = await expectVaultError(work, "VAULT_NO_CODE");
+      for (const work of [
+        async () => await buildSettlement(stage.host()),
+        async () => await stage.settle(),
+      ]) {
+        const { message } = await expectVaultError(work(), "VAULT_NO_CODE");
         expect(message).to.include(VAULT);
       }
       expect(stage.sends).to.equal(0);

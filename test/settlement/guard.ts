@@ -271,10 +271,10 @@ describe("a settlement through a guard", () => {
       expect([status, code]).to.eql(["refused", "VAULT_INVALID_GUARD"]);
       expect(reason).to.contain(problem);
       for (const attempt of [
-        other.simulateSettleAll(),
-        buildSettlement(other),
+        async () => await other.simulateSettleAll(),
+        async () => await buildSettlement(other),
       ]) {
-        await expectVaultError(attempt, "VAULT_INVALID_GUARD");
+        await expectVaultError(attempt(), "VAULT_INVALID_GUARD");
       }
     }
   });
