@@ -225,7 +225,7 @@ function toBlocks(decoded: Decoded, context: FormatContext): readonly Block[] {
         ? []
         : [
             [
-              "Behind it",
+              "Trailing bytes",
               { text: trailing, note: "no part of the arguments" },
             ] as const,
           ]),

@@ -149,7 +149,8 @@ export function parseSeconds(least: number): Parse<number> {
       ? Number(text)
       : NaN;
     if (seconds >= least && seconds <= most) {
-      return seconds * 1_000;
+      // Timers take no fractions, which the product of 9.8 has, too.
+      return Math.ceil(seconds * 1_000);
     }
     throw invalidArgument(
       where,

@@ -46,20 +46,17 @@ export interface TaskSurroundings {
   readonly typed: TypedOptions;
 }
 
-/** @param isReserved Keeps stdout for documents, also without `--json`. */
 export function taskAction<Described extends Options>(
   described: Task<Described>,
   work: (
     args: ValuesOf<Described> & CommonValues,
     surroundings: TaskSurroundings,
   ) => Promise<TaskReport | StreamedReport>,
-  isReserved = false,
 ): NewTaskActionFunction {
   return async (args: TypedOptions, hre) => {
     const typed = { ...args, network: hre.globalOptions.network };
     return await withTerminal(
       hre.hooks,
-      isReserved || args["json"] === true || args["format"] !== undefined,
       async (terminal) =>
         await runTask(
           typed,

@@ -62,7 +62,7 @@ export async function settle(
   const context = { ...vault.settings, raw: false };
   const { confirmations = 1 } = options;
   const wanted = confirmations > 1 ? ` --confirmations ${confirmations}` : "";
-  const resume = `\`npx hardhat vault settle --resume${wanted}${repeatFlags(typed)}\` goes on from here.`;
+  const resume = `npx hardhat vault settle --resume${wanted}${repeatFlags(typed)}`;
   // A keeper's log has one document a run: errors and the hash go to stderr.
   const isLogged = typed["json"] === true && typed["yes"] === true;
   let chainTime = 0;
@@ -95,7 +95,11 @@ export async function settle(
           options.resume !== true &&
           vault.connection.networkConfig.type === "http"
         ) {
-          say(notes(toned("dim", `If this is interrupted, ${resume}`)));
+          say(
+            notes(
+              toned("dim", `To continue if this is interrupted: ${resume}`),
+            ),
+          );
         }
       }
     },
@@ -112,7 +116,7 @@ export async function settle(
         ? messageForCommandLine(refusal, typed)
         : openReason === undefined
           ? reason
-          : `${openReason} ${resume}`,
+          : `${openReason} To continue: ${resume}`,
   };
   const where = { network: vault.networkName, chainId };
   const envelope = block === undefined ? undefined : { ...where, block };

@@ -41,12 +41,11 @@ export interface Output {
 }
 
 /**
- * @param isReserved Diverts all other output on stdout to stderr, for example
- * Solidity's `console.log` and prompts.
+ * Reserves stdout for the task: other output goes to stderr, for example Solidity's
+ * `console.log` and the prompts of Hardhat.
  */
 export async function withTerminal<T>(
   hooks: HookManager,
-  isReserved: boolean,
   work: (terminal: Terminal) => Promise<T>,
   instance?: unknown,
 ): Promise<T> {
@@ -75,7 +74,7 @@ export async function withTerminal<T>(
     requestSecretInput: hideFor,
   };
   hooks.registerHandlers("userInterruptions", questions);
-  const restoreStdout = isReserved ? reserveStdout() : ignore;
+  const restoreStdout = reserveStdout();
   try {
     return await work({
       out: {

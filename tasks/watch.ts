@@ -60,8 +60,6 @@ export default taskAction(
       },
       CHECK_TIMEOUT_MS,
     ),
-  // Without a terminal, every line is a document.
-  true,
 );
 
 /** The vault at one block. */

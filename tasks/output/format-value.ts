@@ -118,6 +118,7 @@ function formatInteger(
     return {
       text: scale(value, decimals) + (suffixes[unit] ?? ""),
       unscaled: value,
+      ...(unit === "raw" ? { footnote: CONFIGURED } : {}),
     };
   }
   const whole = groupDigits(value.toString());
@@ -132,7 +133,7 @@ function formatInteger(
       return isLikelyTime === true && looksLikeTime(value)
         ? {
             text: `${value} raw${dateOf(field, value, context)}`,
-            note: `${describeTime(value)} if Unix seconds, our reading`,
+            note: `${describeTime(value)} assuming Unix seconds`,
             footnote: rawNotes[unit],
           }
         : { text: `${whole} raw`, footnote: rawNotes[unit] };
@@ -152,12 +153,12 @@ function dateOf(
     : unit === "timestamp"
       ? ` (${describeTime(value)})`
       : isLikelyTime === true && looksLikeTime(value)
-        ? ` (${describeTime(value)}, if Unix seconds)`
+        ? ` (${describeTime(value)}, assuming Unix seconds)`
         : "";
 }
 
 const rawNotes = {
-  raw: "Values without a documented scale are raw: unscaled integers.",
+  raw: "Values marked raw are unscaled integers: their scale is not documented.",
   token:
     "The round's volumes and minimum deposit are raw: tokenDecimals is not set.",
 };
@@ -165,8 +166,10 @@ const rawNotes = {
 const suffixes: { readonly [Name in Unit]?: string } = {
   percent: " %",
   token: " tokens",
-  raw: " as configured",
 };
+
+const CONFIGURED =
+  "displayDecimals scales values whose scale is not documented, as configured.";
 
 /** Ten digits: Unix seconds from 2001 to 2286. */
 function looksLikeTime(value: bigint): boolean {

@@ -86,7 +86,7 @@ export function describeScales(context: FormatContext): string {
 /** Without the unit: a note below the table has the scales. */
 function briefly({ type }: Field, { text, unscaled }: Cell): Cell {
   return type !== "string"
-    ? { text: text.replace(/ (?:raw|as configured)$/u, ""), unscaled }
+    ? { text: text.replace(/ raw$/u, ""), unscaled }
     : { text: text.length > 40 ? `${text.slice(0, 40)}…` : text };
 }
 

@@ -95,7 +95,7 @@ export function roundBlocks(
       ]),
     },
     notes(
-      `${describeCount(rounds.length, "round")}; ${settled.length} seen to be settled.`,
+      `${describeCount(rounds.length, "round")}; ${settled.length} settled.`,
       ...notesOnRounds(rounds, latest).map((note) =>
         toned(note.startsWith("Up to") ? "dim" : "warn", note),
       ),

@@ -137,11 +137,7 @@ function unchangedOrders({
   );
   return ordersRead === 0 || isChanged || status === "nothing-to-do"
     ? []
-    : [
-        notes(
-          `${describeCount(ordersRead, "order")} watched, and none changes.`,
-        ),
-      ];
+    : [notes(`${describeCount(ordersRead, "order")} watched; none changed.`)];
 }
 
 export const engineNames: Readonly<Record<SimulationEngine, string>> = {

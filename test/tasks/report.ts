@@ -57,7 +57,7 @@ describe("vault report", () => {
         `>${figure.replace(" ", "")}`,
       );
     }
-    expect(page).to.include("Values without a documented scale are raw");
+    expect(page).to.include("Values marked raw are unscaled");
     const { vault } = await hre.network.getOrCreate("default");
     const { address } = await vault.addressOf("trading");
     expect(page.replaceAll(/\s+/gu, "")).to.include(`<td>${address}</td>`);

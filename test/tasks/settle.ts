@@ -380,7 +380,7 @@ describe("what vault settle prints", () => {
     const sent = await settlement("--yes --network keyed --timeout 3", 1);
     expect(sent).to.include({ status: "unconfirmed" });
     expect(sent["reason"]).to.include(
-      "`npx hardhat vault settle --resume --network keyed` goes on from here",
+      "To continue: npx hardhat vault settle --resume --network keyed",
     );
     expect(await settlement("--network keyed", 1)).to.include({
       ...{ status: "refused", code: "VAULT_SETTLEMENT_UNFINISHED" },
@@ -409,7 +409,7 @@ describe("what vault settle prints", () => {
     expect(mined["reason"])
       .to.include(", with 1 of 3 confirmations.")
       .and.include(
-        "`npx hardhat vault settle --resume --confirmations 3 --network live`",
+        "To continue: npx hardhat vault settle --resume --confirmations 3 --network live",
       );
     await tasks.rpc("anvil_mine", "0x2");
     expect(await settlement("--resume --confirmations 3")).to.include({

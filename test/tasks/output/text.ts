@@ -124,7 +124,7 @@ describe("values for a person", () => {
     } as const;
     expect(formatValue(opened, 1_699_900_000n, context)).to.include({
       text: "1699900000 raw",
-      note: "2023-11-13T18:26:40Z if Unix seconds, our reading",
+      note: "2023-11-13T18:26:40Z assuming Unix seconds",
     });
     for (const value of [0n, 999_999_999n, 10_000_000_000n]) {
       expect(formatValue(opened, value, context)).to.not.have.property("note");
@@ -141,11 +141,13 @@ describe("values for a person", () => {
     const openPrice = fieldOf("getOrderInfo", "openPrice");
     const number = fieldOf("getOrderInfo", "number");
     expect(formatValue(deposit, 1_234_500_000n, configured)).to.deep.equal({
-      text: "1,234.5 as configured",
+      text: "1,234.5",
       unscaled: 1_234_500_000n,
+      footnote:
+        "displayDecimals scales values whose scale is not documented, as configured.",
     });
     expect(formatValue(openPrice, 5n * 10n ** 17n, configured).text).to.equal(
-      "0.5 as configured",
+      "0.5",
     );
     expect(formatValue(number, 5n, configured).text).to.equal("5 raw");
     expect(
