@@ -13,9 +13,6 @@ import { renderText } from "./output/render-text.js";
 import { taskAction } from "./run-task.js";
 
 export default taskAction(deployGuardTask, async (args, surroundings) => {
-  if (args.at !== undefined) {
-    throw invalidArgument("--at", "a guard fits every vault", "Omit it.");
-  }
   const { ask, err } = surroundings.terminal;
   const say = (...blocks: readonly Block[]): void => {
     void err.write(`${renderText(blocks, err.style)}\n`);

@@ -1,4 +1,3 @@
-import { invalidArgument } from "../src/errors.js";
 import { requireScenario } from "../src/mocks/scenarios.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { deployMocksTask } from "./definitions/deploy-mocks.js";
@@ -8,13 +7,6 @@ import { wrapText } from "./output/render-text.js";
 import { taskAction } from "./run-task.js";
 
 export default taskAction(deployMocksTask, async (args, surroundings) => {
-  if (args.at !== undefined) {
-    throw invalidArgument(
-      "--at",
-      "mocks are deployed to new addresses",
-      "Omit it.",
-    );
-  }
   const scenario = requireScenario(args.scenario ?? "open-round");
   const { err } = surroundings.terminal;
   return await withVault(surroundings, "write", args, async (vault) => {

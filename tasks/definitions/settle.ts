@@ -1,7 +1,8 @@
 import { flag, gasPrice, integer, option, seconds } from "./options.js";
-import { describeTask, settler } from "./shared.js";
+import { at, describeTask, settler } from "./shared.js";
 
 export const settleTask = describeTask("Settle the vault's current round", {
+  at,
   yes: flag(
     "Settle without a question; first finish an interrupted settlement",
   ),

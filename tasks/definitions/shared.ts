@@ -33,19 +33,23 @@ export const settler = (purpose: string): typeof from =>
 
 export const raw = flag("Show unscaled integers");
 
+/** Of tasks that use contracts. */
+export const at = option(roles, "Contract addresses to use", {
+  default: "as configured",
+});
+
 /** Of every task. */
 const common = {
   json: flag("Print one JSON document on stdout"),
-  at: option(roles, "Contract addresses to use", { default: "as configured" }),
   instance: option(
     text,
     "Instance to use, one of networks.<name>.vault.instances",
   ),
 } as const;
 
-/** Values that every task has, and the timeout of tasks that read. */
+/** Values that every task has, and those of tasks that use contracts or read. */
 export type CommonValues = ValuesOf<typeof common> &
-  Partial<ValuesOf<{ readonly timeout: typeof timeout }>>;
+  Partial<ValuesOf<Pick<typeof ofReads, "at" | "timeout">>>;
 
 /** Description and options of a task, as the help shows them. */
 export interface Task<Described extends Options = Options> {
@@ -64,6 +68,7 @@ export function describeTask<const Own extends Options>(
 
 /** Of tasks that read with one call. */
 export const ofReads = {
+  at,
   raw,
   block: option(block, "Block to read at", { default: "latest" }),
   timeout,

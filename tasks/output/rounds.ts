@@ -1,7 +1,7 @@
 import type { PastRound } from "../../src/client/index.js";
 import { fieldsOf, operations, groupDigits } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { notes, title, toned } from "./blocks.js";
+import { notes, table, title, toned } from "./blocks.js";
 import type { Block, Column, Envelope } from "./blocks.js";
 import { describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
@@ -65,9 +65,8 @@ export function roundBlocks(
 ): readonly Block[] {
   const settled = rounds.filter(({ settledBlock }) => settledBlock !== null);
   return [
-    {
-      kind: "table",
-      columns: [
+    table(
+      [
         ...shown.map(({ label, unit }): Column => ({
           heading: label,
           align: unit === "timestamp" ? "left" : "right",
@@ -77,7 +76,7 @@ export function roundBlocks(
         { heading: "Settled at", align: "right" },
         { heading: "Last block", align: "right" },
       ],
-      rows: rounds.map((round) => [
+      rounds.map((round) => [
         ...shown.map((field) =>
           // Null for what a settlement writes, unless it was seen.
           round[field.name] === null
@@ -93,7 +92,7 @@ export function roundBlocks(
           : describeTime(BigInt(round.settledTime)),
         groupDigits(String(round.lastBlock)),
       ]),
-    },
+    ),
     notes(
       `${describeCount(rounds.length, "round")}; ${settled.length} settled.`,
       ...notesOnRounds(rounds, latest).map((note) =>

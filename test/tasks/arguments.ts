@@ -160,7 +160,6 @@ const alone = [
       "settle --calldata --if-expired": "--calldata and",
       "settle --confirmations 0 --yes": "--confirmations: ",
       "watch --interval 0.01": "--interval: ",
-      [`deploy-mocks --at vault=${ADDRESS}`]: "--at",
       "request calMargins 1": "3 (",
       "request queryVolume --pool public": "--pool",
     },

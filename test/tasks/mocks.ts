@@ -304,11 +304,6 @@ const refusals = [
   ],
   ["capture --out none/fixture.json", "VAULT_INVALID_ARGUMENT", "ENOENT"],
   ["capture --out .", "VAULT_INVALID_ARGUMENT", "it is a folder"],
-  [
-    "deploy-mocks --at vault=0x00000000000000000000000000000000000000AA",
-    "VAULT_INVALID_ARGUMENT",
-    "--at",
-  ],
 ] as const;
 
 describe("scripting from the command line", () => {

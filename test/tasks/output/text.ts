@@ -9,6 +9,8 @@ import {
   labelledValues,
   notes,
   section,
+  table,
+  title,
 } from "../../../tasks/output/blocks.js";
 import type {
   Block,
@@ -171,7 +173,7 @@ const renderTable = (
   columns: readonly Column[],
   rows: ReadonlyArray<readonly Content[]>,
   style: Style,
-): string => renderText([{ kind: "table", columns, rows }], style);
+): string => renderText([table(columns, rows)], style);
 
 const renderValues = (values: readonly LabelledValue[], style: Style): string =>
   renderText([labelledValues(values)], style);
@@ -287,12 +289,8 @@ describe("blocks of a task as text", () => {
 
   it("renderText leaves out a column without text, and a block without content", () => {
     const blocks: readonly Block[] = [
-      { kind: "heading", level: 1, text: "Heading" },
-      {
-        kind: "table",
-        columns: [{ heading: "Id" }, { heading: "Note" }],
-        rows: [["1", ""]],
-      },
+      title("Heading"),
+      table([{ heading: "Id" }, { heading: "Note" }], [["1", ""]]),
       notes(),
       ...section("Empty", labelledValues([])),
     ];
@@ -327,18 +325,18 @@ describe("blocks of a task as text", () => {
       fc.property(
         fc.integer({ min: 60, max: 200 }),
         fc.array(fc.tuple(word, sentence, sentence), { minLength: 1 }),
-        (width, table) => {
+        (width, texts) => {
           const style = terminal(width);
-          const words = table.flat().join(" ").split(" ");
+          const words = texts.flat().join(" ").split(" ");
           for (const text of [
             renderValues(
-              table.map(([label, value, note]) => [
+              texts.map(([label, value, note]) => [
                 label,
                 { text: value, note },
               ]),
               style,
             ),
-            ...table.map(([, value]) => wrapText(value, style)),
+            ...texts.map(([, value]) => wrapText(value, style)),
           ]) {
             const lines = shown(text);
             for (const line of lines) {
