@@ -7,6 +7,8 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import type { BlockTag } from "../src/client/inputs.js";
 import { tryLens } from "../src/client/lens/lens.js";
+import type { ReadCall } from "../src/client/lens/lens.js";
+import type { ReadOptions } from "../src/client/reader.js";
 import type { VaultClient } from "../src/client/vault-client.js";
 import { asRecord } from "../src/json.js";
 import { settingsOf } from "../src/plugin/addresses.js";
@@ -143,20 +145,31 @@ export function readAction<Described extends Options>(
   });
 }
 
-/** Chain id and block; in one request if the node can run the lens. */
+/** Chain id and block; with the calls, in one request if the node can run the lens. */
+export async function readBlock(
+  vault: VaultClient,
+  options: Pick<ReadOptions, "from" | "blockTag">,
+  calls: readonly ReadCall[] = [],
+): Promise<{
+  readonly envelope: Envelope;
+  readonly lens: Awaited<ReturnType<typeof tryLens>>;
+}> {
+  const context = vault.readContext(options);
+  const { network } = context.rpc;
+  const rpc = context.rpc.withRetries(fewRetries);
+  const lens = await tryLens({ ...context, rpc }, calls);
+  const [chainId, block] =
+    lens === undefined
+      ? await Promise.all([vault.chainId(), vault.block(options.blockTag)])
+      : [lens.chainId, lens.block];
+  return { envelope: { network, chainId, block }, lens };
+}
+
 export async function readEnvelope(
   vault: VaultClient,
   blockTag?: BlockTag,
 ): Promise<Envelope> {
-  const context = vault.readContext({ blockTag });
-  const { network } = context.rpc;
-  const rpc = context.rpc.withRetries(fewRetries);
-  const lens = await tryLens({ ...context, rpc });
-  const [chainId, block] =
-    lens === undefined
-      ? await Promise.all([vault.chainId(), vault.block(blockTag)])
-      : [lens.chainId, lens.block];
-  return { network, chainId, block };
+  return (await readBlock(vault, { blockTag })).envelope;
 }
 
 /** Hides secrets in the only text of an order, which anybody may have written. */

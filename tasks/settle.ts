@@ -13,6 +13,7 @@ import type {
 } from "../src/settlement/types.js";
 import { hasEnded } from "../src/protocol/round.js";
 import { OTHER_ORIGIN } from "../src/settlement-call/route.js";
+import { keysOf } from "../src/protocol/keys-of.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { settleTask } from "./definitions/settle.js";
@@ -28,7 +29,7 @@ import {
   preflightBlocks,
   settlementBlocks,
 } from "./output/settlement.js";
-import { excludeEachOther } from "./parse-options.js";
+import { excludeEachOther, toFlag } from "./parse-options.js";
 import type { TypedOptions } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
@@ -136,35 +137,38 @@ export async function settle(
   };
 }
 
-/** @throws VaultError VAULT_INVALID_ARGUMENT for flags that exclude each other */
+/** Of each row, one may be given. */
+const alternatives = [
+  ["assert", "calldata", "resume"],
+  ["bump", "cancel"],
+  ["calldata", "ifExpired"],
+  ["calldata", "partial"],
+  ["calldata", "maxFeePerGas"],
+] as const;
+
+const requirements = {
+  safe: "calldata",
+  bump: "resume",
+  cancel: "resume",
+} as const;
+
+/** @throws VaultError VAULT_INVALID_ARGUMENT for flags that exclude or need each other */
 export function toOptions(
   args: TaskValues<typeof settleTask>,
 ): SettleAllOptions {
-  const modes = (["assert", "calldata", "resume"] as const).filter(
-    (mode) => args[mode],
-  );
-  if (modes.length > 1) {
-    throw excludeEachOther(...modes.map((mode) => `--${mode}`));
-  }
-  if (args.safe && !args.calldata) {
-    throw invalidArgument("--safe", "it needs --calldata", "Add --calldata.");
-  }
-  for (const replacement of ["bump", "cancel"] as const) {
-    if (args[replacement] && !args.resume) {
-      const problem = "it needs --resume";
-      throw invalidArgument(`--${replacement}`, problem, "Add --resume.");
+  const isGiven = (name: keyof typeof args): boolean =>
+    args[name] !== false && args[name] !== undefined;
+  for (const names of alternatives) {
+    const given = names.filter(isGiven);
+    if (given.length > 1) {
+      throw excludeEachOther(...given.map(toFlag));
     }
   }
-  if (args.bump && args.cancel) {
-    throw excludeEachOther("--bump", "--cancel");
-  }
-  for (const [flag, isGiven] of [
-    ["--if-expired", args.ifExpired],
-    ["--partial", args.partial],
-    ["--max-fee-per-gas", args.maxFeePerGas !== undefined],
-  ] as const) {
-    if (args.calldata && isGiven) {
-      throw excludeEachOther("--calldata", flag);
+  for (const name of keysOf(requirements)) {
+    const needed = toFlag(requirements[name]);
+    if (args[name] && !args[requirements[name]]) {
+      const problem = `it needs ${needed}`;
+      throw invalidArgument(toFlag(name), problem, `Add ${needed}.`);
     }
   }
   return {
@@ -189,25 +193,23 @@ async function printCalldata(
 ): Promise<TaskReport> {
   const built = await buildSettlement(vault, from);
   const { chainId, header, to, data, estimatedGas, refusal } = built;
-  if (refusal !== null) {
-    const warning = toned(
-      "warn",
-      `Warning: ${from ?? "the zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may accept only another sender (--from).`,
-    );
-    await write(`${renderText([notes(warning)], style)}\n`);
-  }
-  if (built.isContract) {
-    const warning = toned("warn", `Warning: ${OTHER_ORIGIN}`);
-    await write(`${renderText([notes(warning)], style)}\n`);
-  }
   // If this one is sent too, two rounds may be settled.
   const open = await openSettlement(vault);
-  if (open !== null) {
-    const warning = toned(
-      "warn",
-      `Warning: a settlement is under way already: ${describeOpenSettlement(open)}. Finish it first, with --resume: both may be mined.`,
-    );
-    await write(`${renderText([notes(warning)], style)}\n`);
+  const warnings = [
+    ...(refusal === null
+      ? []
+      : [
+          `${from ?? "the zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may accept only another sender (--from).`,
+        ]),
+    ...(built.isContract ? [OTHER_ORIGIN] : []),
+    ...(open === null
+      ? []
+      : [
+          `a settlement is under way already: ${describeOpenSettlement(open)}. Finish it first, with --resume: both may be mined.`,
+        ]),
+  ].map((text) => toned("warn", `Warning: ${text}`));
+  if (warnings.length > 0) {
+    await write(`${renderText([notes(...warnings)], style)}\n`);
   }
   const { number, timestamp } = header;
   const document = safe

@@ -13,7 +13,7 @@ import {
   orderTable,
 } from "../output/orders.js";
 import { describeEnvelope } from "../output/render-text.js";
-import { pairOfStrike, pricesFigure } from "./charts.js";
+import { pricesFigure } from "./charts.js";
 import { Markup, html } from "./html.js";
 
 const cards = `
@@ -200,16 +200,10 @@ export function ordersChapter(
   const pairs = [...Map.groupBy(orders, ({ exType }) => exType)]
     .toSorted(([, one], [, other]) => other.length - one.length)
     .slice(0, 4);
-  const ofVault = pairOfStrike(pairs, strike, context);
   return {
     heading: "Orders",
     chart: html`${pairs.map(([pair, ofPair]) =>
-      pricesFigure(
-        pair,
-        ofPair,
-        pair === ofVault ? strike : undefined,
-        context,
-      ),
+      pricesFigure(pair, ofPair, strike, context),
     )}`,
     blocks: [
       notes(...tally.describe()),

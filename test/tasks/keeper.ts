@@ -185,7 +185,10 @@ describe("tasks of a keeper", () => {
       }),
     );
     expect(events.map(({ isLast }) => isLast)).to.deep.equal([false, true]);
-    expect(events[0]).to.have.nested.property("seen.canBeSettledBy", STRANGER);
+    expect(events[0]).to.have.nested.property(
+      "seen.keeper.canBeSettledBy",
+      STRANGER,
+    );
   });
 
   describe("of a vault with one settler", () => {
