@@ -19,6 +19,7 @@ import { isHardhatsOwn, toHardhatError } from "../src/rpc/hardhat-error.js";
 import { fewRetries } from "../src/rpc/retry.js";
 import { escapeUntrusted } from "../src/escape.js";
 import type { Options, ValuesOf } from "./definitions/options.js";
+import type { CommonValues, Task } from "./definitions/shared.js";
 import type { Envelope } from "./output/blocks.js";
 import { selectedNetwork } from "./parse-options.js";
 import { taskAction, toVaultError } from "./run-task.js";
@@ -27,7 +28,6 @@ import type {
   TaskReport,
   TaskSurroundings,
 } from "./run-task.js";
-import type { CommonValues, Task } from "./definitions/shared.js";
 
 const taskEnd = new AsyncLocalStorage<AbortSignal>();
 // Hardhat sends through undici, and has no way to cancel a request.

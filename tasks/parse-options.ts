@@ -7,9 +7,9 @@ import type { VaultError } from "../src/errors.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { FORK_NETWORK } from "../src/simulation/fork-network.js";
 import type { Options, ValuesOf } from "./definitions/options.js";
+import type { CommonValues } from "./definitions/shared.js";
 import * as parsers from "./parsers.js";
 import type { Scales } from "./parsers.js";
-import type { CommonValues } from "./definitions/shared.js";
 
 /** Options as Hardhat passes them: texts, and booleans for flags. */
 export type TypedOptions = Readonly<Record<string, unknown>>;

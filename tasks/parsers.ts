@@ -48,13 +48,9 @@ export class Time {
   ) {}
 }
 
-/** Order ids; with neither `ids` nor `lastId`, up to the last order. */
+/** Chosen ids, or a range; without `lastId`, up to the last order. */
 export type OrderSelection =
-  | {
-      readonly ids: readonly bigint[];
-      readonly firstId?: undefined;
-      readonly lastId?: undefined;
-    }
+  | { readonly ids: readonly bigint[]; readonly lastId?: undefined }
   | {
       readonly ids?: undefined;
       readonly firstId: bigint;

@@ -15,9 +15,9 @@ import { inFlags, toDocument } from "./error-texts.js";
 import type { Block } from "./output/blocks.js";
 import { renderText, wrapText } from "./output/render-text.js";
 import type { Options, ValuesOf } from "./definitions/options.js";
+import type { CommonValues, Task } from "./definitions/shared.js";
 import { parseOptions } from "./parse-options.js";
 import type { TypedOptions } from "./parse-options.js";
-import type { CommonValues, Task } from "./definitions/shared.js";
 import { withTerminal } from "./terminal.js";
 import type { Terminal } from "./terminal.js";
 

@@ -22,7 +22,7 @@ import { messageForCommandLine, repeatFlags } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
 import { code, notes, toned } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
-import { renderText } from "./output/render-text.js";
+import { say } from "./output/render-text.js";
 import {
   describeEvent,
   earlyWarning,
@@ -33,7 +33,8 @@ import { excludeEachOther, toFlag } from "./parse-options.js";
 import type { TypedOptions } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
-import type { Output, Terminal } from "./terminal.js";
+import type { Output } from "./output/style.js";
+import type { Terminal } from "./terminal.js";
 
 export default taskAction(settleTask, async (args, surroundings) => {
   const options = toOptions(args);
@@ -57,8 +58,8 @@ export async function settle(
   options: SettleAllOptions,
   { err, ask }: Pick<Terminal, "err" | "ask">,
 ): Promise<TaskReport> {
-  const say = (...blocks: readonly Block[]): void => {
-    void err.write(`${renderText(blocks, err.style)}\n`);
+  const tell = (...blocks: readonly Block[]): void => {
+    void say(err, ...blocks);
   };
   const context = { ...vault.settings, raw: false };
   const { confirmations = 1 } = options;
@@ -79,24 +80,24 @@ export async function settle(
         }
         const { chainId, round, outcome } = preflight;
         const where = { network: vault.networkName, chainId };
-        say(...preflightBlocks(preflight, where, { ...context, chainTime }));
-        say();
+        tell(...preflightBlocks(preflight, where, { ...context, chainTime }));
+        tell();
         if (outcome === "succeeds" && hasEnded(round, chainTime) !== true) {
-          say(earlyWarning(preflight));
-          say();
+          tell(earlyWarning(preflight));
+          tell();
         }
       } else if (
         !isLogged ||
         (event.type !== "mined" && event.type !== "confirmed")
       ) {
-        say(notes(describeEvent(event)));
+        tell(notes(describeEvent(event)));
         if (
           !isLogged &&
           event.type === "sending" &&
           options.resume !== true &&
           vault.connection.networkConfig.type === "http"
         ) {
-          say(
+          tell(
             notes(
               toned("dim", `To continue if this is interrupted: ${resume}`),
             ),
@@ -189,7 +190,7 @@ export function toOptions(
 async function printCalldata(
   vault: HardhatVault,
   { from, safe }: TaskValues<typeof settleTask>,
-  { style, write }: Output,
+  err: Output,
 ): Promise<TaskReport> {
   const built = await buildSettlement(vault, from);
   const { chainId, header, to, data, estimatedGas, refusal } = built;
@@ -209,7 +210,7 @@ async function printCalldata(
         ]),
   ].map((text) => toned("warn", `Warning: ${text}`));
   if (warnings.length > 0) {
-    await write(`${renderText([notes(...warnings)], style)}\n`);
+    await say(err, notes(...warnings));
   }
   const { number, timestamp } = header;
   const document = safe

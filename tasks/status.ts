@@ -22,7 +22,7 @@ import { readAction } from "./open-vault.js";
 import { excludeEachOther } from "./parse-options.js";
 import { statusTask } from "./definitions/status.js";
 import type { StreamedReport, TaskReport } from "./run-task.js";
-import type { Output } from "./terminal.js";
+import type { Output } from "./output/style.js";
 import { describeAttempt, readState } from "./vault-state.js";
 import type { VaultState } from "./vault-state.js";
 

@@ -14,7 +14,7 @@ import { groupDigits } from "../src/protocol/index.js";
 import { messageOf } from "../src/rpc/thrown.js";
 import { quoteForeignText } from "../src/redact.js";
 import { createStyle } from "./output/style.js";
-import type { Style } from "./output/style.js";
+import type { Output } from "./output/style.js";
 
 /** The only place where a task writes and asks. */
 export interface Terminal {
@@ -27,17 +27,6 @@ export interface Terminal {
     doing: string,
     far?: { readonly done: number; readonly total: number },
   ) => void;
-}
-
-export interface Output {
-  readonly style: Style;
-  /**
-   * Waits while the buffer of the stream is full.
-   *
-   * @returns False if the reader has closed the pipe (`| head`).
-   * @throws VaultError VAULT_OUTPUT_NOT_WRITTEN, for example for a full disk
-   */
-  readonly write: (text: string) => Promise<boolean>;
 }
 
 /**

@@ -83,13 +83,13 @@ export function table(
   rows: ReadonlyArray<readonly Content[]>,
 ): Table {
   const cells = rows.map((row) => row.map(toCell));
-  const shown = columns.map((_, index) =>
+  const isShown = columns.map((_, index) =>
     cells.some((row) => row[index]?.text !== ""),
   );
   return {
     kind: "table",
-    columns: columns.filter((_, index) => shown[index]),
-    rows: cells.map((row) => row.filter((_, index) => shown[index])),
+    columns: columns.filter((_, index) => isShown[index] === true),
+    rows: cells.map((row) => row.filter((_, index) => isShown[index] === true)),
   };
 }
 

@@ -25,8 +25,6 @@ export interface FormatContext extends DisplaySettings {
   readonly chainTime: number;
   /** Shows integers unscaled. */
   readonly raw: boolean;
-  /** Shows the date next to a raw time: for a page, which has room. */
-  readonly withDates?: boolean;
 }
 
 type ShownField = ScaledField & Pick<Field, "type">;
@@ -111,7 +109,7 @@ function formatInteger(
   const { unit, isLikelyTime } = field;
   const { chainTime, raw } = context;
   if (raw) {
-    return { text: `${value}${dateOf(field, value, context)}` };
+    return { text: `${value}` };
   }
   const decimals = decimalsOf(field, context);
   if (decimals !== undefined) {
@@ -132,7 +130,7 @@ function formatInteger(
     case "token":
       return isLikelyTime === true && looksLikeTime(value)
         ? {
-            text: `${value} raw${dateOf(field, value, context)}`,
+            text: `${value} raw`,
             note: `${describeTime(value)} assuming Unix seconds`,
             footnote: rawNotes[unit],
           }
@@ -140,21 +138,6 @@ function formatInteger(
     default:
       return { text: whole };
   }
-}
-
-/** The date of a raw time, as far as it is one. */
-function dateOf(
-  { unit, isLikelyTime }: ShownField,
-  value: bigint,
-  { withDates }: FormatContext,
-): string {
-  return withDates !== true
-    ? ""
-    : unit === "timestamp"
-      ? ` (${describeTime(value)})`
-      : isLikelyTime === true && looksLikeTime(value)
-        ? ` (${describeTime(value)}, assuming Unix seconds)`
-        : "";
 }
 
 const rawNotes = {

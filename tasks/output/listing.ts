@@ -13,7 +13,7 @@ import { notes } from "./blocks.js";
 import type { Block, Content } from "./blocks.js";
 import { writeToFile } from "./destination.js";
 import { describeCount } from "./format-value.js";
-import { renderText } from "./render-text.js";
+import { renderText, say } from "./render-text.js";
 import { createStyle } from "./style.js";
 import type { Style } from "./style.js";
 
@@ -108,7 +108,7 @@ export async function writeListing<Item>(
     ...(form === "csv" || form === "ndjson" ? listing.notes() : []),
   ];
   if (said.length > 0) {
-    await err.write(`${renderText([notes(...said)], err.style)}\n`);
+    await say(err, notes(...said));
   }
   return true;
 }

@@ -5,7 +5,15 @@ import { describeTime } from "../../src/protocol/time.js";
 import { escapeUntrusted } from "../../src/escape.js";
 import { footnotesOf, isEmpty, toned } from "./blocks.js";
 import type { Block, Cell, Envelope, Table } from "./blocks.js";
-import type { Style } from "./style.js";
+import type { Output, Style } from "./style.js";
+
+/** Writes blocks while a task runs, for example what happens. */
+export async function say(
+  { style, write }: Output,
+  ...blocks: readonly Block[]
+): Promise<void> {
+  await write(`${renderText(blocks, style)}\n`);
+}
 
 /** Separates blocks by a blank line, except below a heading. */
 export function renderText(blocks: readonly Block[], style: Style): string {

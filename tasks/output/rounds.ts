@@ -2,7 +2,7 @@ import type { PastRound } from "../../src/client/index.js";
 import { fieldsOf, operations, groupDigits } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
 import { notes, table, title, toned } from "./blocks.js";
-import type { Block, Column, Envelope } from "./blocks.js";
+import type { Block, Column, Content, Envelope } from "./blocks.js";
 import { describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import type { Listing } from "./listing.js";
@@ -82,7 +82,10 @@ export function roundBlocks(
           round[field.name] === null
             ? round.lastBlock === latest && !round.settled
               ? NOT_YET
-              : NOT_SEEN
+              : {
+                  text: NOT_SEEN,
+                  footnote: `'${NOT_SEEN}' as settled price: no block shows it. If the round was settled, that block opened the next one.`,
+                }
             : formatValue(field, round[field.name], context),
         ),
         groupDigits(String(round.firstBlock)),
@@ -98,16 +101,6 @@ export function roundBlocks(
       ...notesOnRounds(rounds, latest).map((note) =>
         toned(note.startsWith("Up to") ? "dim" : "warn", note),
       ),
-      ...(rounds.some((round) => describeSettled(round, latest) === NOT_SEEN)
-        ? [
-            `'${NOT_SEEN}' as settled block: no block that could be read shows this round settled, nor does a transaction of the block that replaced it.`,
-          ]
-        : []),
-      ...(rounds.some((round) => round.settled && round.settledPrice === null)
-        ? [
-            `'${NOT_SEEN}' as settled price: the block that settled the round opened the next one, so no block shows the price.`,
-          ]
-        : []),
     ),
   ];
 }
@@ -119,14 +112,17 @@ const NOT_YET = "not yet";
 function describeSettled(
   { settled, settledBlock, lastBlock }: PastRound,
   latest: number,
-): string {
+): Content {
   return settledBlock !== null
     ? groupDigits(String(settledBlock))
     : settled
       ? "before"
       : lastBlock === latest
         ? NOT_YET
-        : NOT_SEEN;
+        : {
+            text: NOT_SEEN,
+            footnote: `'${NOT_SEEN}' as settled block: no block that could be read shows this round settled, nor does a transaction of the block that replaced it.`,
+          };
 }
 
 /** Gaps and doubts of a list of rounds that ends with the latest block. */

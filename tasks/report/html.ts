@@ -34,12 +34,14 @@ export function html(
 }
 
 function toHtml(value: Content): string {
-  return value instanceof Markup
-    ? value.text
-    : Array.isArray(value)
-      ? value.map(toHtml).join("")
-      : escapeUntrusted(String(value ?? "")).replaceAll(
-          /[&<>"']/gu,
-          (character) => entities[character] ?? "",
-        );
+  if (value === undefined) {
+    return "";
+  }
+  if (typeof value === "object") {
+    return value instanceof Markup ? value.text : value.map(toHtml).join("");
+  }
+  return escapeUntrusted(String(value)).replaceAll(
+    /[&<>"']/gu,
+    (character) => entities[character] ?? "",
+  );
 }

@@ -11,7 +11,7 @@ import { createStyle } from "../../tasks/output/style.js";
 import { runTask, taskAction } from "../../tasks/run-task.js";
 import type { TaskReport } from "../../tasks/run-task.js";
 import { withTerminal } from "../../tasks/terminal.js";
-import type { Output } from "../../tasks/terminal.js";
+import type { Output } from "../../tasks/output/style.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
