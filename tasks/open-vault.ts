@@ -108,7 +108,6 @@ export async function withVault<T>(
  * The action of a task that reads from the selected network.
  *
  * @param work Gets a vault with one deadline for all requests.
- * @param check Refuses arguments that exclude each other, before any request.
  */
 export function readAction<Described extends Options>(
   described: Task<Described>,
@@ -117,10 +116,8 @@ export function readAction<Described extends Options>(
     args: ValuesOf<Described> & CommonValues,
     surroundings: TaskSurroundings,
   ) => Promise<TaskReport | StreamedReport>,
-  check?: (args: ValuesOf<Described> & CommonValues) => void,
 ): NewTaskActionFunction {
   return taskAction(described, async (args, surroundings) => {
-    check?.(args);
     const { timeout } = args;
     const { terminal } = surroundings;
     return await withVault(

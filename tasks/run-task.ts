@@ -16,7 +16,7 @@ import type { Block } from "./output/blocks.js";
 import { renderText, wrapText } from "./output/render-text.js";
 import type { Options, ValuesOf } from "./definitions/options.js";
 import type { CommonValues, Task } from "./definitions/shared.js";
-import { parseOptions } from "./parse-options.js";
+import { excludeAlternatives, parseOptions } from "./parse-options.js";
 import type { TypedOptions } from "./parse-options.js";
 import { withTerminal } from "./terminal.js";
 import type { Terminal } from "./terminal.js";
@@ -61,7 +61,9 @@ export function taskAction<Described extends Options>(
         await runTask(
           typed,
           async () => {
-            const parsed = parseOptions(described.options, args, hre);
+            const { options, alternatives = [] } = described;
+            const parsed = parseOptions(options, args, hre);
+            excludeAlternatives(alternatives, args);
             return await work(parsed, { hre, terminal, typed });
           },
           terminal,

@@ -29,7 +29,7 @@ import {
   preflightBlocks,
   settlementBlocks,
 } from "./output/settlement.js";
-import { excludeEachOther, toFlag } from "./parse-options.js";
+import { toFlag } from "./parse-options.js";
 import type { TypedOptions } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
@@ -138,33 +138,16 @@ export async function settle(
   };
 }
 
-/** Of each row, one may be given. */
-const alternatives = [
-  ["assert", "calldata", "resume"],
-  ["bump", "cancel"],
-  ["calldata", "ifExpired"],
-  ["calldata", "partial"],
-  ["calldata", "maxFeePerGas"],
-] as const;
-
 const requirements = {
   safe: "calldata",
   bump: "resume",
   cancel: "resume",
 } as const;
 
-/** @throws VaultError VAULT_INVALID_ARGUMENT for flags that exclude or need each other */
+/** @throws VaultError VAULT_INVALID_ARGUMENT for flags that need others */
 export function toOptions(
   args: TaskValues<typeof settleTask>,
 ): SettleAllOptions {
-  const isGiven = (name: keyof typeof args): boolean =>
-    args[name] !== false && args[name] !== undefined;
-  for (const names of alternatives) {
-    const given = names.filter(isGiven);
-    if (given.length > 1) {
-      throw excludeEachOther(...given.map(toFlag));
-    }
-  }
   for (const name of keysOf(requirements)) {
     const needed = toFlag(requirements[name]);
     if (args[name] && !args[requirements[name]]) {

@@ -19,7 +19,6 @@ import type { Block, Envelope } from "./output/blocks.js";
 import { renderMetrics, renderOutage } from "./output/metrics.js";
 import { failureNotes, readingsOf, snapshotBlocks } from "./output/readings.js";
 import { readAction } from "./open-vault.js";
-import { excludeEachOther } from "./parse-options.js";
 import { statusTask } from "./definitions/status.js";
 import type { StreamedReport, TaskReport } from "./run-task.js";
 import type { Output } from "./output/style.js";
@@ -29,6 +28,9 @@ import type { VaultState } from "./vault-state.js";
 export default readAction(
   statusTask,
   async (vault, { all, raw, format, ...target }, { terminal }) => {
+    if (all) {
+      requireFixedBlock(target.block, "--block");
+    }
     const names = all
       ? Object.keys(vault.connection.networkConfig.vault.instances)
       : [];
@@ -37,19 +39,6 @@ export default readAction(
     return format === undefined
       ? reportStatus(await reading, all, raw)
       : await writeMetrics(vault, reading, terminal.out);
-  },
-  (args) => {
-    if (args.format !== undefined && args.json) {
-      throw excludeEachOther("--json", "--format");
-    }
-    if (args.all) {
-      requireFixedBlock(args.block, "--block");
-      for (const where of ["at", "instance"] as const) {
-        if (args[where] !== undefined) {
-          throw excludeEachOther("--all", `--${where}`);
-        }
-      }
-    }
   },
 );
 

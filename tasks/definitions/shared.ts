@@ -55,6 +55,8 @@ export type CommonValues = ValuesOf<typeof common> &
 export interface Task<Described extends Options = Options> {
   readonly description: string;
   readonly options: Described;
+  /** Of each row, one option may be given. */
+  readonly alternatives?: ReadonlyArray<readonly string[]>;
 }
 
 export type TaskValues<Described extends Task> = ValuesOf<Described["options"]>;
@@ -62,8 +64,11 @@ export type TaskValues<Described extends Task> = ValuesOf<Described["options"]>;
 export function describeTask<const Own extends Options>(
   description: string,
   own: Own,
+  alternatives: ReadonlyArray<
+    ReadonlyArray<string & (keyof Own | keyof typeof common)>
+  > = [],
 ): Task<typeof common & Own> {
-  return { description, options: { ...common, ...own } };
+  return { description, options: { ...common, ...own }, alternatives };
 }
 
 /** Of tasks that read with one call. */

@@ -5,7 +5,6 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import hardhatVault from "../../src/index.js";
 import {
   operationEntry,
-  operations,
   readOperationNames,
 } from "../../src/protocol/index.js";
 import { ordersTask } from "../../tasks/definitions/orders.js";
@@ -79,18 +78,6 @@ describe("options of tasks", () => {
         : [],
     );
     expect(defaults).to.not.deep.include([]);
-  });
-
-  it("an input of an operation cannot be named like an option of every read task", () => {
-    const { inputs } = operations.getOrderInfo;
-    for (const option of ["from", "at", "block"]) {
-      expect(() =>
-        readTask(
-          "",
-          inputs.map((field) => ({ ...field, option })),
-        ),
-      ).to.throw(`an operation's input is named like the option ${option}`);
-    }
   });
 
   it("--help offers the pending block only in tasks that read it", () => {
