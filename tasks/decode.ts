@@ -21,7 +21,7 @@ import {
   decodeRevertReason,
 } from "../src/rpc/revert-reason.js";
 import type { Values } from "../src/rpc/revert-reason.js";
-import { toJsonValue } from "../src/json.js";
+import { asRecord, toJsonValue } from "../src/json.js";
 import { escapeUntrusted } from "../src/escape.js";
 import { decodeTask } from "./definitions/decode.js";
 import type { TaskValues } from "./definitions/shared.js";
@@ -175,8 +175,8 @@ function decodeReturned(data: string): Decoded | undefined {
     throw vaultError("VAULT_NOT_DECODABLE", { problem, remedy });
   }
   const values: Values =
-    outputs.length > 1 && typeof value === "object"
-      ? { ...value }
+    outputs.length > 1
+      ? asRecord(value)
       : Object.fromEntries(outputs.map(({ name }) => [name, value]));
   return { kind: "result", operation, signature: null, values };
 }
@@ -225,7 +225,7 @@ function toBlocks(decoded: Decoded, context: FormatContext): readonly Block[] {
         ? []
         : [
             [
-              "Behind it",
+              "Trailing bytes",
               { text: trailing, note: "no part of the arguments" },
             ] as const,
           ]),

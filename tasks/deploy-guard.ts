@@ -9,21 +9,15 @@ import { deployGuardTask } from "./definitions/deploy-guard.js";
 import { readEnvelope, withVault } from "./open-vault.js";
 import { code, knownValues, notes, title } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
-import { renderText } from "./output/render-text.js";
+import { say } from "./output/render-text.js";
 import { taskAction } from "./run-task.js";
 
 export default taskAction(deployGuardTask, async (args, surroundings) => {
-  if (args.at !== undefined) {
-    throw invalidArgument("--at", "a guard fits every vault", "Omit it.");
-  }
   const { ask, err } = surroundings.terminal;
-  const say = (...blocks: readonly Block[]): void => {
-    void err.write(`${renderText(blocks, err.style)}\n`);
-  };
   return await withVault(surroundings, "write", args, async (vault) => {
     const network = escapeUntrusted(vault.networkName);
     const confirm = async (deployment: GuardDeployment): Promise<void> => {
-      say(...deploymentBlocks(deployment, network));
+      await say(err, ...deploymentBlocks(deployment, network));
       if (args.yes) {
         return;
       }
@@ -42,7 +36,7 @@ export default taskAction(deployGuardTask, async (args, surroundings) => {
     const guard = await deployGuard(vault, {
       ...{ from, settler, confirm },
       onHash: (hash) => {
-        say(notes(`Transaction ${hash}`));
+        void say(err, notes(`Transaction ${hash}`));
       },
     });
     const envelope = await readEnvelope(vault);

@@ -1,20 +1,12 @@
-import { invalidArgument } from "../src/errors.js";
 import { requireScenario } from "../src/mocks/scenarios.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { deployMocksTask } from "./definitions/deploy-mocks.js";
 import { readEnvelope, withVault } from "./open-vault.js";
 import { labelledValues, notes, title } from "./output/blocks.js";
-import { wrapText } from "./output/render-text.js";
+import { say } from "./output/render-text.js";
 import { taskAction } from "./run-task.js";
 
 export default taskAction(deployMocksTask, async (args, surroundings) => {
-  if (args.at !== undefined) {
-    throw invalidArgument(
-      "--at",
-      "mocks are deployed to new addresses",
-      "Omit it.",
-    );
-  }
   const scenario = requireScenario(args.scenario ?? "open-round");
   const { err } = surroundings.terminal;
   return await withVault(surroundings, "write", args, async (vault) => {
@@ -30,8 +22,11 @@ export default taskAction(deployMocksTask, async (args, surroundings) => {
       contracts: addresses,
     });
     if (file === undefined) {
-      await err.write(
-        `${wrapText("This network lives in this process: the mocks end with it. For mocks that stay, start `npx hardhat node` and pass --network.", err.style)}\n`,
+      await say(
+        err,
+        notes(
+          "This network lives in this process: the mocks end with it. For mocks that stay, start `npx hardhat node` and pass --network.",
+        ),
       );
     }
     const written = `Written to ${file ?? ""}; tasks on this chain${args.instance === undefined ? "" : ` with --instance ${args.instance}`} use them if the configuration names no address.`;

@@ -1,4 +1,3 @@
-import { vaultError } from "../src/errors.js";
 import { failed } from "../src/plugin/check.js";
 import type { Check } from "../src/plugin/check.js";
 import {
@@ -26,15 +25,12 @@ export default taskAction(doctorTask, examine);
 
 /** The checks; without an envelope if the node did not answer. */
 interface Examination {
-  readonly envelope?: Envelope;
+  readonly envelope?: Envelope | undefined;
   readonly checks: readonly Check[];
 }
 
-/** The check that fails without a connection, and its name in an error text. */
-const passes = {
-  read: { name: "network", asked: "the connection" },
-  write: { name: "signer", asked: "the requests about its signer" },
-} as const;
+/** The name of the check that fails without a connection. */
+const passes = { read: "network", write: "signer" } as const;
 
 async function examine(
   args: TaskValues<typeof doctorTask>,
@@ -43,40 +39,33 @@ async function examine(
   // A mistake on the command line is an error, not a failed check.
   const { name: network, config } = selectedNetwork(surroundings.hre);
   settingsOf(network, config, args.instance);
-  const { timeout } = args;
-  const startedAt = performance.now();
+  const end = performance.now() + (args.timeout ?? Infinity);
   const runPass = async (
     access: keyof typeof passes,
     work: (vault: HardhatVault) => Promise<Examination>,
   ): Promise<Examination> => {
-    const { name, asked: method } = passes[access];
+    const left = Math.max(1, Math.ceil(end - performance.now()));
+    const timeout = left === Infinity ? undefined : left;
     try {
-      const left =
-        timeout === undefined
-          ? undefined
-          : Math.ceil(timeout - (performance.now() - startedAt));
-      if (left !== undefined && left <= 0) {
-        throw vaultError("VAULT_RPC_TIMEOUT", { network, method, tried: "" });
-      }
       return await withVault(
         surroundings,
         access,
         args,
-        async (vault) => await work(vault.withOptions({ timeout: left })),
-        left,
+        async (vault) => await work(vault.withOptions({ timeout })),
+        timeout,
       );
     } catch (error) {
-      return { checks: [failed(name, error)] };
+      return { checks: [failed(passes[access], error)] };
     }
   };
   const { envelope, checks } = await runPass("read", examineVault);
-  if (envelope === undefined) {
-    return reportExamination({ checks }, args.strict);
-  }
   // Separate, because only this pass needs the keys.
-  const signer = await runPass("write", async (vault) => ({
-    checks: await examineSigner(vault, args.from),
-  }));
+  const signer =
+    envelope === undefined
+      ? { checks: [] }
+      : await runPass("write", async (vault) => ({
+          checks: await examineSigner(vault, args.from),
+        }));
   return reportExamination(
     { envelope, checks: [...checks, ...signer.checks] },
     args.strict,

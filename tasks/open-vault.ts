@@ -7,6 +7,8 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import type { BlockTag } from "../src/client/inputs.js";
 import { tryLens } from "../src/client/lens/lens.js";
+import type { ReadCall } from "../src/client/lens/lens.js";
+import type { ReadOptions } from "../src/client/reader.js";
 import type { VaultClient } from "../src/client/vault-client.js";
 import { asRecord } from "../src/json.js";
 import { settingsOf } from "../src/plugin/addresses.js";
@@ -17,6 +19,7 @@ import { isHardhatsOwn, toHardhatError } from "../src/rpc/hardhat-error.js";
 import { fewRetries } from "../src/rpc/retry.js";
 import { escapeUntrusted } from "../src/escape.js";
 import type { Options, ValuesOf } from "./definitions/options.js";
+import type { CommonValues, Task } from "./definitions/shared.js";
 import type { Envelope } from "./output/blocks.js";
 import { selectedNetwork } from "./parse-options.js";
 import { taskAction, toVaultError } from "./run-task.js";
@@ -25,7 +28,6 @@ import type {
   TaskReport,
   TaskSurroundings,
 } from "./run-task.js";
-import type { CommonValues, Task } from "./definitions/shared.js";
 
 const taskEnd = new AsyncLocalStorage<AbortSignal>();
 // Hardhat sends through undici, and has no way to cancel a request.
@@ -106,7 +108,6 @@ export async function withVault<T>(
  * The action of a task that reads from the selected network.
  *
  * @param work Gets a vault with one deadline for all requests.
- * @param check Refuses arguments that exclude each other, before any request.
  */
 export function readAction<Described extends Options>(
   described: Task<Described>,
@@ -115,10 +116,8 @@ export function readAction<Described extends Options>(
     args: ValuesOf<Described> & CommonValues,
     surroundings: TaskSurroundings,
   ) => Promise<TaskReport | StreamedReport>,
-  check?: (args: ValuesOf<Described> & CommonValues) => void,
 ): NewTaskActionFunction {
   return taskAction(described, async (args, surroundings) => {
-    check?.(args);
     const { timeout } = args;
     const { terminal } = surroundings;
     return await withVault(
@@ -143,20 +142,31 @@ export function readAction<Described extends Options>(
   });
 }
 
-/** Chain id and block; in one request if the node can run the lens. */
+/** Chain id and block; with the calls, in one request if the node can run the lens. */
+export async function readBlock(
+  vault: VaultClient,
+  options: Pick<ReadOptions, "from" | "blockTag">,
+  calls: readonly ReadCall[] = [],
+): Promise<{
+  readonly envelope: Envelope;
+  readonly lens: Awaited<ReturnType<typeof tryLens>>;
+}> {
+  const context = vault.readContext(options);
+  const { network } = context.rpc;
+  const rpc = context.rpc.withRetries(fewRetries);
+  const lens = await tryLens({ ...context, rpc }, calls);
+  const [chainId, block] =
+    lens === undefined
+      ? await Promise.all([vault.chainId(), vault.block(options.blockTag)])
+      : [lens.chainId, lens.block];
+  return { envelope: { network, chainId, block }, lens };
+}
+
 export async function readEnvelope(
   vault: VaultClient,
   blockTag?: BlockTag,
 ): Promise<Envelope> {
-  const context = vault.readContext({ blockTag });
-  const { network } = context.rpc;
-  const rpc = context.rpc.withRetries(fewRetries);
-  const lens = await tryLens({ ...context, rpc });
-  const [chainId, block] =
-    lens === undefined
-      ? await Promise.all([vault.chainId(), vault.block(blockTag)])
-      : [lens.chainId, lens.block];
-  return { network, chainId, block };
+  return (await readBlock(vault, { blockTag })).envelope;
 }
 
 /** Hides secrets in the only text of an order, which anybody may have written. */

@@ -9,13 +9,14 @@ import { Tally, orderListing } from "./output/orders.js";
 import { hideInOrder, readAction, readEnvelope } from "./open-vault.js";
 import type { StreamedReport, TaskSurroundings } from "./run-task.js";
 
-export default readAction(ordersTask, listOrders, parseListingForm);
+export default readAction(ordersTask, listOrders);
 
 async function listOrders(
   vault: HardhatVault,
   args: TaskValues<typeof ordersTask>,
   { terminal }: TaskSurroundings,
 ): Promise<StreamedReport> {
+  const form = parseListingForm(args);
   const { block, from, ids: selection, state, holder, skipEmpty } = args;
   const envelope = await readEnvelope(vault, block);
   const isSearch =
@@ -42,7 +43,7 @@ async function listOrders(
     },
     isSearch ? ` Stopped after ${EMPTY_IDS_AT_END} empty ids in a row.` : "",
   );
-  const isRead = await writeListing(listing, args, terminal);
+  const isRead = await writeListing(listing, form, args.out, terminal);
   return { streamed: true, ok: !isRead || tally.failed === 0 };
 }
 

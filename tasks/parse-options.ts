@@ -3,13 +3,12 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { givenInput } from "../src/client/inputs.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
-import type { VaultError } from "../src/errors.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { FORK_NETWORK } from "../src/simulation/fork-network.js";
 import type { Options, ValuesOf } from "./definitions/options.js";
+import type { CommonValues } from "./definitions/shared.js";
 import * as parsers from "./parsers.js";
 import type { Scales } from "./parsers.js";
-import type { CommonValues } from "./definitions/shared.js";
 
 /** Options as Hardhat passes them: texts, and booleans for flags. */
 export type TypedOptions = Readonly<Record<string, unknown>>;
@@ -81,9 +80,19 @@ export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
   return { name, config };
 }
 
-export function excludeEachOther(...flags: readonly string[]): VaultError {
-  const where = flags.join(" and ");
-  return invalidArgument(where, "they exclude each other", "Use one of them.");
+/** @throws VaultError VAULT_INVALID_ARGUMENT for options that exclude each other */
+export function excludeAlternatives(
+  alternatives: ReadonlyArray<readonly string[]>,
+  typed: TypedOptions,
+): void {
+  for (const names of alternatives) {
+    const given = names.filter((name) => (typed[name] ?? false) !== false);
+    if (given.length > 1) {
+      const where = given.map(toFlag).join(" and ");
+      const problem = "they exclude each other";
+      throw invalidArgument(where, problem, "Use one of them.");
+    }
+  }
 }
 
 /** `--at-time` for `atTime`. */

@@ -48,13 +48,9 @@ export class Time {
   ) {}
 }
 
-/** Order ids; with neither `ids` nor `lastId`, up to the last order. */
+/** Chosen ids, or a range; without `lastId`, up to the last order. */
 export type OrderSelection =
-  | {
-      readonly ids: readonly bigint[];
-      readonly firstId?: undefined;
-      readonly lastId?: undefined;
-    }
+  | { readonly ids: readonly bigint[]; readonly lastId?: undefined }
   | {
       readonly ids?: undefined;
       readonly firstId: bigint;
@@ -149,7 +145,8 @@ export function parseSeconds(least: number): Parse<number> {
       ? Number(text)
       : NaN;
     if (seconds >= least && seconds <= most) {
-      return seconds * 1_000;
+      // Timers take no fractions, which the product of 9.8 has, too.
+      return Math.ceil(seconds * 1_000);
     }
     throw invalidArgument(
       where,

@@ -3,18 +3,23 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 import { decodeAnswer } from "../src/client/answer.js";
 import { encodeCall } from "../src/client/codec.js";
 import { failedReading } from "../src/client/failed-reading.js";
-import { entryAnswer, tryLens } from "../src/client/lens/lens.js";
+import { entryAnswer } from "../src/client/lens/lens.js";
 import type { ReadOptions } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { getNextBlock } from "../src/rpc/blocks.js";
-import { fewRetries } from "../src/rpc/retry.js";
+import { asRecord } from "../src/json.js";
 import { operationEntry, set, queriesOf } from "../src/protocol/index.js";
 import type {
   Field,
   OperationArguments,
   ReadOperationName,
 } from "../src/protocol/index.js";
-import { hideInOrder, readAction, readEnvelope } from "./open-vault.js";
+import {
+  hideInOrder,
+  readAction,
+  readBlock,
+  readEnvelope,
+} from "./open-vault.js";
 import { notes, title, toned } from "./output/blocks.js";
 import type { Envelope } from "./output/blocks.js";
 import { readingsBlock } from "./output/readings.js";
@@ -127,29 +132,25 @@ async function readAtOnce(
       return { call, target: await vault.addressOf(call.role, operation) };
     }),
   );
-  const context = vault.readContext(options);
-  const lens =
+  const { envelope, lens } =
     known === undefined
-      ? await tryLens(
-          { ...context, rpc: context.rpc.withRetries(fewRetries) },
-          calls.map(({ call: { data }, target: { address } }) => ({
-            target: address,
+      ? await readBlock(
+          vault,
+          options,
+          calls.map(({ call: { data }, target: { address: target } }) => ({
+            target,
             data,
           })),
         )
-      : undefined;
-  const network = vault.networkName;
-  const envelope =
-    lens === undefined
-      ? (known ?? (await readEnvelope(vault, options.blockTag)))
-      : { network, chainId: lens.chainId, block: lens.block };
-  const { number } = envelope.block;
+      : { envelope: known, lens: undefined };
   // A pending block cannot be read by its number.
-  const blockTag = options.blockTag === "pending" ? "pending" : number;
+  const blockTag =
+    options.blockTag === "pending" ? "pending" : envelope.block.number;
   const results = await Promise.all(
     calls.map(async ({ call, target }, index) => {
       const entry = lens?.entries[index];
       if (lens !== undefined && entry?.status === "returned") {
+        const { network } = envelope;
         const { hasCode } = entry;
         const answer = entryAnswer(lens, entry);
         try {
@@ -189,9 +190,7 @@ function withIdentity(
   value: unknown,
 ): unknown {
   const [only] = inputs;
-  return inputs.length === 1 &&
-    only?.unit === "none" &&
-    typeof value === "object"
-    ? { [only.name]: given[0], ...value }
+  return inputs.length === 1 && only?.unit === "none"
+    ? { [only.name]: given[0], ...asRecord(value) }
     : value;
 }

@@ -77,12 +77,7 @@ async function gather(
 ): Promise<Report> {
   const snapshot = await vault.snapshot({ blockTag, from });
   const { chainId, block, round } = snapshot;
-  const context = {
-    ...vault.settings,
-    chainTime: block.timestamp,
-    raw,
-    withDates: true,
-  };
+  const context = { ...vault.settings, chainTime: block.timestamp, raw };
   const chapters: Chapter[] = [
     { heading: "Readings", blocks: snapshotBlocks(snapshot, context) },
   ];

@@ -19,32 +19,10 @@ import { selectedNetwork } from "./parse-options.js";
 import { parseInteger } from "./parsers.js";
 import { toCallArguments } from "./read.js";
 import { taskAction } from "./run-task.js";
-import type { TaskReport, TaskSurroundings } from "./run-task.js";
+import type { TaskSurroundings } from "./run-task.js";
 
-interface RequestContext {
-  readonly addressOf: (
-    role: ContractRole,
-    operation: string,
-  ) => Promise<LocatedAddress>;
-  /** The sender without `--from`. */
-  readonly from: string;
-}
-
-export default taskAction(
-  requestTask,
-  async (args, surroundings) =>
-    await buildRequest(
-      args,
-      await addressesWithoutRequests(args, surroundings),
-    ),
-);
-
-/** Builds the request of an operation as a client sends it. */
-async function buildRequest(
-  args: TaskValues<typeof requestTask>,
-  { addressOf, from: defaultFrom }: RequestContext,
-): Promise<TaskReport> {
-  const { operation, from = defaultFrom } = args;
+export default taskAction(requestTask, async (args, surroundings) => {
+  const { operation } = args;
   if (args.curl && !isReadOperation(operation)) {
     throw invalidArgument(
       "--curl",
@@ -52,8 +30,10 @@ async function buildRequest(
       "Omit it.",
     );
   }
+  const { name: network, config } = selectedNetwork(surroundings.hre);
+  const { from = configuredFrom(network, config) } = args;
   const call = encodeCall(operation, parseWireArguments(args));
-  const { address: to } = await addressOf(call.role, operation);
+  const { address: to } = await locate(args, call.role, surroundings);
   if (!isReadOperation(operation)) {
     const document = {
       operation,
@@ -79,7 +59,7 @@ async function buildRequest(
     json: args.curl ? { curl } : request,
     blocks: [code(args.curl ? curl : JSON.stringify(request, undefined, 2))],
   };
-}
+});
 
 function parseWireArguments({
   operation,
@@ -116,26 +96,24 @@ function parseWireArguments({
 }
 
 /** An HTTP network is not opened: its URL may be a secret that is not available. */
-async function addressesWithoutRequests(
-  { at, instance: name }: TaskValues<typeof requestTask>,
+async function locate(
+  { operation, at, instance }: TaskValues<typeof requestTask>,
+  role: ContractRole,
   surroundings: TaskSurroundings,
-): Promise<RequestContext> {
+): Promise<LocatedAddress> {
   const { name: network, config } = selectedNetwork(surroundings.hre);
-  const from = configuredFrom(network, config);
   if (config.type === "edr-simulated") {
-    const args = { at, instance: name };
-    return await withVault(surroundings, "read", args, async (vault) => ({
-      from,
-      addressOf: async (role, operation) =>
-        await vault.addressOf(role, operation),
-    }));
+    return await withVault(
+      surroundings,
+      "read",
+      { at, instance },
+      async (vault) => await vault.addressOf(role, operation),
+    );
   }
-  const { locate } = connectionAddresses(network, config, { instance: name });
+  const configured = connectionAddresses(network, config, { instance }).locate;
   const addresses =
-    at === undefined ? locate : firstOf(fixedAddresses(at, "--at"), locate);
-  return {
-    from,
-    addressOf: async (role, operation) =>
-      await requireAddress(addresses, role, { operation, network }),
-  };
+    at === undefined
+      ? configured
+      : firstOf(fixedAddresses(at, "--at"), configured);
+  return await requireAddress(addresses, role, { operation, network });
 }

@@ -1,5 +1,4 @@
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { excludeEachOther } from "./parse-options.js";
 import { roundsTask } from "./definitions/rounds.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
@@ -7,22 +6,14 @@ import { roundListing } from "./output/rounds.js";
 import { readAction, readEnvelope } from "./open-vault.js";
 import type { StreamedReport, TaskSurroundings } from "./run-task.js";
 
-export default readAction(
-  roundsTask,
-  listRounds,
-  ({ block, toBlock, ...args }) => {
-    if (block !== undefined && toBlock !== undefined) {
-      throw excludeEachOther("--block", "--to-block");
-    }
-    parseListingForm(args);
-  },
-);
+export default readAction(roundsTask, listRounds);
 
 async function listRounds(
   vault: HardhatVault,
   args: TaskValues<typeof roundsTask>,
   { terminal }: TaskSurroundings,
 ): Promise<StreamedReport> {
+  const form = parseListingForm(args);
   const { fromBlock, block, toBlock = block, from, raw } = args;
   const envelope = await readEnvelope(vault, toBlock);
   const rounds = vault.rounds({
@@ -35,6 +26,7 @@ async function listRounds(
   });
   const { timestamp: chainTime } = envelope.block;
   const context = { ...vault.settings, chainTime, raw };
-  await writeListing(roundListing(envelope, rounds, context), args, terminal);
+  const listing = roundListing(envelope, rounds, context);
+  await writeListing(listing, form, args.out, terminal);
   return { streamed: true, ok: true };
 }

@@ -15,9 +15,9 @@ import { inFlags, toDocument } from "./error-texts.js";
 import type { Block } from "./output/blocks.js";
 import { renderText, wrapText } from "./output/render-text.js";
 import type { Options, ValuesOf } from "./definitions/options.js";
-import { parseOptions } from "./parse-options.js";
-import type { TypedOptions } from "./parse-options.js";
 import type { CommonValues, Task } from "./definitions/shared.js";
+import { excludeAlternatives, parseOptions } from "./parse-options.js";
+import type { TypedOptions } from "./parse-options.js";
 import { withTerminal } from "./terminal.js";
 import type { Terminal } from "./terminal.js";
 
@@ -46,25 +46,24 @@ export interface TaskSurroundings {
   readonly typed: TypedOptions;
 }
 
-/** @param isReserved Keeps stdout for documents, also without `--json`. */
 export function taskAction<Described extends Options>(
   described: Task<Described>,
   work: (
     args: ValuesOf<Described> & CommonValues,
     surroundings: TaskSurroundings,
   ) => Promise<TaskReport | StreamedReport>,
-  isReserved = false,
 ): NewTaskActionFunction {
   return async (args: TypedOptions, hre) => {
     const typed = { ...args, network: hre.globalOptions.network };
     return await withTerminal(
       hre.hooks,
-      isReserved || args["json"] === true || args["format"] !== undefined,
       async (terminal) =>
         await runTask(
           typed,
           async () => {
-            const parsed = parseOptions(described.options, args, hre);
+            const { options, alternatives = [] } = described;
+            const parsed = parseOptions(options, args, hre);
+            excludeAlternatives(alternatives, args);
             return await work(parsed, { hre, terminal, typed });
           },
           terminal,

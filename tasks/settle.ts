@@ -13,6 +13,7 @@ import type {
 } from "../src/settlement/types.js";
 import { hasEnded } from "../src/protocol/round.js";
 import { OTHER_ORIGIN } from "../src/settlement-call/route.js";
+import { keysOf } from "../src/protocol/keys-of.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { settleTask } from "./definitions/settle.js";
@@ -21,18 +22,19 @@ import { messageForCommandLine, repeatFlags } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
 import { code, notes, toned } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
-import { renderText } from "./output/render-text.js";
+import { say } from "./output/render-text.js";
 import {
   describeEvent,
   earlyWarning,
   preflightBlocks,
   settlementBlocks,
 } from "./output/settlement.js";
-import { excludeEachOther } from "./parse-options.js";
+import { toFlag } from "./parse-options.js";
 import type { TypedOptions } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
-import type { Output, Terminal } from "./terminal.js";
+import type { Output } from "./output/style.js";
+import type { Terminal } from "./terminal.js";
 
 export default taskAction(settleTask, async (args, surroundings) => {
   const options = toOptions(args);
@@ -56,13 +58,13 @@ export async function settle(
   options: SettleAllOptions,
   { err, ask }: Pick<Terminal, "err" | "ask">,
 ): Promise<TaskReport> {
-  const say = (...blocks: readonly Block[]): void => {
-    void err.write(`${renderText(blocks, err.style)}\n`);
+  const tell = (...blocks: readonly Block[]): void => {
+    void say(err, ...blocks);
   };
   const context = { ...vault.settings, raw: false };
   const { confirmations = 1 } = options;
   const wanted = confirmations > 1 ? ` --confirmations ${confirmations}` : "";
-  const resume = `\`npx hardhat vault settle --resume${wanted}${repeatFlags(typed)}\` goes on from here.`;
+  const resume = `npx hardhat vault settle --resume${wanted}${repeatFlags(typed)}`;
   // A keeper's log has one document a run: errors and the hash go to stderr.
   const isLogged = typed["json"] === true && typed["yes"] === true;
   let chainTime = 0;
@@ -78,24 +80,28 @@ export async function settle(
         }
         const { chainId, round, outcome } = preflight;
         const where = { network: vault.networkName, chainId };
-        say(...preflightBlocks(preflight, where, { ...context, chainTime }));
-        say();
+        tell(...preflightBlocks(preflight, where, { ...context, chainTime }));
+        tell();
         if (outcome === "succeeds" && hasEnded(round, chainTime) !== true) {
-          say(earlyWarning(preflight));
-          say();
+          tell(earlyWarning(preflight));
+          tell();
         }
       } else if (
         !isLogged ||
         (event.type !== "mined" && event.type !== "confirmed")
       ) {
-        say(notes(describeEvent(event)));
+        tell(notes(describeEvent(event)));
         if (
           !isLogged &&
           event.type === "sending" &&
           options.resume !== true &&
           vault.connection.networkConfig.type === "http"
         ) {
-          say(notes(toned("dim", `If this is interrupted, ${resume}`)));
+          tell(
+            notes(
+              toned("dim", `To continue if this is interrupted: ${resume}`),
+            ),
+          );
         }
       }
     },
@@ -112,7 +118,7 @@ export async function settle(
         ? messageForCommandLine(refusal, typed)
         : openReason === undefined
           ? reason
-          : `${openReason} ${resume}`,
+          : `${openReason} To continue: ${resume}`,
   };
   const where = { network: vault.networkName, chainId };
   const envelope = block === undefined ? undefined : { ...where, block };
@@ -132,35 +138,21 @@ export async function settle(
   };
 }
 
-/** @throws VaultError VAULT_INVALID_ARGUMENT for flags that exclude each other */
+const requirements = {
+  safe: "calldata",
+  bump: "resume",
+  cancel: "resume",
+} as const;
+
+/** @throws VaultError VAULT_INVALID_ARGUMENT for flags that need others */
 export function toOptions(
   args: TaskValues<typeof settleTask>,
 ): SettleAllOptions {
-  const modes = (["assert", "calldata", "resume"] as const).filter(
-    (mode) => args[mode],
-  );
-  if (modes.length > 1) {
-    throw excludeEachOther(...modes.map((mode) => `--${mode}`));
-  }
-  if (args.safe && !args.calldata) {
-    throw invalidArgument("--safe", "it needs --calldata", "Add --calldata.");
-  }
-  for (const replacement of ["bump", "cancel"] as const) {
-    if (args[replacement] && !args.resume) {
-      const problem = "it needs --resume";
-      throw invalidArgument(`--${replacement}`, problem, "Add --resume.");
-    }
-  }
-  if (args.bump && args.cancel) {
-    throw excludeEachOther("--bump", "--cancel");
-  }
-  for (const [flag, isGiven] of [
-    ["--if-expired", args.ifExpired],
-    ["--partial", args.partial],
-    ["--max-fee-per-gas", args.maxFeePerGas !== undefined],
-  ] as const) {
-    if (args.calldata && isGiven) {
-      throw excludeEachOther("--calldata", flag);
+  for (const name of keysOf(requirements)) {
+    const needed = toFlag(requirements[name]);
+    if (args[name] && !args[requirements[name]]) {
+      const problem = `it needs ${needed}`;
+      throw invalidArgument(toFlag(name), problem, `Add ${needed}.`);
     }
   }
   return {
@@ -181,29 +173,27 @@ export function toOptions(
 async function printCalldata(
   vault: HardhatVault,
   { from, safe }: TaskValues<typeof settleTask>,
-  { style, write }: Output,
+  err: Output,
 ): Promise<TaskReport> {
   const built = await buildSettlement(vault, from);
   const { chainId, header, to, data, estimatedGas, refusal } = built;
-  if (refusal !== null) {
-    const warning = toned(
-      "warn",
-      `Warning: ${from ?? "the zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may accept only another sender (--from).`,
-    );
-    await write(`${renderText([notes(warning)], style)}\n`);
-  }
-  if (built.isContract) {
-    const warning = toned("warn", `Warning: ${OTHER_ORIGIN}`);
-    await write(`${renderText([notes(warning)], style)}\n`);
-  }
   // If this one is sent too, two rounds may be settled.
   const open = await openSettlement(vault);
-  if (open !== null) {
-    const warning = toned(
-      "warn",
-      `Warning: a settlement is under way already: ${describeOpenSettlement(open)}. Finish it first, with --resume: both may be mined.`,
-    );
-    await write(`${renderText([notes(warning)], style)}\n`);
+  const warnings = [
+    ...(refusal === null
+      ? []
+      : [
+          `${from ?? "the zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may accept only another sender (--from).`,
+        ]),
+    ...(built.isContract ? [OTHER_ORIGIN] : []),
+    ...(open === null
+      ? []
+      : [
+          `a settlement is under way already: ${describeOpenSettlement(open)}. Finish it first, with --resume: both may be mined.`,
+        ]),
+  ].map((text) => toned("warn", `Warning: ${text}`));
+  if (warnings.length > 0) {
+    await say(err, notes(...warnings));
   }
   const { number, timestamp } = header;
   const document = safe

@@ -3,7 +3,6 @@ import {
   isNotConfigured,
 } from "../src/client/failed-reading.js";
 import { requireFixedBlock } from "../src/client/inputs.js";
-import type { FailedReading } from "../src/client/failed-reading.js";
 import type { ReadOptions } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
@@ -11,26 +10,27 @@ import { getNextBlock } from "../src/rpc/blocks.js";
 import { describeOpenSettlement } from "../src/settlement/open-settlement.js";
 import {
   chapter,
-  labelledValues,
+  knownValues,
   section,
   title,
   toned,
 } from "./output/blocks.js";
-import type { Block, Cell, Envelope } from "./output/blocks.js";
-import { describeAnswer } from "./output/format-value.js";
+import type { Block, Envelope } from "./output/blocks.js";
 import { renderMetrics, renderOutage } from "./output/metrics.js";
 import { failureNotes, readingsOf, snapshotBlocks } from "./output/readings.js";
 import { readAction } from "./open-vault.js";
-import { excludeEachOther } from "./parse-options.js";
 import { statusTask } from "./definitions/status.js";
 import type { StreamedReport, TaskReport } from "./run-task.js";
-import type { Output } from "./terminal.js";
-import { readState } from "./vault-state.js";
+import type { Output } from "./output/style.js";
+import { describeAttempt, readState } from "./vault-state.js";
 import type { VaultState } from "./vault-state.js";
 
 export default readAction(
   statusTask,
   async (vault, { all, raw, format, ...target }, { terminal }) => {
+    if (all) {
+      requireFixedBlock(target.block, "--block");
+    }
     const names = all
       ? Object.keys(vault.connection.networkConfig.vault.instances)
       : [];
@@ -39,19 +39,6 @@ export default readAction(
     return format === undefined
       ? reportStatus(await reading, all, raw)
       : await writeMetrics(vault, reading, terminal.out);
-  },
-  (args) => {
-    if (args.format !== undefined && args.json) {
-      throw excludeEachOther("--json", "--format");
-    }
-    if (args.all) {
-      requireFixedBlock(args.block, "--block");
-      for (const where of ["at", "instance"] as const) {
-        if (args[where] !== undefined) {
-          throw excludeEachOther("--all", `--${where}`);
-        }
-      }
-    }
   },
 );
 
@@ -139,30 +126,17 @@ function reportStatus(
   };
 }
 
-function keeperBlock({ keeper, reason }: VaultState): Block {
-  const { canBeSettled, canBeSettledBy, openSettlement: open } = keeper;
-  const failed = ({ error }: FailedReading): Cell =>
-    toned("bad", `failed: ${error.shortMessage}`);
-  const answer =
-    isFailedReading(canBeSettled) || reason === null
-      ? describeAnswer(isFailedReading(canBeSettled) ? null : canBeSettled)
-      : `${describeAnswer(canBeSettled)}, ${escapeUntrusted(reason)}`;
-  return labelledValues([
-    [
-      "Can be settled",
-      isFailedReading(canBeSettled) ? failed(canBeSettled) : answer,
-    ],
+function keeperBlock(state: VaultState): Block {
+  const { canBeSettledBy, openSettlement: open } = state.keeper;
+  return knownValues([
+    ["Can be settled", describeAttempt(state)],
     ["Asked as", canBeSettledBy],
-    ...(open === null
-      ? []
-      : [
-          [
-            "Under way",
-            isFailedReading(open)
-              ? failed(open)
-              : toned("warn", describeOpenSettlement(open)),
-          ] as const,
-        ]),
+    [
+      "Under way",
+      isFailedReading(open)
+        ? toned("bad", `failed: ${open.error.shortMessage}`)
+        : toned("warn", open === null ? "" : describeOpenSettlement(open)),
+    ],
   ]);
 }
 
@@ -180,7 +154,7 @@ async function writeMetrics(
     await out.write(renderMetrics(states));
     return { streamed: true, ok: states.every(({ isUp }) => isUp) };
   } catch (error) {
-    await out.write(renderOutage({ network, chainId, instance }));
+    await out.write(renderOutage(network, chainId, instance));
     throw error;
   }
 }

@@ -14,7 +14,7 @@ import { groupDigits } from "../src/protocol/index.js";
 import { messageOf } from "../src/rpc/thrown.js";
 import { quoteForeignText } from "../src/redact.js";
 import { createStyle } from "./output/style.js";
-import type { Style } from "./output/style.js";
+import type { Output } from "./output/style.js";
 
 /** The only place where a task writes and asks. */
 export interface Terminal {
@@ -29,24 +29,12 @@ export interface Terminal {
   ) => void;
 }
 
-export interface Output {
-  readonly style: Style;
-  /**
-   * Waits while the buffer of the stream is full.
-   *
-   * @returns False if the reader has closed the pipe (`| head`).
-   * @throws VaultError VAULT_OUTPUT_NOT_WRITTEN, for example for a full disk
-   */
-  readonly write: (text: string) => Promise<boolean>;
-}
-
 /**
- * @param isReserved Diverts all other output on stdout to stderr, for example
- * Solidity's `console.log` and prompts.
+ * Reserves stdout for the task: other output goes to stderr, for example Solidity's
+ * `console.log` and the prompts of Hardhat.
  */
 export async function withTerminal<T>(
   hooks: HookManager,
-  isReserved: boolean,
   work: (terminal: Terminal) => Promise<T>,
   instance?: unknown,
 ): Promise<T> {
@@ -75,7 +63,7 @@ export async function withTerminal<T>(
     requestSecretInput: hideFor,
   };
   hooks.registerHandlers("userInterruptions", questions);
-  const restoreStdout = isReserved ? reserveStdout() : ignore;
+  const restoreStdout = reserveStdout();
   try {
     return await work({
       out: {

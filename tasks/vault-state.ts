@@ -18,7 +18,10 @@ import {
   trySettlement,
 } from "../src/settlement/try-settlement.js";
 import type { Attempt } from "../src/settlement/try-settlement.js";
-import type { Envelope } from "./output/blocks.js";
+import { escapeUntrusted } from "../src/escape.js";
+import { toned } from "./output/blocks.js";
+import type { Cell, Envelope } from "./output/blocks.js";
+import { describeAnswer } from "./output/format-value.js";
 import { failuresOf, readingsOf } from "./output/readings.js";
 
 /** A vault's state as a keeper needs it, without the readings. */
@@ -108,4 +111,14 @@ export async function readState(
       failures.every(isNotConfigured) &&
       readingsOf(readings).some((value) => !isFailedReading(value)),
   };
+}
+
+/** The text of `canBeSettled`, with the reason if it is not true. */
+export function describeAttempt({ keeper, reason }: VaultState): Cell {
+  const { canBeSettled } = keeper;
+  if (isFailedReading(canBeSettled)) {
+    return toned("bad", `failed: ${canBeSettled.error.shortMessage}`);
+  }
+  const why = reason === null ? "" : `, ${escapeUntrusted(reason)}`;
+  return { text: describeAnswer(canBeSettled) + why };
 }

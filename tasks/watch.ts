@@ -3,7 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
 import { isFailedReading } from "../src/client/failed-reading.js";
-import type { VaultSnapshot } from "../src/client/index.js";
 import { VaultError, vaultError } from "../src/errors.js";
 import { toJsonValue } from "../src/json.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
@@ -11,18 +10,13 @@ import { placesOf, get, standaloneQueries } from "../src/protocol/index.js";
 import type { DisplaySettings, VaultRound } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
 import { getNextBlock } from "../src/rpc/blocks.js";
-import {
-  findSettler,
-  trySettlement,
-} from "../src/settlement/try-settlement.js";
-import type { Attempt } from "../src/settlement/try-settlement.js";
-import { escapeUntrusted, toSafeJson } from "../src/escape.js";
+import { toSafeJson } from "../src/escape.js";
 import { watchTask } from "./definitions/watch.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { toDocument } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
-import type { Block, Envelope } from "./output/blocks.js";
+import type { Block } from "./output/blocks.js";
 import { describeAnswer, formatValue } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
 import {
@@ -35,6 +29,8 @@ import { renderText } from "./output/render-text.js";
 import { Time } from "./parsers.js";
 import { taskAction } from "./run-task.js";
 import type { Terminal } from "./terminal.js";
+import { describeAttempt, readState } from "./vault-state.js";
+import type { VaultState } from "./vault-state.js";
 
 /** For one check, retries included. */
 const CHECK_TIMEOUT_MS = 10_000;
@@ -60,24 +56,12 @@ export default taskAction(
       },
       CHECK_TIMEOUT_MS,
     ),
-  // Without a terminal, every line is a document.
-  true,
 );
-
-/** The vault at one block. */
-export interface Sighting extends Attempt {
-  readonly envelope: Envelope;
-  readonly readings: Omit<VaultSnapshot, "chainId" | "block">;
-  /** By the time of the next block; null if there is no round. */
-  readonly expired: boolean | null;
-  /** Time that the next block would have, Unix seconds. */
-  readonly time: number;
-}
 
 export type WatchEvent = (
   | {
       readonly kind: "first" | "change";
-      readonly seen: Sighting;
+      readonly seen: VaultState;
       /** For example `round.filledVolume`; may be empty after an outage. */
       readonly changed: readonly string[];
     }
@@ -172,8 +156,8 @@ export async function* watch(
 
 function createCondition(
   until: TaskValues<typeof watchTask>["until"],
-  first: Sighting,
-): (seen: Sighting, now: number) => boolean {
+  first: VaultState,
+): (seen: VaultState, now: number) => boolean {
   if (until === undefined) {
     return () => false;
   }
@@ -205,33 +189,16 @@ function createCondition(
 async function checkVault(
   opened: HardhatVault,
   from: string | undefined,
-): Promise<Sighting> {
+): Promise<VaultState> {
   const vault = opened.withOptions({ timeout: CHECK_TIMEOUT_MS });
-  const [{ chainId, block, ...readings }, { next }] = await Promise.all([
-    vault.snapshot({ from }),
-    getNextBlock(vault.rpc),
-  ]);
-  // Nodes behind one URL may be some blocks apart.
-  const time = Math.max(next.timestamp, block.timestamp);
+  const clock = getNextBlock(vault.rpc).then(({ next }) => next);
+  const state = await readState(vault, { from }, clock);
   // A reading without an answer is an outage, not a failed reading.
-  const outage = failuresOf(readings).find(isOutage);
+  const outage = state.failures.find(isOutage);
   if (outage !== undefined) {
     throw outage;
   }
-  const { round } = readings;
-  return {
-    envelope: { network: vault.networkName, chainId, block },
-    readings,
-    ...(await trySettlement(
-      vault,
-      await findSettler(vault, from),
-      readings,
-      block.number,
-      next,
-    )),
-    expired: isFailedReading(round) ? null : hasEnded(round, time),
-    time,
-  };
+  return state;
 }
 
 /**
@@ -261,20 +228,20 @@ function isOutage(error: unknown): error is VaultError {
   );
 }
 
-function changesBetween(before: Sighting, after: Sighting): string[] {
+function changesBetween(before: VaultState, after: VaultState): string[] {
   const places = standaloneQueries.flatMap((reading) =>
     isFailedReading(get(after.readings, reading.path))
       ? [reading.path.filter((name) => name !== undefined)]
       : placesOf(reading).map(({ path }) => path),
   );
-  const textAt = ({ readings }: Sighting, place: readonly string[]): string =>
+  const textAt = ({ readings }: VaultState, place: readonly string[]): string =>
     toSafeJson(toJsonValue({ at: get(readings, place) }));
   return [
     ...places
       .filter((place) => textAt(before, place) !== textAt(after, place))
       .map((place) => place.join(".")),
     ...(["canBeSettled", "expired"] as const).filter(
-      (name) => before[name] !== after[name],
+      (name) => before.keeper[name] !== after.keeper[name],
     ),
   ];
 }
@@ -298,13 +265,11 @@ function documentOf(event: WatchEvent): unknown {
     const { code, message } = event.error;
     return { error: { code, message } };
   }
-  const {
-    seen: { envelope, readings, ...seen },
-    changed,
-  } = event;
-  const { canBeSettled, canBeSettledBy, reason, expired } = seen;
+  const { seen, changed } = event;
+  const { envelope, readings: status, keeper, reason } = seen;
+  const { canBeSettled, canBeSettledBy, expired } = keeper;
   const settlement = { canBeSettled, canBeSettledBy, reason, expired };
-  return { ...envelope, status: readings, ...settlement, changed };
+  return { ...envelope, status, ...settlement, changed };
 }
 
 function eventBlocks(
@@ -353,18 +318,18 @@ const fields = new Map(
 
 function describeChange(
   name: string,
-  { readings, canBeSettled, expired, reason }: Sighting,
+  seen: VaultState,
   context: FormatContext,
 ): string {
   const field = fields.get(name);
-  const value = get(readings, name.split("."));
+  const value = get(seen.readings, name.split("."));
   const text = isFailedReading(value)
     ? `failed: ${value.error.shortMessage}`
     : field !== undefined
       ? formatValue(field, value, context).text
       : name === "expired"
-        ? describeAnswer(expired)
-        : `${describeAnswer(canBeSettled)}${reason === null ? "" : `, ${escapeUntrusted(reason)}`}`;
+        ? describeAnswer(seen.keeper.expired)
+        : describeAttempt(seen).text;
   const other = name === "canBeSettled" ? "Can be settled" : capitalize(name);
   return `${field?.label ?? other}  ${text}`;
 }

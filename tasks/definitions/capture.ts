@@ -1,9 +1,10 @@
 import { file, fixedBlock, ids, option, requiredOption } from "./options.js";
-import { describeTask, timeout } from "./shared.js";
+import { at, describeTask, timeout } from "./shared.js";
 
 export const captureTask = describeTask(
   "Record every reading as a fixture for tests",
   {
+    at,
     out: requiredOption(file, "File to write, for example fixture.json"),
     ids: option(ids(10_000), "Orders to record, at most 10,000", {
       default: "none",

@@ -2,11 +2,15 @@ import { enumWords } from "../../src/protocol/enums.js";
 import { address, flag, oneOf, option, orders } from "./options.js";
 import { describeTask, ofListings, ofManyReads } from "./shared.js";
 
-export const ordersTask = describeTask("List orders", {
-  ...ofManyReads,
-  ids: option(orders, "Orders to list", { default: "all" }),
-  state: option(oneOf(enumWords.orderState), "Only orders in this state"),
-  holder: option(address, "Only orders of this holder"),
-  ...ofListings,
-  skipEmpty: flag("Leave out orders with only zero values"),
-});
+export const ordersTask = describeTask(
+  "List orders",
+  {
+    ...ofManyReads,
+    ids: option(orders, "Orders to list", { default: "all" }),
+    state: option(oneOf(enumWords.orderState), "Only orders in this state"),
+    holder: option(address, "Only orders of this holder"),
+    ...ofListings,
+    skipEmpty: flag("Leave out orders with only zero values"),
+  },
+  [["json", "format"]],
+);

@@ -1,4 +1,3 @@
-import { assertInvariant } from "../../src/errors.js";
 import { enumWords } from "../../src/protocol/enums.js";
 import type { Field } from "../../src/protocol/operations.js";
 import {
@@ -20,28 +19,16 @@ import type { Task } from "./shared.js";
 export function readTask(
   description: string,
   inputs: readonly Field[],
-): Task<ReadOptions> {
-  const shared = describeTask(description, ofReads);
+): Task<typeof ofReads & Options> {
   const isScaled = inputs.some(({ unit }) => /^(?:token|percent)$/u.test(unit));
-  const ofInputs = inputs.map((field): [string, Option<unknown>] => {
-    const name = field.option ?? field.name;
-    assertInvariant(
-      !Object.hasOwn(shared.options, name),
-      `an operation's input is named like the option ${name}`,
-    );
-    return [name, inputOption(field)];
+  return describeTask(description, {
+    ...ofReads,
+    ...(isScaled && { raw: flag("Show and take unscaled integers") }),
+    ...Object.fromEntries(
+      inputs.map((field) => [field.option ?? field.name, inputOption(field)]),
+    ),
   });
-  return {
-    description,
-    options: {
-      ...shared.options,
-      ...(isScaled && { raw: flag("Show and take unscaled integers") }),
-      ...Object.fromEntries(ofInputs),
-    },
-  };
 }
-
-type ReadOptions = typeof ofReads & Options;
 
 function inputOption({ unit, label }: Field): Option<unknown> {
   switch (unit) {

@@ -1,9 +1,10 @@
 import { flag, option, text, variadic } from "./options.js";
-import { describeTask, from, operation, pools } from "./shared.js";
+import { at, describeTask, from, operation, pools } from "./shared.js";
 
 export const requestTask = describeTask(
   "Print the JSON-RPC request of an operation",
   {
+    at,
     operation,
     args: variadic(text, "Arguments of the operation, unscaled", {
       isRequired: false,

@@ -1,34 +1,45 @@
 import { flag, gasPrice, integer, option, seconds } from "./options.js";
-import { describeTask, settler } from "./shared.js";
+import { at, describeTask, settler } from "./shared.js";
 
-export const settleTask = describeTask("Settle the vault's current round", {
-  yes: flag(
-    "Settle without a question; first finish an interrupted settlement",
-  ),
-  ifExpired: flag("Settle only an ended round; else exit with 0"),
-  partial: flag(
-    "Settle also if the round is not settled by it, as with several transactions",
-  ),
-  maxFeePerGas: option(
-    gasPrice,
-    "Highest price of a unit of gas; above it nothing is sent",
-    { default: "maxFeePerGasLimit of the configuration, else no limit" },
-  ),
-  from: settler("Account that settles"),
-  confirmations: option(integer, "Confirmations to wait for", {
-    default: "1",
-  }),
-  timeout: option(seconds(), "Stop waiting after this many seconds", {
-    default: "300",
-  }),
-  resume: flag("Only finish an interrupted settlement; start no other"),
-  bump: flag("With --resume: send it again at a higher fee"),
-  cancel: flag(
-    "With --resume: use its nonce for a transfer of 0 to the account itself",
-  ),
-  assert: flag("Send nothing; exit with 1 if a round is to be settled"),
-  calldata: flag(
-    "Send nothing; print the unsigned transaction, with a gas estimate if --from is given",
-  ),
-  safe: flag("Print --calldata as a file for Safe's Transaction Builder"),
-});
+export const settleTask = describeTask(
+  "Settle the vault's current round",
+  {
+    at,
+    yes: flag(
+      "Settle without a question; first finish an interrupted settlement",
+    ),
+    ifExpired: flag("Settle only an ended round; else exit with 0"),
+    partial: flag(
+      "Settle also if the round is not settled by it, as with several transactions",
+    ),
+    maxFeePerGas: option(
+      gasPrice,
+      "Highest price of a unit of gas; above it nothing is sent",
+      { default: "maxFeePerGasLimit of the configuration, else no limit" },
+    ),
+    from: settler("Account that settles"),
+    confirmations: option(integer, "Confirmations to wait for", {
+      default: "1",
+    }),
+    timeout: option(seconds(), "Stop waiting after this many seconds", {
+      default: "300",
+    }),
+    resume: flag("Only finish an interrupted settlement; start no other"),
+    bump: flag("With --resume: send it again at a higher fee"),
+    cancel: flag(
+      "With --resume: use its nonce for a transfer of 0 to the account itself",
+    ),
+    assert: flag("Send nothing; exit with 1 if a round is to be settled"),
+    calldata: flag(
+      "Send nothing; print the unsigned transaction, with a gas estimate if --from is given",
+    ),
+    safe: flag("Print --calldata as a file for Safe's Transaction Builder"),
+  },
+  [
+    ["assert", "calldata", "resume"],
+    ["bump", "cancel"],
+    ["calldata", "ifExpired"],
+    ["calldata", "partial"],
+    ["calldata", "maxFeePerGas"],
+  ],
+);

@@ -33,24 +33,30 @@ export const settler = (purpose: string): typeof from =>
 
 export const raw = flag("Show unscaled integers");
 
+/** Of tasks that use contracts. */
+export const at = option(roles, "Contract addresses to use", {
+  default: "as configured",
+});
+
 /** Of every task. */
 const common = {
   json: flag("Print one JSON document on stdout"),
-  at: option(roles, "Contract addresses to use", { default: "as configured" }),
   instance: option(
     text,
     "Instance to use, one of networks.<name>.vault.instances",
   ),
 } as const;
 
-/** Values that every task has, and the timeout of tasks that read. */
+/** Values that every task has, and those of tasks that use contracts or read. */
 export type CommonValues = ValuesOf<typeof common> &
-  Partial<ValuesOf<{ readonly timeout: typeof timeout }>>;
+  Partial<ValuesOf<Pick<typeof ofReads, "at" | "timeout">>>;
 
 /** Description and options of a task, as the help shows them. */
 export interface Task<Described extends Options = Options> {
   readonly description: string;
   readonly options: Described;
+  /** Of each row, one option may be given. */
+  readonly alternatives?: ReadonlyArray<readonly string[]>;
 }
 
 export type TaskValues<Described extends Task> = ValuesOf<Described["options"]>;
@@ -58,12 +64,16 @@ export type TaskValues<Described extends Task> = ValuesOf<Described["options"]>;
 export function describeTask<const Own extends Options>(
   description: string,
   own: Own,
+  alternatives: ReadonlyArray<
+    ReadonlyArray<string & (keyof Own | keyof typeof common)>
+  > = [],
 ): Task<typeof common & Own> {
-  return { description, options: { ...common, ...own } };
+  return { description, options: { ...common, ...own }, alternatives };
 }
 
 /** Of tasks that read with one call. */
 export const ofReads = {
+  at,
   raw,
   block: option(block, "Block to read at", { default: "latest" }),
   timeout,

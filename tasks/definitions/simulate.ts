@@ -7,9 +7,10 @@ import {
   text,
   timeOr,
 } from "./options.js";
-import { describeTask, settler, timeout } from "./shared.js";
+import { at, describeTask, settler, timeout } from "./shared.js";
 
 export const simulateTask = describeTask("Simulate a settlement", {
+  at,
   as: settler("Account that settles; needs no key"),
   atTime: option(
     timeOr("end"),

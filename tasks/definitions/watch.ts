@@ -1,7 +1,8 @@
 import { flag, option, seconds, timeOr } from "./options.js";
-import { describeTask, raw, settler } from "./shared.js";
+import { at, describeTask, raw, settler } from "./shared.js";
 
 export const watchTask = describeTask("Show each change of the readings", {
+  at,
   json: flag("Print one JSON document per change, each on one line"),
   raw,
   until: option(

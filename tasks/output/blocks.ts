@@ -21,14 +21,20 @@ export interface Cell {
   readonly footnote?: string | undefined;
 }
 
+/** A plain text or a cell, for the functions below; a block has cells only. */
 export type Content = string | Cell;
 
 export type LabelledValue = readonly [label: Content, value: Content];
 
-/** Not rendered if all of its cells are empty. */
 export interface Column {
   readonly heading: string;
   readonly align?: "left" | "right";
+}
+
+export interface Table {
+  readonly kind: "table";
+  readonly columns: readonly Column[];
+  readonly rows: ReadonlyArray<readonly Cell[]>;
 }
 
 /** A part of a screen or of the report. */
@@ -40,13 +46,12 @@ export type Block =
       readonly text: string;
       readonly envelope?: Envelope | undefined;
     }
-  | { readonly kind: "values"; readonly values: readonly LabelledValue[] }
   | {
-      readonly kind: "table";
-      readonly columns: readonly Column[];
-      readonly rows: ReadonlyArray<readonly Content[]>;
+      readonly kind: "values";
+      readonly values: ReadonlyArray<readonly [label: Cell, value: Cell]>;
     }
-  | { readonly kind: "notes"; readonly notes: readonly Content[] }
+  | Table
+  | { readonly kind: "notes"; readonly notes: readonly Cell[] }
   /** For a program: neither wrapped nor coloured. */
   | { readonly kind: "code"; readonly text: string };
 
@@ -59,16 +64,37 @@ export function chapter(text: string): Block {
 }
 
 export function labelledValues(values: readonly LabelledValue[]): Block {
-  return { kind: "values", values };
+  return {
+    kind: "values",
+    values: values.map(([label, value]) => [toCell(label), toCell(value)]),
+  };
 }
 
 /** Leaves out values without text. */
 export function knownValues(values: readonly LabelledValue[]): Block {
-  return labelledValues(values.filter(([, value]) => textOf(value) !== ""));
+  return labelledValues(
+    values.filter(([, value]) => toCell(value).text !== ""),
+  );
+}
+
+/** Leaves out columns without text. */
+export function table(
+  columns: readonly Column[],
+  rows: ReadonlyArray<readonly Content[]>,
+): Table {
+  const cells = rows.map((row) => row.map(toCell));
+  const isShown = columns.map((_, index) =>
+    cells.some((row) => row[index]?.text !== ""),
+  );
+  return {
+    kind: "table",
+    columns: columns.filter((_, index) => isShown[index] === true),
+    rows: cells.map((row) => row.filter((_, index) => isShown[index] === true)),
+  };
 }
 
 export function notes(...contents: readonly Content[]): Block {
-  return { kind: "notes", notes: contents };
+  return { kind: "notes", notes: contents.map(toCell) };
 }
 
 export function code(text: string): Block {
@@ -80,34 +106,30 @@ export function section(text: string, block: Block): readonly Block[] {
   return isEmpty(block) ? [] : [{ kind: "heading", level: 3, text }, block];
 }
 
-export function toCell(content: Content): Cell {
-  return typeof content === "string" ? { text: content } : content;
+export function toned(tone: Tone, text: string, note?: string): Cell {
+  return { text, tone, note };
 }
 
-export function textOf(content: Content): string {
-  return typeof content === "string" ? content : content.text;
+function toCell(content: Content): Cell {
+  return typeof content === "string" ? { text: content } : content;
 }
 
 export function footnotesOf(blocks: readonly Block[]): Block {
   const texts = blocks
-    .flatMap(contentsOf)
-    .flatMap((content) => toCell(content).footnote ?? []);
+    .flatMap(cellsOf)
+    .flatMap(({ footnote }) => footnote ?? []);
   return notes(...[...new Set(texts)].map((text) => toned("dim", text)));
-}
-
-export function toned(tone: Tone, text: string, note?: string): Cell {
-  return { text, tone, note };
 }
 
 export function isEmpty(block: Block): boolean {
   return (
     block.kind !== "heading" &&
     block.kind !== "code" &&
-    contentsOf(block).length === 0
+    cellsOf(block).length === 0
   );
 }
 
-function contentsOf(block: Block): readonly Content[] {
+function cellsOf(block: Block): readonly Cell[] {
   switch (block.kind) {
     case "values":
       return block.values.flat();

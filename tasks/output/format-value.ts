@@ -25,8 +25,6 @@ export interface FormatContext extends DisplaySettings {
   readonly chainTime: number;
   /** Shows integers unscaled. */
   readonly raw: boolean;
-  /** Shows the date next to a raw time: for a page, which has room. */
-  readonly withDates?: boolean;
 }
 
 type ShownField = ScaledField & Pick<Field, "type">;
@@ -111,13 +109,14 @@ function formatInteger(
   const { unit, isLikelyTime } = field;
   const { chainTime, raw } = context;
   if (raw) {
-    return { text: `${value}${dateOf(field, value, context)}` };
+    return { text: `${value}` };
   }
   const decimals = decimalsOf(field, context);
   if (decimals !== undefined) {
     return {
       text: scale(value, decimals) + (suffixes[unit] ?? ""),
       unscaled: value,
+      ...(unit === "raw" ? { footnote: CONFIGURED } : {}),
     };
   }
   const whole = groupDigits(value.toString());
@@ -131,8 +130,8 @@ function formatInteger(
     case "token":
       return isLikelyTime === true && looksLikeTime(value)
         ? {
-            text: `${value} raw${dateOf(field, value, context)}`,
-            note: `${describeTime(value)} if Unix seconds, our reading`,
+            text: `${value} raw`,
+            note: `${describeTime(value)} assuming Unix seconds`,
             footnote: rawNotes[unit],
           }
         : { text: `${whole} raw`, footnote: rawNotes[unit] };
@@ -141,23 +140,8 @@ function formatInteger(
   }
 }
 
-/** The date of a raw time, as far as it is one. */
-function dateOf(
-  { unit, isLikelyTime }: ShownField,
-  value: bigint,
-  { withDates }: FormatContext,
-): string {
-  return withDates !== true
-    ? ""
-    : unit === "timestamp"
-      ? ` (${describeTime(value)})`
-      : isLikelyTime === true && looksLikeTime(value)
-        ? ` (${describeTime(value)}, if Unix seconds)`
-        : "";
-}
-
 const rawNotes = {
-  raw: "Values without a documented scale are raw: unscaled integers.",
+  raw: "Values marked raw are unscaled integers: their scale is not documented.",
   token:
     "The round's volumes and minimum deposit are raw: tokenDecimals is not set.",
 };
@@ -165,8 +149,10 @@ const rawNotes = {
 const suffixes: { readonly [Name in Unit]?: string } = {
   percent: " %",
   token: " tokens",
-  raw: " as configured",
 };
+
+const CONFIGURED =
+  "displayDecimals scales values whose scale is not documented, as configured.";
 
 /** Ten digits: Unix seconds from 2001 to 2286. */
 function looksLikeTime(value: bigint): boolean {

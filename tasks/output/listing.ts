@@ -6,14 +6,13 @@ import { invalidArgument } from "../../src/errors.js";
 import { escapeUntrusted, toSafeJson } from "../../src/escape.js";
 import type { ordersTask } from "../definitions/orders.js";
 import type { TaskValues } from "../definitions/shared.js";
-import { excludeEachOther } from "../parse-options.js";
 import { toDocument } from "../error-texts.js";
 import type { Terminal } from "../terminal.js";
 import { notes } from "./blocks.js";
 import type { Block, Content } from "./blocks.js";
 import { writeToFile } from "./destination.js";
 import { describeCount } from "./format-value.js";
-import { renderText } from "./render-text.js";
+import { renderText, say } from "./render-text.js";
 import { createStyle } from "./style.js";
 import type { Style } from "./style.js";
 
@@ -27,20 +26,14 @@ const formOfExtension: Readonly<Record<string, ListingForm>> = {
   ".ndjson": "ndjson",
 };
 
-/** The options that choose the form. */
-type ListingValues = Pick<
-  TaskValues<typeof ordersTask>,
-  "json" | "format" | "out"
->;
-
 export function parseListingForm({
   json,
   format,
   out,
-}: ListingValues): ListingForm {
-  if (json && format !== undefined) {
-    throw excludeEachOther("--json", "--format");
-  }
+}: Pick<
+  TaskValues<typeof ordersTask>,
+  "json" | "format" | "out"
+>): ListingForm {
   const extension = path.extname(out ?? "").toLowerCase();
   const ofFile = formOfExtension[extension];
   if (format !== undefined && (ofFile ?? format) !== format) {
@@ -75,11 +68,10 @@ export interface Listing<Item> {
  */
 export async function writeListing<Item>(
   listing: Listing<Item>,
-  args: ListingValues,
+  form: ListingForm,
+  out: string | undefined,
   { out: stdout, err }: Terminal,
 ): Promise<boolean> {
-  const { out } = args;
-  const form = parseListingForm(args);
   let count = 0;
   const items = async function* (): AsyncGenerator<Item, void, undefined> {
     for await (const item of listing.items) {
@@ -108,7 +100,7 @@ export async function writeListing<Item>(
     ...(form === "csv" || form === "ndjson" ? listing.notes() : []),
   ];
   if (said.length > 0) {
-    await err.write(`${renderText([notes(...said)], err.style)}\n`);
+    await say(err, notes(...said));
   }
   return true;
 }

@@ -29,23 +29,14 @@ interface Sample {
   readonly value: string;
 }
 
-/** The vault that samples are of. */
-interface Subject {
-  readonly network: string;
-  /** Undefined if the node did not answer, and none is configured. */
-  readonly chainId: number | undefined;
-  /** Undefined for the network's own contracts. */
-  readonly instance: string | undefined;
-}
-
 /** The metrics in Prometheus's text format. A failed reading has no sample. */
 export function renderMetrics(states: readonly VaultState[]): string {
   return render(states.flatMap(samplesOf));
 }
 
-/** The metrics if the node does not answer. */
-export function renderOutage(subject: Subject): string {
-  return render([up(labelsOf(subject), false)]);
+/** The metrics if the node does not answer; without a chain id if none is configured. */
+export function renderOutage(...vault: Parameters<typeof labelsOf>): string {
+  return render([up(labelsOf(...vault), false)]);
 }
 
 function render(samples: readonly Sample[]): string {
@@ -71,12 +62,13 @@ function escape(text: string, quote = ""): string {
   return quote === "" ? escaped : escaped.replaceAll(quote, `\\${quote}`);
 }
 
-function labelsOf({ network, chainId, instance }: Subject): Labels {
-  return {
-    network,
-    chain_id: chainId === undefined ? "" : String(chainId),
-    instance: instance ?? "",
-  };
+function labelsOf(
+  network: string,
+  chainId: number | undefined,
+  instance: string | undefined,
+): Labels {
+  const chain = String(chainId ?? "");
+  return { network, chain_id: chain, instance: instance ?? "" };
 }
 
 function up(labels: Labels, value: boolean): Sample {
@@ -89,16 +81,15 @@ function gauge(
   name: string,
   help: string,
   labels: Labels,
-  value: string | number | boolean,
+  value: number | boolean,
 ): Sample {
-  const text = typeof value === "string" ? value : String(Number(value));
-  return { name: `vault_${name}`, help, labels, value: text };
+  return { name: `vault_${name}`, help, labels, value: String(Number(value)) };
 }
 
 function samplesOf(state: VaultState): readonly Sample[] {
   const { envelope, readings, keeper, name: instance } = state;
   const { network, chainId, block } = envelope;
-  const labels = labelsOf({ network, chainId, instance });
+  const labels = labelsOf(network, chainId, instance);
   return [
     up(labels, state.isUp),
     gauge("block_number", "Block of the readings", labels, block.number),
@@ -161,14 +152,15 @@ function sampleOf(
   );
   const help = isOnly ? title : `${title}: ${field.label}`;
   const which = targetName ?? inputs[0]?.name;
-  return gauge(
-    `${name}${suffix}`,
-    meaning === "" ? help : `${help}, ${meaning}`,
-    variant === undefined || which === undefined
-      ? labels
-      : { ...labels, [toSnakeCase(which)]: variant },
-    found.type === "bool" ? found.value : toDecimal(found.value, decimals),
-  );
+  return {
+    name: `vault_${name}${suffix}`,
+    help: meaning === "" ? help : `${help}, ${meaning}`,
+    labels:
+      variant === undefined || which === undefined
+        ? labels
+        : { ...labels, [toSnakeCase(which)]: variant },
+    value: toDecimal(BigInt(found.value), decimals),
+  };
 }
 
 /** The unit in a metric's name: another scale has another name. */
@@ -239,20 +231,16 @@ function samplesOfKeeper(
       "1 if the contract accepts settleAll of the account that would settle",
       canBeSettled,
     ),
-    ...(isFailedReading(open)
-      ? []
-      : [
-          ...known(
-            "settlement_open",
-            "1 if a settlement is under way",
-            open !== null,
-          ),
-          ...known(
-            "settlement_open_since_timestamp_seconds",
-            "Time at which the settlement under way began, Unix seconds",
-            open?.since ?? null,
-          ),
-        ]),
+    ...known(
+      "settlement_open",
+      "1 if a settlement is under way",
+      isFailedReading(open) ? open : open !== null,
+    ),
+    ...known(
+      "settlement_open_since_timestamp_seconds",
+      "Time at which the settlement under way began, Unix seconds",
+      isFailedReading(open) || open === null ? null : open.since,
+    ),
   ];
 }
 

@@ -6,7 +6,7 @@ import type {
 } from "../../src/client/index.js";
 import { operations } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
-import { notes, title, toned } from "./blocks.js";
+import { notes, table, title, toned } from "./blocks.js";
 import type { Block, Cell, Column, Content, Envelope } from "./blocks.js";
 import { decimalsOf, describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
@@ -86,7 +86,7 @@ export function describeScales(context: FormatContext): string {
 /** Without the unit: a note below the table has the scales. */
 function briefly({ type }: Field, { text, unscaled }: Cell): Cell {
   return type !== "string"
-    ? { text: text.replace(/ (?:raw|as configured)$/u, ""), unscaled }
+    ? { text: text.replace(/ raw$/u, ""), unscaled }
     : { text: text.length > 40 ? `${text.slice(0, 40)}…` : text };
 }
 
@@ -94,22 +94,21 @@ export function orderTable(
   orders: readonly Order[],
   context: FormatContext,
 ): Block {
-  return {
-    kind: "table",
-    columns: [
+  return table(
+    [
       { heading: "Id", align: "right" },
       ...shownFields.map(({ label, type }): Column => ({
         heading: label,
         align: type === "uint256" ? "right" : "left",
       })),
     ],
-    rows: orders.map((order) => [
+    orders.map((order) => [
       order.orderID.toString(),
       ...shownFields.map((field) =>
         briefly(field, formatValue(field, order[field.name], context)),
       ),
     ]),
-  };
+  );
 }
 
 export function isOrder(order: ListedOrder): order is Order {

@@ -13,7 +13,12 @@ import {
   readOperationNames,
   standaloneQueries,
 } from "../../src/protocol/index.js";
-import type { Field, ReadOperationName } from "../../src/protocol/index.js";
+import type {
+  Field,
+  PoolAmounts,
+  ReadOperationName,
+  VaultRound,
+} from "../../src/protocol/index.js";
 import { labelledValues, notes, section, toned } from "./blocks.js";
 import type { Block, LabelledValue } from "./blocks.js";
 import { formatValue, utilisationBar } from "./format-value.js";
@@ -109,25 +114,23 @@ function extraValues(
   operation: ReadOperationName,
   reading: ShownReading,
 ): readonly LabelledValue[] {
-  const bar = (...names: readonly [part: string, whole: string]): string => {
-    const [part, whole] = names.map((name) => get(reading, ["value", name]));
-    return typeof part === "bigint" && typeof whole === "bigint"
-      ? utilisationBar(part, whole)
-      : "";
-  };
+  const { variant = "", value } = reading;
   switch (operation) {
-    case "getLatestRoundInfo":
-      return [["Filled", bar("filledVolume", "maxVolume")]];
-    case "getLPAmountInfo":
-      return [
-        [
-          `${capitalize(reading.variant ?? "")} used`.trim(),
-          { text: bar("locked", "deposit"), note: "locked of deposited" },
-        ],
-      ];
+    case "getLatestRoundInfo": {
+      // the operation returns a round
+      const { filledVolume, maxVolume } = value as VaultRound;
+      return [["Filled", utilisationBar(filledVolume, maxVolume)]];
+    }
+    case "getLPAmountInfo": {
+      // the operation returns a pool
+      const { locked, deposit } = value as PoolAmounts;
+      const text = utilisationBar(locked, deposit);
+      const label = `${capitalize(variant)} used`.trim();
+      return [[label, { text, note: "locked of deposited" }]];
+    }
     case "getOrderInfo":
       // the operation returns an order
-      return isEmptyOrder(reading.value as ListedOrder)
+      return isEmptyOrder(value as ListedOrder)
         ? [["Note", "every value is zero: there may be no such order"]]
         : [];
     default:

@@ -3,15 +3,17 @@ import { wrapAnsi } from "fast-wrap-ansi";
 
 import { describeTime } from "../../src/protocol/time.js";
 import { escapeUntrusted } from "../../src/escape.js";
-import { footnotesOf, isEmpty, textOf, toCell } from "./blocks.js";
-import type {
-  Block,
-  Column,
-  Content,
-  Envelope,
-  LabelledValue,
-} from "./blocks.js";
-import type { Style } from "./style.js";
+import { footnotesOf, isEmpty, toned } from "./blocks.js";
+import type { Block, Cell, Envelope, Table } from "./blocks.js";
+import type { Output, Style } from "./style.js";
+
+/** Writes blocks while a task runs, for example what happens. */
+export async function say(
+  { style, write }: Output,
+  ...blocks: readonly Block[]
+): Promise<void> {
+  await write(`${renderText(blocks, style)}\n`);
+}
 
 /** Separates blocks by a blank line, except below a heading. */
 export function renderText(blocks: readonly Block[], style: Style): string {
@@ -43,7 +45,7 @@ function renderBlock(block: Block, style: Style): string {
     case "values":
       return renderValues(block.values, style);
     case "table":
-      return renderTable(block.columns, block.rows, style);
+      return renderTable(block, style);
     case "notes":
       return block.notes
         .map((note) => wrapText(paint(note, style), style))
@@ -58,8 +60,7 @@ export function describeEnvelope(envelope: Envelope): string {
   return `${escapeUntrusted(network)} (chain ${chainId}), block ${block.number}, ${describeTime(BigInt(block.timestamp))}`;
 }
 
-function paint(content: Content, style: Style): string {
-  const { text, tone } = toCell(content);
+function paint({ text, tone }: Cell, style: Style): string {
   return tone === undefined || text === "" ? text : style[tone](text);
 }
 
@@ -73,13 +74,13 @@ function stringWidth(text: string): number {
 function alignRow(
   row: readonly string[],
   widths: readonly number[],
-  alignments: ReadonlyArray<Column["align"]> = [],
+  columns: Table["columns"] = [],
 ): string {
   return row
     .map((cell, column) => {
       const missing = (widths[column] ?? 0) - stringWidth(cell);
       const blanks = " ".repeat(Math.max(0, missing));
-      return alignments[column] === "right" ? blanks + cell : cell + blanks;
+      return columns[column]?.align === "right" ? blanks + cell : cell + blanks;
     })
     .join(GAP)
     .trimEnd();
@@ -100,14 +101,17 @@ function widthsOf(rows: ReadonlyArray<readonly string[]>): number[] {
  * or the line is too long. If a word does not fit next to the label, the value goes
  * below the label.
  */
-function renderValues(values: readonly LabelledValue[], style: Style): string {
+function renderValues(
+  values: ReadonlyArray<readonly [label: Cell, value: Cell]>,
+  style: Style,
+): string {
   const rows = values.map(([label, value]) => {
-    const { note = "" } = toCell(value);
+    const { text, note = "" } = value;
     return {
       label: paint(label, style),
       value: paint(value, style),
       note: note === "" ? "" : style.dim(note),
-      words: joinUnits(`${textOf(value)} ${note}`).split(" "),
+      words: joinUnits(`${text} ${note}`).split(" "),
       isSentence: note.endsWith("."),
     };
   });
@@ -135,39 +139,25 @@ function renderValues(values: readonly LabelledValue[], style: Style): string {
 }
 
 /** A table if it fits the width; else each row as labelled values. */
-function renderTable(
-  allColumns: readonly Column[],
-  allRows: ReadonlyArray<readonly Content[]>,
-  style: Style,
-): string {
-  const empty = new Set(
-    [...allColumns.keys()].filter((index) =>
-      allRows.every((row) => textOf(row[index] ?? "") === ""),
-    ),
-  );
-  const columns = allColumns.filter((_, index) => !empty.has(index));
-  const rows = allRows.map((row) =>
-    row.filter((_, index) => !empty.has(index)),
-  );
+function renderTable({ columns, rows }: Table, style: Style): string {
   const painted = rows.map((row) => row.map((cell) => paint(cell, style)));
   const headings = columns.map(({ heading }) => heading);
   const widths = widthsOf([headings, ...painted]);
   const total = widths.reduce((sum, width) => sum + GAP.length + width);
   if (total <= style.width) {
-    const alignments = columns.map(({ align }) => align);
     return [
-      style.dim(alignRow(headings, widths, alignments)),
-      ...painted.map((row) => alignRow(row, widths, alignments)),
+      style.dim(alignRow(headings, widths, columns)),
+      ...painted.map((row) => alignRow(row, widths, columns)),
     ].join("\n");
   }
   return rows
     .map((row) => {
-      const values = row.map((cell, index): LabelledValue => [
-        { text: headings[index] ?? "", tone: "dim" },
-        { ...toCell(cell), note: undefined },
-      ]);
+      const values = row.map((cell, index) => {
+        const label = toned("dim", headings[index] ?? "");
+        return [label, { ...cell, note: undefined }] as const;
+      });
       return renderValues(
-        values.filter(([, value]) => textOf(value) !== ""),
+        values.filter(([, { text }]) => text !== ""),
         style,
       );
     })

@@ -1,8 +1,8 @@
 import type { PastRound } from "../../src/client/index.js";
 import { fieldsOf, operations, groupDigits } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { notes, title, toned } from "./blocks.js";
-import type { Block, Column, Envelope } from "./blocks.js";
+import { notes, table, title, toned } from "./blocks.js";
+import type { Block, Column, Content, Envelope } from "./blocks.js";
 import { describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import type { Listing } from "./listing.js";
@@ -65,9 +65,8 @@ export function roundBlocks(
 ): readonly Block[] {
   const settled = rounds.filter(({ settledBlock }) => settledBlock !== null);
   return [
-    {
-      kind: "table",
-      columns: [
+    table(
+      [
         ...shown.map(({ label, unit }): Column => ({
           heading: label,
           align: unit === "timestamp" ? "left" : "right",
@@ -77,13 +76,16 @@ export function roundBlocks(
         { heading: "Settled at", align: "right" },
         { heading: "Last block", align: "right" },
       ],
-      rows: rounds.map((round) => [
+      rounds.map((round) => [
         ...shown.map((field) =>
           // Null for what a settlement writes, unless it was seen.
           round[field.name] === null
             ? round.lastBlock === latest && !round.settled
               ? NOT_YET
-              : NOT_SEEN
+              : {
+                  text: NOT_SEEN,
+                  footnote: `'${NOT_SEEN}' as settled price: no block shows it. If the round was settled, that block opened the next one.`,
+                }
             : formatValue(field, round[field.name], context),
         ),
         groupDigits(String(round.firstBlock)),
@@ -93,22 +95,12 @@ export function roundBlocks(
           : describeTime(BigInt(round.settledTime)),
         groupDigits(String(round.lastBlock)),
       ]),
-    },
+    ),
     notes(
-      `${describeCount(rounds.length, "round")}; ${settled.length} seen to be settled.`,
+      `${describeCount(rounds.length, "round")}; ${settled.length} settled.`,
       ...notesOnRounds(rounds, latest).map((note) =>
         toned(note.startsWith("Up to") ? "dim" : "warn", note),
       ),
-      ...(rounds.some((round) => describeSettled(round, latest) === NOT_SEEN)
-        ? [
-            `'${NOT_SEEN}' as settled block: no block that could be read shows this round settled, nor does a transaction of the block that replaced it.`,
-          ]
-        : []),
-      ...(rounds.some((round) => round.settled && round.settledPrice === null)
-        ? [
-            `'${NOT_SEEN}' as settled price: the block that settled the round opened the next one, so no block shows the price.`,
-          ]
-        : []),
     ),
   ];
 }
@@ -120,14 +112,17 @@ const NOT_YET = "not yet";
 function describeSettled(
   { settled, settledBlock, lastBlock }: PastRound,
   latest: number,
-): string {
+): Content {
   return settledBlock !== null
     ? groupDigits(String(settledBlock))
     : settled
       ? "before"
       : lastBlock === latest
         ? NOT_YET
-        : NOT_SEEN;
+        : {
+            text: NOT_SEEN,
+            footnote: `'${NOT_SEEN}' as settled block: no block that could be read shows this round settled, nor does a transaction of the block that replaced it.`,
+          };
 }
 
 /** Gaps and doubts of a list of rounds that ends with the latest block. */

@@ -14,7 +14,7 @@ import type {
   Transfer,
 } from "../../src/simulation/types.js";
 import { escapeUntrusted } from "../../src/escape.js";
-import { knownValues, notes, section, toned } from "./blocks.js";
+import { knownValues, notes, section, table, toned } from "./blocks.js";
 import type { Block, Cell, Content } from "./blocks.js";
 import { describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
@@ -47,16 +47,18 @@ export function simulationBlocks(
     ]),
     ...effectBlocks(shown, context),
     ...unchangedOrders(shown),
-    ...section("Balances", {
-      kind: "table",
-      columns: [
-        { heading: "Account" },
-        { heading: "Before", align: "right" },
-        { heading: "After", align: "right" },
-        { heading: "Difference", align: "right" },
-      ],
-      rows: balanceRows(shown, context),
-    }),
+    ...section(
+      "Balances",
+      table(
+        [
+          { heading: "Account" },
+          { heading: "Before", align: "right" },
+          { heading: "After", align: "right" },
+          { heading: "Difference", align: "right" },
+        ],
+        balanceRows(shown, context),
+      ),
+    ),
     notes(
       ...[...simulation.notes, `Nothing was sent to ${network}.`].map((text) =>
         toned("dim", escapeUntrusted(text)),
@@ -86,22 +88,24 @@ export function effectBlocks(
   const { simulation, tokens } = shown;
   return [
     ...section("Changes", changesTable(simulation.changes, context)),
-    ...section("Transfers", {
-      kind: "table",
-      columns: [
-        { heading: "Amount", align: "right" },
-        { heading: "From" },
-        { heading: "To" },
-      ],
-      rows: (simulation.transfers ?? []).map(({ token, from, to, amount }) => {
-        const { show, unit } = describeToken(token, tokens, context);
-        return [
-          `${show(amount)} ${unit}`,
-          nameAccount(from, shown),
-          nameAccount(to, shown),
-        ];
-      }),
-    }),
+    ...section(
+      "Transfers",
+      table(
+        [
+          { heading: "Amount", align: "right" },
+          { heading: "From" },
+          { heading: "To" },
+        ],
+        (simulation.transfers ?? []).map(({ token, from, to, amount }) => {
+          const { show, unit } = describeToken(token, tokens, context);
+          return [
+            `${show(amount)} ${unit}`,
+            nameAccount(from, shown),
+            nameAccount(to, shown),
+          ];
+        }),
+      ),
+    ),
   ];
 }
 
@@ -115,16 +119,15 @@ export function changesTable(
   context: FormatContext,
   [before, after]: readonly [string, string] = ["Before", "After"],
 ): Block {
-  return {
-    kind: "table",
-    columns: [
+  return table(
+    [
       { heading: "Reading" },
       { heading: before, align: "right" },
       { heading: after, align: "right" },
       { heading: "Note" },
     ],
-    rows: changes.map((change) => changeRow(change, context)),
-  };
+    changes.map((change) => changeRow(change, context)),
+  );
 }
 
 /** A note that the watched orders do not change. */
@@ -137,11 +140,7 @@ function unchangedOrders({
   );
   return ordersRead === 0 || isChanged || status === "nothing-to-do"
     ? []
-    : [
-        notes(
-          `${describeCount(ordersRead, "order")} watched, and none changes.`,
-        ),
-      ];
+    : [notes(`${describeCount(ordersRead, "order")} watched; none changed.`)];
 }
 
 export const engineNames: Readonly<Record<SimulationEngine, string>> = {

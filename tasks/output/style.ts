@@ -14,6 +14,17 @@ export interface Style {
   warn(text: string): string;
 }
 
+export interface Output {
+  readonly style: Style;
+  /**
+   * Waits while the buffer of the stream is full.
+   *
+   * @returns False if the reader has closed the pipe (`| head`).
+   * @throws VaultError VAULT_OUTPUT_NOT_WRITTEN, for example for a full disk
+   */
+  readonly write: (text: string) => Promise<boolean>;
+}
+
 /**
  * A `NO_COLOR` that is not empty turns colours off, even with `FORCE_COLOR`
  * (unlike Node). Otherwise `FORCE_COLOR` turns them on (0: off), even without a

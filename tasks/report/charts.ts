@@ -38,37 +38,23 @@ function extent(numbers: readonly number[]): [least: number, most: number] {
   ];
 }
 
-/** Prices of one pair are not further from its strike than this factor. */
+/** A strike price further from the prices of a pair than this factor is of another one. */
 const FURTHEST = 2;
 
 /**
- * Finds the pair that a round's strike price belongs to, which the protocol does not
- * name: the one with the nearest prices, if they are near enough.
+ * The strike price to draw. The protocol does not name the pair that it belongs to: it
+ * is near the middle one of the prices, where a single odd price does not count.
  */
-export function pairOfStrike(
-  pairs: ReadonlyArray<readonly [pair: string, orders: readonly Order[]]>,
+function strikeNear(
+  prices: readonly number[],
   strikePrice: bigint | undefined,
-  context: FormatContext,
-): string | undefined {
-  const { position } = axisOf(fieldOf("getOrderInfo", "openPrice"), context);
-  const strike =
-    strikePrice === undefined
-      ? NaN
-      : Number(formatUnits(strikePrice, units.price.decimals));
-  const [nearest] = pairs
-    .map(([pair, orders]) => {
-      const distances = orders.map(({ openPrice }) =>
-        Math.abs(Math.log(position(openPrice) / strike)),
-      );
-      // The middle one: a single odd price does not count.
-      const middle = distances.toSorted((one, other) => one - other)[
-        Math.floor(distances.length / 2)
-      ];
-      return { pair, distance: middle ?? Infinity };
-    })
-    .filter(({ distance }) => distance <= Math.log(FURTHEST))
-    .toSorted((one, other) => one.distance - other.distance);
-  return nearest?.pair;
+): readonly number[] {
+  const middle = prices.toSorted((one, other) => one - other)[
+    Math.floor(prices.length / 2)
+  ];
+  const strike = Number(formatUnits(strikePrice ?? 0n, units.price.decimals));
+  const distance = Math.abs(Math.log((middle ?? 0) / strike));
+  return distance <= Math.log(FURTHEST) ? [strike] : [];
 }
 
 /** A histogram of a pair's opening prices, with the strike price. */
@@ -82,10 +68,7 @@ export function pricesFigure(
   const { position, label } = axisOf(field, context);
   const prices = orders.map(({ openPrice }) => position(openPrice));
   const isScaled = decimalsOf(field, context) !== undefined;
-  const strikes =
-    strikePrice === undefined || !isScaled
-      ? []
-      : [Number(formatUnits(strikePrice, units.price.decimals))];
+  const strikes = isScaled ? strikeNear(prices, strikePrice) : [];
   const x = numberAxis(label, spread([...prices, ...strikes]));
   const bins = binsOf(prices, x.to - x.from);
   const most = Math.max(...bins.map(({ count }) => count));

@@ -2,21 +2,8 @@ import { createHash } from "node:crypto";
 
 import type { ListedOrder } from "../../src/client/index.js";
 import { escapeUntrusted } from "../../src/escape.js";
-import {
-  footnotesOf,
-  notes,
-  section,
-  textOf,
-  title,
-  toCell,
-  toned,
-} from "../output/blocks.js";
-import type {
-  Block,
-  Content,
-  Envelope,
-  LabelledValue,
-} from "../output/blocks.js";
+import { footnotesOf, notes, section, title, toned } from "../output/blocks.js";
+import type { Block, Cell, Envelope, Table } from "../output/blocks.js";
 import { describeCount } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import {
@@ -26,7 +13,7 @@ import {
   orderTable,
 } from "../output/orders.js";
 import { describeEnvelope } from "../output/render-text.js";
-import { pairOfStrike, pricesFigure } from "./charts.js";
+import { pricesFigure } from "./charts.js";
 import { Markup, html } from "./html.js";
 
 const cards = `
@@ -213,16 +200,10 @@ export function ordersChapter(
   const pairs = [...Map.groupBy(orders, ({ exType }) => exType)]
     .toSorted(([, one], [, other]) => other.length - one.length)
     .slice(0, 4);
-  const ofVault = pairOfStrike(pairs, strike, context);
   return {
     heading: "Orders",
     chart: html`${pairs.map(([pair, ofPair]) =>
-      pricesFigure(
-        pair,
-        ofPair,
-        pair === ofVault ? strike : undefined,
-        context,
-      ),
+      pricesFigure(pair, ofPair, strike, context),
     )}`,
     blocks: [
       notes(...tally.describe()),
@@ -261,8 +242,8 @@ function renderBlock(block: Block): Markup {
   }
 }
 
-function renderValue([label, value]: LabelledValue): Markup {
-  const { note = "" } = toCell(value);
+function renderValue([label, value]: readonly [Cell, Cell]): Markup {
+  const { note = "" } = value;
   return html`<tr>
     <th scope="row">${renderCell(label)}</th>
     <td>
@@ -272,20 +253,14 @@ function renderValue([label, value]: LabelledValue): Markup {
 }
 
 /** The style sheet shows rows as labelled values if 1,280 pixels may not do. */
-function renderTable({
-  columns,
-  rows,
-}: Extract<Block, { kind: "table" }>): Markup {
-  const shown = columns.flatMap(({ heading, align = "left" }, index) => {
-    const texts = rows.map((row) => textOf(row[index] ?? ""));
-    return texts.every((text) => text === "")
-      ? []
-      : {
-          heading,
-          index,
-          width: Math.max(heading.length, ...texts.map(({ length }) => length)),
-          classes: texts.some(isLong) ? `${align} long` : align,
-        };
+function renderTable({ columns, rows }: Table): Markup {
+  const shown = columns.map(({ heading, align = "left" }, index) => {
+    const texts = rows.map((row) => row[index]?.text ?? "");
+    return {
+      heading,
+      width: Math.max(heading.length, ...texts.map(({ length }) => length)),
+      classes: texts.some(isLong) ? `${align} long` : align,
+    };
   });
   const width = shown.reduce((sum, column) => sum + column.width, 0);
   return html`<table class="rows${width > 140 ? " wide" : ""}">
@@ -298,15 +273,14 @@ function renderTable({
       ${rows.map(
         (row) =>
           html`<tr>
-            ${shown.map(({ heading, index, classes }) => html`<td class="${classes}" data-label="${heading}">${renderCell(row[index] ?? "")}</td>`)}
+            ${row.map((cell, index) => html`<td class="${shown[index]?.classes}" data-label="${shown[index]?.heading}">${renderCell(cell)}</td>`)}
           </tr>`,
       )}
     </tbody>
   </table> `;
 }
 
-function renderCell(content: Content): Markup {
-  const { text, tone, unscaled } = toCell(content);
+function renderCell({ text, tone, unscaled }: Cell): Markup {
   const shown = breakable(text);
   return unscaled !== undefined
     ? html`<data value="${unscaled.toString()}">${shown}</data>`

@@ -111,3 +111,22 @@ export function useTasks({
 export function squeezed(text: string): string {
   return text.replaceAll(/^ +/gmu, "").replaceAll(/(?<=\S) {2,}/gu, " · ");
 }
+
+type Networks = NonNullable<Parameters<typeof useTasks>[0]>["networks"];
+
+/** Network live and others, with the mocks, and with other contracts as instances. */
+export function networksWithInstances(
+  contracts: Readonly<Record<string, Readonly<Record<string, string>>>>,
+  others: (
+    url: string,
+    vault: NonNullable<NetworkUserConfig["vault"]>,
+  ) => Readonly<Record<string, NetworkUserConfig>>,
+): NonNullable<Networks> {
+  return (url, { addresses }) => {
+    const instances = Object.fromEntries(
+      Object.entries(contracts).map(([name, of]) => [name, { contracts: of }]),
+    );
+    const vault = { contracts: addresses, tokenDecimals: 18, instances };
+    return { live: httpNetwork(url, { vault }), ...others(url, vault) };
+  };
+}

@@ -66,8 +66,8 @@ describe("the addresses that tasks use", () => {
 
   it("--instance takes the instance's scales, and the network's for the rest", async () => {
     for (const [typed, line] of [
-      ["volume", "Volume · 420 as configured"],
-      ["volume --instance usdc", "Volume · 42 as configured"],
+      ["volume", "Volume · 420"],
+      ["volume --instance usdc", "Volume · 42"],
       ["round --instance usdc", "Filled volume · 420,000,000,000,000 tokens"],
       ["round --instance dai", "Filled volume · 420 tokens"],
     ] as const) {

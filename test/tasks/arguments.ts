@@ -9,20 +9,15 @@ import type { VaultErrorCode } from "../../src/errors.js";
 import hardhatVault from "../../src/index.js";
 import {
   operationEntry,
-  operations,
   readOperationNames,
 } from "../../src/protocol/index.js";
-import { ordersTask } from "../../tasks/definitions/orders.js";
-import { parseOptions, toFlag } from "../../tasks/parse-options.js";
-import { readTask } from "../../tasks/definitions/read.js";
-import { simulateTask } from "../../tasks/definitions/simulate.js";
-import { watchTask } from "../../tasks/definitions/watch.js";
+import { toFlag } from "../../tasks/parse-options.js";
 import {
   documentedContracts,
   documentedHandler,
 } from "../helpers/scripted-node.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { createTestHre, hreOnLive, httpNetwork } from "../helpers/hre.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import {
   parseDocument,
   parseTyped,
@@ -160,7 +155,6 @@ const alone = [
       "settle --calldata --if-expired": "--calldata and",
       "settle --confirmations 0 --yes": "--confirmations: ",
       "watch --interval 0.01": "--interval: ",
-      [`deploy-mocks --at vault=${ADDRESS}`]: "--at",
       "request calMargins 1": "3 (",
       "request queryVolume --pool public": "--pool",
     },
@@ -387,95 +381,6 @@ describe("bad input of tasks", () => {
     ]) {
       const { exitCode, stderr } = await runTyped(hre, typed);
       expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: "" });
-    }
-  });
-});
-
-describe("options of tasks", () => {
-  let hre: HardhatRuntimeEnvironment;
-  before(async () => {
-    hre = await hreOnLive("http://127.0.0.1:1", {
-      vault: { tokenDecimals: 6, instances: { usdc: { tokenDecimals: 2 } } },
-    });
-  });
-
-  it("parseOptions makes a value of each kind", () => {
-    const typed = {
-      ids: "1, 2,5-9,7,0x10",
-      tokens: `${ADDRESS.toLowerCase()}, ${ADDRESS}`,
-      timeout: "2.5",
-      block: "1_000",
-      atTime: "end",
-      fork: true,
-    };
-    expect(parseOptions(simulateTask.options, typed, hre)).to.deep.include({
-      ids: [1n, 2n, 5n, 6n, 7n, 8n, 9n, 16n],
-      tokens: [ADDRESS, ADDRESS],
-      timeout: 2_500,
-      block: 1_000n,
-      atTime: "end",
-      fork: true,
-      as: undefined,
-    });
-    for (const [ids, selected] of [
-      ["0-499999", { firstId: 0n, lastId: 499_999n }],
-      ["500-", { firstId: 500n, lastId: undefined }],
-      ["7", { ids: [7n] }],
-      ["1,5-6", { ids: [1n, 5n, 6n] }],
-    ] as const) {
-      const parsed = parseOptions(ordersTask.options, { ids }, hre);
-      expect(parsed.ids).to.deep.equal(selected);
-    }
-    const until = { until: "+1h" };
-    const time = parseOptions(watchTask.options, until, hre).until;
-    expect(typeof time === "object" && time.after(1_000)).to.equal(4_600n);
-  });
-
-  it("margins scales amounts by tokenDecimals, of the instance if there is one, and percentages by 16, and nothing with --raw", () => {
-    const ofMargins = readTask("", operationEntry("calMargins").inputs).options;
-    for (const [raw, maxVolume, apy, values, instance] of [
-      [false, "3", "12", [3_000_000n, 12n * 10n ** 16n], undefined],
-      [false, "3", "12", [300n, 12n * 10n ** 16n], "usdc"],
-      [false, ".5", "0.0000000000000001", [500_000n, 1n], undefined],
-      [true, "0x10", "12", [16n, 12n], undefined],
-    ] as const) {
-      const typed = { maxVolume, apy, endTime: "1800000000", raw, instance };
-      const parsed = parseOptions(ofMargins, typed, hre);
-      expect([parsed["maxVolume"], parsed["apy"]]).to.deep.equal(values);
-    }
-  });
-
-  it("positional arguments have no empty default, which Hardhat's help would show", () => {
-    const defaults = vaultTasks.flatMap((task) =>
-      task.type === TaskDefinitionType.NEW_TASK
-        ? task.positionalArguments.map(({ defaultValue }) => defaultValue)
-        : [],
-    );
-    expect(defaults).to.not.deep.include([]);
-  });
-
-  it("an input of an operation cannot be named like an option of every read task", () => {
-    const { inputs } = operations.getOrderInfo;
-    for (const option of ["from", "at", "block"]) {
-      expect(() =>
-        readTask(
-          "",
-          inputs.map((field) => ({ ...field, option })),
-        ),
-      ).to.throw(`an operation's input is named like the option ${option}`);
-    }
-  });
-
-  it("--help offers the pending block only in tasks that read it", () => {
-    const reading = readOperationNames.map((name) => operationEntry(name).task);
-    for (const definition of vaultTasks) {
-      if (definition.type === TaskDefinitionType.NEW_TASK) {
-        const { description = "" } = definition.options["block"] ?? {};
-        const [, task = ""] = definition.id;
-        expect(description.includes("pending"), task).to.equal(
-          description !== "" && ["status", ...reading].includes(task),
-        );
-      }
     }
   });
 });

@@ -64,7 +64,7 @@ const decoded = {
     `${call("getFundingFeeRate(uint8)", 2)}deadbeef`,
     [
       "Contract type · put (2)",
-      "Behind it · 0xdeadbeef · no part of the arguments",
+      "Trailing bytes · 0xdeadbeef · no part of the arguments",
     ],
     { values: { contractType: 2 }, trailing: "0xdeadbeef" },
   ],
@@ -179,7 +179,7 @@ describe("vault decode", () => {
 
   it("decode --instance scales by the displayDecimals of the instance", async () => {
     const { stdout } = await run(`${words(1, 2, 3)} --instance usdc`);
-    expect(squeezed(stdout)).to.include("Locked · 0.3 as configured");
+    expect(squeezed(stdout)).to.include("Locked · 0.3");
   });
 
   for (const [name, [bytes, code, says]] of Object.entries(refused)) {

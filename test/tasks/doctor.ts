@@ -163,11 +163,9 @@ describe("vault doctor", () => {
       for (let timeout = 0.5; checks.length < 2; timeout *= 2) {
         ({ checks } = await doctor("remote", { timeout: String(timeout) }));
       }
-      expect(named(checks, "signer")).to.include({
-        status: "fail",
-        detail:
-          "Network remote did not answer the requests about its signer in time.",
-      });
+      const { status, detail } = named(checks, "signer");
+      expect(status).to.equal("fail");
+      expect(detail).to.match(/^Network remote did not answer \S+ in time\.$/u);
     });
 
     it("doctor gives the signer's requests what is left of its --timeout", async () => {

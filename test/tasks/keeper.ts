@@ -136,7 +136,7 @@ describe("tasks of a keeper", () => {
         settledPrice: null,
       });
       const { stdout } = await runTyped(hre, typed);
-      expect(stdout).to.include("2 rounds; 1 seen to be settled.");
+      expect(stdout).to.include("2 rounds; 1 settled.");
       expect(stdout).to.match(/not seen/u);
       expect(stdout).to.match(/not yet/u);
       expect(stdout).to.not.match(/Settled price +0\b/u);
@@ -185,7 +185,10 @@ describe("tasks of a keeper", () => {
       }),
     );
     expect(events.map(({ isLast }) => isLast)).to.deep.equal([false, true]);
-    expect(events[0]).to.have.nested.property("seen.canBeSettledBy", STRANGER);
+    expect(events[0]).to.have.nested.property(
+      "seen.keeper.canBeSettledBy",
+      STRANGER,
+    );
   });
 
   describe("of a vault with one settler", () => {

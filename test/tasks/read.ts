@@ -114,12 +114,12 @@ describe("read tasks", () => {
     for (const [typed, ...lines] of [
       ["funding-rate", "Call funding fee rate · 0.00000001"],
       ["volume", "Volume · 45 raw"],
-      ["volume --network scaled", "Volume · 0.45 as configured"],
-      ["pools --network scaled", "Private locked · 3.6 as configured"],
+      ["volume --network scaled", "Volume · 0.45"],
+      ["pools --network scaled", "Private locked · 3.6"],
       ["round --network scaled", "Maximum volume · 1.3 tokens"],
       [
         `order ${ORDER_ID} --network scaled`,
-        "Opening price · 2.5 as configured",
+        "Opening price · 2.5",
         "Margin · 26 raw",
         "Direction · unknown (7)",
         "State · unknown (255)",
@@ -139,6 +139,14 @@ describe("read tasks", () => {
       [`volume --block 0x${number.toString(16)}`, "45"],
     ] as const) {
       expect(await tasks.documentOf(typed)).to.include({ volume });
+    }
+  });
+
+  it("--timeout takes fractions of a second that are no whole number of milliseconds", async () => {
+    for (const seconds of ["64.01", "30.0004"]) {
+      expect(await tasks.documentOf(`volume --timeout ${seconds}`)).to.include({
+        volume: "45",
+      });
     }
   });
 

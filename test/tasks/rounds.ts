@@ -58,7 +58,7 @@ describe("vault rounds", () => {
         "u",
       ),
     );
-    expect(count).to.equal("2 rounds; 1 seen to be settled.");
+    expect(count).to.equal("2 rounds; 1 settled.");
   });
 
   it("rounds --json has null for what was never seen", async () => {
@@ -150,7 +150,7 @@ describe("vault rounds", () => {
     const { vaultFactory } = tasks.mocks.addresses;
     await tasks.rpc("anvil_setCode", vaultFactory, "0x6101405ff3");
     const { stdout } = await tasks.run(`rounds --from-block ${first}`);
-    expect(stdout).to.include("0 rounds; 0 seen to be settled.");
+    expect(stdout).to.include("0 rounds; 0 settled.");
     const { settlement } = await tasks.documentOf("settle --if-expired --yes");
     expect(settlement).to.include({
       status: "nothing-to-do",

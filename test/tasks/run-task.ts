@@ -11,7 +11,7 @@ import { createStyle } from "../../tasks/output/style.js";
 import { runTask, taskAction } from "../../tasks/run-task.js";
 import type { TaskReport } from "../../tasks/run-task.js";
 import { withTerminal } from "../../tasks/terminal.js";
-import type { Output } from "../../tasks/terminal.js";
+import type { Output } from "../../tasks/output/style.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
@@ -66,7 +66,7 @@ describe("running a task", () => {
     });
   });
 
-  it("tasks that run at once with --json keep stdout for their documents", async () => {
+  it("tasks that run at once keep stdout for their own output", async () => {
     const { stdout, stderr } = process;
     // eslint-disable-next-line @typescript-eslint/unbound-method -- put back as they were
     const own = [stdout.write, stderr.write] as const;
@@ -82,8 +82,8 @@ describe("running a task", () => {
           await once(gate, `end ${number}`);
           console.log(`a contract of ${number}`);
           stdout.write(`a prompt of ${number}\n`);
-          return { json: number, blocks: [] };
-        })({ json: true }, hre);
+          return { json: number, blocks: [notes(String(number))] };
+        })({ json: number === 1 }, hre);
       const running = [start(1), start(2)];
       await new Promise(setImmediate);
       gate.emit("end 1");
@@ -245,7 +245,6 @@ describe("the line on a terminal while a task waits", () => {
       });
       const result = await withTerminal(
         hre.hooks,
-        true,
         async ({ progress, err }) => {
           progress("Waiting for live");
           expect(latest()).to.equal("Waiting for live…\n");
@@ -286,7 +285,7 @@ describe("the line on a terminal while a task waits", () => {
       const restoreStdout = replace(process.stdout, { isTTY: stdout });
       let found: unknown;
       await onTerminal(stderr, async () => {
-        await withTerminal(hooks, false, async ({ ask }) => {
+        await withTerminal(hooks, async ({ ask }) => {
           found = ask;
           await Promise.resolve();
         });
@@ -329,7 +328,7 @@ describe("the line on a terminal while a task waits", () => {
       process.env["TERM"] = variable;
       const { hooks } = await createTestHre();
       await onTerminal(isTTY, async (latest) => {
-        await withTerminal(hooks, false, async ({ progress, err }) => {
+        await withTerminal(hooks, async ({ progress, err }) => {
           progress("Waiting for live");
           await err.write("told\n");
         });

@@ -10,7 +10,11 @@ import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
 import { SENDS } from "../helpers/settlement-stage.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
-import { squeezed, useTasks } from "../helpers/use-tasks.js";
+import {
+  squeezed,
+  useTasks,
+  networksWithInstances,
+} from "../helpers/use-tasks.js";
 import { DEV_KEYS, directProvider, openRound } from "../helpers/world.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { settle } from "../../tasks/settle.js";
@@ -166,22 +170,12 @@ describe("vault settle", () => {
 describe("what vault settle prints", () => {
   const contracts: Record<string, Readonly<Record<string, string>>> = {};
   const tasks = useTasks({
-    networks: (url, { addresses }) => {
-      const instances = Object.fromEntries(
-        Object.entries(contracts).map(([name, of]) => [
-          name,
-          { contracts: of },
-        ]),
-      );
-      const vault = { contracts: addresses, tokenDecimals: 18, instances };
-      return {
-        live: httpNetwork(url, { vault }),
-        keyed: httpNetwork(url, { accounts: [DEV_KEYS[2]], vault }),
-        poor: httpNetwork(url, { accounts: [id("nothing")], vault }),
-        nobody: httpNetwork(url, { from: NOBODY, vault }),
-        pinned: httpNetwork(url, { chainId: 1, vault }),
-      };
-    },
+    networks: networksWithInstances(contracts, (url, vault) => ({
+      keyed: httpNetwork(url, { accounts: [DEV_KEYS[2]], vault }),
+      poor: httpNetwork(url, { accounts: [id("nothing")], vault }),
+      nobody: httpNetwork(url, { from: NOBODY, vault }),
+      pinned: httpNetwork(url, { chainId: 1, vault }),
+    })),
     prepare: async (url) => {
       const deployer = new Wallet(DEV_KEYS[0], directProvider(url));
       for (const [name, kind] of [
@@ -386,7 +380,7 @@ describe("what vault settle prints", () => {
     const sent = await settlement("--yes --network keyed --timeout 3", 1);
     expect(sent).to.include({ status: "unconfirmed" });
     expect(sent["reason"]).to.include(
-      "`npx hardhat vault settle --resume --network keyed` goes on from here",
+      "To continue: npx hardhat vault settle --resume --network keyed",
     );
     expect(await settlement("--network keyed", 1)).to.include({
       ...{ status: "refused", code: "VAULT_SETTLEMENT_UNFINISHED" },
@@ -415,7 +409,7 @@ describe("what vault settle prints", () => {
     expect(mined["reason"])
       .to.include(", with 1 of 3 confirmations.")
       .and.include(
-        "`npx hardhat vault settle --resume --confirmations 3 --network live`",
+        "To continue: npx hardhat vault settle --resume --confirmations 3 --network live",
       );
     await tasks.rpc("anvil_mine", "0x2");
     expect(await settlement("--resume --confirmations 3")).to.include({

@@ -3,7 +3,11 @@ import { Wallet, getAddress } from "ethers";
 
 import { httpNetwork } from "../helpers/hre.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
-import { squeezed, useTasks } from "../helpers/use-tasks.js";
+import {
+  squeezed,
+  useTasks,
+  networksWithInstances,
+} from "../helpers/use-tasks.js";
 import { DEV_KEYS, directProvider } from "../helpers/world.js";
 
 const NOBODY = "0x00000000000000000000000000000000000000AA";
@@ -16,19 +20,9 @@ describe("vault simulate", () => {
   const contracts: Record<string, Readonly<Record<string, string>>> = {};
 
   const tasks = useTasks({
-    networks: (url, { addresses }) => {
-      const instances = Object.fromEntries(
-        Object.entries(contracts).map(([name, of]) => [
-          name,
-          { contracts: of },
-        ]),
-      );
-      const vault = { contracts: addresses, tokenDecimals: 18, instances };
-      return {
-        live: httpNetwork(url, { vault }),
-        other: httpNetwork(url, { accounts: [DEV_KEYS[1]], vault }),
-      };
-    },
+    networks: networksWithInstances(contracts, (url, vault) => ({
+      other: httpNetwork(url, { accounts: [DEV_KEYS[1]], vault }),
+    })),
     prepare: async (url) => {
       const deployer = new Wallet(DEV_KEYS[0], directProvider(url));
       const paying = await deploySettlingVault(deployer, "PayingVault", {

@@ -366,8 +366,8 @@ describe("vault watch", () => {
     expect(change).to.not.equal(undefined);
     const text =
       change === undefined ? "" : stripVTControlCharacters(show(change));
-    expect(text).to.match(/Volume {2}12\.34 as configured/u);
-    expect(text).to.match(/5 as configured/u);
+    expect(text).to.match(/Volume {2}12\.34/u);
+    expect(text).to.match(/Public locked {2}5$/mu);
   });
 
   it("watch --raw shows a person unscaled integers, first and at every change", async () => {

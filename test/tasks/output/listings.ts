@@ -228,16 +228,12 @@ describe("the file that --out names", () => {
     const orders = [{ orderID: 1n, ...generatedOrder(1n) }];
     const style = createStyle({ isTTY: true, columns: 40 });
     const write = async (): Promise<boolean> => await Promise.resolve(true);
-    await writeListing(
-      listingOf(orders),
-      { json: false, format: undefined, out: at("out.txt") },
-      {
-        out: { isTTY: true, style, write },
-        err: { style, write },
-        ask: undefined,
-        progress: () => undefined,
-      },
-    );
+    await writeListing(listingOf(orders), "table", at("out.txt"), {
+      out: { isTTY: true, style, write },
+      err: { style, write },
+      ask: undefined,
+      progress: () => undefined,
+    });
     expect(await readFile(at("out.txt"), "utf8")).to.equal(
       await render(orders, "table"),
     );

@@ -9,6 +9,8 @@ import {
   labelledValues,
   notes,
   section,
+  table,
+  title,
 } from "../../../tasks/output/blocks.js";
 import type {
   Block,
@@ -124,7 +126,7 @@ describe("values for a person", () => {
     } as const;
     expect(formatValue(opened, 1_699_900_000n, context)).to.include({
       text: "1699900000 raw",
-      note: "2023-11-13T18:26:40Z if Unix seconds, our reading",
+      note: "2023-11-13T18:26:40Z assuming Unix seconds",
     });
     for (const value of [0n, 999_999_999n, 10_000_000_000n]) {
       expect(formatValue(opened, value, context)).to.not.have.property("note");
@@ -141,11 +143,13 @@ describe("values for a person", () => {
     const openPrice = fieldOf("getOrderInfo", "openPrice");
     const number = fieldOf("getOrderInfo", "number");
     expect(formatValue(deposit, 1_234_500_000n, configured)).to.deep.equal({
-      text: "1,234.5 as configured",
+      text: "1,234.5",
       unscaled: 1_234_500_000n,
+      footnote:
+        "displayDecimals scales values whose scale is not documented, as configured.",
     });
     expect(formatValue(openPrice, 5n * 10n ** 17n, configured).text).to.equal(
-      "0.5 as configured",
+      "0.5",
     );
     expect(formatValue(number, 5n, configured).text).to.equal("5 raw");
     expect(
@@ -169,7 +173,7 @@ const renderTable = (
   columns: readonly Column[],
   rows: ReadonlyArray<readonly Content[]>,
   style: Style,
-): string => renderText([{ kind: "table", columns, rows }], style);
+): string => renderText([table(columns, rows)], style);
 
 const renderValues = (values: readonly LabelledValue[], style: Style): string =>
   renderText([labelledValues(values)], style);
@@ -285,12 +289,8 @@ describe("blocks of a task as text", () => {
 
   it("renderText leaves out a column without text, and a block without content", () => {
     const blocks: readonly Block[] = [
-      { kind: "heading", level: 1, text: "Heading" },
-      {
-        kind: "table",
-        columns: [{ heading: "Id" }, { heading: "Note" }],
-        rows: [["1", ""]],
-      },
+      title("Heading"),
+      table([{ heading: "Id" }, { heading: "Note" }], [["1", ""]]),
       notes(),
       ...section("Empty", labelledValues([])),
     ];
@@ -325,18 +325,18 @@ describe("blocks of a task as text", () => {
       fc.property(
         fc.integer({ min: 60, max: 200 }),
         fc.array(fc.tuple(word, sentence, sentence), { minLength: 1 }),
-        (width, table) => {
+        (width, texts) => {
           const style = terminal(width);
-          const words = table.flat().join(" ").split(" ");
+          const words = texts.flat().join(" ").split(" ");
           for (const text of [
             renderValues(
-              table.map(([label, value, note]) => [
+              texts.map(([label, value, note]) => [
                 label,
                 { text: value, note },
               ]),
               style,
             ),
-            ...table.map(([, value]) => wrapText(value, style)),
+            ...texts.map(([, value]) => wrapText(value, style)),
           ]) {
             const lines = shown(text);
             for (const line of lines) {
