@@ -53,7 +53,10 @@ export async function follow(
   const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
     vault.settlementSettings;
   const {
-    checkRound = lastLook(vault, round, { ifExpired, acceptsOldHead: false }),
+    checkRound = lastLook(vault, journal, round, {
+      ifExpired,
+      acceptsOldHead: false,
+    }),
     checkedAt,
   } = followed;
   const { outcome, transactions, hashes } = await carryOut(

@@ -5,6 +5,7 @@ import { getNextBlock } from "../rpc/blocks.js";
 import { unlessAborted } from "../rpc/signals.js";
 import { isRecent, staleAge, lateAnswer, staleHead } from "./freshness.js";
 import type { TimeLimit } from "./freshness.js";
+import type { Journal } from "./journal.js";
 import { findObstacle, observe } from "./observe.js";
 import type { Stopped } from "./outcome.js";
 
@@ -27,12 +28,14 @@ export interface RoundCheck {
  * process may be suspended meanwhile.
  *
  * @param at Default: the newest block, which must be recent.
- * @throws VaultError VAULT_LATE_ANSWER, VAULT_STALE_HEAD, and errors of a request
+ * @throws VaultError VAULT_LATE_ANSWER, VAULT_STALE_HEAD, VAULT_CHAIN_CHANGED, and errors
+ * of a request
  */
 export type CheckRound = (at?: number) => Promise<RoundCheck>;
 
 export function lastLook(
   vault: VaultHost,
+  journal: Journal,
   intended: VaultRound,
   { ifExpired, acceptsOldHead }: LookRules,
 ): CheckRound {
@@ -41,6 +44,7 @@ export function lastLook(
     const [{ block, round, laterRound = round }, clock] = await Promise.all([
       observe(vault, at ?? "latest"),
       at === undefined && ifExpired ? getNextBlock(vault.rpc) : undefined,
+      at === undefined ? journal.requireSameKind(vault) : undefined,
     ]);
     const answeredAt = Date.now();
     const time = clock?.next.timestamp ?? block.timestamp;

@@ -19,6 +19,8 @@ export async function resume(
   try {
     const { chainId, contract, block, round } = await observe(vault, "latest");
     const journal = await Journal.open(vault, chainId, contract.address);
+    // The connection may have been made to another node.
+    await journal.requireSameKind(vault);
     const open = await journal.read();
     // A finished one that may still arrive is replaced, too.
     const entry =

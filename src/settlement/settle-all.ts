@@ -116,10 +116,7 @@ async function settleNext(
       signer.kind === "in-process" && limits.maxFeePerGas === undefined
         ? undefined
         : price.fees;
-    const [nonce] = await Promise.all([
-      findFreeNonce(vault.rpc, signer, block.number),
-      journal.requireSameKind(vault),
-    ]);
+    const nonce = await findFreeNonce(vault.rpc, signer, block.number);
     const transaction = await sign(vault.rpc, signer, {
       ...settlementCall(route),
       chainId,
@@ -139,7 +136,10 @@ async function settleNext(
     await refuseBeforeOther(vault.rpc, journal, signer);
     await journal.begin(entry);
     const acceptsOldHead = shown.headAge !== null;
-    const checkRound = lastLook(vault, round, { ifExpired, acceptsOldHead });
+    const checkRound = lastLook(vault, journal, round, {
+      ifExpired,
+      acceptsOldHead,
+    });
     const { networkName } = vault;
     const { obstacle, answeredAt: checkedAt } = await recheckRound(
       checkRound,

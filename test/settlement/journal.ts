@@ -562,6 +562,52 @@ describe("the journal of a settlement", () => {
       expect(existsSync(stage.journalFile())).to.equal(false);
     });
 
+    it("settleAll throws VAULT_CHAIN_CHANGED, and sends nothing, if a fork takes the place of a live node while it signs", async () => {
+      stage.chain.on("eth_signTransaction", () => {
+        stage.makeDevelopmentNode();
+        throw Object.assign(new Error("nope"), { code: -32_601 });
+      });
+      await expectVaultError(
+        stage.settle({}, { accounts: "remote" }),
+        "VAULT_CHAIN_CHANGED",
+      );
+      expect(stage.sends).to.equal(0);
+      expect(existsSync(stage.journalFile())).to.equal(false);
+    });
+
+    it("is not sent again to a fork that takes the place of the live node", async () => {
+      let checks = 0;
+      stage.loseTransactions(() => {
+        stage.makeDevelopmentNode();
+      });
+      stage.chain.on("anvil_nodeInfo", () => {
+        checks += Number(stage.sends > 0);
+        if (checks > 3) {
+          endDeadlines();
+        }
+        throw Object.assign(new Error("nope"), { code: -32_601 });
+      });
+      const { status, reason } = await stage.settle();
+      expect(status).to.equal("unconfirmed");
+      expect(reason).to.include("31337 of a development one");
+      expect(stage.sends).to.equal(1);
+    });
+
+    for (const resume of [true, "if-interrupted"] as const) {
+      it(`resume: ${resume} throws VAULT_CHAIN_CHANGED if a fork takes the place of the live node of a connection`, async () => {
+        const host = stage.host();
+        stage.loseTransactions(endDeadlines);
+        await stage.end({}, host);
+        stage.makeDevelopmentNode();
+        await expectVaultError(
+          stage.end({ resume }, host),
+          "VAULT_CHAIN_CHANGED",
+        );
+        expect(stage.sends).to.equal(1);
+        expect(existsSync(stage.journalFile())).to.equal(true);
+      });
+    }
+
     it("has nothing to resume of what was confirmed for a fork", async () => {
       stage.makeDevelopmentNode();
       stage.loseTransactions(endDeadlines);
