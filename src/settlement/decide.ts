@@ -5,7 +5,7 @@ import {
   roundClosed,
   timedOut,
 } from "./endings.js";
-import type { Outcome } from "./outcome.js";
+import type { Outcome } from "./result.js";
 import { depthOf, effortsOf, isFresh, newestOf } from "./sighting.js";
 import type { History, Plan, Sighting } from "./sighting.js";
 

@@ -19,11 +19,11 @@ import { getReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import { TimeLimit } from "./freshness.js";
 import { limitFees, resolveFees } from "../settlement-call/fees.js";
-import { findFreeNonce } from "./nonce.js";
+import { findFreeNonce } from "./transaction.js";
 import { describeProblem } from "./send.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
-import { parseFeeLimits } from "./waiting.js";
+import { parseFeeLimits } from "./options.js";
 
 export interface DeployedGuard {
   readonly address: string;

@@ -1,8 +1,8 @@
 import { vaultError } from "../errors.js";
 import { lateAnswer } from "./freshness.js";
-import type { FoundTransaction } from "./find-transaction.js";
-import { refusedBy } from "./outcome.js";
-import type { Outcome, Stopped } from "./outcome.js";
+import type { FoundTransaction } from "./sighting.js";
+import { refusedBy } from "./result.js";
+import type { Outcome, Stopped } from "./result.js";
 import {
   depthOf,
   effortsOf,

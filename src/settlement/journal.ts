@@ -25,7 +25,7 @@ import {
 } from "../rpc/development-node.js";
 import { settlementCall } from "../settlement-call/route.js";
 import { isSignedAs, sentSchema } from "./transaction.js";
-import type { PreparedTransaction, SentTransaction } from "./transaction.js";
+import type { SentTransaction } from "./transaction.js";
 import { SETTLEMENT_STATUSES } from "./types.js";
 
 /** Only the owner reads and writes it. */
@@ -106,14 +106,6 @@ function kindOf(isDevelopment: boolean): ChainKind {
 
 /** Record of a settlement, written before it is sent. */
 export type JournalEntry = Omit<JournalFile, "version" | keyof Subject>;
-
-/** A settlement to report on, and which of its transactions counts. */
-export interface Reported extends Pick<
-  JournalEntry,
-  "round" | "sentAfterBlock" | "guard"
-> {
-  readonly transaction: PreparedTransaction;
-}
 
 /**
  * Latest settlement of one vault on one kind of chain, in a file of the project. The file

@@ -15,8 +15,8 @@ import {
 import { describeTime } from "../protocol/time.js";
 import { hasCode } from "../rpc/accounts.js";
 import type { BlockInfo } from "../rpc/blocks.js";
-import { nothingToDo, refusedBy } from "./outcome.js";
-import type { Stopped } from "./outcome.js";
+import { nothingToDo, refusedBy } from "./result.js";
+import type { Stopped } from "./result.js";
 
 /** State of the chain that a settlement depends on, at one block. */
 export interface Observation {

@@ -9,7 +9,7 @@ import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { carryOut } from "../../src/settlement/carry-out.js";
 import { TimeLimit, isRecent } from "../../src/settlement/freshness.js";
 import { Journal } from "../../src/settlement/journal.js";
-import { lastLook } from "../../src/settlement/last-look.js";
+import { roundChecker } from "../../src/settlement/check-round.js";
 import type { SettlementPreflight } from "../../src/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -205,10 +205,14 @@ describe("settleAll, before it sends", () => {
     ]);
 
     it("a look at the round counts for 5 s, by a clock that does not stand still", async () => {
-      const rules = { ifExpired: false, acceptsOldHead: false };
       const host = stage.host();
       const journal = await Journal.open(host, 31_337, VAULT);
-      const look = lastLook(host, journal, OPEN_ROUND, rules);
+      const look = roundChecker(
+        host,
+        journal,
+        { round: OPEN_ROUND },
+        { ifExpired: false },
+      );
       const { answeredAt } = await look();
       const counts: boolean[] = [];
       for (const passes of [4_900, 200]) {

@@ -16,11 +16,11 @@ import { mock } from "node:test";
 import { expect } from "chai";
 import { Transaction, Wallet } from "ethers";
 
+import { roundChecker } from "../../src/settlement/check-round.js";
 import { follow } from "../../src/settlement/follow.js";
 import { Journal } from "../../src/settlement/journal.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";
-import { replacerOf } from "../../src/settlement/replace.js";
-import { parseWaiting } from "../../src/settlement/waiting.js";
+import { parseOptions } from "../../src/settlement/options.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
@@ -725,17 +725,20 @@ describe("the journal of a settlement", () => {
       await stage.settleByOther();
       await journal().begin(sent);
       const host = stage.host();
+      const options = parseOptions(host, { pollingInterval: 1 });
       const { settlement } = await follow(
         host,
         {
           journal: journal(),
           entry: sent,
           // The last look was too long ago: this one finds the round settled.
-          start: "send",
-          replacer: replacerOf(host, sent, {}),
-          previewed: null,
+          sending: {
+            check: roundChecker(host, journal(), sent, options),
+            checkedAt: 0,
+          },
+          preview: null,
         },
-        parseWaiting(host, { pollingInterval: 1 }),
+        options,
       );
       expect(settlement).to.deep.include({
         status: "nothing-to-do",

@@ -1,21 +1,19 @@
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { VaultRound } from "../protocol/index.js";
 import { getNextBlock } from "../rpc/blocks.js";
 import { unlessAborted } from "../rpc/signals.js";
-import { isRecent, staleAge, lateAnswer, staleHead } from "./freshness.js";
-import type { TimeLimit } from "./freshness.js";
-import type { Journal } from "./journal.js";
+import {
+  TimeLimit,
+  isRecent,
+  lateAnswer,
+  staleAge,
+  staleHead,
+} from "./freshness.js";
+import type { Journal, JournalEntry } from "./journal.js";
 import { findObstacle, observe } from "./observe.js";
-import type { Stopped } from "./outcome.js";
+import type { ParsedOptions } from "./options.js";
+import type { Stopped } from "./result.js";
 
-export interface LookRules {
-  readonly ifExpired: boolean;
-  /** True if a person agreed to settle on an old block. */
-  readonly acceptsOldHead: boolean;
-}
-
-/** Result of a look at the round. */
 export interface RoundCheck {
   /** The obstacle to settling the round, if there is one. */
   readonly obstacle: Stopped | undefined;
@@ -24,7 +22,7 @@ export interface RoundCheck {
 }
 
 /**
- * Looks at the round before a transaction leaves. The result counts only for a moment: the
+ * Checks the round before a transaction leaves. The result counts only for a moment: the
  * process may be suspended meanwhile.
  *
  * @param at Default: the newest block, which must be recent.
@@ -33,11 +31,13 @@ export interface RoundCheck {
  */
 export type CheckRound = (at?: number) => Promise<RoundCheck>;
 
-export function lastLook(
+/** @param acceptsOldHead True if a person agreed to settle on an old block. */
+export function roundChecker(
   vault: VaultHost,
   journal: Journal,
-  intended: VaultRound,
-  { ifExpired, acceptsOldHead }: LookRules,
+  { round: intended }: Pick<JournalEntry, "round">,
+  { ifExpired }: Pick<ParsedOptions, "ifExpired">,
+  acceptsOldHead = false,
 ): CheckRound {
   return async (at) => {
     const askedAt = Date.now();
@@ -67,28 +67,43 @@ export function lastLook(
 }
 
 /**
- * Looks until an answer comes soon enough.
- *
- * @throws VaultError VAULT_LATE_ANSWER once the time is over
+ * Checks the round until an answer comes soon enough. Ends the journal if nothing is to be
+ * sent.
  */
-export async function lookUntil(
-  check: CheckRound,
-  network: string,
-  limit: TimeLimit,
+export async function checkInTime(
+  checkRound: CheckRound,
+  { networkName }: VaultHost,
+  journal: Journal,
+  entry: JournalEntry,
+  { timeoutMs }: ParsedOptions,
 ): Promise<RoundCheck> {
-  for (;;) {
-    try {
-      const done = await unlessAborted(check(), limit.signal);
-      if (done === undefined) {
-        throw lateAnswer(network);
+  const limit = new TimeLimit(timeoutMs);
+  let isClear = false;
+  try {
+    for (;;) {
+      const check = await unlessAborted(checkRound(), limit.signal).catch(
+        (error: unknown) => {
+          const isLate =
+            VaultError.isVaultError(error) &&
+            error.code === "VAULT_LATE_ANSWER";
+          if (!isLate || limit.isOver) {
+            throw error;
+          }
+          return "late" as const;
+        },
+      );
+      if (check === undefined) {
+        throw lateAnswer(networkName);
       }
-      return done;
-    } catch (error) {
-      const isLate =
-        VaultError.isVaultError(error) && error.code === "VAULT_LATE_ANSWER";
-      if (!isLate || limit.isOver) {
-        throw error;
+      if (check !== "late") {
+        isClear = check.obstacle === undefined;
+        return check;
       }
+    }
+  } finally {
+    if (!isClear) {
+      // Nothing has left, so there is nothing to resume.
+      await journal.update(entry, true);
     }
   }
 }
