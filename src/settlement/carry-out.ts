@@ -29,8 +29,6 @@ export interface Means extends Pick<
   /** Without retries: each decision includes them. */
   readonly rpc: RpcClient;
   readonly limit: TimeLimit;
-  /** Latest block before the first transaction was sent. */
-  readonly sentAfterBlock: number;
   readonly checkRound: CheckRound;
   /** Time of the last check before this, Unix milliseconds. */
   readonly checkedAt?: number | undefined;
@@ -144,13 +142,11 @@ class Execution {
   }
 
   async #look(readRound: boolean): Promise<Seen> {
-    const { rpc, limit, sentAfterBlock, checkRound } = this.means;
-    const { transactions, confirmations } = this.#plan;
-    const sent = { transactions, confirmations, sentAfterBlock };
+    const { rpc, limit, checkRound } = this.means;
     const { scan } =
       this.#history.findLast((one) => one.scan !== undefined) ?? {};
     const seen = await unlessAborted(
-      look(rpc, sent, scan, checkRound, readRound),
+      look(rpc, this.#plan, scan, checkRound, readRound),
       limit.signal,
     );
     const problem = "the node did not answer in time";

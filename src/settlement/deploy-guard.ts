@@ -12,13 +12,17 @@ import {
 import type { VaultHost } from "../host.js";
 import { getCode, hasCode } from "../rpc/accounts.js";
 import { getNextBlock } from "../rpc/blocks.js";
-import type { Block } from "../rpc/blocks.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { pause } from "../rpc/signals.js";
 import { getReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import { TimeLimit } from "./freshness.js";
-import { limitFees, resolveFees } from "../settlement-call/fees.js";
+import {
+  estimateGas,
+  limitFees,
+  resolveFees,
+} from "../settlement-call/fees.js";
+import { requireChain } from "./observe.js";
 import { findFreeNonce } from "./transaction.js";
 import { describeProblem } from "./send.js";
 import { resolveSigner } from "./signer.js";
@@ -76,7 +80,8 @@ export async function deployGuard(
       : given === "anyone"
         ? ZeroAddress
         : parseAddress(given, "settler");
-  const chainId = await requireChain(vault);
+  const chainId = await vault.chainId();
+  requireChain(vault, chainId);
   const hasDeployer = await hasCode(rpc, CREATE2_DEPLOYER);
   const address = hasDeployer ? guardAddressOf(settler) : null;
   if (address !== null && (await hasCode(rpc, address))) {
@@ -93,17 +98,21 @@ export async function deployGuard(
     await resolveFees(rpc, networkConfig, next),
     parseFeeLimits(vault, {}),
   );
-  const gas = await estimate(rpc, { from: signer.address, ...call });
+  const estimate = await estimateGas(rpc, { from: signer.address, ...call });
+  if (typeof estimate === "object") {
+    throw notDeployed(rpc, estimate.reverted.text);
+  }
+  // A quarter more than the estimate.
+  const gas = (estimate * 5n) / 4n;
   await confirm({
     from: signer.address,
     ...{ settler, address, chainId },
     cost: gas * price.current,
     maxCost: gas * price.highest,
   });
-  const hash = await send(rpc, signer, {
-    ...{ ...call, chainId, gasLimit: gas },
-    ...{ ...price.fees, nonce: await nonceOf(rpc, signer, latest) },
-  });
+  const nonce = await findFreeNonce(rpc, signer, latest.number);
+  const fields = { ...call, chainId, gasLimit: gas, ...price.fees, nonce };
+  const hash = await send(rpc, signer, fields);
   onHash(hash);
   const { contractAddress, succeeded } = await waitFor(rpc, hash);
   const deployed = address ?? parseAddress(contractAddress, "its address");
@@ -113,34 +122,6 @@ export async function deployGuard(
   }
   await requireGuard(rpc, deployed, settler);
   return { address: deployed, settler, hash };
-}
-
-async function requireChain(vault: VaultHost): Promise<number> {
-  const { chainId: expected } = vault.connection.networkConfig;
-  const actual = await vault.chainId();
-  if (expected !== undefined && expected !== actual) {
-    const network = vault.networkName;
-    throw vaultError("VAULT_WRONG_CHAIN", { network, expected, actual });
-  }
-  return actual;
-}
-
-async function nonceOf(
-  rpc: RpcClient,
-  signer: Signer,
-  { number }: Block,
-): Promise<number> {
-  return await findFreeNonce(rpc, signer, number);
-}
-
-/** A quarter more than the estimate. */
-async function estimate(rpc: RpcClient, call: object): Promise<bigint> {
-  const method = "eth_estimateGas";
-  const answer = await rpc.requestOrRevert(method, [call]);
-  if ("reverted" in answer) {
-    throw notDeployed(rpc, answer.reverted.text);
-  }
-  return (rpc.parser(method).quantity(answer.result) * 5n) / 4n;
 }
 
 type Fields = Readonly<Record<string, string | number | bigint>>;

@@ -53,6 +53,7 @@ export async function follow(
     {
       network: vault.networkName,
       transactions: entry.transactions,
+      sentAfterBlock: entry.sentAfterBlock,
       start: sending === undefined ? "find" : "send",
       request: options.request,
       confirmations,
@@ -63,7 +64,6 @@ export async function follow(
       ...options,
       limit,
       rpc: vault.rpc.withRetries(noRetries),
-      sentAfterBlock: entry.sentAfterBlock,
       checkRound:
         sending?.check ?? roundChecker(vault, journal, entry, options),
       checkedAt: sending?.checkedAt,

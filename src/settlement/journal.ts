@@ -173,12 +173,7 @@ export class Journal {
    * @throws VaultError VAULT_JOURNAL_OF_OTHER_CHAIN, VAULT_INVALID_JOURNAL
    */
   public async read(): Promise<JournalEntry | undefined> {
-    const found = await this.#read(this.file);
-    if (found === undefined || this.#isOfThisChain(found)) {
-      return found;
-    }
-    this.#refuseIfLive(this.file, found);
-    return undefined;
+    return await this.#readOwn(this.file, () => true);
   }
 
   /**
@@ -188,14 +183,10 @@ export class Journal {
    * answer for the first block must not let another account settle, VAULT_INVALID_JOURNAL
    */
   public async readFinished(): Promise<JournalEntry | undefined> {
-    const found = await this.#read(this.finishedFile);
-    if (found === undefined || this.#isOfThisChain(found)) {
-      return found;
-    }
-    if (found.mayStillArrive === true) {
-      this.#refuseIfLive(this.finishedFile, found);
-    }
-    return undefined;
+    return await this.#readOwn(
+      this.finishedFile,
+      ({ mayStillArrive }) => mayStillArrive === true,
+    );
   }
 
   /**
@@ -226,7 +217,7 @@ export class Journal {
    */
   public async begin(entry: JournalEntry): Promise<void> {
     try {
-      await this.#write(createProjectFile, this.file, entry);
+      await this.#write(createProjectFile, entry);
     } catch (error) {
       await this.refuseUnfinished();
       throw error;
@@ -255,7 +246,7 @@ export class Journal {
     const transactions = mergeTransactions(present, entry);
     const merged = { ...entry, transactions };
     if (!isFinished) {
-      await this.#write(writeProjectFile, this.file, merged);
+      await this.#write(writeProjectFile, merged);
       return merged;
     }
     const last = await this.readFinished().catch(fallbackTo(undefined));
@@ -268,7 +259,7 @@ export class Journal {
         ? last.mayStillArrive
         : undefined);
     const finished = { ...merged, mayStillArrive };
-    await this.#write(writeProjectFile, this.file, finished);
+    await this.#write(writeProjectFile, finished);
     const { projectRoot: root, file, finishedFile } = this;
     await rename(path.join(root, file), path.join(root, finishedFile)).catch(
       this.#notWritten,
@@ -292,12 +283,12 @@ export class Journal {
 
   async #write(
     write: typeof createProjectFile,
-    file: string,
     entry: JournalEntry,
   ): Promise<void> {
-    const content: JournalFile = { version: 1, ...this.subject, ...entry };
+    const { projectRoot, file, subject } = this;
+    const content: JournalFile = { version: 1, ...subject, ...entry };
     if (this.isKept) {
-      await write(this.projectRoot, file, content, FILE_MODE).catch(
+      await write(projectRoot, file, content, FILE_MODE).catch(
         this.#notWritten,
       );
     }
@@ -317,31 +308,33 @@ export class Journal {
     return found;
   }
 
-  #refuseIfLive(
+  /** @returns Undefined if there is none, or one of another chain that locks nothing. */
+  async #readOwn(
     file: string,
-    { chainId, genesisHash: genesis, transactions }: JournalFile,
-  ): void {
+    locks: (found: JournalFile) => boolean,
+  ): Promise<JournalFile | undefined> {
+    const found = await this.#read(file);
     const { chainKind, genesisHash: own } = this.subject;
-    if (chainKind === "live") {
-      throw vaultError("VAULT_JOURNAL_OF_OTHER_CHAIN", {
-        file,
-        transaction: describeTransaction(transactions),
-        chainId,
-        genesis,
-        found: own === UNKNOWN_GENESIS ? "nothing" : own,
-        from: transactions[0].from,
-      });
-    }
-  }
-
-  /** A pruned node has no first block: what it began is of the chain with its id. */
-  #isOfThisChain({ genesisHash }: JournalFile): boolean {
-    const { chainKind, genesisHash: own } = this.subject;
-    return (
-      genesisHash === own ||
-      genesisHash === UNKNOWN_GENESIS ||
+    if (
+      found === undefined ||
+      found.genesisHash === own ||
+      // A pruned node has no first block: what it began is of the chain with its id.
+      found.genesisHash === UNKNOWN_GENESIS ||
       (chainKind === "development" && own === UNKNOWN_GENESIS)
-    );
+    ) {
+      return found;
+    }
+    if (chainKind === "development" || !locks(found)) {
+      return undefined;
+    }
+    throw vaultError("VAULT_JOURNAL_OF_OTHER_CHAIN", {
+      file,
+      transaction: describeTransaction(found.transactions),
+      chainId: found.chainId,
+      genesis: found.genesisHash,
+      found: own === UNKNOWN_GENESIS ? "nothing" : own,
+      from: found.transactions[0].from,
+    });
   }
 
   /** A changed file must not make the package send another transaction. */

@@ -14,21 +14,17 @@ import { describeProblem } from "./send.js";
 import type {
   FoundTransaction,
   NonceUser,
+  Plan,
   RoundSighting,
   Scan,
-  SentTransactions,
   Sighting,
 } from "./sighting.js";
 import type { SentTransaction } from "./transaction.js";
 
-/** The transactions that were sent with one nonce. */
-export interface SentWithNonce {
-  /** Oldest first. */
-  readonly transactions: SentTransactions;
-  /** Latest block before the first of them was sent. */
-  readonly sentAfterBlock: number;
-  readonly confirmations: number;
-}
+type SentWithNonce = Pick<
+  Plan,
+  "confirmations" | "sentAfterBlock" | "transactions"
+>;
 
 /** Result of a search, and the state that the next one continues from. */
 export interface Found {

@@ -8,9 +8,11 @@ import { isNodeRefusal } from "../rpc/errors.js";
 import type { VaultHost } from "../host.js";
 import { INTRINSIC_GAS, settlementCall } from "../settlement-call/route.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
-import { statusBeforeSending } from "../settlement-call/guarded.js";
 import { describeTokens, tokensKept } from "../simulation/tokens.js";
-import { explainRefusal } from "../settlement-call/refusal.js";
+import {
+  explainRefusal,
+  statusBeforeSending,
+} from "../settlement-call/refusal.js";
 import type { Refusal } from "../settlement-call/refusal.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import type { HttpEngine } from "../simulation/options.js";

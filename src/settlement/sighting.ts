@@ -10,6 +10,8 @@ export interface Plan {
   readonly network: string;
   /** Oldest first; all have the same account and nonce. */
   readonly transactions: SentTransactions;
+  /** Latest block before the first of them was sent. */
+  readonly sentAfterBlock: number;
   /** `send` if the round was checked just now and nothing has left yet, else `find`. */
   readonly start: "send" | "find";
   readonly confirmations: number;

@@ -234,6 +234,7 @@ describe("settleAll, before it sends", () => {
         {
           network: "scripted",
           transactions: [sent],
+          sentAfterBlock: 5,
           start: "send",
           confirmations: 1,
           maxFeeBumps: 0,
@@ -243,7 +244,6 @@ describe("settleAll, before it sends", () => {
           limit: new TimeLimit(60_000),
           pollingIntervalMs: 1,
           firstCheckAfterMs: 0,
-          sentAfterBlock: 5,
           checkRound: async () => {
             order.push("look");
             return await Promise.resolve({

@@ -147,6 +147,7 @@ describe("the way of a settlement's transaction", () => {
       {
         network: "test",
         transactions: [followed],
+        sentAfterBlock: 5,
         start,
         confirmations: 1,
         maxFeeBumps: 4,
@@ -158,7 +159,6 @@ describe("the way of a settlement's transaction", () => {
         pollingIntervalMs: 5,
         firstCheckAfterMs: 0,
         checkedAt: Date.now(),
-        sentAfterBlock: 5,
         checkRound: async () => await Promise.resolve(check()),
         sign: async () => await Promise.reject(new Error("no key")),
         record: async (transactions) => await Promise.resolve(transactions),

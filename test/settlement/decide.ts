@@ -512,6 +512,7 @@ describe("what a settlement decides", () => {
               transactions: [settlement],
               start: "send",
               confirmations: 1,
+              sentAfterBlock: 5,
               maxFeeBumps: 4,
               ...plan,
             },
