@@ -61,11 +61,13 @@ export async function agree(
     }
     const change = changeSince(shown, renewed.shown);
     const { terms } = renewed;
-    if (change === undefined && !("status" in terms)) {
-      return { ...termsWithin(terms, shown), shown };
+    if (change === undefined) {
+      return "status" in terms
+        ? terms
+        : { ...termsWithin(terms, shown), shown };
     }
     if (options.confirm === undefined || isRepeated) {
-      throw vaultError("VAULT_PREVIEW_CHANGED", { change: change ?? "" });
+      throw vaultError("VAULT_PREVIEW_CHANGED", { change });
     }
     current = renewed;
   }

@@ -21,6 +21,8 @@ import type {
 import type { SentTransaction } from "./transaction.js";
 import type { SettlementEvent } from "./types.js";
 
+const NO_ANSWER = "the node did not answer in time";
+
 /** The chain, the key and the journal, as a plan needs them. */
 export interface Means extends Pick<
   ParsedOptions,
@@ -149,16 +151,10 @@ class Execution {
       look(rpc, this.#plan, scan, checkRound, readRound),
       limit.signal,
     );
-    const problem = "the node did not answer in time";
-    return (
-      seen ?? {
-        // The last sighting is all that is known.
-        transaction: this.#history.at(-1)?.transaction ?? {
-          kind: "unread",
-          problem,
-        },
-      }
-    );
+    const nothing = { kind: "unread", problem: NO_ANSWER } as const;
+    // The last sighting is all that is known.
+    const { transaction = nothing } = this.#history.at(-1) ?? {};
+    return seen ?? { transaction };
   }
 
   async #act({
@@ -211,7 +207,7 @@ class Execution {
         limit.signal,
       );
       if (signed === undefined || limit.isOver) {
-        return failed("the node did not answer in time");
+        return failed(NO_ANSWER);
       }
       if (typeof signed === "string") {
         return failed(signed, "forbidden");

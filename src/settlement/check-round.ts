@@ -103,7 +103,7 @@ export async function checkInTime(
   } finally {
     if (!isClear) {
       // Nothing has left, so there is nothing to resume.
-      await journal.update(entry, true);
+      await journal.finish(entry);
     }
   }
 }

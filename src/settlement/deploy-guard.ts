@@ -1,4 +1,4 @@
-import { Transaction, ZeroAddress, ZeroHash, concat, toQuantity } from "ethers";
+import { ZeroAddress, ZeroHash, concat } from "ethers";
 
 import { parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
@@ -23,10 +23,9 @@ import {
   resolveFees,
 } from "../settlement-call/fees.js";
 import { requireChain } from "./observe.js";
-import { findFreeNonce } from "./transaction.js";
-import { describeProblem } from "./send.js";
+import { findFreeNonce, sign } from "./transaction.js";
+import { send } from "./send.js";
 import { resolveSigner } from "./signer.js";
-import type { Signer } from "./signer.js";
 import { parseFeeLimits } from "./options.js";
 
 export interface DeployedGuard {
@@ -111,8 +110,18 @@ export async function deployGuard(
     maxCost: gas * price.highest,
   });
   const nonce = await findFreeNonce(rpc, signer, latest.number);
-  const fields = { ...call, chainId, gasLimit: gas, ...price.fees, nonce };
-  const hash = await send(rpc, signer, fields);
+  const transaction = await sign(rpc, signer, {
+    ...{ from: signer.address, ...call, chainId, nonce, gas },
+    fees: price.fees,
+  });
+  const answer = await send(rpc, transaction);
+  if (answer.kind !== "accepted" || answer.hash === undefined) {
+    const { hash = `with nonce ${nonce}` } = transaction;
+    const why = "problem" in answer ? answer.problem : "its hash is not known";
+    const problem = `sending transaction ${hash} failed: ${why.replace(/\.$/u, "")}`;
+    throw notDeployed(rpc, problem);
+  }
+  const { hash } = answer;
   onHash(hash);
   const { contractAddress, succeeded } = await waitFor(rpc, hash);
   const deployed = address ?? parseAddress(contractAddress, "its address");
@@ -122,36 +131,6 @@ export async function deployGuard(
   }
   await requireGuard(rpc, deployed, settler);
   return { address: deployed, settler, hash };
-}
-
-type Fields = Readonly<Record<string, string | number | bigint>>;
-
-/** Sends once. */
-async function send(
-  rpc: RpcClient,
-  { address: from, sign }: Signer,
-  fields: Fields,
-): Promise<string> {
-  if (sign === undefined) {
-    const { to, data, gasLimit: gas, ...numbers } = fields;
-    const quantities = Object.entries({ gas, ...numbers }).map(
-      ([name, value]) => [name, toQuantity(String(value))] as const,
-    );
-    const transaction = {
-      ...{ from, data, ...Object.fromEntries(quantities) },
-      ...(to !== undefined && { to }),
-    };
-    const method = "eth_sendTransaction";
-    return rpc.parser(method).hash(await rpc.request(method, [transaction]));
-  }
-  const type = "gasPrice" in fields ? 0 : 2;
-  const raw = await sign(Transaction.from({ ...fields, type }));
-  const hash = String(Transaction.from(raw).hash);
-  await rpc.request("eth_sendRawTransaction", [raw]).catch((error: unknown) => {
-    const problem = `sending transaction ${hash} failed: ${describeProblem(error).replace(/\.$/u, "")}`;
-    throw notDeployed(rpc, problem, error);
-  });
-  return hash;
 }
 
 async function waitFor(rpc: RpcClient, hash: string): Promise<Receipt> {
@@ -179,11 +158,6 @@ async function requireGuard(
   }
 }
 
-function notDeployed(
-  { network }: RpcClient,
-  problem: string,
-  cause?: unknown,
-): VaultError {
-  const details = { network, problem };
-  return vaultError("VAULT_GUARD_NOT_DEPLOYED", details, cause);
+function notDeployed({ network }: RpcClient, problem: string): VaultError {
+  return vaultError("VAULT_GUARD_NOT_DEPLOYED", { network, problem });
 }

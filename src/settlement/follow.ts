@@ -142,7 +142,7 @@ async function finish(
       ? true
       : undefined;
   try {
-    await journal.update({ ...entry, mined, mayStillArrive }, true);
+    await journal.finish({ ...entry, mined, mayStillArrive });
   } catch (error) {
     warn(describeThrown(error));
   }

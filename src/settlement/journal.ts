@@ -199,7 +199,7 @@ export class Journal {
     const found = await this.read();
     if (found !== undefined) {
       throw vaultError("VAULT_SETTLEMENT_UNFINISHED", {
-        transaction: describeTransaction(found.transactions),
+        transaction: describeTransaction(found),
         file: this.file,
       });
     }
@@ -225,29 +225,23 @@ export class Journal {
   }
 
   /**
-   * Updates the entry, unless another process resumed and finished the settlement: the
-   * file may already belong to the next one. Keeps the transactions that another process
-   * added.
+   * Writes the entry.
    *
-   * @param isFinished Lets the next settlement begin.
    * @returns The entry as it is written; undefined if the file is not of this settlement.
    */
-  public async update(
-    entry: JournalEntry,
-    isFinished = false,
-  ): Promise<JournalEntry | undefined> {
-    if (!this.isKept) {
-      return entry;
-    }
-    const present = await this.read();
-    if (present === undefined || !isSameNonce(present, entry)) {
-      return undefined;
-    }
-    const transactions = mergeTransactions(present, entry);
-    const merged = { ...entry, transactions };
-    if (!isFinished) {
+  public async update(entry: JournalEntry): Promise<JournalEntry | undefined> {
+    const merged = await this.#merge(entry);
+    if (merged !== undefined) {
       await this.#write(writeProjectFile, merged);
-      return merged;
+    }
+    return merged;
+  }
+
+  /** Writes the entry, and lets the next settlement begin. */
+  public async finish(entry: JournalEntry): Promise<void> {
+    const merged = await this.#merge(entry);
+    if (merged === undefined || !this.isKept) {
+      return;
     }
     const last = await this.readFinished().catch(fallbackTo(undefined));
     // Another settlement with the same nonce may have left before.
@@ -258,27 +252,41 @@ export class Journal {
       isSameNonce(last, entry)
         ? last.mayStillArrive
         : undefined);
-    const finished = { ...merged, mayStillArrive };
-    await this.#write(writeProjectFile, finished);
+    await this.#write(writeProjectFile, { ...merged, mayStillArrive });
     const { projectRoot: root, file, finishedFile } = this;
     await rename(path.join(root, file), path.join(root, finishedFile)).catch(
       this.#notWritten,
     );
-    return finished;
   }
 
   /**
-   * Reads a finished settlement that may still arrive, to begin it again.
+   * Reads the last finished settlement if it may still arrive, as one to begin again.
    *
-   * @returns Undefined if there is none.
+   * @throws as {@link readFinished}
    */
-  public async toReopen(): Promise<JournalEntry | undefined> {
+  public async readStillArriving(): Promise<JournalEntry | undefined> {
     const last = await this.readFinished();
     if (last?.mayStillArrive !== true) {
       return undefined;
     }
     const { mayStillArrive: _, ...entry } = last;
     return entry;
+  }
+
+  /**
+   * Adds the transactions that another process wrote.
+   *
+   * @returns Undefined if another process resumed and finished the settlement: the file
+   * may already belong to the next one.
+   */
+  async #merge(entry: JournalEntry): Promise<JournalEntry | undefined> {
+    if (!this.isKept) {
+      return entry;
+    }
+    const present = await this.read();
+    return present === undefined || !isSameNonce(present, entry)
+      ? undefined
+      : { ...entry, transactions: mergeTransactions(present, entry) };
   }
 
   async #write(
@@ -329,7 +337,7 @@ export class Journal {
     }
     throw vaultError("VAULT_JOURNAL_OF_OTHER_CHAIN", {
       file,
-      transaction: describeTransaction(found.transactions),
+      transaction: describeTransaction(found),
       chainId: found.chainId,
       genesis: found.genesisHash,
       found: own === UNKNOWN_GENESIS ? "nothing" : own,
@@ -397,7 +405,9 @@ function problemOfCall(
     : "its transaction does not settle its round through its guard";
 }
 
-function describeTransaction(transactions: Transactions): string {
+export function describeTransaction({
+  transactions,
+}: Pick<JournalEntry, "transactions">): string {
   const { hash, nonce } = transactions.at(-1) ?? transactions[0];
   return hash ?? `with nonce ${nonce}, its hash not known`;
 }

@@ -108,12 +108,16 @@ export async function report(
   };
 }
 
-/** State at a block, as far as it can be read. */
-interface SeenState {
-  readonly block?: BlockInfo;
-  readonly round?: VaultRound;
+/** State at a block. */
+interface State {
+  readonly block: BlockInfo;
+  readonly round: VaultRound;
   /** All readings, for the comparison with a preview. */
   readonly all?: VaultSnapshot;
+}
+
+/** State after the transaction, as far as it can be read. */
+interface StateAfter extends Partial<State> {
   /** True if only a later round could be read. */
   readonly isElsewhere?: boolean;
 }
@@ -127,7 +131,7 @@ async function readAfter(
   { round: before }: JournalEntry,
   blockNumber: number,
   wantsAll: boolean,
-): Promise<SeenState> {
+): Promise<StateAfter> {
   const seen = await readState(vault, blockNumber, wantsAll);
   if (seen !== undefined) {
     return seen;
@@ -145,9 +149,7 @@ async function readState(
   vault: VaultHost,
   block: number | "latest",
   wantsAll: boolean,
-): Promise<
-  (Required<Pick<SeenState, "block" | "round">> & SeenState) | undefined
-> {
+): Promise<State | undefined> {
   const all = wantsAll
     ? await vault.snapshot({ blockTag: block }).catch(fallbackTo(undefined))
     : undefined;
@@ -160,8 +162,8 @@ async function describeEffect(
   vault: VaultHost,
   entry: JournalEntry,
   mined: Mined,
-  { round: after, all, isElsewhere }: SeenState,
-  { round: previous, all: allBefore }: SeenState,
+  { round: after, all, isElsewhere }: StateAfter,
+  { round: previous, all: allBefore }: Partial<State>,
   preview: Simulation | null,
 ): Promise<KnownValues> {
   const { round: before, sentAfterBlock } = entry;

@@ -10,7 +10,7 @@ import type { SettlementRoute } from "../settlement-call/route.js";
 import { agree } from "./agree.js";
 import { checkInTime, roundChecker } from "./check-round.js";
 import { follow } from "./follow.js";
-import { Journal, journalChain } from "./journal.js";
+import { Journal, describeTransaction, journalChain } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
 import { observe, reasonNotToSettle } from "./observe.js";
 import type { Observation } from "./observe.js";
@@ -142,7 +142,9 @@ async function resume(
     // A finished one that may still arrive is replaced, too.
     const entry =
       open ??
-      (options.request === undefined ? undefined : await journal.toReopen());
+      (options.request === undefined
+        ? undefined
+        : await journal.readStillArriving());
     if (entry !== undefined) {
       const newest = entry.transactions.at(-1) ?? entry.transactions[0];
       sent = newest.hash;
@@ -229,17 +231,16 @@ async function refuseOtherAccount(
   journal: Journal,
   { address }: Signer,
 ): Promise<void> {
-  const last = await journal.toReopen();
+  const last = await journal.readStillArriving();
   if (last === undefined) {
     return;
   }
-  const { from, nonce, hash } =
-    last.transactions.at(-1) ?? last.transactions[0];
+  const [{ from, nonce }] = last.transactions;
   if (
     from.toLowerCase() !== address.toLowerCase() &&
     (await getNonce(rpc, from, "latest")) <= nonce
   ) {
-    const transaction = hash ?? `with nonce ${nonce}, its hash not known`;
+    const transaction = describeTransaction(last);
     throw vaultError("VAULT_ACCOUNT_MUST_WAIT", { from, nonce, transaction });
   }
 }

@@ -319,7 +319,7 @@ describe("the journal of a settlement", () => {
     await journal().begin(entry);
     await expectUnfinished(journal().refuseUnfinished());
     await expectUnfinished(journal().begin(entry));
-    await journal().update(entry, true);
+    await journal().finish(entry);
     await journal().refuseUnfinished();
     await journal().begin(entry);
   });
@@ -347,19 +347,19 @@ describe("the journal of a settlement", () => {
   });
 
   it("is updated only for its own transaction, and kept when it is finished", async () => {
-    await journal().update(entry, true);
+    await journal().finish(entry);
     expect(await journal().read()).to.equal(undefined);
     await journal().begin(entry);
     for (const changes of [{ nonce: 1 }, { from: FACTORY }]) {
       const other = { ...transaction, ...changes };
-      await journal().update({ ...entry, transactions: [other] }, true);
+      await journal().finish({ ...entry, transactions: [other] });
       expect((await journal().read())?.transactions).to.deep.equal([
         transaction,
       ]);
     }
     await journal().update({ ...entry, sentAfterBlock: 6 });
     expect((await journal().read())?.sentAfterBlock).to.equal(6);
-    await journal().update(entry, true);
+    await journal().finish(entry);
     expect(await journal().read()).to.equal(undefined);
     expect(await journal().readFinished()).to.deep.include(entry);
   });
