@@ -44,7 +44,7 @@ export function roundChecker(
     const [{ block, round, laterRound = round }, clock] = await Promise.all([
       observe(vault, at ?? "latest"),
       at === undefined && ifExpired ? getNextBlock(vault.rpc) : undefined,
-      at === undefined ? journal.requireSameKind(vault) : undefined,
+      at === undefined ? journal.requireSameChainKind(vault) : undefined,
     ]);
     const answeredAt = Date.now();
     const time = clock?.next.timestamp ?? block.timestamp;
@@ -81,23 +81,19 @@ export async function checkInTime(
   let isClear = false;
   try {
     for (;;) {
-      const check = await unlessAborted(checkRound(), limit.signal).catch(
-        (error: unknown) => {
-          const isLate =
-            VaultError.isVaultError(error) &&
-            error.code === "VAULT_LATE_ANSWER";
-          if (!isLate || limit.isOver) {
-            throw error;
-          }
-          return "late" as const;
-        },
-      );
-      if (check === undefined) {
-        throw lateAnswer(networkName);
-      }
-      if (check !== "late") {
+      try {
+        const check = await unlessAborted(checkRound(), limit.signal);
+        if (check === undefined) {
+          throw lateAnswer(networkName);
+        }
         isClear = check.obstacle === undefined;
         return check;
+      } catch (error) {
+        const isLate =
+          VaultError.isVaultError(error) && error.code === "VAULT_LATE_ANSWER";
+        if (!isLate || limit.isOver) {
+          throw error;
+        }
       }
     }
   } finally {

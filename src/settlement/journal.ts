@@ -152,7 +152,10 @@ export class Journal {
    *
    * @throws VaultError VAULT_CHAIN_CHANGED
    */
-  public async requireSameKind({ rpc, networkName }: VaultHost): Promise<void> {
+  public async requireSameChainKind({
+    rpc,
+    networkName,
+  }: VaultHost): Promise<void> {
     const { chainKind, chainId } = this.subject;
     if (!this.isKept) {
       return;

@@ -126,23 +126,19 @@ export async function preview(
       terms: { kind: "stopped", status, code: code ?? undefined, reason },
     };
   }
-  const kept =
-    guard === null || simulation === null ? [] : tokensKept(simulation, guard);
   requireGas(vault, gas, simulation?.gasUsed ?? INTRINSIC_GAS);
   const price = limitFees(vault.networkName, offered, limits);
   const [cost, maxCost] = [gas * price.current, gas * price.highest];
+  const kept =
+    guard === null || simulation === null ? [] : tokensKept(simulation, guard);
+  const details = { guard: String(guard), tokens: kept.join(", ") };
   return {
     ...made,
     shown: { ...shown, gas, cost, maxCost, outcome: "succeeds", reason: null },
     terms:
-      guard === null || kept.length === 0
+      kept.length === 0
         ? { gas, price }
-        : refusedBy(
-            vaultError("VAULT_GUARD_KEEPS_TOKENS", {
-              guard,
-              tokens: kept.join(", "),
-            }),
-          ),
+        : refusedBy(vaultError("VAULT_GUARD_KEEPS_TOKENS", details)),
   };
 }
 

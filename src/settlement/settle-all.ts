@@ -137,7 +137,7 @@ async function resume(
     const { chainId, contract, block, round } = await observe(vault, "latest");
     const journal = await Journal.open(vault, chainId, contract.address);
     // The connection may have been made to another node.
-    await journal.requireSameKind(vault);
+    await journal.requireSameChainKind(vault);
     const open = await journal.read();
     // A finished one that may still arrive is replaced, too.
     const entry =
