@@ -29,7 +29,7 @@ const OLD_PREVIEW_MS = 15_000;
 /** The preview is of the next block, so one more block makes no difference. */
 const MOST_BLOCKS = 1;
 
-/** What was agreed to: the gas and its price, and the preview that has them. */
+/** Gas and price that were agreed to, and the preflight that showed them. */
 export interface Agreed extends Terms {
   readonly shown: SettlementPreflight;
 }

@@ -22,7 +22,7 @@ export interface ParsedOptions extends Pick<
   readonly ifExpired: boolean;
   /** True if a preview that does not settle the round is no obstacle. */
   readonly partial: boolean;
-  /** What is to replace the transaction that is resumed. */
+  /** Replacement of the transaction that is resumed. */
   readonly request: RequestedReplacement | undefined;
   readonly limits: FeeLimits;
   readonly confirmations: number;

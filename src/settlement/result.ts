@@ -57,7 +57,7 @@ export function nothingToDo(reason: string): Stopped {
   return { kind: "stopped", status: "nothing-to-do", reason };
 }
 
-/** @throws What is thrown, if it does not refuse a settlement. */
+/** @throws The same error, if it does not refuse a settlement. */
 export function refusalOf(thrown: unknown): Stopped {
   if (!refusesSettlement(thrown)) {
     throw thrown;
@@ -81,7 +81,7 @@ export interface SettlementResult {
   readonly openReason?: string;
 }
 
-/** What is known of a settlement before it is sent. */
+/** The known values of a settlement before it is sent. */
 export interface KnownBefore {
   readonly round?: VaultRound | undefined;
   readonly guard?: string | undefined;

@@ -63,7 +63,7 @@ type UnsignedTransaction = Omit<PreparedTransaction, "hash" | "raw" | "to"> & {
   readonly to?: string;
 };
 
-/** What signing adds, if it is possible without sending. */
+/** Added by signing, if that is possible without sending. */
 type Signature = Pick<PreparedTransaction, "hash" | "raw">;
 
 export type SendableTransaction = Signature & UnsignedTransaction;
