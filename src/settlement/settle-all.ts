@@ -6,7 +6,6 @@ import type { RpcClient } from "../rpc/rpc-client.js";
 import { findGuard, findRoute } from "../settlement-call/guarded.js";
 import { findBlock } from "../settlement-call/next-block.js";
 import { settlementCall } from "../settlement-call/route.js";
-import type { SettlementRoute } from "../settlement-call/route.js";
 import { agree } from "./agree.js";
 import { checkInTime, roundChecker } from "./check-round.js";
 import { follow } from "./follow.js";
@@ -181,18 +180,18 @@ async function resume(
  */
 function askAhead(vault: VaultHost, { from }: ParsedOptions) {
   const { networkConfig } = vault.connection;
-  const findSigner = async (): Promise<Signer> =>
-    await resolveSigner(vault.rpc, networkConfig, from);
   const hasKeys =
     networkConfig.type === "http" && networkConfig.accounts !== "remote";
   const chain = journalChain(vault);
   const guard = findGuard(vault);
   // A configured key needs no answer, but may need a person.
-  const signer = hasKeys ? undefined : findSigner();
+  const signer = hasKeys
+    ? undefined
+    : resolveSigner(vault.rpc, networkConfig, from);
   for (const answer of [chain, guard, signer]) {
     answer?.catch(() => undefined);
   }
-  return { chain, guard, signer: async () => await (signer ?? findSigner()) };
+  return { chain, guard, signer };
 }
 
 /**
@@ -202,21 +201,19 @@ function askAhead(vault: VaultHost, { from }: ParsedOptions) {
 async function prepare(
   vault: VaultHost,
   { chainId, contract, round }: Observation,
-  { ifExpired, partial }: ParsedOptions,
+  { from, ifExpired, partial }: ParsedOptions,
   asked: ReturnType<typeof askAhead>,
-): Promise<{
-  readonly signer: Signer;
-  readonly journal: Journal;
-  readonly route: SettlementRoute;
-}> {
-  const signer = await asked.signer();
+) {
+  const { rpc, connection } = vault;
+  const signer = await (asked.signer ??
+    resolveSigner(rpc, connection.networkConfig, from));
   const { address } = contract;
   const journal = await Journal.open(vault, chainId, address, asked.chain);
   await journal.refuseUnfinished();
   await refuseOtherAccount(vault.rpc, journal, signer);
   const terms = { round, mustHaveEnded: ifExpired, mustSettle: !partial };
-  const from = signer.address;
-  const route = await findRoute(vault, from, "latest", terms, asked.guard);
+  const { guard } = asked;
+  const route = await findRoute(vault, signer.address, "latest", terms, guard);
   return { signer, journal, route };
 }
 
