@@ -210,7 +210,7 @@ export async function resolveGas(
 /** @param block State to estimate on. Default: the node's choice. */
 export async function estimateGas(
   rpc: RpcClient,
-  call: CallRequest,
+  call: Partial<CallRequest>,
   block?: BlockId,
 ): Promise<bigint | Reverted> {
   const method = "eth_estimateGas";

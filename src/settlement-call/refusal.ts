@@ -1,9 +1,12 @@
 import { checkAddress } from "../client/answer.js";
 import { vaultError } from "../errors.js";
-import type { VaultErrorCode } from "../errors.js";
+import type { VaultError, VaultErrorCode } from "../errors.js";
+import { guardErrors } from "../guard/errors.js";
 import type { VaultHost } from "../host.js";
+import { describeTime } from "../protocol/time.js";
+import { decodeArguments } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
-import { explainGuard } from "./guarded.js";
+import { describeKey } from "./guarded.js";
 import type { SettlementRoute } from "./route.js";
 
 export interface Refusal {
@@ -47,6 +50,77 @@ export async function explainRefusal(
   const { source } = await vault.addressOf("vault");
   const hint = checkAddress(source, vault.networkName);
   return { code: "VAULT_CALL_REVERTED", reason: `${text}. ${hint}` };
+}
+
+/** @returns Undefined if the vault or the factory reverts, not the guard. */
+function explainGuard(
+  { networkName: network }: VaultHost,
+  { from, vault: contract, guard }: SettlementRoute,
+  data: string,
+): Refusal | undefined {
+  const error = guardErrors.find(({ selector }) =>
+    data.toLowerCase().startsWith(selector),
+  );
+  const values =
+    error === undefined ? undefined : decodeArguments(error, data)?.values;
+  if (guard === undefined || error === undefined || values === undefined) {
+    return undefined;
+  }
+  const number = (name: string): bigint => BigInt(String(values[name]));
+  const refusalBy = ({ code, shortMessage, fix }: VaultError): Refusal => ({
+    code,
+    reason: `${shortMessage} ${fix}`,
+  });
+  switch (error.name) {
+    case "RoundChanged": {
+      const [startTime, strikePrice] = [
+        number("startTime"),
+        number("strikePrice"),
+      ];
+      const actual = describeKey({ startTime, strikePrice });
+      const expected = describeKey(guard.round);
+      return refusalBy(vaultError("VAULT_ROUND_CHANGED", { expected, actual }));
+    }
+    case "RoundAlreadySettled":
+      return { code: null, reason: "The round is settled already." };
+    case "RoundNotEnded": {
+      const time = describeTime(number("endTime"));
+      return refusalBy(vaultError("VAULT_ROUND_NOT_ENDED", { time }));
+    }
+    case "RoundNotSettled": {
+      const details = { network, contract, factory: guard.factory };
+      return refusalBy(vaultError("VAULT_WOULD_NOT_SETTLE", details));
+    }
+    case "NotSettler": {
+      // A vault that calls the guard again is refused in the same way.
+      const isFrom =
+        String(values["caller"]).toLowerCase() === from.toLowerCase();
+      const details = { from, guard: guard.address };
+      return isFrom
+        ? refusalBy(vaultError("VAULT_NOT_SETTLER", details))
+        : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Status of a settlement that the guard, or a contract behind it, refuses in the preview. */
+export function statusBeforeSending(
+  code: VaultErrorCode | null,
+): "nothing-to-do" | "refused" | "reverted" {
+  switch (code) {
+    case null:
+    case "VAULT_ROUND_NOT_ENDED":
+      return "nothing-to-do";
+    case "VAULT_ROUND_CHANGED":
+    case "VAULT_WOULD_NOT_SETTLE":
+    case "VAULT_NOT_SETTLER":
+    case "VAULT_GUARD_KEEPS_TOKENS":
+      return "refused";
+    default:
+      return "reverted";
+  }
 }
 
 /** @param isCertain False if an invalid instruction may have used up all gas. */

@@ -1,19 +1,20 @@
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
-import { TimeLimit, staleHead } from "./freshness.js";
+import { offerAtMost } from "../settlement-call/fees.js";
 import type { GasPrice } from "../settlement-call/fees.js";
+import { findBlock } from "../settlement-call/next-block.js";
 import { RECENT_BLOCKS } from "../settlement-call/recent-prices.js";
 import type { RecentPrices } from "../settlement-call/recent-prices.js";
-import type { Journal, JournalEntry } from "./journal.js";
-import { lookUntil } from "./last-look.js";
-import type { CheckRound, RoundCheck } from "./last-look.js";
-import type { Observation } from "./observe.js";
-import { refusedBy } from "./outcome.js";
-import type { Stopped } from "./outcome.js";
+import { staleHead } from "./freshness.js";
+import { findObstacle, observe } from "./observe.js";
+import type { ParsedOptions } from "./options.js";
+import { preview } from "./preview.js";
 import type { Preview, Terms } from "./preview.js";
-import type { SettleAllOptions } from "./types.js";
-import type { Waiting } from "./waiting.js";
+import { refusedBy } from "./result.js";
+import type { Stopped } from "./result.js";
+import type { Signer } from "./signer.js";
+import type { SettlementPreflight } from "./types.js";
 
 /** A price above this multiple of the recent ones is probably an error of the node. */
 const UNUSUAL_TIMES = 20n;
@@ -24,16 +25,63 @@ const UNUSUAL_TIMES = 20n;
  */
 const USUAL_TIP = 1_000_000_000n;
 
-/** Emits the preflight, and asks for confirmation if the settlement can succeed. */
+const OLD_PREVIEW_MS = 15_000;
+/** The preview is of the next block, so one more block makes no difference. */
+const MOST_BLOCKS = 1;
+
+/** Gas and price that were agreed to, and the preflight that showed them. */
+export interface Agreed extends Terms {
+  readonly shown: SettlementPreflight;
+}
+
+/**
+ * Asks for confirmation, and once more if the settlement is another one by then.
+ *
+ * @throws VaultError VAULT_PREVIEW_CHANGED if nobody can be asked, or after two answers
+ */
 export async function agree(
   vault: VaultHost,
-  found: Preview,
-  { block }: Observation,
-  waiting: Waiting,
-  { confirm }: Pick<SettleAllOptions, "confirm">,
+  signer: Signer,
+  first: Preview,
+  options: ParsedOptions,
+): Promise<Stopped | Agreed> {
+  let current = first;
+  for (let isRepeated = false; ; isRepeated = true) {
+    const { shown } = current;
+    const agreed = await ask(vault, current, options);
+    if ("status" in agreed) {
+      return agreed;
+    }
+    const renewed = await renewPreview(vault, signer, current, options);
+    if (renewed === undefined) {
+      return { ...agreed, shown };
+    }
+    if ("status" in renewed) {
+      return renewed;
+    }
+    const change = changeSince(shown, renewed.shown);
+    const { terms } = renewed;
+    if (change === undefined) {
+      return "status" in terms
+        ? terms
+        : { ...termsWithin(terms, shown), shown };
+    }
+    if (options.confirm === undefined || isRepeated) {
+      throw vaultError("VAULT_PREVIEW_CHANGED", { change });
+    }
+    current = renewed;
+  }
+}
+
+/** Emits the preflight, and asks for confirmation if the settlement can succeed. */
+async function ask(
+  vault: VaultHost,
+  made: Preview,
+  options: ParsedOptions,
 ): Promise<Terms | Stopped> {
-  const { shown, terms } = found;
-  waiting.emit({ type: "preflight", preflight: shown });
+  const { shown, terms } = made;
+  const { confirm, emit } = options;
+  emit({ type: "preflight", preflight: shown });
   if ("status" in terms) {
     return terms;
   }
@@ -43,7 +91,7 @@ export async function agree(
     throw vaultError("VAULT_INSUFFICIENT_FUNDS", args);
   }
   if (confirm === undefined) {
-    await refuseUnattended(vault, found, terms, block.number, waiting);
+    await refuseUnattended(vault, made, terms, options);
     return terms;
   }
   // JavaScript may return another type: only true confirms.
@@ -64,10 +112,9 @@ export async function agree(
 /** Refuses what only a person may agree to. */
 async function refuseUnattended(
   vault: VaultHost,
-  { shown, recent }: Preview,
+  { seen, shown, recent }: Preview,
   { price }: Terms,
-  block: number,
-  { partial }: Waiting,
+  { partial }: ParsedOptions,
 ): Promise<void> {
   const { networkName: network } = vault;
   // Without a preview, the plain call decides, which succeeded.
@@ -80,7 +127,7 @@ async function refuseUnattended(
     });
   }
   if (shown.headAge !== null) {
-    throw staleHead(vault, block, shown.headAge);
+    throw staleHead(vault, seen.block.number, shown.headAge);
   }
   if (
     recent !== undefined &&
@@ -106,23 +153,57 @@ function isUnusual(
   return current > UNUSUAL_TIMES * median && !(isQuiet && tip <= USUAL_TIP);
 }
 
-/** Looks at the round once more; ends the journal if nothing is to be sent. */
-export async function recheckRound(
-  check: CheckRound,
-  network: string,
-  journal: Journal,
-  entry: JournalEntry,
-  { timeoutMs }: Waiting,
-): Promise<RoundCheck> {
-  let isClear = false;
-  try {
-    const seen = await lookUntil(check, network, new TimeLimit(timeoutMs));
-    isClear = seen.obstacle === undefined;
-    return seen;
-  } finally {
-    if (!isClear) {
-      // Nothing has left, so there is nothing to resume.
-      await journal.update(entry, true);
-    }
+/**
+ * Simulates again if the preview is old by now.
+ *
+ * @returns Undefined if it is not; a stop if the round is another one, or settled.
+ */
+async function renewPreview(
+  vault: VaultHost,
+  signer: Signer,
+  { seen: { round }, next: before, route, since }: Preview,
+  options: ParsedOptions,
+): Promise<Preview | Stopped | undefined> {
+  const isOld = Math.abs(Date.now() - since) > OLD_PREVIEW_MS;
+  // If nobody was asked, no time has passed, and a request more would make it pass.
+  if (options.confirm === undefined && !isOld) {
+    return undefined;
   }
+  const next = await findBlock(vault);
+  if (!isOld && next.number - before.number <= MOST_BLOCKS) {
+    return undefined;
+  }
+  const seen = await observe(vault, next.number - 1);
+  return (
+    findObstacle(seen.round, round, options.ifExpired, next.timestamp) ??
+    (await preview(vault, signer, next, seen, route, options))
+  );
+}
+
+/** @returns The difference that a person has to agree to again, as a clause. */
+function changeSince(
+  before: SettlementPreflight,
+  after: SettlementPreflight,
+): string | undefined {
+  const [earlier, later] = [before, after].map(
+    ({ outcome, reason, preview: simulation }) =>
+      [outcome, reason, simulation?.status, simulation?.code].join(),
+  );
+  if (earlier !== later) {
+    return "its outcome is another one now";
+  }
+  if (before.headAge === null && after.headAge !== null) {
+    return `the newest block is ${after.headAge} s old now`;
+  }
+  return (after.cost ?? 0n) > (before.maxCost ?? 0n)
+    ? `it costs ${after.cost} wei now, above the ${before.maxCost} wei that were shown`
+    : undefined;
+}
+
+/** The newer gas limit, at a price whose cost does not exceed the one that was shown. */
+function termsWithin(terms: Terms, { maxCost }: SettlementPreflight): Terms {
+  const { gas, price } = terms;
+  return maxCost === null
+    ? terms
+    : { gas, price: offerAtMost(price, maxCost / gas) };
 }

@@ -1,37 +1,36 @@
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { pause, unlessAborted } from "../rpc/signals.js";
+import type { CheckRound } from "./check-round.js";
 import { decide } from "./decide.js";
 import type { Decision } from "./decide.js";
 import { isRecent } from "./freshness.js";
-import type { CheckRound } from "./last-look.js";
+import type { TimeLimit } from "./freshness.js";
 import { look } from "./look.js";
 import type { Seen } from "./look.js";
-import { newsOf, problemOf } from "./news.js";
-import type { Outcome } from "./outcome.js";
-import type { RequestedReplacement } from "./replace.js";
+import type { ParsedOptions, RequestedReplacement } from "./options.js";
+import type { Outcome } from "./result.js";
 import { describeProblem, send } from "./send.js";
 import type { SendAnswer } from "./send.js";
-import { isFresh, newestOf } from "./sighting.js";
+import { depthOf, isFresh, newestOf } from "./sighting.js";
 import type {
   Plan,
   Replacement,
   SentTransactions,
   Sighting,
 } from "./sighting.js";
-import type { TimeLimit } from "./freshness.js";
 import type { SentTransaction } from "./transaction.js";
 import type { SettlementEvent } from "./types.js";
 
+const NO_ANSWER = "the node did not answer in time";
+
 /** The chain, the key and the journal, as a plan needs them. */
-export interface Means {
+export interface Means extends Pick<
+  ParsedOptions,
+  "emit" | "firstCheckAfterMs" | "pollingIntervalMs"
+> {
   /** Without retries: each decision includes them. */
   readonly rpc: RpcClient;
   readonly limit: TimeLimit;
-  readonly pollingIntervalMs: number;
-  /** Time for a node to mine or queue an accepted transaction. */
-  readonly firstCheckAfterMs: number;
-  /** Latest block before the first transaction was sent. */
-  readonly sentAfterBlock: number;
   readonly checkRound: CheckRound;
   /** Time of the last check before this, Unix milliseconds. */
   readonly checkedAt?: number | undefined;
@@ -48,7 +47,6 @@ export interface Means {
   readonly record: (
     transactions: SentTransactions,
   ) => Promise<SentTransactions | undefined>;
-  readonly emit: (event: SettlementEvent) => void;
 }
 
 /** The end of a plan, and what it came to. */
@@ -146,25 +144,17 @@ class Execution {
   }
 
   async #look(readRound: boolean): Promise<Seen> {
-    const { rpc, limit, sentAfterBlock, checkRound } = this.means;
-    const { transactions, confirmations } = this.#plan;
-    const sent = { transactions, confirmations, sentAfterBlock };
+    const { rpc, limit, checkRound } = this.means;
     const { scan } =
       this.#history.findLast((one) => one.scan !== undefined) ?? {};
     const seen = await unlessAborted(
-      look(rpc, sent, scan, checkRound, readRound),
+      look(rpc, this.#plan, scan, checkRound, readRound),
       limit.signal,
     );
-    const problem = "the node did not answer in time";
-    return (
-      seen ?? {
-        // The last sighting is all that is known.
-        transaction: this.#history.at(-1)?.transaction ?? {
-          kind: "unread",
-          problem,
-        },
-      }
-    );
+    const nothing = { kind: "unread", problem: NO_ANSWER } as const;
+    // The last sighting is all that is known.
+    const { transaction = nothing } = this.#history.at(-1) ?? {};
+    return seen ?? { transaction };
   }
 
   async #act({
@@ -217,7 +207,7 @@ class Execution {
         limit.signal,
       );
       if (signed === undefined || limit.isOver) {
-        return failed("the node did not answer in time");
+        return failed(NO_ANSWER);
       }
       if (typeof signed === "string") {
         return failed(signed, "forbidden");
@@ -279,4 +269,78 @@ class Execution {
   #warn(message: string): void {
     this.means.emit({ type: "trouble", message });
   }
+}
+
+/** Returns the events of the latest sighting: what is new since the one before. */
+function newsOf(
+  { confirmations }: Pick<Plan, "confirmations">,
+  history: readonly Sighting[],
+): readonly SettlementEvent[] {
+  const [before, now] = [history.at(-2), history.at(-1)];
+  if (now === undefined) {
+    return [];
+  }
+  // A look that failed changes nothing.
+  const known = history
+    .slice(0, -1)
+    .findLast(({ transaction: { kind } }) => kind !== "unread");
+  const was = known?.transaction;
+  const is = now.transaction;
+  const events: SettlementEvent[] = [];
+  const warn = (message: string): void => {
+    events.push({ type: "trouble", message });
+  };
+  if (is.kind === "unread") {
+    if (before?.transaction.kind !== "unread") {
+      warn(is.problem);
+    }
+    return events;
+  }
+  if (now.round?.kind === "unread" && before?.round?.kind !== "unread") {
+    warn(now.round.problem);
+  }
+  const isReorged =
+    was?.kind === "mined" &&
+    (is.kind !== "mined" || is.receipt.blockHash !== was.receipt.blockHash);
+  if (isReorged) {
+    const { blockNumber } = was.receipt;
+    warn(`a re-org took the transaction out of block ${blockNumber}`);
+  }
+  if (
+    is.kind === "unknown" &&
+    (was?.kind === "pending" || was?.kind === "mined")
+  ) {
+    warn("the node dropped the transaction");
+  }
+  if (is.kind !== "mined") {
+    return events;
+  }
+  const { hash, receipt } = is;
+  const { blockNumber } = receipt;
+  const isKnown = was?.kind === "mined" && !isReorged;
+  if (!isKnown) {
+    events.push({ type: "mined", hash, blockNumber });
+  }
+  const countOf = (sighting: Sighting | undefined): number =>
+    Math.min(depthOf(blockNumber, sighting?.head), confirmations);
+  if (confirmations > 1 && (!isKnown || countOf(now) > countOf(known))) {
+    const [count, wanted] = [countOf(now), confirmations];
+    events.push({ type: "confirmed", hash, confirmations: count, wanted });
+  }
+  return events;
+}
+
+/** Returns the failure of a send or a replacement. */
+function problemOf({
+  sent,
+  replacement,
+}: Pick<Sighting, "sent" | "replacement">): string | undefined {
+  if (replacement !== undefined && replacement.kind !== "made") {
+    return replacement.problem;
+  }
+  return sent === undefined || sent.kind === "accepted"
+    ? undefined
+    : sent.kind === "error"
+      ? `the node answered the transaction with an error (${sent.problem}); looking for it`
+      : `the answer to sending was lost (${sent.problem}); looking for the transaction`;
 }

@@ -5,7 +5,7 @@ import {
   roundClosed,
   timedOut,
 } from "./endings.js";
-import type { Outcome } from "./outcome.js";
+import type { Outcome } from "./result.js";
 import { depthOf, effortsOf, isFresh, newestOf } from "./sighting.js";
 import type { History, Plan, Sighting } from "./sighting.js";
 
@@ -72,7 +72,7 @@ export function decide(plan: Plan, history: History): Decision {
   );
 }
 
-/** True if an older one waits, and the node has not answered the newest. */
+/** True if the pool has an older one, and the newest was not sent, or without an answer. */
 function isOvertaken(
   { transactions }: Plan,
   history: History,

@@ -1,4 +1,4 @@
-import { Transaction, ZeroAddress, ZeroHash, concat, toQuantity } from "ethers";
+import { ZeroAddress, ZeroHash, concat } from "ethers";
 
 import { parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
@@ -12,18 +12,21 @@ import {
 import type { VaultHost } from "../host.js";
 import { getCode, hasCode } from "../rpc/accounts.js";
 import { getNextBlock } from "../rpc/blocks.js";
-import type { Block } from "../rpc/blocks.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { pause } from "../rpc/signals.js";
 import { getReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import { TimeLimit } from "./freshness.js";
-import { limitFees, resolveFees } from "../settlement-call/fees.js";
-import { findFreeNonce } from "./nonce.js";
-import { describeProblem } from "./send.js";
+import {
+  estimateGas,
+  limitFees,
+  resolveFees,
+} from "../settlement-call/fees.js";
+import { requireChain } from "./observe.js";
+import { findFreeNonce, sign } from "./transaction.js";
+import { send } from "./send.js";
 import { resolveSigner } from "./signer.js";
-import type { Signer } from "./signer.js";
-import { parseFeeLimits } from "./waiting.js";
+import { parseFeeLimits } from "./options.js";
 
 export interface DeployedGuard {
   readonly address: string;
@@ -76,7 +79,8 @@ export async function deployGuard(
       : given === "anyone"
         ? ZeroAddress
         : parseAddress(given, "settler");
-  const chainId = await requireChain(vault);
+  const chainId = await vault.chainId();
+  requireChain(vault, chainId);
   const hasDeployer = await hasCode(rpc, CREATE2_DEPLOYER);
   const address = hasDeployer ? guardAddressOf(settler) : null;
   if (address !== null && (await hasCode(rpc, address))) {
@@ -93,17 +97,31 @@ export async function deployGuard(
     await resolveFees(rpc, networkConfig, next),
     parseFeeLimits(vault, {}),
   );
-  const gas = await estimate(rpc, { from: signer.address, ...call });
+  const estimate = await estimateGas(rpc, { from: signer.address, ...call });
+  if (typeof estimate === "object") {
+    throw notDeployed(rpc, estimate.reverted.text);
+  }
+  // A quarter more than the estimate.
+  const gas = (estimate * 5n) / 4n;
   await confirm({
     from: signer.address,
     ...{ settler, address, chainId },
     cost: gas * price.current,
     maxCost: gas * price.highest,
   });
-  const hash = await send(rpc, signer, {
-    ...{ ...call, chainId, gasLimit: gas },
-    ...{ ...price.fees, nonce: await nonceOf(rpc, signer, latest) },
+  const nonce = await findFreeNonce(rpc, signer, latest.number);
+  const transaction = await sign(rpc, signer, {
+    ...{ from: signer.address, ...call, chainId, nonce, gas },
+    fees: price.fees,
   });
+  const answer = await send(rpc, transaction);
+  if (answer.kind !== "accepted" || answer.hash === undefined) {
+    const { hash = `with nonce ${nonce}` } = transaction;
+    const why = "problem" in answer ? answer.problem : "its hash is not known";
+    const problem = `sending transaction ${hash} failed: ${why.replace(/\.$/u, "")}`;
+    throw notDeployed(rpc, problem);
+  }
+  const { hash } = answer;
   onHash(hash);
   const { contractAddress, succeeded } = await waitFor(rpc, hash);
   const deployed = address ?? parseAddress(contractAddress, "its address");
@@ -113,64 +131,6 @@ export async function deployGuard(
   }
   await requireGuard(rpc, deployed, settler);
   return { address: deployed, settler, hash };
-}
-
-async function requireChain(vault: VaultHost): Promise<number> {
-  const { chainId: expected } = vault.connection.networkConfig;
-  const actual = await vault.chainId();
-  if (expected !== undefined && expected !== actual) {
-    const network = vault.networkName;
-    throw vaultError("VAULT_WRONG_CHAIN", { network, expected, actual });
-  }
-  return actual;
-}
-
-async function nonceOf(
-  rpc: RpcClient,
-  signer: Signer,
-  { number }: Block,
-): Promise<number> {
-  return await findFreeNonce(rpc, signer, number);
-}
-
-/** A quarter more than the estimate. */
-async function estimate(rpc: RpcClient, call: object): Promise<bigint> {
-  const method = "eth_estimateGas";
-  const answer = await rpc.requestOrRevert(method, [call]);
-  if ("reverted" in answer) {
-    throw notDeployed(rpc, answer.reverted.text);
-  }
-  return (rpc.parser(method).quantity(answer.result) * 5n) / 4n;
-}
-
-type Fields = Readonly<Record<string, string | number | bigint>>;
-
-/** Sends once. */
-async function send(
-  rpc: RpcClient,
-  { address: from, sign }: Signer,
-  fields: Fields,
-): Promise<string> {
-  if (sign === undefined) {
-    const { to, data, gasLimit: gas, ...numbers } = fields;
-    const quantities = Object.entries({ gas, ...numbers }).map(
-      ([name, value]) => [name, toQuantity(String(value))] as const,
-    );
-    const transaction = {
-      ...{ from, data, ...Object.fromEntries(quantities) },
-      ...(to !== undefined && { to }),
-    };
-    const method = "eth_sendTransaction";
-    return rpc.parser(method).hash(await rpc.request(method, [transaction]));
-  }
-  const type = "gasPrice" in fields ? 0 : 2;
-  const raw = await sign(Transaction.from({ ...fields, type }));
-  const hash = String(Transaction.from(raw).hash);
-  await rpc.request("eth_sendRawTransaction", [raw]).catch((error: unknown) => {
-    const problem = `sending transaction ${hash} failed: ${describeProblem(error).replace(/\.$/u, "")}`;
-    throw notDeployed(rpc, problem, error);
-  });
-  return hash;
 }
 
 async function waitFor(rpc: RpcClient, hash: string): Promise<Receipt> {
@@ -198,11 +158,6 @@ async function requireGuard(
   }
 }
 
-function notDeployed(
-  { network }: RpcClient,
-  problem: string,
-  cause?: unknown,
-): VaultError {
-  const details = { network, problem };
-  return vaultError("VAULT_GUARD_NOT_DEPLOYED", details, cause);
+function notDeployed({ network }: RpcClient, problem: string): VaultError {
+  return vaultError("VAULT_GUARD_NOT_DEPLOYED", { network, problem });
 }

@@ -1,15 +1,23 @@
+import { toQuantity } from "ethers";
+
+import { decodeAnswer } from "../client/answer.js";
+import { encodeCall } from "../client/codec.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
+import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { changesBetween, readingsIn } from "../simulation/compare-readings.js";
+import { asRecord } from "../json.js";
+import { standaloneQueries } from "../protocol/index.js";
+import type { BlockInfo } from "../rpc/blocks.js";
+import { callContract } from "../rpc/calls.js";
 import type { Receipt } from "../rpc/transactions.js";
+import { changesBetween, readingsIn } from "../simulation/compare-readings.js";
 import { NATIVE, transfersIn } from "../simulation/tokens.js";
 import type {
   ReadingChange,
   Simulation,
   Transfer,
 } from "../simulation/types.js";
-import { withoutTime } from "./without-time.js";
 import type { PreviewDifference } from "./types.js";
 
 /**
@@ -101,4 +109,64 @@ function sumsOf(transfers: readonly Transfer[]): readonly ReadingChange[] {
     before: 0n,
     after,
   }));
+}
+
+/**
+ * Leaves out values that only the clock moves: the preview has no change of them, and the
+ * state before the block has the same value at the block's time. If the node cannot
+ * execute a call at another time, they stay.
+ */
+async function withoutTime(
+  vault: VaultHost,
+  differences: readonly PreviewDifference[],
+  previewed: readonly ReadingChange[],
+  { number, timestamp }: BlockInfo,
+): Promise<readonly PreviewDifference[]> {
+  const isPreviewed = ({ reading, field }: PreviewDifference): boolean =>
+    previewed.some((one) => one.reading === reading && one.field === field);
+  const suspects = new Set(
+    differences.flatMap((one) => (isPreviewed(one) ? [] : one.reading)),
+  );
+  const moved = new Map<string, unknown>();
+  for (const { path, operation, args } of standaloneQueries) {
+    const reading = path.join(".");
+    if (suspects.has(reading)) {
+      const call = encodeCall(operation, args);
+      const value = await readLater(vault, call, number, timestamp).catch(
+        fallbackTo(undefined, ({ kind }) => kind !== "bug"),
+      );
+      moved.set(reading, value);
+    }
+  }
+  return differences.filter((one) => {
+    const value = moved.get(one.reading);
+    const fields = asRecord(value);
+    const atTime = fields === value ? fields[one.field] : value;
+    return isPreviewed(one) || atTime === undefined || atTime !== one.happened;
+  });
+}
+
+/** Reads the state before a block as of the block's number and time. */
+async function readLater(
+  vault: VaultHost,
+  call: ReturnType<typeof encodeCall>,
+  number: number,
+  timestamp: number,
+): Promise<unknown> {
+  const target = await vault.addressOf(call.role, call.operation);
+  const { from } = vault.readContext({});
+  const answer = await callContract(
+    vault.rpc,
+    { from, to: target.address, data: call.data },
+    number - 1,
+    {},
+    { number: toQuantity(number), time: toQuantity(timestamp) },
+  );
+  return decodeAnswer({
+    call,
+    target,
+    network: vault.networkName,
+    answer,
+    hasCode: true,
+  });
 }

@@ -1,9 +1,16 @@
 import { vaultError } from "../errors.js";
 import { lateAnswer } from "./freshness.js";
-import type { FoundTransaction } from "./find-transaction.js";
-import { refusedBy } from "./outcome.js";
-import type { Outcome, Stopped } from "./outcome.js";
-import { depthOf, effortsOf, isUnsent, newestOf, wasSeen } from "./sighting.js";
+import type { FoundTransaction } from "./sighting.js";
+import { refusedBy } from "./result.js";
+import type { Outcome, Stopped } from "./result.js";
+import {
+  depthOf,
+  effortsOf,
+  isFresh,
+  isUnsent,
+  newestOf,
+  wasSeen,
+} from "./sighting.js";
 import type { History, Plan, Sighting } from "./sighting.js";
 
 export function roundClosed(
@@ -72,7 +79,7 @@ export function timedOut(
   const { hash, from, nonce } = newestOf(plan);
   const { answers, errors } = effortsOf(history);
   const { transaction } = last;
-  // At the end of the time, a look often has no answer.
+  // At the end of the time, a look often has no answer; the one before may be long ago.
   const lastRound = history.findLast((one) => one.round !== undefined)?.round;
   if (isUnsent(plan, history)) {
     return refusedBy(lateAnswer(plan.network));
@@ -80,7 +87,7 @@ export function timedOut(
   if (
     plan.start === "send" &&
     transaction.kind === "unknown" &&
-    lastRound?.kind === "open" &&
+    isFresh(lastRound, last.at) &&
     errors.length === answers &&
     !history.some((one) => wasSeen(one))
   ) {

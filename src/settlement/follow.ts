@@ -1,40 +1,39 @@
 import { VaultError } from "../errors.js";
+import {
+  PROJECT_FOLDER,
+  appendProjectFile,
+  reasonOf,
+} from "../files/project-file.js";
 import type { VaultHost } from "../host.js";
 import { noRetries } from "../rpc/retry.js";
 import type { Simulation } from "../simulation/types.js";
 import { carryOut } from "./carry-out.js";
+import { roundChecker } from "./check-round.js";
+import type { CheckRound } from "./check-round.js";
 import { TimeLimit } from "./freshness.js";
-import { reasonOf } from "../files/project-file.js";
 import type { Journal, JournalEntry } from "./journal.js";
-import { appendToLog } from "./log.js";
-import { lastLook } from "./last-look.js";
-import type { CheckRound } from "./last-look.js";
-import type { Outcome } from "./outcome.js";
+import type { ParsedOptions } from "./options.js";
 import { signReplacement } from "./replace.js";
-import type { Replacer, RequestedReplacement } from "./replace.js";
 import { report } from "./report.js";
-import { toSettlement, withGuard } from "./result.js";
-import type { SettlementResult } from "./result.js";
-import type { Plan } from "./sighting.js";
-import type { Waiting } from "./waiting.js";
+import { toSettlement } from "./result.js";
+import type { Outcome, SettlementResult } from "./result.js";
 
 /** Minimum time to read the outcome, even if the timeout is over. */
 const LEAST_OUTCOME_MS = 10_000;
 /** As in Hardhat Ignition. */
 const DEFAULT_FEE_BUMPS = 4;
 
-/** Settlement to follow, with its journal and the means to replace it. */
+/** Every settlement that was sent and has ended, one JSON document a line. */
+const LOG_FILE = `${PROJECT_FOLDER}/settlements.ndjson`;
+/** Only the owner reads and writes it. */
+const LOG_MODE = 0o600;
+
 export interface Followed {
   readonly journal: Journal;
   readonly entry: JournalEntry;
-  readonly start: Plan["start"];
-  readonly replacer: Replacer;
-  readonly request?: RequestedReplacement | undefined;
-  readonly previewed: Simulation | null;
-  /** Default: one that accepts no old block. */
-  readonly checkRound?: CheckRound;
-  /** Time of the check after which it is sent, Unix milliseconds. */
-  readonly checkedAt?: number;
+  readonly preview: Simulation | null;
+  /** The check after which it is sent; undefined if it may have been sent before. */
+  readonly sending?: { readonly check: CheckRound; readonly checkedAt: number };
 }
 
 /**
@@ -43,87 +42,57 @@ export interface Followed {
  */
 export async function follow(
   vault: VaultHost,
-  followed: Followed,
-  waiting: Waiting,
+  { journal, entry, preview, sending }: Followed,
+  options: ParsedOptions,
 ): Promise<SettlementResult> {
-  const { journal, entry, start, replacer, request, previewed } = followed;
-  const limit = new TimeLimit(waiting.timeoutMs);
-  const { round, sentAfterBlock } = entry;
-  const { confirmations, ifExpired, emit } = waiting;
+  const { emit, confirmations } = options;
+  const limit = new TimeLimit(options.timeoutMs);
   const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
     vault.settlementSettings;
-  const {
-    checkRound = lastLook(vault, round, { ifExpired, acceptsOldHead: false }),
-    checkedAt,
-  } = followed;
   const { outcome, transactions, hashes } = await carryOut(
     {
       network: vault.networkName,
       transactions: entry.transactions,
-      start,
-      request,
+      sentAfterBlock: entry.sentAfterBlock,
+      start: sending === undefined ? "find" : "send",
+      request: options.request,
       confirmations,
       timeBeforeBumpingFees,
       maxFeeBumps,
     },
     {
-      ...waiting,
+      ...options,
       limit,
       rpc: vault.rpc.withRetries(noRetries),
-      sentAfterBlock,
-      checkRound,
-      checkedAt,
+      checkRound:
+        sending?.check ?? roundChecker(vault, journal, entry, options),
+      checkedAt: sending?.checkedAt,
       sign: async (newest, kind) =>
-        await signReplacement(replacer, newest, kind),
-      record: async (all) => {
-        const written = await journal.update({
-          ...entry,
-          transactions: [...all],
-        });
-        return written?.transactions;
-      },
-      emit,
+        await signReplacement(vault, options.limits, newest, kind),
+      record: async (all) =>
+        (await journal.update({ ...entry, transactions: [...all] }))
+          ?.transactions,
     },
   );
-  const guard = entry.guard ?? null;
   try {
     const timeout = Math.max(limit.remaining, LEAST_OUTCOME_MS);
     const reader = vault.withOptions({ timeout });
-    const reported =
-      outcome.kind === "mined" && outcome.transaction.kind === "cancellation"
-        ? cancelled(outcome, round, previewed)
-        : await report(
-            reader,
-            {
-              round,
-              sentAfterBlock,
-              guard: entry.guard,
-              transaction:
-                outcome.kind === "mined"
-                  ? outcome.transaction
-                  : entry.transactions[0],
-            },
-            outcome,
-            previewed,
-            confirmations,
-          );
-    const result = withGuard(
-      withHashes(reported, outcome.kind === "stopped" ? [] : hashes),
-      guard,
+    const result = withHashes(
+      await report(reader, entry, outcome, preview, confirmations),
+      outcome.kind === "stopped" ? [] : hashes,
     );
     if (result.isFinal) {
       const ended: JournalEntry = { ...entry, transactions: [...transactions] };
-      await finish(vault, journal, ended, result, outcome, waiting);
+      await finish(vault, journal, ended, result, outcome, emit);
     }
     return result;
   } catch (error) {
     const reason = describeThrown(error);
     const hash = transactions.at(-1)?.hash;
     const why = { status: "unconfirmed", reason, hash } as const;
-    const settlement = toSettlement(why, round, previewed);
+    const settlement = toSettlement(why, { ...entry, preview });
     const { chainId } = entry.transactions[0];
-    const result = { settlement, isFinal: false, chainId };
-    return withGuard(withHashes(result, hashes), guard);
+    return withHashes({ settlement, isFinal: false, chainId }, hashes);
   }
 }
 
@@ -137,47 +106,31 @@ function withHashes(
   return { ...result, settlement: { ...settlement, hashes } };
 }
 
-function cancelled(
-  {
-    hash,
-    receipt: { blockNumber, gasUsed },
-    transaction: { from, nonce, chainId },
-  }: Extract<Outcome, { kind: "mined" }>,
-  round: JournalEntry["round"],
-  previewed: Simulation | null,
-): SettlementResult {
-  const settlement = toSettlement(
-    {
-      status: "cancelled",
-      reason: `The cancellation of ${from} used nonce ${nonce} in block ${blockNumber}, so the settlement can never be mined.`,
-      hash,
-      blockNumber,
-      gasUsed,
-    },
-    round,
-    previewed,
-  );
-  return { settlement, isFinal: true, chainId };
-}
-
 /** Writes the outcome to the log and to the journal, which it releases. */
 async function finish(
-  vault: VaultHost,
+  { context, networkName, instanceName }: VaultHost,
   journal: Journal,
   entry: JournalEntry,
   { settlement, chainId, block }: SettlementResult,
   outcome: Outcome,
-  { emit }: Waiting,
+  emit: ParsedOptions["emit"],
 ): Promise<void> {
   const warn = (message: string): void => {
     emit({ type: "trouble", message });
   };
   if (journal.isKept && outcome.kind !== "stopped") {
+    const line = {
+      time: new Date().toISOString(),
+      ...{ network: networkName, chainId, vault: journal.vault },
+      ...{ instance: instanceName ?? null, block: block ?? null, settlement },
+    };
+    const { root } = context.config.paths;
     // First: what a process that is killed in between has done, `resume` finishes.
-    const ended = { chainId, vault: journal.vault, block, settlement };
-    await appendToLog(vault, ended).catch((error: unknown) => {
-      warn(`the settlement was not added to the log: ${reasonOf(error)}`);
-    });
+    await appendProjectFile(root, LOG_FILE, line, LOG_MODE).catch(
+      (error: unknown) => {
+        warn(`the settlement was not added to the log: ${reasonOf(error)}`);
+      },
+    );
   }
   const { status, blockNumber, hash } = settlement;
   const mined =
@@ -189,7 +142,7 @@ async function finish(
       ? true
       : undefined;
   try {
-    await journal.update({ ...entry, mined, mayStillArrive }, true);
+    await journal.finish({ ...entry, mined, mayStillArrive });
   } catch (error) {
     warn(describeThrown(error));
   }

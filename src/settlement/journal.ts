@@ -25,7 +25,7 @@ import {
 } from "../rpc/development-node.js";
 import { settlementCall } from "../settlement-call/route.js";
 import { isSignedAs, sentSchema } from "./transaction.js";
-import type { PreparedTransaction, SentTransaction } from "./transaction.js";
+import type { SentTransaction } from "./transaction.js";
 import { SETTLEMENT_STATUSES } from "./types.js";
 
 /** Only the owner reads and writes it. */
@@ -107,14 +107,6 @@ function kindOf(isDevelopment: boolean): ChainKind {
 /** Record of a settlement, written before it is sent. */
 export type JournalEntry = Omit<JournalFile, "version" | keyof Subject>;
 
-/** A settlement to report on, and which of its transactions counts. */
-export interface Reported extends Pick<
-  JournalEntry,
-  "round" | "sentAfterBlock" | "guard"
-> {
-  readonly transaction: PreparedTransaction;
-}
-
 /**
  * Latest settlement of one vault on one kind of chain, in a file of the project. The file
  * is also the lock: it is created exclusively, and renamed when the outcome is known. It
@@ -160,7 +152,10 @@ export class Journal {
    *
    * @throws VaultError VAULT_CHAIN_CHANGED
    */
-  public async requireSameKind({ rpc, networkName }: VaultHost): Promise<void> {
+  public async requireSameChainKind({
+    rpc,
+    networkName,
+  }: VaultHost): Promise<void> {
     const { chainKind, chainId } = this.subject;
     if (!this.isKept) {
       return;
@@ -181,12 +176,7 @@ export class Journal {
    * @throws VaultError VAULT_JOURNAL_OF_OTHER_CHAIN, VAULT_INVALID_JOURNAL
    */
   public async read(): Promise<JournalEntry | undefined> {
-    const found = await this.#read(this.file);
-    if (found === undefined || this.#isOfThisChain(found)) {
-      return found;
-    }
-    this.#refuseIfLive(this.file, found);
-    return undefined;
+    return await this.#readOwn(this.file, () => true);
   }
 
   /**
@@ -196,14 +186,10 @@ export class Journal {
    * answer for the first block must not let another account settle, VAULT_INVALID_JOURNAL
    */
   public async readFinished(): Promise<JournalEntry | undefined> {
-    const found = await this.#read(this.finishedFile);
-    if (found === undefined || this.#isOfThisChain(found)) {
-      return found;
-    }
-    if (found.mayStillArrive === true) {
-      this.#refuseIfLive(this.finishedFile, found);
-    }
-    return undefined;
+    return await this.#readOwn(
+      this.finishedFile,
+      ({ mayStillArrive }) => mayStillArrive === true,
+    );
   }
 
   /**
@@ -216,7 +202,7 @@ export class Journal {
     const found = await this.read();
     if (found !== undefined) {
       throw vaultError("VAULT_SETTLEMENT_UNFINISHED", {
-        transaction: describeTransaction(found.transactions),
+        transaction: describeTransaction(found),
         file: this.file,
       });
     }
@@ -234,7 +220,7 @@ export class Journal {
    */
   public async begin(entry: JournalEntry): Promise<void> {
     try {
-      await this.#write(createProjectFile, this.file, entry);
+      await this.#write(createProjectFile, entry);
     } catch (error) {
       await this.refuseUnfinished();
       throw error;
@@ -242,29 +228,23 @@ export class Journal {
   }
 
   /**
-   * Updates the entry, unless another process resumed and finished the settlement: the
-   * file may already belong to the next one. Keeps the transactions that another process
-   * added.
+   * Writes the entry.
    *
-   * @param isFinished Lets the next settlement begin.
    * @returns The entry as it is written; undefined if the file is not of this settlement.
    */
-  public async update(
-    entry: JournalEntry,
-    isFinished = false,
-  ): Promise<JournalEntry | undefined> {
-    if (!this.isKept) {
-      return entry;
+  public async update(entry: JournalEntry): Promise<JournalEntry | undefined> {
+    const merged = await this.#merge(entry);
+    if (merged !== undefined) {
+      await this.#write(writeProjectFile, merged);
     }
-    const present = await this.read();
-    if (present === undefined || !isSameNonce(present, entry)) {
-      return undefined;
-    }
-    const transactions = mergeTransactions(present, entry);
-    const merged = { ...entry, transactions };
-    if (!isFinished) {
-      await this.#write(writeProjectFile, this.file, merged);
-      return merged;
+    return merged;
+  }
+
+  /** Writes the entry, and lets the next settlement begin. */
+  public async finish(entry: JournalEntry): Promise<void> {
+    const merged = await this.#merge(entry);
+    if (merged === undefined || !this.isKept) {
+      return;
     }
     const last = await this.readFinished().catch(fallbackTo(undefined));
     // Another settlement with the same nonce may have left before.
@@ -275,21 +255,19 @@ export class Journal {
       isSameNonce(last, entry)
         ? last.mayStillArrive
         : undefined);
-    const finished = { ...merged, mayStillArrive };
-    await this.#write(writeProjectFile, this.file, finished);
+    await this.#write(writeProjectFile, { ...merged, mayStillArrive });
     const { projectRoot: root, file, finishedFile } = this;
     await rename(path.join(root, file), path.join(root, finishedFile)).catch(
       this.#notWritten,
     );
-    return finished;
   }
 
   /**
-   * Reads a finished settlement that may still arrive, to begin it again.
+   * Reads the last finished settlement if it may still arrive, as one to begin again.
    *
-   * @returns Undefined if there is none.
+   * @throws as {@link readFinished}
    */
-  public async toReopen(): Promise<JournalEntry | undefined> {
+  public async readStillArriving(): Promise<JournalEntry | undefined> {
     const last = await this.readFinished();
     if (last?.mayStillArrive !== true) {
       return undefined;
@@ -298,14 +276,30 @@ export class Journal {
     return entry;
   }
 
+  /**
+   * Adds the transactions that another process wrote.
+   *
+   * @returns Undefined if another process resumed and finished the settlement: the file
+   * may already belong to the next one.
+   */
+  async #merge(entry: JournalEntry): Promise<JournalEntry | undefined> {
+    if (!this.isKept) {
+      return entry;
+    }
+    const present = await this.read();
+    return present === undefined || !isSameNonce(present, entry)
+      ? undefined
+      : { ...entry, transactions: mergeTransactions(present, entry) };
+  }
+
   async #write(
     write: typeof createProjectFile,
-    file: string,
     entry: JournalEntry,
   ): Promise<void> {
-    const content: JournalFile = { version: 1, ...this.subject, ...entry };
+    const { projectRoot, file, subject } = this;
+    const content: JournalFile = { version: 1, ...subject, ...entry };
     if (this.isKept) {
-      await write(this.projectRoot, file, content, FILE_MODE).catch(
+      await write(projectRoot, file, content, FILE_MODE).catch(
         this.#notWritten,
       );
     }
@@ -325,31 +319,33 @@ export class Journal {
     return found;
   }
 
-  #refuseIfLive(
+  /** @returns Undefined if there is none, or one of another chain that locks nothing. */
+  async #readOwn(
     file: string,
-    { chainId, genesisHash: genesis, transactions }: JournalFile,
-  ): void {
+    locks: (found: JournalFile) => boolean,
+  ): Promise<JournalFile | undefined> {
+    const found = await this.#read(file);
     const { chainKind, genesisHash: own } = this.subject;
-    if (chainKind === "live") {
-      throw vaultError("VAULT_JOURNAL_OF_OTHER_CHAIN", {
-        file,
-        transaction: describeTransaction(transactions),
-        chainId,
-        genesis,
-        found: own === UNKNOWN_GENESIS ? "nothing" : own,
-        from: transactions[0].from,
-      });
-    }
-  }
-
-  /** A pruned node has no first block: what it began is of the chain with its id. */
-  #isOfThisChain({ genesisHash }: JournalFile): boolean {
-    const { chainKind, genesisHash: own } = this.subject;
-    return (
-      genesisHash === own ||
-      genesisHash === UNKNOWN_GENESIS ||
+    if (
+      found === undefined ||
+      found.genesisHash === own ||
+      // A pruned node has no first block: what it began is of the chain with its id.
+      found.genesisHash === UNKNOWN_GENESIS ||
       (chainKind === "development" && own === UNKNOWN_GENESIS)
-    );
+    ) {
+      return found;
+    }
+    if (chainKind === "development" || !locks(found)) {
+      return undefined;
+    }
+    throw vaultError("VAULT_JOURNAL_OF_OTHER_CHAIN", {
+      file,
+      transaction: describeTransaction(found),
+      chainId: found.chainId,
+      genesis: found.genesisHash,
+      found: own === UNKNOWN_GENESIS ? "nothing" : own,
+      from: found.transactions[0].from,
+    });
   }
 
   /** A changed file must not make the package send another transaction. */
@@ -412,7 +408,9 @@ function problemOfCall(
     : "its transaction does not settle its round through its guard";
 }
 
-function describeTransaction(transactions: Transactions): string {
+export function describeTransaction({
+  transactions,
+}: Pick<JournalEntry, "transactions">): string {
   const { hash, nonce } = transactions.at(-1) ?? transactions[0];
   return hash ?? `with nonce ${nonce}, its hash not known`;
 }

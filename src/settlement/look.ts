@@ -1,11 +1,41 @@
+import { fallbackTo } from "../errors.js";
 import { getNonce } from "../rpc/accounts.js";
 import { getBlockNumber } from "../rpc/blocks.js";
+import { isNodeRefusal } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { findTransaction } from "./find-transaction.js";
-import type { Scan, SentWithNonce } from "./find-transaction.js";
-import type { CheckRound } from "./last-look.js";
+import {
+  getReceipt,
+  getTransaction,
+  getTransactions,
+} from "../rpc/transactions.js";
+import type { SeenTransaction } from "../rpc/transactions.js";
+import type { CheckRound } from "./check-round.js";
 import { describeProblem } from "./send.js";
-import type { RoundSighting, Sighting } from "./sighting.js";
+import type {
+  FoundTransaction,
+  NonceUser,
+  Plan,
+  RoundSighting,
+  Scan,
+  Sighting,
+} from "./sighting.js";
+import type { SentTransaction } from "./transaction.js";
+
+type SentWithNonce = Pick<
+  Plan,
+  "confirmations" | "sentAfterBlock" | "transactions"
+>;
+
+/** Result of a search, and the state that the next one continues from. */
+export interface Found {
+  readonly transaction: FoundTransaction;
+  readonly scan: Scan;
+}
+
+/** Each costs a request for the whole block. */
+const BLOCKS_AT_A_TIME = 64;
+/** A re-org may move a transaction while the blocks are searched. */
+const COMPLETE_SCANS = 2;
 
 /** Result of one look. */
 export type Seen = Pick<Sighting, "transaction" | "head" | "round" | "scan">;
@@ -60,4 +90,110 @@ async function lookAtRound(
   } catch (error) {
     return { kind: "unread", problem: describeProblem(error) };
   }
+}
+
+/** Finds a transaction by hash, else by account and nonce, which are used only once. */
+export async function findTransaction(
+  rpc: RpcClient,
+  sent: SentWithNonce,
+  scan: Scan = { next: 0, complete: 0 },
+): Promise<Found> {
+  const newestFirst = [...sent.transactions].reverse();
+  for (const transaction of newestFirst) {
+    const { hash } = transaction;
+    const receipt =
+      hash === undefined ? undefined : await getReceipt(rpc, hash);
+    if (hash !== undefined && receipt !== undefined) {
+      const found = { kind: "mined", hash, receipt, transaction } as const;
+      return { transaction: found, scan };
+    }
+  }
+  for (const { hash } of newestFirst) {
+    if (hash !== undefined && (await getTransaction(rpc, hash)) !== undefined) {
+      return { transaction: { kind: "pending", hash }, scan };
+    }
+  }
+  const [{ from, nonce, hash }] = sent.transactions;
+  if ((await getNonce(rpc, from, "latest")) <= nonce) {
+    if ((await getNonce(rpc, from, "pending")) <= nonce) {
+      return { transaction: { kind: "unknown" }, scan };
+    }
+    const pool =
+      hash === undefined ? await getTransactions(rpc, "pending") : [];
+    const ours = pool.find((seen) => matchOf(seen, sent) !== undefined);
+    return { transaction: { kind: "pending", hash: ours?.hash }, scan };
+  }
+  const { by, scan: next } = await findNonceUser(rpc, sent, scan);
+  // A wallet that raises the fees changes the hash. A transaction that was mined after
+  // the first check is found here, too.
+  const transaction =
+    typeof by === "string" ? undefined : matchOf(by.transaction, sent);
+  if (typeof by === "string" || transaction === undefined) {
+    return { transaction: { kind: "used", by }, scan: next };
+  }
+  const { hash: found } = by.transaction;
+  const receipt = await getReceipt(rpc, found);
+  return {
+    transaction:
+      receipt === undefined
+        ? { kind: "pending", hash: found }
+        : { kind: "mined", hash: found, receipt, transaction },
+    scan: next,
+  };
+}
+
+/** Searches the next blocks, which every node has. */
+async function findNonceUser(
+  rpc: RpcClient,
+  {
+    transactions: [{ from, nonce }],
+    sentAfterBlock,
+    confirmations,
+  }: SentWithNonce,
+  scan: Scan,
+): Promise<{
+  readonly by: NonceUser | "nothing" | "unseen";
+  readonly scan: Scan;
+}> {
+  const head = await getBlockNumber(rpc);
+  const first = Math.max(scan.next, sentAfterBlock + 1);
+  const last = Math.min(first + BLOCKS_AT_A_TIME - 1, head);
+  for (let block = first; block <= last; block += 1) {
+    const transaction = (await getTransactions(rpc, block)).find(
+      (seen) => seen.nonce === nonce && seen.from === from.toLowerCase(),
+    );
+    if (transaction !== undefined) {
+      return { by: { transaction, block }, scan: { next: block, complete: 0 } };
+    }
+  }
+  if (last < head) {
+    return { by: "unseen", scan: { ...scan, next: last + 1 } };
+  }
+  // Another node may have counted a newer block than those that were searched.
+  const confirmed = head - confirmations + 1;
+  const used =
+    confirmed > sentAfterBlock
+      ? await getNonce(rpc, from, confirmed).catch(fallbackTo(0, isNodeRefusal))
+      : 0;
+  const complete = used > nonce ? scan.complete + 1 : 0;
+  return {
+    by: complete >= COMPLETE_SCANS ? "nothing" : "unseen",
+    // It starts again: a re-org may have moved the transaction.
+    scan: { next: 0, complete },
+  };
+}
+
+/** Returns the one of ours that a seen transaction is, or makes the same call as. */
+function matchOf(
+  seen: SeenTransaction,
+  { transactions }: SentWithNonce,
+): SentTransaction | undefined {
+  const same = transactions.filter(
+    ({ from, nonce, to, data }) =>
+      seen.from === from.toLowerCase() &&
+      seen.nonce === nonce &&
+      seen.to === to.toLowerCase() &&
+      seen.data === data.toLowerCase(),
+  );
+  return same.find(({ hash }) => hash === seen.hash) ?? same.at(-1);
 }

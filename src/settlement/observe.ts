@@ -15,8 +15,8 @@ import {
 import { describeTime } from "../protocol/time.js";
 import { hasCode } from "../rpc/accounts.js";
 import type { BlockInfo } from "../rpc/blocks.js";
-import { nothingToDo, refusedBy } from "./outcome.js";
-import type { Stopped } from "./outcome.js";
+import { nothingToDo, refusedBy } from "./result.js";
+import type { Stopped } from "./result.js";
 
 /** State of the chain that a settlement depends on, at one block. */
 export interface Observation {
@@ -150,18 +150,26 @@ export function reasonNotToSettle(
       : undefined;
 }
 
-function requireContract(
+/** @throws VaultError VAULT_WRONG_CHAIN */
+export function requireChain(
   { connection, networkName: network }: VaultHost,
-  contract: LocatedAddress,
   actual: number,
-  isContract: boolean,
 ): void {
   const { chainId: expected } = connection.networkConfig;
   if (expected !== undefined && expected !== actual) {
     throw vaultError("VAULT_WRONG_CHAIN", { network, expected, actual });
   }
+}
+
+function requireContract(
+  vault: VaultHost,
+  contract: LocatedAddress,
+  chainId: number,
+  isContract: boolean,
+): void {
+  requireChain(vault, chainId);
   // settleAll returns nothing, so a call to an address without code succeeds, too.
   if (!isContract) {
-    throw noCode("vault", contract, network);
+    throw noCode("vault", contract, vault.networkName);
   }
 }

@@ -8,10 +8,11 @@ import { isNodeRefusal } from "../rpc/errors.js";
 import type { VaultHost } from "../host.js";
 import { INTRINSIC_GAS, settlementCall } from "../settlement-call/route.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
-import { statusBeforeSending } from "../settlement-call/guarded.js";
-import { tokensKept } from "../simulation/tokens.js";
-import { describeTokens } from "../simulation/tokens.js";
-import { explainRefusal } from "../settlement-call/refusal.js";
+import { describeTokens, tokensKept } from "../simulation/tokens.js";
+import {
+  explainRefusal,
+  statusBeforeSending,
+} from "../settlement-call/refusal.js";
 import type { Refusal } from "../settlement-call/refusal.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import type { HttpEngine } from "../simulation/options.js";
@@ -28,13 +29,19 @@ import type { RecentPrices } from "../settlement-call/recent-prices.js";
 import { staleAge } from "./freshness.js";
 import { SETTLED_MEANWHILE } from "./observe.js";
 import type { Observation } from "./observe.js";
-import { nothingToDo, refusedBy } from "./outcome.js";
-import type { Stopped } from "./outcome.js";
+import type { ParsedOptions } from "./options.js";
+import { nothingToDo, refusedBy } from "./result.js";
+import type { Stopped } from "./result.js";
 import type { Signer } from "./signer.js";
 import type { SettlementPreflight } from "./types.js";
-import type { Waiting } from "./waiting.js";
 
+/** A preview, and the state that it was made on. */
 export interface Preview {
+  readonly seen: Observation;
+  readonly next: NextBlock;
+  readonly route: SettlementRoute;
+  /** Milliseconds by the wall clock before it was made. */
+  readonly since: number;
   readonly shown: SettlementPreflight;
   /** Reason of the revert, or gas limit and price. */
   readonly terms: Stopped | Terms;
@@ -55,17 +62,19 @@ export interface Terms {
  */
 export async function preview(
   vault: VaultHost,
-  { chainId, contract, block, round }: Observation,
   signer: Signer,
   next: NextBlock,
+  seen: Observation,
   route: SettlementRoute,
-  { limits, isUnattended }: Pick<Waiting, "limits" | "isUnattended">,
+  { limits, confirm }: ParsedOptions,
 ): Promise<Preview | Stopped> {
+  const since = Date.now();
+  const { chainId, contract, block, round } = seen;
   const { networkConfig } = vault.connection;
   requireGas(vault, networkConfig.gas, INTRINSIC_GAS);
   const guard = route.guard?.address ?? null;
   const asksPrices =
-    isUnattended &&
+    confirm === undefined &&
     networkConfig.type === "http" &&
     !areFeesBounded(limits, networkConfig, next);
   const [offered, simulated, recent, age, warnings] = await Promise.all([
@@ -85,6 +94,7 @@ export async function preview(
     fallbackTo(new Map(), ({ kind }) => kind === "rpc"),
   );
   const gas = await findGas(vault, route, next, simulated);
+  const made = { seen, next, route, since, recent };
   const shown = {
     chainId,
     chainTime: next.timestamp,
@@ -111,28 +121,24 @@ export async function preview(
     }
     const costs = { gas: null, cost: null, maxCost: null };
     return {
+      ...made,
       shown: { ...shown, ...costs, outcome: "reverts", reason },
       terms: { kind: "stopped", status, code: code ?? undefined, reason },
-      recent,
     };
   }
-  const kept =
-    guard === null || simulation === null ? [] : tokensKept(simulation, guard);
   requireGas(vault, gas, simulation?.gasUsed ?? INTRINSIC_GAS);
   const price = limitFees(vault.networkName, offered, limits);
   const [cost, maxCost] = [gas * price.current, gas * price.highest];
+  const kept =
+    guard === null || simulation === null ? [] : tokensKept(simulation, guard);
+  const details = { guard: String(guard), tokens: kept.join(", ") };
   return {
+    ...made,
     shown: { ...shown, gas, cost, maxCost, outcome: "succeeds", reason: null },
     terms:
-      guard === null || kept.length === 0
+      kept.length === 0
         ? { gas, price }
-        : refusedBy(
-            vaultError("VAULT_GUARD_KEEPS_TOKENS", {
-              guard,
-              tokens: kept.join(", "),
-            }),
-          ),
-    recent,
+        : refusedBy(vaultError("VAULT_GUARD_KEEPS_TOKENS", details)),
   };
 }
 

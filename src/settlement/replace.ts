@@ -1,6 +1,6 @@
 import { max } from "@nomicfoundation/hardhat-utils/bigint";
 
-import { fallbackTo, invalidArgument, vaultError } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { getBlock } from "../rpc/blocks.js";
 import { isNodeRefusal } from "../rpc/errors.js";
@@ -11,38 +11,13 @@ import {
   resolveFees,
 } from "../settlement-call/fees.js";
 import type { FeeLimit, FeeLimits, Fees } from "../settlement-call/fees.js";
-import type { JournalEntry } from "./journal.js";
+import type { RequestedReplacement } from "./options.js";
 import { resolveSigner } from "./signer.js";
-import type { Signer } from "./signer.js";
 import { sign } from "./transaction.js";
 import type { SentTransaction } from "./transaction.js";
-import type { SettleAllOptions } from "./types.js";
 
 /** Gas of a transfer to an account without code. */
 const TRANSFER_GAS = 21_000n;
-
-export type RequestedReplacement = "bump" | "cancel";
-
-/** @throws VaultError VAULT_INVALID_ARGUMENT */
-export function parseReplacement({
-  bump = false,
-  cancel = false,
-  resume,
-}: SettleAllOptions): RequestedReplacement | undefined {
-  for (const [name, value] of Object.entries({ bump, cancel })) {
-    if (value && resume !== true) {
-      throw invalidArgument(
-        name,
-        "it replaces the transaction of an earlier settlement, so it needs resume: true",
-        "Add resume: true.",
-      );
-    }
-  }
-  if (bump && cancel) {
-    throw invalidArgument("bump", "it excludes cancel", "Pass one of them.");
-  }
-  return bump ? "bump" : cancel ? "cancel" : undefined;
-}
 
 /**
  * Returns fees that nodes accept in place of the old ones: each an eighth more, rounded
@@ -88,42 +63,19 @@ export function forbiddenBy(
   return undefined;
 }
 
-/** The key and the limits of the fees of replacements. */
-export interface Replacer {
-  readonly rpc: RpcClient;
-  readonly limits: FeeLimits;
-  /** @throws VaultError if the key of the settlement's account is not there */
-  readonly findSigner: () => Promise<Signer>;
-}
-
-export function replacerOf(
-  vault: VaultHost,
-  { transactions: [{ from }] }: Pick<JournalEntry, "transactions">,
-  limits: FeeLimits,
-): Replacer {
-  const { rpc, connection } = vault;
-  return {
-    rpc,
-    limits,
-    findSigner: async () =>
-      await resolveSigner(rpc, connection.networkConfig, from),
-  };
-}
-
 /**
  * Refuses at once what cannot be replaced.
  *
  * @throws VaultError VAULT_CANNOT_REPLACE, VAULT_UNKNOWN_SIGNER, VAULT_NO_SIGNER
  */
 export async function requireReplaceable(
-  { transactions }: Pick<JournalEntry, "transactions">,
-  { findSigner }: Replacer,
+  { rpc, connection }: VaultHost,
+  { raw, from, nonce }: SentTransaction,
 ): Promise<void> {
-  const { raw, from, nonce } = transactions.at(-1) ?? transactions[0];
   if (raw === undefined) {
     throw cannotReplace(from, nonce);
   }
-  await findSigner();
+  await resolveSigner(rpc, connection.networkConfig, from);
 }
 
 function cannotReplace(from: string, nonce: number) {
@@ -142,12 +94,12 @@ function cannotReplace(from: string, nonce: number) {
  * @throws VaultError if it cannot be signed, or the node's prices cannot be read
  */
 export async function signReplacement(
-  { rpc, limits, findSigner }: Replacer,
+  { rpc, connection }: VaultHost,
+  limits: FeeLimits,
   newest: SentTransaction,
   kind: RequestedReplacement,
 ): Promise<SentTransaction | string> {
-  const { from, nonce, chainId } = newest;
-  const { fees: old } = newest;
+  const { from, nonce, chainId, fees: old } = newest;
   if (old === undefined || newest.raw === undefined) {
     throw cannotReplace(from, nonce);
   }
@@ -160,7 +112,8 @@ export async function signReplacement(
     kind === "bump"
       ? { to: newest.to, data: newest.data, gas: newest.gas }
       : { to: from, data: "0x", gas: await transferGas(rpc, from) };
-  const signed = await sign(rpc, await findSigner(), {
+  const signer = await resolveSigner(rpc, connection.networkConfig, from);
+  const signed = await sign(rpc, signer, {
     ...call,
     from,
     chainId,

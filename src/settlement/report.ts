@@ -18,33 +18,32 @@ import {
 } from "../settlement-call/refusal.js";
 import type { Simulation } from "../simulation/types.js";
 import { differencesByMoreThanTime } from "./differences.js";
-import type { Reported } from "./journal.js";
+import type { JournalEntry } from "./journal.js";
 import { observe } from "./observe.js";
-import type { Outcome } from "./outcome.js";
 import { toSettlement } from "./result.js";
-import type { KnownValues, SettlementResult } from "./result.js";
+import type {
+  KnownValues,
+  Mined,
+  Outcome,
+  SettlementResult,
+} from "./result.js";
 import {
   describeSettler,
   settledBeforeReplaced,
   settlingBlock,
-} from "./settling-block.js";
-import { whoseEffect } from "./whose.js";
+  whoseEffect,
+} from "./who-settled.js";
 
-/** The transaction that was mined is in {@link Reported}. */
-type ReportedEnd =
-  | Exclude<Outcome, { readonly kind: "mined" }>
-  | Omit<Extract<Outcome, { readonly kind: "mined" }>, "transaction">;
-
-/** Describes the effect of a followed transaction, compared with the preview. */
+/** Describes the end of a followed settlement, compared with the preview. */
 export async function report(
   vault: VaultHost,
-  entry: Reported,
-  end: ReportedEnd,
-  previewed: Simulation | null,
+  entry: JournalEntry,
+  end: Outcome,
+  preview: Simulation | null,
   confirmations = 1,
 ): Promise<SettlementResult> {
-  const { round: before, transaction } = entry;
-  const { chainId } = transaction;
+  const known = { ...entry, preview };
+  const [{ chainId }] = entry.transactions;
   if (end.kind !== "mined") {
     const isFinal = end.kind !== "open";
     // In process there is no journal to resume from.
@@ -55,50 +54,70 @@ export async function report(
       ? `${end.reason} settleAll({ resume: true${wanted} }) takes it up again.`
       : end.reason;
     const receipt = end.kind === "stopped" ? undefined : end.receipt;
-    const known = { ...receipt, ...end, reason };
-    const settlement = toSettlement(known, before, previewed);
+    const settlement = toSettlement({ ...receipt, ...end, reason }, known);
     const open = canResume ? { openReason: end.reason } : {};
     return { settlement, isFinal, chainId, ...open };
   }
-  const { receipt } = end;
+  const { receipt, transaction } = end;
+  const { blockNumber, succeeded } = receipt;
+  if (transaction.kind === "cancellation") {
+    const { from, nonce } = transaction;
+    const reason = `The cancellation of ${from} used nonce ${nonce} in block ${blockNumber}, so the settlement can never be mined.`;
+    const cancelled = {
+      ...receipt,
+      ...end,
+      status: "cancelled",
+      reason,
+    } as const;
+    return {
+      settlement: toSettlement(cancelled, known),
+      isFinal: true,
+      chainId,
+    };
+  }
   // The receipt proves that a node behind this provider has that block.
-  vault.rpc.noteBlock(receipt.blockNumber);
-  const seen = await readAfter(vault, before, receipt.blockNumber, previewed);
-  const earlier = await readBefore(vault, receipt, seen, previewed);
-  const known: KnownValues = {
-    ...receipt,
-    ...(receipt.succeeded !== false
-      ? await describeEffect(vault, entry, receipt, seen, earlier, previewed)
-      : {
-          status: "reverted" as const,
-          ...(await findReason(vault, entry, receipt)),
-        }),
-    after: seen.round,
-    differences:
-      previewed === null || seen.all === undefined
-        ? null
-        : await differencesByMoreThanTime(
-            vault,
-            previewed,
-            receipt,
-            earlier.all,
-            seen.all,
-          ),
-  };
+  vault.rpc.noteBlock(blockNumber);
+  const seen = await readAfter(vault, entry, blockNumber, preview !== null);
+  const earlier =
+    succeeded === false || seen.round === undefined
+      ? undefined
+      : await readState(vault, blockNumber - 1, seen.all !== undefined);
+  const found =
+    succeeded === false
+      ? await findReason(vault, entry, end)
+      : await describeEffect(vault, entry, end, seen, earlier ?? {}, preview);
+  const differences =
+    preview === null || seen.all === undefined
+      ? null
+      : await differencesByMoreThanTime(
+          vault,
+          preview,
+          receipt,
+          earlier?.all,
+          seen.all,
+        );
+  const { block, round: after, isElsewhere = false } = seen;
   return {
-    settlement: toSettlement(known, before, previewed),
+    settlement: toSettlement(
+      { ...receipt, ...found, after, differences },
+      known,
+    ),
     chainId,
-    block: seen.block,
-    isFinal: seen.round !== undefined || seen.isElsewhere === true,
+    block,
+    isFinal: after !== undefined || isElsewhere,
   };
 }
 
-/** State after the transaction, as far as it can be read. */
-interface SeenState {
-  readonly block?: BlockInfo;
-  readonly round?: VaultRound;
+/** State at a block. */
+interface State {
+  readonly block: BlockInfo;
+  readonly round: VaultRound;
   /** All readings, for the comparison with a preview. */
   readonly all?: VaultSnapshot;
+}
+
+/** State after the transaction, as far as it can be read. */
+interface StateAfter extends Partial<State> {
   /** True if only a later round could be read. */
   readonly isElsewhere?: boolean;
 }
@@ -109,62 +128,46 @@ interface SeenState {
  */
 async function readAfter(
   vault: VaultHost,
-  before: VaultRound,
-  blockTag: number,
-  previewed: Simulation | null,
-): Promise<SeenState> {
-  const all =
-    previewed === null
-      ? undefined
-      : await vault.snapshot({ blockTag }).catch(fallbackTo(undefined));
-  if (all !== undefined && !isFailedReading(all.round)) {
-    return { block: all.block, round: all.round, all };
-  }
-  const seen = await tryObserve(vault, blockTag);
+  { round: before }: JournalEntry,
+  blockNumber: number,
+  wantsAll: boolean,
+): Promise<StateAfter> {
+  const seen = await readState(vault, blockNumber, wantsAll);
   if (seen !== undefined) {
     return seen;
   }
-  const newest = await tryObserve(vault, "latest");
-  if (newest === undefined || newest.block.number < blockTag) {
+  const newest = await readState(vault, "latest", false);
+  if (newest === undefined || newest.block.number < blockNumber) {
     return {};
   }
   const { round } = newest;
   return isSameRound(round, before) ? { round } : { isElsewhere: true };
 }
 
-/** State one block before the transaction's, as far as it can be read and is needed. */
-async function readBefore(
+/** @returns Undefined if the node lacks the state. */
+async function readState(
   vault: VaultHost,
-  { blockNumber, succeeded }: Receipt,
-  { all, round }: SeenState,
-  previewed: Simulation | null,
-): Promise<Pick<SeenState, "all" | "round">> {
-  if (succeeded === false || round === undefined) {
-    return {};
-  }
-  const blockTag = blockNumber - 1;
-  const before =
-    previewed === null || all === undefined
-      ? undefined
-      : await vault.snapshot({ blockTag }).catch(fallbackTo(undefined));
-  return before !== undefined && !isFailedReading(before.round)
-    ? { all: before, round: before.round }
-    : ((await tryObserve(vault, blockTag)) ?? {});
-}
-
-async function tryObserve(vault: VaultHost, block: number | "latest") {
-  return await observe(vault, block).catch(fallbackTo(undefined));
+  block: number | "latest",
+  wantsAll: boolean,
+): Promise<State | undefined> {
+  const all = wantsAll
+    ? await vault.snapshot({ blockTag: block }).catch(fallbackTo(undefined))
+    : undefined;
+  return all !== undefined && !isFailedReading(all.round)
+    ? { block: all.block, round: all.round, all }
+    : await observe(vault, block).catch(fallbackTo(undefined));
 }
 
 async function describeEffect(
   vault: VaultHost,
-  entry: Reported,
-  receipt: Receipt,
-  { round: after, all, isElsewhere }: SeenState,
-  { round: previous, all: allBefore }: Pick<SeenState, "all" | "round">,
-  previewed: Simulation | null,
+  entry: JournalEntry,
+  mined: Mined,
+  { round: after, all, isElsewhere }: StateAfter,
+  { round: previous, all: allBefore }: Partial<State>,
+  preview: Simulation | null,
 ): Promise<KnownValues> {
   const { round: before, sentAfterBlock } = entry;
+  const { receipt } = mined;
   const { blockNumber, succeeded } = receipt;
   const how =
     succeeded === undefined
@@ -226,11 +229,11 @@ async function describeEffect(
     return elsewhere;
   }
   // A guard reverts unless its call settles the round.
-  if (routeOf(entry).guard?.mustSettle === true) {
+  if (routeOf(entry, mined).guard?.mustSettle === true) {
     return { status: "settled" };
   }
   const around = { isOpenBefore: wasSame, isReplaced: !isSame };
-  const whose = await whoseEffect(vault, before, receipt, previewed, around);
+  const whose = await whoseEffect(vault, before, receipt, preview, around);
   if (typeof whose === "object") {
     return isUnchanged(whose.without, after)
       ? settledByOther(
@@ -272,11 +275,12 @@ function settledByOther(
  */
 async function findReason(
   vault: VaultHost,
-  entry: Reported,
-  receipt: Receipt,
-): Promise<Partial<KnownValues>> {
-  const { from, to, data, gas } = entry.transaction;
-  const { blockNumber, gasUsed, hash } = receipt;
+  entry: JournalEntry,
+  mined: Mined,
+): Promise<KnownValues> {
+  const status = "reverted";
+  const { from, to, data, gas } = mined.transaction;
+  const { blockNumber, gasUsed, hash } = mined.receipt;
   const isUp = usesAllGas({ gasUsed, gasGiven: gas });
   const ask = async () => {
     const most = isUp ? (await getBlock(vault.rpc, blockNumber)).gasLimit : gas;
@@ -290,19 +294,21 @@ async function findReason(
     const remedy =
       "Give it more (gas, or gasMultiplier, of the network's configuration).";
     const isCertain = asked !== undefined;
-    return outOfGas(vault.networkName, isCertain, gas, "it was given", remedy);
+    const limit = [gas, "it was given", remedy] as const;
+    return { status, ...outOfGas(vault.networkName, isCertain, ...limit) };
   }
   const reason = "the reason could not be found out";
   if (reverted === undefined) {
-    return { code: "VAULT_CALL_REVERTED", reason };
+    return { status, code: "VAULT_CALL_REVERTED", reason };
   }
-  const refusal = await explainRefusal(vault, reverted, routeOf(entry));
+  const refusal = await explainRefusal(vault, reverted, routeOf(entry, mined));
   if (refusal.code !== null) {
-    return refusal;
+    return { status, ...refusal };
   }
-  const settler = await describeSettler(vault, entry, blockNumber);
+  const settler = await describeSettler(vault, entry, mined);
   if (settler === undefined) {
     return {
+      status,
       code: "VAULT_CALL_REVERTED",
       reason: `${(await vault.explain(reverted)).text}. This is the vault's refusal: the round is not settled in block ${blockNumber}`,
     };
@@ -315,7 +321,10 @@ async function findReason(
 }
 
 /** The way of a transaction in the journal. */
-function routeOf({ guard, transaction }: Reported): SettlementRoute {
+function routeOf(
+  { guard }: JournalEntry,
+  { transaction }: Mined,
+): SettlementRoute {
   const { from, to, data } = transaction;
   return {
     from,

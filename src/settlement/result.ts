@@ -1,17 +1,72 @@
-import type { BlockInfo } from "../rpc/blocks.js";
 import { isHexString } from "ethers";
 
 import { refusesSettlement } from "../errors.js";
-import type { VaultError } from "../errors.js";
+import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
+import type { BlockInfo } from "../rpc/blocks.js";
+import type { Receipt } from "../rpc/transactions.js";
 import type { Simulation } from "../simulation/types.js";
 import type { JournalEntry } from "./journal.js";
-import type { Observation } from "./observe.js";
-import { refusedBy } from "./outcome.js";
-import type { Stopped } from "./outcome.js";
-import type { PreviewDifference, Settlement } from "./types.js";
+import type { SentTransaction } from "./transaction.js";
+import type { Settlement, SettlementStatus } from "./types.js";
+
+/** End of a settlement: before anything was sent, or with its transactions. */
+export type Outcome =
+  | Stopped
+  | Mined
+  | (Reason & {
+      /** `open`: it may still be mined; `dropped`: it cannot be, or was lost. */
+      readonly kind: "dropped" | "open";
+      readonly hash: string | undefined;
+      readonly receipt?: Receipt | undefined;
+      /** True if it was dropped and its nonce is not used. */
+      readonly mayStillArrive?: boolean | undefined;
+    });
+
+export interface Mined {
+  readonly kind: "mined";
+  readonly hash: string;
+  readonly receipt: Receipt;
+  /** The one of the transactions that was mined. */
+  readonly transaction: SentTransaction;
+}
+
+interface Reason {
+  readonly status: Exclude<SettlementStatus, "settled">;
+  readonly code?: VaultErrorCode | undefined;
+  readonly reason: string;
+}
+
+/** Nothing was sent. */
+export interface Stopped extends Reason {
+  readonly kind: "stopped";
+  /** Hash of an earlier transaction. */
+  readonly hash?: string | undefined;
+  /** Error with `reason` as its message. */
+  readonly error?: VaultError;
+}
+
+export function refusedBy(error: VaultError): Stopped {
+  const { code, message: reason } = error;
+  return { kind: "stopped", status: "refused", code, reason, error };
+}
+
+export function nothingToDo(reason: string): Stopped {
+  return { kind: "stopped", status: "nothing-to-do", reason };
+}
+
+/** @throws The same error, if it does not refuse a settlement. */
+export function refusalOf(thrown: unknown): Stopped {
+  if (!refusesSettlement(thrown)) {
+    throw thrown;
+  }
+  // A detail of VAULT_SETTLEMENT_UNFINISHED.
+  const { transaction } = thrown.details;
+  const hash = isHexString(transaction, 32) ? transaction : undefined;
+  return { ...refusedBy(thrown), hash };
+}
 
 /** Settlement with its chain, as the plugin and the tasks take it. */
 export interface SettlementResult {
@@ -26,15 +81,21 @@ export interface SettlementResult {
   readonly openReason?: string;
 }
 
-/** The known values of a settlement; the others are null. */
+/** The known values of a settlement before it is sent. */
+export interface KnownBefore {
+  readonly round?: VaultRound | undefined;
+  readonly guard?: string | undefined;
+  readonly preview?: Simulation | null | undefined;
+}
+
+/** The known values of a settlement's end; the others are null. */
 export type KnownValues = Pick<Settlement, "status"> & {
   readonly [Key in keyof Settlement]?: Settlement[Key] | undefined;
-} & { readonly differences?: readonly PreviewDifference[] | null };
+};
 
 export function toSettlement(
   { status, differences = null, ...known }: KnownValues,
-  before: VaultRound | undefined,
-  previewed: Simulation | null,
+  { round, guard, preview = null }: KnownBefore,
 ): Settlement {
   return {
     status,
@@ -46,26 +107,19 @@ export function toSettlement(
       (typeof known.hash === "string" && status !== "nothing-to-do"
         ? [known.hash]
         : []),
-    guard: known.guard ?? null,
+    guard: guard ?? null,
     blockNumber: known.blockNumber ?? null,
     gasUsed: known.gasUsed ?? null,
-    before: before ?? null,
+    before: round ?? null,
     after: known.after ?? null,
-    preview: previewed === null ? null : { ...previewed, differences },
-    differences: previewed === null ? null : differences,
+    preview: preview === null ? null : { ...preview, differences },
+    differences: preview === null ? null : differences,
   };
-}
-
-export function withGuard(
-  result: SettlementResult,
-  guard: string | null,
-): SettlementResult {
-  return { ...result, settlement: { ...result.settlement, guard } };
 }
 
 /** Describes a settlement that was finished earlier, and the current round. */
 export function describeFinished(
-  { round, mined }: JournalEntry,
+  { round, mined, guard }: JournalEntry,
   current: VaultRound,
 ): Settlement {
   const end =
@@ -82,33 +136,20 @@ export function describeFinished(
     hash: mined?.hash,
     blockNumber: mined?.blockNumber,
   } as const;
-  return toSettlement(known, round, null);
-}
-
-export function refusalOf(error: unknown): Stopped {
-  if (!refusesSettlement(error)) {
-    throw error;
-  }
-  // A detail of VAULT_SETTLEMENT_UNFINISHED.
-  const { transaction } = error.details;
-  const hash = isHexString(transaction, 32) ? transaction : undefined;
-  return { ...refusedBy(error), hash };
+  return toSettlement(known, { round, guard });
 }
 
 /** Result of a settlement that sent nothing. */
 export async function stopped(
   why: Stopped,
   vault: VaultHost,
-  seen: Observation | undefined,
-  simulation: Simulation | null,
+  known: KnownBefore & Partial<Pick<SettlementResult, "block" | "chainId">>,
 ): Promise<SettlementResult> {
-  const chainId = seen?.chainId ?? (await vault.chainId());
-  const settlement = toSettlement(why, seen?.round, simulation);
   return {
-    settlement,
+    settlement: toSettlement(why, known),
     isFinal: true,
-    chainId,
-    block: seen?.block,
+    chainId: known.chainId ?? (await vault.chainId()),
+    block: known.block,
     refusal: why.error,
   };
 }

@@ -4,7 +4,7 @@ import { VaultError, vaultError } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { toRpcTransaction } from "./transaction.js";
-import type { PreparedTransaction } from "./transaction.js";
+import type { SendableTransaction } from "./transaction.js";
 
 export type SendAnswer =
   | { readonly kind: "accepted"; readonly hash: string | undefined }
@@ -32,7 +32,7 @@ const transientCodes: ReadonlySet<unknown> = new Set([
 /** Sends once. Never throws: after a failure, the transaction may have left. */
 export async function send(
   rpc: RpcClient,
-  transaction: PreparedTransaction,
+  transaction: SendableTransaction,
 ): Promise<SendAnswer> {
   const { raw, hash } = transaction;
   try {

@@ -1,94 +1,78 @@
-import { checkOptionNames } from "../client/option-names.js";
 import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeRound } from "../protocol/round.js";
-import { settlementCall } from "../settlement-call/route.js";
-import type { SettlementRoute } from "../settlement-call/route.js";
+import { getNonce } from "../rpc/accounts.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
 import { findGuard, findRoute } from "../settlement-call/guarded.js";
-import type { FoundGuard } from "../settlement-call/guarded.js";
 import { findBlock } from "../settlement-call/next-block.js";
-import type { Simulation } from "../simulation/types.js";
-import { agree, recheckRound } from "./agree.js";
+import { settlementCall } from "../settlement-call/route.js";
+import { agree } from "./agree.js";
+import { checkInTime, roundChecker } from "./check-round.js";
 import { follow } from "./follow.js";
-import { Journal, journalChain } from "./journal.js";
-import type { JournalChain, JournalEntry } from "./journal.js";
-import { lastLook } from "./last-look.js";
-import { findFreeNonce, refuseBeforeOther } from "./nonce.js";
+import { Journal, describeTransaction, journalChain } from "./journal.js";
+import type { JournalEntry } from "./journal.js";
 import { observe, reasonNotToSettle } from "./observe.js";
 import type { Observation } from "./observe.js";
-import { nothingToDo } from "./outcome.js";
-import type { Stopped } from "./outcome.js";
-import type { Terms } from "./preview.js";
-import {
-  changeSince,
-  makePreview,
-  renewPreview,
-  termsWithin,
-} from "./renew-preview.js";
-import type { DatedPreview } from "./renew-preview.js";
-import { parseReplacement, replacerOf } from "./replace.js";
-import { refusalOf, stopped, withGuard } from "./result.js";
-import type { SettlementResult } from "./result.js";
-import { resume } from "./resume.js";
+import { parseOptions } from "./options.js";
+import type { ParsedOptions } from "./options.js";
+import { preview } from "./preview.js";
+import { requireReplaceable } from "./replace.js";
+import { describeFinished, nothingToDo, refusalOf, stopped } from "./result.js";
+import type { SettlementResult, Stopped } from "./result.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
-import { sign } from "./transaction.js";
-import { settleAllOptionNames } from "./types.js";
-import type { SettleAllOptions, SettlementPreflight } from "./types.js";
-import { parseWaiting } from "./waiting.js";
-import type { Waiting } from "./waiting.js";
+import { findFreeNonce, sign } from "./transaction.js";
+import type { SettleAllOptions } from "./types.js";
 
 /** @see HardhatVault.settleAll */
 export async function settleAll(
   vault: VaultHost,
-  options: SettleAllOptions,
+  given: SettleAllOptions,
 ): Promise<SettlementResult> {
-  checkOptionNames("settleAll()", options, settleAllOptionNames);
-  const waiting = parseWaiting(vault, options);
-  const request = parseReplacement(options);
+  const options = parseOptions(vault, given);
   if (options.resume === true) {
-    return await resume(vault, waiting, request);
+    return await resume(vault, options);
   }
-  const first = await settleNext(vault, waiting, options);
+  const first = await settleNext(vault, options);
   if (
     options.resume !== "if-interrupted" ||
     first.settlement.code !== "VAULT_SETTLEMENT_UNFINISHED"
   ) {
     return first;
   }
-  const resumed = await resume(vault, waiting);
+  const resumed = await resume(vault, options);
   if (!resumed.isFinal) {
     return resumed;
   }
-  waiting.emit({ type: "resumed", settlement: resumed.settlement });
-  const next = await settleNext(vault, waiting, options);
+  options.emit({ type: "resumed", settlement: resumed.settlement });
+  const next = await settleNext(vault, options);
   return resumed.settlement.status === "settled" &&
     next.settlement.status === "nothing-to-do"
     ? resumed
     : next;
 }
 
+/** Previews, agrees, signs, writes the journal, checks the round again, and sends. */
 async function settleNext(
   vault: VaultHost,
-  waiting: Waiting,
-  options: SettleAllOptions,
+  options: ParsedOptions,
 ): Promise<SettlementResult> {
-  let seen: Observation | undefined;
-  let simulation: Simulation | null = null;
-  let guard: string | null = null;
+  const { ifExpired, assertOnly, limits } = options;
+  let known: Parameters<typeof stopped>[2] = {};
   const stop = async (why: Stopped): Promise<SettlementResult> =>
-    withGuard(await stopped(why, vault, seen, simulation), guard);
+    await stopped(why, vault, known);
   try {
-    const asked = options.assertOnly === true ? {} : askAhead(vault, options);
+    const asked = assertOnly === true ? undefined : askAhead(vault, options);
     const next = await findBlock(vault);
-    seen = await observe(vault, next.number - 1);
+    const seen = await observe(vault, next.number - 1);
     const { chainId, block, round } = seen;
+    known = { chainId, block, round };
     const prepared =
-      options.assertOnly === true
+      asked === undefined
         ? undefined
         : await prepare(vault, seen, options, asked);
-    guard = prepared?.route.guard?.address ?? null;
-    const { ifExpired } = waiting;
+    const guard = prepared?.route.guard?.address;
+    known = { ...known, guard };
     const reason = reasonNotToSettle(round, ifExpired, next.timestamp);
     if (reason !== undefined) {
       return await stop(nothingToDo(reason));
@@ -98,144 +82,116 @@ async function settleNext(
       throw vaultError("VAULT_SETTLEMENT_NEEDED", details);
     }
     const { signer, journal, route } = prepared;
-    const made = await makePreview(vault, signer, next, seen, route, waiting);
+    const made = await preview(vault, signer, next, seen, route, options);
     if ("status" in made) {
       return await stop(made);
     }
-    simulation = made.found.shown.preview;
-    const agreed = await agreeOn(vault, signer, made, waiting, options);
+    known = { ...known, preview: made.shown.preview };
+    const agreed = await agree(vault, signer, made, options);
     if ("status" in agreed) {
       return await stop(agreed);
     }
-    const { terms, shown } = agreed;
-    simulation = shown.preview;
-    const { gas, price } = terms;
-    const { limits } = waiting;
+    const { gas, price, shown } = agreed;
+    known = { ...known, preview: shown.preview };
     // In process Hardhat fills in the fees, which are free, unless there is a limit.
     const fees =
       signer.kind === "in-process" && limits.maxFeePerGas === undefined
         ? undefined
         : price.fees;
-    const [nonce] = await Promise.all([
-      findFreeNonce(vault.rpc, signer, block.number),
-      journal.requireSameKind(vault),
-    ]);
-    const transaction = await sign(vault.rpc, signer, {
-      ...settlementCall(route),
-      chainId,
-      nonce,
-      gas,
-      fees,
-    });
+    const nonce = await findFreeNonce(vault.rpc, signer, block.number);
+    const call = { ...settlementCall(route), chainId, nonce, gas, fees };
+    const transaction = await sign(vault.rpc, signer, call);
     const preparedAt = Date.now();
     const entry: JournalEntry = {
       since: Math.floor(preparedAt / 1_000),
       sentAfterBlock: block.number,
       round,
       transactions: [{ ...transaction, kind: "settlement", preparedAt }],
-      ...(guard !== null && { guard }),
+      ...(guard !== undefined && { guard }),
     };
     // Another process may have begun one, or ended it, before the user confirmed.
-    await refuseBeforeOther(vault.rpc, journal, signer);
+    await refuseOtherAccount(vault.rpc, journal, signer);
     await journal.begin(entry);
     const acceptsOldHead = shown.headAge !== null;
-    const checkRound = lastLook(vault, round, { ifExpired, acceptsOldHead });
-    const { networkName } = vault;
-    const { obstacle, answeredAt: checkedAt } = await recheckRound(
-      checkRound,
-      networkName,
-      journal,
-      entry,
-      waiting,
-    );
-    if (obstacle !== undefined) {
-      return await stop(obstacle);
+    const check = roundChecker(vault, journal, entry, options, acceptsOldHead);
+    const checked = await checkInTime(check, vault, journal, entry, options);
+    if (checked.obstacle !== undefined) {
+      return await stop(checked.obstacle);
     }
-    const followed = {
-      journal,
-      entry,
-      start: "send",
-      replacer: replacerOf(vault, entry, waiting.limits),
-      previewed: simulation,
-      checkRound,
-      checkedAt,
-    } as const;
-    return { block, ...(await follow(vault, followed, waiting)) };
+    const sending = { check, checkedAt: checked.answeredAt };
+    const followed = { journal, entry, sending, preview: shown.preview };
+    return { block, ...(await follow(vault, followed, options)) };
   } catch (error) {
     return await stop(refusalOf(error));
   }
 }
 
-/**
- * Asks for confirmation, and once more if the settlement is another one by then.
- *
- * @throws VaultError VAULT_PREVIEW_CHANGED if nobody can be asked, or after two answers
- */
-async function agreeOn(
+/** Follows the transaction of an earlier process, or replaces it. */
+async function resume(
   vault: VaultHost,
-  signer: Signer,
-  made: DatedPreview,
-  waiting: Waiting,
-  options: SettleAllOptions,
-): Promise<
-  Stopped | { readonly terms: Terms; readonly shown: SettlementPreflight }
-> {
-  let current = made;
-  for (let isRepeated = false; ; isRepeated = true) {
-    const { found, seen } = current;
-    const { shown } = found;
-    const agreed = await agree(vault, found, seen, waiting, options);
-    if ("status" in agreed) {
-      return agreed;
+  options: ParsedOptions,
+): Promise<SettlementResult> {
+  let sent: string | undefined;
+  try {
+    const { chainId, contract, block, round } = await observe(vault, "latest");
+    const journal = await Journal.open(vault, chainId, contract.address);
+    // The connection may have been made to another node.
+    await journal.requireSameChainKind(vault);
+    const open = await journal.read();
+    // A finished one that may still arrive is replaced, too.
+    const entry =
+      open ??
+      (options.request === undefined
+        ? undefined
+        : await journal.readStillArriving());
+    if (entry !== undefined) {
+      const newest = entry.transactions.at(-1) ?? entry.transactions[0];
+      sent = newest.hash;
+      if (options.request !== undefined) {
+        await requireReplaceable(vault, newest);
+      }
+      if (open === undefined) {
+        await journal.begin(entry);
+      }
+      const { hash = null, nonce } = newest;
+      options.emit({ type: "resuming", hash, nonce });
+      const followed = { journal, entry, preview: null };
+      return { block, ...(await follow(vault, followed, options)) };
     }
-    const renewed = await renewPreview(vault, signer, current, waiting);
-    if (renewed === undefined) {
-      return { terms: agreed, shown };
+    const last = await journal.readFinished();
+    if (last === undefined) {
+      throw vaultError("VAULT_NOTHING_TO_RESUME", {
+        vault: contract.address,
+        network: vault.networkName,
+        file: journal.isKept ? journal.file : "in process there is no journal",
+      });
     }
-    if ("status" in renewed) {
-      return renewed;
-    }
-    const change = changeSince(found, renewed.found);
-    const { terms } = renewed.found;
-    if (change === undefined && !("status" in terms)) {
-      return { terms: termsWithin(terms, shown), shown };
-    }
-    if (waiting.isUnattended || isRepeated) {
-      throw vaultError("VAULT_PREVIEW_CHANGED", { change: change ?? "" });
-    }
-    current = renewed;
+    const settlement = describeFinished(last, round);
+    return { settlement, isFinal: true, chainId, block };
+  } catch (error) {
+    const refusal = refusalOf(error);
+    return await stopped({ ...refusal, hash: refusal.hash ?? sent }, vault, {});
   }
-}
-
-/** Answers that {@link prepare} needs, and that depend on no other answer. */
-interface AskedAhead {
-  readonly signer?: Promise<Signer>;
-  readonly chain?: Promise<JournalChain>;
-  readonly guard?: Promise<FoundGuard | undefined>;
 }
 
 /**
  * Asks at the same time as the first requests for answers that are needed after them. A
  * failure counts where the answer is used.
  */
-function askAhead(
-  vault: VaultHost,
-  { from }: Pick<SettleAllOptions, "from">,
-): AskedAhead {
+function askAhead(vault: VaultHost, { from }: ParsedOptions) {
   const { networkConfig } = vault.connection;
-  const asked = {
-    chain: journalChain(vault),
-    guard: findGuard(vault),
-    // A configured key needs no answer, but may need a person.
-    ...((networkConfig.type !== "http" ||
-      networkConfig.accounts === "remote") && {
-      signer: resolveSigner(vault.rpc, networkConfig, from),
-    }),
-  };
-  for (const answer of Object.values(asked)) {
-    answer.catch(() => undefined);
+  const hasKeys =
+    networkConfig.type === "http" && networkConfig.accounts !== "remote";
+  const chain = journalChain(vault);
+  const guard = findGuard(vault);
+  // A configured key needs no answer, but may need a person.
+  const signer = hasKeys
+    ? undefined
+    : resolveSigner(vault.rpc, networkConfig, from);
+  for (const answer of [chain, guard, signer]) {
+    answer?.catch(() => undefined);
   }
-  return asked;
+  return { chain, guard, signer };
 }
 
 /**
@@ -245,24 +201,43 @@ function askAhead(
 async function prepare(
   vault: VaultHost,
   { chainId, contract, round }: Observation,
-  { from, ifExpired, partial }: SettleAllOptions,
-  { signer: askedFor, chain, guard }: AskedAhead,
-): Promise<{
-  readonly signer: Signer;
-  readonly journal: Journal;
-  readonly route: SettlementRoute;
-}> {
-  const { networkConfig } = vault.connection;
-  const signer = await (askedFor ??
-    resolveSigner(vault.rpc, networkConfig, from));
-  const journal = await Journal.open(vault, chainId, contract.address, chain);
+  { from, ifExpired, partial }: ParsedOptions,
+  asked: ReturnType<typeof askAhead>,
+) {
+  const { rpc, connection } = vault;
+  const signer = await (asked.signer ??
+    resolveSigner(rpc, connection.networkConfig, from));
+  const { address } = contract;
+  const journal = await Journal.open(vault, chainId, address, asked.chain);
   await journal.refuseUnfinished();
-  await refuseBeforeOther(vault.rpc, journal, signer);
-  const terms = {
-    round,
-    mustHaveEnded: ifExpired === true,
-    mustSettle: partial !== true,
-  };
+  await refuseOtherAccount(vault.rpc, journal, signer);
+  const terms = { round, mustHaveEnded: ifExpired, mustSettle: !partial };
+  const { guard } = asked;
   const route = await findRoute(vault, signer.address, "latest", terms, guard);
   return { signer, journal, route };
+}
+
+/**
+ * Refuses another account while an earlier settlement may still arrive: it would settle
+ * the next round.
+ *
+ * @throws VaultError VAULT_ACCOUNT_MUST_WAIT, VAULT_INVALID_JOURNAL
+ */
+async function refuseOtherAccount(
+  rpc: RpcClient,
+  journal: Journal,
+  { address }: Signer,
+): Promise<void> {
+  const last = await journal.readStillArriving();
+  if (last === undefined) {
+    return;
+  }
+  const [{ from, nonce }] = last.transactions;
+  if (
+    from.toLowerCase() !== address.toLowerCase() &&
+    (await getNonce(rpc, from, "latest")) <= nonce
+  ) {
+    const transaction = describeTransaction(last);
+    throw vaultError("VAULT_ACCOUNT_MUST_WAIT", { from, nonce, transaction });
+  }
 }

@@ -1,6 +1,7 @@
 import { RECENT_MS } from "./freshness.js";
-import type { FoundTransaction, Scan } from "./find-transaction.js";
-import type { Stopped } from "./outcome.js";
+import type { SeenTransaction } from "../rpc/transactions.js";
+import type { RequestedReplacement } from "./options.js";
+import type { Mined, Stopped } from "./result.js";
 import type { SendAnswer } from "./send.js";
 import type { SentTransaction } from "./transaction.js";
 
@@ -9,17 +10,48 @@ export interface Plan {
   readonly network: string;
   /** Oldest first; all have the same account and nonce. */
   readonly transactions: SentTransactions;
+  /** Latest block before the first of them was sent. */
+  readonly sentAfterBlock: number;
   /** `send` if the round was checked just now and nothing has left yet, else `find`. */
   readonly start: "send" | "find";
   readonly confirmations: number;
   /** Replacement that a person asks for. */
-  readonly request?: "bump" | "cancel" | undefined;
+  readonly request?: RequestedReplacement | undefined;
   /** Milliseconds; undefined: fees are never raised without a request. */
   readonly timeBeforeBumpingFees?: number | undefined;
   readonly maxFeeBumps: number;
 }
 
 export type SentTransactions = readonly [SentTransaction, ...SentTransaction[]];
+
+export type FoundTransaction =
+  | Mined
+  /** In the node's pool; the hash is undefined if only the nonce is used there. */
+  | { readonly kind: "pending"; readonly hash: string | undefined }
+  | {
+      readonly kind: "used";
+      /**
+       * User of the nonce: `nothing` if no transaction of all blocks is it, `unseen` if
+       * the search is not finished.
+       */
+      readonly by: NonceUser | "nothing" | "unseen";
+    }
+  /** The node has none of them, and their nonce is free. */
+  | { readonly kind: "unknown" };
+
+/** Mined transaction that used a nonce. */
+export interface NonceUser {
+  readonly transaction: SeenTransaction;
+  readonly block: number;
+}
+
+/** State of the search for the transaction that used the nonce. */
+export interface Scan {
+  /** Next block to search. */
+  readonly next: number;
+  /** Times in a row that every block was searched, and none has it. */
+  readonly complete: number;
+}
 
 /** Result of one look, and of the action before it. */
 export interface Sighting {

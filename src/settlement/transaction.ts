@@ -1,10 +1,11 @@
 import { Transaction, isHexString, toQuantity } from "ethers";
 import { z } from "zod";
 
-import type { RpcClient } from "../rpc/rpc-client.js";
+import { fallbackTo, vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
-import { fallbackTo } from "../errors.js";
+import { getNonce } from "../rpc/accounts.js";
 import { isNodeRefusal } from "../rpc/errors.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
 import {
   recordedAddress,
   recordedCount,
@@ -44,7 +45,7 @@ const transactionSchema = z
   .strict();
 
 /** Transaction that can be sent repeatedly, but mined only once. */
-export type PreparedTransaction = Readonly<z.infer<typeof transactionSchema>>;
+type PreparedTransaction = Readonly<z.infer<typeof transactionSchema>>;
 
 /** Form of a transaction in the journal. */
 export const sentSchema = transactionSchema.extend({
@@ -57,14 +58,56 @@ export const sentSchema = transactionSchema.extend({
 /** One of the transactions of a settlement; all have the same nonce. */
 export type SentTransaction = Readonly<z.infer<typeof sentSchema>>;
 
-type UnsignedTransaction = Omit<PreparedTransaction, "hash" | "raw">;
+/** Without an account to send to, it deploys its data. */
+type UnsignedTransaction = Omit<PreparedTransaction, "hash" | "raw" | "to"> & {
+  readonly to?: string;
+};
+
+/** Added by signing, if that is possible without sending. */
+type Signature = Pick<PreparedTransaction, "hash" | "raw">;
+
+export type SendableTransaction = Signature & UnsignedTransaction;
+
+/**
+ * Returns the account's next nonce. Refuses pending transactions: the settlement would
+ * wait behind them, and one of them may be a settlement.
+ */
+export async function findFreeNonce(
+  rpc: RpcClient,
+  { address, kind }: Signer,
+  observed: number,
+): Promise<number> {
+  if (kind === "in-process") {
+    return await getNonce(rpc, address, "pending");
+  }
+  const [counted, pending] = await Promise.all([
+    // A node that lags does not have that block, so it returns no outdated count. The
+    // state may be pruned before a person has confirmed.
+    getNonce(rpc, address, observed).catch(fallbackTo(0, isNodeRefusal)),
+    getNonce(rpc, address, "pending"),
+  ]);
+  // Some may have been mined since.
+  const mined =
+    pending > counted
+      ? Math.max(counted, await getNonce(rpc, address, "latest"))
+      : counted;
+  if (pending > mined) {
+    throw vaultError("VAULT_PENDING_TRANSACTIONS", {
+      from: address,
+      network: rpc.network,
+      count: pending - mined,
+      nonce: mined,
+    });
+  }
+  return mined;
+}
 
 /** Signs if that is possible without sending. */
-export async function sign(
+export async function sign<Unsigned extends UnsignedTransaction>(
   rpc: RpcClient,
   signer: Signer,
-  unsigned: UnsignedTransaction,
-): Promise<PreparedTransaction> {
+  unsigned: Unsigned,
+): Promise<Signature & Unsigned> {
   const raw =
     signer.sign === undefined
       ? signer.kind === "remote"
@@ -83,14 +126,17 @@ export function toRpcTransaction(
   const numbers = Object.entries({ chainId, nonce, gas, ...fees }).map(
     ([name, value]) => [name, toQuantity(value)] as const,
   );
-  return { from, to, data, value: "0x0", ...Object.fromEntries(numbers) };
+  return {
+    ...{ from, ...(to !== undefined && { to }), data, value: "0x0" },
+    ...Object.fromEntries(numbers),
+  };
 }
 
 function toEthers(unsigned: UnsignedTransaction): Transaction {
   const { to, data, chainId, nonce, gas: gasLimit, fees } = unsigned;
   const type = fees === undefined || "gasPrice" in fees ? 0 : 2;
-  const values = { type, to, data, value: 0n, chainId, nonce, gasLimit };
-  return Transaction.from({ ...values, ...fees });
+  const values = { type, data, value: 0n, chainId, nonce, gasLimit };
+  return Transaction.from({ to: to ?? null, ...values, ...fees });
 }
 
 /** @returns Undefined if the node cannot sign without sending. */
@@ -109,7 +155,7 @@ async function signByNode(
 /** Checks that the bytes are this transaction, signed by its sender. */
 export function isSignedAs(
   raw: string,
-  unsigned: PreparedTransaction,
+  unsigned: SendableTransaction,
 ): boolean {
   try {
     const signed = Transaction.from(raw);

@@ -56,12 +56,6 @@ export const sent: SentTransaction = {
   kind: "settlement",
   preparedAt: 1_700_000_000_000,
 };
-/** What an outcome is reported of. */
-export const reported = {
-  sentAfterBlock: 5,
-  round: OPEN_ROUND,
-  transaction: { ...unsigned, hash: HASH },
-};
 export const entry: JournalEntry = {
   sentAfterBlock: 5,
   round: OPEN_ROUND,

@@ -8,12 +8,14 @@ import { noRetries } from "../../src/rpc/retry.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { carryOut } from "../../src/settlement/carry-out.js";
 import { TimeLimit, isRecent } from "../../src/settlement/freshness.js";
-import { lastLook } from "../../src/settlement/last-look.js";
+import { Journal } from "../../src/settlement/journal.js";
+import { roundChecker } from "../../src/settlement/check-round.js";
 import type { SettlementPreflight } from "../../src/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
 import {
   OPEN_ROUND,
+  VAULT,
   nextRound,
   settledRound,
 } from "../helpers/scripted-node.js";
@@ -203,8 +205,14 @@ describe("settleAll, before it sends", () => {
     ]);
 
     it("a look at the round counts for 5 s, by a clock that does not stand still", async () => {
-      const rules = { ifExpired: false, acceptsOldHead: false };
-      const look = lastLook(stage.host(), OPEN_ROUND, rules);
+      const host = stage.host();
+      const journal = await Journal.open(host, 31_337, VAULT);
+      const look = roundChecker(
+        host,
+        journal,
+        { round: OPEN_ROUND },
+        { ifExpired: false },
+      );
       const { answeredAt } = await look();
       const counts: boolean[] = [];
       for (const passes of [4_900, 200]) {
@@ -226,6 +234,7 @@ describe("settleAll, before it sends", () => {
         {
           network: "scripted",
           transactions: [sent],
+          sentAfterBlock: 5,
           start: "send",
           confirmations: 1,
           maxFeeBumps: 0,
@@ -235,7 +244,6 @@ describe("settleAll, before it sends", () => {
           limit: new TimeLimit(60_000),
           pollingIntervalMs: 1,
           firstCheckAfterMs: 0,
-          sentAfterBlock: 5,
           checkRound: async () => {
             order.push("look");
             return await Promise.resolve({

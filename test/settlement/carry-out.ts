@@ -8,8 +8,8 @@ import { noRetries } from "../../src/rpc/retry.js";
 import { carryOut } from "../../src/settlement/carry-out.js";
 import type { Means } from "../../src/settlement/carry-out.js";
 import { TimeLimit } from "../../src/settlement/freshness.js";
-import type { RoundCheck } from "../../src/settlement/last-look.js";
-import type { Outcome, Stopped } from "../../src/settlement/outcome.js";
+import type { RoundCheck } from "../../src/settlement/check-round.js";
+import type { Outcome, Stopped } from "../../src/settlement/result.js";
 import type { Plan } from "../../src/settlement/sighting.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
 import type { SettlementEvent } from "../../src/settlement/types.js";
@@ -147,6 +147,7 @@ describe("the way of a settlement's transaction", () => {
       {
         network: "test",
         transactions: [followed],
+        sentAfterBlock: 5,
         start,
         confirmations: 1,
         maxFeeBumps: 4,
@@ -158,7 +159,6 @@ describe("the way of a settlement's transaction", () => {
         pollingIntervalMs: 5,
         firstCheckAfterMs: 0,
         checkedAt: Date.now(),
-        sentAfterBlock: 5,
         checkRound: async () => await Promise.resolve(check()),
         sign: async () => await Promise.reject(new Error("no key")),
         record: async (transactions) => await Promise.resolve(transactions),

@@ -203,6 +203,12 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       end({ kind: "dropped", status: "refused", mayStillArrive: true }),
     ],
     [
+      "stays open when the time is over if the last look that had an answer was long before",
+      {},
+      [...sendAnd(full), unknown({ ...later, isOver: true, round: undefined })],
+      end({ kind: "open", status: "unconfirmed" }),
+    ],
+    [
       "stays open when the time is over if one answer was lost",
       {},
       [...sendAnd(lost), ...sendAnd(full), unknown({ isOver: true })],
@@ -506,6 +512,7 @@ describe("what a settlement decides", () => {
               transactions: [settlement],
               start: "send",
               confirmations: 1,
+              sentAfterBlock: 5,
               maxFeeBumps: 4,
               ...plan,
             },

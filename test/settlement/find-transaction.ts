@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { toQuantity } from "ethers";
 
 import { RpcClient } from "../../src/rpc/rpc-client.js";
-import { findTransaction } from "../../src/settlement/find-transaction.js";
-import type { Scan } from "../../src/settlement/find-transaction.js";
+import { findTransaction } from "../../src/settlement/look.js";
+import type { Scan } from "../../src/settlement/sighting.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
 import {
   HASH,

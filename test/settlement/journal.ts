@@ -16,11 +16,11 @@ import { mock } from "node:test";
 import { expect } from "chai";
 import { Transaction, Wallet } from "ethers";
 
+import { roundChecker } from "../../src/settlement/check-round.js";
 import { follow } from "../../src/settlement/follow.js";
 import { Journal } from "../../src/settlement/journal.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";
-import { replacerOf } from "../../src/settlement/replace.js";
-import { parseWaiting } from "../../src/settlement/waiting.js";
+import { parseOptions } from "../../src/settlement/options.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
@@ -319,7 +319,7 @@ describe("the journal of a settlement", () => {
     await journal().begin(entry);
     await expectUnfinished(journal().refuseUnfinished());
     await expectUnfinished(journal().begin(entry));
-    await journal().update(entry, true);
+    await journal().finish(entry);
     await journal().refuseUnfinished();
     await journal().begin(entry);
   });
@@ -347,19 +347,19 @@ describe("the journal of a settlement", () => {
   });
 
   it("is updated only for its own transaction, and kept when it is finished", async () => {
-    await journal().update(entry, true);
+    await journal().finish(entry);
     expect(await journal().read()).to.equal(undefined);
     await journal().begin(entry);
     for (const changes of [{ nonce: 1 }, { from: FACTORY }]) {
       const other = { ...transaction, ...changes };
-      await journal().update({ ...entry, transactions: [other] }, true);
+      await journal().finish({ ...entry, transactions: [other] });
       expect((await journal().read())?.transactions).to.deep.equal([
         transaction,
       ]);
     }
     await journal().update({ ...entry, sentAfterBlock: 6 });
     expect((await journal().read())?.sentAfterBlock).to.equal(6);
-    await journal().update(entry, true);
+    await journal().finish(entry);
     expect(await journal().read()).to.equal(undefined);
     expect(await journal().readFinished()).to.deep.include(entry);
   });
@@ -562,6 +562,52 @@ describe("the journal of a settlement", () => {
       expect(existsSync(stage.journalFile())).to.equal(false);
     });
 
+    it("settleAll throws VAULT_CHAIN_CHANGED, and sends nothing, if a fork takes the place of a live node while it signs", async () => {
+      stage.chain.on("eth_signTransaction", () => {
+        stage.makeDevelopmentNode();
+        throw Object.assign(new Error("nope"), { code: -32_601 });
+      });
+      await expectVaultError(
+        stage.settle({}, { accounts: "remote" }),
+        "VAULT_CHAIN_CHANGED",
+      );
+      expect(stage.sends).to.equal(0);
+      expect(existsSync(stage.journalFile())).to.equal(false);
+    });
+
+    it("is not sent again to a fork that takes the place of the live node", async () => {
+      let checks = 0;
+      stage.loseTransactions(() => {
+        stage.makeDevelopmentNode();
+      });
+      stage.chain.on("anvil_nodeInfo", () => {
+        checks += Number(stage.sends > 0);
+        if (checks > 3) {
+          endDeadlines();
+        }
+        throw Object.assign(new Error("nope"), { code: -32_601 });
+      });
+      const { status, reason } = await stage.settle();
+      expect(status).to.equal("unconfirmed");
+      expect(reason).to.include("31337 of a development one");
+      expect(stage.sends).to.equal(1);
+    });
+
+    for (const resume of [true, "if-interrupted"] as const) {
+      it(`resume: ${resume} throws VAULT_CHAIN_CHANGED if a fork takes the place of the live node of a connection`, async () => {
+        const host = stage.host();
+        stage.loseTransactions(endDeadlines);
+        await stage.end({}, host);
+        stage.makeDevelopmentNode();
+        await expectVaultError(
+          stage.end({ resume }, host),
+          "VAULT_CHAIN_CHANGED",
+        );
+        expect(stage.sends).to.equal(1);
+        expect(existsSync(stage.journalFile())).to.equal(true);
+      });
+    }
+
     it("has nothing to resume of what was confirmed for a fork", async () => {
       stage.makeDevelopmentNode();
       stage.loseTransactions(endDeadlines);
@@ -679,17 +725,20 @@ describe("the journal of a settlement", () => {
       await stage.settleByOther();
       await journal().begin(sent);
       const host = stage.host();
+      const options = parseOptions(host, { pollingInterval: 1 });
       const { settlement } = await follow(
         host,
         {
           journal: journal(),
           entry: sent,
           // The last look was too long ago: this one finds the round settled.
-          start: "send",
-          replacer: replacerOf(host, sent, {}),
-          previewed: null,
+          sending: {
+            check: roundChecker(host, journal(), sent, options),
+            checkedAt: 0,
+          },
+          preview: null,
         },
-        parseWaiting(host, { pollingInterval: 1 }),
+        options,
       );
       expect(settlement).to.deep.include({
         status: "nothing-to-do",

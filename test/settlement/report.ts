@@ -26,11 +26,12 @@ import { NOT_YET } from "../helpers/settlement-cases.js";
 import {
   HASH,
   OTHER_HASH,
-  reported as entry,
+  entry,
   unsigned,
 } from "../helpers/settlement-stage.js";
 
 const NEXT = nextRound(OPEN_ROUND);
+const [transaction] = entry.transactions;
 const ours: Waiting = { ...unsigned, hash: HASH };
 
 /** A mined transaction, and what is reported of it. */
@@ -334,11 +335,12 @@ describe("the report of a settlement that was followed", () => {
     });
     mine(ours, { ...ours, hash: OTHER_HASH, data: "0x12" });
     chain.rounds[6] = NEXT;
-    const transaction = { ...entry.transaction, to: guard, data };
+    const guarded = { ...transaction, to: guard, data };
+    const receipt = await receiptOf();
     const { settlement } = await report(
       hostOf(),
-      { ...entry, guard, transaction },
-      { kind: "mined", hash: HASH, receipt: await receiptOf() },
+      { ...entry, guard, transactions: [guarded] },
+      { kind: "mined", hash: HASH, receipt, transaction: guarded },
       null,
     );
     expect(settlement).to.include({ status: "settled", reason: null });
@@ -351,7 +353,7 @@ describe("the report of a settlement that was followed", () => {
       const { settlement, isFinal, block } = await report(
         hostOf(),
         entry,
-        { kind: "mined", hash: HASH, receipt },
+        { kind: "mined", hash: HASH, receipt, transaction },
         null,
       );
       expect(settlement).to.deep.include({

@@ -2,11 +2,13 @@ import { isHexString, zeroPadValue } from "ethers";
 
 import { decodeAnswer } from "../client/answer.js";
 import { encodeCall } from "../client/codec.js";
+import { halve } from "../client/halve.js";
 import {
   encodeRead,
   parseRead,
   simulationLensCode,
 } from "../client/lens/simulation-lens.js";
+import { hasSettlement } from "../client/roll-over.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
@@ -17,6 +19,9 @@ import { fewRetries } from "../rpc/retry.js";
 import { getReceipt, getTransactions } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { Simulation } from "../simulation/types.js";
+import type { JournalEntry } from "./journal.js";
+import { observe } from "./observe.js";
+import type { Mined } from "./result.js";
 
 /** A transfer of native currency to an account without code: it runs none. */
 const PLAIN_TRANSFER_GAS = 21_000n;
@@ -25,19 +30,11 @@ const PLAIN_TRANSFER_GAS = 21_000n;
 const MOST_RECEIPTS = 20;
 
 /** The transaction that left the round as it is at the end of a block. */
-export type Whose =
+type Whose =
   | "ours"
   | "unknown"
   /** The round that the block would end with, if this transaction had changed nothing. */
   | { readonly without: VaultRound };
-
-/** The round that was meant, around the block of the transaction. */
-export interface Around {
-  /** True if the round was not settled one block before. */
-  readonly isOpenBefore: boolean;
-  /** True if another round is the latest one at the end of the block. */
-  readonly isReplaced: boolean;
-}
 
 /**
  * Finds out if this transaction settled the round, which is settled at the end of its
@@ -48,7 +45,15 @@ export async function whoseEffect(
   round: VaultRound,
   receipt: Receipt,
   previewed: Simulation | null,
-  { isOpenBefore, isReplaced }: Around,
+  {
+    isOpenBefore,
+    isReplaced,
+  }: {
+    /** True if the round was not settled one block before. */
+    readonly isOpenBefore: boolean;
+    /** True if another round is the latest one at the end of the block. */
+    readonly isReplaced: boolean;
+  },
 ): Promise<Whose> {
   // A call that finds the round settled does less, and so uses other gas. A call that
   // settles the next round may use the same.
@@ -179,4 +184,98 @@ function undoing(
     }
   }
   return undone;
+}
+
+/**
+ * Says who settled the round of a transaction that came too late, as far as it is seen.
+ *
+ * @returns Undefined if the round is not settled: then the refusal is the vault's, not the guard's.
+ */
+export async function describeSettler(
+  vault: VaultHost,
+  { round, sentAfterBlock }: JournalEntry,
+  { transaction, receipt: { blockNumber: minedIn } }: Mined,
+): Promise<string | undefined> {
+  const unknown = "somebody else had settled the round.";
+  const isSettled = (seen: VaultRound): boolean =>
+    seen.settled || !isSameRound(seen, round);
+  try {
+    const { round: then } = await observe(vault, minedIn);
+    if (!isSettled(then)) {
+      return undefined;
+    }
+    // It was open when this transaction was made.
+    const settled = await findChange(vault, sentAfterBlock, minedIn, isSettled);
+    const { address } = await vault.addressOf("vault");
+    const targets = [address, transaction.to].map((to) => to.toLowerCase());
+    const found = (await getTransactions(vault.rpc, settled)).filter(
+      ({ hash, to }) =>
+        hash !== transaction.hash && targets.includes(String(to)),
+    );
+    const [only] = found;
+    return only === undefined || found.length > 1
+      ? `somebody else had settled the round in block ${settled}.`
+      : `${only.from} had settled the round in block ${settled} with transaction ${only.hash}.`;
+  } catch (error) {
+    return fallbackTo(unknown)(error);
+  }
+}
+
+/**
+ * Finds the block that settled a round, between one that has it unsettled and a later one
+ * that has it settled.
+ *
+ * @returns Undefined if the node lacks the state of a block in between.
+ */
+export async function settlingBlock(
+  vault: VaultHost,
+  unsettled: number,
+  settled: number,
+): Promise<number | undefined> {
+  return await findChange(
+    vault,
+    unsettled,
+    settled,
+    (seen) => seen.settled,
+  ).catch(fallbackTo(undefined));
+}
+
+/**
+ * Finds the block that settled a round, between one that has it unsettled and a later one
+ * that has another round.
+ *
+ * @returns Undefined if no settlement is seen.
+ */
+export async function settledBeforeReplaced(
+  vault: VaultHost,
+  round: VaultRound,
+  unsettled: number,
+  replaced: number,
+): Promise<number | undefined> {
+  const isOther = (seen: VaultRound): boolean => !isSameRound(seen, round);
+  const first = await findChange(vault, unsettled, replaced, isOther).catch(
+    fallbackTo(undefined),
+  );
+  if (first === undefined) {
+    return undefined;
+  }
+  const last = await observe(vault, first - 1).catch(fallbackTo(undefined));
+  if (last?.round.settled === true) {
+    return await settlingBlock(vault, unsettled, first - 1);
+  }
+  const isSettling = await hasSettlement(vault, first).catch(fallbackTo(false));
+  return isSettling ? first : undefined;
+}
+
+/** @returns First block whose round is changed, between one without and one with it. */
+async function findChange(
+  vault: VaultHost,
+  unchanged: number,
+  changed: number,
+  isChanged: (round: VaultRound) => boolean,
+): Promise<number> {
+  return await halve(unchanged, changed, async (block) => {
+    const { round } = await observe(vault, block);
+    return isChanged(round);
+  });
 }

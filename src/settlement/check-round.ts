@@ -1,0 +1,105 @@
+import { VaultError } from "../errors.js";
+import type { VaultHost } from "../host.js";
+import { getNextBlock } from "../rpc/blocks.js";
+import { unlessAborted } from "../rpc/signals.js";
+import {
+  TimeLimit,
+  isRecent,
+  lateAnswer,
+  staleAge,
+  staleHead,
+} from "./freshness.js";
+import type { Journal, JournalEntry } from "./journal.js";
+import { findObstacle, observe } from "./observe.js";
+import type { ParsedOptions } from "./options.js";
+import type { Stopped } from "./result.js";
+
+export interface RoundCheck {
+  /** The obstacle to settling the round, if there is one. */
+  readonly obstacle: Stopped | undefined;
+  /** Unix milliseconds. */
+  readonly answeredAt: number;
+}
+
+/**
+ * Checks the round before a transaction leaves. The result counts only for a moment: the
+ * process may be suspended meanwhile.
+ *
+ * @param at Default: the newest block, which must be recent.
+ * @throws VaultError VAULT_LATE_ANSWER, VAULT_STALE_HEAD, VAULT_CHAIN_CHANGED, and errors
+ * of a request
+ */
+export type CheckRound = (at?: number) => Promise<RoundCheck>;
+
+/** @param acceptsOldHead True if a person agreed to settle on an old block. */
+export function roundChecker(
+  vault: VaultHost,
+  journal: Journal,
+  { round: intended }: Pick<JournalEntry, "round">,
+  { ifExpired }: Pick<ParsedOptions, "ifExpired">,
+  acceptsOldHead = false,
+): CheckRound {
+  return async (at) => {
+    const askedAt = Date.now();
+    const [{ block, round, laterRound = round }, clock] = await Promise.all([
+      observe(vault, at ?? "latest"),
+      at === undefined && ifExpired ? getNextBlock(vault.rpc) : undefined,
+      at === undefined ? journal.requireSameChainKind(vault) : undefined,
+    ]);
+    const answeredAt = Date.now();
+    const time = clock?.next.timestamp ?? block.timestamp;
+    // Of two blocks, the later one counts, and which one that is may not be certain.
+    const obstacle =
+      findObstacle(round, intended, ifExpired, time) ??
+      findObstacle(laterRound, intended, ifExpired, time);
+    if (at !== undefined || obstacle !== undefined) {
+      return { obstacle, answeredAt };
+    }
+    if (!isRecent(askedAt)) {
+      throw lateAnswer(vault.networkName);
+    }
+    const age = acceptsOldHead ? undefined : await staleAge(vault, block);
+    if (age !== undefined) {
+      throw staleHead(vault, block.number, age);
+    }
+    return { obstacle, answeredAt };
+  };
+}
+
+/**
+ * Checks the round until an answer comes soon enough. Ends the journal if nothing is to be
+ * sent.
+ */
+export async function checkInTime(
+  checkRound: CheckRound,
+  { networkName }: VaultHost,
+  journal: Journal,
+  entry: JournalEntry,
+  { timeoutMs }: ParsedOptions,
+): Promise<RoundCheck> {
+  const limit = new TimeLimit(timeoutMs);
+  let isClear = false;
+  try {
+    for (;;) {
+      try {
+        const check = await unlessAborted(checkRound(), limit.signal);
+        if (check === undefined) {
+          throw lateAnswer(networkName);
+        }
+        isClear = check.obstacle === undefined;
+        return check;
+      } catch (error) {
+        const isLate =
+          VaultError.isVaultError(error) && error.code === "VAULT_LATE_ANSWER";
+        if (!isLate || limit.isOver) {
+          throw error;
+        }
+      }
+    }
+  } finally {
+    if (!isClear) {
+      // Nothing has left, so there is nothing to resume.
+      await journal.finish(entry);
+    }
+  }
+}

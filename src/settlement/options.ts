@@ -1,0 +1,115 @@
+import { checkOptionNames } from "../client/option-names.js";
+import { parseCount, parseDuration, parseUint256 } from "../client/inputs.js";
+import { invalidArgument } from "../errors.js";
+import type { VaultHost } from "../host.js";
+import type { FeeLimits } from "../settlement-call/fees.js";
+import { settleAllOptionNames } from "./types.js";
+import type { SettleAllOptions, SettlementEvent } from "./types.js";
+
+/** `firstCheck` lets a node that mines at once do so before the first check. */
+const DEFAULT_MS = {
+  http: { timeout: 300_000, pollingInterval: 1_000, firstCheck: 100 },
+  "edr-simulated": { timeout: 10_000, pollingInterval: 50, firstCheck: 0 },
+} as const;
+
+export type RequestedReplacement = "bump" | "cancel";
+
+/** Options of `settleAll`, checked, with their defaults. */
+export interface ParsedOptions extends Pick<
+  SettleAllOptions,
+  "assertOnly" | "confirm" | "from" | "resume"
+> {
+  readonly ifExpired: boolean;
+  /** True if a preview that does not settle the round is no obstacle. */
+  readonly partial: boolean;
+  /** Replacement of the transaction that is resumed. */
+  readonly request: RequestedReplacement | undefined;
+  readonly limits: FeeLimits;
+  readonly confirmations: number;
+  readonly timeoutMs: number;
+  readonly pollingIntervalMs: number;
+  /** Time for a node to mine or queue an accepted transaction. */
+  readonly firstCheckAfterMs: number;
+  readonly emit: (event: SettlementEvent) => void;
+}
+
+/** @throws VaultError VAULT_INVALID_ARGUMENT */
+export function parseOptions(
+  vault: VaultHost,
+  options: SettleAllOptions,
+): ParsedOptions {
+  checkOptionNames("settleAll()", options, settleAllOptionNames);
+  const defaults = DEFAULT_MS[vault.connection.networkConfig.type];
+  const { timeout, pollingInterval = defaults.pollingInterval } = options;
+  const { from, confirm, assertOnly, resume, ifExpired, partial } = options;
+  for (const name of ["from", "confirm", "assertOnly"] as const) {
+    if (resume === true && (options[name] ?? false) !== false) {
+      throw invalidArgument(name, "resuming does not take it", "Omit it.");
+    }
+  }
+  return {
+    ...{ from, confirm, assertOnly, resume },
+    ifExpired: ifExpired === true,
+    partial: partial === true,
+    limits: parseFeeLimits(vault, options),
+    confirmations: parseCount(options.confirmations, "confirmations") ?? 1,
+    timeoutMs: parseDuration("timeout", timeout ?? defaults.timeout),
+    pollingIntervalMs: parseDuration("pollingInterval", pollingInterval),
+    firstCheckAfterMs: Math.min(defaults.firstCheck, pollingInterval),
+    request: parseReplacement(options),
+    emit: (event) => {
+      try {
+        options.onEvent?.(event);
+      } catch {
+        // A failing listener must not lose a transaction on its way.
+      }
+    },
+  };
+}
+
+function parseReplacement({
+  bump = false,
+  cancel = false,
+  resume,
+}: SettleAllOptions): RequestedReplacement | undefined {
+  for (const [name, value] of Object.entries({ bump, cancel })) {
+    if (value && resume !== true) {
+      throw invalidArgument(
+        name,
+        "it replaces the transaction of an earlier settlement, so it needs resume: true",
+        "Add resume: true.",
+      );
+    }
+  }
+  if (bump && cancel) {
+    throw invalidArgument("bump", "it excludes cancel", "Pass one of them.");
+  }
+  return bump ? "bump" : cancel ? "cancel" : undefined;
+}
+
+/** The limits of the configuration, the first lowered by `maxFeePerGas`. */
+export function parseFeeLimits(
+  { settlementSettings, networkName }: VaultHost,
+  { maxFeePerGas }: Pick<SettleAllOptions, "maxFeePerGas">,
+): FeeLimits {
+  const limitOf = (name: "maxFeePerGasLimit" | "maxPriorityFeePerGasLimit") => {
+    const wei = settlementSettings[name];
+    const setting = `networks.${networkName}.vault.${name}`;
+    return wei === undefined ? undefined : { wei, setting };
+  };
+  const most = limitOf("maxFeePerGasLimit");
+  const maxPriorityFeePerGas = limitOf("maxPriorityFeePerGasLimit");
+  if (maxFeePerGas === undefined) {
+    return { maxFeePerGas: most, maxPriorityFeePerGas };
+  }
+  const setting = "maxFeePerGas";
+  const wei = parseUint256(maxFeePerGas, setting);
+  if (most !== undefined && wei > most.wei) {
+    throw invalidArgument(
+      setting,
+      `it is ${wei} wei, and may only lower the configured limit of ${most.wei} wei (${most.setting})`,
+      "Lower it, or raise the setting.",
+    );
+  }
+  return { maxFeePerGas: { wei, setting }, maxPriorityFeePerGas };
+}
