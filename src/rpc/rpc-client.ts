@@ -16,7 +16,7 @@ import { usualRetries, waitAfter } from "./retry.js";
 import type { Attempts, RetryEvent, RetryPolicy } from "./retry.js";
 import { hideInReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
-import { anyOf, isAbortOf, orAbort, pause } from "./signals.js";
+import { firstAborted, isAbortOf, orAbort, pause } from "./signals.js";
 
 export interface Reverted {
   readonly reverted: RevertReason;
@@ -180,16 +180,17 @@ export class RpcClient {
     params: readonly unknown[],
   ): Promise<Executed> {
     const { operation } = this;
-    const { signals } = operation;
-    const deadlines =
-      operation.deadlines.length === 0
+    const { deadlines, signals } = operation;
+    const ends = [
+      ...(deadlines.length === 0
         ? [AbortSignal.timeout(DEFAULT_TIMEOUT_MS)]
-        : operation.deadlines;
-    const signal = anyOf([...deadlines, ...signals]);
+        : deadlines),
+      ...signals,
+    ];
     const begunAt = performance.now();
     let failed: FailedAttempt | undefined;
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await this.#send(method, params, signal);
+      const outcome = await this.#send(method, params, ends);
       if (outcome !== undefined && !("thrown" in outcome)) {
         return outcome;
       }
@@ -197,18 +198,16 @@ export class RpcClient {
       failed = outcome ?? failed;
       const reason = outcome?.retry;
       const mayRetry = reason !== undefined && attempt < this.policy[reason];
-      if (mayRetry && !signal.aborted) {
+      if (mayRetry && firstAborted(ends) === undefined) {
         const problem = this.#toError(outcome?.thrown, method).shortMessage;
         operation.onRetry?.({ method, reason, problem, attempt });
-        await pause(waitAfter(attempt, outcome?.retryAfterMs), signal);
-      }
-      if (mayRetry && !signal.aborted) {
-        continue;
+        await pause(waitAfter(attempt, outcome?.retryAfterMs), ...ends);
+        if (firstAborted(ends) === undefined) {
+          continue;
+        }
       }
       if (outcome === undefined || mayRetry) {
-        signals.forEach((one) => {
-          one.throwIfAborted();
-        });
+        firstAborted(signals)?.throwIfAborted();
       }
       if (failed === undefined) {
         throw operation.ended ?? this.#timedOut(method);
@@ -216,7 +215,7 @@ export class RpcClient {
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
       const attempts = attempt > 1 ? { count: attempt, seconds } : undefined;
       const error = this.#toError(failed.thrown, method, attempts);
-      if (operation.deadlines.some(({ aborted }) => aborted)) {
+      if (firstAborted(deadlines) !== undefined) {
         // The node's last error explains later requests, too.
         operation.ended ??= error;
       }
@@ -224,11 +223,11 @@ export class RpcClient {
     }
   }
 
-  /** Sends once. @returns Undefined if the signal comes first. */
+  /** Sends once. @returns Undefined if one of the signals comes first. */
   async #send(
     method: string,
     params: readonly unknown[],
-    signal: AbortSignal,
+    ends: readonly AbortSignal[],
   ): Promise<Executed | FailedAttempt | undefined> {
     const { provider } = this;
     const maySendAgain = safeToResend.test(method);
@@ -237,7 +236,7 @@ export class RpcClient {
       const { answer, exchanged } = sendBounded(
         async () => await provider.request({ method, params }),
         {
-          signal: maySendAgain ? signal : undefined,
+          signals: maySendAgain ? ends : [],
           timeout: this.node.requestTimeout,
           tooLong: (limit) =>
             this.parser(method).invalid(`the answer is longer than ${limit}`),
@@ -255,10 +254,10 @@ export class RpcClient {
         ? orAbort(
             this.node.readSlots(async () => {
               // A request that waited for too long is not sent.
-              signal.throwIfAborted();
+              firstAborted(ends)?.throwIfAborted();
               return await send();
             }),
-            signal,
+            ...ends,
           )
         : send());
       return method === BLOCK_METHOD &&
@@ -270,11 +269,12 @@ export class RpcClient {
           }
         : sent;
     } catch (thrown) {
-      if (maySendAgain && isAbortOf(signal, thrown)) {
+      if (maySendAgain && isAbortOf(ends, thrown)) {
         // A caller who aborts gets the reason of the signal instead.
-        const refusal = this.operation.signals.some(({ aborted }) => aborted)
-          ? undefined
-          : seen?.().refusal;
+        const refusal =
+          firstAborted(this.operation.signals) === undefined
+            ? seen?.().refusal
+            : undefined;
         return refusal === undefined
           ? undefined
           : { thrown: refusal, retry: undefined };
@@ -351,15 +351,10 @@ export class RpcClient {
    */
   public async withinDeadline<T>(method: string, work: Promise<T>): Promise<T> {
     const { deadlines, signals } = this.operation;
-    if (deadlines.length + signals.length === 0) {
-      return await work;
-    }
     try {
-      return await orAbort(work, anyOf([...deadlines, ...signals]));
+      return await orAbort(work, ...deadlines, ...signals);
     } catch (error) {
-      throw deadlines.some((deadline) => isAbortOf(deadline, error))
-        ? this.#timedOut(method)
-        : error;
+      throw isAbortOf(deadlines, error) ? this.#timedOut(method) : error;
     }
   }
 }
