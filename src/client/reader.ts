@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { ZeroAddress } from "ethers";
 import type { InterfaceAbi } from "ethers";
 
-import { GIVEN_PROVIDER, fallbackTo } from "../errors.js";
+import { GIVEN_PROVIDER } from "../errors.js";
 import type {
   ContractRole,
   OperationArguments,
@@ -17,7 +17,6 @@ import type { BlockInfo } from "../rpc/blocks.js";
 import { callContract } from "../rpc/calls.js";
 import { getChainId } from "../rpc/chain.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { isNodeRefusal } from "../rpc/errors.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { DEFAULT_TIMEOUT_MS, RpcClient } from "../rpc/rpc-client.js";
 import type { RequestOptions } from "../rpc/rpc-client.js";
@@ -37,7 +36,7 @@ import type { OptionNames } from "./option-names.js";
 import { requireProvider } from "./provider.js";
 import type { AccountLike, BlockTag } from "./inputs.js";
 import type { LensContext } from "./lens/lens.js";
-import { explainMissingState } from "./missing-state.js";
+import { readState } from "./missing-state.js";
 
 /** Options of every read. */
 export interface ReadOptions {
@@ -205,27 +204,10 @@ export abstract class VaultReader {
     const rpc = this.#rpcWith(options, DEFAULT_TIMEOUT_MS);
     const target = await this.#locate(rpc, call.role, operation);
     const request = { from, to: target.address, data: call.data };
-    const answer = await callContract(rpc, request, blockTag).catch(
-      async (error: unknown) => {
-        if (!isNodeRefusal(error)) {
-          throw error;
-        }
-        const block =
-          blockTag === "earliest"
-            ? await getBlock(rpc, blockTag).then(
-                ({ number }) => number,
-                fallbackTo(NaN),
-              )
-            : Number(blockTag);
-        throw Number.isNaN(block)
-          ? error
-          : await explainMissingState(
-              rpc,
-              error,
-              block,
-              async () => await callContract(rpc, request, "latest"),
-            );
-      },
+    const answer = await readState(
+      rpc,
+      blockTag,
+      async (block) => await callContract(rpc, request, block),
     );
     const value = decodeAnswer({
       call,

@@ -1,5 +1,5 @@
 import { mock } from "node:test";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
@@ -424,7 +424,7 @@ describe("a request without a deadline of its operation", () => {
       "VAULT_RPC_TIMEOUT",
     );
     for (let turn = 0; turn < 5; turn += 1) {
-      await setImmediate();
+      await nextTurn();
       Reflect.apply(Object(collect), undefined, []);
     }
     await ended;
