@@ -295,14 +295,12 @@ export class RpcClient {
         (kind === "refused" &&
           params.length <= 2 &&
           method !== "eth_simulateV1");
-      const isTransient =
-        kind === "transient" ||
-        (lacksBlock && this.#isKnownBlock(method, params));
-      const retry = isTransient
-        ? "transient"
-        : kind === "busy"
+      const retry =
+        kind === "busy" || kind === "transient"
           ? kind
-          : undefined;
+          : lacksBlock && this.#isKnownBlock(method, params)
+            ? "transient"
+            : undefined;
       return { thrown, retry: maySendAgain ? retry : undefined, retryAfterMs };
     }
   }

@@ -265,7 +265,8 @@ describe("client - orders", () => {
       });
     }
     for (const read of [
-      async () => await Array.fromAsync(vault.orders({ ids: [1, 2], blockTag })),
+      async () =>
+        await Array.fromAsync(vault.orders({ ids: [1, 2], blockTag })),
       async () => await vault.getOrderInfo(1n, { blockTag }),
     ]) {
       await expectVaultError(read, "VAULT_BLOCK_NOT_FOUND");
