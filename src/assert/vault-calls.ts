@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 
 import { encodeCall } from "../client/codec.js";
-import { requireProvider } from "../client/provider.js";
+import { requireProvider } from "../rpc/eip1193.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { GIVEN_PROVIDER } from "../errors.js";
 import { asRecord, listOf } from "../json.js";

@@ -26,14 +26,13 @@ import type {
   ContractAddresses,
   LocatedAddress,
 } from "./addresses.js";
-import { decodeAnswer } from "./answer.js";
-import { encodeCall } from "./codec.js";
+import { decodeAnswer, encodeCall } from "./codec.js";
 import { explainReason, findInAbis } from "./error-abis.js";
 import type { FindErrors } from "./error-abis.js";
 import { parseAccount, parseBlockTag, parseDuration } from "./inputs.js";
 import { checkOptionNames } from "./option-names.js";
 import type { OptionNames } from "./option-names.js";
-import { requireProvider } from "./provider.js";
+import { requireProvider } from "../rpc/eip1193.js";
 import type { AccountLike, BlockTag } from "./inputs.js";
 import type { LensContext } from "./lens/lens.js";
 import { readState } from "./missing-state.js";
@@ -163,16 +162,8 @@ export abstract class VaultReader {
     role: ContractRole,
     operation = `the ${contractRoles[role].label}`,
   ): Promise<LocatedAddress> {
-    return await this.#locate(this.rpc, role, operation);
-  }
-
-  async #locate(
-    rpc: RpcClient,
-    role: ContractRole,
-    operation: string,
-  ): Promise<LocatedAddress> {
     const context = { operation, network: this.networkName };
-    return await rpc.withinDeadline(
+    return await this.rpc.withinDeadline(
       "the requests that look up an address",
       requireAddress(this.addresses, role, context),
     );
@@ -200,9 +191,9 @@ export abstract class VaultReader {
   ): Promise<OperationResult<Name>> {
     checkOptionNames(operation, options, readOptionNames);
     const call = encodeCall(operation, args);
-    const { from, blockTag } = this.readContext(options);
-    const rpc = this.#rpcWith(options, DEFAULT_TIMEOUT_MS);
-    const target = await this.#locate(rpc, call.role, operation);
+    const client = this.withOptions(options, DEFAULT_TIMEOUT_MS);
+    const { rpc, from, blockTag } = client.readContext(options);
+    const target = await client.addressOf(call.role, operation);
     const request = { from, to: target.address, data: call.data };
     const answer = await readState(
       rpc,
@@ -240,12 +231,17 @@ export abstract class VaultReader {
    * @internal
    */
   public withOptions(
-    options: OperationOptions,
+    { from, timeout, signal, onRetry }: OperationOptions,
     standardTimeout?: number,
   ): this {
-    const rpc = this.#rpcWith(options, standardTimeout);
+    const milliseconds =
+      timeout === undefined ? undefined : parseDuration("timeout", timeout);
+    const rpc = this.rpc.withOptions(
+      { timeout: milliseconds, signal, onRetry },
+      standardTimeout,
+    );
     // each subclass copies itself
-    return this.copy({ rpc, from: options.from }) as this;
+    return this.copy({ rpc, from }) as this;
   }
 
   /** @internal Returns the same vault with other parts. */
@@ -279,18 +275,6 @@ export abstract class VaultReader {
     const { redactor } = this.rpc;
     return await explainReason(reason, this.findErrors, (text) =>
       redactor.hide(text),
-    );
-  }
-
-  #rpcWith(
-    { timeout, signal, onRetry }: OperationOptions,
-    standardTimeout?: number,
-  ): RpcClient {
-    const milliseconds =
-      timeout === undefined ? undefined : parseDuration("timeout", timeout);
-    return this.rpc.withOptions(
-      { timeout: milliseconds, signal, onRetry },
-      standardTimeout,
     );
   }
 

@@ -1,6 +1,5 @@
 import { operations } from "./operations.js";
-import type { Field, Operation } from "./operations.js";
-import type { ReadOperationName } from "./types.js";
+import type { Field, Operation, ReadOperationName } from "./operations.js";
 
 type Operations = Pick<typeof operations, ReadOperationName>;
 

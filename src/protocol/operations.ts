@@ -260,3 +260,18 @@ for (const { key, outputs } of Object.values<Operation>(operations)) {
     Object.assign(field, { key });
   }
 }
+
+type Operations = typeof operations;
+
+/** Name of an operation. */
+export type OperationName = keyof Operations;
+
+/** Name of an operation that only reads. */
+export type ReadOperationName = {
+  [Name in OperationName]: Operations[Name]["kind"] extends "read"
+    ? Name
+    : never;
+}[OperationName];
+
+/** "public" or "private". */
+export type PoolName = keyof Operations["getLPAmountInfo"]["target"];

@@ -2,8 +2,12 @@ import type { ContractRole } from "./contracts.js";
 import { enumWords } from "./enums.js";
 import { keysOf } from "./keys-of.js";
 import { operations } from "./operations.js";
-import type { Field, Operation } from "./operations.js";
-import type { OperationName, ReadOperationName } from "./types.js";
+import type {
+  Field,
+  Operation,
+  OperationName,
+  ReadOperationName,
+} from "./operations.js";
 
 /** One call of a read operation. */
 export interface Query {

@@ -5,7 +5,7 @@ import { toQuantity } from "ethers";
 import { toBlockId } from "./block-id.js";
 import type { BlockId } from "./block-id.js";
 import { isNodeRefusal } from "./errors.js";
-import { TRANSACTION_GAS_CAP } from "./gas.js";
+import { TRANSACTION_GAS_CAP } from "./chain.js";
 import { hideInReason, revertInResult } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 import type { Reverted, RpcClient } from "./rpc-client.js";

@@ -9,13 +9,12 @@ import { asRecord } from "../json.js";
 import { Redactor, quoteForeignText, redactSecrets } from "../redact.js";
 import { isOtherJson } from "./lenient-answer.js";
 import type { Attempts } from "./retry.js";
-import { findRevert } from "./revert-in-error.js";
+import { findRevert } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 import {
   everythingIn,
   isHardhatError,
   isRefusedStatus,
-  messageInBody,
   messageOf,
   readThrown,
   retryAfterOf,
@@ -162,7 +161,8 @@ export function toRpcError(
     attempts === undefined
       ? ""
       : ` (tried ${attempts.count} times in ${attempts.seconds} s)`;
-  const { said: error, links, status, match } = readThrown(thrown);
+  const found = readThrown(thrown);
+  const { said: error, links, status, match } = found;
   const ours = findOurs(links);
   if (ours !== undefined) {
     return ours;
@@ -213,15 +213,12 @@ export function toRpcError(
     }
   }
   for (const [sign, text, remedy] of connectionSigns) {
-    const found = match(sign);
-    if (found !== undefined) {
+    const matched = match(sign);
+    if (matched !== undefined) {
       const problem = text
         .replace("{host}", redactor.hide(hostOf(links)))
-        .replace("{found}", found[1] ?? "");
-      const words =
-        status === undefined
-          ? ""
-          : quoteWords(wordsIn(error, thrown, links), redactor);
+        .replace("{found}", matched[1] ?? "");
+      const words = quoteWords(found.wordsInBody, redactor);
       return vaultError(
         "VAULT_NETWORK_UNREACHABLE",
         {
@@ -241,15 +238,6 @@ export function toRpcError(
 
 function findOurs(links: readonly ErrorLink[]): VaultError | undefined {
   return links.find((link) => VaultError.isVaultError(link));
-}
-
-/** The node's own error next to an HTTP status, if there is one. */
-function wordsIn(
-  error: unknown,
-  thrown: unknown,
-  links: readonly ErrorLink[],
-): string {
-  return error === thrown ? messageInBody(links) : messageOf(error);
 }
 
 /** Some nodes repeat the URL's path, with the key in it. */

@@ -23,7 +23,11 @@ export interface Reverted {
 }
 
 /** The outcome of executing contract code. */
-export type Executed = { readonly result: unknown } | Reverted;
+export type Executed = Answered | Reverted;
+
+interface Answered {
+  readonly result: unknown;
+}
 
 /** Options of all requests of one operation. */
 export interface RequestOptions {
@@ -81,10 +85,6 @@ interface Operation extends Pick<RequestOptions, "onRetry"> {
   readonly signals: readonly AbortSignal[];
   /** The failure of a request that went on until the deadline. */
   ended?: VaultError;
-}
-
-interface Sent {
-  readonly result: unknown;
 }
 
 /** A failed attempt; another one may succeed if `retry` is given. */
@@ -232,7 +232,7 @@ export class RpcClient {
     const { provider } = this;
     const maySendAgain = safeToResend.test(method);
     let seen: (() => Exchanged) | undefined;
-    const send = async (): Promise<Sent> => {
+    const send = async (): Promise<Answered> => {
       const { answer, exchanged } = sendBounded(
         async () => await provider.request({ method, params }),
         {
@@ -310,7 +310,7 @@ export class RpcClient {
   }
 
   /** @throws the node's error, else what was thrown */
-  #readLeniently(thrown: unknown, method: string, seen: Exchanged): Sent {
+  #readLeniently(thrown: unknown, method: string, seen: Exchanged): Answered {
     unpackBody(thrown, seen);
     const answer = readRefusedAnswer(thrown, seen) ?? { error: thrown };
     if ("result" in answer) {

@@ -10,6 +10,8 @@ export interface Thrown {
   readonly links: readonly ErrorLink[];
   /** HTTP status of the response, if it was not 2xx. */
   readonly status: number | undefined;
+  /** The node's words in such a response; empty if there are none. */
+  readonly wordsInBody: string;
   /** The first match among HTTP status, codes, names and messages of this side. */
   readonly match: (sign: RegExp) => RegExpExecArray | undefined;
 }
@@ -42,6 +44,12 @@ export function readThrown(thrown: unknown): Thrown {
     said: ofNode ?? thrown,
     links: isRefusal ? links.filter(hasHeaders) : links,
     status,
+    wordsInBody:
+      status === undefined
+        ? ""
+        : ofNode === undefined
+          ? messageInBody(links)
+          : messageOf(ofNode),
     match: (sign) =>
       signs.map((text) => sign.exec(text)).find((found) => found !== null) ??
       undefined,
@@ -109,7 +117,7 @@ function parseBody(body: unknown): unknown {
 }
 
 /** The words of the node in a body without a JSON-RPC error. */
-export function messageInBody(links: readonly ErrorLink[]): string {
+function messageInBody(links: readonly ErrorLink[]): string {
   return (
     links
       .map(({ body }) => asRecord(parseBody(body))["message"])

@@ -1,4 +1,4 @@
-import { checkAddress } from "../client/answer.js";
+import { checkAddress } from "../client/codec.js";
 import { vaultError } from "../errors.js";
 import type { VaultErrorCode } from "../errors.js";
 import type { VaultHost } from "../host.js";

@@ -1,6 +1,5 @@
 import { getTransactions } from "../rpc/transactions.js";
-import { halve } from "../client/halve.js";
-import { hasSettlement } from "../client/roll-over.js";
+import { halve, hasSettlement } from "../client/rounds.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";

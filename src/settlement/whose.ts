@@ -1,7 +1,6 @@
 import { isHexString, zeroPadValue } from "ethers";
 
-import { decodeAnswer } from "../client/answer.js";
-import { encodeCall } from "../client/codec.js";
+import { decodeAnswer, encodeCall } from "../client/codec.js";
 import {
   encodeRead,
   parseRead,

@@ -1,7 +1,6 @@
 import { toQuantity } from "ethers";
 
-import { decodeAnswer } from "../client/answer.js";
-import { encodeCall } from "../client/codec.js";
+import { decodeAnswer, encodeCall } from "../client/codec.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";

@@ -1,11 +1,11 @@
-import { noCode } from "../client/answer.js";
+import { noCode } from "../client/codec.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import { assertInvariant, fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { toBlockId } from "../rpc/block-id.js";
 import { isNodeRefusal } from "../rpc/errors.js";
-import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
+import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
 import { fewRetries } from "../rpc/retry.js";
 import {
   changesBetween,

@@ -6,8 +6,7 @@ import { getBalance } from "../../rpc/accounts.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { LocatedAddress } from "../addresses.js";
-import { decodeAnswer } from "../answer.js";
-import { encodeCall } from "../codec.js";
+import { decodeAnswer, encodeCall } from "../codec.js";
 import {
   callLens,
   encodeReadCalls,
