@@ -236,7 +236,6 @@ interface AnsweredCall {
   readonly hasCode: boolean;
 }
 
-/** Decodes the answer of a call. */
 export function decodeAnswer({
   call: { operation, role },
   target: { address, source },
@@ -278,7 +277,6 @@ export function checkAddress(source: string, network: string): string {
   return `The contract refused the call without a reason, as another contract would: check the address, which comes from ${source}, and that network ${network} is its chain.`;
 }
 
-/** The error for an address without code at a block. */
 export function noCode(
   role: ContractRole,
   { address, source }: LocatedAddress,

@@ -272,10 +272,7 @@ export abstract class VaultReader {
 
   /** @internal Decodes a custom error whose ABI is known. */
   public async explain(reason: RevertReason): Promise<RevertReason> {
-    const { redactor } = this.rpc;
-    return await explainReason(reason, this.findErrors, (text) =>
-      redactor.hide(text),
-    );
+    return await explainReason(reason, this.findErrors, this.rpc.hide);
   }
 
   /** Sender of reads that name none; a subclass may override it. */

@@ -83,7 +83,6 @@ export interface RoundsOptions extends Omit<ScanOptions, "blockTag"> {
   readonly concurrency?: number | undefined;
 }
 
-/** A round as its blocks show it. */
 type SeenRound = VaultRound & Omit<PastRound, keyof VaultRound>;
 const { blockTag: _block, ...scanNames } = scanOptionNames;
 
@@ -119,7 +118,6 @@ export async function* readRounds(
   );
 }
 
-/** True if the block that opened the next round settled this one. */
 async function isRolledOver(
   client: VaultReader,
   round: SeenRound,
@@ -211,7 +209,6 @@ async function search(
   return points.sort((one, other) => one.block - other.block);
 }
 
-/** Joins consecutive blocks with the same round. */
 function* joinRounds(
   points: readonly RoundAt[],
 ): Generator<SeenRound, void, undefined> {

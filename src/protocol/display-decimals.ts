@@ -3,7 +3,6 @@ import type { Field, Operation, ReadOperationName } from "./operations.js";
 
 type Operations = Pick<typeof operations, ReadOperationName>;
 
-/** Names of an operation's values whose scale the protocol does not document. */
 type Unscaled<Name extends ReadOperationName> = Exclude<
   Extract<Operations[Name]["outputs"][number], { readonly unit: "raw" }>,
   { readonly isLikelyTime: true }

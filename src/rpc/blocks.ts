@@ -58,8 +58,7 @@ export async function getBlock(
       `block ${number} in place of block ${describeBlock(block)}`,
     );
   }
-  const hash =
-    (found["hash"] ?? null) === null ? undefined : read.hash(found["hash"]);
+  const hash = read.optional(found["hash"], (value) => read.hash(value));
   if (block === "latest") {
     latestHashes.set(rpc.node, hash);
   }
@@ -71,9 +70,8 @@ export async function getBlock(
     hash,
     // Of Celo's blocks, some have none.
     gasLimit:
-      (found["gasLimit"] ?? null) === null
-        ? TRANSACTION_GAS_CAP
-        : read.quantity(found["gasLimit"]),
+      read.optional(found["gasLimit"], (value) => read.quantity(value)) ??
+      TRANSACTION_GAS_CAP,
     baseFeePerGas: baseFeeOf(found, read),
   };
 }
@@ -136,9 +134,7 @@ function baseFeeOf(
   { baseFeePerGas }: FoundBlock,
   read: ResponseParser,
 ): bigint | undefined {
-  return baseFeePerGas === undefined || baseFeePerGas === null
-    ? undefined
-    : read.quantity(baseFeePerGas);
+  return read.optional(baseFeePerGas, (value) => read.quantity(value));
 }
 
 /** @throws VaultError VAULT_BLOCK_NOT_FOUND, and errors of a request */

@@ -18,7 +18,6 @@ export interface CallRequest {
 
 export type CallResult = { readonly data: Buffer } | Reverted;
 
-/** Makes an `eth_call`. */
 export async function callContract(
   rpc: RpcClient,
   request: CallRequest | Readonly<Record<string, string>>,
@@ -35,7 +34,7 @@ export async function callContract(
   const reverted = revertInResult(data);
   return reverted === undefined
     ? { data }
-    : { reverted: hideInReason(reverted, (text) => rpc.redactor.hide(text)) };
+    : { reverted: hideInReason(reverted, rpc.hide) };
 }
 
 /**

@@ -54,7 +54,6 @@ const unreadableSign = /^(?:HHE702|SyntaxError) /u;
 /** Hardhat's errors for: not found, not a URL, not an integer, not hex. */
 const configVariableSign = /^HHE(?:7|28|29|30) /u;
 
-/** Signs of a network setting that cannot be used. */
 const settingSigns: ReadonlyArray<readonly [setting: string, sign: RegExp]> = [
   ["url", /^UND_ERR_INVALID_ARG (?:Invalid URL protocol|Redirect loop)/u],
   ["httpHeaders", /^UND_ERR_INVALID_ARG invalid .*header/u],
@@ -99,7 +98,7 @@ interface Rule {
   readonly words: RegExp;
 }
 
-/** Classify a failure that is no revert; the first match counts. */
+/** The first match counts. */
 const rules: readonly Rule[] = [
   {
     // A retry meets the same failure of the EVM and the same limit of the node (geth,

@@ -146,17 +146,12 @@ export function hideInReason(
   hide: HideSecrets,
 ): RevertReason {
   const { kind, text, data } = reason;
-  switch (kind) {
-    case "string":
-      return { kind, text: hide(text), data };
-    case "custom":
-    case "unknown":
-      return decodeRevertReason(data, [], hide);
-    case "panic":
-    case "invalid-opcode":
-    case "none":
-      return reason;
+  if (kind === "string") {
+    return { kind, text: hide(text), data };
   }
+  return kind === "custom" || kind === "unknown"
+    ? decodeRevertReason(data, [], hide)
+    : reason;
 }
 
 /** Values by name, nested as in the ABI. */

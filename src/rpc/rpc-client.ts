@@ -22,7 +22,6 @@ export interface Reverted {
   readonly reverted: RevertReason;
 }
 
-/** The outcome of executing contract code. */
 export type Executed = Answered | Reverted;
 
 interface Answered {
@@ -150,6 +149,8 @@ export class RpcClient {
   public get redactor(): Redactor {
     return this.node.redactor;
   }
+
+  public readonly hide = (text: string): string => this.redactor.hide(text);
 
   public parser(method: string): ResponseParser {
     return new ResponseParser(this.network, method);
@@ -285,8 +286,7 @@ export class RpcClient {
       }
       const failure = classifyFailure(thrown);
       if (failure.kind === "reverted") {
-        const hide = (text: string): string => redactor.hide(text);
-        return { reverted: hideInReason(failure.reverted, hide) };
+        return { reverted: hideInReason(failure.reverted, this.hide) };
       }
       const { kind, retryAfterMs } = failure;
       // Of a request with overrides, the node may refuse those.

@@ -2,7 +2,6 @@ import { asRecord, listOf } from "../json.js";
 
 export type ErrorLink = Readonly<Record<string, unknown>>;
 
-/** The facts about a failed request. */
 export interface Thrown {
   /** The node's own error if it sent one, else what was thrown. */
   readonly said: unknown;
@@ -68,7 +67,6 @@ function wrappedError(links: readonly ErrorLink[]): unknown {
     .find((error) => typeof asRecord(error)["message"] === "string");
 }
 
-/** The node's own error in the body of a response that is not 2xx. */
 function errorInBody(links: readonly ErrorLink[]): unknown {
   return links
     .map(({ body }) => asRecord(asRecord(parseBody(body))["error"]))
@@ -116,7 +114,6 @@ function parseBody(body: unknown): unknown {
   }
 }
 
-/** The words of the node in a body without a JSON-RPC error. */
 function messageInBody(links: readonly ErrorLink[]): string {
   return (
     links

@@ -172,7 +172,6 @@ export class OrderReader {
         );
   }
 
-  /** Explains reverts, and reads one by one the orders that the lens could not read. */
   async #readFailed(
     answer: LensAnswer,
     ids: readonly bigint[],
