@@ -89,7 +89,7 @@ interface Operation extends Pick<RequestOptions, "onRetry"> {
 /** A failed attempt; another one may succeed if `retry` is given. */
 interface FailedAttempt {
   readonly thrown: unknown;
-  readonly retry: RetryEvent["reason"] | undefined;
+  readonly retry?: RetryEvent["reason"] | undefined;
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -230,12 +230,11 @@ export class RpcClient {
     params: readonly unknown[],
     ends: readonly AbortSignal[],
   ): Promise<Executed | FailedAttempt | undefined> {
-    const { provider } = this;
     const maySendAgain = safeToResend.test(method);
     let seen: (() => Exchanged) | undefined;
     const send = async (): Promise<Answered> => {
       const { answer, exchanged } = sendBounded(
-        async () => await provider.request({ method, params }),
+        async () => await this.provider.request({ method, params }),
         {
           signals: maySendAgain ? ends : [],
           timeout: this.node.requestTimeout,
@@ -250,59 +249,63 @@ export class RpcClient {
           this.#readLeniently(thrown, method, exchanged(method, params)),
       );
     };
+    if (!maySendAgain) {
+      return await send().catch((thrown: unknown) => {
+        const judged = this.#judge(thrown, method, params);
+        return "thrown" in judged ? { thrown: judged.thrown } : judged;
+      });
+    }
     try {
-      const sent = await (maySendAgain
-        ? orAbort(
-            this.node.readSlots(async () => {
-              // A request that waited for too long is not sent.
-              firstAborted(ends)?.throwIfAborted();
-              return await send();
-            }),
-            ...ends,
-          )
-        : send());
+      const slot = this.node.readSlots(async () => {
+        // A request that waited for too long is not sent.
+        firstAborted(ends)?.throwIfAborted();
+        return await send();
+      });
+      const answered = await orAbort(slot, ...ends);
       return method === BLOCK_METHOD &&
-        sent.result === null &&
+        answered.result === null &&
         this.#isKnownBlock(method, params)
         ? {
             thrown: blockNotFound(this.network, String(params[0])),
             retry: "transient",
           }
-        : sent;
+        : answered;
     } catch (thrown) {
-      if (maySendAgain && isAbortOf(ends, thrown)) {
-        // A caller who aborts gets the reason of the signal instead.
-        const refusal =
-          firstAborted(this.operation.signals) === undefined
-            ? seen?.().refusal
-            : undefined;
-        return refusal === undefined
-          ? undefined
-          : { thrown: refusal, retry: undefined };
+      if (!isAbortOf(ends, thrown)) {
+        return this.#judge(thrown, method, params);
       }
-      const { redactor, isBehindHardhat } = this.node;
-      if (isBehindHardhat && isHardhatsOwn(thrown)) {
-        return { thrown: toHardhatError(thrown, redactor), retry: undefined };
-      }
-      const failure = classifyFailure(thrown);
-      if (failure.kind === "reverted") {
-        return { reverted: hideInReason(failure.reverted, this.hide) };
-      }
-      const { kind, retryAfterMs } = failure;
-      // Of a request with overrides, the node may refuse those.
-      const lacksBlock =
-        kind === "behind" ||
-        (kind === "refused" &&
-          params.length <= 2 &&
-          method !== "eth_simulateV1");
-      const retry =
-        kind === "busy" || kind === "transient"
-          ? kind
-          : lacksBlock && this.#isKnownBlock(method, params)
-            ? "transient"
-            : undefined;
-      return { thrown, retry: maySendAgain ? retry : undefined, retryAfterMs };
+      // A caller who aborts gets the reason of the signal instead.
+      const isAborted = firstAborted(this.operation.signals) !== undefined;
+      const refusal = isAborted ? undefined : seen?.().refusal;
+      return refusal && { thrown: refusal };
     }
+  }
+
+  /** Tells a revert from a failure, and whether another attempt may succeed. */
+  #judge(
+    thrown: unknown,
+    method: string,
+    params: readonly unknown[],
+  ): Reverted | FailedAttempt {
+    const { redactor, isBehindHardhat } = this.node;
+    if (isBehindHardhat && isHardhatsOwn(thrown)) {
+      return { thrown: toHardhatError(thrown, redactor) };
+    }
+    const failure = classifyFailure(thrown);
+    if (failure.kind === "reverted") {
+      return { reverted: hideInReason(failure.reverted, this.hide) };
+    }
+    const { kind, retryAfterMs } = failure;
+    if (kind === "busy" || kind === "transient") {
+      return { thrown, retry: kind, retryAfterMs };
+    }
+    // Of a request with overrides, the node may refuse those.
+    const lacksBlock =
+      kind === "behind" ||
+      (kind === "refused" && params.length <= 2 && method !== "eth_simulateV1");
+    return lacksBlock && this.#isKnownBlock(method, params)
+      ? { thrown, retry: "transient", retryAfterMs }
+      : { thrown };
   }
 
   #toError(thrown: unknown, method: string, attempts?: Attempts): VaultError {
