@@ -200,6 +200,7 @@ export abstract class VaultReader {
       blockTag,
       async (block) => await callContract(rpc, request, block),
     );
+    const isEmpty = "data" in answer && answer.data.length === 0;
     const value = decodeAnswer({
       call,
       target,
@@ -209,11 +210,8 @@ export abstract class VaultReader {
         "reverted" in answer
           ? { reverted: await this.explain(answer.reverted) }
           : answer,
-      hasCode:
-        // A call to an account without code succeeds with empty data.
-        "reverted" in answer ||
-        answer.data.length > 0 ||
-        (await hasCode(rpc, target.address, blockTag)),
+      // A call to an account without code succeeds with empty data.
+      hasCode: !isEmpty || (await hasCode(rpc, target.address, blockTag)),
     });
     // the decoder follows the table entry that makes the type
     return value as OperationResult<Name>;
