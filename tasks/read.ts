@@ -1,7 +1,6 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import { decodeAnswer } from "../src/client/answer.js";
-import { encodeCall } from "../src/client/codec.js";
+import { decodeAnswer, encodeCall } from "../src/client/codec.js";
 import { failedReading } from "../src/client/failed-reading.js";
 import { entryAnswer } from "../src/client/lens/lens.js";
 import type { ReadOptions } from "../src/client/reader.js";

@@ -55,17 +55,14 @@ export function fixedAddresses(
   };
 }
 
-/** Tries each resolver in turn. If none has the address, the last one's hint counts. */
+/** Tries both in turn. If none has the address, the second one's hint counts. */
 export function firstOf(
   first: AddressResolver,
-  ...others: readonly AddressResolver[]
+  second: AddressResolver,
 ): AddressResolver {
   return async (role) => {
-    let found = await first(role);
-    for (const source of others) {
-      found = "address" in found ? found : await source(role);
-    }
-    return found;
+    const found = await first(role);
+    return "address" in found ? found : await second(role);
   };
 }
 

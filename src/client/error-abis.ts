@@ -7,7 +7,6 @@ import { decodeRevertReason, hideInReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { quoteForeignText } from "../redact.js";
 
-/** Finds custom errors by selector. */
 export type FindErrors = (
   selector: string,
 ) => Promise<readonly ErrorFragment[]> | readonly ErrorFragment[];

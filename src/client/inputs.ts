@@ -46,7 +46,6 @@ export function parseAddress(
 /** An account: its address, or a signer of ethers or an account of viem. */
 export type AccountLike = string | { readonly address: string };
 
-/** @see parseAddress */
 export function parseAccount(value: unknown, where: string): Address {
   return parseAddress(
     typeof value === "object" && value !== null && "address" in value
@@ -183,7 +182,6 @@ export function requireFixedBlock(blockTag: unknown, where: string): void {
   }
 }
 
-/** A value as an argument of an error. */
 export function givenInput(value: unknown): GivenValue {
   const shown = describeInput(value);
   return {
@@ -206,7 +204,6 @@ export function parseDuration(where: string, milliseconds: number): number {
   );
 }
 
-/** A value as an error text shows it. */
 export function describeInput(value: unknown): string {
   if (typeof value === "string" && privateKeyLike.test(value)) {
     return "64 hex digits, not shown since they may be a private key";

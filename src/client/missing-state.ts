@@ -1,40 +1,42 @@
 import { fallbackTo, vaultError } from "../errors.js";
-import type { VaultError } from "../errors.js";
+import type { BlockId } from "../rpc/block-id.js";
 import { getBlock } from "../rpc/blocks.js";
-import { isRefusedAnyhow } from "../rpc/errors.js";
+import { isNodeRefusal, isRefusedAnyhow } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 
 /**
- * Explains a refusal at a block by what a node without an archive does: it has the
+ * Makes a request at a block, and explains a refusal: a node without an archive has the
  * block, answers the same request at the newest block, but has no older state. Nodes
  * have no common words for this.
  *
- * @param atLatest Makes the refused request at the newest block.
- * @returns VAULT_ARCHIVE_NODE_NEEDED, else the refusal itself.
+ * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED, VAULT_BLOCK_NOT_FOUND, else the error of
+ * the request
  */
-export async function explainMissingState(
+export async function readState<Answer>(
   rpc: RpcClient,
-  refusal: VaultError,
-  block: number,
-  atLatest: () => Promise<unknown>,
-): Promise<VaultError> {
-  const succeeds = async (request: Promise<unknown>): Promise<boolean> =>
-    await request.then(
-      () => true,
-      fallbackTo(
-        false,
-        (error) =>
-          error.code === "VAULT_BLOCK_NOT_FOUND" || isRefusedAnyhow(error),
-      ),
+  block: BlockId,
+  request: (block: BlockId) => Promise<Answer>,
+): Promise<Answer> {
+  return await request(block).catch(async (refusal: unknown) => {
+    const isFixed = block === "earliest" || !Number.isNaN(Number(block));
+    if (!isNodeRefusal(refusal) || !isFixed) {
+      throw refusal;
+    }
+    const onRefusal = fallbackTo(undefined, isRefusedAnyhow);
+    const header = await getBlock(rpc, block).catch(onRefusal);
+    const isAnswered =
+      header !== undefined &&
+      (await request("latest").then(() => true, onRefusal));
+    if (isAnswered !== true) {
+      throw refusal;
+    }
+    const { network } = rpc;
+    const problem = String(refusal.details["problem"]);
+    const details = { network, block: header.number, problem };
+    throw vaultError(
+      "VAULT_ARCHIVE_NODE_NEEDED",
+      { ...details, hint: "", cliHint: "" },
+      refusal,
     );
-  if (
-    !(await succeeds(getBlock(rpc, block))) ||
-    !(await succeeds(atLatest()))
-  ) {
-    return refusal;
-  }
-  const { network } = rpc;
-  const problem = String(refusal.details["problem"]);
-  const details = { network, block, problem, hint: "", cliHint: "" };
-  return vaultError("VAULT_ARCHIVE_NODE_NEEDED", details, refusal);
+  });
 }

@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { ZeroAddress } from "ethers";
 import type { InterfaceAbi } from "ethers";
 
-import { GIVEN_PROVIDER, fallbackTo } from "../errors.js";
+import { GIVEN_PROVIDER } from "../errors.js";
 import type {
   ContractRole,
   OperationArguments,
@@ -17,7 +17,6 @@ import type { BlockInfo } from "../rpc/blocks.js";
 import { callContract } from "../rpc/calls.js";
 import { getChainId } from "../rpc/chain.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { isNodeRefusal } from "../rpc/errors.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { DEFAULT_TIMEOUT_MS, RpcClient } from "../rpc/rpc-client.js";
 import type { RequestOptions } from "../rpc/rpc-client.js";
@@ -27,17 +26,16 @@ import type {
   ContractAddresses,
   LocatedAddress,
 } from "./addresses.js";
-import { decodeAnswer } from "./answer.js";
-import { encodeCall } from "./codec.js";
+import { decodeAnswer, encodeCall } from "./codec.js";
 import { explainReason, findInAbis } from "./error-abis.js";
 import type { FindErrors } from "./error-abis.js";
 import { parseAccount, parseBlockTag, parseDuration } from "./inputs.js";
 import { checkOptionNames } from "./option-names.js";
 import type { OptionNames } from "./option-names.js";
-import { requireProvider } from "./provider.js";
+import { requireProvider } from "../rpc/eip1193.js";
 import type { AccountLike, BlockTag } from "./inputs.js";
 import type { LensContext } from "./lens/lens.js";
-import { explainMissingState } from "./missing-state.js";
+import { readState } from "./missing-state.js";
 
 /** Options of every read. */
 export interface ReadOptions {
@@ -164,16 +162,8 @@ export abstract class VaultReader {
     role: ContractRole,
     operation = `the ${contractRoles[role].label}`,
   ): Promise<LocatedAddress> {
-    return await this.#locate(this.rpc, role, operation);
-  }
-
-  async #locate(
-    rpc: RpcClient,
-    role: ContractRole,
-    operation: string,
-  ): Promise<LocatedAddress> {
     const context = { operation, network: this.networkName };
-    return await rpc.withinDeadline(
+    return await this.rpc.withinDeadline(
       "the requests that look up an address",
       requireAddress(this.addresses, role, context),
     );
@@ -201,32 +191,16 @@ export abstract class VaultReader {
   ): Promise<OperationResult<Name>> {
     checkOptionNames(operation, options, readOptionNames);
     const call = encodeCall(operation, args);
-    const { from, blockTag } = this.readContext(options);
-    const rpc = this.#rpcWith(options, DEFAULT_TIMEOUT_MS);
-    const target = await this.#locate(rpc, call.role, operation);
+    const client = this.withOptions(options, DEFAULT_TIMEOUT_MS);
+    const { rpc, from, blockTag } = client.readContext(options);
+    const target = await client.addressOf(call.role, operation);
     const request = { from, to: target.address, data: call.data };
-    const answer = await callContract(rpc, request, blockTag).catch(
-      async (error: unknown) => {
-        if (!isNodeRefusal(error)) {
-          throw error;
-        }
-        const block =
-          blockTag === "earliest"
-            ? await getBlock(rpc, blockTag).then(
-                ({ number }) => number,
-                fallbackTo(NaN),
-              )
-            : Number(blockTag);
-        throw Number.isNaN(block)
-          ? error
-          : await explainMissingState(
-              rpc,
-              error,
-              block,
-              async () => await callContract(rpc, request, "latest"),
-            );
-      },
+    const answer = await readState(
+      rpc,
+      blockTag,
+      async (block) => await callContract(rpc, request, block),
     );
+    const isEmpty = "data" in answer && answer.data.length === 0;
     const value = decodeAnswer({
       call,
       target,
@@ -236,11 +210,8 @@ export abstract class VaultReader {
         "reverted" in answer
           ? { reverted: await this.explain(answer.reverted) }
           : answer,
-      hasCode:
-        // A call to an account without code succeeds with empty data.
-        "reverted" in answer ||
-        answer.data.length > 0 ||
-        (await hasCode(rpc, target.address, blockTag)),
+      // A call to an account without code succeeds with empty data.
+      hasCode: !isEmpty || (await hasCode(rpc, target.address, blockTag)),
     });
     // the decoder follows the table entry that makes the type
     return value as OperationResult<Name>;
@@ -258,12 +229,17 @@ export abstract class VaultReader {
    * @internal
    */
   public withOptions(
-    options: OperationOptions,
+    { from, timeout, signal, onRetry }: OperationOptions,
     standardTimeout?: number,
   ): this {
-    const rpc = this.#rpcWith(options, standardTimeout);
+    const milliseconds =
+      timeout === undefined ? undefined : parseDuration("timeout", timeout);
+    const rpc = this.rpc.withOptions(
+      { timeout: milliseconds, signal, onRetry },
+      standardTimeout,
+    );
     // each subclass copies itself
-    return this.copy({ rpc, from: options.from }) as this;
+    return this.copy({ rpc, from }) as this;
   }
 
   /** @internal Returns the same vault with other parts. */
@@ -294,22 +270,7 @@ export abstract class VaultReader {
 
   /** @internal Decodes a custom error whose ABI is known. */
   public async explain(reason: RevertReason): Promise<RevertReason> {
-    const { redactor } = this.rpc;
-    return await explainReason(reason, this.findErrors, (text) =>
-      redactor.hide(text),
-    );
-  }
-
-  #rpcWith(
-    { timeout, signal, onRetry }: OperationOptions,
-    standardTimeout?: number,
-  ): RpcClient {
-    const milliseconds =
-      timeout === undefined ? undefined : parseDuration("timeout", timeout);
-    return this.rpc.withOptions(
-      { timeout: milliseconds, signal, onRetry },
-      standardTimeout,
-    );
+    return await explainReason(reason, this.findErrors, this.rpc.hide);
   }
 
   /** Sender of reads that name none; a subclass may override it. */

@@ -1,4 +1,4 @@
-import { ZeroAddress } from "ethers";
+import { ZeroAddress, id } from "ethers";
 import pLimit from "p-limit";
 
 import {
@@ -12,14 +12,15 @@ import { identityOf, isSameRound } from "../protocol/round.js";
 import { getBalance } from "../rpc/accounts.js";
 import { isFinalRefusal } from "../rpc/errors.js";
 import { fewRetries } from "../rpc/retry.js";
-import { halve } from "./halve.js";
+import { getReceipt, getTransactions } from "../rpc/transactions.js";
+import { encodeCall } from "./codec.js";
+import { isNotConfigured } from "./failed-reading.js";
 import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import { checkOptionNames } from "./option-names.js";
 import type { OptionNames } from "./option-names.js";
 import { scanOptionNames } from "./reader.js";
 import type { ScanOptions, VaultReader } from "./reader.js";
-import { hasSettlement } from "./roll-over.js";
 
 /** Requests at the same time, each one small `eth_call`. */
 const CONCURRENCY = 16;
@@ -82,7 +83,6 @@ export interface RoundsOptions extends Omit<ScanOptions, "blockTag"> {
   readonly concurrency?: number | undefined;
 }
 
-/** A round as its blocks show it. */
 type SeenRound = VaultRound & Omit<PastRound, keyof VaultRound>;
 const { blockTag: _block, ...scanNames } = scanOptionNames;
 
@@ -118,7 +118,6 @@ export async function* readRounds(
   );
 }
 
-/** True if the block that opened the next round settled this one. */
 async function isRolledOver(
   client: VaultReader,
   round: SeenRound,
@@ -210,7 +209,6 @@ async function search(
   return points.sort((one, other) => one.block - other.block);
 }
 
-/** Joins consecutive blocks with the same round. */
 function* joinRounds(
   points: readonly RoundAt[],
 ): Generator<SeenRound, void, undefined> {
@@ -365,4 +363,60 @@ function isSame(one?: VaultRound, other?: VaultRound): boolean {
   return one === undefined || other === undefined
     ? one === other
     : isSameRound(one, other);
+}
+
+/**
+ * Searches by halves for the block at which something changes for good.
+ *
+ * @param before A block before the change.
+ * @param after A later block, after it.
+ * @returns The first block after the change.
+ */
+export async function halve(
+  before: number,
+  after: number,
+  hasChanged: (block: number) => Promise<boolean>,
+): Promise<number> {
+  let [low, high] = [before, after];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    [low, high] = (await hasChanged(middle)) ? [low, middle] : [middle, high];
+  }
+  return high;
+}
+
+const SELECTOR_DIGITS = 8;
+
+/** First hex digits of the calls that settle: the vault's own, and the guard's. */
+const settlingCalls: readonly string[] = [
+  encodeCall("settleAll", []).data,
+  id("settle(address,address,uint256,uint256,bool,bool)"),
+].map((data) => data.slice(2, 2 + SELECTOR_DIGITS));
+
+/**
+ * True if a transaction of the block settled the vault: it succeeded, and calls
+ * `settleAll` itself or has the call in its data, as those of a Safe or a guard. A call
+ * that a contract makes by itself is not seen.
+ */
+export async function hasSettlement(
+  vault: VaultReader,
+  block: number,
+): Promise<boolean> {
+  const located = await vault
+    .addressOf("vault", "settleAll")
+    .catch(fallbackTo(undefined, isNotConfigured));
+  if (located === undefined) {
+    return false;
+  }
+  const address = located.address.slice(2).toLowerCase();
+  const suspects = (await getTransactions(vault.rpc, block)).filter(
+    ({ to, data }) =>
+      settlingCalls.some((call) => data.includes(call)) &&
+      (to === `0x${address}` || data.includes(address)),
+  );
+  const receipts = await Promise.all(
+    suspects.map(async ({ hash }) => await getReceipt(vault.rpc, hash)),
+  );
+  // A receipt without status proves nothing.
+  return receipts.some((receipt) => receipt?.succeeded === true);
 }

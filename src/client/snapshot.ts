@@ -5,10 +5,9 @@ import type {
   Query,
   StandaloneReadings,
 } from "../protocol/index.js";
-import { decodeAnswer } from "./answer.js";
+import { decodeAnswer, encodeCall } from "./codec.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { DEFAULT_TIMEOUT_MS } from "../rpc/rpc-client.js";
-import { encodeCall } from "./codec.js";
 import { failedReading } from "./failed-reading.js";
 import type { FailedReading } from "./failed-reading.js";
 import { entryAnswer, tryLens } from "./lens/lens.js";

@@ -9,7 +9,7 @@ import { hexWord } from "../client/words.js";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
-import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
+import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { getReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";

@@ -13,7 +13,6 @@ export const contractRoles = {
 /** Name of a contract role, in the configuration and in `--at`. */
 export type ContractRole = keyof typeof contractRoles;
 
-/** Name of one of the hand-authored ABIs. */
 export type AbiName = (typeof contractRoles)[ContractRole]["abi"];
 
 export const contractRoleNames = keysOf(contractRoles);

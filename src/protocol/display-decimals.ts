@@ -1,10 +1,8 @@
 import { operations } from "./operations.js";
-import type { Field, Operation } from "./operations.js";
-import type { ReadOperationName } from "./types.js";
+import type { Field, Operation, ReadOperationName } from "./operations.js";
 
 type Operations = Pick<typeof operations, ReadOperationName>;
 
-/** Names of an operation's values whose scale the protocol does not document. */
 type Unscaled<Name extends ReadOperationName> = Exclude<
   Extract<Operations[Name]["outputs"][number], { readonly unit: "raw" }>,
   { readonly isLikelyTime: true }

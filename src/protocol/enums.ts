@@ -8,7 +8,6 @@ export const ContractType = { call: 1, put: 2 } as const;
 export type ContractType = (typeof ContractType)[keyof typeof ContractType];
 export type ContractTypeName = keyof typeof ContractType;
 
-/** Numbers of the `state` of an order. */
 export const OrderState = { open: 1, closed: 2 } as const;
 export type OrderState = (typeof OrderState)[keyof typeof OrderState];
 export type OrderStateName = keyof typeof OrderState;

@@ -4,5 +4,4 @@ export * from "./enums.js";
 export * from "./operations.js";
 export * from "./queries.js";
 export type * from "./readings.js";
-export type * from "./types.js";
 export * from "./units.js";

@@ -1,7 +1,6 @@
 import type { ContractRole } from "./contracts.js";
 import type { Unit } from "./units.js";
 
-/** The Solidity types that the protocol uses. */
 export type WireType = "uint256" | "uint8" | "bool" | "string" | "address";
 
 /** One argument or one returned value of an operation. */
@@ -39,9 +38,7 @@ export interface Operation {
   readonly key: string;
   /** Task of the operation: `hardhat vault <task>`. */
   readonly task: string;
-  /** Heading of the result. */
   readonly title: string;
-  /** Description of the task, one imperative sentence. */
   readonly description: string;
 }
 
@@ -260,3 +257,18 @@ for (const { key, outputs } of Object.values<Operation>(operations)) {
     Object.assign(field, { key });
   }
 }
+
+type Operations = typeof operations;
+
+/** Name of an operation. */
+export type OperationName = keyof Operations;
+
+/** Name of an operation that only reads. */
+export type ReadOperationName = {
+  [Name in OperationName]: Operations[Name]["kind"] extends "read"
+    ? Name
+    : never;
+}[OperationName];
+
+/** "public" or "private". */
+export type PoolName = keyof Operations["getLPAmountInfo"]["target"];

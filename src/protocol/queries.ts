@@ -2,14 +2,17 @@ import type { ContractRole } from "./contracts.js";
 import { enumWords } from "./enums.js";
 import { keysOf } from "./keys-of.js";
 import { operations } from "./operations.js";
-import type { Field, Operation } from "./operations.js";
-import type { OperationName, ReadOperationName } from "./types.js";
+import type {
+  Field,
+  Operation,
+  OperationName,
+  ReadOperationName,
+} from "./operations.js";
 
 /** One call of a read operation. */
 export interface Query {
   readonly operation: ReadOperationName;
   readonly role: ContractRole;
-  /** Arguments of the client's method. */
   readonly args: readonly unknown[];
   /** Place of the value in JSON and in a snapshot. Example: `pools.public` */
   readonly path: readonly [key: string, variant?: string];
@@ -35,7 +38,6 @@ export function operationEntry(name: OperationName): Operation {
   return operations[name];
 }
 
-/** Returns the name of the contract's function. */
 export function wireName(name: OperationName): string {
   return operationEntry(name).functionName ?? name;
 }
@@ -52,7 +54,6 @@ export function answerOf<Value>(
     : Object.fromEntries(outputs.map((field) => [field.name, valueOf(field)]));
 }
 
-/** Returns some of an operation's fields, in the order of `names`. */
 export function fieldsOf<
   Name extends ReadOperationName,
   Value extends (typeof operations)[Name]["outputs"][number]["name"],
@@ -125,7 +126,6 @@ export function placesOf({
   }));
 }
 
-/** Sets a value at the place of a reading. */
 export function set(
   into: Record<string, unknown>,
   [key, variant]: Query["path"],

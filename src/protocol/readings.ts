@@ -1,6 +1,12 @@
 /** The arguments and the results of the read operations. */
 import type { ContractType, ContractTypeName } from "./enums.js";
-import type { Address, PoolName, ReadOperationName } from "./types.js";
+import type { PoolName, ReadOperationName } from "./operations.js";
+
+/** Bytes as 0x hex, such as call data or a hash. The same type as viem's. */
+export type Hex = `0x${string}`;
+
+/** An address as 0x hex. The same type as viem's. */
+export type Address = `0x${string}`;
 
 /** The result of `getLatestRoundInfo`. */
 export interface VaultRound {

@@ -1,8 +1,9 @@
 import { ZeroHash } from "ethers";
 
+import { fallbackTo } from "../errors.js";
 import { blockNotFound, describeBlock, toBlockId } from "./block-id.js";
 import type { BlockId } from "./block-id.js";
-import { TRANSACTION_GAS_CAP } from "./gas.js";
+import { TRANSACTION_GAS_CAP } from "./chain.js";
 import type { ResponseParser } from "./response-parser.js";
 import { BLOCK_METHOD } from "./rpc-client.js";
 import type { KnownNode, RpcClient } from "./rpc-client.js";
@@ -57,8 +58,7 @@ export async function getBlock(
       `block ${number} in place of block ${describeBlock(block)}`,
     );
   }
-  const hash =
-    (found["hash"] ?? null) === null ? undefined : read.hash(found["hash"]);
+  const hash = read.optional(found["hash"], (value) => read.hash(value));
   if (block === "latest") {
     latestHashes.set(rpc.node, hash);
   }
@@ -70,16 +70,17 @@ export async function getBlock(
     hash,
     // Of Celo's blocks, some have none.
     gasLimit:
-      (found["gasLimit"] ?? null) === null
-        ? TRANSACTION_GAS_CAP
-        : read.quantity(found["gasLimit"]),
+      read.optional(found["gasLimit"], (value) => read.quantity(value)) ??
+      TRANSACTION_GAS_CAP,
     baseFeePerGas: baseFeeOf(found, read),
   };
 }
 
 /** Hash of the first block; {@link UNKNOWN_GENESIS} if the node has pruned it. */
 export async function getGenesisHash(rpc: RpcClient): Promise<string> {
-  const genesis = await requestBlock(rpc, 0);
+  const genesis = await findBlock(rpc, 0).catch(
+    fallbackTo(undefined, ({ code }) => code === "VAULT_BLOCK_NOT_FOUND"),
+  );
   return genesis === undefined
     ? UNKNOWN_GENESIS
     : rpc.parser(BLOCK_METHOD).hash(genesis["hash"]);
@@ -96,7 +97,7 @@ export async function getNextBlock(
   const [latest, pending] = await Promise.all([
     getBlock(rpc),
     // The pending block is optional.
-    findBlock(rpc, "pending").catch(() => ({})),
+    findBlock(rpc, "pending").catch(fallbackTo<FoundBlock>({})),
   ]);
   const { hash: _, ...gas } = latest;
   const number = latest.number + 1;
@@ -133,9 +134,7 @@ function baseFeeOf(
   { baseFeePerGas }: FoundBlock,
   read: ResponseParser,
 ): bigint | undefined {
-  return baseFeePerGas === undefined || baseFeePerGas === null
-    ? undefined
-    : read.quantity(baseFeePerGas);
+  return read.optional(baseFeePerGas, (value) => read.quantity(value));
 }
 
 /** @throws VaultError VAULT_BLOCK_NOT_FOUND, and errors of a request */
@@ -144,19 +143,10 @@ export async function findBlock(
   block: BlockId,
   withTransactions = false,
 ): Promise<FoundBlock> {
-  const found = await requestBlock(rpc, block, withTransactions);
-  if (found === undefined) {
-    throw blockNotFound(rpc.network, block);
-  }
-  return found;
-}
-
-async function requestBlock(
-  rpc: RpcClient,
-  block: BlockId,
-  withTransactions = false,
-): Promise<FoundBlock | undefined> {
   const params = [toBlockId(block), withTransactions];
   const answer = await rpc.request(BLOCK_METHOD, params);
-  return answer === null ? undefined : rpc.parser(BLOCK_METHOD).record(answer);
+  if (answer === null) {
+    throw blockNotFound(rpc.network, block);
+  }
+  return rpc.parser(BLOCK_METHOD).record(answer);
 }

@@ -4,7 +4,7 @@ import { subscribe } from "node:diagnostics_channel";
 import { gunzipSync } from "node:zlib";
 
 import { asRecord } from "../json.js";
-import { orAbort } from "./signals.js";
+import { firstAborted, orAbort } from "./signals.js";
 
 /** Bytes of an answer; a chunk of 700 orders has a thousandth of it. */
 const MAX_ANSWER_BYTES = 64 * 2 ** 20;
@@ -23,8 +23,8 @@ interface Watched {
 }
 
 interface AnswerLimits {
-  /** Ends the request, and what Hardhat repeats by itself. Default: nothing does. */
-  readonly signal?: AbortSignal | undefined;
+  /** Each ends the request, and what Hardhat repeats by itself. Default: none. */
+  readonly signals?: readonly AbortSignal[];
   /** Milliseconds for a body: undici's limit begins again with each piece. */
   readonly timeout: number;
   /** Makes the error for a longer answer. */
@@ -76,7 +76,8 @@ subscribe("undici:request:create", (message) => {
 });
 subscribe("undici:client:sendHeaders", (message) => {
   const request = requestOf(message);
-  if (owners.get(request)?.limits.signal?.aborted === true) {
+  const signals = owners.get(request)?.limits.signals ?? [];
+  if (firstAborted(signals) !== undefined) {
     abort(request, deadlineIsOver());
   }
 });
@@ -128,7 +129,7 @@ function deadlineIsOver(): Error {
 /**
  * Sends a request whose answer has limits.
  *
- * @returns The answer, which throws the signal's reason once that is aborted, and a
+ * @returns The answer, which throws the reason of a signal that is aborted, and a
  * function that tells what was seen of the request.
  */
 export function sendBounded<T>(
@@ -168,13 +169,13 @@ export function sendBounded<T>(
 }
 
 async function answerOf<T>(
-  { requests, limits: { signal } }: Watched,
+  { requests, limits: { signals = [] } }: Watched,
   answer: Promise<T>,
 ): Promise<T> {
   try {
-    return await (signal === undefined ? answer : orAbort(answer, signal));
+    return await orAbort(answer, ...signals);
   } finally {
-    if (signal?.aborted === true) {
+    if (firstAborted(signals) !== undefined) {
       requests.forEach((request) => {
         abort(request, deadlineIsOver());
       });

@@ -5,7 +5,7 @@ import { toQuantity } from "ethers";
 import { toBlockId } from "./block-id.js";
 import type { BlockId } from "./block-id.js";
 import { isNodeRefusal } from "./errors.js";
-import { TRANSACTION_GAS_CAP } from "./gas.js";
+import { TRANSACTION_GAS_CAP } from "./chain.js";
 import { hideInReason, revertInResult } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 import type { Reverted, RpcClient } from "./rpc-client.js";
@@ -18,7 +18,6 @@ export interface CallRequest {
 
 export type CallResult = { readonly data: Buffer } | Reverted;
 
-/** Makes an `eth_call`. */
 export async function callContract(
   rpc: RpcClient,
   request: CallRequest | Readonly<Record<string, string>>,
@@ -35,7 +34,7 @@ export async function callContract(
   const reverted = revertInResult(data);
   return reverted === undefined
     ? { data }
-    : { reverted: hideInReason(reverted, (text) => rpc.redactor.hide(text)) };
+    : { reverted: hideInReason(reverted, rpc.hide) };
 }
 
 /**

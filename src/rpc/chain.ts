@@ -16,3 +16,6 @@ export async function getPriorityFee(rpc: RpcClient): Promise<bigint> {
   const method = "eth_maxPriorityFeePerGas";
   return rpc.parser(method).quantity(await rpc.request(method));
 }
+
+/** Gas limit of a transaction by EIP-7825, from the osaka hardfork on. */
+export const TRANSACTION_GAS_CAP = 16_777_216n;

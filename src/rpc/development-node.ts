@@ -42,11 +42,8 @@ const known = new WeakMap<KnownNode, boolean>();
  * @throws VaultError VAULT_RPC_TIMEOUT
  */
 export async function isDevelopmentNode(rpc: RpcClient): Promise<boolean> {
-  let is = known.get(rpc.node);
-  if (is === undefined) {
-    is = await isDevelopmentNodeNow(rpc);
-    known.set(rpc.node, is);
-  }
+  const is = known.get(rpc.node) ?? (await isDevelopmentNodeNow(rpc));
+  known.set(rpc.node, is);
   return is;
 }
 

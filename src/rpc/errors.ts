@@ -9,13 +9,12 @@ import { asRecord } from "../json.js";
 import { Redactor, quoteForeignText, redactSecrets } from "../redact.js";
 import { isOtherJson } from "./lenient-answer.js";
 import type { Attempts } from "./retry.js";
-import { findRevert } from "./revert-in-error.js";
+import { findRevert } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 import {
   everythingIn,
   isHardhatError,
   isRefusedStatus,
-  messageInBody,
   messageOf,
   readThrown,
   retryAfterOf,
@@ -52,12 +51,9 @@ export function isRefusedAnyhow(error: unknown): error is VaultError {
 const timeoutSign =
   /^(?:HHE704|TimeoutError|ETIMEDOUT|TIMEOUT|UND_ERR_(?:HEADERS|BODY|CONNECT)_TIMEOUT) /u;
 const unreadableSign = /^(?:HHE702|SyntaxError) /u;
-const transientSign =
-  /^(?:HHE702|SyntaxError|ECONNRESET|EAI_AGAIN|EPIPE|UND_ERR_SOCKET) /u;
 /** Hardhat's errors for: not found, not a URL, not an integer, not hex. */
 const configVariableSign = /^HHE(?:7|28|29|30) /u;
 
-/** Signs of a network setting that cannot be used. */
 const settingSigns: ReadonlyArray<readonly [setting: string, sign: RegExp]> = [
   ["url", /^UND_ERR_INVALID_ARG (?:Invalid URL protocol|Redirect loop)/u],
   ["httpHeaders", /^UND_ERR_INVALID_ARG invalid .*header/u],
@@ -90,36 +86,61 @@ const connectionSigns: ReadonlyArray<
   ],
 ];
 
-// The HTTP status and the JSON-RPC code classify a failure; its words do so only if nodes
-// have no code for it. Each list names who needs it.
-
-/** The node's time or capacity is over, or a gateway has no node behind it. */
-const transientCodes: ReadonlySet<unknown> = new Set([
-  // EIP-1474: limit exceeded. Geth: request timed out.
-  ...[-32_005, -32_002],
-  // Internal error, of every gateway; a gateway's own node sent no JSON.
-  ...[-32_603, -32_700],
-  // Proxyd: no backend. Cloudflare: cannot fulfill request.
-  ...[-32_011, -32_046],
-]);
-const LIMIT_EXCEEDED = -32_005;
 const INVALID_PARAMS = -32_602;
-/** The method is missing: JSON-RPC, EIP-1474. */
-const missingCodes: ReadonlySet<unknown> = new Set([-32_601, -32_004]);
 
-const busyWords =
-  /rate.{0,10}(?:limit|exceed)|too many request|request limit|throttl|slow down|^limit exceeded|quota|capacity|(?:compute units|throughput).{0,60}exceeded/iu;
-const transientWords =
-  /timed? ?-?out|deadline exceeded|temporar|try again|(?<!not )retry|not ready|at this time|overloaded|\bEOF\b|bad gateway|service unavailable|upstream|no .{0,20}(?:server|backend|node)s? available|socket hang up|connection (?:reset|closed|refused|termination)|\bid\b.{0,20}(?:mismatch|does not match)/iu;
-/** A node lacks a block, in the words of all clients. */
-const blockWords =
-  /header (?:for hash )?not found|unknown block|block.{0,60}(?:not (?:yet |currently )?(?:available|found|exist)|doesn't exist|out ?of ?range|is invalid|invalid)|invalid block|block ?out ?of ?range|unfinalized|ahead of|height/iu;
-/** A retry meets the same failure of the EVM, the same limit, or a quota of a day. */
-const finalWords =
-  /out ?of ?gas|opcode|EVM error|stack (?:under|over)flow|invalid jump|execution (?:aborted|timeout)|daily|per day|monthly|gas (?:limit|cap)|intrinsic gas|exceeds? .{0,20}gas|data limit|smaller|(?:not|n't) supports?|unsupported/iu;
-/** No retry brings back old state, with any code. */
-const stateWords =
-  /missing trie node|prune|archive|historical state|state .{0,80}(?:not|un)available/iu;
+/** A rule matches the JSON-RPC code, the HTTP status, an error of this side, or words. */
+interface Rule {
+  readonly kind: Exclude<Failure["kind"], "reverted">;
+  readonly codes?: readonly unknown[];
+  readonly status?: RegExp;
+  readonly sign?: RegExp;
+  /** Only where nodes have no code of their own for it. */
+  readonly words: RegExp;
+}
+
+/** The first match counts. */
+const rules: readonly Rule[] = [
+  {
+    // A retry meets the same failure of the EVM and the same limit of the node (geth,
+    // Erigon, besu, Arbitrum), or a quota of a day or a month (Infura, Alchemy,
+    // QuickNode). The method is missing: JSON-RPC, EIP-1474.
+    kind: "final",
+    codes: [-32_601, -32_004],
+    words:
+      /out ?of ?gas|opcode|EVM error|stack (?:under|over)flow|invalid jump|execution (?:aborted|timeout)|daily|per day|monthly|gas (?:limit|cap)|intrinsic gas|data limit|smaller|(?:not|n't) supports?|unsupported/iu,
+  },
+  {
+    // EIP-1474's code is Infura's and Chainstack's; Alchemy and QuickNode have others.
+    kind: "busy",
+    codes: [-32_005],
+    status: /^429$/u,
+    words:
+      /rate.{0,10}(?:limit|exceed)|too many request|request limit|throttl|quota|capacity|throughput/iu,
+  },
+  {
+    // No retry brings back old state, with any code (geth, Erigon, Nethermind, Infura).
+    kind: "refused",
+    words:
+      /missing trie node|prune|archive|historical state|state .{0,80}(?:not|un)available/iu,
+  },
+  {
+    // The node's time is over (geth: -32002), it failed (-32603, of every gateway), or a
+    // gateway has no node behind it: one that sent no JSON (-32700), Proxyd's (-32011),
+    // Cloudflare's (-32046), dRPC's and eRPC's upstreams.
+    kind: "transient",
+    codes: [-32_002, -32_603, -32_700, -32_011, -32_046],
+    status: /^(?:408|425|5\d\d)$/u,
+    sign: /^(?:HHE702|SyntaxError|ECONNRESET|EAI_AGAIN|EPIPE|UND_ERR_SOCKET) /u,
+    words:
+      /timed? ?-?out|deadline exceeded|temporar|try again|(?<!not )retry|not ready|at this time|overloaded|\bEOF\b|bad gateway|service unavailable|upstream|no .{0,20}(?:server|backend|node)s? available|socket hang up|connection (?:reset|closed|refused|termination)|\bid\b.{0,20}(?:mismatch|does not match)/iu,
+  },
+  {
+    // The words of all clients for a block that the node lacks.
+    kind: "behind",
+    words:
+      /header (?:for hash )?not found|unknown block|block.{0,60}(?:not (?:yet |currently )?(?:available|found|exist)|doesn't exist|out ?of ?range|invalid)|invalid block|unfinalized|ahead of|height/iu,
+  },
+];
 
 /**
  * Converts the error of a failed request, by its whole chain of causes. Codes and
@@ -139,7 +160,8 @@ export function toRpcError(
     attempts === undefined
       ? ""
       : ` (tried ${attempts.count} times in ${attempts.seconds} s)`;
-  const { said: error, links, status, match } = readThrown(thrown);
+  const found = readThrown(thrown);
+  const { said: error, links, status, match } = found;
   const ours = findOurs(links);
   if (ours !== undefined) {
     return ours;
@@ -190,15 +212,12 @@ export function toRpcError(
     }
   }
   for (const [sign, text, remedy] of connectionSigns) {
-    const found = match(sign);
-    if (found !== undefined) {
+    const matched = match(sign);
+    if (matched !== undefined) {
       const problem = text
         .replace("{host}", redactor.hide(hostOf(links)))
-        .replace("{found}", found[1] ?? "");
-      const words =
-        status === undefined
-          ? ""
-          : quoteWords(wordsIn(error, thrown, links), redactor);
+        .replace("{found}", matched[1] ?? "");
+      const words = quoteWords(found.wordsInBody, redactor);
       return vaultError(
         "VAULT_NETWORK_UNREACHABLE",
         {
@@ -218,15 +237,6 @@ export function toRpcError(
 
 function findOurs(links: readonly ErrorLink[]): VaultError | undefined {
   return links.find((link) => VaultError.isVaultError(link));
-}
-
-/** The node's own error next to an HTTP status, if there is one. */
-function wordsIn(
-  error: unknown,
-  thrown: unknown,
-  links: readonly ErrorLink[],
-): string {
-  return error === thrown ? messageInBody(links) : messageOf(error);
 }
 
 /** Some nodes repeat the URL's path, with the key in it. */
@@ -268,13 +278,6 @@ export type Failure =
 export function classifyFailure(thrown: unknown): Failure {
   const found = readThrown(thrown);
   const { said, links, match } = found;
-  const words = messageOf(said).slice(0, MAX_FOREIGN_TEXT);
-  const { code } = asRecord(said);
-  // A refusal of the node itself counts with any HTTP status.
-  const isRefusal =
-    typeof code === "number" &&
-    (found.status === undefined || isRefusedStatus(found.status));
-  const status = isRefusal ? statusInCode(code) : found.status;
   if (findOurs(links) !== undefined || match(timeoutSign) !== undefined) {
     return { kind: "final" };
   }
@@ -282,28 +285,25 @@ export function classifyFailure(thrown: unknown): Failure {
   if (reverted !== undefined) {
     return { kind: "reverted", reverted };
   }
-  if (missingCodes.has(code) || finalWords.test(words)) {
-    return { kind: "final" };
-  }
-  const retryAfterMs = retryAfterOf(links);
-  if (status === 429 || code === LIMIT_EXCEEDED || busyWords.test(words)) {
-    return { kind: "busy", retryAfterMs };
-  }
-  if (stateWords.test(words)) {
-    return { kind: "refused" };
-  }
-  if (
-    transientCodes.has(code) ||
-    (status !== undefined && status >= 400 && !isRefusedStatus(status)) ||
-    match(transientSign) !== undefined ||
-    (status === undefined && transientWords.test(words))
-  ) {
-    return { kind: "transient", retryAfterMs };
-  }
-  if (blockWords.test(words)) {
-    return { kind: "behind" };
-  }
-  return { kind: isRefusal && status === undefined ? "refused" : "final" };
+  const words = messageOf(said).slice(0, MAX_FOREIGN_TEXT);
+  const { code } = asRecord(said);
+  // A refusal of the node itself counts with any HTTP status.
+  const isRefusal =
+    typeof code === "number" &&
+    (found.status === undefined || isRefusedStatus(found.status));
+  const status = isRefusal ? statusInCode(code) : found.status;
+  const rule = rules.find(
+    (one) =>
+      one.codes?.includes(code) === true ||
+      one.status?.test(String(status)) === true ||
+      (one.sign !== undefined && match(one.sign) !== undefined) ||
+      one.words.test(words),
+  );
+  const otherwise = isRefusal && status === undefined ? "refused" : "final";
+  return {
+    kind: rule?.kind ?? otherwise,
+    retryAfterMs: retryAfterOf(links),
+  };
 }
 
 /** Some gateways put an HTTP status into the code, as 429 or as -32429. */

@@ -44,6 +44,14 @@ export class ResponseParser {
     return this.number(`0x${time.toString(16)}`);
   }
 
+  /** Undefined for a value that the node omits. */
+  public optional<T>(
+    value: unknown,
+    parse: (given: unknown) => T,
+  ): T | undefined {
+    return value === undefined || value === null ? undefined : parse(value);
+  }
+
   public bytes(value: unknown): Buffer {
     if (typeof value === "string" && value.startsWith("0x")) {
       const bytes = Buffer.from(value.slice(2), "hex");

@@ -12,7 +12,6 @@ export interface RetryEvent {
   readonly attempt: number;
 }
 
-/** How often a request was sent, and for how long. */
 export interface Attempts {
   readonly count: number;
   readonly seconds: number;

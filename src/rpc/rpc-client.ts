@@ -16,14 +16,17 @@ import { usualRetries, waitAfter } from "./retry.js";
 import type { Attempts, RetryEvent, RetryPolicy } from "./retry.js";
 import { hideInReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
-import { anyOf, isAbortOf, orAbort, pause } from "./signals.js";
+import { firstAborted, isAbortOf, orAbort, pause } from "./signals.js";
 
 export interface Reverted {
   readonly reverted: RevertReason;
 }
 
-/** The outcome of executing contract code. */
-export type Executed = { readonly result: unknown } | Reverted;
+export type Executed = Answered | Reverted;
+
+interface Answered {
+  readonly result: unknown;
+}
 
 /** Options of all requests of one operation. */
 export interface RequestOptions {
@@ -83,14 +86,10 @@ interface Operation extends Pick<RequestOptions, "onRetry"> {
   ended?: VaultError;
 }
 
-interface Sent {
-  readonly result: unknown;
-}
-
 /** A failed attempt; another one may succeed if `retry` is given. */
 interface FailedAttempt {
   readonly thrown: unknown;
-  readonly retry: RetryEvent["reason"] | undefined;
+  readonly retry?: RetryEvent["reason"] | undefined;
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -151,6 +150,8 @@ export class RpcClient {
     return this.node.redactor;
   }
 
+  public readonly hide = (text: string): string => this.redactor.hide(text);
+
   public parser(method: string): ResponseParser {
     return new ResponseParser(this.network, method);
   }
@@ -180,16 +181,17 @@ export class RpcClient {
     params: readonly unknown[],
   ): Promise<Executed> {
     const { operation } = this;
-    const { signals } = operation;
-    const deadlines =
-      operation.deadlines.length === 0
+    const { deadlines, signals } = operation;
+    const ends = [
+      ...(deadlines.length === 0
         ? [AbortSignal.timeout(DEFAULT_TIMEOUT_MS)]
-        : operation.deadlines;
-    const signal = anyOf([...deadlines, ...signals]);
+        : deadlines),
+      ...signals,
+    ];
     const begunAt = performance.now();
     let failed: FailedAttempt | undefined;
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await this.#send(method, params, signal);
+      const outcome = await this.#send(method, params, ends);
       if (outcome !== undefined && !("thrown" in outcome)) {
         return outcome;
       }
@@ -197,18 +199,16 @@ export class RpcClient {
       failed = outcome ?? failed;
       const reason = outcome?.retry;
       const mayRetry = reason !== undefined && attempt < this.policy[reason];
-      if (mayRetry && !signal.aborted) {
+      if (mayRetry && firstAborted(ends) === undefined) {
         const problem = this.#toError(outcome?.thrown, method).shortMessage;
         operation.onRetry?.({ method, reason, problem, attempt });
-        await pause(waitAfter(attempt, outcome?.retryAfterMs), signal);
-      }
-      if (mayRetry && !signal.aborted) {
-        continue;
+        await pause(waitAfter(attempt, outcome?.retryAfterMs), ...ends);
+        if (firstAborted(ends) === undefined) {
+          continue;
+        }
       }
       if (outcome === undefined || mayRetry) {
-        signals.forEach((one) => {
-          one.throwIfAborted();
-        });
+        firstAborted(signals)?.throwIfAborted();
       }
       if (failed === undefined) {
         throw operation.ended ?? this.#timedOut(method);
@@ -216,7 +216,7 @@ export class RpcClient {
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
       const attempts = attempt > 1 ? { count: attempt, seconds } : undefined;
       const error = this.#toError(failed.thrown, method, attempts);
-      if (operation.deadlines.some(({ aborted }) => aborted)) {
+      if (firstAborted(deadlines) !== undefined) {
         // The node's last error explains later requests, too.
         operation.ended ??= error;
       }
@@ -224,20 +224,19 @@ export class RpcClient {
     }
   }
 
-  /** Sends once. @returns Undefined if the signal comes first. */
+  /** Sends once. @returns Undefined if one of the signals comes first. */
   async #send(
     method: string,
     params: readonly unknown[],
-    signal: AbortSignal,
+    ends: readonly AbortSignal[],
   ): Promise<Executed | FailedAttempt | undefined> {
-    const { provider } = this;
     const maySendAgain = safeToResend.test(method);
     let seen: (() => Exchanged) | undefined;
-    const send = async (): Promise<Sent> => {
+    const send = async (): Promise<Answered> => {
       const { answer, exchanged } = sendBounded(
-        async () => await provider.request({ method, params }),
+        async () => await this.provider.request({ method, params }),
         {
-          signal: maySendAgain ? signal : undefined,
+          signals: maySendAgain ? ends : [],
           timeout: this.node.requestTimeout,
           tooLong: (limit) =>
             this.parser(method).invalid(`the answer is longer than ${limit}`),
@@ -250,61 +249,63 @@ export class RpcClient {
           this.#readLeniently(thrown, method, exchanged(method, params)),
       );
     };
+    if (!maySendAgain) {
+      return await send().catch((thrown: unknown) => {
+        const judged = this.#judge(thrown, method, params);
+        return "thrown" in judged ? { thrown: judged.thrown } : judged;
+      });
+    }
     try {
-      const sent = await (maySendAgain
-        ? orAbort(
-            this.node.readSlots(async () => {
-              // A request that waited for too long is not sent.
-              signal.throwIfAborted();
-              return await send();
-            }),
-            signal,
-          )
-        : send());
+      const slot = this.node.readSlots(async () => {
+        // A request that waited for too long is not sent.
+        firstAborted(ends)?.throwIfAborted();
+        return await send();
+      });
+      const answered = await orAbort(slot, ...ends);
       return method === BLOCK_METHOD &&
-        sent.result === null &&
+        answered.result === null &&
         this.#isKnownBlock(method, params)
         ? {
             thrown: blockNotFound(this.network, String(params[0])),
             retry: "transient",
           }
-        : sent;
+        : answered;
     } catch (thrown) {
-      if (maySendAgain && isAbortOf(signal, thrown)) {
-        // A caller who aborts gets the reason of the signal instead.
-        const refusal = this.operation.signals.some(({ aborted }) => aborted)
-          ? undefined
-          : seen?.().refusal;
-        return refusal === undefined
-          ? undefined
-          : { thrown: refusal, retry: undefined };
+      if (!isAbortOf(ends, thrown)) {
+        return this.#judge(thrown, method, params);
       }
-      const { redactor, isBehindHardhat } = this.node;
-      if (isBehindHardhat && isHardhatsOwn(thrown)) {
-        return { thrown: toHardhatError(thrown, redactor), retry: undefined };
-      }
-      const failure = classifyFailure(thrown);
-      if (failure.kind === "reverted") {
-        const hide = (text: string): string => redactor.hide(text);
-        return { reverted: hideInReason(failure.reverted, hide) };
-      }
-      const { kind, retryAfterMs } = failure;
-      // Of a request with overrides, the node may refuse those.
-      const lacksBlock =
-        kind === "behind" ||
-        (kind === "refused" &&
-          params.length <= 2 &&
-          method !== "eth_simulateV1");
-      const isTransient =
-        kind === "transient" ||
-        (lacksBlock && this.#isKnownBlock(method, params));
-      const retry = isTransient
-        ? "transient"
-        : kind === "busy"
-          ? kind
-          : undefined;
-      return { thrown, retry: maySendAgain ? retry : undefined, retryAfterMs };
+      // A caller who aborts gets the reason of the signal instead.
+      const isAborted = firstAborted(this.operation.signals) !== undefined;
+      const refusal = isAborted ? undefined : seen?.().refusal;
+      return refusal === undefined ? undefined : { thrown: refusal };
     }
+  }
+
+  /** Tells a revert from a failure, and whether another attempt may succeed. */
+  #judge(
+    thrown: unknown,
+    method: string,
+    params: readonly unknown[],
+  ): Reverted | FailedAttempt {
+    const { redactor, isBehindHardhat } = this.node;
+    if (isBehindHardhat && isHardhatsOwn(thrown)) {
+      return { thrown: toHardhatError(thrown, redactor) };
+    }
+    const failure = classifyFailure(thrown);
+    if (failure.kind === "reverted") {
+      return { reverted: hideInReason(failure.reverted, this.hide) };
+    }
+    const { kind, retryAfterMs } = failure;
+    if (kind === "busy" || kind === "transient") {
+      return { thrown, retry: kind, retryAfterMs };
+    }
+    // Of a request with overrides, the node may refuse those.
+    const lacksBlock =
+      kind === "behind" ||
+      (kind === "refused" && params.length <= 2 && method !== "eth_simulateV1");
+    return lacksBlock && this.#isKnownBlock(method, params)
+      ? { thrown, retry: "transient", retryAfterMs }
+      : { thrown };
   }
 
   #toError(thrown: unknown, method: string, attempts?: Attempts): VaultError {
@@ -312,7 +313,7 @@ export class RpcClient {
   }
 
   /** @throws the node's error, else what was thrown */
-  #readLeniently(thrown: unknown, method: string, seen: Exchanged): Sent {
+  #readLeniently(thrown: unknown, method: string, seen: Exchanged): Answered {
     unpackBody(thrown, seen);
     const answer = readRefusedAnswer(thrown, seen) ?? { error: thrown };
     if ("result" in answer) {
@@ -351,15 +352,10 @@ export class RpcClient {
    */
   public async withinDeadline<T>(method: string, work: Promise<T>): Promise<T> {
     const { deadlines, signals } = this.operation;
-    if (deadlines.length + signals.length === 0) {
-      return await work;
-    }
     try {
-      return await orAbort(work, anyOf([...deadlines, ...signals]));
+      return await orAbort(work, ...deadlines, ...signals);
     } catch (error) {
-      throw deadlines.some((deadline) => isAbortOf(deadline, error))
-        ? this.#timedOut(method)
-        : error;
+      throw isAbortOf(deadlines, error) ? this.#timedOut(method) : error;
     }
   }
 }

@@ -1,70 +1,79 @@
-/** Waits for the work; throws the signal's reason if that comes first. */
+// `AbortSignal.any()` is not used: Node.js 22 forgets a deadline that nothing else
+// refers to, and so a request could last for ever.
+
+/** Waits for the work; throws the reason of the first signal that comes before it. */
 export async function orAbort<T>(
   work: Promise<T>,
-  signal: AbortSignal,
+  ...signals: readonly AbortSignal[]
 ): Promise<T> {
   // `addAbortListener` takes several times as long, and each read has three.
   let onAbort = (): void => undefined;
   const over = new Promise<never>((_resolve, reject) => {
     onAbort = () => {
+      const ended = firstAborted(signals);
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as the caller chose it
-      reject(signal.reason);
+      reject(ended?.reason);
     };
   });
-  signal.addEventListener("abort", onAbort);
+  for (const signal of signals) {
+    signal.addEventListener("abort", onAbort);
+  }
   // The timer of AbortSignal.timeout() does not keep the process running.
   const alive = setInterval(() => undefined, 2 ** 30);
-  if (signal.aborted) {
+  if (firstAborted(signals) !== undefined) {
     onAbort();
   }
   try {
     return await Promise.race([work, over]);
   } finally {
     clearInterval(alive);
-    signal.removeEventListener("abort", onAbort);
+    for (const signal of signals) {
+      signal.removeEventListener("abort", onAbort);
+    }
   }
 }
 
-/** Waits for the work; resolves to undefined if the signal comes first. */
+export function firstAborted(
+  signals: readonly AbortSignal[],
+): AbortSignal | undefined {
+  return signals.find(({ aborted }) => aborted);
+}
+
+/** Waits for the work; resolves to undefined if a signal comes first. */
 export async function unlessAborted<T>(
   work: Promise<T>,
-  signal: AbortSignal,
+  ...signals: readonly AbortSignal[]
 ): Promise<T | undefined> {
   try {
-    return await orAbort(work, signal);
+    return await orAbort(work, ...signals);
   } catch (error) {
-    if (isAbortOf(signal, error)) {
+    if (isAbortOf(signals, error)) {
       return undefined;
     }
     throw error;
   }
 }
 
-/** True for the error of what the signal has ended. */
-export function isAbortOf(signal: AbortSignal, error: unknown): boolean {
-  return signal.aborted && error === signal.reason;
+/** True for the error of what one of the signals has ended. */
+export function isAbortOf(
+  signals: readonly AbortSignal[],
+  error: unknown,
+): boolean {
+  return signals.some(({ aborted, reason }) => aborted && error === reason);
 }
 
-/** Waits; shorter, and without an error, if the signal comes first. */
+/** Waits; shorter, and without an error, if a signal comes first. */
 export async function pause(
   milliseconds: number,
-  signal: AbortSignal,
+  ...signals: readonly AbortSignal[]
 ): Promise<void> {
-  if (milliseconds <= 0 || signal.aborted) {
+  if (milliseconds <= 0 || firstAborted(signals) !== undefined) {
     return;
   }
   let timer: NodeJS.Timeout | undefined;
   const time = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, milliseconds);
   });
-  await unlessAborted(time, signal);
+  await unlessAborted(time, ...signals);
   clearTimeout(timer);
-}
-
-/** A signal that aborts with the first of these. */
-export function anyOf(signals: readonly AbortSignal[]): AbortSignal {
-  const [only] = signals;
-  return only !== undefined && signals.length === 1
-    ? only
-    : AbortSignal.any([...signals]);
 }

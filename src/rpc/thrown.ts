@@ -2,7 +2,6 @@ import { asRecord, listOf } from "../json.js";
 
 export type ErrorLink = Readonly<Record<string, unknown>>;
 
-/** The facts about a failed request. */
 export interface Thrown {
   /** The node's own error if it sent one, else what was thrown. */
   readonly said: unknown;
@@ -10,6 +9,8 @@ export interface Thrown {
   readonly links: readonly ErrorLink[];
   /** HTTP status of the response, if it was not 2xx. */
   readonly status: number | undefined;
+  /** The node's words in such a response; empty if there are none. */
+  readonly wordsInBody: string;
   /** The first match among HTTP status, codes, names and messages of this side. */
   readonly match: (sign: RegExp) => RegExpExecArray | undefined;
 }
@@ -25,10 +26,14 @@ export function readThrown(thrown: unknown): Thrown {
       : undefined,
   );
   const status = statusOf(links);
-  const ofNode =
-    status === undefined || status < 400
-      ? wrappedError(links)
-      : errorInBody(links);
+  const isAnswered = status === undefined || status < 400;
+  const body = isAnswered ? {} : bodyOf(links);
+  // Ethers judges an answer by itself, and keeps the node's error in `info`.
+  const ofNode = (
+    isAnswered
+      ? links.map(({ info }) => asRecord(info)["error"])
+      : [body["error"]]
+  ).find(hasMessage);
   // A refusal of the node in a 4xx response is the node's; 5xx is a gateway's.
   const isRefusal =
     ofNode !== undefined && (status === undefined || isRefusedStatus(status));
@@ -42,6 +47,7 @@ export function readThrown(thrown: unknown): Thrown {
     said: ofNode ?? thrown,
     links: isRefusal ? links.filter(hasHeaders) : links,
     status,
+    wordsInBody: [body["error"], body].find(hasMessage)?.message ?? "",
     match: (sign) =>
       signs.map((text) => sign.exec(text)).find((found) => found !== null) ??
       undefined,
@@ -53,18 +59,8 @@ export function isRefusedStatus(status: number): boolean {
   return status >= 400 && status < 500 && ![408, 425, 429].includes(status);
 }
 
-/** Ethers judges an answer by itself, and keeps the node's error in `info`. */
-function wrappedError(links: readonly ErrorLink[]): unknown {
-  return links
-    .map(({ info }) => asRecord(info)["error"])
-    .find((error) => typeof asRecord(error)["message"] === "string");
-}
-
-/** The node's own error in the body of a response that is not 2xx. */
-function errorInBody(links: readonly ErrorLink[]): unknown {
-  return links
-    .map(({ body }) => asRecord(asRecord(parseBody(body))["error"]))
-    .find(({ message }) => typeof message === "string");
+function hasMessage(value: unknown): value is { readonly message: string } {
+  return typeof asRecord(value)["message"] === "string";
 }
 
 function hasHeaders({ headers }: ErrorLink): boolean {
@@ -99,22 +95,15 @@ function statusOf(links: readonly ErrorLink[]): number | undefined {
   );
 }
 
-function parseBody(body: unknown): unknown {
+/** The JSON in a response; empty if it is something else. */
+function bodyOf(links: readonly ErrorLink[]): ErrorLink {
+  const body = links.map((link) => link["body"]).find((one) => Boolean(one));
   try {
-    return typeof body === "string" ? JSON.parse(body) : body;
+    return asRecord(typeof body === "string" ? JSON.parse(body) : body);
   } catch {
     // Not JSON-RPC: the HTTP status suffices.
-    return undefined;
+    return {};
   }
-}
-
-/** The words of the node in a body without a JSON-RPC error. */
-export function messageInBody(links: readonly ErrorLink[]): string {
-  return (
-    links
-      .map(({ body }) => asRecord(parseBody(body))["message"])
-      .find((text) => typeof text === "string") ?? ""
-  );
 }
 
 /** The Retry-After header in milliseconds, if it is in seconds. */

@@ -59,10 +59,9 @@ export async function getReceipt(
     blockNumber: read.number(blockNumber),
     blockHash: read.hash(blockHash),
     gasUsed: read.quantity(receipt["gasUsed"]),
-    succeeded:
-      (receipt["status"] ?? null) === null
-        ? undefined
-        : isSuccess(receipt["status"], read),
+    succeeded: read.optional(receipt["status"], (status) =>
+      isSuccess(status, read),
+    ),
   };
 }
 
@@ -127,9 +126,6 @@ function seenTransaction(
     data: input.toLowerCase(),
     nonce: read.number(nonce),
     isMined: blockNumber !== null && blockNumber !== undefined,
-    gasPrice:
-      gasPrice === null || gasPrice === undefined
-        ? undefined
-        : read.quantity(gasPrice),
+    gasPrice: read.optional(gasPrice, (price) => read.quantity(price)),
   };
 }

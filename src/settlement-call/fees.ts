@@ -7,9 +7,12 @@ import type { BlockId } from "../rpc/block-id.js";
 import { latestHashOf } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
 import type { CallRequest } from "../rpc/calls.js";
-import { getGasPrice, getPriorityFee } from "../rpc/chain.js";
+import {
+  getGasPrice,
+  getPriorityFee,
+  TRANSACTION_GAS_CAP,
+} from "../rpc/chain.js";
 import { isNodeRefusal } from "../rpc/errors.js";
-import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import type { KnownNode, Reverted, RpcClient } from "../rpc/rpc-client.js";
 
 /** Gas prices that a transaction offers, in wei. */

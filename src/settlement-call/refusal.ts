@@ -1,4 +1,4 @@
-import { checkAddress } from "../client/answer.js";
+import { checkAddress } from "../client/codec.js";
 import { vaultError } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import { guardErrors } from "../guard/errors.js";

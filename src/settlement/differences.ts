@@ -1,7 +1,6 @@
 import { toQuantity } from "ethers";
 
-import { decodeAnswer } from "../client/answer.js";
-import { encodeCall } from "../client/codec.js";
+import { decodeAnswer, encodeCall } from "../client/codec.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { fallbackTo } from "../errors.js";

@@ -1,6 +1,5 @@
 import type { LocatedAddress } from "../client/addresses.js";
-import { decodeAnswer, noCode } from "../client/answer.js";
-import { encodeCall } from "../client/codec.js";
+import { decodeAnswer, encodeCall, noCode } from "../client/codec.js";
 import { entryAnswer, tryLens } from "../client/lens/lens.js";
 import type { LensAnswer } from "../client/lens/lens.js";
 import { vaultError } from "../errors.js";

@@ -1,14 +1,12 @@
 import { isHexString, zeroPadValue } from "ethers";
 
-import { decodeAnswer } from "../client/answer.js";
-import { encodeCall } from "../client/codec.js";
-import { halve } from "../client/halve.js";
+import { decodeAnswer, encodeCall } from "../client/codec.js";
 import {
   encodeRead,
   parseRead,
   simulationLensCode,
 } from "../client/lens/simulation-lens.js";
-import { hasSettlement } from "../client/roll-over.js";
+import { halve, hasSettlement } from "../client/rounds.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";

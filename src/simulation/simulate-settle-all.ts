@@ -1,16 +1,16 @@
-import { noCode } from "../client/answer.js";
+import { noCode } from "../client/codec.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import { assertInvariant, fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isNodeRefusal } from "../rpc/errors.js";
-import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import { resolveFees } from "../settlement-call/fees.js";
 import { findRoute } from "../settlement-call/guarded.js";
 import { findBlock } from "../settlement-call/next-block.js";
 import type { TargetBlock } from "../settlement-call/next-block.js";
 import { OTHER_ORIGIN, isCalledOnly } from "../settlement-call/route.js";
+import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
 import {
   changedBalances,
   changesBetween,

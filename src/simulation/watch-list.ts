@@ -1,6 +1,5 @@
-import { decodeAnswer } from "../client/answer.js";
+import { decodeAnswer, encodeCall } from "../client/codec.js";
 import type { LocatedAddress } from "../client/addresses.js";
-import { encodeCall } from "../client/codec.js";
 import { absentContract, failedReading } from "../client/failed-reading.js";
 import { factsCall, parseFacts } from "../client/lens/simulation-lens.js";
 import type { LensFacts } from "../client/lens/simulation-lens.js";

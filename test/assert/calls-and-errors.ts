@@ -179,10 +179,7 @@ describe("calledVault, rejectedWithVaultError, and matchers that nobody calls or
 
   it("rejectedWithVaultError fails for another error, with .not too", async () => {
     const broken = async () => await Promise.reject(new TypeError("a bug"));
-    for (const expected of [
-      expect(broken).to.be,
-      expect(broken).to.not.be,
-    ]) {
+    for (const expected of [expect(broken).to.be, expect(broken).to.not.be]) {
       const { message } = await failureOf(
         expected.rejectedWithVaultError("VAULT_NO_CODE"),
       );

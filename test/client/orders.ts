@@ -253,6 +253,26 @@ describe("client - orders", () => {
     });
   }
 
+  it("orders() and a read throw VAULT_BLOCK_NOT_FOUND for a block that is gone after a revert of the chain", async () => {
+    const node = nodeOf(order);
+    const vault = new VaultClient(node, { trading: TRADING });
+    const { number: blockTag } = await vault.block();
+    await Array.fromAsync(vault.orders({ ids: [1, 2] }));
+    node.on("eth_getBlockByNumber", () => null);
+    for (const method of ["eth_call", "eth_getBalance"]) {
+      node.on(method, () => {
+        throw Object.assign(new Error("header not found"), { code: -32000 });
+      });
+    }
+    for (const read of [
+      async () =>
+        await Array.fromAsync(vault.orders({ ids: [1, 2], blockTag })),
+      async () => await vault.getOrderInfo(1n, { blockTag }),
+    ]) {
+      await expectVaultError(read, "VAULT_BLOCK_NOT_FOUND");
+    }
+  });
+
   it("orders() refuses a range of more than 2^40 ids with VAULT_INVALID_ARGUMENT, and asks nothing", async () => {
     const node = nodeOf(order);
     const vault = new VaultClient(node, { trading: TRADING });

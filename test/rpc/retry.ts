@@ -1,4 +1,7 @@
 import { mock } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 import { expect } from "chai";
 
@@ -388,5 +391,43 @@ describe("a client that retries requests", () => {
       timeout: 150,
     });
     await expectVaultError(Array.fromAsync(scan), "VAULT_RPC_TIMEOUT");
+  });
+});
+
+describe("a request without a deadline of its operation", () => {
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  // A mock of Node.js would keep what it returned.
+  before(() => {
+    AbortSignal.timeout = () => timeout(500);
+  });
+  after(() => {
+    AbortSignal.timeout = timeout;
+  });
+
+  // Node.js 22 forgets a deadline that only AbortSignal.any() refers to, once the code
+  // is compiled. Node.js 24 does not.
+  it("ends with VAULT_RPC_TIMEOUT though memory is collected meanwhile", async () => {
+    setFlagsFromString("--expose-gc");
+    // the function that the flag adds
+    const collect = runInNewContext("gc") as () => void;
+    let hangs = false;
+    const request = async (): Promise<unknown> =>
+      await (hangs ? new Promise(() => undefined) : Promise.resolve("0x1"));
+    const rpc = new RpcClient({ request }, "testnet").withOptions(
+      new AbortController(),
+    );
+    for (let warm = 0; warm < 10_000; warm += 1) {
+      await rpc.request("eth_chainId");
+    }
+    hangs = true;
+    const ended = expectVaultError(
+      rpc.request("eth_chainId"),
+      "VAULT_RPC_TIMEOUT",
+    );
+    for (let turn = 0; turn < 5; turn += 1) {
+      await nextTurn();
+      collect();
+    }
+    await ended;
   });
 });

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { toQuantity } from "ethers";
 
 import { getBlock } from "../../src/rpc/blocks.js";
-import { TRANSACTION_GAS_CAP } from "../../src/rpc/gas.js";
+import { TRANSACTION_GAS_CAP } from "../../src/rpc/chain.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { resolveFees, resolveGas } from "../../src/settlement-call/fees.js";
 import { expectVaultError } from "../helpers/assertions.js";

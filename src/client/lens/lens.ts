@@ -27,7 +27,6 @@ export interface LensContext {
 /** Whether nodes apply state overrides, which the lens needs. */
 const lensSupport = new WeakMap<KnownNode, boolean>();
 
-/** True if the lens has worked on this node. */
 export function isLensKnown({ node }: RpcClient): boolean {
   return lensSupport.get(node) === true;
 }

@@ -4,11 +4,9 @@ import { VaultError } from "../../errors.js";
 import type { VaultOrder } from "../../protocol/index.js";
 import { getBalance } from "../../rpc/accounts.js";
 import type { CallResult } from "../../rpc/calls.js";
-import { isNodeRefusal } from "../../rpc/errors.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { LocatedAddress } from "../addresses.js";
-import { decodeAnswer } from "../answer.js";
-import { encodeCall } from "../codec.js";
+import { decodeAnswer, encodeCall } from "../codec.js";
 import {
   callLens,
   encodeReadCalls,
@@ -17,7 +15,7 @@ import {
   releaseAnswer,
 } from "../lens/lens.js";
 import type { LensAnswer, LensEntry } from "../lens/lens.js";
-import { explainMissingState } from "../missing-state.js";
+import { readState } from "../missing-state.js";
 import type { VaultReader } from "../reader.js";
 import type { ListedOrder } from "./types.js";
 
@@ -174,7 +172,6 @@ export class OrderReader {
         );
   }
 
-  /** Explains reverts, and reads one by one the orders that the lens could not read. */
   async #readFailed(
     answer: LensAnswer,
     ids: readonly bigint[],
@@ -268,16 +265,11 @@ export class OrderReader {
     const { rpc } = this.client;
     const { blockTag } = this.pinned;
     const { address } = this.target;
-    await getBalance(rpc, address, blockTag).catch(async (refusal: unknown) => {
-      throw isNodeRefusal(refusal)
-        ? await explainMissingState(
-            rpc,
-            refusal,
-            blockTag,
-            async () => await getBalance(rpc, address),
-          )
-        : refusal;
-    });
+    await readState(
+      rpc,
+      blockTag,
+      async (block) => await getBalance(rpc, address, block),
+    );
   }
 }
 

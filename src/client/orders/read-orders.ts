@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 
 import { invalidArgument } from "../../errors.js";
+import { getBlock } from "../../rpc/blocks.js";
 import {
   parseAddress,
   parseCount,
@@ -9,6 +10,7 @@ import {
   requireFixedBlock,
 } from "../inputs.js";
 import { isLensKnown, tryLens } from "../lens/lens.js";
+import type { LensContext } from "../lens/lens.js";
 import { checkOptionNames } from "../option-names.js";
 import type { VaultReader } from "../reader.js";
 import { LIMIT_POWER, findLastOrder } from "./last-order.js";
@@ -40,16 +42,7 @@ export async function* readOrders(
     const target = await client.addressOf("trading", "orders");
     // At the caller's address, the lens would replace the trading contract.
     const isSelf = from === target.address;
-    // A block that this connection has seen exists, and the lens works there.
-    const isKnown =
-      isLensKnown(client.rpc) &&
-      Number(context.blockTag) <= client.rpc.node.newestBlock;
-    const lens = isSelf || isKnown ? undefined : await tryLens(context);
-    const { number: blockTag } =
-      lens?.block ??
-      (isKnown
-        ? { number: Number(context.blockTag) }
-        : await client.block(options.blockTag));
+    const blockTag = await findBlockNumber(context, isSelf);
     const usesLens = !isSelf && isLensKnown(client.rpc);
     const reader = new OrderReader(
       client,
@@ -81,6 +74,20 @@ export async function* readOrders(
   } finally {
     stop.abort();
   }
+}
+
+async function findBlockNumber(
+  context: LensContext,
+  isSelf: boolean,
+): Promise<number> {
+  const { rpc, blockTag } = context;
+  // A block that this connection has seen exists, and the lens works there.
+  if (isLensKnown(rpc) && Number(blockTag) <= rpc.node.newestBlock) {
+    return Number(blockTag);
+  }
+  const lens = isSelf ? undefined : await tryLens(context);
+  const { number } = lens?.block ?? (await getBlock(rpc, blockTag));
+  return number;
 }
 
 interface OrderChunk {
