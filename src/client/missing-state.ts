@@ -30,13 +30,19 @@ export async function readState<Answer>(
     if (isAnswered !== true) {
       throw refusal;
     }
-    const { network } = rpc;
-    const problem = String(refusal.details["problem"]);
-    const details = { network, block: header.number, problem };
-    throw vaultError(
-      "VAULT_ARCHIVE_NODE_NEEDED",
-      { ...details, hint: "", cliHint: "" },
-      refusal,
-    );
+    // The first refusal may have had another cause, which has passed.
+    return await request(block).catch((again: unknown) => {
+      if (!isNodeRefusal(again)) {
+        throw again;
+      }
+      const { network } = rpc;
+      const problem = String(again.details["problem"]);
+      const details = { network, block: header.number, problem };
+      throw vaultError(
+        "VAULT_ARCHIVE_NODE_NEEDED",
+        { ...details, hint: "", cliHint: "" },
+        again,
+      );
+    });
   });
 }

@@ -2,7 +2,7 @@ import { encodeCall } from "../client/codec.js";
 import { fallbackTo } from "../errors.js";
 import { encodeGuarded } from "../guard/round-guard.js";
 import type { GuardedSettlement } from "../guard/round-guard.js";
-import { toBlockId } from "../rpc/block-id.js";
+import { getCode } from "../rpc/accounts.js";
 import type { BlockId } from "../rpc/block-id.js";
 import type { CallRequest } from "../rpc/calls.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
@@ -39,9 +39,8 @@ export async function isCalledOnly(
   account: string,
   block: BlockId = "latest",
 ): Promise<boolean> {
-  const code = await rpc
-    .request("eth_getCode", [account, toBlockId(block)])
-    .catch(fallbackTo("0x", ({ kind }) => kind === "rpc"));
-  const text = String(code).toLowerCase();
-  return text !== "0x" && !text.startsWith(DELEGATION);
+  const code = await getCode(rpc, account, block).catch(
+    fallbackTo("0x", ({ kind }) => kind === "rpc"),
+  );
+  return code !== "0x" && !code.startsWith(DELEGATION);
 }

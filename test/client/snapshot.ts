@@ -248,6 +248,18 @@ describe("client - snapshot", () => {
     expect(lensCalls(node), "in one call again").to.equal(1);
   });
 
+  it("a read at a block returns the value if the node refused it once, and does not ask for an archive", async () => {
+    const node = documentedNode({ overrides: true, head: 1_000 });
+    let refusals = 1;
+    node.on("eth_call", async (params, answer) => {
+      if (params[1] === "0x5" && refusals-- > 0) {
+        throw failure("exceeds block gas limit", { code: -32000 });
+      }
+      return await answer();
+    });
+    expect(await clientOf(node).queryVolume({ blockTag: 5 })).to.equal(1n);
+  });
+
   it("a read, snapshot() and orders() throw VAULT_ARCHIVE_NODE_NEEDED at a block whose state a node pruned, with its words", async () => {
     const node = documentedNode({ overrides: true, head: 1_000 });
     for (const method of ["eth_call", "eth_getBalance"]) {

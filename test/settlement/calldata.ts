@@ -54,6 +54,7 @@ describe("buildSettlement", () => {
     ["a contract", "0x60", true],
     ["an account that delegates", `0xef0100${"11".repeat(20)}`, false],
     ["an account without code", "0x", false],
+    ["an account whose code is an object", { toString: 1 }, false],
   ] as const) {
     it(`says of ${title} as the sender if another account is the origin: ${isContract}`, async () => {
       stage.chain.on("eth_getCode", async (params, answer) =>

@@ -147,7 +147,9 @@ describe("reads and tasks under faults", () => {
     return {
       value: [
         exitCode,
-        /^(?:simulate|doctor)$/u.test(task) ? still(stdout) : stdout,
+        /^(?:simulate|doctor|status|watch)$/u.test(task)
+          ? still(stdout)
+          : stdout,
         text,
       ],
       stderr,
@@ -411,6 +413,8 @@ function contractsIn(outcome: Outcome): string | undefined {
 function still(said: string): string {
   return said
     .replaceAll(/(?<=a settlement may cost )[\d.]+/gu, "some ether")
+    .replaceAll(/(?<="maxCost":")\d+/gu, "some wei")
+    .replaceAll(/(?<="secondsToEnd":)-?\d+/gu, "some seconds")
     .replaceAll(/(?<=[":])1[7-9][0-9]{8}\b/gu, "0")
     .replaceAll(/(?<=, )[^,"]+(?= old")/gu, "some time");
 }
