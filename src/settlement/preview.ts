@@ -163,29 +163,23 @@ export async function trySimulation(
   next: NextBlock,
   route?: SettlementRoute,
 ): Promise<Simulated | undefined> {
-  const request = { sender, ...(route !== undefined && { route }) };
-  const ask = async (
-    engine: HttpEngine,
-    isUnable: (error: VaultError) => boolean,
-  ): Promise<Simulated | undefined> =>
-    await simulateSettlement(
-      vault,
-      { ...request, engines: [engine] },
-      next,
-    ).catch(fallbackTo(undefined, isUnable));
+  const simulate = async (engine: HttpEngine): Promise<Simulated> => {
+    const request = { sender, ...(route !== undefined && { route }) };
+    const engines = [engine];
+    return await simulateSettlement(vault, { ...request, engines }, next);
+  };
   const isUnavailable = ({ code }: VaultError): boolean =>
     code === "VAULT_ENGINE_UNAVAILABLE";
+  // A fork needs more of a node than a settlement does.
+  const cannotFork = (error: VaultError): boolean =>
+    isUnavailable(error) ||
+    error.code === "VAULT_FORK_NETWORK_TAKEN" ||
+    error.code === "VAULT_FORK_REORGED" ||
+    isNodeRefusal(error);
   return (
-    (await ask("simulateV1", isUnavailable)) ??
-    // A fork needs more of a node than a settlement does.
-    (await ask(
-      "fork",
-      (error) =>
-        isUnavailable(error) ||
-        error.code === "VAULT_FORK_NETWORK_TAKEN" ||
-        error.code === "VAULT_FORK_REORGED" ||
-        isNodeRefusal(error),
-    ))
+    (await simulate("simulateV1").catch(
+      fallbackTo(undefined, isUnavailable),
+    )) ?? (await simulate("fork").catch(fallbackTo(undefined, cannotFork)))
   );
 }
 

@@ -2,6 +2,7 @@ import { isHexString } from "ethers";
 
 import { VaultError, vaultError } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
+import { noRetries } from "../rpc/retry.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { toRpcTransaction } from "./transaction.js";
 import type { SendableTransaction } from "./transaction.js";
@@ -29,7 +30,10 @@ const transientCodes: ReadonlySet<unknown> = new Set([
   -32_005, -32_011, -32_046, -32_429, 429,
 ]);
 
-/** Sends once. Never throws: after a failure, the transaction may have left. */
+/**
+ * Sends once; signed bytes as often as the client retries. Never throws: after a failure,
+ * the transaction may have left.
+ */
 export async function send(
   rpc: RpcClient,
   transaction: SendableTransaction,
@@ -37,9 +41,11 @@ export async function send(
   const { raw, hash } = transaction;
   try {
     const answer = await (raw === undefined
-      ? rpc.requestOrRevert("eth_sendTransaction", [
-          writtenOnce(toRpcTransaction(transaction), rpc.network),
-        ])
+      ? rpc
+          .withRetries(noRetries)
+          .requestOrRevert("eth_sendTransaction", [
+            writtenOnce(toRpcTransaction(transaction), rpc.network),
+          ])
       : rpc.requestOrRevert("eth_sendRawTransaction", [raw]));
     if ("reverted" in answer) {
       return refusal(answer.reverted.text);
