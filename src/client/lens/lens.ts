@@ -126,7 +126,7 @@ async function pendingHeader(rpc: RpcClient): Promise<Header> {
 
 /**
  * Pins an answer to the block of a header. Unless both agree, the lens runs again at the
- * header's number: a block may be made between the two requests, two nodes behind one URL
+ * header's number. A block may be made between the two requests, two nodes behind one URL
  * may have different heads, and the EVM may count otherwise (rollups, Polygon zkEVM,
  * Lotus).
  *
