@@ -130,7 +130,7 @@ function deadlineIsOver(): Error {
  * Sends a request whose answer has limits.
  *
  * @returns The answer, which throws the reason of a signal that is aborted, and a
- * function that tells what was seen of the request.
+ * function that returns what was seen of the request.
  */
 export function sendBounded<T>(
   send: () => Promise<T>,

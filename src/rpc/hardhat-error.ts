@@ -8,7 +8,7 @@ const ofConnection = /^HHE(?:7|28|29|30|70[2348]|717)$/u;
 
 /**
  * Codes of connections: those of Node.js, of undici, and of libraries such as ethers for
- * what a node answered. Any other text as a code is of whoever threw it.
+ * what a node answered. Any other text as a code is of another library.
  */
 const codeOfConnection =
   /^(?:E[A-Z]{2,}|UND_ERR_\w+|ERR_(?:HTTP|PROXY|SOCKET|SSL|STREAM|TLS)\w*|\w*CERT\w*|UNABLE_TO_\w+|CALL_EXCEPTION|(?:NETWORK|SERVER)_ERROR|TIMEOUT)$/u;

@@ -80,12 +80,12 @@ function readAnswer(answer: unknown): LenientAnswer | undefined {
   const { jsonrpc, id, result, error, ...others } = asRecord(answer);
   const hasEnvelope = jsonrpc !== undefined || id !== undefined;
   const code = asRecord(error)["code"] ?? others["code"];
-  // An empty error beside a result is none.
+  // An empty error next to a result is none.
   const isError = textsIn(error) !== "" || Boolean(code) || error === true;
   if (
     !isError &&
     (result ?? null) !== null &&
-    // Beside other fields, it may be the text of an error.
+    // Next to other fields, it may be the text of an error.
     (hasEnvelope || Object.keys(others).length === 0)
   ) {
     return { result };

@@ -32,7 +32,7 @@ interface Answered {
 export interface RequestOptions {
   /** Milliseconds for the whole operation, retries included. */
   readonly timeout?: number | undefined;
-  /** Ends the operation, which then throws its reason. What is being sent goes on. */
+  /** Ends the operation, which then throws its reason. A transaction is still sent. */
   readonly signal?: AbortSignal | undefined;
   readonly onRetry?: ((event: RetryEvent) => void) | undefined;
 }

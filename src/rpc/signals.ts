@@ -1,5 +1,5 @@
-// `AbortSignal.any()` is not used: Node.js 22 forgets a deadline that nothing else
-// refers to, and so a request could last for ever.
+// Each takes several signals, because Node.js 22 collects a deadline that only
+// `AbortSignal.any()` refers to: the request would not end.
 
 /** Waits for the work; throws the reason of the first signal that comes before it. */
 export async function orAbort<T>(

@@ -24,7 +24,7 @@ export interface LensContext {
   readonly blockTag: string;
 }
 
-/** Whether nodes apply state overrides, which the lens needs. */
+/** True for nodes that apply state overrides, which the lens needs. */
 const lensSupport = new WeakMap<KnownNode, boolean>();
 
 export function isLensKnown({ node }: RpcClient): boolean {
@@ -125,16 +125,13 @@ async function pendingHeader(rpc: RpcClient): Promise<Header> {
 }
 
 /**
- * Pins an answer to the block of a header. The EVM's own number may be another one
- * (rollups, Polygon zkEVM, Lotus), a block may be made between the two requests, and two
- * nodes behind one URL may have different heads: unless both agree, the lens runs again,
- * at the header's number.
+ * Pins an answer to the block of a header. Unless both agree, the lens runs again at the
+ * header's number. A block may be made between the two requests, two nodes behind one URL
+ * may have different heads, and the EVM may count otherwise (rollups, Polygon zkEVM,
+ * Lotus).
  *
- * The header may be the older one of the two. That is right for whoever shows values: they
- * are all of the block that is shown with them (snapshot, status, watch, orders, the read
- * tasks). Whoever sends next must not lose the later answer, so it is returned, too.
- * Simulations and the first look of a settlement name a block by number, where header and
- * answer cannot differ.
+ * The header may be the older one of the two. That is right for values that are shown with
+ * their block. A settlement must not lose the later answer, so it is returned, too.
  */
 async function agreeWith(
   header: Header,

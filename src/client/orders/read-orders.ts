@@ -34,7 +34,7 @@ export async function* readOrders(
   const stop = new AbortController();
   const client = vault
     .withOptions(options)
-    // What is under way when the reader leaves.
+    // Ends requests under way when the reader leaves.
     .withOptions({ signal: stop.signal });
   const context = client.readContext(options);
   const { from } = context;
