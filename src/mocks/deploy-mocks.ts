@@ -168,15 +168,6 @@ function isVault<VaultT extends VaultClient>(
   return typeof asRecord(target)["queryVolume"] === "function";
 }
 
-function bind<VaultT extends VaultClient>(
-  vault: VaultT,
-  addresses: ContractAddresses,
-  source: string,
-): VaultT {
-  // at() of every vault makes one of its own kind
-  return vault.at(addresses, source) as VaultT;
-}
-
 /** Places the code in process or at given addresses; elsewhere deploys it. */
 async function placeMocks<VaultT extends VaultClient>(
   vault: VaultT,
@@ -191,10 +182,10 @@ async function placeMocks<VaultT extends VaultClient>(
       role,
       String(mined[index]?.contractAddress),
     ]);
-    return bind(vault, Object.fromEntries(deployed), SOURCE);
+    return vault.at(Object.fromEntries(deployed), SOURCE);
   }
   const instance = hasHost(vault) ? vault.instanceName : undefined;
-  const bound = bind(vault, at ?? inProcessAddresses(instance), SOURCE);
+  const bound = vault.at(at ?? inProcessAddresses(instance), SOURCE);
   const addresses = await addressesOf(bound, "deployMocks({ at })");
   await placeCode(vault, addresses, contractRoleNames);
   return bound;
@@ -336,7 +327,7 @@ export async function connectMocks<VaultT extends VaultClient>(
     );
     const addresses = await addressesOf(vault, "Scripting mocks");
     await requireMocks(vault, addresses, contractRoleNames);
-    const bound = bind(vault, addresses, "connectMocks()");
+    const bound = vault.at(addresses, "connectMocks()");
     return new MockVaultHandle(bound, addresses);
   });
 }

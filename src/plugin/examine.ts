@@ -22,6 +22,7 @@ import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import { check, fail, findingOf, ok, warn } from "./check.js";
 import type { Check, Finding } from "./check.js";
 
+/** Of development nodes, whose clock and chain id need no check. */
 const DEVELOPMENT_CHAIN_IDS: ReadonlySet<number> = new Set([1337, 31337]);
 
 /** Seconds that a block may be ahead of this machine's clock. */

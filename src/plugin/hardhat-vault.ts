@@ -6,12 +6,7 @@ import type { NetworkConfig } from "hardhat/types/config";
 import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import { fixedAddresses, firstOf } from "../client/addresses.js";
-import type {
-  AddressResolver,
-  ContractAddresses,
-  LocatedAddress,
-} from "../client/addresses.js";
+import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
 import type { FindErrors } from "../client/error-abis.js";
 import { withCallerStack } from "../caller-stack.js";
 import { parseAccount, parseAddress } from "../client/inputs.js";
@@ -171,28 +166,6 @@ export class HardhatVault extends VaultClient implements VaultHost {
     return rpc === network.rpc
       ? vault
       : new HardhatVault(network, vault.parts, vault.addresses, rpc, from);
-  }
-
-  /**
-   * Returns the same vault with some addresses replaced.
-   *
-   * @param source The origin of the addresses, for error texts.
-   * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
-   *
-   * @example
-   * ```ts
-   * const trading = "0x00000000000000000000000000000000000000A1";
-   * (await vault.at({ trading }).addressOf("trading")).source;
-   * // 'at()'
-   * ```
-   */
-  public override at(
-    contracts: ContractAddresses,
-    source = "at()",
-  ): HardhatVault {
-    return this.copy({
-      addresses: firstOf(fixedAddresses(contracts, source), this.addresses),
-    });
   }
 
   /** @internal */
@@ -360,22 +333,17 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /** @internal */
-  public get settings(): DisplaySettings {
-    const { tokenDecimals, displayDecimals } = settingsOf(
-      this.networkName,
-      this.connection.networkConfig,
-      this.instanceName,
-    );
-    return { tokenDecimals, displayDecimals };
-  }
-
-  /** @internal */
-  public get settlementSettings(): SettlementSettings {
+  public get settings(): DisplaySettings & SettlementSettings {
     return settingsOf(
       this.networkName,
       this.connection.networkConfig,
       this.instanceName,
     );
+  }
+
+  /** @internal */
+  public get settlementSettings(): SettlementSettings {
+    return this.settings;
   }
 
   /** @internal */

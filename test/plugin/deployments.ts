@@ -394,6 +394,20 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     );
   }
 
+  it("a read makes one request if the deployment file is of another chain id", async () => {
+    await writeFile(
+      path.join(projectRoot, "vault-deployments", "2-abababab.json"),
+      JSON.stringify({ ...deployment, chainId: 2 }),
+    );
+    await expectVaultError(
+      (await open()).queryVolume(),
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+    expect(server.requests.map(({ method }) => method)).to.deep.equal([
+      "eth_chainId",
+    ]);
+  });
+
   it("a read fails with VAULT_CONTRACT_NOT_CONFIGURED if the deployment file is of another chain id, or the network in process", async () => {
     await leave({ ...deployment, chainId: 2 });
     await expectVaultError(
