@@ -132,7 +132,7 @@ export class DeploymentAddresses {
     return `${PROJECT_FOLDER}/${chainId}-${genesis}${this.#suffix}`;
   }
 
-  /** @returns Why there are no mocks, and what to do, if there are none. */
+  /** @returns The mocks, or a hint: the reason that there are none, and what to do. */
   async #load(): Promise<MockDeployment | string> {
     const none = `For a local node, ${this.#command} deploys mocks.`;
     const again = `run ${this.#command} again.`;

@@ -332,18 +332,19 @@ export class HardhatVault extends VaultClient implements VaultHost {
     return `HardhatVault ${inspect(shown, { breakLength: Infinity })}`;
   }
 
+  /** @internal No others: forks are configured with these. */
+  public get settings(): DisplaySettings {
+    const { tokenDecimals, displayDecimals } = this.settlementSettings;
+    return { tokenDecimals, displayDecimals };
+  }
+
   /** @internal */
-  public get settings(): DisplaySettings & SettlementSettings {
+  public get settlementSettings(): SettlementSettings & DisplaySettings {
     return settingsOf(
       this.networkName,
       this.connection.networkConfig,
       this.instanceName,
     );
-  }
-
-  /** @internal */
-  public get settlementSettings(): SettlementSettings {
-    return this.settings;
   }
 
   /** @internal */

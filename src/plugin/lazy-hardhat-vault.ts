@@ -73,13 +73,14 @@ function lazyVault(
   getOrCreate: GetOrCreate,
   open: () => Promise<HardhatVault>,
 ): LazyHardhatVault {
-  const opened =
+  /** Opens the vault for each call; an error has the frames of the caller. */
+  const forward =
     <Args extends readonly unknown[], Result>(
       call: (vault: HardhatVault, ...args: Args) => Promise<Result>,
     ) =>
     async (...args: Args): Promise<Result> =>
       await withCallerStack(async () => await call(await open(), ...args));
-  const vault: LazyHardhatVault = {
+  const lazy: LazyHardhatVault = {
     at: (contracts) =>
       lazyVault(getOrCreate, async () => (await open()).at(contracts)),
     instance: (name) =>
@@ -94,46 +95,50 @@ function lazyVault(
       iterateWithCallerStack(async () => (await open()).orders(...args)),
     rounds: (...args) =>
       iterateWithCallerStack(async () => (await open()).rounds(...args)),
-    getFundingFeeRate: opened(
+    getFundingFeeRate: forward(
       async (vault, ...args) => await vault.getFundingFeeRate(...args),
     ),
-    getLatestRoundInfo: opened(
+    getLatestRoundInfo: forward(
       async (vault, ...args) => await vault.getLatestRoundInfo(...args),
     ),
-    getOrderInfo: opened(
+    getOrderInfo: forward(
       async (vault, ...args) => await vault.getOrderInfo(...args),
     ),
-    calMargins: opened(
+    calMargins: forward(
       async (vault, ...args) => await vault.calMargins(...args),
     ),
-    getLPAmountInfo: opened(
+    getLPAmountInfo: forward(
       async (vault, ...args) => await vault.getLPAmountInfo(...args),
     ),
-    queryVolume: opened(
+    queryVolume: forward(
       async (vault, ...args) => await vault.queryVolume(...args),
     ),
-    queryMarginBalance: opened(
+    queryMarginBalance: forward(
       async (vault, ...args) => await vault.queryMarginBalance(...args),
     ),
-    minXMargin: opened(
+    minXMargin: forward(
       async (vault, ...args) => await vault.minXMargin(...args),
     ),
-    snapshot: opened(async (vault, ...args) => await vault.snapshot(...args)),
-    block: opened(async (vault, ...args) => await vault.block(...args)),
-    chainId: opened(async (vault, ...args) => await vault.chainId(...args)),
-    addressOf: opened(async (vault, ...args) => await vault.addressOf(...args)),
-    settleAll: opened(async (vault, ...args) => await vault.settleAll(...args)),
-    simulateSettleAll: opened(
+    snapshot: forward(async (vault, ...args) => await vault.snapshot(...args)),
+    block: forward(async (vault, ...args) => await vault.block(...args)),
+    chainId: forward(async (vault, ...args) => await vault.chainId(...args)),
+    addressOf: forward(
+      async (vault, ...args) => await vault.addressOf(...args),
+    ),
+    settleAll: forward(
+      async (vault, ...args) => await vault.settleAll(...args),
+    ),
+    simulateSettleAll: forward(
       async (vault, ...args) => await vault.simulateSettleAll(...args),
     ),
-    fork: opened(async (vault, ...args) => await vault.fork(...args)),
-    deployMocks: opened(
+    fork: forward(async (vault, ...args) => await vault.fork(...args)),
+    deployMocks: forward(
       async (vault, ...args) => await vault.deployMocks(...args),
     ),
-    mockAt: opened(async (vault, ...args) => await vault.mockAt(...args)),
+    mockAt: forward(async (vault, ...args) => await vault.mockAt(...args)),
     contracts: lazyPromise(async () => (await open()).contracts),
   };
-  return Object.defineProperty(vault, inspect.custom, {
+  return Object.defineProperty(lazy, inspect.custom, {
     value: () => "LazyHardhatVault {}",
   });
 }

@@ -284,13 +284,13 @@ describe("addresses of a vault", () => {
       },
     });
     const inherited = { pools: 0, volume: 5 };
-    expect(vault.settings).to.deep.include({
+    expect(vault.settings).to.deep.equal({
       ...{ tokenDecimals: 77, displayDecimals: inherited },
     });
-    expect(vault.instance("volume").settings).to.deep.include({
+    expect(vault.instance("volume").settings).to.deep.equal({
       ...{ tokenDecimals: 77, displayDecimals: { pools: 0, volume: 6 } },
     });
-    expect(vault.instance("tokens").settings).to.deep.include({
+    expect(vault.instance("tokens").settings).to.deep.equal({
       ...{ tokenDecimals: 0, displayDecimals: inherited },
     });
     expect(await vault.instance("tokens").addressOf("vault")).to.deep.equal({
