@@ -143,6 +143,9 @@ export class DeploymentAddresses {
     if (names.length === 0) {
       return none;
     }
+    const genesis = getGenesisHash(this.rpc);
+    // Its failure counts if a file has this chain's id.
+    genesis.catch(() => undefined);
     const chainId = await getChainId(this.rpc);
     const files = names
       .filter((name) => name.startsWith(`${chainId}-`))
@@ -151,7 +154,7 @@ export class DeploymentAddresses {
     if (files.length === 0) {
       return none;
     }
-    const genesisHash = await getGenesisHash(this.rpc);
+    const genesisHash = await genesis;
     const file = this.#fileOf({ chainId, genesisHash });
     const deployment = await readProjectFile(
       this.projectRoot,

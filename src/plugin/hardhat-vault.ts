@@ -163,9 +163,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public instance(name: string): HardhatVault {
     const { network, rpc, from } = this;
     const vault = network.vaults.get(name) ?? HardhatVault.#open(network, name);
-    return rpc === network.rpc
-      ? vault
-      : new HardhatVault(network, vault.parts, vault.addresses, rpc, from);
+    return rpc === network.rpc ? vault : vault.copy({ rpc, from });
   }
 
   /** @internal */
@@ -349,10 +347,9 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal */
   public async guardAddress(): Promise<LocatedAddress | undefined> {
-    const { networkConfig } = this.connection;
     return await guardAddressOf(
       this.networkName,
-      networkConfig,
+      this.connection.networkConfig,
       this.instanceName,
     );
   }
