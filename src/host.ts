@@ -41,11 +41,11 @@ export type UpstreamAddresses = (
   instance: string | undefined,
 ) => AddressResolver | undefined;
 
-export function hasHost(vault: VaultClient): vault is VaultClient & VaultHost {
+export function hasHost(vault: VaultClient): vault is VaultHost {
   return "connection" in vault;
 }
 
-export function isInProcess(vault: VaultClient): boolean {
+export function isInProcess(vault: VaultClient): vault is VaultHost {
   return (
     hasHost(vault) && vault.connection.networkConfig.type === "edr-simulated"
   );

@@ -4,6 +4,9 @@ import { MAX_FOREIGN_TEXT, cut, escapeUntrusted } from "./escape.js";
 
 const HIDDEN = "<hidden>";
 
+/** The number of characters that a sentence of ours quotes. */
+const MAX_QUOTED = 500;
+
 /** Shorter parts of a URL or a header are words such as "rpc" or "v3". */
 const MIN_PART = 6;
 /** Shorter secrets are hidden as whole words only. */
@@ -18,6 +21,9 @@ export class Redactor {
   readonly #secrets = new Set<string>();
   #pattern: RegExp | undefined;
   #longest = 0;
+
+  /** @param publicNames Words that are no secrets, even in a URL. */
+  constructor(private readonly publicNames: readonly string[] = []) {}
 
   public keep(...values: readonly string[]): void {
     for (const value of values.filter((text) => text !== "")) {
@@ -36,8 +42,7 @@ export class Redactor {
     this.keep(key, key.replace(/^0x/iu, ""));
   }
 
-  /** @param publicNames Words that are no secrets, even in a URL. */
-  public keepUrl(url: string, publicNames: readonly string[] = []): void {
+  public keepUrl(url: string): void {
     if (!URL.canParse(url)) {
       this.keep(url);
       return;
@@ -45,7 +50,7 @@ export class Redactor {
     const { username, password, hostname, pathname, search, hash } = new URL(
       url,
     );
-    const names = publicNames.map((name) => name.toLowerCase());
+    const names = this.publicNames.map((name) => name.toLowerCase());
     const parts = [
       ...`${pathname}${search}${hash}`.split(/[/?#&=]/u),
       ...hostname.split(".").filter(isLikelyKey),
@@ -57,7 +62,9 @@ export class Redactor {
     );
     if (username !== "" || password !== "") {
       const pair = `${decode(username)}:${decode(password)}`;
-      this.keep(pair, ...toBase64(pair));
+      const encoded = Buffer.from(pair).toString("base64");
+      // With padding and without.
+      this.keep(pair, encoded, encoded.replace(/=+$/u, ""));
     }
   }
 
@@ -92,8 +99,8 @@ export class Redactor {
   }
 
   /** Puts a text from outside on one line, escaped and without secrets. */
-  public quote(text: string, maxLength?: number): string {
-    return quoteForeignText(this.hide(text), maxLength);
+  public quote(text: string): string {
+    return quoteForeignText(this.hide(text));
   }
 }
 
@@ -103,12 +110,6 @@ function isLikelyKey(label: string): boolean {
     label.length >= 2 * MIN_ANYWHERE ||
     (label.length >= MIN_ANYWHERE && /\d/u.test(label) && /[a-z]/u.test(label))
   );
-}
-
-/** With and without padding. */
-function toBase64(text: string): readonly string[] {
-  const encoded = Buffer.from(text).toString("base64");
-  return [encoded, encoded.replace(/=+$/u, "")];
 }
 
 function decode(part: string): string {
@@ -156,8 +157,8 @@ export function redactSecrets(text: string): string {
 }
 
 /** Puts a foreign text on one line, escaped and without URLs. */
-export function quoteForeignText(text: string, maxLength = 500): string {
+export function quoteForeignText(text: string): string {
   return escapeUntrusted(
-    cut(redactUrls(text).replaceAll(/\s+/gu, " ").trim(), maxLength),
+    cut(redactUrls(text).replaceAll(/\s+/gu, " ").trim(), MAX_QUOTED),
   );
 }

@@ -62,15 +62,14 @@ describe("redacted text", () => {
   it("quoteForeignText quotes in one line of limited length", () => {
     expect(quoteForeignText(" a\r\n\tb\u001b ")).to.equal("a b\\u{1b}");
     expect(quoteForeignText("x".repeat(1_000))).to.have.lengthOf(501);
-    expect(quoteForeignText("x".repeat(1_000), 10)).to.equal("xxxxxxxxxx…");
   });
 
   describe("a secret of the configuration", () => {
     const url =
       "https://us%40er:p4ss@h0st-key.rpc.test/v3/short-key-123/my-net/x?token=q-value-9&a=1#fr4gment";
-    const redactor = new Redactor();
+    const redactor = new Redactor(["My-Net"]);
     before(() => {
-      redactor.keepUrl(url, ["My-Net"]);
+      redactor.keepUrl(url);
       redactor.keepHeader("Bearer head3r");
       redactor.keepHeader(`Basic ${toBase64("b4sic:password")}`);
       redactor.keepHeader(`basic ${Buffer.from("me:pw:x").toString("base64")}`);

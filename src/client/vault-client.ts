@@ -53,15 +53,25 @@ export class VaultClient extends VaultReader {
   }
 
   /**
-   * Creates a client with these addresses; other roles keep theirs.
+   * Returns the same vault with some addresses replaced.
    *
-   * @param source Source of the addresses in error texts.
+   * @param source The origin of the addresses, for error texts.
    * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
+   *
+   * @example
+   * ```ts
+   * const trading = "0x00000000000000000000000000000000000000A1";
+   * (await vault.at({ trading }).addressOf("trading")).source;
+   * // 'at()'
+   * ```
    */
-  public at(contracts: ContractAddresses, source = "at()"): VaultClient {
-    return this.copy({
-      addresses: firstOf(fixedAddresses(contracts, source), this.addresses),
-    });
+  public at(contracts: ContractAddresses, source = "at()"): this {
+    const addresses = firstOf(
+      fixedAddresses(contracts, source),
+      this.addresses,
+    );
+    // each subclass copies itself
+    return this.copy({ addresses }) as this;
   }
 
   /**

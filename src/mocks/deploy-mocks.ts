@@ -142,14 +142,8 @@ async function deployInOrder<VaultT extends VaultClient>(
   }
   const clock = await readClock(vault);
   const state = applyOverrides(createState(clock), overrides);
-  const instance = hasHost(vault) ? vault.instanceName : undefined;
-  const fixed =
-    at ?? (isInProcess(vault) ? inProcessAddresses(instance) : undefined);
-  const bound = bind(vault, fixed ?? (await deployCode(vault)), SOURCE);
-  const addresses = await addressesOf(bound, "deployMocks({ at })");
-  if (fixed !== undefined) {
-    await placeCode(vault, addresses, contractRoleNames);
-  }
+  const bound = await placeMocks(vault, at);
+  const addresses = await addressesOf(bound, SOURCE);
   await load(vault, addresses, contractRoleNames, state, overrides);
   if (hasHost(vault)) {
     vault.bind(fixedAddresses(addresses, SOURCE));
@@ -168,26 +162,27 @@ function vaultOf<VaultT extends VaultClient>(
   return (isVault ? target : new VaultClient(target, contracts)) as VaultT;
 }
 
-function bind<VaultT extends VaultClient>(
+/** Places the code in process or at given addresses; elsewhere deploys it. */
+async function placeMocks<VaultT extends VaultClient>(
   vault: VaultT,
-  addresses: ContractAddresses,
-  source: string,
-): VaultT {
-  // at() of every vault makes one of its own kind
-  return vault.at(addresses, source) as VaultT;
-}
-
-async function deployCode(vault: VaultClient): Promise<ContractAddresses> {
-  const bytecodes = contractRoleNames.map((role) => ({
-    data: mockArtifacts[role].bytecode,
-  }));
-  const mined = await sendToMocks(vault, bytecodes);
-  return Object.fromEntries(
-    contractRoleNames.map((role, index) => [
+  at: ContractAddresses | undefined,
+): Promise<VaultT> {
+  if (at === undefined && !isInProcess(vault)) {
+    const bytecodes = contractRoleNames.map((role) => ({
+      data: mockArtifacts[role].bytecode,
+    }));
+    const mined = await sendToMocks(vault, bytecodes);
+    const deployed = contractRoleNames.map((role, index): [string, string] => [
       role,
       String(mined[index]?.contractAddress),
-    ]),
-  );
+    ]);
+    return vault.at(Object.fromEntries(deployed), SOURCE);
+  }
+  const instance = hasHost(vault) ? vault.instanceName : undefined;
+  const bound = vault.at(at ?? inProcessAddresses(instance), SOURCE);
+  const addresses = await addressesOf(bound, "deployMocks({ at })");
+  await placeCode(vault, addresses, contractRoleNames);
+  return bound;
 }
 
 /** Loads a state; resets the mocks first, because they may hold an earlier one. */
@@ -327,7 +322,7 @@ export async function connectMocks<VaultT extends VaultClient>(
     );
     const addresses = await addressesOf(vault, "Scripting mocks");
     await requireMocks(vault, addresses, contractRoleNames);
-    const bound = bind(vault, addresses, "connectMocks()");
+    const bound = vault.at(addresses, "connectMocks()");
     return new MockVaultHandle(bound, addresses);
   });
 }

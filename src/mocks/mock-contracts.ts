@@ -5,7 +5,7 @@ import type { ContractRunner, Signer } from "ethers";
 
 import type { VaultClient } from "../client/vault-client.js";
 import { vaultError } from "../errors.js";
-import { hasHost, isInProcess } from "../host.js";
+import { isInProcess } from "../host.js";
 import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
 import { byRole, contractRoleNames } from "../protocol/index.js";
@@ -72,7 +72,7 @@ export async function placeCode(
   roles: readonly ContractRole[],
 ): Promise<void> {
   const { rpc } = vault;
-  if (hasHost(vault) && isInProcess(vault)) {
+  if (isInProcess(vault)) {
     await nameInStacks(vault);
   }
   for (const role of roles) {
@@ -114,7 +114,7 @@ async function nameInStacks({
 
 /** In process, calls and transactions are the first account's, as with hardhat-ethers. */
 export function runnerOf(vault: VaultClient): ContractRunner | null {
-  if (!isInProcess(vault) || !hasHost(vault)) {
+  if (!isInProcess(vault)) {
     return vault.contracts.vault.runner;
   }
   const { provider } = vault.connection.ethers;

@@ -1,14 +1,17 @@
-import type { HardhatUserConfig, NetworkConfig } from "hardhat/types/config";
+import type {
+  HardhatUserConfig,
+  NetworkConfig,
+  ResolvedConfigurationVariable,
+} from "hardhat/types/config";
 
 import { firstOf } from "../client/addresses.js";
 import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
 import { describeInput, parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
+import { asRecord } from "../json.js";
+import type { ContractRole } from "../protocol/index.js";
 import { toConfigVariableError } from "../rpc/errors.js";
-import type {
-  VaultInstanceConfig,
-  VaultInstanceUserConfig,
-} from "./config-types.js";
+import type { VaultInstanceConfig } from "./config-types.js";
 import type { DeploymentAddresses } from "./deployments.js";
 
 export interface ConnectionAddresses {
@@ -37,33 +40,26 @@ export function connectionAddresses(
 ): ConnectionAddresses {
   const { instance, network, upstream, deployments } = sources;
   const { contracts } = settingsOf(networkName, networkConfig, instance);
-  const path = `networks.${networkName}.vault${instance === undefined ? "" : `.instances.${instance}`}.contracts`;
+  const pathOf = (role: ContractRole): string =>
+    `${settingsPath(networkName, instance)}.contracts.${role}`;
   const configured: AddressResolver = async (role) => {
-    const source = `${path}.${role}`;
-    const value = await contracts[role]?.get().catch((error: unknown) => {
-      throw toConfigVariableError(error, source);
-    });
-    if (value === undefined) {
-      return { path: source, hint: "" };
-    }
-    // A variable may hold a secret by mistake.
-    const address = parseAddress(value, source, "the configured value");
-    return { address, source };
+    const path = pathOf(role);
+    const address = contracts[role];
+    return address === undefined
+      ? { path, hint: "" }
+      : await resolveAddress(address, path);
   };
-  const deployed: AddressResolver = async (role) => {
-    const mocks = await deployments?.();
-    return (
-      (await mocks?.find(role)) ?? {
-        path: `${path}.${role}`,
-        // `find` has run: it sets the absence.
-        hint:
-          mocks?.describeAbsence() ??
-          (networkConfig.type === "http"
-            ? "Mocks of vault-deployments/ are not used here, because checking them needs requests to the network."
-            : `Network ${networkName} is in this process and starts empty: pass --network to a task, or call deployMocks() in code.`),
-      }
-    );
-  };
+  const deployed: AddressResolver = async (role) => ({
+    path: pathOf(role),
+    ...(deployments === undefined
+      ? {
+          hint:
+            networkConfig.type === "http"
+              ? "Mocks of vault-deployments/ are not used here, because checking them needs requests to the network."
+              : `Network ${networkName} is in this process and starts empty: pass --network to a task, or call deployMocks() in code.`,
+        }
+      : await (await deployments()).find(role)),
+  });
   const own =
     upstream ??
     (instance === undefined
@@ -88,6 +84,23 @@ export function connectionAddresses(
   };
 }
 
+function settingsPath(networkName: string, instance?: string): string {
+  const path = `networks.${networkName}.vault`;
+  return instance === undefined ? path : `${path}.instances.${instance}`;
+}
+
+async function resolveAddress(
+  setting: ResolvedConfigurationVariable,
+  source: string,
+): Promise<LocatedAddress> {
+  const value = await setting.get().catch((error: unknown) => {
+    throw toConfigVariableError(error, source);
+  });
+  // A variable may hold a secret by mistake.
+  const address = parseAddress(value, source, "the configured value");
+  return { address, source };
+}
+
 /**
  * Checks the checksum of each address in the text of a network's configuration: a digit may
  * be mistyped. Done for each connection, not at each start of Hardhat, where loading the
@@ -99,27 +112,17 @@ export function requireChecksums(
   networkName: string,
   { networks = {} }: HardhatUserConfig,
 ): void {
-  const check = (settings: VaultInstanceUserConfig, path: string): void => {
-    const addresses = [
-      ...Object.entries(settings.contracts ?? {}).map(
-        ([role, address]) => [`contracts.${role}`, address] as const,
-      ),
-      ["guard", settings.guard] as const,
-    ];
-    for (const [name, address] of addresses) {
-      if (typeof address === "string") {
-        parseAddress(address, `${path}.${name}`);
+  const check = (setting: unknown, path: string): void => {
+    // Every text in the settings is an address, except those of a variable.
+    if (typeof setting === "string") {
+      parseAddress(setting, path);
+    } else if (!("_type" in asRecord(setting))) {
+      for (const [key, inner] of Object.entries(asRecord(setting))) {
+        check(inner, `${path}.${key}`);
       }
     }
   };
-  const { vault } = networks[networkName] ?? {};
-  if (vault !== undefined) {
-    const path = `networks.${networkName}.vault`;
-    check(vault, path);
-    for (const [name, instance] of Object.entries(vault.instances ?? {})) {
-      check(instance, `${path}.instances.${name}`);
-    }
-  }
+  check(networks[networkName]?.vault, settingsPath(networkName));
 }
 
 /**
@@ -132,15 +135,12 @@ export async function guardAddressOf(
   instance: string | undefined,
 ): Promise<LocatedAddress | undefined> {
   const { guard } = settingsOf(networkName, networkConfig, instance);
-  if (guard === undefined || guard === false) {
-    return undefined;
-  }
-  const source = `networks.${networkName}.vault${instance === undefined ? "" : `.instances.${instance}`}.guard`;
-  const value = await guard.get().catch((error: unknown) => {
-    throw toConfigVariableError(error, source);
-  });
-  const address = parseAddress(value, source, "the configured value");
-  return { address, source };
+  return guard === undefined || guard === false
+    ? undefined
+    : await resolveAddress(
+        guard,
+        `${settingsPath(networkName, instance)}.guard`,
+      );
 }
 
 export function settingsOf(

@@ -52,5 +52,3 @@ export async function check(
     (error: unknown) => ({ name, ...findingOf(error, "warn") }),
   );
 }
-
-/** Chain ids of development nodes, whose clock and chain id need no check. */

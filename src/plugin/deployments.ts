@@ -1,12 +1,11 @@
 import { z } from "zod";
 
-import type { LocatedAddress } from "../client/addresses.js";
+import type { LocatedAddress, MissingAddress } from "../client/addresses.js";
 import { parseAddress } from "../client/inputs.js";
-import { fallbackTo, vaultError } from "../errors.js";
+import { vaultError } from "../errors.js";
 import {
   PROJECT_FOLDER,
   listProjectFiles,
-  newestProjectFile,
   readProjectFile,
   reasonOf,
   writeProjectFile,
@@ -49,8 +48,7 @@ const deploymentSchema: Schema<MockDeployment> = z
  * is the same and still has their code.
  */
 export class DeploymentAddresses {
-  #found: Promise<MockDeployment | undefined> | undefined;
-  #absence: string | undefined;
+  #found: Promise<MockDeployment | string> | undefined;
   /** End of the names of this instance's files. */
   readonly #suffix: string;
 
@@ -63,38 +61,34 @@ export class DeploymentAddresses {
   }
 
   /**
+   * @returns The address, or why there is none and what to do.
    * @throws VaultError VAULT_INVALID_DEPLOYMENT_FILE if the file cannot be used,
    * VAULT_INVALID_ADDRESS for a wrong checksum in it
    */
-  public async find(role: ContractRole): Promise<LocatedAddress | undefined> {
+  public async find(
+    role: ContractRole,
+  ): Promise<LocatedAddress | Pick<MissingAddress, "hint">> {
     this.#found ??= this.#load();
     const loading = this.#found;
-    let deployment: MockDeployment | undefined;
+    let found: MockDeployment | string | undefined;
     try {
-      deployment = await loading;
+      found = await loading;
     } finally {
       // Retry next time: mocks may be deployed, or the node restarted, meanwhile.
-      if (deployment === undefined && this.#found === loading) {
+      if (typeof found !== "object" && this.#found === loading) {
         this.#found = undefined;
       }
     }
-    if (deployment === undefined) {
-      return undefined;
+    if (typeof found !== "object") {
+      return { hint: found };
     }
-    const source = this.#fileOf(deployment);
+    const source = this.#fileOf(found);
     // Adds the checksum, because addresses are compared as strings.
     const address = parseAddress(
-      deployment.contracts[role],
+      found.contracts[role],
       `The address of the ${contractRoles[role].label} contract (${source})`,
     );
     return { address, source };
-  }
-
-  /** Explains why no mocks were found, and what to do. */
-  public describeAbsence(): string {
-    return this.#absence === undefined
-      ? `For a local node, ${this.#command} deploys mocks.`
-      : `${this.#absence}: run ${this.#command} again.`;
   }
 
   /** @returns The file's path, relative to the project's root. */
@@ -138,84 +132,50 @@ export class DeploymentAddresses {
     return `${PROJECT_FOLDER}/${chainId}-${genesis}${this.#suffix}`;
   }
 
-  async #load(): Promise<MockDeployment | undefined> {
-    this.#absence = undefined;
+  /** @returns The mocks, or a hint: the reason that there are none, and what to do. */
+  async #load(): Promise<MockDeployment | string> {
+    const none = `For a local node, ${this.#command} deploys mocks.`;
+    const again = `run ${this.#command} again.`;
     const names = (await listProjectFiles(this.projectRoot)).filter((name) => {
       const [, suffix] = /^[0-9]+-[0-9a-z]+([-.].*)$/u.exec(name) ?? [];
       return suffix === this.#suffix;
     });
     if (names.length === 0) {
-      return undefined;
+      return none;
     }
-    // Asked together: the newest file is mostly the one of this chain. Else the answers
-    // about its code are not needed.
-    const newest = await this.#readNewest(names);
-    const asked = {
-      chainId: getChainId(this.rpc),
-      genesisHash: getGenesisHash(this.rpc),
-      isDeployed: newest === undefined ? undefined : this.#isDeployed(newest),
-    };
-    // A failure counts where the answer is used.
-    for (const answer of Object.values(asked)) {
-      answer?.catch(() => undefined);
+    const genesis = getGenesisHash(this.rpc);
+    // Its failure counts if a file has this chain's id.
+    genesis.catch(() => undefined);
+    const chainId = await getChainId(this.rpc);
+    const files = names
+      .filter((name) => name.startsWith(`${chainId}-`))
+      .toSorted()
+      .map((name) => `${PROJECT_FOLDER}/${name}`);
+    if (files.length === 0) {
+      return none;
     }
-    const chainId = await asked.chainId;
-    const others = names.filter((name) => name.startsWith(`${chainId}-`));
-    if (others.length === 0) {
-      return undefined;
-    }
-    const genesisHash = await asked.genesisHash;
+    const genesisHash = await genesis;
     const file = this.#fileOf({ chainId, genesisHash });
-    const isNewest = newest !== undefined && this.#fileOf(newest) === file;
-    const deployment = isNewest ? newest : await this.#read(file);
-    if (
-      deployment?.chainId !== chainId ||
-      deployment.genesisHash !== genesisHash ||
-      genesisHash === UNKNOWN_GENESIS
-    ) {
-      const files = others
-        .toSorted()
-        .map((name) => `${PROJECT_FOLDER}/${name}`);
-      this.#absence = `${files.join(", ")} ${files.length === 1 ? "belongs to another chain" : "belong to other chains"} with the same id (the node was probably restarted)`;
-      return undefined;
-    }
-    const isDeployed = isNewest
-      ? asked.isDeployed
-      : this.#isDeployed(deployment);
-    if ((await isDeployed) === false) {
-      this.#absence = `The mocks of ${file} are not on the chain any more`;
-      return undefined;
-    }
-    return deployment;
-  }
-
-  async #read(file: string): Promise<MockDeployment | undefined> {
-    return await readProjectFile(
+    const deployment = await readProjectFile(
       this.projectRoot,
       file,
       deploymentSchema,
       (problem, cause) => this.#invalid(file, problem, cause),
     );
-  }
-
-  /** @returns Undefined if it cannot be used, which counts only if it is needed. */
-  async #readNewest(
-    names: readonly string[],
-  ): Promise<MockDeployment | undefined> {
-    const name = await newestProjectFile(this.projectRoot, names);
-    const file = `${PROJECT_FOLDER}/${name}`;
-    const found = await this.#read(file).catch(fallbackTo(undefined));
-    return found !== undefined && this.#fileOf(found) === file
-      ? found
-      : undefined;
-  }
-
-  async #isDeployed({ contracts }: MockDeployment): Promise<boolean> {
+    if (
+      deployment?.chainId !== chainId ||
+      deployment.genesisHash !== genesisHash ||
+      genesisHash === UNKNOWN_GENESIS
+    ) {
+      return `${files.join(", ")} ${files.length === 1 ? "belongs to another chain" : "belong to other chains"} with the same id (the node was probably restarted): ${again}`;
+    }
     const haveCode = await Promise.all(
-      Object.values(contracts).map(
+      Object.values(deployment.contracts).map(
         async (address) => await hasCode(this.rpc, address),
       ),
     );
-    return !haveCode.includes(false);
+    return haveCode.includes(false)
+      ? `The mocks of ${file} are not on the chain any more: ${again}`
+      : deployment;
   }
 }

@@ -22,6 +22,7 @@ import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import { check, fail, findingOf, ok, warn } from "./check.js";
 import type { Check, Finding } from "./check.js";
 
+/** Of development nodes, whose clock and chain id need no check. */
 const DEVELOPMENT_CHAIN_IDS: ReadonlySet<number> = new Set([1337, 31337]);
 
 /** Seconds that a block may be ahead of this machine's clock. */
@@ -79,10 +80,10 @@ function examineHead(
     return ok(detail);
   }
   if (age > limit) {
-    const most = `${detail}; maxHeadAge is ${limit} s`;
-    const fix =
-      "Check that the node is synchronised, and this machine's clock.";
-    return fail(most, fix);
+    return fail(
+      `${detail}; maxHeadAge is ${limit} s`,
+      "Check that the node is synchronised, and this machine's clock.",
+    );
   }
   return -age > MAX_AHEAD
     ? warn(detail, "Set this machine's clock.")
@@ -161,26 +162,22 @@ export function examineInstances({
   instanceName,
 }: VaultHost): readonly Check[] {
   const { networkConfig, networkName } = connection;
-  const { contracts, instances } = networkConfig.vault;
-  const inherited = contracts.vaultFactory !== undefined;
+  const { contracts: inherited, instances } = networkConfig.vault;
   return Object.entries(instances)
     .filter(
-      ([name, own]) =>
+      ([name, { contracts }]) =>
         (instanceName ?? name) === name &&
-        inherited &&
-        own.contracts.vault !== undefined &&
-        own.contracts.vaultFactory === undefined,
+        contracts.vault !== undefined &&
+        contracts.vaultFactory === undefined &&
+        inherited.vaultFactory !== undefined,
     )
-    .map(([name]) => {
-      const place = `networks.${networkName}.vault.instances.${name}.contracts`;
-      return {
-        name: `instance ${name}`,
-        ...warn(
-          "it names its own vault, and has the network's vaultFactory: a settlement would go by the rounds of another vault",
-          `Set ${place}.vaultFactory, also if it is the same.`,
-        ),
-      };
-    });
+    .map(([name]) => ({
+      name: `instance ${name}`,
+      ...warn(
+        "it names its own vault, and has the network's vaultFactory: a settlement would go by the rounds of another vault",
+        `Set networks.${networkName}.vault.instances.${name}.contracts.vaultFactory, also if it is the same.`,
+      ),
+    }));
 }
 
 async function examineContract(

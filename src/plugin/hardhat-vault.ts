@@ -6,12 +6,7 @@ import type { NetworkConfig } from "hardhat/types/config";
 import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import { fixedAddresses, firstOf } from "../client/addresses.js";
-import type {
-  AddressResolver,
-  ContractAddresses,
-  LocatedAddress,
-} from "../client/addresses.js";
+import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
 import type { FindErrors } from "../client/error-abis.js";
 import { withCallerStack } from "../caller-stack.js";
 import { parseAccount, parseAddress } from "../client/inputs.js";
@@ -167,31 +162,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public instance(name: string): HardhatVault {
     const { network, rpc, from } = this;
     const vault = network.vaults.get(name) ?? HardhatVault.#open(network, name);
-    return rpc === network.rpc
-      ? vault
-      : new HardhatVault(network, vault.parts, vault.addresses, rpc, from);
-  }
-
-  /**
-   * Returns the same vault with some addresses replaced.
-   *
-   * @param source The origin of the addresses, for error texts.
-   * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
-   *
-   * @example
-   * ```ts
-   * const trading = "0x00000000000000000000000000000000000000A1";
-   * (await vault.at({ trading }).addressOf("trading")).source;
-   * // 'at()'
-   * ```
-   */
-  public override at(
-    contracts: ContractAddresses,
-    source = "at()",
-  ): HardhatVault {
-    return this.copy({
-      addresses: firstOf(fixedAddresses(contracts, source), this.addresses),
-    });
+    return rpc === network.rpc ? vault : vault.copy({ rpc, from });
   }
 
   /** @internal */
@@ -358,18 +329,14 @@ export class HardhatVault extends VaultClient implements VaultHost {
     return `HardhatVault ${inspect(shown, { breakLength: Infinity })}`;
   }
 
-  /** @internal */
+  /** @internal No others: forks are configured with these. */
   public get settings(): DisplaySettings {
-    const { tokenDecimals, displayDecimals } = settingsOf(
-      this.networkName,
-      this.connection.networkConfig,
-      this.instanceName,
-    );
+    const { tokenDecimals, displayDecimals } = this.settlementSettings;
     return { tokenDecimals, displayDecimals };
   }
 
   /** @internal */
-  public get settlementSettings(): SettlementSettings {
+  public get settlementSettings(): SettlementSettings & DisplaySettings {
     return settingsOf(
       this.networkName,
       this.connection.networkConfig,
@@ -379,10 +346,9 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal */
   public async guardAddress(): Promise<LocatedAddress | undefined> {
-    const { networkConfig } = this.connection;
     return await guardAddressOf(
       this.networkName,
-      networkConfig,
+      this.connection.networkConfig,
       this.instanceName,
     );
   }

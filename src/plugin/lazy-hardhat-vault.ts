@@ -73,11 +73,14 @@ function lazyVault(
   getOrCreate: GetOrCreate,
   open: () => Promise<HardhatVault>,
 ): LazyHardhatVault {
-  const vault: LazyHardhatVault = {
-    orders: (...args) =>
-      iterateWithCallerStack(async () => (await open()).orders(...args)),
-    rounds: (...args) =>
-      iterateWithCallerStack(async () => (await open()).rounds(...args)),
+  /** Opens the vault for each call; an error has the frames of the caller. */
+  const forward =
+    <Args extends readonly unknown[], Result>(
+      call: (vault: HardhatVault, ...args: Args) => Promise<Result>,
+    ) =>
+    async (...args: Args): Promise<Result> =>
+      await withCallerStack(async () => await call(await open(), ...args));
+  const lazy: LazyHardhatVault = {
     at: (contracts) =>
       lazyVault(getOrCreate, async () => (await open()).at(contracts)),
     instance: (name) =>
@@ -88,46 +91,54 @@ function lazyVault(
         : typeof target === "string"
           ? (await getOrCreate(target)).vault
           : target.vault,
-    getFundingFeeRate: async (...args) =>
-      await withCallerStack(
-        async () => await (await open()).getFundingFeeRate(...args),
-      ),
-    getLatestRoundInfo: async (...args) =>
-      await (await open()).getLatestRoundInfo(...args),
-    getOrderInfo: async (...args) =>
-      await withCallerStack(
-        async () => await (await open()).getOrderInfo(...args),
-      ),
-    calMargins: async (...args) =>
-      await withCallerStack(
-        async () => await (await open()).calMargins(...args),
-      ),
-    getLPAmountInfo: async (...args) =>
-      await withCallerStack(
-        async () => await (await open()).getLPAmountInfo(...args),
-      ),
-    queryVolume: async (...args) => await (await open()).queryVolume(...args),
-    queryMarginBalance: async (...args) =>
-      await (await open()).queryMarginBalance(...args),
-    minXMargin: async (...args) => await (await open()).minXMargin(...args),
-    snapshot: async (...args) => await (await open()).snapshot(...args),
-    block: async (...args) => await (await open()).block(...args),
-    chainId: async () => await (await open()).chainId(),
-    addressOf: async (...args) => await (await open()).addressOf(...args),
-    settleAll: async (...args) =>
-      await withCallerStack(
-        async () => await (await open()).settleAll(...args),
-      ),
-    simulateSettleAll: async (...args) =>
-      await withCallerStack(
-        async () => await (await open()).simulateSettleAll(...args),
-      ),
-    fork: async (...args) => await (await open()).fork(...args),
-    deployMocks: async (...args) => await (await open()).deployMocks(...args),
-    mockAt: async (...args) => await (await open()).mockAt(...args),
+    orders: (...args) =>
+      iterateWithCallerStack(async () => (await open()).orders(...args)),
+    rounds: (...args) =>
+      iterateWithCallerStack(async () => (await open()).rounds(...args)),
+    getFundingFeeRate: forward(
+      async (vault, ...args) => await vault.getFundingFeeRate(...args),
+    ),
+    getLatestRoundInfo: forward(
+      async (vault, ...args) => await vault.getLatestRoundInfo(...args),
+    ),
+    getOrderInfo: forward(
+      async (vault, ...args) => await vault.getOrderInfo(...args),
+    ),
+    calMargins: forward(
+      async (vault, ...args) => await vault.calMargins(...args),
+    ),
+    getLPAmountInfo: forward(
+      async (vault, ...args) => await vault.getLPAmountInfo(...args),
+    ),
+    queryVolume: forward(
+      async (vault, ...args) => await vault.queryVolume(...args),
+    ),
+    queryMarginBalance: forward(
+      async (vault, ...args) => await vault.queryMarginBalance(...args),
+    ),
+    minXMargin: forward(
+      async (vault, ...args) => await vault.minXMargin(...args),
+    ),
+    snapshot: forward(async (vault, ...args) => await vault.snapshot(...args)),
+    block: forward(async (vault, ...args) => await vault.block(...args)),
+    chainId: forward(async (vault, ...args) => await vault.chainId(...args)),
+    addressOf: forward(
+      async (vault, ...args) => await vault.addressOf(...args),
+    ),
+    settleAll: forward(
+      async (vault, ...args) => await vault.settleAll(...args),
+    ),
+    simulateSettleAll: forward(
+      async (vault, ...args) => await vault.simulateSettleAll(...args),
+    ),
+    fork: forward(async (vault, ...args) => await vault.fork(...args)),
+    deployMocks: forward(
+      async (vault, ...args) => await vault.deployMocks(...args),
+    ),
+    mockAt: forward(async (vault, ...args) => await vault.mockAt(...args)),
     contracts: lazyPromise(async () => (await open()).contracts),
   };
-  return Object.defineProperty(vault, inspect.custom, {
+  return Object.defineProperty(lazy, inspect.custom, {
     value: () => "LazyHardhatVault {}",
   });
 }

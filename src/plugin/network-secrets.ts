@@ -1,4 +1,4 @@
-import type { HardhatUserConfig, NetworkConfig } from "hardhat/types/config";
+import type { NetworkConfig } from "hardhat/types/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { asRecord } from "../json.js";
@@ -22,20 +22,14 @@ export async function redactorFor(
       : network.forking?.enabled === true
         ? network.forking
         : undefined;
-  if (node !== undefined) {
-    redactor.keepUrl(await node.url.getUrl(), publicNames(project));
-    for (const value of Object.values(node.httpHeaders ?? {})) {
-      redactor.keepHeader(value);
-    }
-  }
+  keepNode(redactor, { ...node, url: await node?.url.getUrl() });
   return redactor;
 }
 
 /** Creates a redactor of the secrets in the text of the configuration. */
-export function projectRedactor(project: Project): Redactor {
-  const redactor = new Redactor();
-  const { networks = {} }: HardhatUserConfig = project.userConfig;
-  for (const network of Object.values(networks)) {
+export function projectRedactor({ config, userConfig }: Project): Redactor {
+  const redactor = new Redactor(Object.keys(config.networks));
+  for (const network of Object.values(userConfig.networks ?? {})) {
     const { accounts } = network;
     for (const account of Array.isArray(accounts) ? accounts : [accounts]) {
       const { privateKey, mnemonic, passphrase } = asRecord(account);
@@ -44,22 +38,20 @@ export function projectRedactor(project: Project): Redactor {
       }
       redactor.keep(...[mnemonic, passphrase].filter(isText));
     }
-    for (const node of [network, asRecord(network)["forking"]]) {
-      const { url, httpHeaders } = asRecord(node);
-      if (isText(url)) {
-        redactor.keepUrl(url, publicNames(project));
-      }
-      for (const value of Object.values(asRecord(httpHeaders)).filter(isText)) {
-        redactor.keepHeader(value);
-      }
-    }
+    keepNode(redactor, network);
+    keepNode(redactor, asRecord(network)["forking"]);
   }
   return redactor;
 }
 
-/** Words that are no secrets, even in a URL. */
-function publicNames({ config }: Project): readonly string[] {
-  return Object.keys(config.networks);
+function keepNode(redactor: Redactor, node: unknown): void {
+  const { url, httpHeaders } = asRecord(node);
+  if (isText(url)) {
+    redactor.keepUrl(url);
+  }
+  for (const value of Object.values(asRecord(httpHeaders)).filter(isText)) {
+    redactor.keepHeader(value);
+  }
 }
 
 function isText(value: unknown): value is string {
