@@ -101,16 +101,17 @@ interface Rule {
 /** The first match counts. */
 const rules: readonly Rule[] = [
   {
-    // A retry meets the same failure of the EVM and the same limit of the node (geth,
-    // Erigon, besu, Arbitrum), or a quota of a day or a month (Infura, Alchemy,
-    // QuickNode). The method is missing: JSON-RPC, EIP-1474.
+    // A retry meets the same failure of the EVM and the same limit of gas (geth, Erigon,
+    // Nitro), or a quota of a day or a month (Infura, QuickNode, Alchemy). The codes are
+    // those of JSON-RPC and EIP-1474 for a missing method.
     kind: "final",
     codes: [-32_601, -32_004],
     words:
       /out ?of ?gas|opcode|EVM error|stack (?:under|over)flow|invalid jump|execution (?:aborted|timeout)|daily|per day|monthly|gas (?:limit|cap)|intrinsic gas|data limit|smaller|(?:not|n't) supports?|unsupported/iu,
   },
   {
-    // EIP-1474's code is Infura's and Chainstack's; Alchemy and QuickNode have others.
+    // EIP-1474's code, of Infura, Tenderly and BNB's nodes; 429 of OnFinality. QuickNode,
+    // Blast, 1RPC, Pocket and Proxyd have codes of their own.
     kind: "busy",
     codes: [-32_005],
     status: /^429$/u,
@@ -118,15 +119,17 @@ const rules: readonly Rule[] = [
       /rate.{0,10}(?:limit|exceed)|too many request|request limit|throttl|quota|capacity|throughput/iu,
   },
   {
-    // No retry brings back old state, with any code (geth, Erigon, Nethermind, Infura).
+    // No retry brings back old state, with any code (geth, Erigon, reth, Nitro, bor,
+    // zkSync, Infura).
     kind: "refused",
     words:
       /missing trie node|prune|archive|historical state|state .{0,80}(?:not|un)available/iu,
   },
   {
     // The node's time is over (geth: -32002), it failed (-32603, of every gateway), or a
-    // gateway has no node behind it: one that sent no JSON (-32700), Proxyd's (-32011),
-    // Cloudflare's (-32046), dRPC's and eRPC's upstreams.
+    // gateway has no node behind it: eRPC's sent no JSON (-32700), Proxyd's is gone
+    // (-32011), and Cloudflare's cannot fulfil the request (-32046). Words alone: Arbitrum,
+    // Mantle, Alchemy, dRPC, and gateways in Go.
     kind: "transient",
     codes: [-32_002, -32_603, -32_700, -32_011, -32_046],
     status: /^(?:408|425|5\d\d)$/u,
@@ -135,7 +138,8 @@ const rules: readonly Rule[] = [
       /timed? ?-?out|deadline exceeded|temporar|try again|(?<!not )retry|not ready|at this time|overloaded|\bEOF\b|bad gateway|service unavailable|upstream|no .{0,20}(?:server|backend|node)s? available|socket hang up|connection (?:reset|closed|refused|termination)|\bid\b.{0,20}(?:mismatch|does not match)/iu,
   },
   {
-    // The words of all clients for a block that the node lacks.
+    // A node lacks the block: geth, besu, reth, Erigon, Nitro, Avalanche, zkSync, Hardhat,
+    // and chains of Cosmos (height).
     kind: "behind",
     words:
       /header (?:for hash )?not found|unknown block|block.{0,60}(?:not (?:yet |currently )?(?:available|found|exist)|doesn't exist|out ?of ?range|invalid)|invalid block|unfinalized|ahead of|height/iu,
