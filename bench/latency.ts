@@ -51,11 +51,11 @@ export const mostWaves = {
   "settle --yes": 7,
   orders: 8,
   "simulate --fork": 12,
-  // Which chain it is, and whether it has the mocks, is asked first.
-  "round, mocks of vault-deployments": 3,
-  "status, mocks of vault-deployments": 4,
-  "simulate, mocks of vault-deployments": 5,
-  "settle --yes, mocks of vault-deployments": 9,
+  // The addresses are looked up first.
+  "round, mocks of vault-deployments": 2,
+  "status, mocks of vault-deployments": 3,
+  "simulate, mocks of vault-deployments": 4,
+  "settle --yes, mocks of vault-deployments": 8,
 } as const satisfies Readonly<Record<string, number>>;
 
 /**

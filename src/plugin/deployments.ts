@@ -2,10 +2,11 @@ import { z } from "zod";
 
 import type { LocatedAddress, MissingAddress } from "../client/addresses.js";
 import { parseAddress } from "../client/inputs.js";
-import { vaultError } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
 import {
   PROJECT_FOLDER,
   listProjectFiles,
+  newestProjectFile,
   readProjectFile,
   reasonOf,
   writeProjectFile,
@@ -143,9 +144,15 @@ export class DeploymentAddresses {
     if (names.length === 0) {
       return none;
     }
+    // Asked together: the newest file is mostly the one of this chain. If it is not, the
+    // answers about its code are not needed.
+    const newest = await this.#readNewest(names);
+    const code = newest === undefined ? undefined : this.#isDeployed(newest);
     const genesis = getGenesisHash(this.rpc);
-    // Its failure counts if a file has this chain's id.
-    genesis.catch(() => undefined);
+    for (const answer of [code, genesis]) {
+      // A failure counts where the answer is used.
+      answer?.catch(() => undefined);
+    }
     const chainId = await getChainId(this.rpc);
     const files = names
       .filter((name) => name.startsWith(`${chainId}-`))
@@ -156,12 +163,8 @@ export class DeploymentAddresses {
     }
     const genesisHash = await genesis;
     const file = this.#fileOf({ chainId, genesisHash });
-    const deployment = await readProjectFile(
-      this.projectRoot,
-      file,
-      deploymentSchema,
-      (problem, cause) => this.#invalid(file, problem, cause),
-    );
+    const isNewest = newest !== undefined && this.#fileOf(newest) === file;
+    const deployment = isNewest ? newest : await this.#read(file);
     if (
       deployment?.chainId !== chainId ||
       deployment.genesisHash !== genesisHash ||
@@ -169,13 +172,39 @@ export class DeploymentAddresses {
     ) {
       return `${files.join(", ")} ${files.length === 1 ? "belongs to another chain" : "belong to other chains"} with the same id (the node was probably restarted): ${again}`;
     }
+    const isDeployed = isNewest ? code : this.#isDeployed(deployment);
+    return (await isDeployed) === true
+      ? deployment
+      : `The mocks of ${file} are not on the chain any more: ${again}`;
+  }
+
+  async #read(file: string): Promise<MockDeployment | undefined> {
+    return await readProjectFile(
+      this.projectRoot,
+      file,
+      deploymentSchema,
+      (problem, cause) => this.#invalid(file, problem, cause),
+    );
+  }
+
+  /** @returns Undefined if it cannot be used, which counts only if it is needed. */
+  async #readNewest(
+    names: readonly string[],
+  ): Promise<MockDeployment | undefined> {
+    const name = await newestProjectFile(this.projectRoot, names);
+    const file = `${PROJECT_FOLDER}/${name}`;
+    const found = await this.#read(file).catch(fallbackTo(undefined));
+    return found !== undefined && this.#fileOf(found) === file
+      ? found
+      : undefined;
+  }
+
+  async #isDeployed({ contracts }: MockDeployment): Promise<boolean> {
     const haveCode = await Promise.all(
-      Object.values(deployment.contracts).map(
+      Object.values(contracts).map(
         async (address) => await hasCode(this.rpc, address),
       ),
     );
-    return haveCode.includes(false)
-      ? `The mocks of ${file} are not on the chain any more: ${again}`
-      : deployment;
+    return !haveCode.includes(false);
   }
 }

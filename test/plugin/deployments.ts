@@ -405,19 +405,6 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     );
   }
 
-  it("a read asks only which chain it is if the deployment file is of another chain id", async () => {
-    await writeFile(
-      path.join(projectRoot, "vault-deployments", "2-abababab.json"),
-      JSON.stringify({ ...deployment, chainId: 2 }),
-    );
-    await expectVaultError(
-      (await open()).queryVolume(),
-      "VAULT_CONTRACT_NOT_CONFIGURED",
-    );
-    const methods = server.requests.map(({ method }) => method);
-    expect(methods).to.have.members(["eth_chainId", "eth_getBlockByNumber"]);
-  });
-
   it("a read fails with VAULT_CONTRACT_NOT_CONFIGURED if the deployment file is of another chain id, or the network in process", async () => {
     await leave({ ...deployment, chainId: 2 });
     await expectVaultError(
