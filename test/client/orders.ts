@@ -488,6 +488,19 @@ describe("client - orders", () => {
     );
   });
 
+  it("orders() counts every id that it has read in onProgress, also those of orders that the options leave out", async () => {
+    const seen: ScanProgress[] = [];
+    const listed = await outlineOf(nodeOf(order), {
+      firstId: 1,
+      lastId: 20,
+      chunkSize: 10,
+      holder: HOLDER,
+      onProgress: (progress) => seen.push(progress),
+    });
+    expect(listed).to.deep.equal(present(7, 14));
+    expect(seen).to.deep.equal([10, 20].map((done) => ({ done, total: 20 })));
+  });
+
   it("orders() throws VAULT_NETWORK_UNREACHABLE if the node is gone, and lists no failed orders", async () => {
     const node = nodeOf(order);
     const options = {

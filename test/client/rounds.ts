@@ -205,6 +205,10 @@ describe("client - rounds", () => {
     const [round, ...others] = await collect(historyNode(history, 10_000));
     expect(others).to.deep.equal([]);
     expect(round?.unreadBlocks).to.be.within(200, 400);
+    const later: History = [...history, [9_999, two]];
+    const [, last] = await collect(historyNode(later, 10_000));
+    expect(last).to.include({ startTime: two.startTime, firstBlock: 9_999 });
+    expect(last).to.not.have.property("unreadBlocks");
     const [whole] = await collect(historyNode([[0, one]], 4));
     expect(whole).to.not.have.property("unreadBlocks");
   });

@@ -26,7 +26,8 @@ import { startRpcServer } from "./rpc-server.js";
 import type { RpcServer } from "./rpc-server.js";
 
 const texts = Object.values(hostileTexts);
-const range = { ids: `1-${texts.length}` };
+/** With those that repeat secrets. */
+const range = { ids: `1-${texts.length + 2}` };
 
 export type Settings = Partial<Omit<HttpNetworkUserConfig, "type">>;
 
@@ -203,7 +204,7 @@ export function useHostileStage(): HostileStage {
     return {
       ...args,
       ...(task === "settle" && timeout !== undefined ? { timeout } : {}),
-      ...("skipEmpty" in args ? range : {}),
+      ...("ids" in args ? range : {}),
       ...(typeof out === "string" ? { out: path.join(written, out) } : {}),
     };
   }

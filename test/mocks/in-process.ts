@@ -1,5 +1,6 @@
 import networkHelpers from "@nomicfoundation/hardhat-network-helpers";
 import { expect } from "chai";
+import { Wallet } from "ethers";
 import type { EdrNetworkUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
@@ -7,6 +8,7 @@ import { deployMocks } from "../../src/mocks/index.js";
 import type { MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
+import { devKey } from "../helpers/world.js";
 
 async function connect(
   settings: Partial<EdrNetworkUserConfig> = {},
@@ -123,6 +125,21 @@ describe("mocks - in process", () => {
     await mocks.fail("queryVolume", "closed");
     await expectVaultError(vault.queryVolume(), "VAULT_CALL_REVERTED");
     await expectVaultError(vault.queryVolume(), "VAULT_CALL_REVERTED");
+  });
+
+  it("fail() with times counts a transaction that its sender has signed", async () => {
+    const { vault, ethers } = await connect();
+    const mocks = await vault.deployMocks();
+    await mocks.fail("settleAll", "busy", { times: 1 });
+    const wallet = new Wallet(devKey(0), ethers.provider);
+    const to = mocks.addresses.vault;
+    const { data } =
+      await mocks.contracts.vault.settleAll.populateTransaction();
+    const settle = async (): Promise<unknown> =>
+      await wallet.sendTransaction({ to, data, gasLimit: 1_000_000 });
+    await expectRevert(settle(), "busy");
+    await settle();
+    expect(await vault.getLatestRoundInfo()).to.include({ settled: true });
   });
 
   it("fail() with times counts the requests of its own order, and ends no other failure", async () => {

@@ -14,10 +14,11 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { contracts as places } from "../helpers/distinct-state.js";
 import { differentNodes } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
-import { fieldsOf, listOf } from "../helpers/fields.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
 import { recordCalls } from "../helpers/recording-provider.js";
+import { sendTransaction } from "../helpers/transactions.js";
 
 const STRANGER = "0x00000000000000000000000000000000000000AA";
 
@@ -42,15 +43,6 @@ for (const { name, start } of differentNodes) {
     after(async () => {
       await node.stop();
     });
-
-    const send = async (to: string, data: string): Promise<void> => {
-      const accounts = await provider.request({ method: "eth_accounts" });
-      const [from] = listOf(accounts);
-      await provider.request({
-        method: "eth_sendTransaction",
-        params: [{ from, to, data }],
-      });
-    };
 
     it("deployMocks() over a bare EIP-1193 provider deploys a scenario that connectMocks() scripts, too", async () => {
       const {
@@ -173,13 +165,13 @@ for (const { name, start } of differentNodes) {
       });
       // Terms that are added now are the only ones.
       const { interface: mock } = mocks.contracts.vault;
-      await send(
-        mocks.addresses.vault,
-        mock.encodeFunctionData("whenCalMargins", [
+      await sendTransaction(provider, {
+        to: mocks.addresses.vault,
+        data: mock.encodeFunctionData("whenCalMargins", [
           { maxVolume: 9n, APY: 10n, endTime: 11n },
           { base: 1n, x: 2n },
         ]),
-      );
+      });
       expect(await vault.calMargins(unexpected)).to.include({
         xMarginAmount: 2n,
       });

@@ -81,6 +81,9 @@ describe("a client that retries requests", () => {
   for (const [why, failure, times] of [
     ["fails in passing", codedError("ECONNRESET"), 3],
     ["is busy", new StatusError(429), 3],
+    ["has waited too long for the request", new StatusError(408), 3],
+    ["does not want the request so early", new StatusError(425), 3],
+    ["does not have the address", new StatusError(404), 1],
     ["refuses the connection", codedError("ECONNREFUSED"), 1],
   ] as const) {
     it(`requests a value ${times} times if the node ${why}`, async () => {

@@ -489,6 +489,19 @@ describe("the journal of a settlement", () => {
       );
     });
 
+    it("keeps another account waiting while its transaction is in the node's pool", async () => {
+      await leaveBehind();
+      stage.chain.mines = false;
+      stage.chain.pool.push({ ...unsigned, hash: HASH });
+      expect(
+        await stage.settle(
+          { timeout: 1_000 },
+          { accounts: [keyOf(OTHER_KEY)] },
+        ),
+      ).to.include({ status: "refused", code: "VAULT_ACCOUNT_MUST_WAIT" });
+      expect(stage.sends).to.equal(0);
+    });
+
     it("stays finished if resume with cancel lacks the key of its account", async () => {
       await leaveBehind();
       stage.chain.on("eth_accounts", () => []);

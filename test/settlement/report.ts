@@ -168,6 +168,22 @@ describe("the report of a settlement that was followed", () => {
     })),
     {
       title:
+        "is settled, not known by whom, if the receipt of another transaction of its block is gone, and the node cannot trace",
+      given: () => {
+        mine(ours, { ...ours, hash: OTHER_HASH, data: "0x12" });
+        chain.on("eth_getTransactionReceipt", async ([hash], answer) =>
+          hash === OTHER_HASH ? null : await answer(),
+        );
+      },
+      is: {
+        status: "settled",
+        code: null,
+        after: settledRound(OPEN_ROUND),
+      },
+      says: /whose settlement it is is not known/u,
+    },
+    {
+      title:
         "is nothing-to-do, with the block that settled the round, if that is an earlier one",
       given: () => {
         chain.mine();

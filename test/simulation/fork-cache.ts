@@ -22,6 +22,12 @@ import {
 import type { MockProtocol } from "../helpers/world.js";
 import { mined } from "../helpers/transactions.js";
 
+/** Only a development node has these methods. */
+const withoutNames: NodeBehind["answer"] = ({ method }) =>
+  ["hardhat_metadata", "anvil_nodeInfo"].includes(method)
+    ? { error: { code: -32_601, message: "Method not found" } }
+    : undefined;
+
 const NOBODY = "0x00000000000000000000000000000000000000Aa";
 
 describe("the cache of a fork", () => {
@@ -88,6 +94,9 @@ describe("the cache of a fork", () => {
     return (await connection.vault.getLatestRoundInfo()).settledPrice;
   };
 
+  const statesAsked = (): number =>
+    node.bodies.flat().filter(({ method }) => /Storage/u.test(method)).length;
+
   it("a fork is made, snapshots and settles in at most 5 waves and 12 requests, nine of them before it is made", async () => {
     const forked = await fork();
     expect((await forked.vault.snapshot()).round).to.include({
@@ -109,23 +118,31 @@ describe("the cache of a fork", () => {
   });
 
   it("a fork of the same block takes what another that is open has read, and asks again after all are closed", async () => {
-    // Only a development node has these.
-    node.answer = ({ method }) =>
-      ["hardhat_metadata", "anvil_nodeInfo"].includes(method)
-        ? { error: { code: -32_601, message: "Method not found" } }
-        : undefined;
+    node.answer = withoutNames;
     const first = await fork();
     await settle(first);
-    const states = (): number =>
-      node.bodies.flat().filter(({ method }) => /Storage/u.test(method)).length;
     node.clear();
     const second = await fork();
     expect(await settle(second)).to.equal(SETTLED_PRICE);
-    expect(states()).to.equal(0);
+    expect(statesAsked()).to.equal(0);
     await Promise.all([first, second].map(async (one) => await one.close()));
     forks = [];
     await settle(await fork());
-    expect(states()).to.be.greaterThan(20);
+    expect(statesAsked()).to.be.greaterThan(20);
+  });
+
+  it("a fork takes nothing that another one has read with other HTTP headers, which may be of another node", async () => {
+    node.answer = withoutNames;
+    const forkAs = async (tenant: string): Promise<void> => {
+      const forked = await (await open({ "x-tenant": tenant })).fork();
+      forks.push(forked);
+      await settle(forked);
+    };
+    await forkAs("one");
+    const asked = statesAsked();
+    node.clear();
+    await forkAs("two");
+    expect(statesAsked()).to.equal(asked).and.be.greaterThan(20);
   });
 
   for (const [how, options] of [

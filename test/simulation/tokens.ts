@@ -49,6 +49,22 @@ describe("symbol and decimals of a token", () => {
   }
 });
 
+describe("a token's symbol that repeats a secret", () => {
+  it("describeTokens() hides a secret that is longer than a symbol, and shows no part of it", async () => {
+    const secret = "s3cret-".repeat(8);
+    const node = new ScriptedNode({
+      answerOf: () => ({ reverted: false, data: text(secret) }),
+    });
+    const host = node.host({
+      networkConfig: { type: "http" },
+      projectRoot: "",
+    });
+    host.rpc.redactor.keep(secret);
+    const tokens = await describeTokens(host, [TOKEN]);
+    expect(tokens.get(TOKEN)?.symbol).to.equal("<hidden>");
+  });
+});
+
 describe("transfers in logs and traces", () => {
   const topic =
     "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";

@@ -223,6 +223,19 @@ describe("deploy-mocks, mock and capture", () => {
     });
   }
 
+  it("capture hides a secret of the network that an order repeats", async () => {
+    const secret = "s3cret-of-the-node";
+    const hre = await open(anvil.url, { httpHeaders: { "x-key": secret } });
+    await runTyped(hre, "deploy-mocks");
+    const pair = `orders.1.exType=BTC-${secret}`;
+    expect((await runTyped(hre, `mock set ${pair}`)).exitCode).to.equal(0);
+    const out = path.join(project.path, "hidden.json");
+    const typed = `capture --out ${out} --ids 1`;
+    expect((await runTyped(hre, typed)).exitCode).to.equal(0);
+    const { orders } = fieldsOf(JSON.parse(await readFile(out, "utf8")));
+    expect(fieldsOf(fieldsOf(orders)["1"])["exType"]).to.equal("BTC-<hidden>");
+  });
+
   it("capture writes one value a line, relative to the working folder, and names the fixture from the root", async () => {
     const hre = await open();
     await runTyped(hre, "deploy-mocks");

@@ -9,7 +9,11 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { describeTime } from "../../src/protocol/time.js";
 import type { MockVaultHandle } from "../../src/mocks/index.js";
 import { someOrder } from "../../src/mocks/scenarios.js";
-import { pricesFigure, strikesFigure } from "../../tasks/report/charts.js";
+import {
+  pairOfStrike,
+  pricesFigure,
+  strikesFigure,
+} from "../../tasks/report/charts.js";
 import { numberAxis, timeAxis } from "../../tasks/report/plot.js";
 import type { Axis } from "../../tasks/report/plot.js";
 import { ordersChapter } from "../../tasks/report/render.js";
@@ -105,6 +109,29 @@ describe("vault report", () => {
     expect(page).to.include("BTC-USDT: opening price against strike");
     expect(page).to.not.include("ETH-USDT: opening price against strike");
     expect(page).to.include("no strike price is near these prices");
+  });
+
+  it("report finds the pair of a strike price by the middle of its prices, whatever a single order has", () => {
+    const scale = 10n ** 18n;
+    const pair = (exType: string, ...prices: readonly bigint[]) =>
+      [
+        exType,
+        prices.map((price, index) => ({
+          ...someOrder,
+          orderID: BigInt(index),
+          exType,
+          openPrice: price * scale,
+        })),
+      ] as const;
+    const found = pairOfStrike(
+      [
+        pair("ETH-USDT", 3_500n, 65_000n, 3_400n),
+        pair("BTC-USDT", 64_000n, 1n, 66_000n),
+      ],
+      65_000n * scale,
+      { chainTime: 0, raw: false, displayDecimals: { order: 18 } },
+    );
+    expect(found).to.equal("BTC-USDT");
   });
 
   it("report draws a settled price within the line of its own round", () => {
