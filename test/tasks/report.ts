@@ -9,11 +9,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { describeTime } from "../../src/protocol/time.js";
 import type { MockVaultHandle } from "../../src/mocks/index.js";
 import { someOrder } from "../../src/mocks/scenarios.js";
-import {
-  pairOfStrike,
-  pricesFigure,
-  strikesFigure,
-} from "../../tasks/report/charts.js";
+import { pricesFigure, strikesFigure } from "../../tasks/report/charts.js";
 import { numberAxis, timeAxis } from "../../tasks/report/plot.js";
 import type { Axis } from "../../tasks/report/plot.js";
 import { ordersChapter } from "../../tasks/report/render.js";
@@ -111,10 +107,10 @@ describe("vault report", () => {
     expect(page).to.include("no strike price is near these prices");
   });
 
-  it("report finds the pair of a strike price by the middle of its prices, whatever a single order has", () => {
+  it("report draws the strike by the middle of a pair's prices, whatever a single order has", () => {
     const scale = 10n ** 18n;
-    const pair = (exType: string, ...prices: readonly bigint[]) =>
-      [
+    const titleOf = (exType: string, ...prices: readonly bigint[]): string =>
+      pricesFigure(
         exType,
         prices.map((price, index) => ({
           ...someOrder,
@@ -122,16 +118,15 @@ describe("vault report", () => {
           exType,
           openPrice: price * scale,
         })),
-      ] as const;
-    const found = pairOfStrike(
-      [
-        pair("ETH-USDT", 3_500n, 65_000n, 3_400n),
-        pair("BTC-USDT", 64_000n, 1n, 66_000n),
-      ],
-      65_000n * scale,
-      { chainTime: 0, raw: false, displayDecimals: { order: 18 } },
+        65_000n * scale,
+        { chainTime: 0, raw: false, displayDecimals: { order: 18 } },
+      ).text;
+    expect(titleOf("BTC-USDT", 64_000n, 1n, 66_000n)).to.contain(
+      "BTC-USDT: opening price against strike",
     );
-    expect(found).to.equal("BTC-USDT");
+    expect(titleOf("ETH-USDT", 3_500n, 65_000n, 3_400n)).to.not.contain(
+      "against strike",
+    );
   });
 
   it("report draws a settled price within the line of its own round", () => {
