@@ -95,7 +95,7 @@ for (const [mode, hidden] of accountModes) {
       it(`settles once or not at all if at any request ${rival}`, async () => {
         const keys = isFull ? requests : decisive(requests);
         await runCases(
-          `${rival} × ${keys.length} requests but those beside the first look, and once more where sending is lost`,
+          `${rival} × ${keys.length} requests but those beside a look, and once more where sending is lost`,
           lanes,
           rivalCases(requests, rival).filter(({ method, occurrence }) =>
             keys.some(
@@ -194,7 +194,7 @@ function rivalCases(
   const lastLook = lastLookBefore(requests, sendIndex);
   const send = requests[sendIndex];
   return requests.flatMap((key, index) =>
-    isBesideFirstLook(key)
+    isBesideLook(key)
       ? []
       : [
           undefined,
@@ -224,8 +224,12 @@ function isFirstLook({ method, occurrence }: RequestKey): boolean {
  * look: a change right before them is made before or after that look, as the node answers
  * them.
  */
-function isBesideFirstLook({ method, occurrence }: RequestKey): boolean {
-  return method === "eth_getBlockByNumber" && [0, 2].includes(occurrence);
+function isBesideLook({ method, occurrence }: RequestKey): boolean {
+  return (
+    (method === "eth_getBlockByNumber" && [0, 2].includes(occurrence)) ||
+    // The kind of chain is asked together with the last look.
+    ["hardhat_metadata", "anvil_nodeInfo"].includes(method)
+  );
 }
 
 /** A settlement in which one request fails. */
