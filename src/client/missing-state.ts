@@ -12,7 +12,7 @@ import type { RpcClient } from "../rpc/rpc-client.js";
  * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED, VAULT_BLOCK_NOT_FOUND, else the error of
  * the request
  */
-export async function readState<Answer>(
+export async function explainMissingState<Answer>(
   rpc: RpcClient,
   block: BlockId,
   request: (block: BlockId) => Promise<Answer>,

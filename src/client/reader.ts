@@ -35,7 +35,7 @@ import type { OptionNames } from "./option-names.js";
 import { requireProvider } from "../rpc/eip1193.js";
 import type { AccountLike, BlockTag } from "./inputs.js";
 import type { LensContext } from "./lens/lens.js";
-import { readState } from "./missing-state.js";
+import { explainMissingState } from "./missing-state.js";
 
 /** Options of every read. */
 export interface ReadOptions {
@@ -195,7 +195,7 @@ export abstract class VaultReader {
     const { rpc, from, blockTag } = client.readContext(options);
     const target = await client.addressOf(call.role, operation);
     const request = { from, to: target.address, data: call.data };
-    const answer = await readState(
+    const answer = await explainMissingState(
       rpc,
       blockTag,
       async (block) => await callContract(rpc, request, block),

@@ -45,7 +45,7 @@ class RefusedStatus extends Error {
   }
 }
 
-/** What was seen of a request on its way over HTTP. */
+/** Observations of a request on its way over HTTP. */
 export interface Exchanged {
   /**
    * False if another request came last, such as one that Hardhat sends first; undefined

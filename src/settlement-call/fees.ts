@@ -71,7 +71,7 @@ export async function resolveFees(
   });
 }
 
-/** What a node suggested while a block was its latest. */
+/** Suggestion of a node while a block was its latest. */
 interface Suggestion {
   readonly hash: string;
   readonly price: Promise<bigint>;

@@ -10,7 +10,7 @@ import type { Block, NextBlock } from "../rpc/blocks.js";
 export type SimulationTime = string | number | bigint;
 
 export interface TargetBlock extends NextBlock {
-  /** True if the caller chose the block to start from. */
+  /** True if the caller chose the block to start from, which may still be the newest. */
   readonly isPast?: boolean;
   /** True if the caller chose the time. */
   readonly isTimed?: boolean;
@@ -22,7 +22,7 @@ const WHERE = "atTime";
 /**
  * Finds the block to simulate in: the one after `blockNumber`, else the node's next one.
  */
-export async function findBlock(
+export async function findTargetBlock(
   vault: VaultHost,
   blockNumber?: BlockTag,
   atTime?: SimulationTime,

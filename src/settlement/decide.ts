@@ -12,7 +12,7 @@ import type { History, Plan, Sighting } from "./sighting.js";
 /** Refused sends, or looks that find nothing, until a transaction counts as lost. */
 const MAX_ATTEMPTS = 5;
 /** Looks that find nothing before this process sends it again. */
-const LOOKS_BEFORE_SENDING = 2;
+const LOOKS_BEFORE_RESENDING = 2;
 
 export type Decision =
   | {
@@ -72,7 +72,10 @@ export function decide(plan: Plan, history: History): Decision {
   );
 }
 
-/** True if the pool has an older one, and the newest was not sent, or without an answer. */
+/**
+ * True if the pool has an older transaction, and the newest was not sent, or its answer was
+ * lost.
+ */
 function isOvertaken(
   { transactions }: Plan,
   history: History,
@@ -118,7 +121,7 @@ function replace(
   if (!isRequested && !isBumpDue(plan, at, tried)) {
     return undefined;
   }
-  // A higher fee would make a settlement of another round more likely.
+  // At a higher fee it may be mined in the next round: only while this one was just seen open.
   if (newest.kind === "cancellation" || isFresh(round, at)) {
     return { kind: "bump" };
   }
@@ -159,24 +162,26 @@ function notFound(plan: Plan, history: History, last: Sighting): Decision {
       ? { kind: "end", outcome: roundClosed(plan, history, round.obstacle) }
       : wait;
   }
-  const { unseen, errors, answers } = effortsOf(history);
-  const error = errors.at(-1);
+  const { looksInVain, refusals, sends } = effortsOf(history);
+  const error = refusals.at(-1);
   // A look that cannot read the round may be by a node that is behind: if the round is
   // settled, this transaction may have settled it.
-  const isGone = unseen >= MAX_ATTEMPTS && round?.kind !== "unread";
-  if (newest.raw === undefined && (answers > 0 || plan.start === "find")) {
+  const isGone = looksInVain >= MAX_ATTEMPTS && round?.kind !== "unread";
+  if (newest.raw === undefined && (sends > 0 || plan.start === "find")) {
     // A person may have to approve each send, and the node may choose another nonce.
     const isLost = plan.start === "find" || error !== undefined;
     return isLost && isGone
       ? { kind: "end", outcome: givenUp(plan, error?.problem) }
       : wait;
   }
-  if (errors.filter(({ isTransient }) => !isTransient).length >= MAX_ATTEMPTS) {
+  if (
+    refusals.filter(({ isTransient }) => !isTransient).length >= MAX_ATTEMPTS
+  ) {
     return isGone
       ? { kind: "end", outcome: givenUp(plan, error?.problem) }
       : wait;
   }
-  if (answers > 0 && unseen < LOOKS_BEFORE_SENDING) {
+  if (sends > 0 && looksInVain < LOOKS_BEFORE_RESENDING) {
     return wait;
   }
   return sendNewest(plan, last);

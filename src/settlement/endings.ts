@@ -77,7 +77,7 @@ export function timedOut(
   last: Sighting,
 ): Outcome {
   const { hash, from, nonce } = newestOf(plan);
-  const { answers, errors } = effortsOf(history);
+  const { sends, refusals } = effortsOf(history);
   const { transaction } = last;
   // At the end of the time, a look often has no answer; the one before may be long ago.
   const lastRound = history.findLast((one) => one.round !== undefined)?.round;
@@ -88,10 +88,10 @@ export function timedOut(
     plan.start === "send" &&
     transaction.kind === "unknown" &&
     isFresh(lastRound, last.at) &&
-    errors.length === answers &&
+    refusals.length === sends &&
     !history.some((one) => wasSeen(one))
   ) {
-    const problem = errors.at(-1)?.problem;
+    const problem = refusals.at(-1)?.problem;
     if (problem !== undefined) {
       return givenUp(plan, problem);
     }

@@ -23,7 +23,7 @@ export interface ParsedOptions extends Pick<
   /** True if a preview that does not settle the round is no obstacle. */
   readonly partial: boolean;
   /** Replacement of the transaction that is resumed. */
-  readonly request: RequestedReplacement | undefined;
+  readonly replacement: RequestedReplacement | undefined;
   readonly limits: FeeLimits;
   readonly confirmations: number;
   readonly timeoutMs: number;
@@ -56,7 +56,7 @@ export function parseOptions(
     timeoutMs: parseDuration("timeout", timeout ?? defaults.timeout),
     pollingIntervalMs: parseDuration("pollingInterval", pollingInterval),
     firstCheckAfterMs: Math.min(defaults.firstCheck, pollingInterval),
-    request: parseReplacement(options),
+    replacement: parseReplacement(options),
     emit: (event) => {
       try {
         options.onEvent?.(event);

@@ -4,7 +4,7 @@ import { describeRound } from "../protocol/round.js";
 import { getNonce } from "../rpc/accounts.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { findGuard, findRoute } from "../settlement-call/guarded.js";
-import { findBlock } from "../settlement-call/next-block.js";
+import { findTargetBlock } from "../settlement-call/next-block.js";
 import { settlementCall } from "../settlement-call/route.js";
 import { agree } from "./agree.js";
 import { checkInTime, roundChecker } from "./check-round.js";
@@ -33,6 +33,8 @@ export async function settleAll(
   if (options.resume === true) {
     return await resume(vault, options);
   }
+  // With if-interrupted, an earlier settlement of the journal is resumed first,
+  // then the rest is settled.
   const first = await settleNext(vault, options);
   if (
     options.resume !== "if-interrupted" ||
@@ -52,7 +54,10 @@ export async function settleAll(
     : next;
 }
 
-/** Previews, agrees, signs, writes the journal, checks the round again, and sends. */
+/**
+ * Observes, previews, asks for consent, signs, writes the journal, checks the round again,
+ * then sends and follows.
+ */
 async function settleNext(
   vault: VaultHost,
   options: ParsedOptions,
@@ -63,7 +68,7 @@ async function settleNext(
     await stopped(why, vault, known);
   try {
     const asked = assertOnly === true ? undefined : askAhead(vault, options);
-    const next = await findBlock(vault);
+    const next = await findTargetBlock(vault);
     const seen = await observe(vault, next.number - 1);
     const { chainId, block, round } = seen;
     known = { chainId, block, round };
@@ -77,6 +82,7 @@ async function settleNext(
     if (reason !== undefined) {
       return await stop(nothingToDo(reason));
     }
+    // With assertOnly nothing is prepared: a round to settle is a failure.
     if (prepared === undefined) {
       const details = { round: describeRound(round) };
       throw vaultError("VAULT_SETTLEMENT_NEEDED", details);
@@ -112,12 +118,16 @@ async function settleNext(
     // Another process may have begun one, or ended it, before the user confirmed.
     await refuseOtherAccount(vault.rpc, journal, signer);
     await journal.begin(entry);
+    // An age is shown only of a block that is too old, and a person agreed to it.
     const acceptsOldHead = shown.headAge !== null;
     const check = roundChecker(vault, journal, entry, options, acceptsOldHead);
+    // If nothing is to be sent, this also finishes the journal.
     const checked = await checkInTime(check, vault, journal, entry, options);
     if (checked.obstacle !== undefined) {
       return await stop(checked.obstacle);
     }
+    // follow() sends, then looks at the chain and does what decide.ts decides, until the end.
+    // Without `sending`, as in resume(), it begins with a look.
     const sending = { check, checkedAt: checked.answeredAt };
     const followed = { journal, entry, sending, preview: shown.preview };
     return { block, ...(await follow(vault, followed, options)) };
@@ -131,26 +141,26 @@ async function resume(
   vault: VaultHost,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
-  let sent: string | undefined;
+  let knownHash: string | undefined;
   try {
     const { chainId, contract, block, round } = await observe(vault, "latest");
     const journal = await Journal.open(vault, chainId, contract.address);
     // The connection may have been made to another node.
     await journal.requireSameChainKind(vault);
-    const open = await journal.read();
+    const unfinished = await journal.read();
     // A finished one that may still arrive is replaced, too.
     const entry =
-      open ??
-      (options.request === undefined
+      unfinished ??
+      (options.replacement === undefined
         ? undefined
         : await journal.readStillArriving());
     if (entry !== undefined) {
       const newest = entry.transactions.at(-1) ?? entry.transactions[0];
-      sent = newest.hash;
-      if (options.request !== undefined) {
+      knownHash = newest.hash;
+      if (options.replacement !== undefined) {
         await requireReplaceable(vault, newest);
       }
-      if (open === undefined) {
+      if (unfinished === undefined) {
         await journal.begin(entry);
       }
       const { hash = null, nonce } = newest;
@@ -170,7 +180,11 @@ async function resume(
     return { settlement, isFinal: true, chainId, block };
   } catch (error) {
     const refusal = refusalOf(error);
-    return await stopped({ ...refusal, hash: refusal.hash ?? sent }, vault, {});
+    return await stopped(
+      { ...refusal, hash: refusal.hash ?? knownHash },
+      vault,
+      {},
+    );
   }
 }
 

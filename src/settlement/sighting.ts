@@ -100,31 +100,30 @@ export type History = readonly Sighting[];
 
 interface Efforts {
   /** Looks in a row that did not find it, since it was seen or sent. */
-  readonly unseen: number;
+  readonly looksInVain: number;
   /** Refusals in a row of the latest sends. */
-  readonly errors: ReadonlyArray<Extract<SendAnswer, { kind: "error" }>>;
-  /** Number of sends. */
-  readonly answers: number;
+  readonly refusals: ReadonlyArray<Extract<SendAnswer, { kind: "error" }>>;
+  readonly sends: number;
 }
 
 export function effortsOf(history: History): Efforts {
-  let unseen = 0;
-  let errors: Array<Extract<SendAnswer, { kind: "error" }>> = [];
-  let answers = 0;
+  let looksInVain = 0;
+  let refusals: Array<Extract<SendAnswer, { kind: "error" }>> = [];
+  let sends = 0;
   for (const { sent, transaction } of history) {
     if (sent !== undefined) {
-      unseen = 0;
-      answers += 1;
-      errors = sent.kind === "error" ? [...errors, sent] : [];
+      looksInVain = 0;
+      sends += 1;
+      refusals = sent.kind === "error" ? [...refusals, sent] : [];
     }
     if (transaction.kind === "unknown") {
-      unseen += 1;
+      looksInVain += 1;
     } else if (transaction.kind !== "unread") {
-      unseen = 0;
-      errors = [];
+      looksInVain = 0;
+      refusals = [];
     }
   }
-  return { unseen, errors, answers };
+  return { looksInVain, refusals, sends };
 }
 
 /** True if this process is the only one that has it, and has not sent it yet. */

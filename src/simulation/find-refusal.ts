@@ -11,7 +11,7 @@ import {
 import type { GasLimit, Refusal } from "../settlement-call/refusal.js";
 import { settlementCall } from "../settlement-call/route.js";
 import { roundOf } from "./compare-readings.js";
-import type { FailedCall, SimulationParameters } from "./engine.js";
+import type { FailedCall, SimulationParameters } from "./engines/engine.js";
 import type { ChainState } from "./watch-list.js";
 
 /** True if the call used up its gas, which an invalid instruction does, too. */

@@ -7,7 +7,7 @@ import type { VaultRound } from "../protocol/index.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { resolveFees } from "../settlement-call/fees.js";
 import { findRoute } from "../settlement-call/guarded.js";
-import { findBlock } from "../settlement-call/next-block.js";
+import { findTargetBlock } from "../settlement-call/next-block.js";
 import type { TargetBlock } from "../settlement-call/next-block.js";
 import { OTHER_ORIGIN, isCalledOnly } from "../settlement-call/route.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
@@ -18,8 +18,8 @@ import {
   roundOf,
   unexplainedBalances,
 } from "./compare-readings.js";
-import { EngineUnsupportedError, UNKNOWABLE } from "./engine.js";
-import type { EngineResult, SimulationParameters } from "./engine.js";
+import { EngineUnsupportedError, UNKNOWABLE } from "./engines/engine.js";
+import type { EngineResult, SimulationParameters } from "./engines/engine.js";
 import { runFork } from "./engines/fork.js";
 import { runInProcess } from "./engines/in-process.js";
 import { runSimulateV1, traceNativeTransfers } from "./engines/simulate-v1.js";
@@ -56,7 +56,7 @@ export interface Simulated {
   readonly ordersRead: number;
   /** Sender's balance before, in wei. */
   readonly balance: bigint;
-  /** Lowest sufficient gas limit; null if nothing was executed. */
+  /** Gas used before refunds, or an upper bound of it; null if nothing was executed. */
   readonly gasNeeded: bigint | null;
 }
 
@@ -74,7 +74,7 @@ export async function simulateSettleAll(
   const client = vault.withOptions(options);
   const [sender, next] = await Promise.all([
     request.sender ?? findSender?.() ?? client.defaultSender(),
-    findBlock(client, options.blockNumber, options.atTime),
+    findTargetBlock(client, options.blockNumber, options.atTime),
   ]);
   return await simulateSettlement(client, { ...request, sender }, next);
 }
@@ -97,6 +97,7 @@ export async function simulateSettlement(
     request.route ?? findRoute(vault, sender, base),
   ]);
   const guard = route.guard?.address ?? null;
+  // Tokens that stay in the guard are reported.
   const holders = guard === null ? [] : [guard];
   const subjects = { ...request, holders };
   const watched = makeWatchList(network, contracts, sender, subjects);
@@ -112,7 +113,8 @@ export async function simulateSettlement(
   ]);
   const before = decodeState(vault, watched, result.before);
   if (!accountIn(before, contract.address).hasCode) {
-    // A call to an address without code succeeds and would pass for a settlement.
+    // Its code is known from the readings, without a request of its own. A call to an
+    // address without code succeeds, and would pass for a settlement.
     throw noCode("vault", contract, network, base);
   }
   const ordersRead = [...before.readings].filter(
@@ -200,7 +202,7 @@ async function runEngines(
   const { vault, next } = parameters;
   const { connection, networkName: network } = vault;
   const { type } = connection.networkConfig;
-  let last: VaultError | undefined;
+  let lastError: VaultError | undefined;
   for (const engine of type === "http" ? chosen : (["in-process"] as const)) {
     try {
       return { engine, ...(await engines[engine](parameters)) };
@@ -215,11 +217,11 @@ async function runEngines(
         throw error;
       }
       const details = { engine, network, problem: error.message };
-      last = vaultError("VAULT_ENGINE_UNAVAILABLE", details, error);
+      lastError = vaultError("VAULT_ENGINE_UNAVAILABLE", details, error);
     }
   }
-  assertInvariant(last !== undefined, "no engine to simulate with");
-  throw last;
+  assertInvariant(lastError !== undefined, "no engine to simulate with");
+  throw lastError;
 }
 
 /**

@@ -4,7 +4,10 @@ import { operations, groupDigits } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
 import { NO_ROUND } from "../../src/protocol/round.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { RAISED_GAS_LIMIT, UNKNOWABLE } from "../../src/simulation/engine.js";
+import {
+  RAISED_GAS_LIMIT,
+  UNKNOWABLE,
+} from "../../src/simulation/engines/engine.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type {
   Settlement,

@@ -16,7 +16,7 @@ import type {
   OperationName,
   ReadOperationName,
 } from "../../src/protocol/index.js";
-import { findBlock } from "../../src/settlement-call/next-block.js";
+import { findTargetBlock } from "../../src/settlement-call/next-block.js";
 import type { HttpEngine } from "../../src/simulation/options.js";
 import { simulateSettlement } from "../../src/simulation/simulate-settle-all.js";
 import type { Simulation } from "../../src/simulation/types.js";
@@ -263,7 +263,7 @@ async function simulate(
   const { simulation } = await simulateSettlement(
     host,
     { sender: SENDER, orderIDs: WATCHED_ORDERS, engines: [engine] },
-    await findBlock(host),
+    await findTargetBlock(host),
   );
   return simulation;
 }

@@ -15,7 +15,7 @@ import {
   releaseAnswer,
 } from "../lens/lens.js";
 import type { LensAnswer, LensEntry } from "../lens/lens.js";
-import { readState } from "../missing-state.js";
+import { explainMissingState } from "../missing-state.js";
 import type { VaultReader } from "../reader.js";
 import type { ListedOrder } from "./types.js";
 
@@ -265,7 +265,7 @@ export class OrderReader {
     const { rpc } = this.client;
     const { blockTag } = this.pinned;
     const { address } = this.target;
-    await readState(
+    await explainMissingState(
       rpc,
       blockTag,
       async (block) => await getBalance(rpc, address, block),

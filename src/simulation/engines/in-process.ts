@@ -21,9 +21,9 @@ import { isNodeRefusal } from "../../rpc/errors.js";
 import type { RpcClient } from "../../rpc/rpc-client.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import { getReceipt } from "../../rpc/transactions.js";
-import { beforeRefunds } from "../engine.js";
+import { beforeRefunds } from "./engine.js";
 import { settlementCall } from "../../settlement-call/route.js";
-import type { EngineResult, SimulationParameters } from "../engine.js";
+import type { EngineResult, SimulationParameters } from "./engine.js";
 import { nativeTransfersOf, transfersIn } from "../tokens.js";
 import { readsOf } from "../watch-list.js";
 

@@ -25,8 +25,8 @@ import {
   EngineUnsupportedError,
   RAISED_GAS_LIMIT,
   beforeRefunds,
-} from "../engine.js";
-import type { EngineResult, SimulationParameters } from "../engine.js";
+} from "./engine.js";
+import type { EngineResult, SimulationParameters } from "./engine.js";
 import { isOutOfGas } from "../find-refusal.js";
 import { nativeTransfersOf, transfersIn } from "../tokens.js";
 import type { Transfer } from "../types.js";

@@ -1,10 +1,10 @@
-import type { VaultHost } from "../host.js";
-import type { BlockInfo } from "../rpc/blocks.js";
-import type { CallResult } from "../rpc/calls.js";
-import type { TargetBlock } from "../settlement-call/next-block.js";
-import type { SettlementRoute } from "../settlement-call/route.js";
-import type { Transfer } from "./types.js";
-import type { WatchList } from "./watch-list.js";
+import type { VaultHost } from "../../host.js";
+import type { BlockInfo } from "../../rpc/blocks.js";
+import type { CallResult } from "../../rpc/calls.js";
+import type { TargetBlock } from "../../settlement-call/next-block.js";
+import type { SettlementRoute } from "../../settlement-call/route.js";
+import type { Transfer } from "../types.js";
+import type { WatchList } from "../watch-list.js";
 
 export interface SimulationParameters {
   readonly vault: VaultHost;
@@ -26,7 +26,7 @@ export interface EngineResult {
   /** Undefined if the transaction succeeded. */
   readonly failed: FailedCall | undefined;
   readonly gasUsed: bigint;
-  /** Gas used before refunds: a gas limit below it cannot suffice. */
+  /** Gas used before refunds, or an upper bound of it. */
   readonly gasNeeded: bigint;
   readonly transfers: readonly Transfer[];
   /** Limits of this engine. */
@@ -42,7 +42,7 @@ export interface FailedCall {
   readonly gasGiven: bigint;
 }
 
-/** Refunds are at most a fifth of the gas used (EIP-3529). */
+/** An upper bound: refunds are at most a fifth of it (EIP-3529). */
 export function beforeRefunds(gasUsed: bigint): bigint {
   return (gasUsed * 5n + 3n) / 4n;
 }
