@@ -122,6 +122,18 @@ describe("the way of a settlement's transaction", () => {
     mock.restoreAll();
   });
 
+  /** The events of blocks and confirmations, and the warnings, in a few words each. */
+  const told = (): readonly string[] =>
+    events.flatMap((event) =>
+      event.type === "confirmed"
+        ? [`${event.confirmations} of ${event.wanted}`]
+        : event.type === "trouble"
+          ? [event.message]
+          : event.type === "mined"
+            ? [`in ${event.blockNumber}`]
+            : [],
+    );
+
   const run = async ({
     start,
     answers = {},
@@ -476,17 +488,7 @@ describe("the way of a settlement's transaction", () => {
       is: {},
     });
     expect(end).to.include(mined);
-    expect(
-      events.flatMap((event) =>
-        event.type === "confirmed"
-          ? [`${event.confirmations} of ${event.wanted}`]
-          : event.type === "trouble"
-            ? [event.message]
-            : event.type === "mined"
-              ? [`in ${event.blockNumber}`]
-              : [],
-      ),
-    ).to.deep.equal([
+    expect(told()).to.deep.equal([
       "in 6",
       "1 of 3",
       "2 of 3",
@@ -520,17 +522,7 @@ describe("the way of a settlement's transaction", () => {
       is: {},
     });
     expect(end).to.include(mined);
-    expect(
-      events.flatMap((event) =>
-        event.type === "confirmed"
-          ? [`${event.confirmations} of ${event.wanted}`]
-          : event.type === "trouble"
-            ? [event.message]
-            : event.type === "mined"
-              ? [`in ${event.blockNumber}`]
-              : [],
-      ),
-    ).to.deep.equal([
+    expect(told()).to.deep.equal([
       "in 6",
       "2 of 3",
       "a re-org took the transaction out of block 6",
