@@ -11,7 +11,7 @@ export type SimulationTime = string | number | bigint;
 
 export interface TargetBlock extends NextBlock {
   /** True if the caller chose the block to start from, which may still be the newest. */
-  readonly isPast?: boolean;
+  readonly isBlockGiven?: boolean;
   /** True if the caller chose the time. */
   readonly isTimed?: boolean;
 }
@@ -27,13 +27,13 @@ export async function findTargetBlock(
   blockNumber?: BlockTag,
   atTime?: SimulationTime,
 ): Promise<TargetBlock> {
-  const isPast = (blockNumber ?? "latest") !== "latest";
+  const isBlockGiven = (blockNumber ?? "latest") !== "latest";
   const isTimed = atTime !== undefined;
-  const { latest, next } = isPast
+  const { latest, next } = isBlockGiven
     ? await findPastBlock(vault, blockNumber)
     : await getNextBlock(vault.rpc);
   const time = isTimed ? await targetTime(vault, latest, atTime) : undefined;
-  return { ...next, timestamp: time ?? next.timestamp, isPast, isTimed };
+  return { ...next, timestamp: time ?? next.timestamp, isBlockGiven, isTimed };
 }
 
 async function findPastBlock(vault: VaultHost, blockNumber?: BlockTag) {

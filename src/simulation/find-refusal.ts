@@ -72,35 +72,32 @@ export async function findRefusal(
 
 /** Some nodes return what used up the gas only to an `eth_call`. */
 async function askForInvalidOpcode(
-  { vault, route, next }: SimulationParameters,
+  { vault, route, base }: SimulationParameters,
   { gasGiven }: FailedCall,
 ): Promise<RevertReason | undefined> {
   const call = settlementCall(route);
-  const reverted = await tryCall(
-    vault.rpc,
-    call,
-    next.number - 1,
-    gasGiven,
-  ).catch(fallbackTo(undefined));
+  const reverted = await tryCall(vault.rpc, call, base, gasGiven).catch(
+    fallbackTo(undefined),
+  );
   return reverted?.kind === "invalid-opcode" ? reverted : undefined;
 }
 
 function limitOn(
-  { vault, gas, next }: SimulationParameters,
+  { vault, gas, target }: SimulationParameters,
   { gasGiven }: FailedCall,
 ): GasLimit {
   if (gas !== undefined) {
     const remedy = `Raise networks.${vault.networkName}.gas, or \`gas\` of simulateSettleAll().`;
     return [gas, "it is given", remedy];
   }
-  return gasGiven < next.gasLimit
+  return gasGiven < target.gasLimit
     ? [
         gasGiven,
         "this network's hardfork allows one transaction (EIP-7825, from osaka on)",
         "If the chain has no such limit, simulate with another hardfork, for example prague.",
       ]
     : [
-        next.gasLimit,
+        target.gasLimit,
         "a block of this chain has room for",
         "No transaction may use more on this chain: the contract has to settle in parts.",
       ];

@@ -102,10 +102,10 @@ export async function fork(
   requireHttp(vault);
   const { coinbase } = requireForkNetwork(vault);
   const calls = more.map(parseWarmCall);
-  const isPast = (blockNumber ?? "latest") !== "latest";
+  const isBlockGiven = (blockNumber ?? "latest") !== "latest";
   const names = Object.keys(vault.connection.networkConfig.vault.instances);
   const [node, own, others] = await Promise.all([
-    askNode(vault, readUpstreamBlock(vault, blockNumber), isPast),
+    askNode(vault, readUpstreamBlock(vault, blockNumber), isBlockGiven),
     copyOf(vault),
     Promise.all(
       names.map(
@@ -158,20 +158,20 @@ async function copyOf(vault: VaultHost) {
   return { addresses, settings: { ...vault.settings, guard: guard?.address } };
 }
 
-/** @param isPast True if the caller chose the block. */
+/** @param isBlockGiven True if the caller chose the block. */
 export async function askNode(
   vault: VaultHost,
   chosen: Promise<Block>,
-  isPast: boolean,
+  isBlockGiven: boolean,
 ): Promise<ForkedNode> {
   const [block, head, chainId, isDevelopment] = await Promise.all([
     chosen,
-    isPast ? getBlockNumber(vault.rpc) : 0,
+    isBlockGiven ? getBlockNumber(vault.rpc) : 0,
     vault.chainId(),
     isDevelopmentNode(vault.rpc),
   ]);
   // The state of a development node's newest block can still change.
-  const isFinal = isPast && block.number < head;
+  const isFinal = isBlockGiven && block.number < head;
   return { block, chainId, isFinal, isShared: isFinal || !isDevelopment };
 }
 

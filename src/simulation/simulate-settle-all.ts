@@ -11,6 +11,7 @@ import { findTargetBlock } from "../settlement-call/next-block.js";
 import type { TargetBlock } from "../settlement-call/next-block.js";
 import { OTHER_ORIGIN, isCalledOnly } from "../settlement-call/route.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
+import type { Readings } from "./compare-readings.js";
 import {
   changedBalances,
   changesBetween,
@@ -43,7 +44,7 @@ import {
   findContracts,
   makeWatchList,
 } from "./watch-list.js";
-import type { KnownContract } from "./watch-list.js";
+import type { ChainState, KnownContract } from "./watch-list.js";
 
 export interface Simulated {
   readonly simulation: Simulation;
@@ -72,25 +73,27 @@ export async function simulateSettleAll(
 ): Promise<Simulated> {
   const request = checkOptions(vault, options);
   const client = vault.withOptions(options);
-  const [sender, next] = await Promise.all([
+  const [sender, target] = await Promise.all([
     request.sender ?? findSender?.() ?? client.defaultSender(),
     findTargetBlock(client, options.blockNumber, options.atTime),
   ]);
-  return await simulateSettlement(client, { ...request, sender }, next);
+  return await simulateSettlement(client, { ...request, sender }, target);
 }
 
 /**
  * Simulates over HTTP with the first engine that can, in process on the network itself.
+ *
+ * @param target The block that the settlement would be in.
  */
 export async function simulateSettlement(
   vault: VaultHost,
   request: SimulationRequest,
-  next: TargetBlock,
+  target: TargetBlock,
 ): Promise<Simulated> {
   const { sender, hardfork } = request;
-  const { networkName: network, rpc } = vault;
+  const { networkName: network } = vault;
   const { networkConfig } = vault.connection;
-  const base = next.number - 1;
+  const base = target.number - 1;
   const [contracts, contract, route] = await Promise.all([
     findContracts(vault),
     vault.addressOf("vault", "settleAll"),
@@ -104,10 +107,11 @@ export async function simulateSettlement(
   const configured =
     networkConfig.gas === "auto" ? undefined : networkConfig.gas;
   const gas = request.gas ?? configured;
-  const parameters = { vault, sender, route, watched, next, gas, hardfork };
+  const ofCall = { vault, sender, route, watched, gas };
+  const parameters = { ...ofCall, base, target, hardfork };
   const [result, price] = await Promise.all([
-    runEngines(parameters, request.engines),
-    resolveFees(rpc, networkConfig, next).catch(
+    runEngine(parameters, request.engines),
+    resolveFees(vault.rpc, networkConfig, target).catch(
       fallbackTo(undefined, ({ kind }) => kind === "rpc"),
     ),
   ]);
@@ -117,38 +121,104 @@ export async function simulateSettlement(
     // address without code succeeds, and would pass for a settlement.
     throw noCode("vault", contract, network, base);
   }
-  const ordersRead = [...before.readings].filter(
-    ([name, value]) => name.startsWith("orders.") && !isFailedReading(value),
-  ).length;
-  const { balance, hasCode } = accountIn(before, sender);
-  const { chainId } = before.block;
-  const found = { chainId, base, sender, contracts, ordersRead, balance };
-  const { engine, failed, gasUsed, gasNeeded, block } = result;
-  if (roundOf(before)?.settled === true) {
-    const simulation = alreadySettled(engine, guard);
-    return { ...found, gasNeeded: null, simulation };
+  const isSettled = roundOf(before)?.settled === true;
+  return {
+    chainId: before.block.chainId,
+    base,
+    sender,
+    contracts,
+    ordersRead: countOrders(before.readings),
+    balance: accountIn(before, sender).balance,
+    gasNeeded: isSettled ? null : result.gasNeeded,
+    simulation: isSettled
+      ? alreadySettled(result.engine, guard)
+      : await describeEffects(parameters, result, before, price?.current),
+  };
+}
+
+const runners = {
+  simulateV1: runSimulateV1,
+  fork: runFork,
+  "in-process": runInProcess,
+};
+
+type Executed = EngineResult & { readonly engine: SimulationEngine };
+
+/**
+ * Executes the settlement with the first engine that can.
+ *
+ * @throws VaultError VAULT_ENGINE_UNAVAILABLE if none of the engines can,
+ * VAULT_ARCHIVE_NODE_NEEDED if the node has the block, but not its state
+ */
+async function runEngine(
+  parameters: SimulationParameters,
+  chosen: readonly HttpEngine[] = httpEngines,
+): Promise<Executed> {
+  const { connection, networkName: network } = parameters.vault;
+  const { type } = connection.networkConfig;
+  let lastError: VaultError | undefined;
+  for (const engine of type === "http" ? chosen : (["in-process"] as const)) {
+    try {
+      return { engine, ...(await runners[engine](parameters)) };
+    } catch (error) {
+      if (!(error instanceof EngineUnsupportedError)) {
+        throw missingState(parameters, error) ?? error;
+      }
+      const details = { engine, network, problem: error.message };
+      lastError = vaultError("VAULT_ENGINE_UNAVAILABLE", details, error);
+    }
   }
+  assertInvariant(lastError !== undefined, "no engine to simulate with");
+  throw lastError;
+}
+
+/** @returns Undefined if the caller chose no block, or it fails otherwise. */
+function missingState(
+  { vault, base, target }: SimulationParameters,
+  error: unknown,
+): VaultError | undefined {
+  if (target.isBlockGiven !== true || !isNodeRefusal(error)) {
+    return undefined;
+  }
+  const problem = String(error.details["problem"]);
+  const { networkName: network } = vault;
+  const details = { network, block: base, problem, hint: "", cliHint: "" };
+  return vaultError("VAULT_ARCHIVE_NODE_NEEDED", details, error);
+}
+
+/** @param gasPrice In wei; undefined if it is not known. */
+async function describeEffects(
+  parameters: SimulationParameters,
+  result: Executed,
+  before: ChainState,
+  gasPrice: bigint | undefined,
+): Promise<Simulation> {
+  const { vault, sender, route, watched, base } = parameters;
+  const { engine, failed, gasUsed, block } = result;
   const after = decodeState(vault, watched, result.after);
   const held = pairBalances(before.balances, after.balances);
   const transfers = await findTransfers(parameters, result, held);
   const refusal = await findRefusal(parameters, failed, before, after);
-  const fee = gasUsed * (price?.current ?? 0n);
+  const { balance, hasCode } = accountIn(before, sender);
+  const fee = gasUsed * (gasPrice ?? 0n);
   const isTooPoor = [before, after].some(
     (state) => accountIn(state, sender).balance < fee,
   );
   const balances = changedBalances(held, sender, isTooPoor ? 0n : fee);
+  const guard = route.guard?.address ?? null;
   const kept = guard === null ? [] : tokensKept({ transfers, balances }, guard);
-  const missing = (request.orderIDs?.length ?? 0) - ordersRead;
+  const { orderIDs } = watched;
+  const unread = orderIDs.length - countOrders(before.readings);
   const notes = [
     kept.length > 0 &&
       `Tokens that the vault pays stay in the guard: ${kept.join(", ")}.`,
-    missing > 0 &&
-      `Orders that could not be read: ${missing} of ${missing + ordersRead}.`,
-    price === undefined &&
+    unread > 0 &&
+      `Orders that could not be read: ${unread} of ${orderIDs.length}.`,
+    gasPrice === undefined &&
       "The price of gas is not known: no fee is subtracted.",
     isTooPoor &&
       `The sender cannot pay for gas: it has ${balance} wei, and the fee is ${fee} wei. The fee is not subtracted.`,
-    hasCode && (await isCalledOnly(rpc, sender, base)) && OTHER_ORIGIN,
+    hasCode && (await isCalledOnly(vault.rpc, sender, base)) && OTHER_ORIGIN,
     ...(failed === undefined
       ? notesOnSuccess(result, roundOf(before), roundOf(after))
       : []),
@@ -160,68 +230,30 @@ export async function simulateSettlement(
     UNKNOWABLE,
   ];
   return {
-    ...found,
-    gasNeeded,
-    simulation: {
-      status:
-        failed !== undefined
-          ? "reverted"
-          : refusal === null
-            ? "settled"
-            : "not-settled",
-      code: refusal?.code ?? null,
-      reason: refusal?.reason ?? null,
-      engine,
-      gasUsed,
-      block,
-      changes: changesBetween(before.readings, after.readings),
-      balances,
-      transfers,
-      guard,
-      notes: notes.filter((note) => note !== false),
-    },
+    status:
+      failed !== undefined
+        ? "reverted"
+        : refusal === null
+          ? "settled"
+          : "not-settled",
+    code: refusal?.code ?? null,
+    reason: refusal?.reason ?? null,
+    engine,
+    gasUsed,
+    block,
+    changes: changesBetween(before.readings, after.readings),
+    balances,
+    transfers,
+    guard,
+    notes: notes.filter((note) => note !== false),
   };
 }
 
-const engines = {
-  simulateV1: runSimulateV1,
-  fork: runFork,
-  "in-process": runInProcess,
-};
-
-type Executed = EngineResult & { readonly engine: SimulationEngine };
-
-/**
- * @throws VaultError VAULT_ENGINE_UNAVAILABLE if none of the engines can,
- * VAULT_ARCHIVE_NODE_NEEDED if the node has the block, but not its state
- */
-async function runEngines(
-  parameters: SimulationParameters,
-  chosen: readonly HttpEngine[] = httpEngines,
-): Promise<Executed> {
-  const { vault, next } = parameters;
-  const { connection, networkName: network } = vault;
-  const { type } = connection.networkConfig;
-  let lastError: VaultError | undefined;
-  for (const engine of type === "http" ? chosen : (["in-process"] as const)) {
-    try {
-      return { engine, ...(await engines[engine](parameters)) };
-    } catch (error) {
-      if (next.isPast === true && isNodeRefusal(error)) {
-        const problem = String(error.details["problem"]);
-        const block = next.number - 1;
-        const details = { network, block, problem, hint: "", cliHint: "" };
-        throw vaultError("VAULT_ARCHIVE_NODE_NEEDED", details, error);
-      }
-      if (!(error instanceof EngineUnsupportedError)) {
-        throw error;
-      }
-      const details = { engine, network, problem: error.message };
-      lastError = vaultError("VAULT_ENGINE_UNAVAILABLE", details, error);
-    }
-  }
-  assertInvariant(lastError !== undefined, "no engine to simulate with");
-  throw lastError;
+/** Orders that could be read. */
+function countOrders(readings: Readings): number {
+  return [...readings].filter(
+    ([name, value]) => name.startsWith("orders.") && !isFailedReading(value),
+  ).length;
 }
 
 /**

@@ -40,6 +40,8 @@ type Decoded = { readonly name: string; readonly value: unknown } | Balance;
 export interface WatchList {
   /** The sender and the contracts, each once. */
   readonly accounts: readonly string[];
+  /** Orders to read; none is if their contract is not known. */
+  readonly orderIDs: readonly bigint[];
   /** Readings of known contracts, orders last; then the balances of tokens. */
   readonly reads: readonly WatchedRead[];
 }
@@ -108,7 +110,7 @@ export function makeWatchList(
       },
     })),
   );
-  return { accounts, reads: [...readings, ...balances] };
+  return { accounts, orderIDs, reads: [...readings, ...balances] };
 }
 
 /** @param lens Address with code that returns native balances and code sizes. */

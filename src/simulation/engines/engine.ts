@@ -13,7 +13,10 @@ export interface SimulationParameters {
   readonly watched: WatchList;
   /** Gas limit, if one was given or configured. */
   readonly gas: bigint | undefined;
-  readonly next: TargetBlock;
+  /** Number of the block that the simulation starts from. */
+  readonly base: number;
+  /** The block after it, for which the settlement is simulated. */
+  readonly target: TargetBlock;
   readonly hardfork: string | undefined;
 }
 

@@ -12,7 +12,7 @@ import type { EngineResult, SimulationParameters } from "./engine.js";
 import { askNode, createFork, requireForkNetwork } from "../fork.js";
 import { FORK_REQUESTS } from "../upstream.js";
 import { planForSimulation } from "../warm.js";
-import { executeSettlement, simulatorOf } from "./in-process.js";
+import { executeSettlement, requireSimulator } from "./execute.js";
 
 /** Hardhat's simulator crashes the process at a larger panic code. */
 const LARGEST_PANIC = 2n ** 64n - 1n;
@@ -31,11 +31,11 @@ export async function runFork(
 async function simulateOnFork(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { vault, sender, route, watched, next, hardfork } = parameters;
+  const { vault, sender, route, watched, target, base, hardfork } = parameters;
   const { coinbase } = requireForkNetwork(vault);
-  const header = getBlock(vault.rpc, next.number - 1);
+  const header = getBlock(vault.rpc, base);
   const [node, plain] = await Promise.all([
-    askNode(vault, header, next.isPast === true),
+    askNode(vault, header, target.isBlockGiven === true),
     callPlainly(vault, parameters),
   ]);
   const reverted = plain?.reverted;
@@ -47,7 +47,7 @@ async function simulateOnFork(
       `Hardhat's simulator ends the process at ${reverted.text}`,
     );
   }
-  const block = { ...node.block, gasLimit: next.gasLimit };
+  const block = { ...node.block, gasLimit: target.gasLimit };
   const plan = planForSimulation(vault, coinbase, watched, route);
   const connection = await createFork(
     vault,
@@ -59,12 +59,12 @@ async function simulateOnFork(
         // Hardhat's accounts would overwrite balances of the forked chain.
         accounts: [],
         // The chain's cap is not known, so the hardfork's is lifted.
-        ...(hardfork === undefined && { transactionGasCap: next.gasLimit }),
+        ...(hardfork === undefined && { transactionGasCap: target.gasLimit }),
       },
     },
   );
   try {
-    const rpc = simulatorOf(connection.vault);
+    const rpc = requireSimulator(connection.vault);
     await rpc.request("evm_setAutomine", [false]);
     await rpc.request("hardhat_impersonateAccount", [sender]);
     if (hardfork === undefined) {
@@ -73,7 +73,7 @@ async function simulateOnFork(
     return await executeSettlement(
       { ...parameters, vault: connection.vault },
       // A node's pending block may have the timestamp of the latest.
-      Math.max(next.timestamp, block.timestamp + 1),
+      Math.max(target.timestamp, block.timestamp + 1),
       "Executed by Hardhat's EVM: precompiles and gas rules of the chain's own are not there.",
     );
   } finally {
@@ -86,20 +86,15 @@ type PlainCall = { readonly reverted: RevertReason | undefined } | undefined;
 
 async function callPlainly(
   vault: VaultHost,
-  { route, next, gas }: SimulationParameters,
+  { route, target, base, gas }: SimulationParameters,
 ): Promise<PlainCall> {
   const call = settlementCall(route);
-  return await tryCall(
-    vault.rpc,
-    call,
-    next.number - 1,
-    gas ?? next.gasLimit,
-  ).then(
+  return await tryCall(vault.rpc, call, base, gas ?? target.gasLimit).then(
     (reverted) => ({ reverted }),
     // A node that prunes old state refuses all that the fork would fetch, too.
     fallbackTo(
       undefined,
-      (error) => next.isPast !== true || !isNodeRefusal(error),
+      (error) => target.isBlockGiven !== true || !isNodeRefusal(error),
     ),
   );
 }
@@ -124,7 +119,7 @@ async function requireSameVerdict(
   );
   if ((onNode.reverted === undefined) !== (onFork.reverted === undefined)) {
     throw new EngineUnsupportedError(
-      `in block ${parameters.next.number - 1} the node ${there}, and Hardhat's simulator ${here}`,
+      `in block ${parameters.base} the node ${there}, and Hardhat's simulator ${here}`,
     );
   }
 }

@@ -64,7 +64,14 @@ interface SimulatedCall {
 export async function runSimulateV1(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { vault, route, watched, next, gas = next.gasLimit } = parameters;
+  const {
+    vault,
+    route,
+    watched,
+    target,
+    base,
+    gas = target.gasLimit,
+  } = parameters;
   const { from } = vault.readContext({});
   const reads = readsOf(watched, NOBODYS_ADDRESS);
   const readCalls = reads.map(({ target: to, data }) => ({
@@ -90,7 +97,7 @@ export async function runSimulateV1(
         ...readCalls,
       ],
     },
-    next.number - 1,
+    base,
   );
   const [block, ...more] = parseSimulated(answer, vault.networkName);
   const settle = block?.calls[reads.length];
@@ -107,7 +114,7 @@ export async function runSimulateV1(
       `${METHOD} answers something else than it should, as without state overrides`,
     );
   }
-  requireNext(parameters, block);
+  requireTarget(parameters, block);
   const before = block.calls.slice(0, reads.length).map(toRead);
   const after = block.calls.slice(reads.length + 1).map(toRead);
   // The contracts may see another block than the answer states.
@@ -115,7 +122,7 @@ export async function runSimulateV1(
   if (seen === undefined) {
     throw unable(vault, `${METHOD} does not apply state overrides`);
   }
-  requireNext(parameters, seen);
+  requireTarget(parameters, seen);
   const failed = settle.succeeded ? undefined : { ...settle, gasGiven: gas };
   if (failed !== undefined && isOutOfGas(failed) && !usesAllGas(failed)) {
     // Geth shares 50,000,000 gas among all calls of a request.
@@ -124,7 +131,7 @@ export async function runSimulateV1(
     );
   }
   const { gasUsed, maxUsedGas = beforeRefunds(gasUsed), transfers } = settle;
-  const { number, timestamp, baseFeePerGas = 0n } = next;
+  const { number, timestamp, baseFeePerGas = 0n } = target;
   return {
     before,
     after,
@@ -186,14 +193,14 @@ function unable({ rpc }: VaultHost, problem: string): EngineUnsupportedError {
   return new EngineUnsupportedError(problem);
 }
 
-function requireNext(
-  { vault, next }: SimulationParameters,
+function requireTarget(
+  { vault, target }: SimulationParameters,
   { number, timestamp }: BlockInfo,
 ): void {
-  if (number !== next.number || timestamp !== next.timestamp) {
+  if (number !== target.number || timestamp !== target.timestamp) {
     throw unable(
       vault,
-      `asked for block ${next.number} at ${next.timestamp}, ${METHOD} executes in block ${number} at ${timestamp}`,
+      `asked for block ${target.number} at ${target.timestamp}, ${METHOD} executes in block ${number} at ${timestamp}`,
     );
   }
 }
@@ -207,12 +214,12 @@ function requireNext(
 export async function traceNativeTransfers(
   parameters: SimulationParameters,
 ): Promise<readonly Transfer[]> {
-  const { vault, route, next } = parameters;
+  const { vault, route, base } = parameters;
   const trace = await vault.rpc
     .withRetries(fewRetries)
     .request("debug_traceCall", [
       settlementCall(route),
-      toBlockId(next.number - 1),
+      toBlockId(base),
       { tracer: "callTracer", blockOverrides: blockOverrides(parameters) },
     ])
     .catch(fallbackTo(undefined, ({ kind }) => kind === "rpc"));
@@ -220,7 +227,7 @@ export async function traceNativeTransfers(
 }
 
 function blockOverrides({
-  next: { number, timestamp, baseFeePerGas },
+  target: { number, timestamp, baseFeePerGas },
 }: SimulationParameters): Readonly<Record<string, string>> {
   return {
     number: numberToHexString(number),

@@ -1,0 +1,193 @@
+import { isHexString } from "ethers";
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+
+import {
+  encodeRead,
+  parseRead,
+  simulationLensCode,
+} from "../../client/lens/simulation-lens.js";
+import type { VaultHost } from "../../host.js";
+import { assertInvariant, vaultError } from "../../errors.js";
+import type { VaultError } from "../../errors.js";
+import { getBalance } from "../../rpc/accounts.js";
+import type { BlockId } from "../../rpc/block-id.js";
+import { getBlock, getNextBlock } from "../../rpc/blocks.js";
+import { callContract } from "../../rpc/calls.js";
+import type { CallResult } from "../../rpc/calls.js";
+import { getGasPrice, TRANSACTION_GAS_CAP } from "../../rpc/chain.js";
+import { isNodeRefusal } from "../../rpc/errors.js";
+import type { RpcClient } from "../../rpc/rpc-client.js";
+import { decodeRevertReason } from "../../rpc/revert-reason.js";
+import { getReceipt } from "../../rpc/transactions.js";
+import { settlementCall } from "../../settlement-call/route.js";
+import { nativeTransfersOf, transfersIn } from "../tokens.js";
+import { readsOf } from "../watch-list.js";
+import { beforeRefunds } from "./engine.js";
+import type { EngineResult, SimulationParameters } from "./engine.js";
+
+/** Nothing that is sent to Hardhat's simulator reaches a live chain. */
+export function requireSimulator({ connection, rpc }: VaultHost): RpcClient {
+  const { type } = connection.networkConfig;
+  const problem = `${rpc.network} is not an in-process network`;
+  assertInvariant(type === "edr-simulated", problem);
+  return rpc;
+}
+
+/**
+ * Mines `settleAll` in its own block of an in-process network, and undoes nothing.
+ * Automatic mining must be off, and the sender impersonated.
+ *
+ * The readings before are those of the very block, without the settlement in it: what only
+ * the clock moves is no effect of the settlement.
+ *
+ * @param time Unix seconds; undefined for the chain's own time.
+ */
+export async function executeSettlement(
+  parameters: SimulationParameters,
+  time: number | undefined,
+  ...notes: readonly string[]
+): Promise<EngineResult> {
+  const { vault, sender, route, gas, target } = parameters;
+  const rpc = requireSimulator(vault);
+  const blockTime = time ?? (await getNextBlock(rpc)).next.timestamp;
+  const minedMeanwhile = (cause?: unknown): VaultError =>
+    vaultError("VAULT_MINED_MEANWHILE", { network: vault.networkName }, cause);
+  await rpc
+    .request("evm_setNextBlockTimestamp", [numberToHexString(blockTime)])
+    .catch((error: unknown) => {
+      // The clock passed that time, or another block was mined.
+      throw isNodeRefusal(error) ? minedMeanwhile(error) : error;
+    });
+  const [before, gasPrice, balance] = await Promise.all([
+    readAll(parameters, "pending"),
+    getGasPrice(rpc),
+    getBalance(rpc, sender),
+  ]);
+  const send = async (gasGiven: bigint) => {
+    // Subtracted before any code runs, so the contract sees the sender's own balance.
+    const prepaid = gasGiven * gasPrice;
+    const funds = numberToHexString(balance + prepaid);
+    await rpc.request("hardhat_setBalance", [sender, funds]);
+    const hash = await rpc.request("eth_sendTransaction", [
+      {
+        ...settlementCall(route),
+        gas: numberToHexString(gasGiven),
+        gasPrice: numberToHexString(gasPrice),
+      },
+    ]);
+    assertInvariant(typeof hash === "string", "a transaction without a hash");
+    return { hash, gasGiven, prepaid };
+  };
+  const { networkConfig } = vault.connection;
+  const configured =
+    "transactionGasCap" in networkConfig && networkConfig.transactionGasCap;
+  // The configured cap, else the cap of the hardforks that have one.
+  const cap = typeof configured === "bigint" ? configured : TRANSACTION_GAS_CAP;
+  const { hash, gasGiven, prepaid } = await send(gas ?? target.gasLimit).catch(
+    async (error: unknown) => {
+      if (
+        gas !== undefined ||
+        target.gasLimit <= cap ||
+        !isNodeRefusal(error)
+      ) {
+        throw error;
+      }
+      return await send(cap);
+    },
+  );
+  await rpc.request("evm_mine", []);
+  const executed = await outcomeOf(rpc, hash, gasGiven);
+  const { block, gasUsed } = executed;
+  if (block.timestamp !== blockTime) {
+    throw minedMeanwhile();
+  }
+  // As if it had not paid for gas.
+  const left = await getBalance(rpc, sender);
+  const funds = numberToHexString(left + gasUsed * gasPrice - prepaid);
+  await rpc.request("hardhat_setBalance", [sender, funds]);
+  return {
+    ...executed,
+    before,
+    after: await readAll(parameters, block.number),
+    gasNeeded: beforeRefunds(gasUsed),
+    notes,
+  };
+}
+
+/** Error texts of Hardhat's simulator for a failure without a revert. */
+const executionFailure =
+  /out of ?gas|opcode|EVM error|stack (?:under|over)flow|jump|instruction/iu;
+
+/**
+ * Reads the watch list in one call, and repeats failed reads one by one: a contract may
+ * refuse a caller with code, such as the lens, or need more gas than its share.
+ */
+async function readAll(
+  { vault, watched }: SimulationParameters,
+  block: BlockId,
+): Promise<readonly CallResult[]> {
+  const { from: reader } = vault.readContext({});
+  const reads = readsOf(watched, reader);
+  const lens = { [reader]: { code: simulationLensCode } };
+  const call = async (to: string, data: string): Promise<CallResult> => {
+    const overrides = to === reader ? [lens] : [];
+    try {
+      const request = { from: reader, to, data };
+      return await callContract(vault.rpc, request, block, ...overrides);
+    } catch (error) {
+      if (
+        isNodeRefusal(error) &&
+        executionFailure.test(String(error.details["problem"]))
+      ) {
+        return { reverted: decodeRevertReason("0x") };
+      }
+      throw error;
+    }
+  };
+  const together = parseRead(await call(reader, encodeRead(reads)));
+  return await Promise.all(
+    reads.map(async ({ target, data }, index) => {
+      const answer = together[index];
+      return answer !== undefined && "data" in answer
+        ? answer
+        : await call(target, data);
+    }),
+  );
+}
+
+const TRACE = "debug_traceTransaction";
+
+async function outcomeOf(
+  rpc: RpcClient,
+  hash: string,
+  gasGiven: bigint,
+): Promise<Pick<EngineResult, "block" | "failed" | "gasUsed" | "transfers">> {
+  const [receipt, traced] = await Promise.all([
+    getReceipt(rpc, hash),
+    rpc.request(TRACE, [hash, { tracer: "callTracer" }]),
+  ]);
+  assertInvariant(receipt !== undefined, "a transaction that is not mined");
+  const { gasUsed } = receipt;
+  const tokenTransfers = transfersIn(receipt.logs);
+  assertInvariant(tokenTransfers !== undefined, "a receipt without logs");
+  const { number, timestamp } = await getBlock(rpc, receipt.blockNumber);
+  // The outermost call has the reason of a failure.
+  const { output, error } = rpc.parser(TRACE).record(traced);
+  return {
+    block: { number, timestamp },
+    gasUsed,
+    transfers: [...nativeTransfersOf(traced), ...tokenTransfers],
+    failed:
+      (receipt.succeeded ?? error === undefined)
+        ? undefined
+        : {
+            data: isHexString(output, true) ? output : "0x",
+            message:
+              typeof error === "string" && error !== "execution reverted"
+                ? error
+                : undefined,
+            gasUsed,
+            gasGiven,
+          },
+  };
+}
