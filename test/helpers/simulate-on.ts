@@ -61,3 +61,42 @@ export function changeSettlement(node: ScriptedNode, change: Answer): void {
     ];
   });
 }
+
+/** Changes words of what the lens returns of a block, before and after the settlement. */
+export function changeFacts(
+  node: ScriptedNode,
+  changes: {
+    readonly before?: Readonly<Record<number, bigint>>;
+    readonly after?: Readonly<Record<number, bigint>>;
+  },
+): void {
+  changeSimulated(node, (block, calls) => {
+    const ofPhase = new Map([
+      [0, changes.before],
+      [(calls.length + 1) / 2, changes.after],
+    ]);
+    return [
+      {
+        ...block,
+        calls: calls.map((call, index) => {
+          const { returnData } = fieldsOf(call);
+          let data = String(returnData);
+          for (const [at, value] of Object.entries(ofPhase.get(index) ?? {})) {
+            const [start, end] = [2 + 64 * Number(at), 66 + 64 * Number(at)];
+            const word = value.toString(16).padStart(64, "0");
+            data = `${data.slice(0, start)}${word}${data.slice(end)}`;
+          }
+          return { ...fieldsOf(call), returnData: data };
+        }),
+      },
+    ];
+  });
+}
+
+/** Places of words in that answer. */
+export const FACTS = {
+  time: 1,
+  senderBalance: 4,
+  senderCode: 5,
+  secondBalance: 6,
+} as const;

@@ -34,6 +34,7 @@ describe("changes of a simulation", () => {
       3n,
     ],
     ["a transfer is of a token", "native", 8n, [["B", "A", "0xT"]], 3n],
+    ["a transfer is to its sender", "native", 5n, [["A", "A", "native"]], 0n],
     ["a transfer is of others", "native", 5n, [["B", "C", "native"]], 0n],
   ] as const) {
     it(`unexplainedBalances() names a surplus of ${surplus} if ${title}`, () => {

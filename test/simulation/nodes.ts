@@ -87,27 +87,40 @@ describe("simulateSettleAll on a node with eth_simulateV1", () => {
   });
 
   const readings = "does not suffice for the readings";
-  for (const [what, isStarved, problem] of [
-    ["the settlement", (at: number) => at === 0, "1000000 gas for settleAll"],
-    ["a reading after it", (at: number) => at === 2, readings],
-    ["a reading before it", (at: number) => at === -1, readings],
-  ] as const) {
+  const error = { code: -32_015, message: "out of gas" };
+  const limited = { gasUsed: "0xf4240", error };
+  // All of a reading's 10,000,000, at least 95 % of it.
+  const silent = { gasUsed: "0x90f560", error: undefined };
+  for (const [what, isStarved, problem, starved] of [
+    [
+      "the settlement",
+      (at: number) => at === 0,
+      "1000000 gas for settleAll",
+      limited,
+    ],
+    ["a reading after it", (at: number) => at === 2, readings, limited],
+    ["a reading before it", (at: number) => at === -1, readings, limited],
+    ["a reading, and does not say so", (at) => at === -1, readings, silent],
+  ] satisfies ReadonlyArray<
+    readonly [string, (at: number) => boolean, string, object]
+  >) {
     it(`simulateV1 is unavailable if the node's own limit of gas ends ${what}, and is used the next time`, async () => {
       const node = new ScriptedNode();
       let isLimited = true;
       node.on("eth_simulateV1", async (_, answer) => {
         const [block] = listOf(await answer());
         const calls = listOf(fieldsOf(block)["calls"]);
-        const starved = {
-          ...{ status: "0x0", returnData: "0x", gasUsed: "0xf4240" },
-          error: { code: -32_015, message: "out of gas" },
-        };
         return [
           {
             ...fieldsOf(block),
             calls: calls.map((call, index) =>
               isLimited && isStarved(index - (calls.length - 1) / 2)
-                ? { ...fieldsOf(call), ...starved }
+                ? {
+                    ...fieldsOf(call),
+                    status: "0x0",
+                    returnData: "0x",
+                    ...starved,
+                  }
                 : call,
             ),
           },

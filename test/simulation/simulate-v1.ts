@@ -14,6 +14,8 @@ import {
   settledRound,
 } from "../helpers/scripted-node.js";
 import {
+  FACTS,
+  changeFacts,
   changeSettlement,
   changeSimulated,
   hostOn,
@@ -209,7 +211,8 @@ describe("the gas of a simulation", () => {
     ["0xf42400", "0x1000001", "limit of 16777217 may"],
     ["0x1000001", "0x1000001", "limit of 16777217 may"],
     // Before refunds, which are a fifth of the gas at most.
-    ["0xccccc0", undefined, undefined],
+    ["0xcccccc", undefined, undefined],
+    ["0xcccccd", undefined, "limit of 16777217 may"],
     ["0xe00000", undefined, "limit of 18350080 may"],
   ] as const) {
     it(`simulateV1 ${limit === undefined ? "has no note" : "notes EIP-7825"} for gasUsed ${used} and maxUsedGas ${String(needed)}`, async () => {
@@ -274,6 +277,53 @@ describe("the gas of a simulation", () => {
     expect(reason).to.match(/^no reason given\./u);
   });
 
+  it("simulateV1 predicts VAULT_CALL_REVERTED with the reason for a settlement that reverts after it used up the gas", async () => {
+    const data = "0x12345678";
+    const { code, reason } = await predict({
+      ...{ ...failed, gasUsed: "0x1c9c380" },
+      error: { code: 3, message: "execution reverted: out of gas", data },
+    });
+    expect(code).to.equal("VAULT_CALL_REVERTED");
+    expect(reason).to.match(/^unknown error 0x12345678/u);
+  });
+
+  it("simulateV1 predicts VAULT_CALL_REVERTED with the node's words for another failure, without secrets, and none that say only that it failed", async () => {
+    const node = new ScriptedNode();
+    const host = hostOn(node);
+    host.rpc.redactor.keep("s3cret-key");
+    for (const [message, words] of [
+      [
+        "stack overflow at https://s3cret-key",
+        /^stack overflow at (?!.*s3cret)/u,
+      ],
+      ["Execution failed", /^no reason given\./u],
+      ["execution reverted", /^no reason given\./u],
+    ] as const) {
+      changeSettlement(node, { ...failed, error: { code: -32_015, message } });
+      const { code, reason } = (await simulateSettleAll(host, {})).simulation;
+      expect(code).to.equal("VAULT_CALL_REVERTED");
+      expect(reason).to.match(words);
+    }
+  });
+
+  it("simulateSettleAll asks by the same call, with its gas on its block, what used up the gas if the node does not say, and takes an invalid instruction", async () => {
+    const node = new ScriptedNode();
+    changeSettlement(node, { ...failed, gasUsed: "0xea60" });
+    node.on("eth_call", refuse(INVALID.message));
+    const { code, reason } = await simulateOn(node, {
+      ...{ gas: 60_000, blockNumber: 2 },
+    });
+    expect(code).to.equal("VAULT_CALL_REVERTED");
+    expect(reason).to.match(/^invalid opcode, as of an assert/u);
+    expect(
+      node.asked
+        .filter(({ method }) => method === "eth_call")
+        .map(({ params }) => params),
+    ).to.deep.equal([
+      [{ from: SETTLER, to: VAULT, data: "0xa015aefe", gas: "0xea60" }, "0x2"],
+    ]);
+  });
+
   it("simulateV1 predicts VAULT_CALL_REVERTED for an invalid instruction that used up the gas", async () => {
     const used = { gasUsed: "0x1c9c380", error: INVALID };
     const { code, reason } = await predict({ ...failed, ...used });
@@ -320,6 +370,28 @@ describe("wrong answers of eth_simulateV1", () => {
         });
       },
       /executes in block 7 at 1700000006/u,
+    ],
+    [
+      "contracts that see another time than the answer has",
+      (node) => {
+        changeFacts(node, { before: { [FACTS.time]: 5n } });
+      },
+      /executes in block 6 at 5$/u,
+    ],
+    [
+      "that it does not know state overrides",
+      (node) => {
+        node.on("eth_simulateV1", refuse("unknown field", -32_602));
+      },
+      /refuses eth_simulateV1: unknown field/u,
+    ],
+    [
+      "that the method is not allowed",
+      (node) => {
+        const text = "eth_simulateV1 is not available on your plan";
+        node.on("eth_simulateV1", refuse(text, -32_000));
+      },
+      /is not available on your plan/u,
     ],
     [
       "less gas for settleAll than any transaction takes",

@@ -4,6 +4,7 @@ import { expect } from "chai";
 import {
   describeTokens,
   nativeTransfersOf,
+  tokensKept,
   transfersIn,
 } from "../../src/simulation/tokens.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -24,6 +25,7 @@ describe("symbol and decimals of a token", () => {
   const longest = "A".repeat(32);
   for (const [symbol, decimals, described] of [
     [text("TST"), word(6), { symbol: "TST", decimals: 6 }],
+    [text("A\0B\0\0"), word(1), { symbol: "A\0B", decimals: 1 }],
     [encodeBytes32String("OLD"), word(0), { symbol: "OLD", decimals: 0 }],
     [text(`${longest}B`), word(77), { symbol: longest, decimals: 77 }],
     [text(""), word(78), { symbol: null, decimals: null }],
@@ -92,6 +94,13 @@ describe("transfers in logs and traces", () => {
     });
   }
 
+  it("transfersIn() takes a log of native currency in upper case for one", () => {
+    const logs = [{ ...log, address: `0x${"E".repeat(40)}` }];
+    expect(transfersIn(logs)?.map(({ token }) => token)).to.deep.equal([
+      "native",
+    ]);
+  });
+
   it("nativeTransfersOf() finds the calls of a trace that move value", () => {
     const call = { type: "CALL", from: FROM, to: TO, value: "0x5" };
     const inner = { ...call, value: "0x1" };
@@ -111,5 +120,67 @@ describe("transfers in logs and traces", () => {
         nativeTransfersOf(frame).map(({ amount }) => amount),
       ).to.deep.equal(amounts);
     }
+  });
+});
+
+describe("tokens that a guard would keep", () => {
+  const guard = "G";
+  for (const [title, transfers, balances, kept] of [
+    [
+      "gets one and passes on less",
+      [
+        ["V", "G", 3n],
+        ["G", "S", 2n],
+      ],
+      [],
+      true,
+    ],
+    [
+      "passes on what it gets",
+      [
+        ["V", "G", 3n],
+        ["G", "S", 3n],
+      ],
+      [],
+      false,
+    ],
+    [
+      "pays, and gets less back",
+      [
+        ["G", "V", 3n],
+        ["V", "G", 2n],
+      ],
+      [],
+      false,
+    ],
+    ["gets nothing", [["V", "S", 3n]], [], false],
+    [
+      "gets what its balance does not show",
+      [["V", "G", 3n]],
+      [[5n, 5n]],
+      false,
+    ],
+    ["gets without a transfer", [], [[5n, 6n]], true],
+    ["has less", [], [[5n, 4n]], false],
+  ] as const) {
+    it(`tokensKept() names ${kept ? "the token" : "no token"} if the guard ${title}`, () => {
+      const simulation = {
+        transfers: transfers.map(([from, to, amount]) => ({
+          ...{ token: "T", from, to, amount },
+        })),
+        balances: balances.flatMap(([before, after]) => [
+          { account: "G", token: "T", before, after },
+          { account: "S", token: "U", before: 0n, after: 1n },
+        ]),
+      };
+      expect(tokensKept(simulation, guard)).to.deep.equal(kept ? ["T"] : []);
+    });
+  }
+
+  it("tokensKept() names no native currency, which the guard passes on", () => {
+    const one = { token: "native", from: "V", to: guard, amount: 3n };
+    expect(tokensKept({ transfers: [one], balances: [] }, guard)).to.deep.equal(
+      [],
+    );
   });
 });
