@@ -276,9 +276,7 @@ export class Upstream {
       const place = Number(fields["id"] ?? Number.NaN);
       const answer = answerOf(fields);
       if (!isRefusedInBatch(answer)) {
-        if (place in calls) {
-          found.set(place, answer);
-        }
+        found.set(place, answer);
       } else if (classifyFailure(answer.error).kind === "busy") {
         this.#isLimited = true;
       }
