@@ -1,0 +1,300 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { expect } from "chai";
+import { id, toQuantity } from "ethers";
+
+import { BlockCache } from "../../src/simulation/block-cache.js";
+import type { PinnedBlock } from "../../src/simulation/block-cache.js";
+import { warm } from "../../src/simulation/warm.js";
+import { answerEach, startBatchServer } from "../helpers/batch-server.js";
+import type { AskedCall, BatchServer } from "../helpers/batch-server.js";
+import { fieldsOf } from "../helpers/fields.js";
+
+const NUMBER = 1_000;
+const AT = toQuantity(NUMBER);
+const ACCOUNT = `0x${"ab".repeat(20)}`;
+const OTHER = `0x${"cd".repeat(20)}`;
+const WORD = `0x${"0".repeat(63)}7`;
+const out = { error: { code: -32_000, message: "out of luck" } };
+
+const hashOf = (number: number, branch = ""): string =>
+  id(`${number}${number > NUMBER - 3 ? branch : ""}`);
+
+/** A chain with the same value everywhere, and a branch at its end. */
+const answerOf =
+  (branch = "") =>
+  ({ method, params }: AskedCall): object => {
+    const [block] = params;
+    if (method === "eth_getBlockByNumber") {
+      const number = Number(block);
+      const [hash, parentHash] = [number, number - 1].map((each) =>
+        hashOf(each, branch),
+      );
+      return { result: { number: block, hash, parentHash } };
+    }
+    return method === "eth_getBlockByHash"
+      ? { result: { hash: block } }
+      : { result: method === "eth_getStorageAt" ? WORD : "0x7" };
+  };
+
+describe("the state of one block", () => {
+  let server: BatchServer;
+  let folder: string;
+  let caches: BlockCache[];
+
+  beforeEach(async () => {
+    server = await startBatchServer(answerEach(answerOf()));
+    folder = await mkdtemp(path.join(tmpdir(), "vault-forks-"));
+    caches = [];
+  });
+  afterEach(async () => {
+    await Promise.all(caches.map(async (cache) => await cache.close()));
+    await server.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  async function open(more: Partial<PinnedBlock> = {}): Promise<BlockCache> {
+    const cache = await BlockCache.open({
+      upstream: upstream(),
+      ...{ chainId: 1, number: NUMBER, hash: hashOf(NUMBER) },
+      ...{ folder: undefined, isShared: true },
+      ...more,
+    });
+    caches.push(cache);
+    return cache;
+  }
+
+  async function close(cache: BlockCache): Promise<void> {
+    // Users of one block share the object.
+    caches.splice(caches.indexOf(cache), 1);
+    await cache.close();
+  }
+
+  const upstream = () => ({
+    ...{ network: "live", url: server.url, headers: {}, timeout: 10_000 },
+  });
+
+  const ask = async (
+    cache: BlockCache,
+    method: string,
+    ...params: unknown[]
+  ): Promise<unknown> => {
+    const { result, error } = fieldsOf(await cache.answer({ method, params }));
+    return result ?? (error instanceof Error ? error : fieldsOf(error)).message;
+  };
+
+  const balance = async (cache: BlockCache): Promise<unknown> =>
+    await ask(cache, "eth_getBalance", ACCOUNT, AT);
+
+  /** HTTP requests that this takes. */
+  const requestsOf = async (work: () => Promise<unknown>): Promise<number> => {
+    const before = server.bodies.length;
+    await work();
+    return server.bodies.length - before;
+  };
+
+  for (const [what, change, requests] of [
+    ["the same block", () => ({}), 0],
+    ["the same block that it may not share", () => ({ isShared: false }), 1],
+    ["another block", () => ({ hash: hashOf(NUMBER, "b") }), 1],
+    ["another chain", () => ({ chainId: 2 }), 1],
+    [
+      "another URL",
+      () => ({ upstream: { ...upstream(), url: `${server.url}/key` } }),
+      1,
+    ],
+    [
+      "other headers",
+      () => ({ upstream: { ...upstream(), headers: { key: "1" } } }),
+      1,
+    ],
+  ] satisfies ReadonlyArray<
+    readonly [string, () => Partial<PinnedBlock>, number]
+  >) {
+    it(`a cache beside one that has a value asks ${requests === 0 ? "nothing" : "for it"} if it is of ${what}`, async () => {
+      await balance(await open());
+      const other = await open(change());
+      expect(
+        await requestsOf(async () => {
+          expect(await balance(other)).to.equal("0x7");
+        }),
+      ).to.equal(requests);
+    });
+  }
+
+  it("a cache serves its other users after one has closed it, and nobody after the last", async () => {
+    const [first, second] = [await open(), await open()];
+    await close(first);
+    expect(await balance(second)).to.equal("0x7");
+    expect(await requestsOf(async () => await balance(await open()))).to.equal(
+      0,
+    );
+    await close(second);
+    await close(second);
+    expect(await requestsOf(async () => await balance(await open()))).to.equal(
+      1,
+    );
+  });
+
+  it("a cache that ended with a re-org is not used again, and its end leaves the next one in use", async () => {
+    const ended = await open();
+    server.answer = answerEach(answerOf("b"));
+    expect(
+      await ask(ended, "eth_getBlockByNumber", AT, false),
+      "replaced",
+    ).to.match(/chain replaced block/u);
+    server.answer = answerEach(answerOf());
+    const next = await open();
+    expect(await balance(next)).to.equal("0x7");
+    await close(ended);
+    expect(await requestsOf(async () => await balance(await open()))).to.equal(
+      0,
+    );
+  });
+
+  for (const [what, one, other] of [
+    ["a place in storage", [ACCOUNT, "0x1", AT], [ACCOUNT, wordOf(1), AT]],
+    ["an address", [ACCOUNT, "0x1", AT], [upper(ACCOUNT), "0x1", AT]],
+  ] as const) {
+    it(`a cache asks once for a value, in whichever form ${what} is`, async () => {
+      const cache = await open();
+      for (const params of [one, other]) {
+        expect(await ask(cache, "eth_getStorageAt", ...params)).to.equal(WORD);
+      }
+      expect(server.bodies).to.have.length(1);
+    });
+  }
+
+  it("a cache asks for each place, account and method by itself", async () => {
+    const cache = await open();
+    const calls = [
+      ["eth_getStorageAt", ACCOUNT, "0x1", AT],
+      ["eth_getStorageAt", ACCOUNT, "0x2", AT],
+      ["eth_getStorageAt", OTHER, "0x1", AT],
+      ["eth_getBalance", ACCOUNT, AT],
+      ["eth_getCode", ACCOUNT, AT],
+    ] as const;
+    await Promise.all(
+      calls.map(async ([method, ...params]) => {
+        await ask(cache, method, ...params);
+      }),
+    );
+    expect(server.bodies.flat()).to.have.length(calls.length);
+  });
+
+  const wanted = [{ method: "eth_getBalance", params: [ACCOUNT, AT] }];
+
+  it("warming asks for no value that is there or on its way, and nobody asks for what it has", async () => {
+    const cache = await open();
+    await Promise.all([
+      cache.prefetch(wanted),
+      cache.prefetch([...wanted, ...wanted]),
+    ]);
+    await cache.prefetch(wanted);
+    expect(await balance(cache)).to.equal("0x7");
+    expect(server.bodies.flat()).to.have.length(1);
+  });
+
+  it("a value that warming gets an error for is asked for by who waits for it", async () => {
+    let refusals = 2;
+    server.answer = answerEach((call) =>
+      refusals-- > 0 ? out : answerOf()(call),
+    );
+    const cache = await open();
+    const warming = cache.prefetch(wanted);
+    expect(await balance(cache)).to.equal("0x7");
+    await warming;
+  });
+
+  it("a cache with a folder writes its file when it is saved, warmed or closed, and only with news", async () => {
+    const kept = { folder, isShared: false };
+    const [file = ""] = await (async () => {
+      const cache = await open(kept);
+      await balance(cache);
+      await close(cache);
+      return await readdir(folder);
+    })();
+    expect(file).to.match(/^[0-9a-f]{64}\.json$/u);
+    const stored = path.join(folder, file);
+    const cache = await open(kept);
+    expect(await requestsOf(async () => await balance(cache))).to.equal(0);
+    await ask(cache, "eth_getCode", ACCOUNT, AT);
+    await cache.save();
+    await rm(stored);
+    await cache.save();
+    expect(existsSync(stored)).to.equal(false);
+    await warm(cache, NUMBER, { calls: [], accounts: [OTHER] });
+    expect(existsSync(stored)).to.equal(true);
+  });
+
+  it("a fork finds ancestors by the hashes of parents as far as BLOCKHASH reaches, and asks for whole blocks", async () => {
+    const cache = await open();
+    const below = NUMBER - 256;
+    const asked = async (number: number) => {
+      server.bodies.length = 0;
+      await ask(cache, "eth_getBlockByNumber", toQuantity(number), true);
+      return server.bodies
+        .at(-1)
+        ?.map(({ method, params }) => [method, ...params]);
+    };
+    expect(await asked(below)).to.deep.equal([
+      ["eth_getBlockByHash", hashOf(below), true],
+    ]);
+    expect(await asked(below - 1)).to.deep.equal([
+      ["eth_getBlockByNumber", toQuantity(below - 1), true],
+      ["eth_getBlockByNumber", AT, false],
+    ]);
+  });
+
+  for (const [method, ...params] of [
+    ["eth_getBlockReceipts", toQuantity(NUMBER - 9)],
+    ["eth_getLogs", {}],
+    ["eth_getTransactionByHash", hashOf(1)],
+    ["eth_getTransactionReceipt", hashOf(1)],
+    ["eth_feeHistory", "0x1", toQuantity(NUMBER - 9), []],
+    ["eth_getBalance", ACCOUNT, toQuantity(NUMBER - 400)],
+  ] as const) {
+    it(`a fork that asks for ${method} below its block ends if the chain has replaced it`, async () => {
+      const cache = await open();
+      server.answer = answerEach(answerOf("b"));
+      expect(await ask(cache, method, ...params)).to.match(
+        /chain replaced block 1000/u,
+      );
+    });
+  }
+
+  it("a fork passes on what no block changes without a look at its own", async () => {
+    server.answer = answerEach(answerOf("b"));
+    expect(await ask(await open(), "eth_gasPrice")).to.equal("0x7");
+    expect(server.bodies).to.have.length(1);
+  });
+
+  it("a fork takes null for a block below its own that the node does not find by hash, and looks whether its own is there", async () => {
+    server.answer = answerEach((call) =>
+      call.method === "eth_getBlockByHash"
+        ? { result: null }
+        : answerOf()(call),
+    );
+    const below = toQuantity(NUMBER - 5);
+    const params = [below, false];
+    const cache = await open();
+    expect(
+      await cache.answer({ method: "eth_getBlockByNumber", params }),
+    ).to.deep.equal({ result: null });
+    expect(server.bodies.at(-1)?.map((call) => call.params[0])).to.deep.equal([
+      below,
+      AT,
+    ]);
+  });
+});
+
+function wordOf(value: number): string {
+  return `0x${value.toString(16).padStart(64, "0")}`;
+}
+
+function upper(address: string): string {
+  return `0x${address.slice(2).toUpperCase()}`;
+}
