@@ -198,6 +198,26 @@ describe("simulateSettleAll with the engine fork", () => {
     expect(limits).to.not.deep.equal([]);
   });
 
+  it("fork asks the node for its own verdict on the block that it starts from, with the gas of the settlement", async () => {
+    const vault = await openRecorded();
+    const { number } = await vault.block();
+    const asked = { engine: "fork", gas: 1_000_000 } as const;
+    const older = { ...asked, blockNumber: number - 1 };
+    for (const [options, base] of [
+      [asked, number],
+      [older, number - 1],
+    ] as const) {
+      server.requests.length = 0;
+      expect((await vault.simulateSettleAll(options)).engine).to.equal("fork");
+      const verdicts = server.requests
+        .filter(({ method }) => method === "eth_call")
+        .map(({ params }) => [fieldsOf(params[0]), params[1]] as const)
+        .filter(([{ data }]) => data === "0xa015aefe")
+        .map(([{ gas }, block]) => [Number(gas), Number(block)]);
+      expect(verdicts).to.deep.equal([[1_000_000, base]]);
+    }
+  });
+
   const burns20M = burnsGas(20_000_000);
   for (const [title, code, hardfork, expected, says] of [
     [

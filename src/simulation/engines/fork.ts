@@ -72,8 +72,7 @@ async function simulateOnFork(
     }
     return await executeSettlement(
       { ...parameters, vault: connection.vault },
-      // A node's pending block may have the timestamp of the latest.
-      Math.max(target.timestamp, block.timestamp + 1),
+      target.timestamp,
       "Executed by Hardhat's EVM: precompiles and gas rules of the chain's own are not there.",
     );
   } finally {
