@@ -158,6 +158,28 @@ describe("requests of a fork to its node", () => {
     expect(answers).to.have.length(20);
   });
 
+  it("a large batch that is refused after a small one does not raise the size again", async () => {
+    server.answer = (calls) => (calls.length > 100 ? 413 : calls.map(right));
+    await upstream.ask(many(150));
+    let release = (): void => undefined;
+    const cut = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    server.bodies.length = 0;
+    server.answer = async (calls, isBatch) => {
+      if (calls.length === 100) {
+        await cut;
+      } else if (!isBatch) {
+        // The small one is cut by now.
+        release();
+      }
+      return isBatch ? 413 : calls.map(right)[0];
+    };
+    const { answers } = await upstream.ask(many(105));
+    expect(answers).to.have.length(105);
+    expect(sizes().filter((size) => size > 1)).to.have.members([100, 5]);
+  });
+
   for (const status of [401, 403]) {
     it(`a batch that is refused with HTTP status ${status} is not cut`, async () => {
       server.answer = () => status;

@@ -47,22 +47,17 @@ async function simulateOnFork(
       `Hardhat's simulator ends the process at ${reverted.text}`,
     );
   }
-  const block = { ...node.block, gasLimit: target.gasLimit };
   const plan = planForSimulation(vault, coinbase, watched, route);
-  const connection = await createFork(
-    vault,
-    { ...node, block },
-    {
-      hardfork,
-      warmed: Promise.resolve(plan),
-      settings: {
-        // Hardhat's accounts would overwrite balances of the forked chain.
-        accounts: [],
-        // The chain's cap is not known, so the hardfork's is lifted.
-        ...(hardfork === undefined && { transactionGasCap: target.gasLimit }),
-      },
+  const connection = await createFork(vault, node, {
+    hardfork,
+    warmed: Promise.resolve(plan),
+    settings: {
+      // Hardhat's accounts would overwrite balances of the forked chain.
+      accounts: [],
+      // The chain's cap is not known, so the hardfork's is lifted.
+      ...(hardfork === undefined && { transactionGasCap: target.gasLimit }),
     },
-  );
+  });
   try {
     const rpc = requireSimulator(connection.vault);
     await rpc.request("evm_setAutomine", [false]);
