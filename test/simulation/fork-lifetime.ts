@@ -131,27 +131,32 @@ describe("a fork from its making to its end", () => {
     expect(await readdir(folder)).to.have.length(1);
   });
 
-  it("simulateSettleAll throws VAULT_RPC_TIMEOUT when its time is over while its fork waits for the node", async () => {
-    const { vault } = await open();
+  /** Lets the node never answer what only a fork asks. */
+  const holdFork = (onHeld: () => void = () => undefined): void => {
     node.hold = async (calls) => {
       if (calls.some(({ method }) => method === "net_version")) {
+        onHeld();
         await new Promise(() => undefined);
       }
     };
-    const { details } = await expectVaultError(
-      vault.simulateSettleAll({ engine: "fork", timeout: 400 }),
-      "VAULT_RPC_TIMEOUT",
-    );
-    expect(details["method"]).to.equal("the requests of a fork");
+  };
+
+  it("simulateSettleAll ends when its signal is aborted while its fork waits for the node", async () => {
+    const { vault } = await open({ timeout: 1_000 });
+    const controller = new AbortController();
+    holdFork(() => {
+      controller.abort(new Error("enough"));
+    });
+    const { signal } = controller;
+    const error: unknown = await vault
+      .simulateSettleAll({ engine: "fork", signal })
+      .catch((thrown: unknown) => thrown);
+    expect(error).to.equal(signal.reason);
   });
 
   it("vault.fork() throws VAULT_RPC_TIMEOUT if the node does not answer in the network's timeout", async () => {
     const { vault } = await open({ timeout: 300 });
-    node.hold = async (calls) => {
-      if (calls.some(({ method }) => method === "net_version")) {
-        await new Promise(() => undefined);
-      }
-    };
+    holdFork();
     await expectVaultError(vault.fork(), "VAULT_RPC_TIMEOUT");
   });
 
