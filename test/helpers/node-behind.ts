@@ -31,6 +31,8 @@ export interface NodeBehind {
    * without an answer, and other text is no JSON.
    */
   batch: (answers: readonly unknown[]) => unknown;
+  /** True for a request after which the connection closes without an answer. */
+  isLost: (calls: readonly Asked[]) => boolean;
   /** Delays a request until it resolves. */
   hold: (calls: readonly Asked[]) => Promise<void>;
   responseHeaders: Readonly<Record<string, string>>;
@@ -110,7 +112,7 @@ export async function startNodeBehind(
         await inStep();
       }
       lastAnswered = Math.max(lastAnswered, wave);
-      if (reply === "cut") {
+      if (reply === "cut" || node.isLost(calls)) {
         response.destroy();
         return;
       }
@@ -140,6 +142,7 @@ export async function startNodeBehind(
     waveOf,
     answer: asItIs,
     batch: (answers) => listOf(answers),
+    isLost: () => false,
     hold: async () => await Promise.resolve(),
     responseHeaders: {},
     clear() {

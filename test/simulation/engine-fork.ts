@@ -208,12 +208,13 @@ describe("simulateSettleAll with the engine fork", () => {
       [older, number - 1],
     ] as const) {
       server.requests.length = 0;
-      expect((await vault.simulateSettleAll(options)).engine).to.equal("fork");
+      const { block } = await vault.simulateSettleAll(options);
+      expect(block?.number).to.equal(base + 1);
       const verdicts = server.requests
         .filter(({ method }) => method === "eth_call")
         .map(({ params }) => [fieldsOf(params[0]), params[1]] as const)
         .filter(([{ data }]) => data === "0xa015aefe")
-        .map(([{ gas }, block]) => [Number(gas), Number(block)]);
+        .map(([{ gas }, at]) => [Number(gas), Number(at)]);
       expect(verdicts).to.deep.equal([[1_000_000, base]]);
     }
   });
@@ -278,6 +279,15 @@ describe("simulateSettleAll with the engine fork", () => {
     );
     await setCode(NOBODY, paysItsCaller);
     expect(await senderOf(await open(), NOBODY)).to.equal(NOBODY);
+  });
+
+  it("fork starts from the balances of the chain, also of accounts that Hardhat has", async () => {
+    const funds = 123n * 10n ** 18n;
+    await provider.send("anvil_setBalance", [FIRST_ACCOUNT, toQuantity(funds)]);
+    const { balances } = await (
+      await open()
+    ).simulateSettleAll({ engine: "fork", as: FIRST_ACCOUNT });
+    expect(balances[0]).to.include({ account: FIRST_ACCOUNT, before: funds });
   });
 
   it("fork settles as an account that has less than its gas limit may cost, and lists its fee", async () => {

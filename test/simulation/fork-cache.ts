@@ -272,6 +272,14 @@ describe("the cache of a fork", () => {
       await ask(url, "eth_getBalance", NOBODY, "latest")
     ).json();
     expect(answer).to.deep.equal({ jsonrpc: "2.0", id: 7, result: "0x0" });
+    const batch = [7, "b"].map((id) => ({ id, method: "eth_chainId" }));
+    const body = JSON.stringify(batch);
+    const answers: unknown = await (
+      await fetch(url, { method: "POST", body })
+    ).json();
+    expect(answers).to.deep.equal(
+      [7, "b"].map((id) => ({ jsonrpc: "2.0", id, result: "0x7a69" })),
+    );
     expect(node.bodies).to.deep.equal([
       [
         {

@@ -160,6 +160,28 @@ describe("a fork from its making to its end", () => {
     await expectVaultError(vault.fork(), "VAULT_RPC_TIMEOUT");
   });
 
+  it("vault.fork() throws VAULT_NETWORK_UNREACHABLE if the node closes the connection while the fork is made, and a read of a fork says the same", async () => {
+    const { vault } = await open();
+    const fork = await vault.fork();
+    node.isLost = (calls) =>
+      calls.some(({ method }) => method === "eth_getTransactionCount");
+    const error: unknown = await fork.provider
+      .request({ method: "eth_getTransactionCount", params: [FROM, "latest"] })
+      .catch((thrown: unknown) => thrown);
+    expect(String(error)).to.contain("Network live cannot be reached");
+    await fork.close();
+    await expectVaultError(vault.fork(), "VAULT_NETWORK_UNREACHABLE");
+  });
+
+  it("a fork that is closed twice leaves another of its block in use", async () => {
+    const { vault } = await open();
+    const [one, other] = [await vault.fork(), await vault.fork()];
+    await one.close();
+    await one.close();
+    expect((await other.vault.getLatestRoundInfo()).settled).to.equal(false);
+    await other.close();
+  });
+
   it("two forks at once leave Hardhat's description of the chain as it was", async () => {
     const { hre, vault } = await open();
     const [one, other] = await Promise.all([vault.fork(), vault.fork()]);

@@ -248,7 +248,9 @@ describe("vault.fork()", () => {
       vault: {
         contracts: protocol.contracts,
         tokenDecimals: 6,
-        instances: { dai: { tokenDecimals: 18 } },
+        instances: {
+          dai: { tokenDecimals: 18, contracts: { vault: other } },
+        },
       },
     });
     const fork = await open(connection.vault.at({ trading: other }, "--at"));
@@ -260,6 +262,11 @@ describe("vault.fork()", () => {
       address: protocol.contracts.vault,
       source: "networks.live.vault.contracts.vault",
     });
+    const dai = fork.vault.instance("dai");
+    expect((await dai.addressOf("vault")).address).to.equal(other);
+    expect((await dai.addressOf("trading")).address).to.equal(
+      protocol.contracts.trading,
+    );
     expect(fork.networkConfig.vault.tokenDecimals).to.equal(6);
     expect(fork.vault.instance("dai").settings.tokenDecimals).to.equal(18);
     expect(fork.networkConfig.from).to.equal(from);
