@@ -205,33 +205,30 @@ async function openInProcess(): Promise<HardhatVault> {
   return (await hre.network.create()).vault;
 }
 
-/** Describes what each engine does, on a chain that is after each test as it was. */
+/** Describes in a suite what each engine does, on a chain that is after each test as before. */
 export function describeEngines(
-  title: string,
   describeTests: (engine: Engine, stage: EngineStage) => void,
 ): void {
-  describe(title, () => {
-    const anvil = useAnvil();
-    for (const engine of engines) {
-      describe(engine, () => {
-        const stage = new EngineStage(engine);
-        let checkpoint: unknown;
-        before(async () => {
-          await stage.open(anvil.url);
-        });
-        after(async () => {
-          await stage.vault.connection.close();
-        });
-        beforeEach(async () => {
-          checkpoint = await stage.send("evm_snapshot");
-        });
-        afterEach(async () => {
-          await stage.send("evm_revert", checkpoint);
-        });
-        describeTests(engine, stage);
+  const anvil = useAnvil();
+  for (const engine of engines) {
+    describe(engine, () => {
+      const stage = new EngineStage(engine);
+      let checkpoint: unknown;
+      before(async () => {
+        await stage.open(anvil.url);
       });
-    }
-  });
+      after(async () => {
+        await stage.vault.connection.close();
+      });
+      beforeEach(async () => {
+        checkpoint = await stage.send("evm_snapshot");
+      });
+      afterEach(async () => {
+        await stage.send("evm_revert", checkpoint);
+      });
+      describeTests(engine, stage);
+    });
+  }
 }
 
 /** Compares what an engine said with what then happened. */

@@ -34,6 +34,19 @@ export async function simulateOn(
   return (await simulateSettleAll(hostOn(node, network), options)).simulation;
 }
 
+/** Refuses a request of a scripted node. */
+export const refuse =
+  (message: string, code = -32_000) =>
+  (): never => {
+    throw Object.assign(new Error(message), { code });
+  };
+
+/** The change that a simulation predicts of the sender's native balance, in wei. */
+export const feeIn = ({ balances }: Simulation): bigint | undefined =>
+  balances[0] === undefined
+    ? undefined
+    : balances[0].before - balances[0].after;
+
 type Answer = Readonly<Record<string, unknown>>;
 
 /** Changes the block that a node's `eth_simulateV1` returns. */

@@ -293,6 +293,10 @@ describe("the state of one block", () => {
       below,
       AT,
     ]);
+    server.answer = answerEach(() => ({ result: null }));
+    expect(await ask(cache, "eth_getBlockByNumber", ...params)).to.match(
+      /has no block 1000/u,
+    );
   });
 });
 

@@ -94,9 +94,8 @@ const cases: ReadonlyArray<
   ["swallows failures", "SwallowingVault", "settled", { orders: 20 }],
 ];
 
-describeEngines(
-  "every engine predicts what a settlement then does",
-  (engine, stage) => {
+describe("every engine predicts what a settlement then does", () => {
+  describeEngines((engine, stage) => {
     for (const [title, name, status, more = {}] of cases) {
       if (more.onlyOnNode === true && engine !== "simulateV1" && !isFull) {
         continue;
@@ -155,5 +154,5 @@ describeEngines(
         simulation.transfers?.filter(({ token: of }) => of !== "native"),
       ).to.deep.equal(real.transfers);
     });
-  },
-);
+  });
+});

@@ -3,108 +3,110 @@ import { getAddress } from "ethers";
 
 import { describeEngines } from "../helpers/engine-stage.js";
 
-describeEngines("what every engine sees, lists and notes", (engine, stage) => {
-  it(`${engine} sees the block's own base fee, or notes that the node ignores it`, async () => {
-    const { vault } = await stage.deploy("FeeVault");
-    const { changes, notes } = await stage.simulate(vault);
-    const predicted = changes.find(({ field }) => field === "settledPrice");
-    await vault.settleAll({ pollingInterval: 20 });
-    const { settledPrice } = await vault.getLatestRoundInfo();
-    const isSeen = predicted?.after === settledPrice;
-    expect(isSeen, "anvil ignores it in eth_simulateV1 alone").to.equal(
-      engine !== "simulateV1",
-    );
-    expect(notes.join(" ").includes("base fee of 0 wei")).to.equal(!isSeen);
-    // It has to be raised for the readings in the same block.
-    expect(notes.join(" ").includes("block.gaslimit")).to.equal(
-      engine === "simulateV1",
-    );
-  });
-
-  it(`${engine} sees native currency move between any accounts`, async () => {
-    const { vault, address: from } = await stage.deploy("NativeVault");
-    const as = await stage.accountOf(4);
-    const { transfers } = await stage.simulate(vault, { as });
-    const to = (tail: string): string =>
-      getAddress(`0x${tail.padStart(40, "0")}`);
-    expect(transfers).to.deep.equal(
-      [
-        { to: as, amount: 1_000n },
-        { to: to("beef0001"), amount: 3n * 10n ** 18n },
-        { to: to("beef0002"), amount: 5n },
-      ].map((moved) => ({ token: "native", from, ...moved })),
-    );
-  });
-
-  it(`${engine} lists what a contract that destroys itself gives away`, async () => {
-    const { vault } = await stage.deploy("PurseVault");
-    const { transfers, notes } = await stage.simulate(vault);
-    expect(transfers?.map(({ amount }) => amount)).to.deep.equal([7n, 7n]);
-    expect(notes.join(" ")).not.to.include("transfers is not right");
-  });
-
-  it(`${engine} predicts reverted with VAULT_CALL_REVERTED for a vault with an assert of before Solidity 0.8`, async () => {
-    const { vault } = await stage.deploy("InvalidVault");
-    const { status, code, reason } = await stage.simulate(vault);
-    expect([status, code]).to.deep.equal(["reverted", "VAULT_CALL_REVERTED"]);
-    expect(reason).to.match(/^invalid opcode, as of an assert/u);
-  });
-
-  it(`${engine} lists no payment that fails inside`, async () => {
-    const { vault } = await stage.deploy("FailingPaymentVault");
-    const { status, transfers, notes } = await stage.simulate(vault);
-    expect({ status, transfers }).to.deep.equal({
-      status: "settled",
-      transfers: [],
+describe("what every engine sees, lists and notes", () => {
+  describeEngines((engine, stage) => {
+    it(`${engine} sees the block's own base fee, or notes that the node ignores it`, async () => {
+      const { vault } = await stage.deploy("FeeVault");
+      const { changes, notes } = await stage.simulate(vault);
+      const predicted = changes.find(({ field }) => field === "settledPrice");
+      await vault.settleAll({ pollingInterval: 20 });
+      const { settledPrice } = await vault.getLatestRoundInfo();
+      const isSeen = predicted?.after === settledPrice;
+      expect(isSeen, "anvil ignores it in eth_simulateV1 alone").to.equal(
+        engine !== "simulateV1",
+      );
+      expect(notes.join(" ").includes("base fee of 0 wei")).to.equal(!isSeen);
+      // It has to be raised for the readings in the same block.
+      expect(notes.join(" ").includes("block.gaslimit")).to.equal(
+        engine === "simulateV1",
+      );
     });
-    expect(notes.join(" ")).not.to.include("transfers is not right");
-  });
 
-  it(`${engine} predicts settled for a vault that writes when it was settled into its end`, async () => {
-    const { vault } = await stage.deploy("EndWritingVault");
-    const { status, changes } = await stage.simulate(vault);
-    expect(status).to.equal("settled");
-    expect(changes.map(({ field }) => field)).to.include("endTime");
-  });
-
-  it(`${engine} lists no change of what only the clock moves`, async () => {
-    const { vault } = await stage.deploy("TickingVault");
-    const { changes } = await stage.simulate(vault, { atTime: "+1h" });
-    const readings = changes.map(({ reading }) => reading);
-    expect(readings).to.include("round").and.not.include("volume");
-  });
-
-  it(`${engine} leaves the balance of a sender without money as it is, and notes the fee that it cannot pay`, async () => {
-    const { vault } = await stage.deploy("SilentVault");
-    const as = getAddress(`0x${"00".repeat(18)}beef`);
-    const set =
-      engine === "in-process" ? "hardhat_setBalance" : "anvil_setBalance";
-    await stage.send(set, as, "0x3e8");
-    const { status, balances, notes } = await stage.simulate(vault, { as });
-    expect({ status, balances }).to.deep.equal({
-      status: "settled",
-      balances: [],
+    it(`${engine} sees native currency move between any accounts`, async () => {
+      const { vault, address: from } = await stage.deploy("NativeVault");
+      const as = await stage.accountOf(4);
+      const { transfers } = await stage.simulate(vault, { as });
+      const to = (tail: string): string =>
+        getAddress(`0x${tail.padStart(40, "0")}`);
+      expect(transfers).to.deep.equal(
+        [
+          { to: as, amount: 1_000n },
+          { to: to("beef0001"), amount: 3n * 10n ** 18n },
+          { to: to("beef0002"), amount: 5n },
+        ].map((moved) => ({ token: "native", from, ...moved })),
+      );
     });
-    expect(notes.join(" ")).to.match(
-      /cannot pay for gas: it has 1000 wei, and the fee is \d+ wei/u,
-    );
-  });
 
-  it(`${engine} notes for a sender with code, not for one that delegates, that another account sends the transaction`, async () => {
-    const { vault } = await stage.deploy("OriginVault");
-    const [safe, delegating] = ["5afe", "7702"].map((tail) =>
-      getAddress(`0x${tail.padStart(40, "0")}`),
-    );
-    const set = engine === "in-process" ? "hardhat_setCode" : "anvil_setCode";
-    await stage.send(set, safe, "0x00");
-    await stage.send(set, delegating, `0xef0100${"11".repeat(20)}`);
-    for (const [as, isNoted] of [
-      [safe, true],
-      [delegating, false],
-    ] as const) {
-      const { status, notes } = await stage.simulate(vault, { as });
+    it(`${engine} lists what a contract that destroys itself gives away`, async () => {
+      const { vault } = await stage.deploy("PurseVault");
+      const { transfers, notes } = await stage.simulate(vault);
+      expect(transfers?.map(({ amount }) => amount)).to.deep.equal([7n, 7n]);
+      expect(notes.join(" ")).not.to.include("transfers is not right");
+    });
+
+    it(`${engine} predicts reverted with VAULT_CALL_REVERTED for a vault with an assert of before Solidity 0.8`, async () => {
+      const { vault } = await stage.deploy("InvalidVault");
+      const { status, code, reason } = await stage.simulate(vault);
+      expect([status, code]).to.deep.equal(["reverted", "VAULT_CALL_REVERTED"]);
+      expect(reason).to.match(/^invalid opcode, as of an assert/u);
+    });
+
+    it(`${engine} lists no payment that fails inside`, async () => {
+      const { vault } = await stage.deploy("FailingPaymentVault");
+      const { status, transfers, notes } = await stage.simulate(vault);
+      expect({ status, transfers }).to.deep.equal({
+        status: "settled",
+        transfers: [],
+      });
+      expect(notes.join(" ")).not.to.include("transfers is not right");
+    });
+
+    it(`${engine} predicts settled for a vault that writes when it was settled into its end`, async () => {
+      const { vault } = await stage.deploy("EndWritingVault");
+      const { status, changes } = await stage.simulate(vault);
       expect(status).to.equal("settled");
-      expect(notes.join(" ").includes("tx.origin"), as).to.equal(isNoted);
-    }
+      expect(changes.map(({ field }) => field)).to.include("endTime");
+    });
+
+    it(`${engine} lists no change of what only the clock moves`, async () => {
+      const { vault } = await stage.deploy("TickingVault");
+      const { changes } = await stage.simulate(vault, { atTime: "+1h" });
+      const readings = changes.map(({ reading }) => reading);
+      expect(readings).to.include("round").and.not.include("volume");
+    });
+
+    it(`${engine} leaves the balance of a sender without money as it is, and notes the fee that it cannot pay`, async () => {
+      const { vault } = await stage.deploy("SilentVault");
+      const as = getAddress(`0x${"00".repeat(18)}beef`);
+      const set =
+        engine === "in-process" ? "hardhat_setBalance" : "anvil_setBalance";
+      await stage.send(set, as, "0x3e8");
+      const { status, balances, notes } = await stage.simulate(vault, { as });
+      expect({ status, balances }).to.deep.equal({
+        status: "settled",
+        balances: [],
+      });
+      expect(notes.join(" ")).to.match(
+        /cannot pay for gas: it has 1000 wei, and the fee is \d+ wei/u,
+      );
+    });
+
+    it(`${engine} notes for a sender with code, not for one that delegates, that another account sends the transaction`, async () => {
+      const { vault } = await stage.deploy("OriginVault");
+      const [safe, delegating] = ["5afe", "7702"].map((tail) =>
+        getAddress(`0x${tail.padStart(40, "0")}`),
+      );
+      const set = engine === "in-process" ? "hardhat_setCode" : "anvil_setCode";
+      await stage.send(set, safe, "0x00");
+      await stage.send(set, delegating, `0xef0100${"11".repeat(20)}`);
+      for (const [as, isNoted] of [
+        [safe, true],
+        [delegating, false],
+      ] as const) {
+        const { status, notes } = await stage.simulate(vault, { as });
+        expect(status).to.equal("settled");
+        expect(notes.join(" ").includes("tx.origin"), as).to.equal(isNoted);
+      }
+    });
   });
 });

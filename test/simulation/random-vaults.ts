@@ -72,64 +72,66 @@ const scenario = fc.record({
   delay: fc.option(fc.integer({ min: 1, max: 10_000_000 })),
 });
 
-describeEngines("every engine predicts random vaults", (engine, stage) => {
-  const scenarios = isFull ? 5_000 : scenariosOf[engine];
-  it(`${engine} predicts ${scenarios} random vaults`, async () => {
-    const mocks = await stage.vault.deployMocks();
-    const { vault } = mocks;
-    let number = 0;
-    const counts = {
-      ...{ settled: 0, "not-settled": 0, reverted: 0, "nothing-to-do": 0 },
-    };
-    await fc.assert(
-      fc.asyncProperty(scenario, async (drawn) => {
-        const turn = turns[number++ % turns.length] ?? "open";
-        const { delay, changes, reason } = drawn;
-        const settled = turn === "settled";
-        const round = { ...changes.round, settled };
-        await mocks.set({
-          ...changes,
-          round: settled
-            ? round
-            : { ...round, settledPrice: 0n, settledAmount: 0n },
-        });
-        await (turn === "refused"
-          ? mocks.fail("settleAll", reason)
-          : mocks.succeed("settleAll"));
-        const as = await stage.accountOf(drawn.sender);
-        const { timestamp } = await vault.block();
-        const predicted = await stage.simulate(vault, {
-          as,
-          orders: [1],
-          ...(delay === null ? {} : { atTime: `+${delay}s` }),
-        });
-        counts[predicted.status] += 1;
-        if (turn === "settled") {
-          expect(predicted.status).to.equal("nothing-to-do");
-          return;
-        }
-        const time = delay === null ? undefined : timestamp + delay;
-        const real = await stage.settleReally(vault, { as, time });
-        expect(predicted.status).to.equal(
-          real.succeeded ? "settled" : "reverted",
-        );
-        expect(predicted.reason).to.equal(real.reason);
-        expectReality(predicted, real, false);
-        expect(predicted.gasUsed).to.equal(real.gasUsed);
-        expect(predicted.block?.number).to.equal(real.block.number);
-        if (delay !== null) {
-          expect(predicted.block).to.deep.equal(real.block);
-        }
-      }),
-      {
-        seed,
-        numRuns: scenarios,
-        endOnFailure: true,
-        includeErrorInReport: true,
-      },
-    );
-    for (const status of ["settled", "reverted", "nothing-to-do"] as const) {
-      expect(counts[status], status).to.be.greaterThan(scenarios / 20);
-    }
+describe("every engine predicts random vaults", () => {
+  describeEngines((engine, stage) => {
+    const scenarios = isFull ? 5_000 : scenariosOf[engine];
+    it(`${engine} predicts ${scenarios} random vaults`, async () => {
+      const mocks = await stage.vault.deployMocks();
+      const { vault } = mocks;
+      let number = 0;
+      const counts = {
+        ...{ settled: 0, "not-settled": 0, reverted: 0, "nothing-to-do": 0 },
+      };
+      await fc.assert(
+        fc.asyncProperty(scenario, async (drawn) => {
+          const turn = turns[number++ % turns.length] ?? "open";
+          const { delay, changes, reason } = drawn;
+          const settled = turn === "settled";
+          const round = { ...changes.round, settled };
+          await mocks.set({
+            ...changes,
+            round: settled
+              ? round
+              : { ...round, settledPrice: 0n, settledAmount: 0n },
+          });
+          await (turn === "refused"
+            ? mocks.fail("settleAll", reason)
+            : mocks.succeed("settleAll"));
+          const as = await stage.accountOf(drawn.sender);
+          const { timestamp } = await vault.block();
+          const predicted = await stage.simulate(vault, {
+            as,
+            orders: [1],
+            ...(delay === null ? {} : { atTime: `+${delay}s` }),
+          });
+          counts[predicted.status] += 1;
+          if (turn === "settled") {
+            expect(predicted.status).to.equal("nothing-to-do");
+            return;
+          }
+          const time = delay === null ? undefined : timestamp + delay;
+          const real = await stage.settleReally(vault, { as, time });
+          expect(predicted.status).to.equal(
+            real.succeeded ? "settled" : "reverted",
+          );
+          expect(predicted.reason).to.equal(real.reason);
+          expectReality(predicted, real, false);
+          expect(predicted.gasUsed).to.equal(real.gasUsed);
+          expect(predicted.block?.number).to.equal(real.block.number);
+          if (delay !== null) {
+            expect(predicted.block).to.deep.equal(real.block);
+          }
+        }),
+        {
+          seed,
+          numRuns: scenarios,
+          endOnFailure: true,
+          includeErrorInReport: true,
+        },
+      );
+      for (const status of ["settled", "reverted", "nothing-to-do"] as const) {
+        expect(counts[status], status).to.be.greaterThan(scenarios / 20);
+      }
+    });
   });
 });

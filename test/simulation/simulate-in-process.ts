@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { EdrNetworkUserConfig } from "hardhat/types/config";
 
+import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { burnsGas } from "../helpers/bytecode.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -153,6 +154,8 @@ describe("simulateSettleAll in process", () => {
     const used = gasUsed ?? 0n;
     // It gives back a fifth of its gas at most.
     const gas = (used * 5n) / 4n;
+    const simulated = await simulateSettleAll(world.vault, {});
+    expect(simulated.gasNeeded).to.equal((used * 5n + 3n) / 4n);
     const enough = await world.vault.simulateSettleAll({ gas });
     expect(enough).to.include({ status: "settled", gasUsed: used });
     const short = await world.vault.simulateSettleAll({ gas: used - 1n });
