@@ -182,9 +182,26 @@ describe("a fork from its making to its end", () => {
     await other.close();
   });
 
-  it("two forks at once leave Hardhat's description of the chain as it was", async () => {
+  it("two forks at once are made one after the other, and leave Hardhat's description of the chain as it was", async () => {
     const { hre, vault } = await open();
+    const create = hre.network.create.bind(hre.network);
+    const described: boolean[] = [];
+    let making = 0;
+    let most = 0;
+    hre.network.create = async (...asked) => {
+      making += 1;
+      most = Math.max(most, making);
+      try {
+        return await create(...asked);
+      } finally {
+        described.push(hre.config.chainDescriptors.has(BigInt(CHAIN_ID)));
+        making -= 1;
+      }
+    };
     const [one, other] = await Promise.all([vault.fork(), vault.fork()]);
+    expect({ most, described }).to.deep.equal({
+      ...{ most: 1, described: [true, true] },
+    });
     expect(hre.config.chainDescriptors.has(BigInt(CHAIN_ID))).to.equal(false);
     for (const fork of [one, other]) {
       expect((await fork.vault.getLatestRoundInfo()).settled).to.equal(false);
