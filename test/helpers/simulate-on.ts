@@ -112,4 +112,5 @@ export const FACTS = {
   senderBalance: 4,
   senderCode: 5,
   secondBalance: 6,
+  secondCode: 7,
 } as const;

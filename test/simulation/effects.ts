@@ -232,6 +232,25 @@ describe("effects of a simulation", () => {
     });
   });
 
+  it("a simulation lists VAULT_NO_CODE of a reading whose contract is gone after the settlement", async () => {
+    const node = new ScriptedNode({
+      codeOf: () => "0x60",
+      answerOf: ({ phase }) => ({
+        reverted: false,
+        data: phase === "after" ? "0x" : `0x${word(1n).repeat(9)}${word(0n)}`,
+      }),
+    });
+    const rounds: boolean[] = [];
+    for (const code of [0n, 1n]) {
+      changeFacts(node, { after: { [FACTS.secondCode]: code } });
+      const { changes } = await simulateOn(node);
+      const found = changes.find(({ reading }) => reading === "round");
+      expect(found).to.include({ field: "error", before: null });
+      rounds.push(found?.after === "VAULT_NO_CODE");
+    }
+    expect(rounds).to.deep.equal([true, false]);
+  });
+
   it("a simulation throws VAULT_NO_CODE with the block that it starts from", async () => {
     const node = new ScriptedNode({ codeOf: () => "0x" });
     const { message } = await expectVaultError(

@@ -173,6 +173,18 @@ describe("a fork from its making to its end", () => {
     await expectVaultError(vault.fork(), "VAULT_NETWORK_UNREACHABLE");
   });
 
+  it("a fork that nobody closes does not keep the process running", async () => {
+    const { vault } = await open();
+    const servers = (): number =>
+      process
+        .getActiveResourcesInfo()
+        .filter((name) => name === "TCPServerWrap").length;
+    const before = servers();
+    const fork = await vault.fork();
+    expect(servers()).to.equal(before);
+    await fork.close();
+  });
+
   it("a fork that is closed twice leaves another of its block in use", async () => {
     const { vault } = await open();
     const [one, other] = [await vault.fork(), await vault.fork()];
