@@ -281,6 +281,26 @@ describe("simulateSettleAll with the engine fork", () => {
     expect(await senderOf(await open(), NOBODY)).to.equal(NOBODY);
   });
 
+  it("fork is no engine if it refuses the call that the node accepts, unless its rules are chosen: VAULT_ENGINE_UNAVAILABLE", async () => {
+    const { vault: mock } = protocol.mocks;
+    const { selector } = mock.settleAll.fragment;
+    await mined(await mock.setRevert(selector, encodeRevertData("no")));
+    server.handler = ({ request: { method, params } }) =>
+      method === "eth_call" && fieldsOf(params[0])["data"] === selector
+        ? { result: "0x" }
+        : undefined;
+    const vault = await openRecorded();
+    const { message } = await expectVaultError(
+      vault.simulateSettleAll({ engine: "fork" }),
+      "VAULT_ENGINE_UNAVAILABLE",
+    );
+    expect(message).to.match(
+      /the node accepts the call, and Hardhat's simulator refuses it \(no\)/u,
+    );
+    const chosen = await vault.simulateSettleAll({ hardfork: "prague" });
+    expect(chosen).to.include({ status: "reverted", reason: "no" });
+  });
+
   it("fork starts from the balances of the chain, also of accounts that Hardhat has", async () => {
     const funds = 123n * 10n ** 18n;
     await provider.send("anvil_setBalance", [FIRST_ACCOUNT, toQuantity(funds)]);

@@ -190,7 +190,9 @@ describe("a fork from its making to its end", () => {
     const [one, other] = [await vault.fork(), await vault.fork()];
     await one.close();
     await one.close();
-    expect((await other.vault.getLatestRoundInfo()).settled).to.equal(false);
+    // Nothing has read it before.
+    const asked = { method: "eth_getBalance", params: [FROM, "latest"] };
+    expect(await other.provider.request(asked)).to.equal("0x0");
     await other.close();
   });
 
@@ -250,6 +252,25 @@ describe("a fork from its making to its end", () => {
       senders("0xa015aefe").map((from) => from?.toLowerCase()),
     ).to.deep.equal([FROM]);
   });
+
+  for (const [whose, address] of [
+    ["Hardhat's coinbase", `0x${"c014ba5e".repeat(5)}`],
+    ["the sender of reads", `0x${"0".repeat(40)}`],
+    ["Arbitrum's ArbSys", `0x${"64".padStart(40, "0")}`],
+  ] as const) {
+    it(`a simulation on a fork asks for the account of ${whose} together with the others, and once`, async () => {
+      const { vault } = await open();
+      await vault.simulateSettleAll({ engine: "fork" });
+      const asked = node.bodies.filter((calls) =>
+        calls.some(
+          ({ method, params }) =>
+            method === "eth_getTransactionCount" && params[0] === address,
+        ),
+      );
+      expect(asked).to.have.length(1);
+      expect(asked[0]?.length).to.be.greaterThan(15);
+    });
+  }
 
   it("the fork of a network with a guard has it, and none for an instance that has none", async () => {
     const { vault } = await open({

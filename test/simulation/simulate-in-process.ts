@@ -247,14 +247,18 @@ describe("simulateSettleAll in process", () => {
     }
   });
 
-  for (const atTime of ["end", "+1s"]) {
-    it(`simulateSettleAll in process refuses if a timed block comes before the one at ${atTime}: VAULT_MINED_MEANWHILE`, async () => {
+  for (const [atTime, timed] of [
+    ["end", "evm_mine"],
+    ["+1s", "evm_mine"],
+    ["+1s", "evm_setNextBlockTimestamp"],
+  ]) {
+    it(`simulateSettleAll in process refuses if a timed block comes at ${timed}, before the one at ${atTime}: VAULT_MINED_MEANWHILE`, async () => {
       const { provider } = world.vault.connection;
       const request = provider.request.bind(provider);
       const { timestamp } = await world.vault.block();
       const before = await world.block("latest");
       provider.request = async (call) => {
-        if (call.method === "evm_mine") {
+        if (call.method === timed) {
           await request({
             method: "evm_mine",
             params: [`0x${(timestamp + 5).toString(16)}`],

@@ -61,6 +61,18 @@ describe("wrong answers of eth_simulateV1", () => {
       /executes in block 6 at 5$/u,
     ],
     [
+      "a lens that has no code, as without state overrides",
+      (node) => {
+        changeSimulated(node, (block, [first, ...calls]) => [
+          {
+            ...block,
+            calls: [{ ...fieldsOf(first), returnData: "0x" }, ...calls],
+          },
+        ]);
+      },
+      /does not apply state overrides/u,
+    ],
+    [
       "that it does not know state overrides",
       (node) => {
         node.on("eth_simulateV1", refuse("unknown field", -32_602));
