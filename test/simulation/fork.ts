@@ -126,6 +126,28 @@ describe("vault.fork()", () => {
     expect(configured()).to.equal(before);
   });
 
+  it("vault.fork() calls contracts at its block by the hardfork history that the user configured, else by the newest rules", async () => {
+    const nobody = "0x00000000000000000000000000000000000000AA";
+    // PUSH0, which london does not have.
+    await provider.send("anvil_setCode", [nobody, "0x5f5ff3"]);
+    const hardforkHistory = { london: { blockNumber: 0 } };
+    for (const [history, fails] of [
+      [{}, false],
+      [{ hardforkHistory }, true],
+    ] as const) {
+      const { connection } = await connect({}, anvil.url, {
+        chainDescriptors: {
+          [UNKNOWN_CHAIN_ID]: { name: "Mine", ...history },
+        },
+      });
+      const fork = await open(connection.vault);
+      const answer: unknown = await fork.provider
+        .request({ method: "eth_call", params: [{ to: nobody }, "latest"] })
+        .catch(() => "failed");
+      expect(answer).to.equal(fails ? "failed" : "0x");
+    }
+  });
+
   it("vault.fork() forks the same network if the default one is http", async () => {
     // Overriding `default` with forking would silently be the live chain.
     const { hre } = await connect({}, anvil.url, {
