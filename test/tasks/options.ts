@@ -9,6 +9,7 @@ import {
 } from "../../src/protocol/index.js";
 import { ordersTask } from "../../tasks/definitions/orders.js";
 import { readTask } from "../../tasks/definitions/read.js";
+import { settleTask } from "../../tasks/definitions/settle.js";
 import { simulateTask } from "../../tasks/definitions/simulate.js";
 import { watchTask } from "../../tasks/definitions/watch.js";
 import { parseOptions } from "../../tasks/parse-options.js";
@@ -55,6 +56,48 @@ describe("options of tasks", () => {
     const until = { until: "+1h" };
     const time = parseOptions(watchTask.options, until, hre).until;
     expect(typeof time === "object" && time.after(1_000)).to.equal(4_600n);
+  });
+
+  it("--max-fee-per-gas is in wei or gwei", () => {
+    for (const [maxFeePerGas, wei] of [
+      ["50gwei", 50_000_000_000n],
+      ["1.5 gwei", 1_500_000_000n],
+      ["1000wei", 1_000n],
+    ] as const) {
+      expect(
+        parseOptions(settleTask.options, { maxFeePerGas }, hre).maxFeePerGas,
+      ).to.equal(wei);
+    }
+  });
+
+  it("--timeout is in seconds, rounded up to milliseconds, from 0.001 to 24 days", () => {
+    for (const [timeout, milliseconds] of [
+      ["0.001", 1],
+      ["0.0011", 2],
+      ["2147483", 2_147_483_000],
+    ] as const) {
+      expect(
+        parseOptions(simulateTask.options, { timeout }, hre).timeout,
+      ).to.equal(milliseconds);
+    }
+  });
+
+  it("--ids takes a range of one, and as many orders as its help tells, each counted once", () => {
+    const { ids: watched } = parseOptions(
+      simulateTask.options,
+      { ids: "1-400,7-7" },
+      hre,
+    );
+    expect(watched).to.have.lengthOf(400);
+    const { ids: listed } = parseOptions(
+      ordersTask.options,
+      { ids: "1,1-10000" },
+      hre,
+    );
+    expect(listed?.ids).to.have.lengthOf(10_000);
+    expect(() =>
+      parseOptions(ordersTask.options, { ids: "0,1-10000" }, hre),
+    ).to.throw(/at most 10,000 orders/u);
   });
 
   it("margins scales amounts by tokenDecimals, of the instance if there is one, and percentages by 16, and nothing with --raw", () => {
