@@ -6,6 +6,7 @@ import { expect } from "chai";
 
 import { invalidArgument, vaultError } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
+import { repeatFlags, toDocument } from "../../tasks/error-texts.js";
 import { notes } from "../../tasks/output/blocks.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { runTask, taskAction } from "../../tasks/run-task.js";
@@ -171,6 +172,19 @@ describe("running a task", () => {
         "--block",
         /^Error --block is not a block/u,
       ],
+      ...[
+        ["blockNumber", "--block"],
+        ["engine", "--fork"],
+        ["lastId", "--ids"],
+        ["orders", "--ids"],
+      ].map(
+        ([option = "", flag = ""]) =>
+          [
+            invalidArgument(option, "it is wrong"),
+            flag,
+            new RegExp(`^Error ${flag}: it is wrong\\.\n`, "u"),
+          ] as const,
+      ),
       [
         invalidArgument("networks.main.url", "it is wrong"),
         "networks.main.url",
@@ -200,6 +214,35 @@ describe("running a task", () => {
       expect(fieldsOf(details)["where"]).to.equal(where);
       expect(out).to.not.contain("option `");
     }
+  });
+});
+
+describe("what a task advises", () => {
+  const late = vaultError("VAULT_RPC_TIMEOUT", {
+    ...{ network: "live", method: "eth_call", tried: "" },
+  });
+
+  it("a task with --timeout advises it if the node does not answer, and no other task does", async () => {
+    const setting = "raise networks.live.timeout";
+    const { err } = await run({ timeout: undefined }, failWith(late));
+    expect(err).to.include(`${setting} or --timeout.`);
+    expect((await run({}, failWith(late))).err).to.include(`${setting}.`);
+  });
+
+  it("a document has the advice of the command line for an error in it", () => {
+    expect(toDocument({ volume: { error: late } }))
+      .to.have.nested.property("volume.error.message")
+      .that.includes("networks.live.timeout or --timeout.");
+  });
+
+  it("a suggested command repeats the options that choose the contracts, without blanks", () => {
+    const typed = { at: "vault=0x1, trading=0x2", instance: "usdc" };
+    expect(repeatFlags({ ...typed, network: "live", json: true })).to.equal(
+      " --at vault=0x1,trading=0x2 --instance usdc --network live",
+    );
+    expect(repeatFlags({ at: undefined, network: "live" })).to.equal(
+      " --network live",
+    );
   });
 });
 
