@@ -70,6 +70,10 @@ describe("the addresses that tasks use", () => {
       ["volume --instance usdc", "Volume · 42"],
       ["round --instance usdc", "Filled volume · 420,000,000,000,000 tokens"],
       ["round --instance dai", "Filled volume · 420 tokens"],
+      [
+        `round --instance usdc --at trading=${NOBODY}`,
+        "Filled volume · 420,000,000,000,000 tokens",
+      ],
     ] as const) {
       const { stdout } = await tasks.run(typed);
       expect(squeezed(stdout).split("\n"), typed).to.include(line);
