@@ -97,6 +97,11 @@ describe("the connection of a task", () => {
     }
   });
 
+  it("a task refuses an instance that is not configured before it opens a connection", async () => {
+    const typed = "volume --instance usdt";
+    expect((await connectionsOf(hre, typed)).opened).to.deep.equal([]);
+  });
+
   it("a task that fails closes its connection", async () => {
     const typed = "volume --block 99999";
     expect((await connectionsOf(hre, typed)).closed).to.equal(1);
