@@ -144,9 +144,9 @@ describe("events of vault watch", () => {
 
   it("watch fails if the first check finds no node, and shows each outage after it once, and again as another one or after an answer", async () => {
     const events = await watchThrough(
-      after(7),
+      after(8),
       ...[refuse(-32_601), nothing, garble, nothing],
-      ...[recover, refuse(-32_601), recover],
+      ...[recover, nothing, refuse(-32_601), recover],
     );
     expect(kindsOf(events)).to.deep.equal([
       ...["first", "VAULT_RPC_ERROR", "VAULT_RPC_INVALID_RESPONSE"],
