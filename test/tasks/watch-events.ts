@@ -1,7 +1,8 @@
 import { expect } from "chai";
 
 import { vaultError } from "../../src/errors.js";
-import type { VaultRound } from "../../src/protocol/index.js";
+import { operations } from "../../src/protocol/index.js";
+import type { OperationName, VaultRound } from "../../src/protocol/index.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { Time } from "../../tasks/parsers.js";
 import { readState } from "../../tasks/vault-state.js";
@@ -81,17 +82,20 @@ const recover: Step = (node) => {
     node.on(method, async (_params, answer) => await answer());
   }
 };
-/** The factory reverts. */
-const loseRound: Step = (node) => {
-  node.on("eth_call", async (params, answer) => {
-    if (JSON.stringify(params).includes("0x2016e80b")) {
-      throw Object.assign(new Error("execution reverted"), {
-        ...{ code: 3, data: "0x" },
-      });
-    }
-    return await answer();
-  });
-};
+/** Calls of an operation fail. */
+const failCalls =
+  (operation: OperationName, error: object): Step =>
+  (node) => {
+    const { selector } = operations[operation];
+    node.on("eth_call", async (params, answer) => {
+      if (JSON.stringify(params).includes(selector)) {
+        throw Object.assign(new Error("no"), error);
+      }
+      return await answer();
+    });
+  };
+const loseRound = failCalls("getLatestRoundInfo", { code: 3, data: "0x" });
+const refuseVolume = failCalls("queryVolume", { code: -32_601 });
 
 const kindsOf = (events: readonly WatchEvent[]): string[] =>
   events.map((event) =>
@@ -163,6 +167,13 @@ describe("events of vault watch", () => {
       ),
       "VAULT_RPC_ERROR",
     );
+  });
+
+  it("watch takes a reading without an answer for an outage, beside one without an address", async () => {
+    const events = await watchThrough(after(2), refuseVolume, recover);
+    expect(kindsOf(events)).to.deep.equal([
+      ...["first", "VAULT_RPC_ERROR", "change"],
+    ]);
   });
 
   it("watch ends at a time by this machine's clock if the node is lost", async () => {
