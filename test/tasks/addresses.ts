@@ -124,6 +124,11 @@ describe("the addresses that tasks use", () => {
       "VAULT_UNKNOWN_INSTANCE",
       "(usdc, dai, nowhere)",
     ],
+    [
+      "doctor --instance usdt",
+      "VAULT_UNKNOWN_INSTANCE",
+      "(usdc, dai, nowhere)",
+    ],
     ["status --instance ''", "VAULT_UNKNOWN_INSTANCE", "no instance"],
     [
       "status --instance toString --network bare",
