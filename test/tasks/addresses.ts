@@ -77,6 +77,12 @@ describe("the addresses that tasks use", () => {
     ] as const) {
       const { stdout } = await tasks.run(typed);
       expect(squeezed(stdout).split("\n"), typed).to.include(line);
+      const [, instance] = / --instance (\S+)/u.exec(typed) ?? [];
+      expect(stdout.split("\n")[0], typed).to.match(
+        instance === undefined
+          ? /^Volume {2}live \(chain 31337\), block \d+, /u
+          : new RegExp(`  instance ${instance}, live \\(chain 31337\\)`, "u"),
+      );
     }
   });
 

@@ -124,6 +124,39 @@ describe("running a task", () => {
     });
   }
 
+  it("a task with --json prints on stderr that its report could not be written, also if stdout has room for less", async () => {
+    const written: string[] = [];
+    let room = 0;
+    const { success } = await runTask(
+      { json: true },
+      async () => await Promise.resolve(report),
+      {
+        out: {
+          ...{ style: createStyle({}), isTTY: false },
+          write: async (text) => {
+            room += 1;
+            if (room === 1) {
+              const problem = "no space left on device";
+              throw vaultError("VAULT_OUTPUT_NOT_WRITTEN", { problem });
+            }
+            written.push(`stdout: ${text}`);
+            return await Promise.resolve(true);
+          },
+        },
+        err: {
+          style: createStyle({}),
+          write: async (text) => {
+            written.push(`stderr: ${text}`);
+            return await Promise.resolve(true);
+          },
+        },
+      },
+    );
+    expect(success).to.equal(false);
+    expect(written).to.have.lengthOf(1);
+    expect(written[0]).to.match(/^stderr: Error .*no space left/u);
+  });
+
   it("a failed task prints its error in both forms, without a stack", async () => {
     for (const [thrown, code, says] of [
       [
@@ -283,9 +316,15 @@ describe("the line on a terminal while a task waits", () => {
   it("the line is replaced by the next one, and by the output of the task or Hardhat", async () => {
     const hre = await createTestHre();
     await onTerminal(true, async (latest) => {
+      let displayed = "";
       hre.hooks.registerHandlers("userInterruptions", {
+        displayMessage: async () => {
+          displayed = await Promise.resolve(latest());
+        },
+        requestInput: async () => await Promise.resolve(latest()),
         requestSecretInput: async () => await Promise.resolve(latest()),
       });
+      const { interruptions } = hre;
       const result = await withTerminal(
         hre.hooks,
         async ({ progress, err }) => {
@@ -298,14 +337,19 @@ describe("the line on a terminal while a task waits", () => {
           await err.write("once more\n");
           expect(latest()).to.equal("once more\n");
 
-          progress("again");
-          latest();
-          expect(
-            await hre.interruptions.requestSecretInput(
-              "a keystore",
-              "password",
-            ),
-          ).to.match(/^⌫+$/u);
+          for (const interrupt of [
+            async () => {
+              await interruptions.displayMessage("a keystore", "locked");
+              return displayed;
+            },
+            async () => await interruptions.requestInput("a plugin", "name"),
+            async () =>
+              await interruptions.requestSecretInput("a keystore", "password"),
+          ]) {
+            progress("again");
+            latest();
+            expect(await interrupt()).to.match(/^⌫+$/u);
+          }
 
           progress("the last");
           latest();
@@ -315,6 +359,14 @@ describe("the line on a terminal while a task waits", () => {
       expect(result).to.equal("Error: no");
       expect(latest()).to.match(/^⌫+$/u);
     });
+  });
+
+  it("a task leaves no handler of Hardhat's questions behind", async () => {
+    const { hooks } = await createTestHre();
+    const areHandled = async (): Promise<boolean> =>
+      await hooks.hasHandlers("userInterruptions", "requestSecretInput");
+    const during = await withTerminal(hooks, areHandled);
+    expect([during, await areHandled()]).to.deep.equal([true, false]);
   });
 
   it("a task can ask if stdin and stderr are a terminal, also if stdout is a file", async () => {

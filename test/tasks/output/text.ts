@@ -6,6 +6,8 @@ import fc from "fast-check";
 import { operations } from "../../../src/client/index.js";
 import { isEnumName } from "../../../src/protocol/index.js";
 import {
+  chapter,
+  code,
   labelledValues,
   notes,
   section,
@@ -299,6 +301,34 @@ describe("blocks of a task as text", () => {
       "Id",
       "1",
     ]);
+  });
+
+  it("renderText shows instance, network and block in the title, escaped, and underlines a chapter", () => {
+    const envelope = {
+      ...{ network: "li\u001bve", chainId: 5 },
+      block: { number: 12, timestamp: 1_700_000_000, hash: null },
+    };
+    const at = "li\\u{1b}ve (chain 5), block 12, 2023-11-14T22:13:20Z";
+    const style = { ...createStyle({}), instance: "us\u001bdc" };
+    expect(
+      shown(renderText([title("Volume", envelope), chapter("日本")], style)),
+    ).to.deep.equal([
+      ...[`Volume  instance us\\u{1b}dc, ${at}`, "", "日本", "===="],
+    ]);
+    expect(
+      shown(renderText([title("Volume", envelope)], createStyle({}))),
+    ).to.deep.equal([`Volume  ${at}`]);
+  });
+
+  it("renderText separates blocks by a blank line, except below a heading", () => {
+    const text = renderText(
+      [
+        ...[title("One"), title("Two"), notes("a", "b"), code("c"), notes("d")],
+        ...section("Three", notes("e")),
+      ],
+      createStyle({}),
+    );
+    expect(text).to.equal("One\n\nTwo\na\nb\n\nc\n\nd\n\nThree\ne");
   });
 
   it("renderText shows a footnote once, below the cells that have it", () => {
