@@ -361,6 +361,27 @@ describe("the line on a terminal while a task waits", () => {
     });
   });
 
+  it("a task waits while the buffer of stdout is full", async () => {
+    const { hooks } = await createTestHre();
+    const events: string[] = [];
+    const restore = replace(process.stdout, {
+      write: (text: string, done: () => void): boolean => {
+        setImmediate(() =>
+          setImmediate(() => {
+            events.push(`${text} is written`);
+            done();
+          }),
+        );
+        return false;
+      },
+    });
+    await withTerminal(hooks, async ({ out }) => {
+      await out.write("first");
+      events.push("next");
+    }).finally(restore);
+    expect(events).to.deep.equal(["first is written", "next"]);
+  });
+
   it("a task leaves no handler of Hardhat's questions behind", async () => {
     const { hooks } = await createTestHre();
     const areHandled = async (): Promise<boolean> =>
