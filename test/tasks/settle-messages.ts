@@ -80,6 +80,7 @@ describe("what vault settle says while it runs", () => {
       });
       const { said, ok } = await run(typed, { options });
       expect(ok).to.equal(true);
+      expect(said.split(HINT).slice(1)).to.have.lengthOf(1);
       expect(said).to.include(
         `${HINT}npx hardhat vault settle --resume${flags} --instance usdc --network live\n`,
       );
@@ -115,7 +116,14 @@ describe("what vault settle says while it runs", () => {
   });
 
   it("settle --json --yes says only the hash and trouble, settle --json all", async () => {
-    const quiet = await run({ json: true, yes: true });
+    stage.chain.on("eth_getTransactionReceipt", async (_params, answer) => {
+      stage.chain.mine();
+      return await answer();
+    });
+    const quiet = await run(
+      { json: true, yes: true },
+      { options: { confirmations: 2 } },
+    );
     expect(quiet.said).to.match(/^Transaction 0x[\da-f]{64}\n$/u);
     await stage.reset();
     const { said } = await run({ json: true }, { answer: true });

@@ -169,6 +169,35 @@ describe("events of vault watch", () => {
     );
   });
 
+  it("watch gives each check 10 s, and the search for a settlement", async () => {
+    const node = new ScriptedNode({ overrides: false });
+    const timeouts: unknown[] = [];
+    const host = new Proxy(hostOf(node), {
+      get: (target, name): unknown =>
+        name === "withOptions"
+          ? (options: { readonly timeout: number }) => {
+              timeouts.push(options.timeout);
+              return target.withOptions(options);
+            }
+          : Reflect.get(target, name, target),
+    });
+    await Array.fromAsync(
+      watch(
+        host,
+        { until: "settled", interval: PAUSE_MS, from: undefined },
+        {
+          now: () => 0,
+          sleep: async () => {
+            node.mine(settledRound);
+            node.mine(nextRound);
+            await Promise.resolve();
+          },
+        },
+      ),
+    );
+    expect(timeouts).to.deep.equal([10_000, 10_000, 10_000]);
+  });
+
   it("watch takes a reading without an answer for an outage, beside one without an address", async () => {
     const events = await watchThrough(after(2), refuseVolume, recover);
     expect(kindsOf(events)).to.deep.equal([

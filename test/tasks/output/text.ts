@@ -263,6 +263,44 @@ describe("blocks of a task as text", () => {
     ).to.deep.equal(["Volume", `  ${GROUPED_MAX} raw`]);
   });
 
+  it("a note that is a sentence stands below its value, and a line may be as wide as the terminal", () => {
+    const noted = (note: string, width: number): string[] =>
+      shown(renderValues([["Cost", { text: "1.5", note }]], terminal(width)));
+    expect(noted("at most 2", 20)).to.deep.equal(["Cost  1.5  at most 2"]);
+    expect(noted("at most 2.", 80)).to.deep.equal([
+      ...["Cost  1.5", "      at most 2."],
+    ]);
+    expect(noted("at most 2", 19)).to.deep.equal([
+      ...["Cost  1.5", "      at most 2"],
+    ]);
+    // As wide as the room beside the label, and one wider.
+    expect(noted("x".repeat(13), 19)[0]).to.equal("Cost  1.5");
+    expect(noted("x".repeat(14), 19)).to.deep.equal([
+      ...["Cost", "  1.5", `  ${"x".repeat(14)}`],
+    ]);
+    const words = `${"x".repeat(14)} yy`;
+    expect(noted(words, 19).slice(2)).to.deep.equal([`  ${words}`]);
+    expect(wrapText("one two", terminal(7))).to.equal("one two");
+  });
+
+  it("a number stays on the line of its unit, and of its noun", () => {
+    for (const [text, lines] of [
+      ["xxxx 12 tokens", ["xxxx", "12 tokens"]],
+      ["xxxx 12 raw", ["xxxx", "12 raw"]],
+      ["xxxx 12 %", ["xxxx 12 %"]],
+      ["xxxxxx 12 %", ["xxxxxx", "12 %"]],
+      ["xxxx block 7", ["xxxx", "block 7"]],
+      ["xxxx chain 7", ["xxxx", "chain 7"]],
+      ["xxxx order 7", ["xxxx", "order 7"]],
+      ["xxxx other 7", ["xxxx other", "7"]],
+      ["xxxx block x", ["xxxx block", "x"]],
+    ] as const) {
+      expect(wrapText(text, terminal(10)).split("\n"), text).to.deep.equal(
+        lines,
+      );
+    }
+  });
+
   const columns: readonly Column[] = [
     { heading: "Id", align: "right" },
     { heading: "Holder" },
@@ -292,14 +330,18 @@ describe("blocks of a task as text", () => {
   it("renderText leaves out a column without text, and a block without content", () => {
     const blocks: readonly Block[] = [
       title("Heading"),
-      table([{ heading: "Id" }, { heading: "Note" }], [["1", ""]]),
+      table(
+        [{ heading: "Id" }, { heading: "Note" }, { heading: "Size" }],
+        [
+          ["1", "", "2"],
+          ["3", "", { text: "", tone: "bad" }],
+        ],
+      ),
       notes(),
       ...section("Empty", labelledValues([])),
     ];
     expect(shown(renderText(blocks, terminal(80)))).to.deep.equal([
-      "Heading",
-      "Id",
-      "1",
+      ...["Heading", "Id  Size", "1   2", "3"],
     ]);
   });
 
