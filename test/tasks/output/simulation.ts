@@ -112,7 +112,7 @@ describe("the screen of a simulation", () => {
       shown(
         {
           balances: [
-            { account: VAULT, token, before: 30n, after: 10n },
+            { account: VAULT, token, before: 1_234_570n, after: 10n },
             { account: SENDER, token, before: 10n, after: 30n },
             { account: OTHER, token, before: 10n, after: 10n },
           ],
@@ -122,7 +122,7 @@ describe("the screen of a simulation", () => {
     ).to.deep.equal([
       "Balances",
       "Account · Before · After · Difference",
-      "Vault contract, TST · 3 · 1 · -2",
+      "Vault contract, TST · 123,457 · 1 · -123,456",
       "Sender, TST · 1 · 3 · +2",
       `${OTHER}, TST · 1 · 1 · 0`,
     ]);
