@@ -20,6 +20,10 @@ const NOBODY = "0x00000000000000000000000000000000000000AA";
 /** An argument as it is encoded. */
 const word = (value: number): string => value.toString(16).padStart(64, "0");
 
+/** A request's id is the time. */
+const withoutId = (command: unknown): string =>
+  String(command).replace(/"id":\d+/u, "");
+
 describe("vault request", () => {
   let server: RpcServer;
   let hre: HardhatRuntimeEnvironment;
@@ -98,6 +102,16 @@ describe("vault request", () => {
     const { addresses } = await inProcess.vault.deployMocks();
     const { stdout } = await runTyped(inProcess, "request queryVolume");
     expect(stdout).to.contain(addresses.vault);
+  });
+
+  it("request --json prints the request, and with --curl the command as its document", async () => {
+    const documentOf = async (options: string): Promise<unknown> =>
+      parseDocument(await runTyped(hre, `request queryVolume ${options}`));
+    expect(await documentOf("--json")).to.include({ method: "eth_call" });
+    const { stdout } = await runTyped(hre, "request queryVolume --curl");
+    const printed = fieldsOf(await documentOf("--json --curl"));
+    expect(Object.keys(printed)).to.deep.equal(["curl"]);
+    expect(withoutId(printed["curl"])).to.equal(withoutId(stdout.trimEnd()));
   });
 
   itOnPosix(
