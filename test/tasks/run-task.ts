@@ -170,6 +170,12 @@ describe("running a task", () => {
         "HHE1: wrong.",
       ],
       [new (class extends CustomError {})("no"), "VAULT_HARDHAT_ERROR", "no."],
+      // Of another copy of Hardhat.
+      [
+        Object.assign(new Error("no"), { _isHardhatPluginError: true }),
+        "VAULT_HARDHAT_ERROR",
+        "no.",
+      ],
       ["oops", "VAULT_INTERNAL", "oops"],
       [
         new Error("at https://unheard-of.test/5d41402a \u001b[31m"),
