@@ -5,60 +5,74 @@ import { formatNative } from "../src/protocol/amounts.js";
 import { deployGuard } from "../src/settlement/deploy-guard.js";
 import type { GuardDeployment } from "../src/settlement/deploy-guard.js";
 import { escapeUntrusted } from "../src/escape.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { deployGuardTask } from "./definitions/deploy-guard.js";
+import type { TaskValues } from "./definitions/shared.js";
 import { readEnvelope, withVault } from "./open-vault.js";
 import { code, knownValues, notes, title } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
 import { say } from "./output/render-text.js";
 import { taskAction } from "./run-task.js";
+import type { TaskReport } from "./run-task.js";
+import type { Terminal } from "./terminal.js";
 
-export default taskAction(deployGuardTask, async (args, surroundings) => {
-  const { ask, err } = surroundings.terminal;
-  return await withVault(surroundings, "write", args, async (vault) => {
-    const network = escapeUntrusted(vault.networkName);
-    const confirm = async (deployment: GuardDeployment): Promise<void> => {
-      await say(err, ...deploymentBlocks(deployment, network));
-      if (args.yes) {
-        return;
-      }
-      if (ask === undefined) {
-        throw invalidArgument(
-          "--yes",
-          "there is no terminal to ask for confirmation on",
-          "Pass it to deploy without a question. Nothing was sent.",
-        );
-      }
-      if (!(await ask("Deploy this guard now?"))) {
-        throw vaultError("VAULT_NOT_CONFIRMED", {});
-      }
-    };
-    const { from, settler } = args;
-    const guard = await deployGuard(vault, {
-      ...{ from, settler, confirm },
-      onHash: (hash) => {
-        void say(err, notes(`Transaction ${hash}`));
-      },
-    });
-    const envelope = await readEnvelope(vault);
-    const instance =
-      args.instance === undefined ? "" : `.instances.${args.instance}`;
-    return {
-      json: { ...envelope, guard },
-      blocks: [
-        title("Guard", envelope),
-        knownValues([
-          ["Address", guard.address],
-          ["Settler", describeSettler(guard.settler)],
-          ["Transaction", guard.hash ?? "none: it is there already"],
-        ]),
-        notes(
-          `Put this into networks.${network}.vault${escapeUntrusted(instance)} of the configuration:`,
-        ),
-        code(`guard: "${guard.address}",`),
-      ],
-    };
+export default taskAction(
+  deployGuardTask,
+  async (args, surroundings) =>
+    await withVault(
+      surroundings,
+      "write",
+      args,
+      async (vault) => await deploy(vault, args, surroundings.terminal),
+    ),
+);
+
+export async function deploy(
+  vault: HardhatVault,
+  { from, settler, yes, instance }: TaskValues<typeof deployGuardTask>,
+  { ask, err }: Pick<Terminal, "ask" | "err">,
+): Promise<TaskReport> {
+  const network = escapeUntrusted(vault.networkName);
+  const confirm = async (deployment: GuardDeployment): Promise<void> => {
+    await say(err, ...deploymentBlocks(deployment, network));
+    if (yes) {
+      return;
+    }
+    if (ask === undefined) {
+      throw invalidArgument(
+        "--yes",
+        "there is no terminal to ask for confirmation on",
+        "Pass it to deploy without a question. Nothing was sent.",
+      );
+    }
+    if (!(await ask("Deploy this guard now?"))) {
+      throw vaultError("VAULT_NOT_CONFIRMED", {});
+    }
+  };
+  const guard = await deployGuard(vault, {
+    ...{ from, settler, confirm },
+    onHash: (hash) => {
+      void say(err, notes(`Transaction ${hash}`));
+    },
   });
-});
+  const envelope = await readEnvelope(vault);
+  const place = instance === undefined ? "" : `.instances.${instance}`;
+  return {
+    json: { ...envelope, guard },
+    blocks: [
+      title("Guard", envelope),
+      knownValues([
+        ["Address", guard.address],
+        ["Settler", describeSettler(guard.settler)],
+        ["Transaction", guard.hash ?? "none: it is there already"],
+      ]),
+      notes(
+        `Put this into networks.${network}.vault${escapeUntrusted(place)} of the configuration:`,
+      ),
+      code(`guard: "${guard.address}",`),
+    ],
+  };
+}
 
 function deploymentBlocks(
   { from, settler, address, chainId, cost, maxCost }: GuardDeployment,

@@ -1,4 +1,4 @@
-import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import type { VaultHost } from "../src/host.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { describeTransfers } from "./output/simulation.js";
 import { buildSettlement, toSafeBatch } from "../src/settlement/calldata.js";
@@ -53,7 +53,7 @@ export default taskAction(settleTask, async (args, surroundings) => {
 });
 
 export async function settle(
-  vault: HardhatVault,
+  vault: VaultHost,
   typed: TypedOptions,
   options: SettleAllOptions,
   { err, ask }: Pick<Terminal, "err" | "ask">,
@@ -171,7 +171,7 @@ export function toOptions(
 }
 
 async function printCalldata(
-  vault: HardhatVault,
+  vault: VaultHost,
   { from, safe }: TaskValues<typeof settleTask>,
   err: Output,
 ): Promise<TaskReport> {

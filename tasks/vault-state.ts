@@ -7,7 +7,7 @@ import type { FailedReading } from "../src/client/failed-reading.js";
 import type { ReadOptions } from "../src/client/reader.js";
 import type { VaultSnapshot } from "../src/client/index.js";
 import type { VaultError } from "../src/errors.js";
-import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import type { VaultHost } from "../src/host.js";
 import type { DisplaySettings } from "../src/protocol/index.js";
 import { hasEnded } from "../src/protocol/round.js";
 import { openSettlement } from "../src/settlement/open-settlement.js";
@@ -60,7 +60,7 @@ export interface VaultState {
  * @param clock Block by whose time a round has ended; null for the block that is read.
  */
 export async function readState(
-  vault: HardhatVault,
+  vault: VaultHost,
   target: ReadOptions,
   clock: Promise<NextBlock> | null,
 ): Promise<VaultState> {

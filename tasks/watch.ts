@@ -5,7 +5,7 @@ import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { isFailedReading } from "../src/client/failed-reading.js";
 import { VaultError, vaultError } from "../src/errors.js";
 import { toJsonValue } from "../src/json.js";
-import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import type { VaultHost } from "../src/host.js";
 import { placesOf, get, standaloneQueries } from "../src/protocol/index.js";
 import type { DisplaySettings, VaultRound } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
@@ -86,7 +86,7 @@ export interface WatchClock {
  * first one
  */
 export async function* watch(
-  vault: HardhatVault,
+  vault: VaultHost,
   {
     interval = 5_000,
     until,
@@ -187,7 +187,7 @@ function createCondition(
 }
 
 async function checkVault(
-  opened: HardhatVault,
+  opened: VaultHost,
   from: string | undefined,
 ): Promise<VaultState> {
   const vault = opened.withOptions({ timeout: CHECK_TIMEOUT_MS });
@@ -206,7 +206,7 @@ async function checkVault(
  * one was seen, also by the block that opened the next one.
  */
 async function wasSettled(
-  opened: HardhatVault,
+  opened: VaultHost,
   meant: VaultRound,
   blocks: { readonly fromBlock: number; readonly toBlock: number },
 ): Promise<boolean> {

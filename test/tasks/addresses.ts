@@ -70,9 +70,19 @@ describe("the addresses that tasks use", () => {
       ["volume --instance usdc", "Volume · 42"],
       ["round --instance usdc", "Filled volume · 420,000,000,000,000 tokens"],
       ["round --instance dai", "Filled volume · 420 tokens"],
+      [
+        `round --instance usdc --at trading=${NOBODY}`,
+        "Filled volume · 420,000,000,000,000 tokens",
+      ],
     ] as const) {
       const { stdout } = await tasks.run(typed);
       expect(squeezed(stdout).split("\n"), typed).to.include(line);
+      const [, instance] = / --instance (\S+)/u.exec(typed) ?? [];
+      expect(stdout.split("\n")[0], typed).to.match(
+        instance === undefined
+          ? /^Volume {2}live \(chain 31337\), block \d+, /u
+          : new RegExp(`  instance ${instance}, live \\(chain 31337\\)`, "u"),
+      );
     }
   });
 
@@ -117,6 +127,11 @@ describe("the addresses that tasks use", () => {
   for (const [typed, code, says] of [
     [
       "status --instance usdt",
+      "VAULT_UNKNOWN_INSTANCE",
+      "(usdc, dai, nowhere)",
+    ],
+    [
+      "doctor --instance usdt",
       "VAULT_UNKNOWN_INSTANCE",
       "(usdc, dai, nowhere)",
     ],

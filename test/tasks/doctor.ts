@@ -5,12 +5,29 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { examineNode } from "../../src/plugin/examine.js";
 import type { Check } from "../../src/plugin/check.js";
 import { useAnvil } from "../helpers/anvil.js";
-import { fieldsOf } from "../helpers/fields.js";
-import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
+import type { CommandResult } from "../helpers/cli.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
+import {
+  connectTo,
+  createTestHre,
+  hreOnLive,
+  httpNetwork,
+} from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
-import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
-import { useTasks } from "../helpers/use-tasks.js";
+import {
+  parseDocument,
+  runTyped,
+  runVaultTask,
+} from "../helpers/run-vault-task.js";
+import {
+  FACTORY,
+  ScriptedNode,
+  VAULT,
+  contractsWithHistory,
+  handlerOf,
+} from "../helpers/scripted-node.js";
+import { squeezed, useTasks } from "../helpers/use-tasks.js";
 
 /** The one check of that name. */
 function named(checks: readonly Check[], name: string): Check {
@@ -185,6 +202,75 @@ describe("vault doctor", () => {
       expect(ofReads).to.be.at.most(60_000);
       expect(ofSigner).to.be.below(ofReads);
     });
+  });
+});
+
+describe("what vault doctor prints", () => {
+  const { env } = process;
+  afterEach(() => {
+    process.env = env;
+  });
+
+  const examine = async (
+    node: ScriptedNode,
+    typed = "doctor",
+  ): Promise<CommandResult> => {
+    const server = await startRpcServer({ handler: handlerOf(node) });
+    const contracts = { vault: VAULT, vaultFactory: FACTORY };
+    const settings = { chainId: 31_337, vault: { contracts } };
+    const result = await runTyped(await hreOnLive(server.url, settings), typed);
+    await server.stop();
+    return result;
+  };
+
+  it("doctor colours each check by its status, with the fix below, and counts them", async () => {
+    process.env = { ...env, FORCE_COLOR: "1", NO_COLOR: "" };
+    const { stdout } = await examine(
+      new ScriptedNode(contractsWithHistory([])),
+    );
+    const lines = squeezed(stdout).split("\n");
+    const at = (start: string): number =>
+      lines.findIndex((line) => line.startsWith(start));
+    expect(at("\u001b[32mok · network\u001b[39m · chain id")).to.be.above(0);
+    expect(at("\u001b[33mwarn · settlement\u001b[39m · There")).to.be.above(0);
+    const failing = at(
+      "\u001b[31mfail · vault\u001b[39m · There is no contract code at",
+    );
+    expect(lines[failing + 1]).to.include(
+      "Check the address, and that network",
+    );
+    expect(lines).to.include("9 checks passed, 1 warning, 2 failures.");
+  });
+
+  it("doctor shows the failure of a contract once, and not as that of the engine, too", async () => {
+    const result = await examine(
+      new ScriptedNode(contractsWithHistory([])),
+      "doctor --json",
+    );
+    const { checks } = fieldsOf(parseDocument(result));
+    const names = listOf(checks).map((check) => fieldsOf(check)["name"]);
+    expect(names).to.include("vault factory").and.not.include("engine");
+  });
+
+  it("doctor tries a settlement by the account of --from", async () => {
+    const node = new ScriptedNode();
+    const { stdout } = await examine(node, `doctor --from ${FACTORY}`);
+    expect(stdout).to.include(`settleAll as ${FACTORY}`);
+  });
+
+  it("doctor prints the check that failed, and none of the signer, if the node refuses everything", async () => {
+    const node = new ScriptedNode();
+    node.on("eth_getBlockByNumber", () => {
+      throw Object.assign(new Error("no"), { code: -32_601 });
+    });
+    const result = await examine(node, "doctor --json");
+    expect(result.exitCode).to.equal(1);
+    const document = parseDocument(result);
+    expect(document).to.have.all.keys("checks");
+    const { checks } = fieldsOf(document);
+    const names = listOf(checks).map((check) => fieldsOf(check)["name"]);
+    expect(names).to.deep.equal(["network"]);
+    expect(node.count("eth_accounts")).to.equal(0);
   });
 });
 

@@ -6,10 +6,9 @@ import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { EthereumProvider } from "hardhat/types/providers";
 
-import { VaultClient, VaultError } from "../../src/client/index.js";
 import type { ContractRole } from "../../src/types.js";
 import { useAnvil } from "../helpers/anvil.js";
-import { distinctState, expectedReads } from "../helpers/distinct-state.js";
+import { distinctState } from "../helpers/distinct-state.js";
 import { everyTaskRun } from "../helpers/every-vault-task.js";
 import type { TaskRun } from "../helpers/every-vault-task.js";
 import {
@@ -48,41 +47,7 @@ const asking = everyTaskRun().filter(
   ({ task }) => !/^(?:request|decode)$/u.test(task),
 );
 
-/** The reads of the API. */
-const reads: ReadonlyArray<
-  readonly [
-    name: string,
-    run: (client: VaultClient, timeout?: number) => Promise<unknown>,
-  ]
-> = [
-  ...expectedReads.map(
-    ({ operation, args }) =>
-      [
-        `${operation}(${JSON.stringify(args, (_key, value: unknown) => String(value))})`,
-        async (client: VaultClient, timeout?: number): Promise<unknown> => {
-          const method: unknown = Reflect.get(client, operation);
-          return typeof method === "function"
-            ? await Reflect.apply(method, client, [...args, { timeout }])
-            : undefined;
-        },
-      ] as const,
-  ),
-  ["snapshot", async (client, timeout) => await client.snapshot({ timeout })],
-  [
-    "orders",
-    async (client, timeout) =>
-      await Array.fromAsync(client.orders({ firstId: 1, lastId: 3, timeout })),
-  ],
-  [
-    "rounds",
-    async (client, timeout) =>
-      await Array.fromAsync(client.rounds({ timeout })),
-  ],
-];
-/** Reads of the API at a time, each on a connection of its own. */
-const LANES = 8;
-
-describe("reads and tasks under faults", () => {
+describe("tasks under faults", () => {
   const anvil = useAnvil();
   let contracts: Readonly<Record<ContractRole, string>>;
   let node: EthereumProvider;
@@ -155,60 +120,6 @@ describe("reads and tasks under faults", () => {
       stderr,
     };
   };
-
-  it("every read of the API returns the right value, or throws the code of the fault", async () => {
-    const all = reads.flatMap(([name, read]) =>
-      readFaultKinds.map((kind) => ({ name, read, kind })),
-    );
-    const queue = [...sample(all, 50)];
-    const failures: string[] = [];
-    let cases = 0;
-    await Promise.all(
-      Array.from({ length: LANES }, async () => {
-        const server = await startFaultyRpcServer(anvil.url, LATE_MS);
-        const { provider } = await connectTo(server.url, {
-          timeout: REQUEST_TIMEOUT_MS,
-        });
-        const asked: Array<Promise<unknown>> = [];
-        for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
-          const { name, read, kind } = one;
-          const run = async (timeout?: number): Promise<Outcome> => {
-            // A new provider: nothing is known of its node yet.
-            const client = new VaultClient(
-              {
-                request: async ({ method, params = [] }): Promise<unknown> => {
-                  const answer = provider.request({
-                    method,
-                    params: [...params],
-                  });
-                  asked.push(answer);
-                  return await answer;
-                },
-              },
-              contracts,
-            );
-            try {
-              return { value: await read(client, timeout) };
-            } catch (error) {
-              return {
-                code: VaultError.isVaultError(error)
-                  ? error.code
-                  : String(error),
-              };
-            } finally {
-              // What was given up at a deadline may not have arrived yet, and
-              // would meet the fault of the next case.
-              await Promise.allSettled(asked.splice(0));
-            }
-          };
-          const tried = await tryFault(server, name, kind, run, failures);
-          cases += tried;
-        }
-        await server.stop();
-      }),
-    );
-    report("operations", cases, failures);
-  });
 
   it("every task prints the right output if the node answers with HTTP 429 to two of three requests", async () => {
     const server = await startRpcServer({ upstream: anvil.url });

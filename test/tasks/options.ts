@@ -9,9 +9,15 @@ import {
 } from "../../src/protocol/index.js";
 import { ordersTask } from "../../tasks/definitions/orders.js";
 import { readTask } from "../../tasks/definitions/read.js";
+import { settleTask } from "../../tasks/definitions/settle.js";
 import { simulateTask } from "../../tasks/definitions/simulate.js";
+import { statusTask } from "../../tasks/definitions/status.js";
 import { watchTask } from "../../tasks/definitions/watch.js";
-import { parseOptions } from "../../tasks/parse-options.js";
+import {
+  excludeAlternatives,
+  parseOptions,
+} from "../../tasks/parse-options.js";
+import { toOptions } from "../../tasks/settle.js";
 import { hreOnLive } from "../helpers/hre.js";
 
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -55,6 +61,102 @@ describe("options of tasks", () => {
     const until = { until: "+1h" };
     const time = parseOptions(watchTask.options, until, hre).until;
     expect(typeof time === "object" && time.after(1_000)).to.equal(4_600n);
+  });
+
+  it("--max-fee-per-gas is in wei or gwei", () => {
+    for (const [maxFeePerGas, wei] of [
+      ["50gwei", 50_000_000_000n],
+      ["1.5 gwei", 1_500_000_000n],
+      ["1000wei", 1_000n],
+    ] as const) {
+      expect(
+        parseOptions(settleTask.options, { maxFeePerGas }, hre).maxFeePerGas,
+      ).to.equal(wei);
+    }
+  });
+
+  it("--timeout is in seconds, rounded up to milliseconds, from 0.001 to 24 days", () => {
+    for (const [timeout, milliseconds] of [
+      ["0.001", 1],
+      ["0.0011", 2],
+      ["2147483", 2_147_483_000],
+    ] as const) {
+      expect(
+        parseOptions(simulateTask.options, { timeout }, hre).timeout,
+      ).to.equal(milliseconds);
+    }
+  });
+
+  it("--ids takes a range of one, and as many orders as its help tells, each counted once", () => {
+    const { ids: watched } = parseOptions(
+      simulateTask.options,
+      { ids: "1-400,7-7" },
+      hre,
+    );
+    expect(watched).to.have.lengthOf(400);
+    const { ids: listed } = parseOptions(
+      ordersTask.options,
+      { ids: "1,1-10000" },
+      hre,
+    );
+    expect(listed?.ids).to.have.lengthOf(10_000);
+    expect(() =>
+      parseOptions(ordersTask.options, { ids: "0,1-10000" }, hre),
+    ).to.throw(/at most 10,000 orders/u);
+  });
+
+  it("settle and status refuse options that exclude each other", () => {
+    const on = true;
+    for (const [task, given, where] of [
+      [settleTask, { assert: on, calldata: on }, "--assert and --calldata"],
+      [settleTask, { calldata: on, resume: on }, "--calldata and --resume"],
+      [settleTask, { bump: on, cancel: on }, "--bump and --cancel"],
+      [settleTask, { calldata: on, ifExpired: on }, "and --if-expired"],
+      [settleTask, { calldata: on, partial: on }, "--calldata and --partial"],
+      [settleTask, { calldata: on, maxFeePerGas: "1wei" }, "and --max-fee-per"],
+      [statusTask, { json: on, format: "prometheus" }, "--json and --format"],
+      [statusTask, { all: on, at: "vault=0x1" }, "--all and --at"],
+      [statusTask, { all: on, instance: "usdc" }, "--all and --instance"],
+    ] as const) {
+      expect(() => {
+        excludeAlternatives(task.alternatives ?? [], given);
+      }).to.throw(where);
+    }
+    excludeAlternatives(settleTask.alternatives ?? [], {
+      ...{ assert: false, calldata: on, safe: on, partial: false },
+    });
+  });
+
+  it("settle hands each of its options on", () => {
+    const optionsOf = (typed: Readonly<Record<string, unknown>>) =>
+      toOptions(parseOptions(settleTask.options, typed, hre));
+    const none = {
+      ...{ ifExpired: false, partial: false, assertOnly: false, resume: false },
+      ...{ bump: false, cancel: false, maxFeePerGas: undefined },
+      ...{ from: undefined, confirmations: undefined, timeout: undefined },
+    };
+    for (const [typed, expected] of [
+      [{}, {}],
+      [{ ifExpired: true }, { ifExpired: true }],
+      [{ partial: true }, { partial: true }],
+      [{ assert: true }, { assertOnly: true }],
+      [{ maxFeePerGas: "2wei" }, { maxFeePerGas: 2n }],
+      [{ from: ADDRESS }, { from: ADDRESS }],
+      [{ confirmations: "3" }, { confirmations: 3 }],
+      [{ timeout: "3" }, { timeout: 3_000 }],
+      [{ yes: true }, { resume: "if-interrupted" }],
+      [{ yes: true, resume: true }, { resume: true }],
+      [
+        { resume: true, bump: true },
+        { resume: true, bump: true },
+      ],
+      [
+        { resume: true, cancel: true },
+        { resume: true, cancel: true },
+      ],
+    ] as const) {
+      expect(optionsOf(typed)).to.deep.equal({ ...none, ...expected });
+    }
   });
 
   it("margins scales amounts by tokenDecimals, of the instance if there is one, and percentages by 16, and nothing with --raw", () => {

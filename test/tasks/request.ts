@@ -1,7 +1,6 @@
 import { spawnSync } from "node:child_process";
 
 import { expect } from "chai";
-import { ZeroAddress } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { operations } from "../../src/protocol/index.js";
@@ -17,8 +16,13 @@ import type { RpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 
 const NOBODY = "0x00000000000000000000000000000000000000AA";
+const OTHER = "0x00000000000000000000000000000000000000bb";
 /** An argument as it is encoded. */
 const word = (value: number): string => value.toString(16).padStart(64, "0");
+
+/** A request's id is the time. */
+const withoutId = (command: unknown): string =>
+  String(command).replace(/"id":\d+/u, "");
 
 describe("vault request", () => {
   let server: RpcServer;
@@ -27,7 +31,10 @@ describe("vault request", () => {
   before(async () => {
     server = await startRpcServer({ handler: documentedHandler });
     const contracts = documentedContracts;
-    hre = await hreOnLive(server.url, { vault: { contracts } });
+    const instances = { usdc: { contracts: { vault: NOBODY } } };
+    hre = await hreOnLive(server.url, {
+      ...{ from: OTHER, vault: { contracts, instances } },
+    });
   });
   after(async () => {
     await server.stop();
@@ -48,9 +55,9 @@ describe("vault request", () => {
     ["queryMarginBalance", "vault", operations.queryMarginBalance.selector],
     ["minXMargin", "vaultFactory", "0x789f4b5a"],
   ] as const) {
-    it(`request ${typed} prints a call of ${role}, from the zero address or --from`, async () => {
+    it(`request ${typed} prints a call of ${role}, from networks.<name>.from or --from`, async () => {
       for (const [option, from] of [
-        ["", ZeroAddress],
+        ["", OTHER],
         [` --from ${NOBODY}`, NOBODY],
       ] as const) {
         const { stdout } = await runTyped(hre, `request ${typed}${option}`);
@@ -61,6 +68,29 @@ describe("vault request", () => {
       }
     });
   }
+
+  for (const [options, to] of [
+    ["", documentedContracts.vault],
+    [" --instance usdc", NOBODY],
+    [` --at vault=${OTHER}`, OTHER],
+    [` --at vault=${OTHER} --instance usdc`, OTHER],
+    [` --at trading=${OTHER}`, documentedContracts.vault],
+  ] as const) {
+    it(`request queryVolume${options} names ${to}`, async () => {
+      const { stdout } = await runTyped(hre, `request queryVolume${options}`);
+      expect(JSON.parse(stdout)).to.have.nested.property("params[0].to", to);
+    });
+  }
+
+  it("request without a sender in the configuration calls from the zero address", async () => {
+    const contracts = documentedContracts;
+    const bare = await hreOnLive(server.url, { vault: { contracts } });
+    const { stdout } = await runTyped(bare, "request queryVolume");
+    expect(JSON.parse(stdout)).to.have.nested.property(
+      "params[0].from",
+      `0x${"0".repeat(40)}`,
+    );
+  });
 
   it("request settleAll prints the call data, and why it is no eth_call, and has no --curl", async () => {
     const { stdout } = await runTyped(hre, "request settleAll --json");
@@ -93,11 +123,33 @@ describe("vault request", () => {
     });
   }
 
-  it("request finds the mocks of an in-process network", async () => {
-    const inProcess = await createTestHre();
-    const { addresses } = await inProcess.vault.deployMocks();
-    const { stdout } = await runTyped(inProcess, "request queryVolume");
-    expect(stdout).to.contain(addresses.vault);
+  it("request finds the mocks of an in-process network, or what --instance or --at name", async () => {
+    const instances = { usdc: { contracts: { vault: NOBODY } } };
+    const inProcess = await createTestHre(
+      { networks: { local: { type: "edr-simulated", vault: { instances } } } },
+      { network: "local" },
+    );
+    const { vault } = await inProcess.network.getOrCreate("local");
+    const { addresses } = await vault.deployMocks();
+    for (const [options, to] of [
+      ["", addresses.vault],
+      [" --instance usdc", NOBODY],
+      [` --at vault=${OTHER}`, OTHER],
+    ] as const) {
+      const typed = `request queryVolume${options}`;
+      const { stdout } = await runTyped(inProcess, typed);
+      expect(JSON.parse(stdout)).to.have.nested.property("params[0].to", to);
+    }
+  });
+
+  it("request --json prints the request, and with --curl the command as its document", async () => {
+    const documentOf = async (options: string): Promise<unknown> =>
+      parseDocument(await runTyped(hre, `request queryVolume ${options}`));
+    expect(await documentOf("--json")).to.include({ method: "eth_call" });
+    const { stdout } = await runTyped(hre, "request queryVolume --curl");
+    const printed = fieldsOf(await documentOf("--json --curl"));
+    expect(Object.keys(printed)).to.deep.equal(["curl"]);
+    expect(withoutId(printed["curl"])).to.equal(withoutId(stdout.trimEnd()));
   });
 
   itOnPosix(

@@ -6,20 +6,14 @@ import { expect } from "chai";
 
 import { invalidArgument, vaultError } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
+import { repeatFlags, toDocument } from "../../tasks/error-texts.js";
 import { notes } from "../../tasks/output/blocks.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { runTask, taskAction } from "../../tasks/run-task.js";
 import type { TaskReport } from "../../tasks/run-task.js";
-import { withTerminal } from "../../tasks/terminal.js";
 import type { Output } from "../../tasks/output/style.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { createTestHre, hreOnLive } from "../helpers/hre.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import { replace } from "../helpers/run-vault-task.js";
-import {
-  documentedContracts,
-  documentedHandler,
-} from "../helpers/scripted-node.js";
+import { createTestHre } from "../helpers/hre.js";
 
 /** Runs a task on a terminal, and returns what it wrote. */
 async function run(
@@ -123,6 +117,39 @@ describe("running a task", () => {
     });
   }
 
+  it("a task with --json prints on stderr that its report could not be written, also if stdout has room for less", async () => {
+    const written: string[] = [];
+    let room = 0;
+    const { success } = await runTask(
+      { json: true },
+      async () => await Promise.resolve(report),
+      {
+        out: {
+          ...{ style: createStyle({}), isTTY: false },
+          write: async (text) => {
+            room += 1;
+            if (room === 1) {
+              const problem = "no space left on device";
+              throw vaultError("VAULT_OUTPUT_NOT_WRITTEN", { problem });
+            }
+            written.push(`stdout: ${text}`);
+            return await Promise.resolve(true);
+          },
+        },
+        err: {
+          style: createStyle({}),
+          write: async (text) => {
+            written.push(`stderr: ${text}`);
+            return await Promise.resolve(true);
+          },
+        },
+      },
+    );
+    expect(success).to.equal(false);
+    expect(written).to.have.lengthOf(1);
+    expect(written[0]).to.match(/^stderr: Error .*no space left/u);
+  });
+
   it("a failed task prints its error in both forms, without a stack", async () => {
     for (const [thrown, code, says] of [
       [
@@ -136,6 +163,12 @@ describe("running a task", () => {
         "HHE1: wrong.",
       ],
       [new (class extends CustomError {})("no"), "VAULT_HARDHAT_ERROR", "no."],
+      // Of another copy of Hardhat.
+      [
+        Object.assign(new Error("no"), { _isHardhatPluginError: true }),
+        "VAULT_HARDHAT_ERROR",
+        "no.",
+      ],
       ["oops", "VAULT_INTERNAL", "oops"],
       [
         new Error("at https://unheard-of.test/5d41402a \u001b[31m"),
@@ -171,6 +204,19 @@ describe("running a task", () => {
         "--block",
         /^Error --block is not a block/u,
       ],
+      ...[
+        ["blockNumber", "--block"],
+        ["engine", "--fork"],
+        ["lastId", "--ids"],
+        ["orders", "--ids"],
+      ].map(
+        ([option = "", flag = ""]) =>
+          [
+            invalidArgument(option, "it is wrong"),
+            flag,
+            new RegExp(`^Error ${flag}: it is wrong\\.\n`, "u"),
+          ] as const,
+      ),
       [
         invalidArgument("networks.main.url", "it is wrong"),
         "networks.main.url",
@@ -203,137 +249,31 @@ describe("running a task", () => {
   });
 });
 
-/** What was written to stderr since the last call, with `⌫` for each line erased. */
-async function onTerminal(
-  isTTY: boolean,
-  work: (latest: () => string) => Promise<unknown>,
-): Promise<void> {
-  let written = "";
-  const restore = replace(process.stderr, {
-    isTTY,
-    columns: 80,
-    write: (text: string): boolean => {
-      written += text;
-      return true;
-    },
-  });
-  try {
-    await work(() => {
-      const text = written;
-      written = "";
-      return stripVTControlCharacters(text.replaceAll("\u001b[2K", "⌫"));
-    });
-  } finally {
-    restore();
-  }
-}
-
-describe("the line on a terminal while a task waits", () => {
-  const { env } = process;
-  beforeEach(() => {
-    process.env = { ...env, TERM: "xterm" };
-  });
-  afterEach(() => {
-    process.env = env;
+describe("what a task advises", () => {
+  const late = vaultError("VAULT_RPC_TIMEOUT", {
+    ...{ network: "live", method: "eth_call", tried: "" },
   });
 
-  it("the line is replaced by the next one, and by the output of the task or Hardhat", async () => {
-    const hre = await createTestHre();
-    await onTerminal(true, async (latest) => {
-      hre.hooks.registerHandlers("userInterruptions", {
-        requestSecretInput: async () => await Promise.resolve(latest()),
-      });
-      const result = await withTerminal(
-        hre.hooks,
-        async ({ progress, err }) => {
-          progress("Waiting for live");
-          expect(latest()).to.equal("Waiting for live…\n");
-          progress("Reading orders", { done: 1_200, total: 20_000 });
-          expect(latest()).to.match(/^⌫+Reading orders: 1,200 of 20,000\n$/u);
-          await err.write("told\n");
-          expect(latest()).to.match(/^⌫+told\n$/u);
-          await err.write("once more\n");
-          expect(latest()).to.equal("once more\n");
-
-          progress("again");
-          latest();
-          expect(
-            await hre.interruptions.requestSecretInput(
-              "a keystore",
-              "password",
-            ),
-          ).to.match(/^⌫+$/u);
-
-          progress("the last");
-          latest();
-          return await Promise.reject(new Error("no"));
-        },
-      ).catch(String);
-      expect(result).to.equal("Error: no");
-      expect(latest()).to.match(/^⌫+$/u);
-    });
+  it("a task with --timeout advises it if the node does not answer, and no other task does", async () => {
+    const setting = "raise networks.live.timeout";
+    const { err } = await run({ timeout: undefined }, failWith(late));
+    expect(err).to.include(`${setting} or --timeout.`);
+    expect((await run({}, failWith(late))).err).to.include(`${setting}.`);
   });
 
-  it("a task can ask if stdin and stderr are a terminal, also if stdout is a file", async () => {
-    const { hooks } = await createTestHre();
-    for (const [stdin, stdout, stderr, canAsk] of [
-      [true, false, true, true],
-      [true, true, false, false],
-      [false, true, true, false],
-    ] as const) {
-      const restoreStdin = replace(process.stdin, { isTTY: stdin });
-      const restoreStdout = replace(process.stdout, { isTTY: stdout });
-      let found: unknown;
-      await onTerminal(stderr, async () => {
-        await withTerminal(hooks, async ({ ask }) => {
-          found = ask;
-          await Promise.resolve();
-        });
-      }).finally(() => {
-        restoreStdin();
-        restoreStdout();
-      });
-      expect(found !== undefined).to.equal(canAsk);
-    }
+  it("a document has the advice of the command line for an error in it", () => {
+    expect(toDocument({ volume: { error: late } }))
+      .to.have.nested.property("volume.error.message")
+      .that.includes("networks.live.timeout or --timeout.");
   });
 
-  it("the line shows how often a request of a read task has failed, from the second time on", async () => {
-    const server = await startRpcServer({
-      handler: async (exchange) => {
-        const { occurrence, request, response } = exchange;
-        if (request.method !== "eth_call" || occurrence > 2) {
-          return await documentedHandler(exchange);
-        }
-        response.writeHead(503).end();
-        return "handled";
-      },
-    });
-    const contracts = documentedContracts;
-    const hre = await hreOnLive(server.url, { vault: { contracts } });
-    await onTerminal(true, async (latest) => {
-      const restore = replace(process.stdout, { write: () => true });
-      await hre.tasks.getTask(["vault", "volume"]).run({}).finally(restore);
-      expect(latest())
-        .to.include("Waiting for live: eth_call failed 2 times…")
-        .and.not.include("failed 1 times");
-    });
-    await server.stop();
+  it("a suggested command repeats the options that choose the contracts, without blanks", () => {
+    const typed = { at: "vault=0x1, trading=0x2", instance: "usdc" };
+    expect(repeatFlags({ ...typed, network: "live", json: true })).to.equal(
+      " --at vault=0x1,trading=0x2 --instance usdc --network live",
+    );
+    expect(repeatFlags({ at: undefined, network: "live" })).to.equal(
+      " --network live",
+    );
   });
-
-  for (const [name, isTTY, variable] of [
-    ["no terminal", false, "xterm"],
-    ["a dumb terminal", true, "dumb"],
-  ] as const) {
-    it(`the line is not shown on ${name}`, async () => {
-      process.env["TERM"] = variable;
-      const { hooks } = await createTestHre();
-      await onTerminal(isTTY, async (latest) => {
-        await withTerminal(hooks, async ({ progress, err }) => {
-          progress("Waiting for live");
-          await err.write("told\n");
-        });
-        expect(latest()).to.equal("told\n");
-      });
-    });
-  }
 });

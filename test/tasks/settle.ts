@@ -291,11 +291,20 @@ describe("what vault settle prints", () => {
     const from = await tasks.documentOf(`settle --calldata --from ${HOLDER}`);
     expect(from["estimatedGas"]).to.match(/^\d{5,7}$/u);
     await tasks.mocks.fail("settleAll", "not\u001b[2J yet");
-    const { stderr, exitCode } = await tasks.run("settle --calldata");
-    expect(exitCode).to.equal(0);
-    expect(stderr).to.match(
-      /^Warning: the zero address would see this call refused at block \d+: not\\u\{1b\}\[2J yet\. /u,
-    );
+    for (const [option, sender] of [
+      ["", "the zero address"],
+      [` --from ${HOLDER}`, HOLDER],
+    ] as const) {
+      const typed = `settle --calldata${option}`;
+      const { stderr, exitCode } = await tasks.run(typed);
+      expect(exitCode).to.equal(0);
+      const { block } = await tasks.documentOf(typed);
+      const { number, timestamp } = await tasks.mocks.vault.block();
+      expect(block).to.deep.equal({ number, timestamp });
+      expect(stderr).to.include(
+        `Warning: ${sender} would see this call refused at block ${number}: not\\u{1b}[2J yet. The round`,
+      );
+    }
   });
 
   it("settle --calldata --safe prints a batch of Safe's Transaction Builder", async () => {

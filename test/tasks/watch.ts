@@ -268,22 +268,6 @@ describe("vault watch", () => {
     }
   });
 
-  it("watch gives each check 10 s", async () => {
-    const timeouts: unknown[] = [];
-    const vault = new Proxy(connection.vault, {
-      get: (target, name): unknown =>
-        name === "withOptions"
-          ? (options: { readonly timeout: number }) => {
-              timeouts.push(options.timeout);
-              return target.withOptions(options);
-            }
-          : Reflect.get(target, name, target),
-    });
-    const args = parseOptions(watchTask.options, { until: "+1s" }, hre);
-    await Array.fromAsync(watch(vault, args, clockOf([() => undefined])));
-    expect(timeouts).to.deep.equal([10_000, 10_000]);
-  });
-
   it("watch --json writes one document for each change, and one for an outage with its code", async () => {
     const events = await watchThrough("settled", [
       down,

@@ -6,6 +6,8 @@ import fc from "fast-check";
 import { operations } from "../../../src/client/index.js";
 import { isEnumName } from "../../../src/protocol/index.js";
 import {
+  chapter,
+  code,
   labelledValues,
   notes,
   section,
@@ -261,6 +263,44 @@ describe("blocks of a task as text", () => {
     ).to.deep.equal(["Volume", `  ${GROUPED_MAX} raw`]);
   });
 
+  it("a note that is a sentence stands below its value, and a line may be as wide as the terminal", () => {
+    const noted = (note: string, width: number): string[] =>
+      shown(renderValues([["Cost", { text: "1.5", note }]], terminal(width)));
+    expect(noted("at most 2", 20)).to.deep.equal(["Cost  1.5  at most 2"]);
+    expect(noted("at most 2.", 80)).to.deep.equal([
+      ...["Cost  1.5", "      at most 2."],
+    ]);
+    expect(noted("at most 2", 19)).to.deep.equal([
+      ...["Cost  1.5", "      at most 2"],
+    ]);
+    // As wide as the room beside the label, and one wider.
+    expect(noted("x".repeat(13), 19)[0]).to.equal("Cost  1.5");
+    expect(noted("x".repeat(14), 19)).to.deep.equal([
+      ...["Cost", "  1.5", `  ${"x".repeat(14)}`],
+    ]);
+    const words = `${"x".repeat(14)} yy`;
+    expect(noted(words, 19).slice(2)).to.deep.equal([`  ${words}`]);
+    expect(wrapText("one two", terminal(7))).to.equal("one two");
+  });
+
+  it("a number stays on the line of its unit, and of its noun", () => {
+    for (const [text, lines] of [
+      ["xxxx 12 tokens", ["xxxx", "12 tokens"]],
+      ["xxxx 12 raw", ["xxxx", "12 raw"]],
+      ["xxxx 12 %", ["xxxx 12 %"]],
+      ["xxxxxx 12 %", ["xxxxxx", "12 %"]],
+      ["xxxx block 7", ["xxxx", "block 7"]],
+      ["xxxx chain 7", ["xxxx", "chain 7"]],
+      ["xxxx order 7", ["xxxx", "order 7"]],
+      ["xxxx other 7", ["xxxx other", "7"]],
+      ["xxxx block x", ["xxxx block", "x"]],
+    ] as const) {
+      expect(wrapText(text, terminal(10)).split("\n"), text).to.deep.equal(
+        lines,
+      );
+    }
+  });
+
   const columns: readonly Column[] = [
     { heading: "Id", align: "right" },
     { heading: "Holder" },
@@ -290,15 +330,47 @@ describe("blocks of a task as text", () => {
   it("renderText leaves out a column without text, and a block without content", () => {
     const blocks: readonly Block[] = [
       title("Heading"),
-      table([{ heading: "Id" }, { heading: "Note" }], [["1", ""]]),
+      table(
+        [{ heading: "Id" }, { heading: "Note" }, { heading: "Size" }],
+        [
+          ["1", "", "2"],
+          ["3", "", { text: "", tone: "bad" }],
+        ],
+      ),
       notes(),
       ...section("Empty", labelledValues([])),
     ];
     expect(shown(renderText(blocks, terminal(80)))).to.deep.equal([
-      "Heading",
-      "Id",
-      "1",
+      ...["Heading", "Id  Size", "1   2", "3"],
     ]);
+  });
+
+  it("renderText shows instance, network and block in the title, escaped, and underlines a chapter", () => {
+    const envelope = {
+      ...{ network: "li\u001bve", chainId: 5 },
+      block: { number: 12, timestamp: 1_700_000_000, hash: null },
+    };
+    const at = "li\\u{1b}ve (chain 5), block 12, 2023-11-14T22:13:20Z";
+    const style = { ...createStyle({}), instance: "us\u001bdc" };
+    expect(
+      shown(renderText([title("Volume", envelope), chapter("日本")], style)),
+    ).to.deep.equal([
+      ...[`Volume  instance us\\u{1b}dc, ${at}`, "", "日本", "===="],
+    ]);
+    expect(
+      shown(renderText([title("Volume", envelope)], createStyle({}))),
+    ).to.deep.equal([`Volume  ${at}`]);
+  });
+
+  it("renderText separates blocks by a blank line, except below a heading", () => {
+    const text = renderText(
+      [
+        ...[title("One"), title("Two"), notes("a", "b"), code("c"), notes("d")],
+        ...section("Three", notes("e")),
+      ],
+      createStyle({}),
+    );
+    expect(text).to.equal("One\n\nTwo\na\nb\n\nc\n\nd\n\nThree\ne");
   });
 
   it("renderText shows a footnote once, below the cells that have it", () => {

@@ -1,0 +1,51 @@
+import type { BlockInfo } from "../../src/rpc/blocks.js";
+import type { ReadingChange, Simulation } from "../../src/types.js";
+import type { Block } from "../../tasks/output/blocks.js";
+import { renderText } from "../../tasks/output/render-text.js";
+import { OPEN_ROUND } from "./scripted-node.js";
+import { squeezed } from "./use-tasks.js";
+
+export const VAULT = "0x00000000000000000000000000000000000000A1";
+export const SENDER = "0x00000000000000000000000000000000000000A2";
+export const TOKEN = "0x00000000000000000000000000000000000000A3";
+export const OTHER = "0x00000000000000000000000000000000000000A4";
+
+/** 90 seconds before the round's end. */
+export const context = {
+  chainTime: Number(OPEN_ROUND.endTime) - 90,
+  raw: false,
+};
+
+export const block: BlockInfo = {
+  ...{ number: 12, timestamp: 1_700_000_000, hash: null },
+};
+
+/** A settlement that succeeds and changes nothing. */
+export const simulated: Simulation = {
+  ...{ status: "settled", code: null, reason: null, engine: "simulateV1" },
+  ...{ guard: null, gasUsed: 50_000n, block, changes: [], balances: [] },
+  ...{ transfers: [], notes: [] },
+};
+
+export const priceChange: ReadingChange = {
+  ...{ reading: "round", field: "settledPrice", before: 0n },
+  after: 66_250n * 10n ** 18n,
+};
+
+/** The lines of blocks, with their tones as `<bad>text</>`. */
+export function linesOf(blocks: readonly Block[]): string[] {
+  const marked =
+    (tone: string) =>
+    (text: string): string =>
+      `<${tone}>${text}</>`;
+  const style = {
+    ...{ width: Infinity, instance: "" },
+    title: (text: string): string => text,
+    // Headings of tables and notes beside values are dim, too.
+    dim: (text: string): string => text,
+    good: marked("good"),
+    bad: marked("bad"),
+    warn: marked("warn"),
+  };
+  return squeezed(renderText(blocks, style)).split("\n");
+}

@@ -1,0 +1,112 @@
+import { expect } from "chai";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+import type { HttpNetworkConfig } from "hardhat/types/config";
+
+import { fieldsOf } from "../helpers/fields.js";
+import { createTestHre, hreOnLive } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
+import { runTyped } from "../helpers/run-vault-task.js";
+import {
+  KEY,
+  documentedContracts,
+  documentedHandler,
+} from "../helpers/scripted-node.js";
+
+/** Runs a task, and returns the connections that it opened and how many it closed. */
+async function connectionsOf(
+  hre: HardhatRuntimeEnvironment,
+  typed: string,
+): Promise<{
+  readonly opened: ReadonlyArray<Partial<HttpNetworkConfig>>;
+  readonly closed: number;
+}> {
+  const opened: unknown[] = [];
+  let closed = 0;
+  const handlers: Parameters<typeof hre.hooks.registerHandlers<"network">>[1] =
+    {
+      newConnection: async (context, next) => {
+        const connection = await next(context);
+        opened.push(connection.networkConfig);
+        return connection;
+      },
+      closeConnection: async (context, connection, next) => {
+        closed += 1;
+        await next(context, connection);
+      },
+    };
+  hre.hooks.registerHandlers("network", handlers);
+  await runTyped(hre, typed);
+  hre.hooks.unregisterHandlers("network", handlers);
+  return { opened: opened.map(fieldsOf), closed };
+}
+
+describe("the connection of a task", () => {
+  let server: RpcServer;
+  let hre: HardhatRuntimeEnvironment;
+  before(async () => {
+    server = await startRpcServer({ handler: documentedHandler });
+    hre = await hreOnLive(server.url, {
+      ...{ accounts: [KEY], timeout: 20_000 },
+      vault: { contracts: documentedContracts },
+    });
+  });
+  after(async () => {
+    await server.stop();
+  });
+
+  for (const [typed, timeout] of [
+    ["volume", 20_000],
+    ["volume --timeout 3", 3_000],
+    ["volume --timeout 60", 20_000],
+    ["settle --assert --timeout 3", 3_000],
+    ["settle --yes --timeout 3", 3_000],
+    ["watch --until settled", 10_000],
+  ] as const) {
+    it(`vault ${typed} gives each request ${timeout} ms, and closes its connection`, async () => {
+      const { opened, closed } = await connectionsOf(hre, typed);
+      expect(opened.map((config) => config.timeout)).to.deep.equal([timeout]);
+      expect(closed).to.equal(1);
+    });
+  }
+
+  it("only a task that signs opens the network with its accounts", async () => {
+    for (const [typed, hasKeys] of [
+      ["status", [false]],
+      ["watch --until settled", [false]],
+      ["settle --assert", [false]],
+      ["settle --calldata", [false]],
+      ["simulate", [false]],
+      ["settle --if-expired --yes", [true]],
+      ["deploy-guard", [true]],
+      // The first pass needs no key.
+      ["doctor", [false, true]],
+    ] as const) {
+      const { opened } = await connectionsOf(hre, typed);
+      expect(
+        opened.map(({ accounts }) => accounts !== "remote"),
+        typed,
+      ).to.deep.equal(hasKeys);
+    }
+  });
+
+  it("a task in process uses the connection of hre.vault, and leaves it open, also if it fails", async () => {
+    const inProcess = await createTestHre();
+    await inProcess.vault.deployMocks();
+    for (const typed of ["volume", "order 1 --block 99"]) {
+      expect(await connectionsOf(inProcess, typed)).to.deep.equal({
+        ...{ opened: [], closed: 0 },
+      });
+    }
+  });
+
+  it("a task refuses an instance that is not configured before it opens a connection", async () => {
+    const typed = "volume --instance usdt";
+    expect((await connectionsOf(hre, typed)).opened).to.deep.equal([]);
+  });
+
+  it("a task that fails closes its connection", async () => {
+    const typed = "volume --block 99999";
+    expect((await connectionsOf(hre, typed)).closed).to.equal(1);
+  });
+});

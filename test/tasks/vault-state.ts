@@ -1,0 +1,172 @@
+import { expect } from "chai";
+
+import type { ContractAddresses } from "../../src/client/index.js";
+import { describeAttempt, readState } from "../../tasks/vault-state.js";
+import type { VaultState } from "../../tasks/vault-state.js";
+import { BareHost } from "../helpers/bare-host.js";
+import { fieldsOf } from "../helpers/fields.js";
+import {
+  FACTORY,
+  SETTLE,
+  SETTLER,
+  ScriptedNode,
+  VAULT,
+  contractsWithHistory,
+  documentedAnswer,
+  documentedContracts,
+} from "../helpers/scripted-node.js";
+import type { ScriptedNodeOptions } from "../helpers/scripted-node.js";
+
+const contracts = { vault: VAULT, vaultFactory: FACTORY };
+/** Every block of the node is of this time and its number. */
+const GENESIS_TIME = 1_700_000_000;
+const HEAD_TIME = GENESIS_TIME + 5;
+
+describe("the state of a vault", () => {
+  const stateOf = async (
+    node: ScriptedNode,
+    {
+      addresses = contracts,
+      blockTag,
+      clock,
+    }: {
+      readonly addresses?: ContractAddresses;
+      readonly blockTag?: "pending" | undefined;
+      readonly clock?: number | undefined;
+    } = {},
+  ): Promise<VaultState> =>
+    await readState(
+      new BareHost(node, addresses, SETTLER, {
+        networkConfig: { type: "http", from: SETTLER },
+        projectRoot: import.meta.dirname,
+      }),
+      { blockTag },
+      clock === undefined
+        ? null
+        : Promise.resolve({
+            ...{ number: 6, timestamp: clock },
+            ...{ gasLimit: 1n, baseFeePerGas: 7n },
+          }),
+    );
+  const ending = (endTime: number): ScriptedNode => {
+    const node = new ScriptedNode();
+    node.rounds = node.rounds.map((round) => ({
+      ...round,
+      endTime: BigInt(endTime),
+    }));
+    return node;
+  };
+
+  for (const [title, endTime, clock, expired, secondsToEnd] of [
+    ["by the time of the block", HEAD_TIME, undefined, true, 0],
+    ["one second before its end", HEAD_TIME + 1, undefined, false, 1],
+    ["by the clock", HEAD_TIME + 9, HEAD_TIME + 10, true, -1],
+    ["by the block if the clock is behind", HEAD_TIME, HEAD_TIME - 1, true, 0],
+    ["if there is no round", 0, undefined, null, null],
+  ] as const) {
+    it(`readState judges a round's end ${title}`, async () => {
+      const { keeper, time } = await stateOf(ending(endTime), { clock });
+      expect(keeper).to.include({ expired, secondsToEnd });
+      expect(time).to.equal(Math.max(HEAD_TIME, clock ?? 0));
+    });
+  }
+
+  it("readState reads the reason of the refusal at the block of the readings, also at pending", async () => {
+    const node = new ScriptedNode({ overrides: false });
+    node.revertsWith = "0x";
+    for (const [blockTag, at] of [
+      [undefined, "0x5"],
+      ["pending", "pending"],
+    ] as const) {
+      node.asked.length = 0;
+      const state = await stateOf(node, { blockTag });
+      expect(describeAttempt(state).text).to.match(/^no, no reason given/u);
+      expect(state.keeper).to.include({
+        canBeSettled: false,
+        canBeSettledBy: SETTLER,
+      });
+      const tries = node.asked.filter(
+        ({ params }) => fieldsOf(params[0])["data"] === SETTLE,
+      );
+      expect(tries.map(({ params }) => params[1])).to.include(at);
+    }
+  });
+
+  it("readState answers yes without a reason if the round can be settled", async () => {
+    const state = await stateOf(new ScriptedNode());
+    expect(describeAttempt(state)).to.deep.equal({ text: "yes" });
+    expect(state).to.include({ reason: null, isUp: true, name: undefined });
+    expect(state.envelope).to.deep.include({
+      ...{ network: "scripted", chainId: 31_337 },
+    });
+    expect(state.keeper.openSettlement).to.equal(null);
+  });
+
+  it("readState has the error of its question among the failures, and the vault is not up then", async () => {
+    const node = new ScriptedNode({ overrides: false });
+    node.on("eth_call", async ([call], answer) => {
+      if (fieldsOf(call)["data"] === SETTLE) {
+        throw Object.assign(new Error("lo\u001bst"), { code: -32_601 });
+      }
+      return await answer();
+    });
+    const state = await stateOf(node);
+    expect(state).to.include({ isUp: false, reason: null });
+    expect(state.failures.map(({ code }) => code)).to.include(
+      "VAULT_RPC_ERROR",
+    );
+    expect(state.keeper)
+      .to.have.nested.property("canBeSettled.error.code")
+      .that.equals("VAULT_RPC_ERROR");
+    expect(describeAttempt(state)).to.include({ tone: "bad" });
+    expect(describeAttempt(state).text).to.match(/^failed: .*lo\\u\{1b\}st/u);
+  });
+
+  const { vault: _vault, ...withoutVault } = documentedContracts;
+  for (const [title, addresses, options, isUp, failed] of [
+    ["is up if all is read", documentedContracts, {}, true, 0],
+    ["is up with contracts not configured", contracts, {}, true, 4],
+    ["is not up without any address", {}, {}, false, 8],
+    [
+      "is not up if one reading fails",
+      documentedContracts,
+      {
+        answerOf: (call) =>
+          call.to === documentedContracts.publicPool
+            ? { reverted: true, data: "0x" }
+            : documentedAnswer(call),
+      },
+      false,
+      1,
+    ],
+  ] satisfies ReadonlyArray<
+    readonly [string, ContractAddresses, ScriptedNodeOptions, boolean, number]
+  >) {
+    it(`a vault ${title}`, async () => {
+      const node = new ScriptedNode({ codeOf: () => "0x01", ...options });
+      const { isUp: found, failures } = await stateOf(node, { addresses });
+      expect(found).to.equal(isUp);
+      expect(failures).to.have.lengthOf(failed);
+    });
+  }
+
+  it("a vault without an address has no settlement under way, and its missing address is named once", async () => {
+    const node = new ScriptedNode({ codeOf: () => "0x01" });
+    const { keeper, failures } = await stateOf(node, {
+      addresses: withoutVault,
+    });
+    expect(keeper.openSettlement).to.equal(null);
+    // volume and marginBalance
+    expect(failures).to.have.lengthOf(2);
+  });
+
+  it("readState knows neither end nor settlement of a round that cannot be read", async () => {
+    const state = await stateOf(new ScriptedNode(contractsWithHistory([])));
+    expect(state.keeper).to.include({
+      ...{ expired: null, secondsToEnd: null, canBeSettled: null },
+    });
+    expect(describeAttempt(state).text).to.match(
+      /^unknown, There is no contract code/u,
+    );
+  });
+});
