@@ -39,7 +39,7 @@ const state = (more: Partial<VaultState> = {}): VaultState => ({
   envelope: {
     network: "live",
     chainId: 56,
-    block: { number: 7, timestamp: 1_700_000_001, hash: null },
+    block: { number: 7, timestamp: 1_700_000_001 },
   },
   ...{ readings, time: 5, keeper, reason: null, failures: [], isUp: true },
   ...more,
@@ -58,7 +58,7 @@ const samplesOf = (...states: readonly VaultState[]): readonly string[] =>
 const change = (
   before: readonly string[],
   after: readonly string[],
-): readonly (readonly string[])[] => [
+): ReadonlyArray<readonly string[]> => [
   before.filter((line) => !after.includes(line)),
   after.filter((line) => !before.includes(line)),
 ];

@@ -14,7 +14,7 @@ const LATEST = 2_000;
 const envelope = {
   network: "live",
   chainId: 56,
-  block: { number: LATEST, timestamp: 1_700_000_000, hash: null },
+  block: { number: LATEST, timestamp: 1_700_000_000 },
 };
 const context = { tokenDecimals: 1, chainTime: 1_700_000_000, raw: false };
 
