@@ -193,9 +193,10 @@ describe("orders in each form", () => {
         ["1 order.", "Empty, with every value zero: 1 id."],
       ],
       [
-        [failed],
+        [empty, failed],
         [
           "0 orders.",
+          "Empty, with every value zero: 1 id.",
           { text: "Failed: 1 id.", tone: "bad", note: undefined },
           `The first of these, 5: ${"error" in failed ? failed.error.shortMessage : ""}`,
         ],

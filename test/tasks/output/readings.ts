@@ -129,6 +129,7 @@ describe("output of readings", () => {
       ["Settled price", "round", "Round settled price"],
       ["APY", "round", "Round APY"],
       ["X margin", "round", "Round x margin"],
+      ["Settled APY", "round", "Round settled APY"],
     ] as const) {
       const field = { name: "x", type: "uint256", unit: "raw", label } as const;
       expect(labelOf(field, variant)).to.equal(shown);

@@ -141,6 +141,27 @@ describe("output of vault rounds", () => {
     ).to.deep.equal([undefined, "warn", "warn", "dim"]);
   });
 
+  it("roundBlocks aligns times to the left, and numbers to the right", () => {
+    const [block] = roundBlocks([settled], LATEST, context);
+    expect(
+      block?.kind === "table" ? block.columns.map(({ align }) => align) : block,
+    ).to.deep.equal([
+      "left",
+      "left",
+      ...Array.from({ length: 6 }, () => "right"),
+    ]);
+  });
+
+  it("a table of rounds has a title and what roundBlocks shows", async () => {
+    const late = { ...settled, lastBlock: 1_998 };
+    const text = await render("table", late, open);
+    expect(squeezed(text).split("\n")).to.deep.equal([
+      "Rounds · live (chain 56), block 2000, 2023-11-14T22:13:20Z",
+      ...linesOf(late, open),
+      "",
+    ]);
+  });
+
   it("CSV has every value of a round in its column, unscaled, and nothing for null", async () => {
     const csv = await render(
       "csv",
