@@ -154,7 +154,7 @@ function sampleOf(
   const which = targetName ?? inputs[0]?.name;
   return {
     name: `vault_${name}${suffix}`,
-    help: meaning === "" ? help : `${help}, ${meaning}`,
+    help: `${help}, ${meaning}`,
     labels:
       variant === undefined || which === undefined
         ? labels

@@ -75,7 +75,7 @@ export function describeScales(context: FormatContext): string {
     return "Integers are unscaled.";
   }
   const scaled = shownFields.filter(
-    (field) => field.unit === "raw" && decimalsOf(field, context) !== undefined,
+    (field) => decimalsOf(field, context) !== undefined,
   );
   const unscaled = "integers are unscaled: their scale is not documented.";
   return scaled.length === 0

@@ -59,14 +59,15 @@ export function failuresOf(snapshot: object): readonly VaultError[] {
 /** The number of failures, and one fix for each error code. */
 export function failureNotes(failures: readonly VaultError[]): Block {
   const remedies = new Map<string, string>();
-  for (const error of failures.toReversed()) {
-    remedies.set(error.code, textsForCommandLine(error).fix);
+  for (const error of failures) {
+    const { code } = error;
+    remedies.set(code, remedies.get(code) ?? textsForCommandLine(error).fix);
   }
   return failures.length === 0
     ? notes()
     : notes(
         toned("bad", `${failures.length} of the readings failed.`),
-        ...[...remedies.values()].toReversed(),
+        ...remedies.values(),
       );
 }
 
@@ -125,7 +126,7 @@ function extraValues(
       // the operation returns a pool
       const { locked, deposit } = value as PoolAmounts;
       const text = utilisationBar(locked, deposit);
-      const label = `${capitalize(variant)} used`.trim();
+      const label = `${capitalize(variant)} used`;
       return [[label, { text, note: "locked of deposited" }]];
     }
     case "getOrderInfo":

@@ -80,7 +80,7 @@ export function roundBlocks(
         ...shown.map((field) =>
           // Null for what a settlement writes, unless it was seen.
           round[field.name] === null
-            ? round.lastBlock === latest && !round.settled
+            ? round.lastBlock === latest
               ? NOT_YET
               : {
                   text: NOT_SEEN,

@@ -156,11 +156,13 @@ function multiples(
   return Array.from({ length }, (_, index) => (first + index) * step);
 }
 
-/** Nine digits, which hide what adding binary fractions leaves. */
+/**
+ * Writes a number that is not negative, with nine digits: they hide what adding binary
+ * fractions leaves.
+ */
 function formatNumber(value: number): string {
   const rounded = Number(value.toPrecision(9));
-  const size = Math.abs(rounded);
-  return size !== 0 && (size >= 1e9 || size < 1e-6)
+  return rounded !== 0 && (rounded >= 1e9 || rounded < 1e-6)
     ? rounded.toExponential()
     : rounded.toLocaleString("en", { maximumSignificantDigits: 9 });
 }

@@ -14,7 +14,6 @@ import type { NetworkSettings } from "../helpers/hre.js";
 import { asLiveNode, startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
-import { useTasks } from "../helpers/use-tasks.js";
 
 describe("deploy-mocks, mock and capture", () => {
   const anvil = useAnvil();
@@ -209,20 +208,6 @@ describe("deploy-mocks, mock and capture", () => {
     });
   });
 
-  for (const [what, content] of [
-    ["no JSON", "{"],
-    ["no list", "{}"],
-    ["terms without an end", '[{ "maxVolume": 1, "APY": 2 }]'],
-  ] as const) {
-    it(`capture --margins refuses a file with ${what}, with VAULT_INVALID_ARGUMENT`, async () => {
-      const file = path.join(project.path, "bad.json");
-      await writeFile(file, content);
-      const out = path.join(project.path, "none.json");
-      const typed = `capture --out ${out} --margins ${file}`;
-      expect((await errorOf(typed))["code"]).to.equal("VAULT_INVALID_ARGUMENT");
-    });
-  }
-
   it("capture hides a secret of the network that an order repeats", async () => {
     const secret = "s3cret-of-the-node";
     const hre = await open(anvil.url, { httpHeaders: { "x-key": secret } });
@@ -261,170 +246,5 @@ describe("deploy-mocks, mock and capture", () => {
     expect(text)
       .to.contain('\n    "strikePrice": "65000000000000000000000",\n')
       .and.not.contain(anvil.url.slice("http://".length));
-  });
-});
-
-/** Words of the error of each change that mock refuses, by its code. */
-const refusals = {
-  VAULT_INVALID_ENUM: {
-    "mock set missingOrdersRevert=yes": "true, false",
-    "mock set orders.7.state=ajar": "open (1), closed (2)",
-    "mock fail settle no": "settleAll",
-  },
-  VAULT_INVALID_ARGUMENT: {
-    "mock set orders.8=gone": "an object is needed",
-    "mock set pools.public=none": "got null",
-    "mock set =1": "it is not path=value",
-    "mock set volume": "it is not path=value",
-    "mock set round.price=1": "settledAmount, settled",
-    "mock set orders.7.price=1": "closePrice",
-    "mock set volume=1 volume=2": "would be lost",
-    "mock set orders.7=none orders.7.state=closed": "would be lost",
-    "mock set orders.7.state=closed orders.07.state=open": "would be lost",
-    "mock set settlement.settledPrice=1": "settledAmount is missing",
-    "mock next-round settled=true": "not a field",
-    "mock next-round orders.7=none": "not a field",
-    "mock fail getOrderInfo no --pool public": "no pool",
-    "capture --out none/fixture.json": "ENOENT",
-    "capture --out .": "it is a folder",
-  },
-  VAULT_INVALID_TIME: {
-    "mock set round.endTime=soon": "round.endTime",
-  },
-  VAULT_INVALID_INTEGER: {
-    "mock set orders.x.state=open": "An order's id",
-    "mock set volume=1.5": "volume",
-  },
-  VAULT_INVALID_ADDRESS: {
-    "mock set orders.7.holder=0x12": "orders.7.holder",
-  },
-  VAULT_NOT_A_MOCK: {
-    "mock set volume=1 --at vault=0x00000000000000000000000000000000000000AA":
-      "cannot be scripted",
-  },
-} as const;
-
-describe("scripting from the command line", () => {
-  const tasks = useTasks();
-  const orderOf = async (id: number): Promise<unknown> =>
-    (await tasks.documentOf(`order ${id}`))["order"];
-
-  it("mock set writes each value of a path, and prints it as it was typed", async () => {
-    const changes = [
-      "round.strikePrice=70_000e18",
-      "pools.private.locked=0x10",
-      "volume=5",
-      "orders.7.exType=a=b",
-      "orders.7.state=closed",
-      "orders.7.contractType=put",
-      "orders.2=none",
-      "margins.xMarginAmount=65.5e18",
-    ];
-    const { stdout } = await tasks.run(`mock set ${changes.join(" ")}`);
-    expect(stdout).to.include(
-      `\n${changes.join(", ").replaceAll(/(?<=\w)=(?!b)/gu, " = ")}\n`,
-    );
-    const { status } = await tasks.documentOf("status");
-    expect(status)
-      .to.have.nested.property("round.strikePrice")
-      .that.equals((70_000n * 10n ** 18n).toString());
-    expect(status).to.have.nested.property("pools.private.locked", "16");
-    expect(status).to.have.property("volume", "5");
-    expect(await orderOf(7)).to.include({
-      ...{ exType: "a=b", state: 2, contractType: 2 },
-    });
-    expect(await orderOf(2)).to.include({ exType: "", number: "0" });
-    const margins = await tasks.documentOf(
-      "margins --max-volume 1 --apy 1 --end-time +7d",
-    );
-    expect(margins).to.have.nested.property(
-      "margins.xMarginAmount",
-      "65500000000000000000",
-    );
-  });
-
-  it("mock set --json has what was set, unscaled", async () => {
-    const { mock } = await tasks.documentOf(
-      "mock set volume=6 orders.9.openPrice=1_900e18",
-    );
-    expect(mock).to.deep.equal({
-      set: {
-        volume: "6",
-        orders: { 9: { openPrice: "1900000000000000000000" } },
-      },
-    });
-  });
-
-  it("mock next-round opens a round of the terms that were typed, and of the last round's otherwise", async () => {
-    const { mock } = await tasks.documentOf(
-      "mock next-round startTime=+1d endTime=+2d strikePrice=1",
-    );
-    const { round } = fieldsOf(mock);
-    expect(round).to.include({
-      ...{ strikePrice: "1", APY: "185000000000000000", filledVolume: "0" },
-    });
-    const { startTime, endTime } = fieldsOf(round);
-    expect(Number(endTime) - Number(startTime)).to.equal(86_400);
-    expect((await tasks.documentOf("round"))["round"]).to.deep.include({
-      ...{ strikePrice: "1", settled: false },
-    });
-  });
-
-  it("mock fail makes an operation revert with a text, bytes or nothing, of one pool or both, until mock succeed", async () => {
-    for (const [reason, shown] of [
-      ["'closed\u001b[2J for today'", "reverted: closed\\u{1b}[2J for today ("],
-      ["0x", "reverted: no reason given"],
-      ["0xDEADBEEF", "unknown error 0xdeadbeef with 0 bytes of arguments"],
-      ["0xABC", "reverted: 0xABC"],
-    ] as const) {
-      await tasks.run(`mock fail queryVolume ${reason}`);
-      const { stderr, exitCode } = await tasks.run("volume");
-      expect(exitCode).to.equal(1);
-      expect(stderr).to.include(shown).and.include("(VAULT_CALL_REVERTED)");
-    }
-    expect((await tasks.run("mock succeed queryVolume")).stdout).to.include(
-      "\nqueryVolume succeeds again.\n",
-    );
-    await tasks.documentOf("volume");
-
-    await tasks.run("mock fail getLPAmountInfo 0x --pool private");
-    expect((await tasks.errorOf("pools"))["message"]).to.include(
-      "(private pool contract ",
-    );
-    await tasks.run("mock succeed getLPAmountInfo --pool public");
-    await tasks.errorOf("pools");
-    await tasks.run("mock succeed getLPAmountInfo --pool private");
-    await tasks.documentOf("pools");
-  });
-
-  it("mock set missingOrdersRevert=true makes orders that are not there revert", async () => {
-    await tasks.run("mock set missingOrdersRevert=true");
-    expect((await tasks.errorOf("order 11"))["message"]).to.include(
-      "getOrderInfo reverted: OrderNotFound(orderID: 11)",
-    );
-  });
-
-  for (const [code, changes] of Object.entries(refusals)) {
-    for (const [typed, says] of Object.entries(changes)) {
-      it(`${typed} fails with ${code}`, async () => {
-        const error = await tasks.errorOf(typed);
-        expect(error).to.include({ code });
-        expect(error["message"]).to.include(says);
-      });
-    }
-  }
-
-  it("capture counts the orders, and the readings that fail, and succeeds", async () => {
-    await tasks.run("mock set missingOrdersRevert=true");
-    await tasks.run("mock fail queryVolume closed");
-    const typed = "capture --out fixture.json --ids 1-2,9";
-    expect((await tasks.documentOf(typed))["fixture"]).to.deep.equal({
-      ...{ file: "fixture.json", orders: 3, margins: 1, failed: 2 },
-    });
-    expect((await tasks.run("capture --out fixture.json")).stdout)
-      .to.include(
-        "No order was captured: in a replay each order reverts with that reason.",
-      )
-      .and.include("1 reading failed: a replay fails there, too.");
   });
 });

@@ -21,7 +21,11 @@ import type { ListedOrder } from "../../../src/client/index.js";
 import { zeroAnswer } from "../../../src/mocks/scenarios.js";
 import { generatedOrder } from "../../../src/mocks/state.js";
 import { writeToFile } from "../../../tasks/output/destination.js";
-import { renderListing, writeListing } from "../../../tasks/output/listing.js";
+import {
+  parseListingForm,
+  renderListing,
+  writeListing,
+} from "../../../tasks/output/listing.js";
 import type { Listing, ListingForm } from "../../../tasks/output/listing.js";
 import { Tally, orderListing } from "../../../tasks/output/orders.js";
 import { toDocument } from "../../../tasks/error-texts.js";
@@ -132,6 +136,21 @@ describe("output of vault orders", () => {
     );
   });
 
+  it("CSV puts an apostrophe before what a spreadsheet takes for a formula, and nowhere else", async () => {
+    for (const [pair, cell] of [
+      ["=1", "'=1"],
+      ["  =1", "'  =1"],
+      [`a =1`, "a =1"],
+      ["a; \t=1", "a; \\u{9}=1"],
+      ["a;  -1;+2", "a;  '-1;'+2"],
+      ["a-1", "a-1"],
+      ["a;b", "a;b"],
+    ] as const) {
+      const csv = await render([withPair(pair)], "csv");
+      expect(parseCsv(csv)[1]?.[1], pair).to.equal(cell);
+    }
+  });
+
   it("each line of NDJSON is the JSON of one order", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyText, { maxLength: 5 }), async (pairs) => {
@@ -185,6 +204,95 @@ describe("output of vault orders", () => {
   });
 });
 
+describe("the form of a listing", () => {
+  it("parseListingForm takes --json, else --format, else the form of the file's extension, else a table", () => {
+    for (const [json, format, out, form] of [
+      [false, undefined, undefined, "table"],
+      [false, undefined, "a.txt", "table"],
+      [false, undefined, "csv", "table"],
+      [false, undefined, "a.CSV", "csv"],
+      [false, undefined, "a.csv/b.jsonl", "ndjson"],
+      [false, "csv", undefined, "csv"],
+      [false, "csv", "a.csv", "csv"],
+      [false, "ndjson", "a.txt", "ndjson"],
+      [true, undefined, "a.csv", "json"],
+      [true, undefined, undefined, "json"],
+    ] as const) {
+      expect(parseListingForm({ json, format, out })).to.equal(form);
+    }
+  });
+
+  it("parseListingForm refuses a --format that the extension of --out contradicts, with VAULT_INVALID_ARGUMENT", async () => {
+    for (const [format, out, file] of [
+      ["csv", "a.ndjson", "a file .ndjson does not hold csv"],
+      ["ndjson", "a.JSON", "a file .json does not hold ndjson"],
+    ] as const) {
+      const { message } = await expectVaultError(
+        Promise.resolve().then(() =>
+          parseListingForm({ json: false, format, out }),
+        ),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(message)
+        .to.include(`--out: ${file}`)
+        .and.include("Give the file another extension.");
+    }
+  });
+
+  it("writeListing writes to stdout, and to stderr only what lines have no place for", async () => {
+    const orders = [
+      withPair("A"),
+      { orderID: 1n, ...zeroAnswer("getOrderInfo") },
+    ];
+    const notes = "1 order.\nEmpty, with every value zero: 1 id.\n";
+    for (const [form, listed, said] of [
+      ["table", orders, ""],
+      ["json", orders, ""],
+      ["csv", orders, notes],
+      ["ndjson", orders, notes],
+      ["csv", orders.slice(0, 1), ""],
+    ] as const) {
+      const written = { out: "", err: "" };
+      expect(await writeTo(written, listed, form)).to.equal(true);
+      expect(written).to.deep.equal({
+        out: await render(listed, form),
+        err: said,
+      });
+    }
+  });
+
+  it("writeListing stops, and writes nothing more, once the reader of stdout went away", async () => {
+    const written = { out: "", err: "" };
+    const orders = Array.from({ length: 300 }, (_, id) => ({
+      orderID: BigInt(id),
+      ...zeroAnswer("getOrderInfo"),
+    }));
+    expect(await writeTo(written, orders, "ndjson", false)).to.equal(false);
+    expect(written.out.split("\n")).to.have.lengthOf(100 + 1);
+    expect(written.err).to.equal("");
+  });
+});
+
+/** @param isRead False if the reader of stdout went away. */
+async function writeTo(
+  written: { out: string; err: string },
+  orders: readonly ListedOrder[],
+  form: ListingForm,
+  isRead = true,
+): Promise<boolean> {
+  const style = createStyle({});
+  const sink = (name: "out" | "err") => async (text: string) => {
+    written[name] += text;
+    return await Promise.resolve(isRead);
+  };
+  return await writeListing(listingOf(orders), form, undefined, {
+    out: { isTTY: false, style, write: sink("out") },
+    err: { style, write: sink("err") },
+    ask: undefined,
+    progress: () => undefined,
+  });
+}
+
 async function* pieces(): AsyncGenerator<string, void, undefined> {
   yield await Promise.resolve("one\n");
   yield "two\n";
@@ -227,7 +335,11 @@ describe("the file that --out names", () => {
   it("writeListing writes a table to a file as to no terminal", async () => {
     const orders = [{ orderID: 1n, ...generatedOrder(1n) }];
     const style = createStyle({ isTTY: true, columns: 40 });
-    const write = async (): Promise<boolean> => await Promise.resolve(true);
+    let said = "";
+    const write = async (text: string): Promise<boolean> => {
+      said += text;
+      return await Promise.resolve(true);
+    };
     await writeListing(listingOf(orders), "table", at("out.txt"), {
       out: { isTTY: true, style, write },
       err: { style, write },
@@ -236,6 +348,9 @@ describe("the file that --out names", () => {
     });
     expect(await readFile(at("out.txt"), "utf8")).to.equal(
       await render(orders, "table"),
+    );
+    expect(said.replaceAll(/\s+/gu, " ")).to.equal(
+      `1 order written to ${at("out.txt")}. `,
     );
   });
 
@@ -274,10 +389,10 @@ describe("the file that --out names", () => {
       const irregular = [
         ...[at("pipe"), at("link"), "/dev/null", "/dev/stdout"],
         ...[`/dev/fd/${log.fd}`, `/proc/self/fd/${log.fd}`],
-      ].map((file) => [file, "it is not a regular file"] as const);
+      ].map((file) => [file, "it is not a regular file)"] as const);
       for (const [file, why] of [
-        [folder, "it is a folder"],
-        [at("no/such/out.csv"), "ENOENT: no such file or directory"],
+        [folder, "it is a folder)"],
+        [at("no/such/out.csv"), "ENOENT: no such file or directory)"],
         ...irregular,
       ] as const) {
         const { message } = await expectVaultError(

@@ -3,16 +3,16 @@ import { stripVTControlCharacters } from "node:util";
 import { expect } from "chai";
 import fc from "fast-check";
 
-import { operations } from "../../../src/client/index.js";
-import { isEnumName } from "../../../src/protocol/index.js";
 import {
   chapter,
   code,
+  knownValues,
   labelledValues,
   notes,
   section,
   table,
   title,
+  toned,
 } from "../../../tasks/output/blocks.js";
 import type {
   Block,
@@ -21,151 +21,14 @@ import type {
   LabelledValue,
 } from "../../../tasks/output/blocks.js";
 import {
-  fieldOf,
-  formatCountdown,
-  formatDuration,
-  formatValue,
-  utilisationBar,
-} from "../../../tasks/output/format-value.js";
-import { describeScales } from "../../../tasks/output/orders.js";
-import { renderText, wrapText } from "../../../tasks/output/render-text.js";
+  renderText,
+  say,
+  wrapText,
+} from "../../../tasks/output/render-text.js";
 import { createStyle } from "../../../tasks/output/style.js";
 import type { Style } from "../../../tasks/output/style.js";
 
-const MAX = 2n ** 256n - 1n;
-const GROUPED_MAX = MAX.toLocaleString("en");
-const context = { tokenDecimals: 6, chainTime: 1_700_000_000, raw: false };
-
-describe("values for a person", () => {
-  const values = [
-    ["rate", 1n, "0.00000001"],
-    ["price", 1n, "0.000000000000000001"],
-    ["percent", 10n ** 18n, "100 %"],
-    ["percent", 1n, "0.0000000000000001 %"],
-    ["token", 1_500_000n, "1.5 tokens"],
-    ["price", 1_234_567n * 10n ** 15n, "1,234.567"],
-    ["token", 1_234_567_000_000n, "1,234,567 tokens"],
-    ["raw", 1_000n, "1,000 raw"],
-    ["raw", MAX, `${GROUPED_MAX} raw`],
-    ["timestamp", 1_700_000_000n, "2023-11-14T22:13:20Z", "now"],
-    ["timestamp", MAX, `${MAX} (Unix seconds)`],
-    ["none", 5n, "5"],
-    ["contractType", 1, "call (1)"],
-    ["contractType", 0, "unknown (0)"],
-    ["orderState", 2, "closed (2)"],
-    ["orderState", 7, "unknown (7)"],
-  ] as const;
-  for (const [unit, value, text, note] of values) {
-    it(`formatValue shows ${value} of unit ${unit} as ${text}`, () => {
-      const type = isEnumName(unit) ? "uint8" : "uint256";
-      const shown = formatValue({ type, unit }, value, context);
-      expect(shown.text).to.equal(text);
-      if (note !== undefined) {
-        expect(shown.note).to.equal(note);
-      }
-      const raw = { ...context, raw: true };
-      expect(formatValue({ type, unit }, value, raw)).to.deep.equal({
-        text: value.toString(),
-      });
-    });
-  }
-
-  it("formatValue shows tokens as raw, with a footnote, if tokenDecimals is not set", () => {
-    const token = { type: "uint256", unit: "token" } as const;
-    const unknown = { ...context, tokenDecimals: undefined };
-    expect(formatValue(token, 1_500_000n, unknown)).to.deep.equal({
-      text: "1,500,000 raw",
-      footnote:
-        "The round's volumes and minimum deposit are raw: tokenDecimals is not set.",
-    });
-    expect(
-      formatValue(token, 1_500n, { ...context, tokenDecimals: 0 }).text,
-    ).to.equal("1,500 tokens");
-  });
-
-  it("formatDuration shows the two largest units", () => {
-    for (const [seconds, text] of [
-      [0n, "0s"],
-      [59n, "59s"],
-      [61n, "1m 1s"],
-      [3_600n, "1h"],
-      [90_000n, "1d 1h"],
-      [86_460n, "1d"],
-    ] as const) {
-      expect(formatDuration(seconds)).to.equal(text);
-    }
-  });
-
-  it("formatCountdown counts from the chain's clock", () => {
-    expect(formatCountdown(160n, 100)).to.equal("in 1m");
-    expect(formatCountdown(40n, 100)).to.equal("1m ago");
-    expect(formatCountdown(100n, 100)).to.equal("now");
-  });
-
-  const bars = [
-    [0n, 100n, 0, "0.0 %"],
-    [1n, 3n, 7, "33.3 %"],
-    [999_999n, 1_000_000n, 23, "99.9 %"],
-    [1n, 1n, 24, "100.0 %"],
-    [3n, 2n, 24, "150.0 %"],
-    [0n, 0n, 0, "(nothing to fill)"],
-    [5n, 0n, 0, "(nothing to fill)"],
-    [MAX, MAX, 24, "100.0 %"],
-  ] as const;
-  for (const [part, whole, filled, text] of bars) {
-    it(`utilisationBar draws ${part} of ${whole} as ${text}`, () => {
-      expect(utilisationBar(part, whole)).to.equal(
-        `${"█".repeat(filled)}${"░".repeat(24 - filled)} ${text}`,
-      );
-    });
-  }
-
-  it("formatValue notes the date of a number that is likely a time", () => {
-    const opened = {
-      type: "uint256",
-      unit: "raw",
-      isLikelyTime: true,
-    } as const;
-    expect(formatValue(opened, 1_699_900_000n, context)).to.include({
-      text: "1699900000 raw",
-      note: "2023-11-13T18:26:40Z assuming Unix seconds",
-    });
-    for (const value of [0n, 999_999_999n, 10_000_000_000n]) {
-      expect(formatValue(opened, value, context)).to.not.have.property("note");
-    }
-    expect(
-      formatValue(opened, 1_699_900_000n, { ...context, raw: true }),
-    ).to.deep.equal({ text: "1699900000" });
-  });
-
-  it("formatValue scales by displayDecimals, and says so", () => {
-    const displayDecimals = { pools: 6, "order.openPrice": 18 };
-    const configured = { ...context, displayDecimals };
-    const [deposit] = operations.getLPAmountInfo.outputs;
-    const openPrice = fieldOf("getOrderInfo", "openPrice");
-    const number = fieldOf("getOrderInfo", "number");
-    expect(formatValue(deposit, 1_234_500_000n, configured)).to.deep.equal({
-      text: "1,234.5",
-      unscaled: 1_234_500_000n,
-      footnote:
-        "displayDecimals scales values whose scale is not documented, as configured.",
-    });
-    expect(formatValue(openPrice, 5n * 10n ** 17n, configured).text).to.equal(
-      "0.5",
-    );
-    expect(formatValue(number, 5n, configured).text).to.equal("5 raw");
-    expect(
-      formatValue(deposit, 5n, { ...configured, raw: true }).text,
-    ).to.equal("5");
-    expect(describeScales(configured)).to.equal(
-      "Scaled as configured: opening price. Other integers are unscaled: their scale is not documented.",
-    );
-    expect(describeScales(context)).to.match(/^Integers are unscaled:/u);
-    expect(describeScales({ ...configured, raw: true })).to.equal(
-      "Integers are unscaled.",
-    );
-  });
-});
+const GROUPED_MAX = (2n ** 256n - 1n).toLocaleString("en");
 
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const terminal = (columns: number): Style =>
@@ -386,6 +249,159 @@ describe("blocks of a task as text", () => {
       ...["One  5 raw", "Two  5 raw", ""],
       ...["Note.", "", "raw: as it is."],
     ]);
+  });
+
+  const envelope = {
+    ...{ network: "li\u202eve", chainId: 56 },
+    block: { number: 7, timestamp: 1_700_000_000 },
+  };
+  const place = "li\\u{202e}ve (chain 56), block 7, 2023-11-14T22:13:20Z";
+
+  it("renderText puts network, chain, block and time behind a title, and the instance before them, behind titles alone", () => {
+    const plain = createStyle({});
+    const named = createStyle({}, "us\u202edc");
+    const blocks = [
+      title("Status", envelope),
+      chapter("Part"),
+      ...section("One", notes("a")),
+    ];
+    expect(renderText(blocks, plain).split("\n")).to.deep.equal([
+      `Status  ${place}`,
+      "",
+      "Part",
+      "====",
+      "",
+      "One",
+      "a",
+    ]);
+    const [first, , second, , , third] = renderText(blocks, named).split("\n");
+    expect([first, second, third]).to.deep.equal([
+      `Status  instance us\\u{202e}dc, ${place}`,
+      "Part",
+      "One",
+    ]);
+    expect(renderText([title("Status")], named)).to.equal(
+      "Status  instance us\\u{202e}dc",
+    );
+    expect(renderText([title("Status")], createStyle({}, 5))).to.equal(
+      "Status",
+    );
+  });
+
+  it("renderText separates blocks by a blank line, and attaches a heading to the block below it", () => {
+    const blocks = [notes("a"), notes("b"), title("T"), notes("c")];
+    expect(renderText(blocks, createStyle({}))).to.equal("a\n\nb\n\nT\nc");
+    expect(renderText([title("T"), title("U")], createStyle({}))).to.equal(
+      "T\n\nU",
+    );
+  });
+
+  it("renderText paints a cell by its tone, a note dim, and nothing that is empty", () => {
+    const style = createStyle({ isTTY: true, columns: 80 });
+    expect(renderText([notes(toned("bad", "x"), "y")], style)).to.equal(
+      "\u001b[31mx\u001b[39m\ny",
+    );
+    expect(renderText([notes(toned("bad", ""))], style)).to.equal("");
+    const values = labelledValues([["L", toned("good", "x", "note")]]);
+    expect(renderText([values], style)).to.equal(
+      "L  \u001b[32mx\u001b[39m  \u001b[2mnote\u001b[22m",
+    );
+  });
+
+  it("renderText writes code as it is, however narrow the terminal is", () => {
+    const text = `{ "a": "${"b c ".repeat(30)}" }`;
+    expect(renderText([code(text)], terminal(60))).to.equal(text);
+    expect(renderText([code("")], terminal(60))).to.equal("");
+  });
+
+  it("knownValues leaves out a value without text", () => {
+    const block = knownValues([
+      ["One", ""],
+      ["Two", "2"],
+      ["Three", { text: "", note: "none" }],
+    ]);
+    expect(shown(renderText([block], terminal(80)))).to.eql(["Two  2"]);
+  });
+
+  it("a table leaves out the cells of a column without text, too", () => {
+    const columns = [{ heading: "A" }, { heading: "B" }, { heading: "C" }];
+    const { rows } = table(columns, [
+      ["1", "", "3"],
+      ["4", "", ""],
+    ]);
+    expect(rows.map((row) => row.map(({ text }) => text))).to.deep.equal([
+      ["1", "3"],
+      ["4", ""],
+    ]);
+  });
+
+  it("a value fills the width to its last column, with a note that is no sentence", () => {
+    const value = [["Label", { text: "value", note: "a note" }]] as const;
+    // 5 + 2 + 5 + 2 + 6
+    expect(shown(renderValues(value, terminal(20)))).to.deep.equal([
+      "Label  value  a note",
+    ]);
+    expect(shown(renderValues(value, terminal(19)))).to.deep.equal([
+      "Label  value",
+      "       a note",
+    ]);
+    const sentence = [["Label", { text: "value", note: "It is." }]] as const;
+    expect(shown(renderValues(sentence, terminal(80)))).to.deep.equal([
+      "Label  value",
+      "       It is.",
+    ]);
+  });
+
+  it("a word that fits beside its label to the last column stays there", () => {
+    const value = [["Label", `${"x".repeat(13)} y`]] as const;
+    expect(shown(renderValues(value, terminal(20)))).to.deep.equal([
+      `Label  ${"x".repeat(13)}`,
+      "       y",
+    ]);
+    expect(shown(renderValues(value, terminal(19)))).to.deep.equal([
+      "Label",
+      `  ${"x".repeat(13)} y`,
+    ]);
+    // Below the label, two columns of the width are taken.
+    const long = [["Label", `${"x".repeat(14)} ${"y".repeat(3)}`]] as const;
+    expect(shown(renderValues(long, terminal(19)))).to.deep.equal([
+      "Label",
+      `  ${"x".repeat(14)}`,
+      "  yyy",
+    ]);
+  });
+
+  it("wrapText keeps a number with its unit, and a noun with its number", () => {
+    for (const [text, lines] of [
+      ["aaaaaa 5 raw", ["aaaaaa", "5 raw"]],
+      ["aaaaa 5 tokens", ["aaaaa", "5 tokens"]],
+      ["aaaaaaaa 5 %", ["aaaaaaaa", "5 %"]],
+      ["aaaaa block 7", ["aaaaa", "block 7"]],
+      ["aaaaa chain 7", ["aaaaa", "chain 7"]],
+      ["aaaaa order 7", ["aaaaa", "order 7"]],
+      ["aaaaa block a", ["aaaaa block", "a"]],
+      ["aaaaa other 7", ["aaaaa other", "7"]],
+      ["aaaaaaaa 5 apples", ["aaaaaaaa 5", "apples"]],
+      ["aaaaaaaaaaa", ["aaaaaaaaaaa"]],
+    ] as const) {
+      expect(wrapText(text, terminal(11)).split("\n"), text).to.eql(lines);
+    }
+  });
+
+  it("wrapText breaks a text whose width in columns, not in letters, is above the terminal's", () => {
+    const text = "日本 日本";
+    expect(wrapText(text, terminal(9))).to.equal(text);
+    expect(wrapText(text, terminal(8))).to.equal("日本\n日本");
+  });
+
+  it("say writes blocks with a line break at their end", async () => {
+    const written: string[] = [];
+    const write = async (text: string): Promise<boolean> => {
+      written.push(text);
+      return await Promise.resolve(true);
+    };
+    await say({ style: createStyle({}), write }, notes("a"), notes("b"));
+    expect(written).to.deep.equal(["a\n\nb\n"]);
   });
 
   it("text breaks only between words, from 60 columns up", () => {
