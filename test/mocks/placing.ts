@@ -139,11 +139,10 @@ describe("places of the mocks", () => {
       });
     });
 
-    it("of a pool leave the other pool, with overrides for both", async () => {
+    it("of a pool leave the other pool", async () => {
       await vault.deployMocks({ overrides: distinctState });
-      const locked = { locked: 9n };
       await vault.mockAt("privatePool", {
-        overrides: { pools: { public: locked, private: locked } },
+        overrides: { pools: { private: { locked: 9n } } },
       });
       const { pools } = await vault.snapshot();
       expect(pools).to.deep.equal({
@@ -151,6 +150,31 @@ describe("places of the mocks", () => {
         private: { deposit: 34n, availabe: 35n, locked: 9n },
       });
     });
+
+    for (const [role, overrides, other] of [
+      ["privatePool", { pools: { public: { locked: 9n } } }, "public pool"],
+      ["vault", { volume: 9n, minXMargin: 9n }, "vault factory"],
+      ["vaultFactory", { settlement: { notBeforeEnd: true } }, "vault"],
+      ["vault", { orders: { 1: null } }, "trading"],
+      [
+        "publicPool",
+        { failures: [{ operation: "getLPAmountInfo", reason: "dry" }] },
+        "private pool",
+      ],
+    ] as const) {
+      it(`of the ${role} refuse changes to the ${other} contract, and replace nothing: VAULT_INVALID_ARGUMENT`, async () => {
+        await vault.deployMocks({ overrides: distinctState });
+        const before = await vault.snapshot();
+        const { details } = await expectVaultError(
+          vault.mockAt(role, { overrides }),
+          "VAULT_INVALID_ARGUMENT",
+        );
+        expect(details["problem"]).to.equal(
+          `mockAt("${role}") does not replace the ${other} contract, which they change`,
+        );
+        expect(await vault.snapshot()).to.deep.equal(before);
+      });
+    }
 
     it("of trading have the scenario's orders, and those of overrides", async () => {
       await vault.deployMocks({ scenario: "empty-vault" });

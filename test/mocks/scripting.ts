@@ -158,6 +158,13 @@ for (const { name, start } of differentNodes) {
       expect(details["reason"]).to.equal(
         "UnexpectedTerms(maxVolume: 9, APY: 10, endTime: 11)",
       );
+      const { details: incomplete } = await expectVaultError(
+        mocks.set({ margins: { baseMarginAmount: 7n } }),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(incomplete["problem"]).to.equal(
+        "xMarginAmount is missing: give both",
+      );
       await mocks.set({ margins: { baseMarginAmount: 7n, xMarginAmount: 8n } });
       expect(await vault.calMargins(unexpected)).to.deep.equal({
         baseMarginAmount: 7n,
