@@ -139,6 +139,27 @@ describe("calledVault, rejectedWithVaultError, and matchers that nobody calls or
     ]);
   });
 
+  it("calledVault throws the error of a node that cannot be reached", async () => {
+    const { hash } = await setVolume();
+    const { provider } = vault.connection;
+    const lost = {
+      request: async (call: { readonly method: string }): Promise<unknown> => {
+        if (call.method.startsWith("debug_")) {
+          throw Object.assign(new Error("lost"), { code: "ECONNREFUSED" });
+        }
+        return await provider.request(call);
+      },
+    };
+    await expectVaultError(
+      functions.callsVault(
+        new VaultClient(lost, { vault: FORWARDER }),
+        hash,
+        "settleAll",
+      ),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+  });
+
   it("rejectedWithVaultError passes for the code and the details that a read throws", async () => {
     const mocks = await vault.deployMocks();
     await mocks.fail("queryVolume", "closed");

@@ -96,7 +96,7 @@ describe("fail() with times, in process", () => {
   });
 
   it("counts a transaction that its sender has signed", async () => {
-    const wallet = new Wallet(devKey(0), connection.ethers.provider);
+    const wallet = new Wallet(devKey(1), connection.ethers.provider);
     await mocks.fail("settleAll", "busy", { from: wallet, times: 1 });
     const to = mocks.addresses.vault;
     const { data } =
