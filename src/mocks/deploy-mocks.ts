@@ -13,6 +13,7 @@ import { hexWord } from "../client/words.js";
 import { fallbackTo, invalidArgument } from "../errors.js";
 import {
   contractRoleNames,
+  contractRoles,
   get,
   isContractRole,
   operations,
@@ -355,27 +356,34 @@ export async function mockAt<VaultT extends VaultClient>(
       fallbackTo(ZeroAddress, isNotConfigured),
     );
     const scenario = scenarios[DEFAULT_SCENARIO](await readClock(vault));
-    const original = applyOverrides(
-      scenario,
-      await readCurrentValues(vault, role),
-    );
+    const original = applyOverrides(scenario, await readCurrentValues(vault));
     const state = applyOverrides(original, overrides);
+    requireOnly(role, callsForChanges(state, overrides));
     await placeCode(vault, addresses, [role]);
     await load(vault, addresses, [role], state, overrides);
     return new MockVaultHandle(vault, addresses);
   });
 }
 
-/** Reads the values that a contract returns now, except those that fail. */
-async function readCurrentValues(
-  vault: VaultClient,
-  wanted: ContractRole,
-): Promise<MockOverrides> {
+/** Refuses changes to a contract that is not replaced, which would be lost. */
+function requireOnly(replaced: ContractRole, changes: readonly ScriptCall[]) {
+  const other = changes.find(({ role }) => role !== replaced);
+  if (other !== undefined) {
+    throw invalidArgument(
+      "overrides",
+      `mockAt("${replaced}") does not replace the ${contractRoles[other.role].label} contract, which they change`,
+      `Omit these changes, or pass them to mockAt("${other.role}").`,
+    );
+  }
+}
+
+/** Reads the values that the contracts return now, except those that fail. */
+async function readCurrentValues(vault: VaultClient): Promise<MockOverrides> {
   const snapshot = await vault.snapshot();
   const readings: Record<string, unknown> = {};
-  for (const { role, path } of standaloneQueries) {
+  for (const { path } of standaloneQueries) {
     const value = get(snapshot, path);
-    if (role === wanted && !isFailedReading(value)) {
+    if (!isFailedReading(value)) {
       set(readings, path, value);
     }
   }

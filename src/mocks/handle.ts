@@ -14,7 +14,7 @@ import type { OptionNames } from "../client/option-names.js";
 import { isEmptyOrder, isFailedOrder } from "../client/orders/types.js";
 import { checkValues } from "./values.js";
 import type { VaultClient } from "../client/vault-client.js";
-import { invalidArgument } from "../errors.js";
+import { VaultError, fallbackTo, invalidArgument } from "../errors.js";
 import { asRecord } from "../json.js";
 import { byRole, get, operationEntry, set } from "../protocol/index.js";
 import type { OperationName, VaultOrder } from "../protocol/index.js";
@@ -332,8 +332,12 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
           ({ name }) => asRecord(given)[name] !== undefined,
         );
       if (typeof given === "object" && !isWhole) {
-        // the arguments of a query are what its operation takes
-        set(state, path, await this.vault.read(operation, args as never));
+        const read = this.vault
+          // the arguments of a query are what its operation takes
+          .read(operation, args as never)
+          // Margins by terms have no value that a change could keep.
+          .catch(fallbackTo([], isMockError("UnexpectedTerms")));
+        set(state, path, await read);
       }
     }
     // the placeholders with other values
@@ -348,8 +352,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     const found = ids.length === 0 ? [] : this.vault.orders({ ids });
     for await (const order of found) {
       if (isFailedOrder(order)) {
-        const reason = String(order.error.details["reason"]);
-        if (!reason.startsWith("OrderNotFound(")) {
+        if (!isMockError("OrderNotFound")(order.error)) {
           throw order.error;
         }
       } else {
@@ -377,4 +380,10 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
       });
     });
   }
+}
+
+function isMockError(name: string): (error: unknown) => boolean {
+  return (error) =>
+    VaultError.isVaultError(error) &&
+    String(error.details["reason"]).startsWith(`${name}(`);
 }

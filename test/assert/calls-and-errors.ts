@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { setTimeout } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 
 import { expect } from "chai";
 import { concat, zeroPadValue } from "ethers";
@@ -11,6 +11,7 @@ import { encodeCall } from "../../src/client/codec.js";
 import type { EncodedCall } from "../../src/client/codec.js";
 import { asRecord } from "../../src/json.js";
 import type { HardhatVault } from "../../src/types.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { connectTo } from "../helpers/hre.js";
 import { failureOf as failed } from "../helpers/open-round.js";
 import { codeIn, readSections } from "../helpers/reference-page.js";
@@ -138,6 +139,27 @@ describe("calledVault, rejectedWithVaultError, and matchers that nobody calls or
     ]);
   });
 
+  it("calledVault throws the error of a node that cannot be reached", async () => {
+    const { hash } = await setVolume();
+    const { provider } = vault.connection;
+    const lost = {
+      request: async (call: { readonly method: string }): Promise<unknown> => {
+        if (call.method.startsWith("debug_")) {
+          throw Object.assign(new Error("lost"), { code: "ECONNREFUSED" });
+        }
+        return await provider.request(call);
+      },
+    };
+    await expectVaultError(
+      functions.callsVault(
+        new VaultClient(lost, { vault: FORWARDER }),
+        hash,
+        "settleAll",
+      ),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+  });
+
   it("rejectedWithVaultError passes for the code and the details that a read throws", async () => {
     const mocks = await vault.deployMocks();
     await mocks.fail("queryVolume", "closed");
@@ -185,6 +207,25 @@ describe("calledVault, rejectedWithVaultError, and matchers that nobody calls or
       );
       expect(message).to.contain("TypeError: a bug");
     }
+    for (const [expected, message] of [
+      [new Map([["details", {}]]), /^an object with details is needed/u],
+      [{ details: "closed" }, /^an object with the values of details/u],
+    ] as const) {
+      const { message: refusal } = await failed(
+        expect(vault.getOrderInfo(-1n)).to.be.rejectedWithVaultError(
+          "VAULT_INVALID_INTEGER",
+          // @ts-expect-error -- details by their names
+          expected,
+        ),
+      );
+      expect(refusal).to.match(message);
+    }
+    await expectVaultError(async () => {
+      await expect(broken).to.be.rejectedWithVaultError("VAULT_NO_CODE", {
+        // @ts-expect-error -- a typo
+        detail: { reason: "closed" },
+      });
+    }, "VAULT_INVALID_ARGUMENT");
     await expectFailures([
       [
         expect(1).to.not.be.rejectedWithVaultError("VAULT_NO_CODE"),
@@ -239,7 +280,10 @@ describe("calledVault, rejectedWithVaultError, and matchers that nobody calls or
     const script = `
       const { expect } = await import("chai");
       await import(${JSON.stringify(matchers)});
-      expect(new Promise(() => {})).to.settleRound();`;
+      expect(new Promise(() => {})).to.settleRound();
+      expect(new Promise(() => {})).to.changeReadings();
+      // It has its verdict.
+      expect(async () => 1).to.not.be.rejectedWithVaultError("VAULT_NO_CODE");`;
     const options = [
       "--import",
       "tsx",
@@ -251,9 +295,24 @@ describe("calledVault, rejectedWithVaultError, and matchers that nobody calls or
       encoding: "utf8",
     });
     expect(stderr).to.equal(
-      "\nA test ended without awaiting .settleRound(): write `await expect(…)`.\n",
+      ["settleRound", "changeReadings"]
+        .map(
+          (name) =>
+            `\nA test ended without awaiting .${name}(): write \`await expect(…)\`.\n`,
+        )
+        .join(""),
     );
     expect(status).to.equal(1);
+  });
+
+  it("a matcher that follows one that fails leaves no rejected promise", async () => {
+    const { message } = await failed(
+      // @ts-expect-error -- a vault is asserted
+      expect(1).to.settleRound(undefined).and.to.changeReadings(undefined),
+    );
+    expect(message).to.contain("cannot be chained after settleRound");
+    // Node.js reports a rejection without a handler at the end of a turn.
+    await setImmediate();
   });
 
   it("docs/reference-assertions.md has every message of calledVault and rejectedWithVaultError, and no other", async () => {

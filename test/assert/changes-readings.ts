@@ -54,6 +54,21 @@ describe("changesReadings()", () => {
     await changesReadings(vault, sent, { volume: { from: 100n, to: 95n } });
   });
 
+  it("changesReadings() fails if mockAt() replaced a contract in the transaction's block", async () => {
+    const { vault, mocks, setVolume, request } = round();
+    const address = `0x${"12".repeat(20)}`;
+    // Returns ten words of zeros.
+    await request("hardhat_setCode", address, "0x6101406000f3");
+    await request("evm_mine");
+    const real = vault.at({ ...mocks.addresses, vaultFactory: address });
+    const sent = await setVolume(95n);
+    await real.mockAt("vaultFactory", { overrides: { round: { APY: 5n } } });
+    const { message } = await failureOf(
+      changesReadings(real, sent, { round: { APY: 5n } }),
+    );
+    expect(message).to.match(/^the mocks were changed after transaction/u);
+  });
+
   for (const [expected, found, wanted] of [
     [{ by: -4n }, "a change by -4, but it changed 100 → 95", "100 → 96"],
     [{ by: 5n }, "a change by +5, but it changed 100 → 95", "100 → 105"],

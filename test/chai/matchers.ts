@@ -153,6 +153,25 @@ describe("settleRound, settledRound and changeReadings of Chai", () => {
     }
   });
 
+  it("a matcher has the methods of a promise", async () => {
+    const { vault, settle } = round();
+    const sent = await settle();
+    let ended = 0;
+    const end = (): void => {
+      ended += 1;
+    };
+    await expect(sent).to.settleRound(vault).finally(end);
+    const { message } = await failureOf(
+      expect(sent).to.not.settleRound(vault).finally(end),
+    );
+    expect(message).to.contain("not to settle the vault's round, but it did");
+    expect(ended).to.equal(2);
+    const caught: unknown = await expect(sent)
+      .to.not.settleRound(vault)
+      .catch(() => "caught");
+    expect(caught).to.equal("caught");
+  });
+
   it("settleRound fails with .not for a transaction that settled, however it is given", async () => {
     const { vault, settle } = round();
     const sent = await settle();

@@ -1,5 +1,12 @@
 import { expect } from "chai";
-import { concat, Contract, ContractFactory, Interface, toBeHex } from "ethers";
+import {
+  concat,
+  Contract,
+  ContractFactory,
+  id,
+  Interface,
+  toBeHex,
+} from "ethers";
 
 import { contractRoles, operations } from "../../src/client/index.js";
 import { generatedOrder } from "../../src/mocks/index.js";
@@ -17,6 +24,8 @@ const scenarios = [
 /** The clock of all blocks here, since scenarios are relative to it. */
 const NOW = 1_800_000_000;
 const HOUR = 3_600;
+
+const STRANGER = `0x${"ab".repeat(20)}`;
 
 const orderIDs = [
   ...[0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n, 500n, 1_000n, 1_001n],
@@ -198,6 +207,83 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     expect(await revertOf(send("succeed", unknown))).to.equal(refused);
   });
 
+  it("failWith(), failFrom() and failOrder() make some calls revert with these data, until succeed()", async () => {
+    const at = await deploy("open-round");
+    const { queryVolume, minXMargin, getOrderInfo } = operations;
+    const outcome = async (
+      role: string,
+      data: string,
+      from?: string,
+    ): Promise<unknown> =>
+      await request("eth_call", { to: at[role], data, from }, "latest").then(
+        () => "answers",
+        (error: unknown): unknown => Reflect.get(Object(error), "data"),
+      );
+    const order = (orderID: bigint): string =>
+      concat([getOrderInfo.selector, toBeHex(orderID, 32)]);
+    const outcomes = async (): Promise<readonly unknown[]> => [
+      await outcome("vault", queryVolume.selector),
+      await outcome("vaultFactory", minXMargin.selector, STRANGER),
+      await outcome("vaultFactory", minXMargin.selector),
+      await outcome("trading", order(1n)),
+      await outcome("trading", order(2n)),
+    ];
+    await send("failWith", queryVolume.selector, "0x1234");
+    await send("failFrom", minXMargin.selector, STRANGER, "not you");
+    await send("failOrder", 2n, "broken");
+    expect(await outcomes()).to.deep.equal([
+      "0x1234",
+      encodeError("Error(string)", "not you"),
+      ...["answers", "answers"],
+      encodeError("Error(string)", "broken"),
+    ]);
+    for (const { selector } of [queryVolume, minXMargin, getOrderInfo]) {
+      await send("succeed", selector);
+    }
+    expect(await outcomes()).to.deep.equal(Array(5).fill("answers"));
+  });
+
+  it("whenCalMargins() sets the margins of some terms, and others revert with UnexpectedTerms", async () => {
+    const at = vault.at(await deploy("open-round"));
+    const any = BigInt(id("hardhat-vault/any"));
+    await send("whenCalMargins", [1n, any, 3n], [7n, 8n]);
+    const terms = { maxVolume: 1n, APY: 99n, endTime: 3n };
+    expect(await at.calMargins(terms)).to.deep.equal({
+      ...{ baseMarginAmount: 7n, xMarginAmount: 8n },
+    });
+    for (const other of [{ maxVolume: 2n }, { endTime: 2n }]) {
+      const { details } = await expectVaultError(
+        at.calMargins({ ...terms, ...other }),
+        "VAULT_CALL_REVERTED",
+      );
+      expect(details["reason"]).to.match(/^UnexpectedTerms\(/u);
+    }
+  });
+
+  it("setNotBeforeEnd() makes settleAll() revert until the second in which the round ends", async () => {
+    await setTime(NOW);
+    await deploy("open-round");
+    const end = NOW + HOUR;
+    const notEnded = encodeError("RoundHasNotEnded(uint256)", end);
+    await send("setTimes", NOW, end);
+    await send("setNotBeforeEnd", true);
+    await setTime(end - 1);
+    expect(await revertOf(send("settle"))).to.equal(notEnded);
+    await setTime(end);
+    await send("settle");
+    // A settled round is refused as such, whenever it ends.
+    await send("setTimes", NOW, end + HOUR);
+    expect(await revertOf(send("settle"))).to.equal(
+      encodeError(
+        "RoundAlreadySettled(uint256,uint256,uint256)",
+        ...[NOW, end + HOUR, 65_000n * 10n ** 18n],
+      ),
+    );
+    await send("nextRound");
+    await send("setNotBeforeEnd", false);
+    await send("settle");
+  });
+
   it("every function names deploy() when it is called without it", async () => {
     const { selector } = operations.settleAll;
     for (const [method, ...args] of [
@@ -206,6 +292,13 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
       ["succeed", selector],
       ["nextRound"],
       ["setSettlement", 1n, 2n],
+      ["setNotBeforeEnd", true],
+      ["whenCalMargins", [1n, 2n, 3n], [4n, 5n]],
+      ["failWith", selector, "0x"],
+      ["failFrom", selector, STRANGER, "paused"],
+      ["failOrder", 1n, "paused"],
+      ["setOrder", 1n, generatedOrder(1n)],
+      ["removeOrder", 1n],
       ["order", 1n],
       ["round"],
     ] as const) {
@@ -244,6 +337,22 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
       expect(await answers(typescript.addresses)).to.deep.equal(solidity);
     });
   }
+
+  it("nextRound() after a round without an end ends at the greatest time", async () => {
+    const at = vault.at(await deploy("open-round"));
+    const last = 2n ** 256n - 1n;
+    await send("setTimes", 0n, last);
+    await send("nextRound");
+    await send("nextRound");
+    const { startTime, endTime } = await at.getLatestRoundInfo();
+    expect(Number(startTime)).to.equal((await at.block()).timestamp);
+    expect(endTime).to.equal(last);
+    const { address: to } = await at.addressOf("vaultFactory");
+    const data = id("roundsStarted()").slice(0, 10);
+    expect(await request("eth_call", { to, data }, "latest")).to.equal(
+      toBeHex(2n, 32),
+    );
+  });
 
   it("settleAll() settles a next round by its own terms until setSettlement()", async () => {
     const bound = vault.at(await deploy("open-round"));
@@ -285,6 +394,26 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     const at = vault.at(await addresses());
     expect((await at.getOrderInfo(1n)).state).to.equal(1);
     await expectVaultError(at.getOrderInfo(9n), "VAULT_CALL_REVERTED");
+    const { endTime } = await at.getLatestRoundInfo();
+    expect(await revertOf(send("settle"))).to.equal(
+      encodeError("RoundHasNotEnded(uint256)", endTime),
+    );
+  });
+
+  it("readRound() returns the ten values of the latest round, and reverts with InvalidAnswer for an account without code", async () => {
+    const { vaultFactory = "", ...others } = await deploy("settled-round");
+    const round = await vault
+      .at({ vaultFactory, ...others })
+      .getLatestRoundInfo();
+    const roundOf = async (target: string): Promise<object> =>
+      Object(await test.getFunction("roundOf").staticCall(target));
+    const read = await roundOf(vaultFactory);
+    for (const [field, value] of Object.entries(round)) {
+      expect(Reflect.get(read, field), field).to.equal(value);
+    }
+    expect(await revertOf(roundOf(STRANGER))).to.equal(
+      encodeError("InvalidAnswer(address,bytes)", STRANGER, "0x"),
+    );
   });
 
   it("readOrder() reverts with InvalidAnswer for an account without code, and with its revert for another contract", async () => {
@@ -296,9 +425,8 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
       return Reflect.get(Object(order), "exType");
     };
     expect(await orderOf(trading)).to.equal("BTC-USDT");
-    const stranger = `0x${"ab".repeat(20)}`;
-    expect(await revertOf(orderOf(stranger))).to.equal(
-      encodeError("InvalidAnswer(address,bytes)", stranger, "0x"),
+    expect(await revertOf(orderOf(STRANGER))).to.equal(
+      encodeError("InvalidAnswer(address,bytes)", STRANGER, "0x"),
     );
     expect(await revertOf(orderOf(other))).to.equal("0x");
   });

@@ -80,6 +80,16 @@ describe("arguments of mocks", () => {
     [{ round: { price: 1n } }, ARGUMENT, "round"],
     [{ round: { settled: 1 } }, ENUM, "round.settled"],
     [{ settlement: null }, ARGUMENT, "settlement"],
+    [{ margins: [{ xMarginAmount: 1n }] }, ARGUMENT, "margins[0]"],
+    [
+      {
+        margins: [
+          { baseMarginAmount: 1n, xMarginAmount: 1n },
+          { baseMarginAmount: 1n, xMarginAmount: 1n, APY: -1n },
+        ],
+      },
+      ...([INTEGER, "margins[1].APY"] as const),
+    ],
     [{ orders: null }, ARGUMENT, "orders"],
     [{ orders: { 1: "open" } }, ARGUMENT, "orders.1"],
     [{ orders: { 1: { price: 1n } } }, ARGUMENT, "orders.1"],
@@ -119,6 +129,10 @@ describe("arguments of mocks", () => {
     ],
     [{ failures: [badReason] }, ARGUMENT, "failures[0].reason"],
     [
+      { failures: [{ operation: "queryVolume", reason: "no", from: "0x12" }] },
+      ...(["VAULT_INVALID_ADDRESS", "failures[0].from"] as const),
+    ],
+    [
       { failures: [{ operation: "queryVolume", reason: "no", pools: 1 }] },
       ...([ARGUMENT, "failures[0]"] as const),
     ],
@@ -157,6 +171,15 @@ describe("arguments of mocks", () => {
     await mocks.set({ orders: { 1: { holder: HOLDER.toLowerCase() } } });
     const { holder } = await connection.vault.getOrderInfo(1);
     expect(holder).to.equal(HOLDER);
+  });
+
+  it("fail() names the condition that its operation does not have", async () => {
+    for (const condition of ["pool", "orderID", "terms"]) {
+      const { details } = await expectVaultError(async () => {
+        await mocks.fail("settleAll", "no", untyped({ [condition]: "public" }));
+      }, ARGUMENT);
+      expect(details["problem"]).to.equal(`settleAll has no ${condition}`);
+    }
   });
 
   it("set() needs both values of a settlement", async () => {
@@ -234,6 +257,18 @@ describe("arguments of mocks", () => {
         await mocks.fail("settleAll", "no", { pool: "public" });
       },
       ...([ARGUMENT, "fail()"] as const),
+    ],
+    [
+      "fail() refuses to fail no time",
+      async () => {
+        await mocks.fail("queryVolume", "no", { times: 0 });
+      },
+      ...([ARGUMENT, "times"] as const),
+    ],
+    [
+      "calls() refuses a read, which leaves no trace",
+      async () => await mocks.calls(untyped("queryVolume")),
+      ...([ARGUMENT, "calls()"] as const),
     ],
     [
       "succeed() refuses an unknown pool",

@@ -1,14 +1,10 @@
 import networkHelpers from "@nomicfoundation/hardhat-network-helpers";
 import { expect } from "chai";
-import { Wallet } from "ethers";
 import type { EdrNetworkUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
-import { deployMocks } from "../../src/mocks/index.js";
 import type { MockVaultHandle } from "../../src/types.js";
-import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
-import { devKey } from "../helpers/world.js";
 
 async function connect(
   settings: Partial<EdrNetworkUserConfig> = {},
@@ -101,6 +97,11 @@ describe("mocks - in process", () => {
     expect(settlement).to.include({ caller: first?.address, blockNumber: 1 });
     await mocks.fail("queryVolume", "closed", { from: first });
     await expectRevert(mocks.contracts.vault.queryVolume(), "closed");
+    await mocks.fail("settleAll", "not yet", { from: first });
+    await expectRevert(
+      mocks.contracts.vault.settleAll.estimateGas(),
+      "not yet",
+    );
   });
 
   it("contracts read without an account on a network that has none", async () => {
@@ -109,106 +110,6 @@ describe("mocks - in process", () => {
       overrides: { volume: 7n },
     });
     expect(await contracts.vault.queryVolume()).to.equal(7n);
-  });
-
-  it("fail() with times ends after as many requests, and settleAll() then settles", async () => {
-    const { vault } = await connect();
-    const mocks = await vault.deployMocks();
-    await mocks.fail("queryVolume", "busy", { times: 2 });
-    for (let time = 1; time <= 2; time += 1) {
-      await expectVaultError(vault.queryVolume(), "VAULT_CALL_REVERTED");
-    }
-    expect(await vault.queryVolume()).to.equal(420n * 10n ** 18n);
-    await mocks.fail("settleAll", "busy", { times: 1 });
-    expect((await vault.settleAll()).status).to.equal("reverted");
-    expect((await vault.settleAll()).status).to.equal("settled");
-    await mocks.fail("queryVolume", "closed");
-    await expectVaultError(vault.queryVolume(), "VAULT_CALL_REVERTED");
-    await expectVaultError(vault.queryVolume(), "VAULT_CALL_REVERTED");
-  });
-
-  it("fail() with times counts a transaction that its sender has signed", async () => {
-    const { vault, ethers } = await connect();
-    const mocks = await vault.deployMocks();
-    await mocks.fail("settleAll", "busy", { times: 1 });
-    const wallet = new Wallet(devKey(0), ethers.provider);
-    const to = mocks.addresses.vault;
-    const { data } =
-      await mocks.contracts.vault.settleAll.populateTransaction();
-    const settle = async (): Promise<unknown> =>
-      await wallet.sendTransaction({ to, data, gasLimit: 1_000_000 });
-    await expectRevert(settle(), "busy");
-    await settle();
-    expect(await vault.getLatestRoundInfo()).to.include({ settled: true });
-  });
-
-  it("fail() with times counts the requests of its own order, and ends no other failure", async () => {
-    const { vault } = await connect();
-    const mocks = await vault.deployMocks();
-    await mocks.fail("getOrderInfo", "gone", { orderID: 3n });
-    await mocks.fail("getOrderInfo", "busy", { orderID: 1n, times: 1 });
-    await mocks.fail("getOrderInfo", "busy", { orderID: 2n, times: 1 });
-    for (const orderID of [1, 2]) {
-      await expectVaultError(
-        vault.getOrderInfo(orderID),
-        "VAULT_CALL_REVERTED",
-      );
-      expect(await vault.getOrderInfo(orderID)).to.have.property("exType");
-    }
-    await expectVaultError(vault.getOrderInfo(3), "VAULT_CALL_REVERTED");
-  });
-
-  it("deployMocks() ends the count of a failure of the mocks before", async () => {
-    const { vault } = await connect();
-    await (await vault.deployMocks()).fail("queryVolume", "busy", { times: 1 });
-    await vault.deployMocks({
-      overrides: { failures: [{ operation: "queryVolume", reason: "busy" }] },
-    });
-    for (let time = 1; time <= 3; time += 1) {
-      await expectVaultError(vault.queryVolume(), "VAULT_CALL_REVERTED");
-    }
-  });
-
-  it("a count of fail() outlives evm_revert, and ends with succeed()", async () => {
-    const { vault, provider } = await connect();
-    const mocks = await vault.deployMocks();
-    const read = async (): Promise<unknown> => await vault.queryVolume();
-    await mocks.fail("queryVolume", "busy", { times: 1 });
-    const snapshot: unknown = await provider.request({
-      method: "evm_snapshot",
-    });
-    await expectVaultError(read, "VAULT_CALL_REVERTED");
-    await read();
-    await provider.request({ method: "evm_revert", params: [snapshot] });
-    // Its request was counted before.
-    await read();
-    await mocks.fail("queryVolume", "busy", { times: 1 });
-    await mocks.succeed("queryVolume");
-    await mocks.fail("queryVolume", "busy");
-    for (let time = 1; time <= 3; time += 1) {
-      await expectVaultError(read, "VAULT_CALL_REVERTED");
-    }
-  });
-
-  it("fail() with times counts the requests to both pools together", async () => {
-    const { vault } = await connect();
-    const mocks = await vault.deployMocks();
-    await mocks.fail("getLPAmountInfo", "busy", { times: 1 });
-    await expectVaultError(
-      vault.getLPAmountInfo("public"),
-      "VAULT_CALL_REVERTED",
-    );
-    expect(await vault.getLPAmountInfo("private")).to.have.property("locked");
-    expect(await vault.getLPAmountInfo("public")).to.have.property("locked");
-  });
-
-  it("fail() with times is refused over another provider, with VAULT_INVALID_ARGUMENT", async () => {
-    const { vault } = await connect();
-    const mocks = await deployMocks(vault.provider);
-    await expectVaultError(
-      mocks.fail("settleAll", "busy", { times: 1 }),
-      "VAULT_INVALID_ARGUMENT",
-    );
   });
 
   it("loadFixture() restores the mocks of each fixture, in any order", async () => {

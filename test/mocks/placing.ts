@@ -75,6 +75,15 @@ describe("places of the mocks", () => {
       );
     });
 
+    it("hold the state of the later of two deployMocks() at the same time", async () => {
+      await Promise.all([
+        vault.deployMocks(),
+        vault.deployMocks({ scenario: "empty-vault" }),
+      ]);
+      expect((await vault.getOrderInfo(1)).exType).to.equal("");
+      expect(await vault.queryVolume()).to.equal(0n);
+    });
+
     it("are lost with evm_revert, and a handle says so: VAULT_NOT_A_MOCK", async () => {
       const { provider } = connection;
       const params: readonly unknown[] = [
@@ -139,11 +148,19 @@ describe("places of the mocks", () => {
       });
     });
 
-    it("of a pool leave the other pool, with overrides for both", async () => {
+    it("of an address without code have a round that is open by the clock of the chain", async () => {
+      const empty = vault.at(contracts);
+      await empty.mockAt("vaultFactory");
+      const { timestamp } = await vault.block();
+      const { startTime, endTime } = await empty.getLatestRoundInfo();
+      expect(Number(startTime)).to.be.at.least(timestamp - 2 * 86_400);
+      expect(endTime - startTime).to.equal(7n * 86_400n);
+    });
+
+    it("of a pool leave the other pool", async () => {
       await vault.deployMocks({ overrides: distinctState });
-      const locked = { locked: 9n };
       await vault.mockAt("privatePool", {
-        overrides: { pools: { public: locked, private: locked } },
+        overrides: { pools: { private: { locked: 9n } } },
       });
       const { pools } = await vault.snapshot();
       expect(pools).to.deep.equal({
@@ -151,6 +168,31 @@ describe("places of the mocks", () => {
         private: { deposit: 34n, availabe: 35n, locked: 9n },
       });
     });
+
+    for (const [role, overrides, other] of [
+      ["privatePool", { pools: { public: { locked: 9n } } }, "public pool"],
+      ["vault", { volume: 9n, minXMargin: 9n }, "vault factory"],
+      ["vaultFactory", { settlement: { notBeforeEnd: true } }, "vault"],
+      ["vault", { orders: { 1: null } }, "trading"],
+      [
+        "publicPool",
+        { failures: [{ operation: "getLPAmountInfo", reason: "dry" }] },
+        "private pool",
+      ],
+    ] as const) {
+      it(`of the ${role} refuse changes to the ${other} contract, and replace nothing: VAULT_INVALID_ARGUMENT`, async () => {
+        await vault.deployMocks({ overrides: distinctState });
+        const before = await vault.snapshot();
+        const { details } = await expectVaultError(
+          vault.mockAt(role, { overrides }),
+          "VAULT_INVALID_ARGUMENT",
+        );
+        expect(details["problem"]).to.equal(
+          `mockAt("${role}") does not replace the ${other} contract, which they change`,
+        );
+        expect(await vault.snapshot()).to.deep.equal(before);
+      });
+    }
 
     it("of trading have the scenario's orders, and those of overrides", async () => {
       await vault.deployMocks({ scenario: "empty-vault" });
@@ -230,6 +272,19 @@ describe("places of the mocks", () => {
       const lazy = await connectMocks(hre.vault);
       await lazy.set({ volume: 135n });
       expect(await hre.vault.queryVolume()).to.equal(135n);
+    });
+
+    it("are those of a provider that has a connect(), too, as wallets have", async () => {
+      const { addresses } = await vault.deployMocks();
+      const wallet = {
+        connect: (): never => {
+          throw new Error("it is a provider");
+        },
+        request: vault.provider.request.bind(vault.provider),
+      };
+      const connected = await connectMocks(wallet, addresses);
+      await connected.set({ volume: 136n });
+      expect(await vault.queryVolume()).to.equal(136n);
     });
 
     it("are refused if one is missing, no mock, or the mock of another role", async () => {
@@ -340,17 +395,19 @@ describe("mocks on anvil", () => {
   ] as const) {
     it(`deployMocks() deploys to a node that calls itself ${shown} only with allowLiveNetwork, and replaces no code there`, async () => {
       const live = production(client);
-      for (const options of [
-        {},
-        { allowLiveNetwork: false },
-        { at: contracts },
-        { at: contracts, allowLiveNetwork: true },
-      ]) {
+      const costs = "deploying mocks there costs money";
+      const isLive = "mocks are for development nodes only";
+      for (const [options, action] of [
+        [{}, costs],
+        [{ allowLiveNetwork: false }, costs],
+        [{ at: contracts }, isLive],
+        [{ at: contracts, allowLiveNetwork: true }, isLive],
+      ] as const) {
         const { details } = await expectVaultError(
           deployMocks(live, options),
           "VAULT_LIVE_NETWORK",
         );
-        expect(details).to.include({ client: shown, chainId: 31_337 });
+        expect(details).to.include({ client: shown, chainId: 31_337, action });
       }
       const { vault } = await deployMocks(live, { allowLiveNetwork: true });
       expect(await vault.queryVolume()).to.equal(420n * 10n ** 18n);

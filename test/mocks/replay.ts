@@ -38,7 +38,10 @@ describe("capture() and deployMocks({ fixture })", () => {
     root = await mkdtemp(path.join(tmpdir(), "hardhat-vault-replay-"));
     await mkdir(path.join(root, "fixtures"));
     await writeFile(path.join(root, "package.json"), "{}");
-    const hre = await createTestHre({}, { projectRoot: root });
+    const hre = await createTestHre(
+      { networks: { default: { type: "edr-simulated", chainId: 56 } } },
+      { projectRoot: root },
+    );
     connection = await hre.network.create();
     ({ vault } = connection);
   });
@@ -106,7 +109,7 @@ describe("capture() and deployMocks({ fixture })", () => {
         },
       });
       const found = await capture(mocks.vault, {
-        orders: [1n, 2n, 3n, 2n, 4n],
+        orders: [1n, 2n, 3n, 3n, 4n],
         margins: [TERMS, FAILING_TERMS],
       });
       expect(found).to.include({ orders: 4, margins: 2, failed: 6 });
@@ -213,13 +216,14 @@ describe("capture() and deployMocks({ fixture })", () => {
   describe("capture()", () => {
     it("records the state of an older block", async () => {
       const mocks = await vault.deployMocks();
-      const { number: blockTag } = await vault.block();
+      const { number: blockTag, timestamp } = await vault.block();
       // A change in process belongs to the latest block.
       await connection.provider.request({ method: "evm_mine" });
       await mocks.set({ volume: 1n, orders: { 1: { number: 1n } } });
       const { fixture } = await capture(vault, { blockTag, orders: [1n] });
       expect(fixture).to.have.nested.include({
-        "block.number": blockTag,
+        ...{ chainId: 56, "block.number": blockTag },
+        "block.timestamp": timestamp,
         volume: String(420n * 10n ** 18n),
         "orders.1.number": String(2n * 10n ** 18n),
       });
@@ -430,6 +434,17 @@ describe("capture() and deployMocks({ fixture })", () => {
         "a folder",
         async () => await vault.deployMocks({ fixture: "fixtures" }),
         "it is a folder",
+      ],
+      [
+        "a name that the system refuses",
+        async () => await vault.deployMocks({ fixture: "x".repeat(300) }),
+        "it cannot be read",
+      ],
+      [
+        "a key that is a URL, which it hides",
+        async () =>
+          await replay({ ...fixture, "https://node.example/v2/k3y": 1 }),
+        '"<url>" is not a field',
       ],
     ] as const) {
       it(`deployMocks() refuses ${title}: VAULT_INVALID_FIXTURE`, async () => {

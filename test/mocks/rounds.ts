@@ -57,6 +57,18 @@ describe("rounds of the mocks", () => {
       }
     });
 
+    it("writes each later round's own terms if overrides name notBeforeEnd alone", async () => {
+      const overrides = { settlement: { notBeforeEnd: true } };
+      mocks = await vault.deployMocks({ scenario: "expired-round", overrides });
+      await settled();
+      await mocks.startNextRound({
+        strikePrice: 7n,
+        filledVolume: 8n,
+        endTime: 1n,
+      });
+      expect(await settled()).to.deep.equal([7n, 8n]);
+    });
+
     it("is recorded by settlements(), with its caller, only if it succeeds", async () => {
       const [first, second] = await vault.connection.ethers.getSigners();
       mocks = await vault.deployMocks();

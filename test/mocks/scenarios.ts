@@ -127,6 +127,26 @@ describe("scenarios of the mocks", () => {
     });
   }
 
+  it("extremes has an order of zeros, one of the greatest values, and strings that break careless output", () => {
+    const { orders } = scenarios.extremes(NOW);
+    expect([...orders.keys()]).to.have.members([0n, 1n, 2n, 3n, 4n, 5n, MAX]);
+    expect(orders.get(0n)).to.include({ exType: "", number: 0n, state: 0 });
+    expect(orders.get(MAX)).to.include({
+      ...{ number: MAX, closePrice: MAX, contractType: 255, state: 255 },
+    });
+    expect(orders.get(MAX)?.exType).to.have.length(2_000);
+    for (const [id, odd] of [
+      [1n, /^=/u],
+      [2n, /"[^]*\r\n[^]*\t/u],
+      [3n, /\u001b\[31m.*\u0007\u0000$/u],
+      [4n, /\u202e.*\u2066/u],
+      [5n, /比特币.*🚀/u],
+    ] as const) {
+      expect(orders.get(id)?.exType).to.match(odd);
+      expect(orders.get(id)).to.include({ openPrice: 64_000n * ONE });
+    }
+  });
+
   for (const name of names) {
     const isSettled = name === "settled-round";
     it(`${name}: the mocks return its values, and settleAll() ${isSettled ? "has nothing to do" : "settles once as it says"}`, async () => {

@@ -158,6 +158,13 @@ for (const { name, start } of differentNodes) {
       expect(details["reason"]).to.equal(
         "UnexpectedTerms(maxVolume: 9, APY: 10, endTime: 11)",
       );
+      const { details: incomplete } = await expectVaultError(
+        mocks.set({ margins: { baseMarginAmount: 7n } }),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(incomplete["problem"]).to.equal(
+        "xMarginAmount is missing: give both",
+      );
       await mocks.set({ margins: { baseMarginAmount: 7n, xMarginAmount: 8n } });
       expect(await vault.calMargins(unexpected)).to.deep.equal({
         baseMarginAmount: 7n,
@@ -266,6 +273,8 @@ describe("mocks - scripting", () => {
     "an unknown scenario": async () =>
       // @ts-expect-error -- no such scenario
       await vault.deployMocks({ scenario: "open" }),
+    "contracts that are no mocks": async () =>
+      await connectMocks(vault.at(places)),
     "a missing fixture": async () =>
       await vault.deployMocks({ fixture: "missing.json" }),
     "a mock that reverts": async () => {
@@ -329,6 +338,21 @@ describe("mocks - scripting", () => {
       );
       expect(details).to.include({ problem });
     }
+  });
+
+  it("deployMocks() waits for transactions that are mined late", async () => {
+    let looks = 0;
+    const late: Eip1193Provider = {
+      request: async (call) => {
+        const answer: unknown = await vault.provider.request(call);
+        const isReceipt = call.method === "eth_getTransactionReceipt";
+        looks += isReceipt ? 1 : 0;
+        // Six mocks: each receipt is missing five times.
+        return isReceipt && looks <= 30 ? null : answer;
+      },
+    };
+    const { vault: bound } = await deployMocks(late);
+    expect(await bound.queryVolume()).to.equal(420n * 10n ** 18n);
   });
 
   it("set() of two mocks retries when another process scripts one of them meanwhile", async () => {

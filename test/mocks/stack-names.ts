@@ -28,4 +28,17 @@ describe("stacks of transactions that revert in a mock", () => {
       await connection.close();
     }
   });
+
+  it("deployMocks() does without the names if Hardhat refuses them", async () => {
+    const { vault } = await (await createTestHre()).network.create();
+    let isAsked = false;
+    Reflect.set(vault.connection.provider, "addCompilationResult", () => {
+      isAsked = true;
+      throw new Error("another form is needed");
+    });
+    await vault.deployMocks();
+    expect(isAsked).to.equal(true);
+    expect((await vault.settleAll()).status).to.equal("settled");
+    await vault.connection.close();
+  });
 });

@@ -294,6 +294,16 @@ describe("state of the mocks", () => {
     });
   });
 
+  it("addOrders() fails for an order that no transaction can store: VAULT_MOCK_SCRIPT_FAILED", async () => {
+    const mocks = await deploy();
+    const order = { ...generatedOrder(1n), exType: "x".repeat(40_000) };
+    await expectVaultError(
+      mocks.addOrders(new Map([[9n, order]])),
+      "VAULT_MOCK_SCRIPT_FAILED",
+    );
+    expect(await shown(9)).to.deep.equal([["", 0n, 0]]);
+  });
+
   describe("failures", () => {
     let mocks: MockVaultHandle;
     before(async () => {
@@ -336,6 +346,31 @@ describe("state of the mocks", () => {
       expect(await reasons()).to.eql(["scripted failure", "dry"]);
       await mocks.succeed("getLPAmountInfo");
       expect(await reasons()).to.eql(["answers", "answers"]);
+    });
+
+    it("succeed() of a caller, an order or terms leaves the failures of others", async () => {
+      const from = "0x00000000000000000000000000000000000000AA";
+      const terms = { maxVolume: 1n, APY: 2n, endTime: 3n };
+      for (const [operation, condition, read] of [
+        ["queryVolume", { from }, () => vault.queryVolume({ from })],
+        ["getOrderInfo", { orderID: 1n }, () => vault.getOrderInfo(1n)],
+        ["calMargins", { terms }, () => vault.calMargins(terms)],
+      ] as const) {
+        await mocks.fail(operation, "every");
+        await mocks.fail(operation, "one", condition);
+        await mocks.succeed(operation, condition);
+        const { details } = await expectVaultError(read, "VAULT_CALL_REVERTED");
+        expect(details["reason"], operation).to.equal("every");
+        await mocks.succeed(operation);
+      }
+    });
+
+    it("fail() after succeed() brings back no failure of before", async () => {
+      await mocks.fail("getOrderInfo", "gone", { orderID: 1n });
+      await mocks.succeed("getOrderInfo");
+      await mocks.fail("getOrderInfo", "gone", { orderID: 2n });
+      expect(await vault.getOrderInfo(1n)).to.have.property("exType");
+      await mocks.succeed("getOrderInfo");
     });
 
     it("set({ failures }) adds to those that are set", async () => {

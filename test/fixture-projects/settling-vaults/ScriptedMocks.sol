@@ -2,7 +2,9 @@
 pragma solidity ^0.8.20;
 
 import {ITrading} from "contracts/interfaces/ITrading.sol";
+import {IVaultFactory} from "contracts/interfaces/IVaultFactory.sol";
 import {VaultReader} from "contracts/interfaces/VaultReader.sol";
+import {MockVault} from "contracts/mocks/MockVault.sol";
 import {
     MockScenarios,
     MockState,
@@ -21,6 +23,7 @@ contract ScriptedMocks {
     function deployStrict() external {
         MockState memory state = MockScenarios.stateOf(Scenario.OpenRound);
         state.missingOrdersRevert = true;
+        state.settlement.notBeforeEnd = true;
         mocks.deploy(state);
     }
 
@@ -30,6 +33,20 @@ contract ScriptedMocks {
 
     function fail(bytes4 operation, string calldata reason) external {
         mocks.fail(operation, reason);
+    }
+
+    function failWith(bytes4 operation, bytes calldata data) external {
+        mocks.failWith(operation, data);
+    }
+
+    function failFrom(bytes4 operation, address from, string calldata reason)
+        external
+    {
+        mocks.failFrom(operation, from, reason);
+    }
+
+    function failOrder(uint256 id, string calldata reason) external {
+        mocks.failOrder(id, reason);
     }
 
     function succeed(bytes4 operation) external {
@@ -59,6 +76,17 @@ contract ScriptedMocks {
         mocks.setSettlement(price, amount);
     }
 
+    function setNotBeforeEnd(bool refuses) external {
+        mocks.setNotBeforeEnd(refuses);
+    }
+
+    function whenCalMargins(
+        MockVault.Terms calldata terms,
+        MockVault.Margins calldata margins
+    ) external {
+        mocks.whenCalMargins(terms, margins);
+    }
+
     function setOrder(uint256 id, VaultReader.Order calldata value) external {
         mocks.setOrder(id, value);
     }
@@ -77,6 +105,14 @@ contract ScriptedMocks {
         returns (VaultReader.Order memory)
     {
         return mocks.order(id);
+    }
+
+    function roundOf(IVaultFactory factory)
+        external
+        view
+        returns (VaultReader.Round memory)
+    {
+        return VaultReader.readRound(factory);
     }
 
     function orderOf(ITrading trading)
