@@ -19,8 +19,9 @@ import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import { checkOptionNames } from "./option-names.js";
 import type { OptionNames } from "./option-names.js";
-import { scanOptionNames } from "./reader.js";
-import type { ScanOptions, VaultReader } from "./reader.js";
+import type { VaultReader } from "./reader.js";
+import { scanOptionNames } from "./scan-options.js";
+import type { ScanOptions } from "./scan-options.js";
 
 /** Requests at the same time, each one small `eth_call`. */
 const CONCURRENCY = 16;

@@ -6,7 +6,7 @@ import { getBalance } from "../../rpc/accounts.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { LocatedAddress } from "../addresses.js";
-import { decodeAnswer, encodeCall } from "../codec.js";
+import { requireValue, encodeCall } from "../codec.js";
 import {
   callLens,
   encodeReadCalls,
@@ -216,7 +216,7 @@ export class OrderReader {
     orderID: bigint,
   ): ListedOrder {
     try {
-      const order = decodeAnswer({
+      const order = requireValue({
         call,
         target: this.target,
         network: this.client.networkName,

@@ -10,9 +10,8 @@ import {
   requireFixedBlock,
 } from "../inputs.js";
 import { isLensKnown, tryLens } from "../lens/lens.js";
-import type { LensContext } from "../lens/lens.js";
 import { checkOptionNames } from "../option-names.js";
-import type { VaultReader } from "../reader.js";
+import type { ReadContext, VaultReader } from "../reader.js";
 import { LIMIT_POWER, findLastOrder } from "./last-order.js";
 import { OrderReader } from "./order-reader.js";
 import { isEmptyOrder, isFailedOrder, ordersOptionNames } from "./types.js";
@@ -77,7 +76,7 @@ export async function* readOrders(
 }
 
 async function findBlockNumber(
-  context: LensContext,
+  context: ReadContext,
   isSelf: boolean,
 ): Promise<number> {
   const { rpc, blockTag } = context;
