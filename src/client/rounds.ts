@@ -110,7 +110,7 @@ export async function* readRounds(
   options.signal?.throwIfAborted();
   const client = vault.withOptions(options);
   const range = await parseRange(client, options);
-  const read = roundReader(client, options, range[1]);
+  const read = roundReader(client, range[1]);
   const seen = [...joinRounds(await search(range, read, options))];
   yield* await Promise.all(
     seen.map(async (round, index) =>
@@ -261,16 +261,13 @@ function* joinRounds(
 /** Reads the round of a block; none if the contract fails. */
 function roundReader(
   client: VaultReader,
-  { from }: RoundsOptions,
   last: number,
 ): (block: number) => Promise<RoundAt> {
   let named: Promise<VaultError> | undefined;
   return async (block) => {
     try {
-      const round = await client.read("getLatestRoundInfo", [], {
-        from,
-        blockTag: block,
-      });
+      const blockTag = block;
+      const round = await client.read("getLatestRoundInfo", [], { blockTag });
       // A factory may return zeros before its first round.
       const isEmpty = Object.values(round).every(
         (value) => value === 0n || value === false,

@@ -29,7 +29,7 @@ export async function takeSnapshot(
 ): Promise<VaultSnapshot> {
   const client = vault.withOptions(options, DEFAULT_TIMEOUT_MS);
   const context = client.readContext(options);
-  const { from, blockTag } = options;
+  const { blockTag } = options;
   const prepared = await Promise.all(
     standaloneQueries.map(async (query) => {
       try {
@@ -54,7 +54,6 @@ export async function takeSnapshot(
       ? await Promise.all([client.chainId(), client.block(blockTag)])
       : [lens.chainId, lens.block];
   const pinned = {
-    from,
     // A node does not accept the number of a pending block.
     blockTag: blockTag === "pending" ? blockTag : block.number,
   };

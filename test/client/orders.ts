@@ -314,6 +314,11 @@ describe("client - orders", () => {
       ]);
     }
     expect(node.asked.at(-1)?.params).to.have.length(3);
+    node.asked.length = 0;
+    await Array.fromAsync(vault.orders({ ids: [1, 2], blockTag: node.head }));
+    expect(node.count("eth_getBlockByNumber"), "a block seen before").to.equal(
+      0,
+    );
   });
 
   it("orders() requests no more chunks than a slow reader wants", async () => {
@@ -433,6 +438,16 @@ describe("client - orders", () => {
         "VAULT_NO_CODE",
       );
     }
+  });
+
+  it("orders() lists what a contract returns, also if the node knows no code of it", async () => {
+    const native = nodeOf(order, (answer) =>
+      answer.replaceAll(`0101${"0".repeat(52)}`, `0100${"0".repeat(52)}`),
+    );
+    expect(await outlineOf(native, { firstId: 1, lastId: 3 })).to.deep.equal(
+      present(1, 2, 3),
+    );
+    expect(singleReads(native)).to.deep.equal([]);
   });
 
   for (const [during, before] of [

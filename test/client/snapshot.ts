@@ -161,6 +161,8 @@ describe("client - snapshot", () => {
       });
       const { block } = await clientOf(node).snapshot({ blockTag: "pending" });
       expect([block.number, block.timestamp]).to.deep.equal(expected);
+      await clientOf(node).snapshot({ blockTag: 7 });
+      expect(lensCalls(node), "one call for each of both").to.equal(2);
     });
   }
 

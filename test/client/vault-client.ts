@@ -233,13 +233,14 @@ describe("client - VaultClient", () => {
   it("a client refuses names that every object has: VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT", async () => {
     const client = new VaultClient(odd, { vault: VAULT });
     const name = "toString";
+    const addresses = Object.fromEntries([[name, VAULT]]);
     await expectVaultError(
       // the types refuse this mistake
       () => client.getLPAmountInfo(name as "public"),
       "VAULT_INVALID_ENUM",
     );
     await expectVaultError(
-      () => client.at({ [name]: VAULT }),
+      () => client.at(addresses),
       "VAULT_INVALID_ARGUMENT",
     );
   });

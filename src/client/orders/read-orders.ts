@@ -36,17 +36,16 @@ export async function* readOrders(
     // Ends requests under way when the reader leaves.
     .withOptions({ signal: stop.signal });
   const context = client.readContext(options);
-  const { from } = context;
   try {
     const target = await client.addressOf("trading", "orders");
     // At the caller's address, the lens would replace the trading contract.
-    const isSelf = from === target.address;
+    const isSelf = context.from === target.address;
     const blockTag = await findBlockNumber(context, isSelf);
     const usesLens = !isSelf && isLensKnown(client.rpc);
     const reader = new OrderReader(
       client,
       target,
-      { from, blockTag },
+      blockTag,
       usesLens ? maxChunk : 1,
       concurrency ?? (usesLens ? CONCURRENCY : CONCURRENCY_OF_SINGLE_READS),
     );
