@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { ErrorFragment, dataLength, isHexString } from "ethers";
 
 import { IMockErrors__factory } from "../src/bindings/factories/IMockErrors__factory.js";
-import { decodeResult, fragmentOf } from "../src/client/codec.js";
+import { decodeOutputs, fragmentOf } from "../src/client/codec.js";
 import type { FindErrors } from "../src/client/error-abis.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { guardErrors } from "../src/guard/errors.js";
@@ -157,7 +157,7 @@ function decodeReturned(data: string): Decoded | undefined {
   const [found, ...others] = operationNames.flatMap((operation) => {
     const { outputs } = operationEntry(operation);
     const result =
-      outputs.length === 0 ? undefined : decodeResult(operation, bytes);
+      outputs.length === 0 ? undefined : decodeOutputs(operation, bytes);
     return result !== undefined &&
       "value" in result &&
       result.length === bytes.length

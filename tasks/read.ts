@@ -1,6 +1,6 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import { decodeAnswer, encodeCall } from "../src/client/codec.js";
+import { requireValue, encodeCall } from "../src/client/codec.js";
 import { failedReading } from "../src/client/failed-reading.js";
 import { entryAnswer } from "../src/client/lens/lens.js";
 import type { ReadOptions } from "../src/client/reader.js";
@@ -153,7 +153,7 @@ async function readAtOnce(
         const { hasCode } = entry;
         const answer = entryAnswer(lens, entry);
         try {
-          return decodeAnswer({ call, target, network, answer, hasCode });
+          return requireValue({ call, target, network, answer, hasCode });
         } catch (error) {
           // The contract may answer a caller with code, such as the lens, otherwise.
           failedReading(error);

@@ -81,13 +81,13 @@ export function encodeCall(
 }
 
 /**
- * Decodes the data that an operation returned. Only the canonical encoding is
+ * Decodes the bytes that an operation returned. Only the canonical encoding is
  * accepted, so shifted or cut data never become a wrong figure. As in Solidity, more
  * words may follow. The coder of ethers takes a hundred times as long.
  *
  * @returns The value and its length in bytes.
  */
-export function decodeResult(
+export function decodeOutputs(
   operation: OperationName,
   bytes: Buffer,
 ):
@@ -224,7 +224,7 @@ export function fragmentOf(operation: OperationName): FunctionFragment {
   return fragment;
 }
 
-/** A call with its answer, and the names for its errors. */
+/** A call with its answer, and what an error names. */
 interface AnsweredCall {
   readonly call: Pick<EncodedCall, "operation" | "role">;
   readonly target: LocatedAddress;
@@ -236,7 +236,12 @@ interface AnsweredCall {
   readonly hasCode: boolean;
 }
 
-export function decodeAnswer({
+/**
+ * Returns the value of an answer.
+ *
+ * @throws VaultError VAULT_CALL_REVERTED, VAULT_NO_CODE, VAULT_RETURN_DATA_MALFORMED
+ */
+export function requireValue({
   call: { operation, role },
   target: { address, source },
   network,
@@ -263,7 +268,7 @@ export function decodeAnswer({
   if (data.length === 0 && !hasCode) {
     throw noCode(role, { address, source }, network, blockTag);
   }
-  const decoded = decodeResult(operation, data);
+  const decoded = decodeOutputs(operation, data);
   if ("value" in decoded) {
     return decoded.value;
   }

@@ -26,7 +26,7 @@ import type {
   ContractAddresses,
   LocatedAddress,
 } from "./addresses.js";
-import { decodeAnswer, encodeCall } from "./codec.js";
+import { requireValue, encodeCall } from "./codec.js";
 import { explainReason, findInAbis } from "./error-abis.js";
 import type { FindErrors } from "./error-abis.js";
 import { parseAccount, parseBlockTag, parseDuration } from "./inputs.js";
@@ -34,7 +34,6 @@ import { checkOptionNames } from "./option-names.js";
 import type { OptionNames } from "./option-names.js";
 import { requireProvider } from "../rpc/eip1193.js";
 import type { AccountLike, BlockTag } from "./inputs.js";
-import type { LensContext } from "./lens/lens.js";
 import { explainMissingState } from "./missing-state.js";
 
 /** Options of every read. */
@@ -61,28 +60,6 @@ export const readOptionNames: OptionNames<ReadOptions> = {
   signal: true,
   onRetry: true,
 };
-
-/** Progress of `orders()` or `rounds()`. */
-export interface ScanProgress {
-  /** Ids or blocks read so far, listed or not. */
-  readonly done: number;
-  /** Ids or blocks to read; grows while more are found. */
-  readonly total: number;
-}
-
-/** Options of `orders()` and `rounds()`. */
-export interface ScanOptions extends ReadOptions {
-  /** Called after further ids or blocks were read. */
-  readonly onProgress?: ((progress: ScanProgress) => void) | undefined;
-}
-
-export const scanOptionNames: OptionNames<ScanOptions> = {
-  ...readOptionNames,
-  onProgress: true,
-};
-
-/** Options of an operation of several reads. */
-export type OperationOptions = Omit<ReadOptions, "blockTag">;
 
 /** Options of a {@link VaultClient}. */
 export interface VaultClientOptions {
@@ -115,6 +92,15 @@ export interface VaultParts {
   readonly rpc?: RpcClient;
   /** Sender of reads that name none. */
   readonly from?: AccountLike | undefined;
+}
+
+/** How a read is made: with whose connection, from whom and at which block. */
+export interface ReadContext {
+  readonly rpc: RpcClient;
+  /** The caller that the contracts see. */
+  readonly from: string;
+  /** Tag or hex quantity. */
+  readonly blockTag: string;
 }
 
 /** The single reads of a {@link VaultClient}, on which its other methods build. */
@@ -201,7 +187,7 @@ export abstract class VaultReader {
       async (block) => await callContract(rpc, request, block),
     );
     const isEmpty = "data" in answer && answer.data.length === 0;
-    const value = decodeAnswer({
+    const value = requireValue({
       call,
       target,
       network: this.networkName,
@@ -229,7 +215,7 @@ export abstract class VaultReader {
    * @internal
    */
   public withOptions(
-    { from, timeout, signal, onRetry }: OperationOptions,
+    { from, timeout, signal, onRetry }: Omit<ReadOptions, "blockTag">,
     standardTimeout?: number,
   ): this {
     const milliseconds =
@@ -259,7 +245,7 @@ export abstract class VaultReader {
   }
 
   /** @internal Validates the sender and the block of a read. */
-  public readContext({ from, blockTag }: ReadOptions): LensContext {
+  public readContext({ from, blockTag }: ReadOptions): ReadContext {
     return {
       rpc: this.rpc,
       from:

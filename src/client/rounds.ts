@@ -19,8 +19,9 @@ import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import { checkOptionNames } from "./option-names.js";
 import type { OptionNames } from "./option-names.js";
-import { scanOptionNames } from "./reader.js";
-import type { ScanOptions, VaultReader } from "./reader.js";
+import type { VaultReader } from "./reader.js";
+import { scanOptionNames } from "./scan-options.js";
+import type { ScanOptions } from "./scan-options.js";
 
 /** Requests at the same time, each one small `eth_call`. */
 const CONCURRENCY = 16;
@@ -109,7 +110,7 @@ export async function* readRounds(
   options.signal?.throwIfAborted();
   const client = vault.withOptions(options);
   const range = await parseRange(client, options);
-  const read = roundReader(client, options, range[1]);
+  const read = roundReader(client, range[1]);
   const seen = [...joinRounds(await search(range, read, options))];
   yield* await Promise.all(
     seen.map(async (round, index) =>
@@ -260,16 +261,13 @@ function* joinRounds(
 /** Reads the round of a block; none if the contract fails. */
 function roundReader(
   client: VaultReader,
-  { from }: RoundsOptions,
   last: number,
 ): (block: number) => Promise<RoundAt> {
   let named: Promise<VaultError> | undefined;
   return async (block) => {
     try {
-      const round = await client.read("getLatestRoundInfo", [], {
-        from,
-        blockTag: block,
-      });
+      const blockTag = block;
+      const round = await client.read("getLatestRoundInfo", [], { blockTag });
       // A factory may return zeros before its first round.
       const isEmpty = Object.values(round).every(
         (value) => value === 0n || value === false,

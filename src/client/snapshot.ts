@@ -5,12 +5,12 @@ import type {
   Query,
   StandaloneReadings,
 } from "../protocol/index.js";
-import { decodeAnswer, encodeCall } from "./codec.js";
+import { decodeOutputs, encodeCall } from "./codec.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { DEFAULT_TIMEOUT_MS } from "../rpc/rpc-client.js";
 import { failedReading } from "./failed-reading.js";
 import type { FailedReading } from "./failed-reading.js";
-import { entryAnswer, tryLens } from "./lens/lens.js";
+import { tryLens } from "./lens/lens.js";
 import type { ReadOptions, VaultReader } from "./reader.js";
 
 /**
@@ -29,8 +29,7 @@ export async function takeSnapshot(
 ): Promise<VaultSnapshot> {
   const client = vault.withOptions(options, DEFAULT_TIMEOUT_MS);
   const context = client.readContext(options);
-  const { from, blockTag } = options;
-  const { networkName: network } = client;
+  const { blockTag } = options;
   const prepared = await Promise.all(
     standaloneQueries.map(async (query) => {
       try {
@@ -55,7 +54,6 @@ export async function takeSnapshot(
       ? await Promise.all([client.chainId(), client.block(blockTag)])
       : [lens.chainId, lens.block];
   const pinned = {
-    from,
     // A node does not accept the number of a pending block.
     blockTag: blockTag === "pending" ? blockTag : block.number,
   };
@@ -64,22 +62,15 @@ export async function takeSnapshot(
       if ("error" in query) {
         return { error: query.error };
       }
-      const { call, target } = query;
       const entry = lens?.entries[located.indexOf(query)];
-      try {
-        if (
-          lens !== undefined &&
-          entry !== undefined &&
-          entry.status !== "unknown"
-        ) {
-          const { hasCode } = entry;
-          const answer = entryAnswer(lens, entry);
-          return decodeAnswer({ call, target, network, answer, hasCode });
+      if (lens !== undefined && entry?.status === "returned") {
+        const bytes = lens.bytes.subarray(entry.start, entry.end);
+        const decoded = decodeOutputs(query.operation, bytes);
+        if ("value" in decoded) {
+          return decoded.value;
         }
-      } catch (error) {
-        // The contract may refuse callers with code, such as the lens: read without it.
-        failedReading(error);
       }
+      // The contract may refuse callers with code, such as the lens: read without it.
       return await readOne(client, query, pinned);
     }),
   );

@@ -19,12 +19,8 @@ export type { PastRound, RoundsOptions } from "./rounds.js";
 export type { VaultSnapshot } from "./snapshot.js";
 export type { FailedReading } from "./failed-reading.js";
 export type { VaultContracts, VaultReads } from "./vault-client.js";
-export type {
-  ReadOptions,
-  ScanOptions,
-  ScanProgress,
-  VaultClientOptions,
-} from "./reader.js";
+export type { ReadOptions, VaultClientOptions } from "./reader.js";
+export type { ScanOptions, ScanProgress } from "./scan-options.js";
 export type {
   ErrorArgument,
   ErrorKind,

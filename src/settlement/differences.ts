@@ -1,6 +1,6 @@
 import { toQuantity } from "ethers";
 
-import { decodeAnswer, encodeCall } from "../client/codec.js";
+import { requireValue, encodeCall } from "../client/codec.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { fallbackTo } from "../errors.js";
@@ -161,7 +161,7 @@ async function readLater(
     {},
     { number: toQuantity(number), time: toQuantity(timestamp) },
   );
-  return decodeAnswer({
+  return requireValue({
     call,
     target,
     network: vault.networkName,

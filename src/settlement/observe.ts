@@ -1,5 +1,5 @@
 import type { LocatedAddress } from "../client/addresses.js";
-import { decodeAnswer, encodeCall, noCode } from "../client/codec.js";
+import { requireValue, encodeCall, noCode } from "../client/codec.js";
 import { entryAnswer, tryLens } from "../client/lens/lens.js";
 import type { LensAnswer } from "../client/lens/lens.js";
 import { vaultError } from "../errors.js";
@@ -88,7 +88,7 @@ async function observeAtOnce(
       contract,
       block,
       // the decoder follows the table entry that makes the type
-      round: decodeAnswer({
+      round: requireValue({
         call,
         target: factory,
         network: vault.networkName,

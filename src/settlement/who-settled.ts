@@ -1,6 +1,6 @@
 import { isHexString, zeroPadValue } from "ethers";
 
-import { decodeAnswer, encodeCall } from "../client/codec.js";
+import { requireValue, encodeCall } from "../client/codec.js";
 import {
   encodeRead,
   parseRead,
@@ -143,7 +143,7 @@ async function roundWithout(
     return answer === undefined
       ? undefined
       : // the decoder follows the table entry that makes the type
-        (decodeAnswer({
+        (requireValue({
           call,
           target,
           network: vault.networkName,

@@ -1,4 +1,4 @@
-import { decodeAnswer, encodeCall } from "../client/codec.js";
+import { requireValue, encodeCall } from "../client/codec.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import { absentContract, failedReading } from "../client/failed-reading.js";
 import { factsCall, parseFacts } from "../client/lens/simulation-lens.js";
@@ -89,7 +89,7 @@ export function makeWatchList(
         const { hasCode } = accountIn(facts, address);
         try {
           const answered = { call, target, network, answer, hasCode };
-          return { name, value: decodeAnswer(answered) };
+          return { name, value: requireValue(answered) };
         } catch (error) {
           return { name, value: failedReading(error) };
         }

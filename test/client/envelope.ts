@@ -143,6 +143,7 @@ describe("the documented envelope", () => {
       (client, options) =>
         Array.fromAsync(client.orders({ ids: [1], ...options })),
     ],
+    ["rounds()", (client, options) => Array.fromAsync(client.rounds(options))],
     ["a read of at()", (client, options) => client.at({}).queryVolume(options)],
     [
       "a read with a deadline",

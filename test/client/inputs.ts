@@ -63,6 +63,20 @@ describe("inputs", () => {
     });
   }
 
+  it("parseAddress() shows an address whose checksum is wrong, and in place of any other value what the caller shows", async () => {
+    const mistyped = CHECKSUMMED.replace("C8", "c8");
+    for (const [given, shown] of [
+      [mistyped, `"${mistyped}"`],
+      ["a secret", "the value of a variable"],
+    ] as const) {
+      const { message } = await expectVaultError(
+        () => parseAddress(given, "it", "the value of a variable"),
+        "VAULT_INVALID_ADDRESS",
+      );
+      expect(message).to.include(shown).and.not.include("a secret");
+    }
+  });
+
   it("parseUint256() takes the integers from 0 to 2^256 - 1, and throws VAULT_INVALID_INTEGER for others", async () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: MAX }), (value) => {
@@ -195,6 +209,8 @@ describe("times", () => {
   const times: ReadonlyArray<readonly [given: string, seconds: bigint]> = [
     ["0", 0n],
     ["1800000000", 1_800_000_000n],
+    ["+90s", 1_700_000_090n],
+    ["+5m", 1_700_000_300n],
     ["+12h", 1_700_043_200n],
     ["+7d", 1_700_604_800n],
     ["+2w", 1_701_209_600n],

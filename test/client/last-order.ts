@@ -124,9 +124,27 @@ describe("client - the last order", () => {
       expect(isMissing(answer)).to.equal(is);
     }
     // An id is no part of another number.
-    const numbered = reverting((id) => `order ${id} of 110`);
-    const other = await search(book(numbered, 5n));
-    expect(other.isMissing(numbered(1n))).to.equal(true);
+    for (const reason of [
+      (id: bigint) => `order ${id} of 110`,
+      (id: bigint) => `order 0x${id.toString(16).padStart(8, "0")}`,
+      (id: bigint) => `order 0x${id.toString(16).toUpperCase()}`,
+    ]) {
+      const numbered = reverting(reason);
+      const other = await search(book(numbered, 5n));
+      expect(other.isMissing(numbered(1n))).to.equal(true);
+      expect(other.isMissing(numbered(10n))).to.equal(true);
+    }
+  });
+
+  it("findLastOrder() takes no order for unknown that fails as ids beyond the 500 do", async () => {
+    const unknown = reverting(() => "unknown");
+    const tooLarge = reverting(() => "too large");
+    const { last, isMissing } = await search((id) =>
+      id === 3n || id > 2n * gap ? tooLarge(id) : book(unknown, 1n, 5n)(id),
+    );
+    expect(last).to.equal(5n);
+    expect(isMissing(unknown(2n))).to.equal(true);
+    expect(isMissing(tooLarge(3n))).to.equal(false);
   });
 
   it("findLastOrder() throws VAULT_CALL_REVERTED if every id reverts, and VAULT_INVALID_ARGUMENT if there is no end", async () => {

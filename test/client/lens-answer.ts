@@ -1,10 +1,15 @@
 import { Buffer } from "node:buffer";
 
 import { expect } from "chai";
-import { AbiCoder, id } from "ethers";
+import { AbiCoder, Interface, id } from "ethers";
 import fc from "fast-check";
 
-import { parseLensAnswer, releaseAnswer } from "../../src/client/lens/lens.js";
+import { VaultLensArtifact } from "../../src/client/lens/artifact.js";
+import {
+  encodeReadCalls,
+  parseLensAnswer,
+  releaseAnswer,
+} from "../../src/client/lens/lens.js";
 import type { LensAnswer } from "../../src/client/lens/lens.js";
 import { parseFacts } from "../../src/client/lens/simulation-lens.js";
 import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
@@ -93,6 +98,37 @@ describe("client - parseLensAnswer", () => {
     const entries = [{ status: 3, hasCode: true, data: new Uint8Array() }];
     const bytes = encode({ ...whole, entries });
     expect(parseLensAnswer(bytes)).to.equal(undefined);
+  });
+});
+
+describe("client - encodeReadCalls", () => {
+  it("encodeReadCalls() encodes the contracts and the data of each list of calls, whatever it encoded before", () => {
+    const lens = new Interface(VaultLensArtifact.abi);
+    const [one, other] = ["0xa1", "0xa2"].map(
+      (end) => `0x${end.slice(2).padStart(40, "0")}`,
+    );
+    for (const calls of [
+      [[one, "0x11"]],
+      [[other, "0x11"]],
+      [[other, "0x12"]],
+      [],
+      [
+        [one, "0x11"],
+        [other, "0x12"],
+      ],
+      [
+        [one, "0x12"],
+        [other, "0x11"],
+      ],
+    ]) {
+      const data = encodeReadCalls(
+        calls.map(([target = "", given = ""]) => ({ target, data: given })),
+      );
+      const [decoded] = lens.decodeFunctionData("readCalls", data);
+      expect(JSON.stringify(decoded).toLowerCase()).to.equal(
+        JSON.stringify(calls),
+      );
+    }
   });
 });
 

@@ -22,11 +22,12 @@ const LAST_ID = 2n ** 256n - 1n;
 const abis = [["error Odd(uint256 id)", "error Gone(uint256 id)"]];
 const odd = new Interface(["error Odd(uint256 id)", "error Gone(uint256 id)"]);
 
-/** Each third order is closed, and each seventh is HOLDER's. */
+/** Each third order is closed, and each seventh is HOLDER's; each says its id. */
 const order = (id: bigint): ContractAnswer => ({
   reverted: false,
   data: orderWords({
     exType: Buffer.from("BTC-USDT"),
+    number: id,
     state: id % 3n === 0n ? 2 : 1,
     ...(id % 7n === 0n ? { holder: HOLDER } : {}),
   }),
@@ -81,7 +82,7 @@ const outline = (orders: readonly ListedOrder[]): string[] =>
   orders.map((found) =>
     isFailedOrder(found)
       ? `${found.orderID} ${found.error.code} ${found.error.details["reason"] ?? ""}`.trim()
-      : `${found.orderID} ${found.exType}`.trim(),
+      : `${found.orderID} ${found.exType}${[0n, found.orderID].includes(found.number) ? "" : ` of order ${found.number}`}`.trim(),
   );
 const outlineOf = async (
   provider: Eip1193Provider,
@@ -143,6 +144,13 @@ describe("client - orders", () => {
     ],
     ["ids as they are named", order, { ids: [9, 2n, 3] }, present(9, 2, 3)],
     [
+      "ids in no order, although they end as a row does, and twice if they are named twice",
+      order,
+      { ids: [1, 3, 2, 4, 4] },
+      present(1, 3, 2, 4, 4),
+    ],
+    ["the only id of a range", order, { firstId: 7, lastId: 7 }, present(7)],
+    [
       "the reason of each order that fails, in the words of the contract's errors",
       odds,
       { firstId: 1, lastId: 4 },
@@ -183,6 +191,12 @@ describe("client - orders", () => {
       order,
       { firstId: 1, lastId: 15, holder: HOLDER },
       present(7, 14),
+    ],
+    [
+      "the orders of a holder that are in a state",
+      order,
+      { firstId: 1, lastId: 30, holder: HOLDER, state: "closed" },
+      present(21),
     ],
     [
       "every order without a range",
@@ -273,15 +287,14 @@ describe("client - orders", () => {
     }
   });
 
-  it("orders() refuses a range of more than 2^40 ids with VAULT_INVALID_ARGUMENT, and asks nothing", async () => {
+  it("orders() takes a range of 2^40 ids, and refuses one of more with VAULT_INVALID_ARGUMENT before any request", async () => {
     const node = nodeOf(order);
-    const vault = new VaultClient(node, { trading: TRADING });
-    const tooMany = { firstId: 1, lastId: 99_999_999_999_999_999_999n };
-    await expectVaultError(
-      Array.fromAsync(vault.orders(tooMany)),
-      "VAULT_INVALID_ARGUMENT",
-    );
+    const tooMany = { firstId: 1, lastId: 2n ** 40n + 1n };
+    await expectVaultError(outlineOf(node, tooMany), "VAULT_INVALID_ARGUMENT");
     expect(node.asked).to.have.length(0);
+    const orders = scan(node, { firstId: 1, lastId: 2n ** 40n });
+    expect((await orders.next()).value).to.include({ orderID: 1n });
+    await orders.return();
   });
 
   it("orders() sends one call with an override a chunk, and one for the block", async () => {
@@ -301,6 +314,11 @@ describe("client - orders", () => {
       ]);
     }
     expect(node.asked.at(-1)?.params).to.have.length(3);
+    node.asked.length = 0;
+    await Array.fromAsync(vault.orders({ ids: [1, 2], blockTag: node.head }));
+    expect(node.count("eth_getBlockByNumber"), "a block seen before").to.equal(
+      0,
+    );
   });
 
   it("orders() requests no more chunks than a slow reader wants", async () => {
@@ -422,6 +440,16 @@ describe("client - orders", () => {
     }
   });
 
+  it("orders() lists what a contract returns, also if the node knows no code of it", async () => {
+    const native = nodeOf(order, (answer) =>
+      answer.replaceAll(`0101${"0".repeat(52)}`, `0100${"0".repeat(52)}`),
+    );
+    expect(await outlineOf(native, { firstId: 1, lastId: 3 })).to.deep.equal(
+      present(1, 2, 3),
+    );
+    expect(singleReads(native)).to.deep.equal([]);
+  });
+
   for (const [during, before] of [
     ["before any request", 0],
     ["during the first request", 1],
@@ -501,23 +529,61 @@ describe("client - orders", () => {
     expect(seen).to.deep.equal([10, 20].map((done) => ({ done, total: 20 })));
   });
 
-  it("orders() throws VAULT_NETWORK_UNREACHABLE if the node is gone, and lists no failed orders", async () => {
-    const node = nodeOf(order);
-    const options = {
-      firstId: 1,
-      lastId: 1_000,
-      chunkSize: 10,
-      concurrency: 1,
-    };
-    const orders = scan(node, options);
-    await orders.next();
-    node.request = async () =>
-      await Promise.reject(failure("connect", "ECONNREFUSED"));
-    await expectVaultError(
-      Array.fromAsync(orders),
-      "VAULT_NETWORK_UNREACHABLE",
+  for (const chunkSize of [10, 1]) {
+    it(`orders() throws VAULT_NETWORK_UNREACHABLE if the node is gone, and lists no failed orders, ${chunkSize} in a request`, async () => {
+      const node = nodeOf(order);
+      const options = {
+        ...{ firstId: 1, lastId: 1_000, chunkSize },
+        concurrency: 1,
+      };
+      const orders = scan(node, options);
+      await orders.next();
+      node.request = async () =>
+        await Promise.reject(failure("connect", "ECONNREFUSED"));
+      await expectVaultError(
+        Array.fromAsync(orders),
+        "VAULT_NETWORK_UNREACHABLE",
+      );
+    });
+  }
+
+  it("orders() halves chunks once if requests that were sent together fail", async () => {
+    const sizes: number[] = [];
+    const node = nodeOf(order, (answer) => {
+      const size = (answer.length - ENTRIES) / ENTRY;
+      if (size > 4) {
+        throw failure("response too large", -32008);
+      }
+      sizes.push(size);
+      return answer;
+    });
+    const options = { firstId: 1, lastId: 24, chunkSize: 8, concurrency: 3 };
+    expect(await outlineOf(node, options)).to.deep.equal(
+      present(...range(1, 24)),
     );
+    expect(sizes).to.deep.equal([4, 4, 4, 4, 4, 4]);
   });
+
+  for (const [overrides, most] of [
+    [true, 3],
+    [false, 16],
+  ] as const) {
+    it(`orders() has ${most} requests under way at most, of a node ${overrides ? "with" : "without"} overrides`, async () => {
+      const node = nodeOf(order);
+      node.overrides = overrides;
+      let [now, highest] = [0, 0];
+      node.on("eth_call", async ([call, , given], answer) => {
+        const isRead = String(fieldsOf(call)["to"]) === TRADING;
+        now += isRead || given !== undefined ? 1 : 0;
+        highest = Math.max(highest, now);
+        await new Promise((resolve) => setImmediate(resolve));
+        now -= isRead || given !== undefined ? 1 : 0;
+        return await answer();
+      });
+      await outlineOf(node, { firstId: 1, lastId: 60, chunkSize: 5 });
+      expect(highest).to.equal(most);
+    });
+  }
 
   const mistakes = [
     [{ firstId: -1 }, "VAULT_INVALID_INTEGER"],

@@ -1,6 +1,8 @@
 import { setImmediate } from "node:timers/promises";
+import { inspect } from "node:util";
 
 import { expect } from "chai";
+import { Interface } from "ethers";
 import fc from "fast-check";
 
 import { VaultClient } from "../../src/client/index.js";
@@ -11,6 +13,7 @@ import type {
   Eip1193Provider,
 } from "../../src/client/index.js";
 import { textsForCommandLine } from "../../src/errors.js";
+import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import {
   asListed,
@@ -79,6 +82,13 @@ const gap: History = [
   [950, "revert"],
   [960, four],
 ];
+/** A round of 15 blocks, none of which is among the blocks that are read first. */
+const short: History = [
+  [0, "no code"],
+  [455, one],
+  [470, "no code"],
+  [900, two],
+];
 const each = (first: number, ...answers: readonly Answer[]): History =>
   answers.map((answer, index) => [first + 100 * index, answer]);
 /** Answers up to block 1,000, and the first blocks of the rounds that are marked. */
@@ -91,6 +101,7 @@ const histories = [
     each(0, one, changed, otherStrike, otherEnd),
   ],
   ["the rounds before and after a gap without code", [], gap],
+  ["a short round between two long gaps", [], short],
   [
     "the rounds of the blocks from fromBlock to toBlock",
     [],
@@ -171,8 +182,14 @@ describe("client - rounds", () => {
   const SAFE = "0x00000000000000000000000000000000000005AF";
   /** `settleAll` as an argument, as a Safe's `execTransaction` has it. */
   const nested = `0x6a761202${VAULT.slice(2).padStart(64, "0")}${SETTLE.slice(2)}`;
-  for (const [title, to, data, isSettled] of [
+  const guarded = new Interface(RoundGuardArtifact.abi).encodeFunctionData(
+    "settle",
+    [VAULT, FACTORY, 1n, 2n, false, false],
+  );
+  for (const [title, to, data, isSettled, reverts = false] of [
     ["a call of settleAll", VAULT, SETTLE, true],
+    ["a call of a guard for that vault", SAFE, guarded, true],
+    ["a call of settleAll that reverts", VAULT, SETTLE, false, true],
     ["a transaction of a Safe with that call in its data", SAFE, nested, true],
     ["a transaction of another vault", SAFE, SETTLE, false],
     ["another transaction", VAULT, "0x12345678", false],
@@ -181,7 +198,10 @@ describe("client - rounds", () => {
       const node = new ScriptedNode();
       node.effect = nextRound;
       node.pool = [{ hash: GENESIS, from: SAFE, to, data, nonce: 0 }];
-      node.mine(to === VAULT && data === SETTLE ? undefined : nextRound);
+      node.revertsWith = reverts ? "0x12345678" : undefined;
+      node.mine(
+        to === VAULT && data === SETTLE && !reverts ? undefined : nextRound,
+      );
       const client = new VaultClient(node, {
         vaultFactory: FACTORY,
         vault: VAULT,
@@ -195,6 +215,28 @@ describe("client - rounds", () => {
       });
     });
   }
+
+  it("rounds() does not count a round as settled if a settlement is in a later block than the one behind it", async () => {
+    const node = new ScriptedNode();
+    node.mine((round) => ({
+      ...round,
+      ...{ strikePrice: 0n, APY: 0n, maxVolume: 0n, filledVolume: 0n },
+      ...{ minDeposit: 0n, startTime: 0n, endTime: 0n },
+    }));
+    const from = SAFE;
+    node.pool = [{ hash: GENESIS, from, to: SAFE, data: nested, nonce: 0 }];
+    node.mine(() => two);
+    const client = new VaultClient(node, {
+      vaultFactory: FACTORY,
+      vault: VAULT,
+    });
+    const found = await Array.fromAsync(client.rounds());
+    expect(blocksOf(found)).to.deep.equal([
+      [0, null, 5],
+      [7, null, 7],
+    ]);
+    expect(found[0]?.settled).to.equal(false);
+  });
 
   it("rounds() gives in unreadBlocks how many blocks of a round it did not read, where a gap may hide", async () => {
     const history: History = [
@@ -291,19 +333,24 @@ describe("client - rounds", () => {
     }
   });
 
-  it("rounds() makes no more requests at a time than concurrency allows", async () => {
-    const node = historyNode(writeHistory(9, 1_000).history, 1_000);
-    let [now, most] = [0, 0];
-    node.on("eth_call", async (_, answer) => {
-      now += 1;
-      most = Math.max(most, now);
-      await setImmediate();
-      now -= 1;
-      return await answer();
+  for (const [options, allowed] of [
+    [{ concurrency: 3 }, 3],
+    [{}, 16],
+  ] as const) {
+    it(`rounds() makes no more than ${allowed} requests at a time with ${inspect(options)}`, async () => {
+      const node = historyNode(writeHistory(9, 1_000).history, 1_000);
+      let [now, most] = [0, 0];
+      node.on("eth_call", async (_, answer) => {
+        now += 1;
+        most = Math.max(most, now);
+        await setImmediate();
+        now -= 1;
+        return await answer();
+      });
+      await collect(node, options);
+      expect(most).to.equal(allowed);
     });
-    await collect(node, { concurrency: 3 });
-    expect(most).to.equal(3);
-  });
+  }
 
   it("rounds() makes no request after its signal, and throws the signal's reason", async () => {
     const stop = new AbortController();
@@ -341,6 +388,30 @@ describe("client - rounds", () => {
       blocksOf(await collect(provider, { fromBlock: "latest" })),
     ).to.deep.equal([[100_000, null, 100_000]]);
   });
+
+  for (const [title, hasBalance] of [
+    ["has the state for other requests", true],
+    ["has no state at all", false],
+  ] as const) {
+    it(`rounds() names no oldest block if a node that refuses old calls ${title}: VAULT_ARCHIVE_NODE_NEEDED`, async () => {
+      const node = historyNode([[5, one]], 1_000);
+      const refuse = (): never => {
+        throw Object.assign(new Error("missing trie node"), { code: -32_000 });
+      };
+      node.on("eth_call", async ([, tag], answer) =>
+        Number(tag) < 900 ? refuse() : await answer(),
+      );
+      node.on("eth_getBalance", async (_, answer) =>
+        hasBalance ? await answer() : refuse(),
+      );
+      const { details, fix } = await expectVaultError(
+        collect(node),
+        "VAULT_ARCHIVE_NODE_NEEDED",
+      );
+      expect(details["block"]).to.be.below(900);
+      expect(fix).to.not.include("oldest block");
+    });
+  }
 
   it("rounds() throws VAULT_RPC_ERROR and makes no request after one that failed", async () => {
     const node = historyNode([[5, one]], 1_000_000);

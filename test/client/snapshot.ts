@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { toBeHex, toQuantity } from "ethers";
 
 import {
   VaultClient,
@@ -98,6 +99,10 @@ describe("client - snapshot", () => {
         "VAULT_CALL_REVERTED",
         "VAULT_CONTRACT_NOT_CONFIGURED",
       ]);
+      expect(
+        isFailedReading(fundingFeeRate.put) &&
+          fundingFeeRate.put.error.details["operation"],
+      ).to.equal("getFundingFeeRate");
       // Bytes behind the documented ones are ignored.
       expect(volume).to.equal(7n);
       expect(Object.values(marginBalance)).to.deep.equal([7n, 7n]);
@@ -156,6 +161,38 @@ describe("client - snapshot", () => {
       });
       const { block } = await clientOf(node).snapshot({ blockTag: "pending" });
       expect([block.number, block.timestamp]).to.deep.equal(expected);
+      await clientOf(node).snapshot({ blockTag: 7 });
+      expect(lensCalls(node), "one call for each of both").to.equal(2);
+    });
+  }
+
+  for (const [title, number, later] of [
+    ["older than", 999, 0],
+    ["another one of the same number as", 1_000, 9],
+  ] as const) {
+    it(`snapshot() reads the block of the header, which is ${title} the one that the first call saw`, async () => {
+      const node = documentedNode({
+        overrides: true,
+        answerOf: ({ block }) => ({
+          reverted: false,
+          data: toBeHex(block, 32),
+        }),
+      });
+      const header = {
+        number: toQuantity(number),
+        timestamp: toQuantity(1_700_000_000 + number + later),
+      };
+      node.on("eth_getBlockByNumber", () => header);
+      const { block, volume } = await clientOf(node).snapshot();
+      expect(volume).to.equal(BigInt(number));
+      expect(block).to.deep.equal({
+        number,
+        timestamp: Number(header.timestamp),
+      });
+      const lensBlocks = node.asked
+        .filter(({ params }) => params.length === 3)
+        .map(({ params }) => params[1]);
+      expect(lensBlocks).to.deep.equal(["latest", header.number]);
     });
   }
 
@@ -260,6 +297,45 @@ describe("client - snapshot", () => {
     expect(await clientOf(node).queryVolume({ blockTag: 5 })).to.equal(1n);
   });
 
+  for (const [title, code] of [
+    ["is gone when it is asked again", "VAULT_NETWORK_UNREACHABLE"],
+    ["does not answer when it is asked for the block", "VAULT_RPC_TIMEOUT"],
+  ] as const) {
+    it(`a read at a block throws ${code} if the node refused it and ${title}`, async () => {
+      const node = documentedNode({ overrides: true, head: 1_000 });
+      let refusals = 1;
+      node.on("eth_call", async (params, answer) => {
+        if (params[1] !== "0x5") {
+          return await answer();
+        }
+        throw refusals-- > 0
+          ? failure("not supported", { code: -32000 })
+          : failure("connect", { code: "ECONNREFUSED" });
+      });
+      if (code === "VAULT_RPC_TIMEOUT") {
+        node.on(
+          "eth_getBlockByNumber",
+          async () => await new Promise(() => undefined),
+        );
+      }
+      await expectVaultError(
+        clientOf(node).queryVolume({ blockTag: 5, timeout: 100 }),
+        code,
+      );
+    });
+  }
+
+  it("a read at a block throws the refusal if the node refuses it at the newest block, too: VAULT_RPC_ERROR", async () => {
+    const node = documentedNode({ overrides: true, head: 1_000 });
+    node.on("eth_call", () => {
+      throw failure("not supported", { code: -32000 });
+    });
+    await expectVaultError(
+      clientOf(node).queryVolume({ blockTag: 5 }),
+      "VAULT_RPC_ERROR",
+    );
+  });
+
   it("a read, snapshot() and orders() throw VAULT_ARCHIVE_NODE_NEEDED at a block whose state a node pruned, with its words", async () => {
     const node = documentedNode({ overrides: true, head: 1_000 });
     for (const method of ["eth_call", "eth_getBalance"]) {
@@ -272,19 +348,28 @@ describe("client - snapshot", () => {
     }
     const client = clientOf(node);
     const { volume } = await client.snapshot({ blockTag: 5 });
-    for (const read of [
-      async () => await client.queryVolume({ blockTag: 5 }),
-      async () => await client.queryVolume({ blockTag: "earliest" }),
-      async () =>
-        await Array.fromAsync(client.orders({ ids: [1, 2], blockTag: 5 })),
-      async () =>
-        await (isFailedReading(volume) ? Promise.reject(volume.error) : volume),
-    ]) {
-      const { message } = await expectVaultError(
+    for (const [block, read] of [
+      [5, async () => await client.queryVolume({ blockTag: 5 })],
+      [0, async () => await client.queryVolume({ blockTag: "earliest" })],
+      [
+        5,
+        async () =>
+          await Array.fromAsync(client.orders({ ids: [1, 2], blockTag: 5 })),
+      ],
+      [
+        5,
+        async () =>
+          await (isFailedReading(volume)
+            ? Promise.reject(volume.error)
+            : volume),
+      ],
+    ] as const) {
+      const { message, details } = await expectVaultError(
         read(),
         "VAULT_ARCHIVE_NODE_NEEDED",
       );
       expect(message).to.include("not supported");
+      expect(details["block"]).to.equal(block);
     }
   });
 });

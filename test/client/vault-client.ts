@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 import { expect } from "chai";
 import { Interface, toBeHex } from "ethers";
 
@@ -8,6 +10,8 @@ import {
   operations,
 } from "../../src/client/index.js";
 import { encodeRevertData } from "../../src/mocks/index.js";
+import { Redactor } from "../../src/redact.js";
+import { KnownNode, RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
@@ -170,6 +174,80 @@ describe("client - VaultClient", () => {
       await expectVaultError(client.queryVolume(), "VAULT_CALL_REVERTED");
     }
     expect(asked).to.deep.equal(["0xabcdef12"]);
+  });
+
+  it("a read names a custom error by the one of two errors with its selector that fits the data", async () => {
+    // Both begin with 0x42966c68; a small number is no bytes16.
+    const burn = "error burn(uint256 amount)";
+    const other = "error collate_propagate_storage(bytes16 key)";
+    const node = nodeThatReverts(
+      new Interface([burn]).encodeErrorResult("burn", [7]),
+    );
+    for (const abis of [[[burn, other]], [[other], [burn]]]) {
+      const { details } = await expectVaultError(
+        new VaultClient(node, { vault: VAULT }, { abis }).queryVolume(),
+        "VAULT_CALL_REVERTED",
+      );
+      expect(details["reason"]).to.equal("burn(amount: 7)");
+    }
+  });
+
+  it("a read and orders() hide the secrets of the connection in a reason, also of a custom error", async () => {
+    const secret = "s3cret-of-the-url";
+    const errors = ["error Odd(string why)"];
+    for (const data of [
+      encodeRevertData(`no ${secret}`),
+      new Interface(errors).encodeErrorResult("Odd", [`no ${secret}`]),
+    ]) {
+      const node = nodeThatReverts(data);
+      const redactor = new Redactor();
+      redactor.keep(secret);
+      const client = new VaultClient(
+        node,
+        { vault: VAULT, trading: VAULT },
+        {
+          abis: [errors],
+          rpc: new RpcClient(node, "testnet", new KnownNode(redactor)),
+        },
+      );
+      const { message } = await expectVaultError(
+        client.queryVolume(),
+        "VAULT_CALL_REVERTED",
+      );
+      const [first] = await Array.fromAsync(client.orders({ ids: [1, 2] }));
+      for (const text of [message, inspect(first)]) {
+        expect(text).to.include("no <hidden>").and.not.include(secret);
+      }
+    }
+  });
+
+  it("a read shows a reason without its control characters", async () => {
+    const node = nodeThatReverts(encodeRevertData("no\u001b[2J"));
+    const { message } = await expectVaultError(
+      new VaultClient(node, { vault: VAULT }).queryVolume(),
+      "VAULT_CALL_REVERTED",
+    );
+    expect(message).to.include("no").and.not.include("\u001b");
+  });
+
+  it("a client refuses names that every object has: VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT", async () => {
+    const client = new VaultClient(odd, { vault: VAULT });
+    const name = "toString";
+    const addresses = Object.fromEntries([[name, VAULT]]);
+    await expectVaultError(
+      // the types refuse this mistake
+      () => client.getLPAmountInfo(name as "public"),
+      "VAULT_INVALID_ENUM",
+    );
+    await expectVaultError(
+      () => client.at(addresses),
+      "VAULT_INVALID_ARGUMENT",
+    );
+  });
+
+  it("a client is printed without its provider", () => {
+    const client = new VaultClient(odd, {}, { networkName: "testnet" });
+    expect(inspect(client)).to.equal("VaultClient { networkName: 'testnet' }");
   });
 
   it("a client refuses what is no ABI, and names its place: VAULT_INVALID_ARGUMENT", async () => {

@@ -699,11 +699,13 @@ export function handlerOf(node: Eip1193Provider): RpcHandler {
 export function orderWords({
   exType,
   holder = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+  number = 1n,
   contractType = 1,
   state = 1,
 }: {
   readonly exType: Uint8Array;
   readonly holder?: string;
+  readonly number?: bigint;
   readonly contractType?: number;
   readonly state?: number;
 }): string {
@@ -713,7 +715,7 @@ export function orderWords({
     "address",
     ...Array.from({ length: 11 }, () => "uint256"),
   ];
-  const numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9, contractType, state];
+  const numbers = [number, 2, 3, 4, 5, 6, 7, 8, 9, contractType, state];
   return coder.encode(types, [exType, holder, ...numbers]);
 }
 

@@ -13,16 +13,9 @@ import { getChainId } from "../../rpc/chain.js";
 import { isRefusedAnyhow } from "../../rpc/errors.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { KnownNode, RpcClient } from "../../rpc/rpc-client.js";
+import type { ReadContext } from "../reader.js";
 import { WORD, readSmallWord, viewOf } from "../words.js";
 import { VaultLensArtifact } from "./artifact.js";
-
-export interface LensContext {
-  readonly rpc: RpcClient;
-  /** The caller that the contracts see. */
-  readonly from: string;
-  /** Tag or hex quantity. */
-  readonly blockTag: string;
-}
 
 /** True for nodes that apply state overrides, which the lens needs. */
 const lensSupport = new WeakMap<KnownNode, boolean>();
@@ -72,7 +65,7 @@ export function encodeReadOrders(
  * @throws VaultError if the node does not answer at all, or has no such block
  */
 export async function tryLens(
-  context: LensContext,
+  context: ReadContext,
   calls: readonly ReadCall[] = [],
 ): Promise<PinnedAnswer | undefined> {
   const { rpc, from } = context;
@@ -136,7 +129,7 @@ async function pendingHeader(rpc: RpcClient): Promise<Header> {
 async function agreeWith(
   header: Header,
   answer: LensAnswer,
-  context: LensContext,
+  context: ReadContext,
   data: string,
 ): Promise<PinnedAnswer> {
   const { block: seen } = answer;
@@ -163,7 +156,7 @@ async function agreeWith(
  * address, so that contracts see this caller. It hides the caller's own code.
  */
 export async function callLens(
-  { rpc, from, blockTag }: LensContext,
+  { rpc, from, blockTag }: ReadContext,
   data: string,
 ): Promise<LensAnswer> {
   const answer = await callContract(rpc, { from, to: from, data }, blockTag, {

@@ -6,7 +6,7 @@ import { getBalance } from "../../rpc/accounts.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { LocatedAddress } from "../addresses.js";
-import { decodeAnswer, encodeCall } from "../codec.js";
+import { requireValue, encodeCall } from "../codec.js";
 import {
   callLens,
   encodeReadCalls,
@@ -32,10 +32,7 @@ export class OrderReader {
   constructor(
     private readonly client: VaultReader,
     private readonly target: LocatedAddress,
-    private readonly pinned: {
-      readonly from: string;
-      readonly blockTag: number;
-    },
+    private readonly blockTag: number,
     private chunkSize: number,
     private readonly concurrency: number,
   ) {}
@@ -55,14 +52,9 @@ export class OrderReader {
     const { concurrency } = this;
     const requested: Array<Promise<Iterable<ListedOrder>>> = [];
     let underWay = 0;
-    let isLeft = false;
     const requestMore = (): void => {
       // Answers that wait for the reader are bounded, too.
-      while (
-        !isLeft &&
-        underWay < concurrency &&
-        requested.length < 2 * concurrency - 1
-      ) {
+      while (underWay < concurrency && requested.length < 2 * concurrency - 1) {
         const { value: chunk } = chunks.next();
         if (chunk === undefined) {
           return;
@@ -78,17 +70,13 @@ export class OrderReader {
         requested.push(orders);
       }
     };
-    try {
+    requestMore();
+    let next = requested.shift();
+    while (next !== undefined) {
+      const orders = await next;
       requestMore();
-      let next = requested.shift();
-      while (next !== undefined) {
-        const orders = await next;
-        requestMore();
-        yield orders;
-        next = requested.shift();
-      }
-    } finally {
-      isLeft = true;
+      yield orders;
+      next = requested.shift();
     }
   }
 
@@ -141,7 +129,8 @@ export class OrderReader {
 
   /** @returns Undefined if the lens fails but the node answers. */
   async #tryLens(ids: readonly bigint[]): Promise<LensAnswer | undefined> {
-    const context = this.client.readContext(this.pinned);
+    const { blockTag } = this;
+    const context = this.client.readContext({ blockTag });
     const rpc = context.rpc.withRetries(fewRetries);
     try {
       const answer = await callLens({ ...context, rpc }, this.#encode(ids));
@@ -216,11 +205,11 @@ export class OrderReader {
     orderID: bigint,
   ): ListedOrder {
     try {
-      const order = decodeAnswer({
+      const order = requireValue({
         call,
         target: this.target,
         network: this.client.networkName,
-        blockTag: toQuantity(this.pinned.blockTag),
+        blockTag: toQuantity(this.blockTag),
         answer,
         hasCode,
       });
@@ -232,12 +221,11 @@ export class OrderReader {
   }
 
   async #readAlone(orderID: bigint): Promise<ListedOrder> {
+    const { blockTag } = this;
     try {
-      const order = await this.client.read(
-        call.operation,
-        [orderID],
-        this.pinned,
-      );
+      const order = await this.client.read(call.operation, [orderID], {
+        blockTag,
+      });
       return { orderID, ...order };
     } catch (thrown) {
       const error = errorOfOrder(thrown);
@@ -263,11 +251,10 @@ export class OrderReader {
       throw error;
     }
     const { rpc } = this.client;
-    const { blockTag } = this.pinned;
     const { address } = this.target;
     await explainMissingState(
       rpc,
-      blockTag,
+      this.blockTag,
       async (block) => await getBalance(rpc, address, block),
     );
   }

@@ -10,9 +10,8 @@ import {
   requireFixedBlock,
 } from "../inputs.js";
 import { isLensKnown, tryLens } from "../lens/lens.js";
-import type { LensContext } from "../lens/lens.js";
 import { checkOptionNames } from "../option-names.js";
-import type { VaultReader } from "../reader.js";
+import type { ReadContext, VaultReader } from "../reader.js";
 import { LIMIT_POWER, findLastOrder } from "./last-order.js";
 import { OrderReader } from "./order-reader.js";
 import { isEmptyOrder, isFailedOrder, ordersOptionNames } from "./types.js";
@@ -37,17 +36,16 @@ export async function* readOrders(
     // Ends requests under way when the reader leaves.
     .withOptions({ signal: stop.signal });
   const context = client.readContext(options);
-  const { from } = context;
   try {
     const target = await client.addressOf("trading", "orders");
     // At the caller's address, the lens would replace the trading contract.
-    const isSelf = from === target.address;
+    const isSelf = context.from === target.address;
     const blockTag = await findBlockNumber(context, isSelf);
     const usesLens = !isSelf && isLensKnown(client.rpc);
     const reader = new OrderReader(
       client,
       target,
-      { from, blockTag },
+      blockTag,
       usesLens ? maxChunk : 1,
       concurrency ?? (usesLens ? CONCURRENCY : CONCURRENCY_OF_SINGLE_READS),
     );
@@ -77,7 +75,7 @@ export async function* readOrders(
 }
 
 async function findBlockNumber(
-  context: LensContext,
+  context: ReadContext,
   isSelf: boolean,
 ): Promise<number> {
   const { rpc, blockTag } = context;

@@ -7,8 +7,8 @@ import type {
 } from "../../protocol/index.js";
 import type { FailedReading } from "../failed-reading.js";
 import type { OptionNames } from "../option-names.js";
-import { scanOptionNames } from "../reader.js";
-import type { ScanOptions } from "../reader.js";
+import { scanOptionNames } from "../scan-options.js";
+import type { ScanOptions } from "../scan-options.js";
 
 /** An order and its id. Values are unscaled. */
 export type Order = { readonly orderID: bigint } & VaultOrder;

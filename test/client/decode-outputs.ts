@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { AbiCoder, getBytes, hexlify } from "ethers";
 import fc from "fast-check";
 
-import { decodeResult } from "../../src/client/codec.js";
+import { decodeOutputs } from "../../src/client/codec.js";
 import {
   operationEntry,
   operations,
@@ -59,7 +59,7 @@ const encodedOrder = fc
 
 /** The values by name; undefined if the bytes are refused. */
 function decode(name: ReadOperationName, data: Uint8Array): unknown {
-  const result = decodeResult(name, Buffer.from(data));
+  const result = decodeOutputs(name, Buffer.from(data));
   const [only, ...others] = operationEntry(name).outputs;
   if (!("value" in result)) {
     return undefined;
@@ -74,10 +74,10 @@ const word = fc
   .oneof(fc.bigInt({ min: 0n, max: 3n }), uint256)
   .map((value) => value.toString(16).padStart(64, "0"));
 
-describe("client - decodeResult", () => {
+describe("client - decodeOutputs", () => {
   for (const name of readOperationNames) {
     const { length } = operationEntry(name).outputs;
-    it(`decodeResult() reads words of ${name} as the general decoder does`, () => {
+    it(`decodeOutputs() reads words of ${name} as the general decoder does`, () => {
       fc.assert(
         fc.property(
           fc.array(word, { minLength: length - 1, maxLength: length + 1 }),
@@ -129,7 +129,7 @@ describe("client - decodeResult", () => {
       }),
   };
 
-  it("decodeResult() refuses a length that is no multiple of 32, whatever the bytes", () => {
+  it("decodeOutputs() refuses a length that is no multiple of 32, whatever the bytes", () => {
     fc.assert(
       fc.property(
         encodedOrder,
@@ -144,7 +144,7 @@ describe("client - decodeResult", () => {
   });
 
   for (const [name, damage] of Object.entries(damages)) {
-    it(`decodeResult() reads ${name} bytes of an order as the general decoder does`, () => {
+    it(`decodeOutputs() reads ${name} bytes of an order as the general decoder does`, () => {
       fc.assert(
         fc.property(encodedOrder, damage, (data, harm) => {
           const damaged = harm(data);
