@@ -619,7 +619,7 @@ describe("the way of a settlement's transaction", () => {
       const end = await run({
         title: "",
         start: "find",
-        plan: { request: "bump" },
+        plan: { requestedReplacement: "bump" },
         answers: {
           eth_getTransactionByHash: (_, [hash]) =>
             hash === HASH ? pooled : null,
