@@ -92,10 +92,7 @@ export async function propose(
     return nothingToDo(SETTLED_MEANWHILE);
   }
   const moved = (simulation?.transfers ?? []).map(({ token }) => token);
-  // Transfers are shown even if the tokens cannot be read.
-  const tokens = await describeTokens(vault, moved).catch(
-    fallbackTo(new Map(), ({ kind }) => kind === "rpc"),
-  );
+  const tokens = await describeTokens(vault, moved);
   const gas = await findGas(vault, route, next, simulated);
   const kind = "proposal" as const;
   const basis = { kind, observation, next, route, since, recent };

@@ -7,7 +7,11 @@ import { Transaction } from "ethers";
 import { noRetries } from "../../src/rpc/retry.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { carryOut } from "../../src/settlement/carry-out.js";
-import { TimeLimit, isRecent } from "../../src/settlement/freshness.js";
+import {
+  TimeLimit,
+  isRecent,
+  staleAge,
+} from "../../src/settlement/freshness.js";
 import { Journal } from "../../src/settlement/journal.js";
 import { roundChecker } from "../../src/settlement/check-round.js";
 import type { SettlementPreflight } from "../../src/types.js";
@@ -154,6 +158,17 @@ describe("settleAll, before it sends", () => {
         },
       },
     ]);
+  });
+
+  it("a block is old above maxHeadAge, and not at it", async () => {
+    const host = stage.host({ vault: { maxHeadAge: 300 } });
+    const block = { number: 5, timestamp: 1_700_000_005 };
+    const ages: unknown[] = [];
+    for (const age of [300, 301]) {
+      clock.mock.mockImplementation(() => (block.timestamp + age) * 1_000);
+      ages.push(await staleAge(host, block));
+    }
+    expect(ages).to.deep.equal([undefined, 301]);
   });
 
   describe("with its last look at the round", () => {
@@ -310,14 +325,35 @@ describe("settleAll, before it sends", () => {
     }
 
     it("settleAll asks once more if the settlement does not settle the round by then", async () => {
-      await stage.settle(
+      const { preview } = await stage.settle(
         afterThinking(() => {
           mineTwice();
           leavesUnsettled(stage);
         }),
       );
-      expect(shown.map(({ preview }) => preview?.status)).to.deep.equal([
+      expect(shown.map((one) => one.preview?.status)).to.deep.equal([
         "settled",
+        "not-settled",
+      ]);
+      expect(preview?.status, "the one that was agreed to").to.equal(
+        "not-settled",
+      );
+    });
+
+    it("settleAll has the preview of the second question if it sends nothing after it", async () => {
+      const { code, preview } = await stage.settle(
+        afterThinking(
+          () => {
+            mineTwice();
+            leavesUnsettled(stage);
+          },
+          () => {
+            stage.chain.mine(nextRound);
+          },
+        ),
+      );
+      expect([code, preview?.status]).to.deep.equal([
+        "VAULT_ROUND_CHANGED",
         "not-settled",
       ]);
     });

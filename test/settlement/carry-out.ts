@@ -253,6 +253,16 @@ describe("the way of a settlement's transaction", () => {
       sends: 1,
     },
     {
+      title: "resume looks at once, however long its polling interval",
+      start: "find",
+      answers: { eth_getTransactionReceipt: () => minedIn6 },
+      changes: () => ({
+        limit: new TimeLimit(5_000),
+        pollingIntervalMs: 60_000,
+      }),
+      is: mined,
+    },
+    {
       title: "settle sends again what the node does not have",
       start: "send",
       answers: { eth_getTransactionReceipt: minedOnceSent(2) },
@@ -607,6 +617,34 @@ describe("the way of a settlement's transaction", () => {
         is: mined,
       },
     ]);
+  });
+
+  it("resume searches the blocks on from where it was after a look that failed", async () => {
+    const searched: number[] = [];
+    const end = await run({
+      title: "",
+      start: "find",
+      answers: {
+        ...usedBy(),
+        eth_blockNumber: () => toQuantity(100),
+        eth_getTransactionReceipt: (occurrence) => {
+          if (occurrence === 1) {
+            throw new Error("cut");
+          }
+          return null;
+        },
+        eth_getBlockByNumber: (_, [tag]) => {
+          searched.push(Number(tag));
+          const transactions = Number(tag) === 100 ? [rival] : [];
+          return { transactions };
+        },
+      },
+      is: {},
+    });
+    expect(end).to.include({ kind: "dropped", status: "unconfirmed" });
+    expect(searched).to.deep.equal(
+      Array.from({ length: 95 }, (_, index) => index + 6),
+    );
   });
 
   it("settle sends a replacement only after another look at the round if signing it took longer than five seconds", async () => {
