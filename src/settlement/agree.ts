@@ -187,8 +187,8 @@ function changeSince(
   after: SettlementPreflight,
 ): string | undefined {
   const [earlier, later] = [before, after].map(
-    ({ outcome, reason, preview: simulation }) =>
-      [outcome, reason, simulation?.status, simulation?.code].join(),
+    ({ outcome, preview: simulation }) =>
+      [outcome, simulation?.status, simulation?.code].join(),
   );
   if (earlier !== later) {
     return "its outcome is another one now";

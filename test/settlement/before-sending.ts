@@ -160,6 +160,17 @@ describe("settleAll, before it sends", () => {
     ]);
   });
 
+  it("settleAll refuses if no block came while it waited for its key: VAULT_STALE_HEAD", async () => {
+    let age = 100;
+    clock.mock.mockImplementation(() => (1_700_000_005 + age) * 1_000);
+    stage.chain.on("eth_getTransactionCount", async (_, answer) => {
+      age = 400;
+      return await answer();
+    });
+    const { code } = await stage.settle({}, { vault: { maxHeadAge: 300 } });
+    expect([code, stage.sends]).to.deep.equal(["VAULT_STALE_HEAD", 0]);
+  });
+
   it("a block is old above maxHeadAge, and not at it", async () => {
     const host = stage.host({ vault: { maxHeadAge: 300 } });
     const block = { number: 5, timestamp: 1_700_000_005 };

@@ -619,6 +619,53 @@ describe("the way of a settlement's transaction", () => {
     ]);
   });
 
+  it("settle warns of a re-org after which the node has lost the transaction", async () => {
+    await run({
+      title: "",
+      start: "find",
+      plan: { confirmations: 3 },
+      answers: {
+        eth_getTransactionReceipt: (occurrence) =>
+          occurrence === 0
+            ? minedIn6
+            : occurrence > 1
+              ? { ...minedIn6, blockNumber: "0x7", blockHash: OTHER }
+              : null,
+        eth_blockNumber: (occurrence) => (occurrence < 2 ? "0x6" : "0x9"),
+      },
+      is: {},
+    });
+    expect(told().slice(2, 4)).to.deep.equal([
+      "a re-org took the transaction out of block 6",
+      "the node dropped the transaction",
+    ]);
+  });
+
+  it("resume sends only after another look at the round if the answer to the first took longer than five seconds", async () => {
+    let checks = 0;
+    const checksAtSend: number[] = [];
+    await run({
+      title: "",
+      start: "find",
+      answers: {
+        [SEND]: () => {
+          checksAtSend.push(checks);
+          endDeadlines();
+          return HASH;
+        },
+      },
+      changes: () => ({
+        checkRound: async () => {
+          checks += 1;
+          suspended += checks === 1 ? 6_000 : 0;
+          return await Promise.resolve(check());
+        },
+      }),
+      is: {},
+    });
+    expect(checksAtSend).to.deep.equal([2]);
+  });
+
   it("resume searches the blocks on from where it was after a look that failed", async () => {
     const searched: number[] = [];
     const end = await run({
