@@ -171,8 +171,8 @@ describe("settleAll, before it sends", () => {
     expect([code, stage.sends]).to.deep.equal(["VAULT_STALE_HEAD", 0]);
   });
 
-  it("a block is old above maxHeadAge, and not at it", async () => {
-    const host = stage.host({ vault: { maxHeadAge: 300 } });
+  it("a block is old above a maxHeadAge of 300 s by default, and not at it", async () => {
+    const host = stage.host({ vault: { maxHeadAge: undefined } });
     const block = { number: 5, timestamp: 1_700_000_005 };
     const ages: unknown[] = [];
     for (const age of [300, 301]) {
@@ -324,6 +324,13 @@ describe("settleAll, before it sends", () => {
         },
         2,
       ],
+      [
+        "simulates again if the clock was set back by 16 s",
+        () => {
+          ahead -= 16_000;
+        },
+        2,
+      ],
     ] as const) {
       it(`settleAll ${what}, and asks once if nothing changed`, async () => {
         const { status } = await stage.settle(afterThinking(act));
@@ -349,6 +356,21 @@ describe("settleAll, before it sends", () => {
       expect(preview?.status, "the one that was agreed to").to.equal(
         "not-settled",
       );
+    });
+
+    it("settleAll does not simulate the next round, nor ask about it, if that is current by then: VAULT_ROUND_CHANGED", async () => {
+      const { code } = await stage.settle(
+        afterThinking(() => {
+          mineTwice();
+          stage.chain.mine(nextRound);
+          leavesUnsettled(stage);
+        }),
+      );
+      expect([code, shown.length, simulations()]).to.deep.equal([
+        "VAULT_ROUND_CHANGED",
+        1,
+        1,
+      ]);
     });
 
     it("settleAll has the preview of the second question if it sends nothing after it", async () => {

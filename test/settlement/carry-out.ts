@@ -263,6 +263,47 @@ describe("the way of a settlement's transaction", () => {
       is: mined,
     },
     {
+      title: "settle warns once while its looks have no answer",
+      start: "find",
+      answers: {
+        eth_getTransactionReceipt: (occurrence) => {
+          if (occurrence < 3) {
+            throw new Error("cut");
+          }
+          return minedIn6;
+        },
+      },
+      is: mined,
+      troubles: [/cut/u],
+    },
+    {
+      title:
+        "resume sends a cancellation of the journal though the round cannot be read",
+      start: "find",
+      plan: {
+        transactions: [
+          transaction,
+          { ...transaction, kind: "cancellation", raw: "0x03", hash: OTHER },
+        ],
+      },
+      answers: {
+        eth_getTransactionByHash: (_, [hash]) =>
+          hash === HASH ? pooled : null,
+        [SEND]: () => OTHER,
+        eth_getTransactionReceipt: (_, [hash]) =>
+          hash === OTHER && sends() > 0
+            ? { ...minedIn6, transactionHash: OTHER }
+            : null,
+      },
+      changes: () => ({
+        limit: new TimeLimit(5_000),
+        checkRound: async () => await Promise.reject(new Error("no state")),
+      }),
+      is: { kind: "mined", hash: OTHER },
+      sends: 1,
+      troubles: [],
+    },
+    {
       title: "settle sends again what the node does not have",
       start: "send",
       answers: { eth_getTransactionReceipt: minedOnceSent(2) },
@@ -596,6 +637,17 @@ describe("the way of a settlement's transaction", () => {
         is: open,
         says: /^The round .* it is not sent again\.$/u,
         sends: 1,
+      },
+      {
+        title:
+          "resume is mined if the node has the transaction only once the round, which it settled, was read",
+        start: "find",
+        answers: {
+          eth_getTransactionReceipt: () =>
+            asked.includes("eth_blockNumber") ? minedIn6 : null,
+        },
+        changes: forbid,
+        is: mined,
       },
       {
         title:

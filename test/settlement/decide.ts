@@ -487,6 +487,22 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       { kind: "send" },
     ],
     [
+      "is sent though the older transaction was accepted",
+      { transactions: [settlement, cancellation] },
+      [
+        pending({ sent: accepted }),
+        pending({ replacement: { kind: "made", hash: OTHER_HASH } }),
+        pending(),
+      ],
+      { kind: "send" },
+    ],
+    [
+      "is sent as a cancellation, whatever the round is",
+      { start: "find", transactions: [settlement, cancellation] },
+      [unknown({ round: changed })],
+      { kind: "send" },
+    ],
+    [
       "is not sent twice while the older transaction waits",
       { start: "find", transactions: [settlement, cancellation] },
       [pending({ sent: refused }), pending()],
