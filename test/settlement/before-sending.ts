@@ -230,6 +230,16 @@ describe("settleAll, before it sends", () => {
       },
     ]);
 
+    it("settleAll refuses if the look has no answer within its timeout: VAULT_LATE_ANSWER", async () => {
+      stage.chain.on("eth_call", async (_, answer) =>
+        stage.chain.count("eth_getTransactionCount") > 0
+          ? await new Promise<never>(() => undefined)
+          : await answer(),
+      );
+      const { code } = await stage.settle({ timeout: 50 });
+      expect([code, stage.sends]).to.deep.equal(["VAULT_LATE_ANSWER", 0]);
+    }).timeout(100_000);
+
     it("a look at the round counts for 5 s, by a clock that does not stand still", async () => {
       const host = stage.host();
       const journal = await Journal.open(host, 31_337, VAULT);

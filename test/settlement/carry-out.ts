@@ -304,6 +304,45 @@ describe("the way of a settlement's transaction", () => {
       troubles: [],
     },
     {
+      title:
+        "settle warns once that the round forbids a higher fee while that does not change",
+      start: "find",
+      plan: { timeBeforeBumpingFees: 0 },
+      answers: {
+        eth_getTransactionByHash: () => pooled,
+        eth_getTransactionReceipt: (occurrence) =>
+          occurrence < 5 ? null : minedIn6,
+      },
+      changes: () => ({
+        checkRound: async () =>
+          await Promise.resolve(
+            check({ kind: "stopped", status: "refused", reason: "Changed." }),
+          ),
+      }),
+      is: mined,
+      troubles: [/not replaced at a higher fee: Changed\.$/u],
+    },
+    {
+      title:
+        "resume sends no replacement that the journal does not take, since another process finished it",
+      start: "find",
+      plan: { requestedReplacement: "cancel" },
+      answers: {
+        eth_getTransactionByHash: () => pooled,
+        eth_getTransactionReceipt: (occurrence) =>
+          occurrence < 1 ? null : minedIn6,
+      },
+      changes: () => ({
+        sign: async () =>
+          await Promise.resolve({ ...transaction, raw: "0x03", hash: OTHER }),
+        record: async () => await Promise.resolve(undefined),
+      }),
+      is: mined,
+      troubles: [
+        /not cancelled: another process has finished this settlement$/u,
+      ],
+    },
+    {
       title: "settle sends again what the node does not have",
       start: "send",
       answers: { eth_getTransactionReceipt: minedOnceSent(2) },

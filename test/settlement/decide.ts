@@ -339,6 +339,12 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       wait,
     ],
     [
+      "ends what the node has lost, also if a higher fee is due",
+      { ...bumping, start: "find" },
+      [unknown({ ...later, round: changed })],
+      end({ kind: "dropped", status: "refused", mayStillArrive: true }),
+    ],
+    [
       "forbids a higher fee",
       bumping,
       [pending({ ...later, round: changed })],
