@@ -11,7 +11,7 @@ import {
   describeOpenSettlement,
   openSettlement,
 } from "../settlement/open-settlement.js";
-import { findGas, trySimulation } from "../settlement/preview.js";
+import { findGas, trySimulation } from "../settlement/propose.js";
 import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
 import { resolveFees } from "../settlement-call/fees.js";

@@ -9,8 +9,8 @@ import type { RecentPrices } from "../settlement-call/recent-prices.js";
 import { staleHead } from "./freshness.js";
 import { findObstacle, observe } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
-import { preview } from "./preview.js";
-import type { Preview, Terms } from "./preview.js";
+import { propose } from "./propose.js";
+import type { Proposal, Terms } from "./propose.js";
 import { refusedBy } from "./result.js";
 import type { Stopped } from "./result.js";
 import type { Signer } from "./signer.js";
@@ -25,13 +25,13 @@ const UNUSUAL_TIMES = 20n;
  */
 const USUAL_TIP = 1_000_000_000n;
 
-const OLD_PREVIEW_MS = 15_000;
-/** The preview is of the next block, so one more block makes no difference. */
+const OLD_PROPOSAL_MS = 15_000;
+/** It is simulated in the next block, so one more block makes no difference. */
 const MOST_BLOCKS = 1;
 
-/** Gas and price that were agreed to, and the preflight that showed them. */
-export interface Agreed extends Terms {
-  readonly shown: SettlementPreflight;
+/** The terms that were agreed to, and the preflight that showed them. */
+export interface Agreement extends Terms {
+  readonly preflight: SettlementPreflight;
 }
 
 /**
@@ -42,60 +42,60 @@ export interface Agreed extends Terms {
 export async function agree(
   vault: VaultHost,
   signer: Signer,
-  first: Preview,
+  first: Proposal,
   options: ParsedOptions,
-): Promise<Stopped | Agreed> {
-  let current = first;
+): Promise<Stopped | Agreement> {
+  let proposal = first;
   for (let isRepeated = false; ; isRepeated = true) {
-    const { shown } = current;
-    const agreed = await ask(vault, current, options);
-    if ("status" in agreed) {
-      return agreed;
+    const { preflight } = proposal;
+    const answer = await ask(vault, proposal, options);
+    if (answer.kind === "stopped") {
+      return answer;
     }
-    const renewed = await renewPreview(vault, signer, current, options);
-    if (renewed === undefined) {
-      return { ...agreed, shown };
+    const newer = await proposeAgain(vault, signer, proposal, options);
+    if (newer === undefined) {
+      return { ...answer, preflight };
     }
-    if ("status" in renewed) {
-      return renewed;
+    if (newer.kind === "stopped") {
+      return newer;
     }
-    const change = changeSince(shown, renewed.shown);
-    const { terms } = renewed;
+    const change = changeSince(preflight, newer.preflight);
+    const { terms } = newer;
     if (change === undefined) {
-      return "status" in terms
+      return terms.kind === "stopped"
         ? terms
-        : { ...termsWithin(terms, shown), shown };
+        : { ...termsWithin(terms, preflight), preflight };
     }
     if (options.confirm === undefined || isRepeated) {
       throw vaultError("VAULT_PREVIEW_CHANGED", { change });
     }
-    current = renewed;
+    proposal = newer;
   }
 }
 
 /** Emits the preflight, and asks for confirmation if the settlement can succeed. */
 async function ask(
   vault: VaultHost,
-  made: Preview,
+  proposal: Proposal,
   options: ParsedOptions,
 ): Promise<Terms | Stopped> {
-  const { shown, terms } = made;
+  const { preflight, terms } = proposal;
   const { confirm, emit } = options;
-  emit({ type: "preflight", preflight: shown });
-  if ("status" in terms) {
+  emit({ type: "preflight", preflight });
+  if (terms.kind === "stopped") {
     return terms;
   }
-  const { from, balance, maxCost: cost } = shown;
+  const { from, balance, maxCost: cost } = preflight;
   if (cost !== null && balance < cost) {
     const args = { from, network: vault.networkName, balance, cost };
     throw vaultError("VAULT_INSUFFICIENT_FUNDS", args);
   }
   if (confirm === undefined) {
-    await refuseUnattended(vault, made, terms, options);
+    await refuseUnattended(vault, proposal, terms, options);
     return terms;
   }
   // JavaScript may return another type: only true confirms.
-  const answer: unknown = await confirm(shown);
+  const answer: unknown = await confirm(preflight);
   if (answer === true) {
     return terms;
   }
@@ -112,22 +112,22 @@ async function ask(
 /** Refuses what only a person may agree to. */
 async function refuseUnattended(
   vault: VaultHost,
-  { seen, shown, recent }: Preview,
+  { observation, preflight, recent }: Proposal,
   { price }: Terms,
   { partial }: ParsedOptions,
 ): Promise<void> {
   const { networkName: network } = vault;
   // Without a preview, the plain call decides, which succeeded.
-  if (shown.preview?.status === "not-settled" && !partial) {
+  if (preflight.preview?.status === "not-settled" && !partial) {
     const factory = await vault.addressOf("vaultFactory", "getLatestRoundInfo");
     throw vaultError("VAULT_WOULD_NOT_SETTLE", {
       network,
-      contract: shown.contract.source,
+      contract: preflight.contract.source,
       factory: factory.source,
     });
   }
-  if (shown.headAge !== null) {
-    throw staleHead(vault, seen.block.number, shown.headAge);
+  if (preflight.headAge !== null) {
+    throw staleHead(vault, observation.block.number, preflight.headAge);
   }
   if (
     recent !== undefined &&
@@ -154,17 +154,17 @@ function isUnusual(
 }
 
 /**
- * Simulates again if the preview is old by now.
+ * Makes the proposal again if it is old by now.
  *
  * @returns Undefined if it is not; a stop if the round is another one, or settled.
  */
-async function renewPreview(
+async function proposeAgain(
   vault: VaultHost,
   signer: Signer,
-  { seen: { round }, next: before, route, since }: Preview,
+  { observation: { round }, next: before, route, since }: Proposal,
   options: ParsedOptions,
-): Promise<Preview | Stopped | undefined> {
-  const isOld = Math.abs(Date.now() - since) > OLD_PREVIEW_MS;
+): Promise<Proposal | Stopped | undefined> {
+  const isOld = Math.abs(Date.now() - since) > OLD_PROPOSAL_MS;
   // If nobody was asked, no time has passed, and a request more would make it pass.
   if (options.confirm === undefined && !isOld) {
     return undefined;
@@ -173,10 +173,11 @@ async function renewPreview(
   if (!isOld && next.number - before.number <= MOST_BLOCKS) {
     return undefined;
   }
-  const seen = await observe(vault, next.number - 1);
+  const observation = await observe(vault, next.number - 1);
+  const { round: current } = observation;
   return (
-    findObstacle(seen.round, round, options.ifExpired, next.timestamp) ??
-    (await preview(vault, signer, next, seen, route, options))
+    findObstacle(current, round, options.ifExpired, next.timestamp) ??
+    (await propose(vault, signer, next, observation, route, options))
   );
 }
 
@@ -186,8 +187,8 @@ function changeSince(
   after: SettlementPreflight,
 ): string | undefined {
   const [earlier, later] = [before, after].map(
-    ({ outcome, reason, preview: simulation }) =>
-      [outcome, reason, simulation?.status, simulation?.code].join(),
+    ({ outcome, preview: simulation }) =>
+      [outcome, simulation?.status, simulation?.code].join(),
   );
   if (earlier !== later) {
     return "its outcome is another one now";
@@ -205,5 +206,5 @@ function termsWithin(terms: Terms, { maxCost }: SettlementPreflight): Terms {
   const { gas, price } = terms;
   return maxCost === null
     ? terms
-    : { gas, price: offerAtMost(price, maxCost / gas) };
+    : { ...terms, price: offerAtMost(price, maxCost / gas) };
 }

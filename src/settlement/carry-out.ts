@@ -13,6 +13,7 @@ import { describeProblem, send } from "./send.js";
 import type { SendAnswer } from "./send.js";
 import { depthOf, isFresh, newestOf } from "./sighting.js";
 import type {
+  History,
   Plan,
   Replacement,
   SentTransactions,
@@ -58,223 +59,228 @@ export interface CarriedOut {
   readonly hashes: readonly string[];
 }
 
-/** Looks, and does what is decided, until the end. Never throws. */
-export async function carryOut(plan: Plan, means: Means): Promise<CarriedOut> {
-  return await new Execution(plan, means).run();
+/** Of a plan at one moment. */
+interface Progress {
+  readonly plan: Plan;
+  readonly history: History;
+  /** Oldest first, without repetition. */
+  readonly hashes: readonly string[];
 }
 
-class Execution {
-  #plan: Plan;
-  readonly #history: Sighting[] = [];
-  readonly #hashes = new Set<string>();
-
-  constructor(
-    plan: Plan,
-    private readonly means: Means,
-  ) {
-    this.#plan = plan;
-    this.#addHashes(plan.transactions);
-  }
-
-  public async run(): Promise<CarriedOut> {
-    const outcome = await this.#toTheEnd().catch((error: unknown): Outcome => {
-      const reason = describeProblem(error);
-      const { hash } = this.#newest;
-      return { kind: "open", status: "unconfirmed", reason, hash };
-    });
-    const { transactions } = this.#plan;
-    return { outcome, transactions, hashes: [...this.#hashes] };
-  }
-
-  async #toTheEnd(): Promise<Outcome> {
-    const { limit, emit, pollingIntervalMs, firstCheckAfterMs } = this.means;
-    let said: string | undefined;
+/** Looks, and does what is decided, until the end. Never throws. */
+export async function carryOut(plan: Plan, means: Means): Promise<CarriedOut> {
+  const { limit, emit, pollingIntervalMs, firstCheckAfterMs } = means;
+  const warn = (message: string): void => {
+    emit({ type: "trouble", message });
+  };
+  let progress = withTransactions(
+    { plan, history: [], hashes: [] },
+    plan.transactions,
+  );
+  const end = (outcome: Outcome): CarriedOut => ({
+    outcome,
+    transactions: progress.plan.transactions,
+    hashes: progress.hashes,
+  });
+  let said: string | undefined;
+  try {
     for (;;) {
-      const decision = this.#unlessOutdated(decide(this.#plan, this.#history));
+      const decision = decideNow(progress, means);
       if (decision.kind === "end") {
-        return decision.outcome;
+        return end(decision.outcome);
       }
-      let done: Pick<Sighting, "sent" | "replacement"> = {};
-      let readRound = false;
+      let replacement: Replacement | undefined;
+      let sent: SendAnswer | undefined;
       if (decision.kind === "wait") {
-        ({ readRound } = decision);
         if (decision.say !== undefined && decision.say !== said) {
-          this.#warn(decision.say);
+          warn(decision.say);
         }
         said = decision.say;
-        await pause(
-          decision.pause === "usual" ? pollingIntervalMs : 0,
-          limit.signal,
-        );
+        const isUsual = decision.pause === "usual";
+        await pause(isUsual ? pollingIntervalMs : 0, limit.signal);
       } else {
-        done = await this.#act(decision);
-        const problem = problemOf(done);
+        if (decision.kind === "send") {
+          announceFirst(progress, means);
+        } else {
+          const made = await replace(progress.plan, decision.kind, means);
+          ({ replacement } = made);
+          progress = withTransactions(progress, made.transactions);
+        }
+        if (decision.kind === "send" || mayBeSent(replacement, progress)) {
+          sent = await sendNewest(progress.plan, means);
+          progress = await learn(progress, sent, means);
+        }
+        const problem = problemOf({ sent, replacement });
         if (problem !== undefined) {
-          this.#warn(problem);
+          warn(problem);
         }
         await pause(firstCheckAfterMs, limit.signal);
       }
-      const seen = await this.#look(readRound);
-      this.#history.push({
-        at: Date.now(),
-        isOver: limit.isOver,
-        ...seen,
-        ...done,
-      });
-      await this.#learn(seen.transaction);
-      newsOf(this.#plan, this.#history).forEach(emit);
+      const readRound = decision.kind === "wait" && decision.readRound;
+      const seen = await lookInTime(progress, readRound, means);
+      const { isOver } = limit;
+      const now = { at: Date.now(), isOver, ...seen, sent, replacement };
+      progress = { ...progress, history: [...progress.history, now] };
+      progress = await learn(progress, seen.transaction, means);
+      newsOf(progress.plan, progress.history).forEach(emit);
     }
+  } catch (error) {
+    const reason = describeProblem(error);
+    const { hash } = newestOf(progress.plan);
+    return end({ kind: "open", status: "unconfirmed", reason, hash });
   }
+}
 
-  /** The process may have been suspended since the round was read: it is read again. */
-  #unlessOutdated(decision: Decision): Decision {
-    const sends = decision.kind === "send" || decision.kind === "bump";
-    return sends &&
-      this.#newest.kind === "settlement" &&
-      !isRecent(this.#checkedAt)
-      ? { kind: "wait", pause: "none", readRound: true }
-      : decision;
+function withTransactions(
+  progress: Progress,
+  transactions: SentTransactions,
+): Progress {
+  const known = transactions.flatMap(({ hash }) => hash ?? []);
+  return {
+    ...progress,
+    plan: { ...progress.plan, transactions },
+    hashes: [...new Set([...progress.hashes, ...known])],
+  };
+}
+
+/** Decides; if the process was suspended since the round was read, that is read again. */
+function decideNow(
+  { plan, history }: Progress,
+  { checkedAt = -Infinity }: Means,
+): Decision {
+  const decision = decide(plan, history);
+  const sends = decision.kind === "send" || decision.kind === "bump";
+  const checks = history.flatMap(({ round }) =>
+    round?.kind === "open" ? round.answeredAt : [],
+  );
+  return sends &&
+    newestOf(plan).kind === "settlement" &&
+    !isRecent(checks.at(-1) ?? checkedAt)
+    ? { kind: "wait", pause: "none", readRound: true }
+    : decision;
+}
+
+async function lookInTime(
+  { plan, history }: Progress,
+  readRound: boolean,
+  { rpc, limit, checkRound }: Means,
+): Promise<Seen> {
+  const { scan } = history.findLast((one) => one.scan !== undefined) ?? {};
+  const seen = await unlessAborted(
+    look(rpc, plan, scan, checkRound, readRound),
+    limit.signal,
+  );
+  const nothing = { kind: "unread", problem: NO_ANSWER } as const;
+  // The last sighting is all that is known.
+  const { transaction = nothing } = history.at(-1) ?? {};
+  return seen ?? { transaction };
+}
+
+function announceFirst({ plan, history }: Progress, { emit }: Means): void {
+  if (!history.some(({ sent }) => sent !== undefined)) {
+    const { hash = null, nonce } = newestOf(plan);
+    emit({ type: "sending", hash, nonce });
   }
+}
 
-  get #checkedAt(): number {
-    const checks = this.#history.flatMap(({ round }) =>
-      round?.kind === "open" ? round.answeredAt : [],
-    );
-    return checks.at(-1) ?? this.means.checkedAt ?? -Infinity;
-  }
+async function sendNewest(
+  plan: Plan,
+  { rpc, limit }: Means,
+): Promise<SendAnswer> {
+  const late = { kind: "lost", problem: "no answer in time" } as const;
+  const answer = await unlessAborted(send(rpc, newestOf(plan)), limit.signal);
+  return answer ?? late;
+}
 
-  async #look(readRound: boolean): Promise<Seen> {
-    const { rpc, limit, checkRound } = this.means;
-    const { scan } =
-      this.#history.findLast((one) => one.scan !== undefined) ?? {};
-    const seen = await unlessAborted(
-      look(rpc, this.#plan, scan, checkRound, readRound),
-      limit.signal,
-    );
-    const nothing = { kind: "unread", problem: NO_ANSWER } as const;
-    // The last sighting is all that is known.
-    const { transaction = nothing } = this.#history.at(-1) ?? {};
-    return seen ?? { transaction };
-  }
+/** The journal has a replacement: it is sent later if signing took too long. */
+function mayBeSent(
+  replacement: Replacement | undefined,
+  { plan, history }: Progress,
+): boolean {
+  return (
+    replacement?.kind === "made" &&
+    (newestOf(plan).kind === "cancellation" ||
+      isFresh(history.at(-1)?.round, Date.now()))
+  );
+}
 
-  async #act({
-    kind,
-  }: Exclude<Decision, { kind: "end" | "wait" }>): Promise<
-    Pick<Sighting, "sent" | "replacement">
-  > {
-    if (kind === "send") {
-      if (!this.#history.some(({ sent }) => sent !== undefined)) {
-        const { hash = null, nonce } = this.#newest;
-        this.means.emit({ type: "sending", hash, nonce });
-      }
-      return { sent: await this.#send() };
-    }
-    const replacement = await this.#replace(kind);
-    // The journal has it: it is sent later if signing took too long.
-    const maySend =
-      replacement.kind === "made" &&
-      (this.#newest.kind === "cancellation" ||
-        isFresh(this.#history.at(-1)?.round, Date.now()));
-    return maySend
-      ? { replacement, sent: await this.#send() }
-      : { replacement };
-  }
-
-  async #send(): Promise<SendAnswer> {
-    const { rpc, limit } = this.means;
-    const late = { kind: "lost", problem: "no answer in time" } as const;
-    const sent = send(rpc, this.#newest);
-    const answer = (await unlessAborted(sent, limit.signal)) ?? late;
-    if (answer.kind === "accepted") {
-      await this.#learn({ kind: "pending", hash: answer.hash });
-    }
-    return answer;
-  }
-
-  /** Signs a replacement and writes it to the journal; it is sent only then. */
-  async #replace(kind: RequestedReplacement): Promise<Replacement> {
-    const { limit, sign, record, emit } = this.means;
-    const failed = (
-      problem: string,
-      how: "failed" | "forbidden" = "failed",
-    ): Replacement => ({
+/** Signs a replacement and writes it to the journal; it is sent only then. */
+async function replace(
+  plan: Plan,
+  kind: RequestedReplacement,
+  { limit, sign, record, emit }: Means,
+): Promise<{
+  readonly replacement: Replacement;
+  readonly transactions: SentTransactions;
+}> {
+  const failed = (problem: string, how: "failed" | "forbidden" = "failed") => ({
+    replacement: {
       kind: how,
       problem: `the transaction is not ${kind === "bump" ? "replaced at a higher fee" : "cancelled"}: ${problem}`,
-    });
-    try {
-      const signed = await unlessAborted(
-        sign(this.#newest, kind),
-        limit.signal,
-      );
-      if (signed === undefined || limit.isOver) {
-        return failed(NO_ANSWER);
-      }
-      if (typeof signed === "string") {
-        return failed(signed, "forbidden");
-      }
-      const transactions = await record([...this.#plan.transactions, signed]);
-      if (transactions === undefined) {
-        return failed("another process has finished this settlement");
-      }
-      this.#plan = { ...this.#plan, transactions };
-      this.#addHashes(transactions);
-      const { hash = "", nonce } = signed;
-      emit({ type: "replacing", kind: signed.kind, hash, nonce });
-      return { kind: "made", hash };
-    } catch (error) {
-      return failed(describeProblem(error));
+    },
+    transactions: plan.transactions,
+  });
+  try {
+    const signed = await unlessAborted(
+      sign(newestOf(plan), kind),
+      limit.signal,
+    );
+    if (signed === undefined || limit.isOver) {
+      return failed(NO_ANSWER);
     }
+    if (typeof signed === "string") {
+      return failed(signed, "forbidden");
+    }
+    const transactions = await record([...plan.transactions, signed]);
+    if (transactions === undefined) {
+      return failed("another process has finished this settlement");
+    }
+    const { hash = "", nonce } = signed;
+    emit({ type: "replacing", kind: signed.kind, hash, nonce });
+    return { replacement: { kind: "made", hash }, transactions };
+  } catch (error) {
+    return failed(describeProblem(error));
   }
+}
 
-  /** Notes a hash that was not known before. */
-  async #learn(found: Sighting["transaction"]): Promise<void> {
-    const hash =
-      found.kind === "mined" || found.kind === "pending"
-        ? found.hash
-        : undefined;
-    if (hash === undefined || this.#hashes.has(hash)) {
-      return;
-    }
-    this.#hashes.add(hash);
-    const newest = this.#newest;
-    if (newest.hash !== undefined) {
-      this.#warn(
-        `the transaction was replaced by ${hash}, which makes the same settlement`,
-      );
-    }
-    this.means.emit({ type: "hash", hash });
-    // Signed bytes keep the hash that the journal has.
-    if (newest.raw === undefined) {
-      const [first, ...others] = this.#plan.transactions;
-      const known: SentTransactions = [{ ...first, hash }, ...others];
-      this.#plan = { ...this.#plan, transactions: known };
-      await this.means.record(known).catch((error: unknown) => {
-        this.#warn(describeProblem(error));
-      });
-    }
+/** Notes a hash that was not known before. */
+async function learn(
+  progress: Progress,
+  found: SendAnswer | Sighting["transaction"],
+  { emit, record }: Means,
+): Promise<Progress> {
+  const { plan, hashes } = progress;
+  const hash = "hash" in found ? found.hash : undefined;
+  if (hash === undefined || hashes.includes(hash)) {
+    return progress;
   }
-
-  #addHashes(transactions: SentTransactions): void {
-    for (const { hash } of transactions) {
-      if (hash !== undefined) {
-        this.#hashes.add(hash);
-      }
-    }
+  const warn = (message: string): void => {
+    emit({ type: "trouble", message });
+  };
+  const newest = newestOf(plan);
+  if (newest.hash !== undefined) {
+    warn(
+      `the transaction was replaced by ${hash}, which makes the same settlement`,
+    );
   }
-
-  get #newest(): SentTransaction {
-    return newestOf(this.#plan);
+  emit({ type: "hash", hash });
+  const learnt = { ...progress, hashes: [...hashes, hash] };
+  // Signed bytes keep the hash that the journal has.
+  if (newest.raw !== undefined) {
+    return learnt;
   }
-
-  #warn(message: string): void {
-    this.means.emit({ type: "trouble", message });
-  }
+  const [first, ...others] = plan.transactions;
+  const known: SentTransactions = [{ ...first, hash }, ...others];
+  await record(known).catch((error: unknown) => {
+    warn(describeProblem(error));
+  });
+  return { ...learnt, plan: { ...plan, transactions: known } };
 }
 
 /** Returns the events of the latest sighting: what is new since the one before. */
 function newsOf(
   { confirmations }: Pick<Plan, "confirmations">,
-  history: readonly Sighting[],
+  history: History,
 ): readonly SettlementEvent[] {
   const [before, now] = [history.at(-2), history.at(-1)];
   if (now === undefined) {

@@ -113,9 +113,9 @@ function replace(
   const newest = newestOf(plan);
   const tried = history.findLast((one) => one.replacement !== undefined);
   const isRequested =
-    plan.request !== undefined &&
+    plan.requestedReplacement !== undefined &&
     (tried === undefined || tried.replacement?.kind === "failed");
-  if (isRequested && plan.request === "cancel") {
+  if (isRequested && plan.requestedReplacement === "cancel") {
     return newest.kind === "cancellation" ? undefined : { kind: "cancel" };
   }
   if (!isRequested && !isBumpDue(plan, at, tried)) {

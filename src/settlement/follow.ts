@@ -55,7 +55,7 @@ export async function follow(
       transactions: entry.transactions,
       sentAfterBlock: entry.sentAfterBlock,
       start: sending === undefined ? "find" : "send",
-      request: options.replacement,
+      requestedReplacement: options.replacement,
       confirmations,
       timeBeforeBumpingFees,
       maxFeeBumps,

@@ -88,6 +88,10 @@ export interface KnownBefore {
   readonly preview?: Simulation | null | undefined;
 }
 
+/** The known values of a settlement that stops: each only from its step on. */
+export type KnownAtStop = KnownBefore &
+  Partial<Pick<SettlementResult, "block" | "chainId">>;
+
 /** The known values of a settlement's end; the others are null. */
 export type KnownValues = Pick<Settlement, "status"> & {
   readonly [Key in keyof Settlement]?: Settlement[Key] | undefined;
@@ -143,7 +147,7 @@ export function describeFinished(
 export async function stopped(
   why: Stopped,
   vault: VaultHost,
-  known: KnownBefore & Partial<Pick<SettlementResult, "block" | "chainId">>,
+  known: KnownAtStop,
 ): Promise<SettlementResult> {
   return {
     settlement: toSettlement(why, known),

@@ -15,10 +15,10 @@ import { observe, reasonNotToSettle } from "./observe.js";
 import type { Observation } from "./observe.js";
 import { parseOptions } from "./options.js";
 import type { ParsedOptions } from "./options.js";
-import { preview } from "./preview.js";
+import { propose } from "./propose.js";
 import { requireReplaceable } from "./replace.js";
 import { describeFinished, nothingToDo, refusalOf, stopped } from "./result.js";
-import type { SettlementResult, Stopped } from "./result.js";
+import type { KnownAtStop, SettlementResult } from "./result.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
 import { findFreeNonce, sign } from "./transaction.js";
@@ -55,7 +55,7 @@ export async function settleAll(
 }
 
 /**
- * Observes, previews, asks for consent, signs, writes the journal, checks the round again,
+ * Observes, proposes, asks for consent, signs, writes the journal, checks the round again,
  * then sends and follows.
  */
 async function settleNext(
@@ -63,42 +63,47 @@ async function settleNext(
   options: ParsedOptions,
 ): Promise<SettlementResult> {
   const { ifExpired, assertOnly, limits } = options;
-  let known: Parameters<typeof stopped>[2] = {};
-  const stop = async (why: Stopped): Promise<SettlementResult> =>
-    await stopped(why, vault, known);
+  let known: KnownAtStop = {};
   try {
-    const asked = assertOnly === true ? undefined : askAhead(vault, options);
+    const answers = assertOnly === true ? undefined : askAhead(vault, options);
     const next = await findTargetBlock(vault);
-    const seen = await observe(vault, next.number - 1);
-    const { chainId, block, round } = seen;
+    const observation = await observe(vault, next.number - 1);
+    const { chainId, block, round } = observation;
     known = { chainId, block, round };
-    const prepared =
-      asked === undefined
+    const means =
+      answers === undefined
         ? undefined
-        : await prepare(vault, seen, options, asked);
-    const guard = prepared?.route.guard?.address;
+        : await prepare(vault, observation, options, answers);
+    const guard = means?.route.guard?.address;
     known = { ...known, guard };
     const reason = reasonNotToSettle(round, ifExpired, next.timestamp);
     if (reason !== undefined) {
-      return await stop(nothingToDo(reason));
+      return await stopped(nothingToDo(reason), vault, known);
     }
     // With assertOnly nothing is prepared: a round to settle is a failure.
-    if (prepared === undefined) {
+    if (means === undefined) {
       const details = { round: describeRound(round) };
       throw vaultError("VAULT_SETTLEMENT_NEEDED", details);
     }
-    const { signer, journal, route } = prepared;
-    const made = await preview(vault, signer, next, seen, route, options);
-    if ("status" in made) {
-      return await stop(made);
+    const { signer, journal, route } = means;
+    const proposal = await propose(
+      vault,
+      signer,
+      next,
+      observation,
+      route,
+      options,
+    );
+    if (proposal.kind === "stopped") {
+      return await stopped(proposal, vault, known);
     }
-    known = { ...known, preview: made.shown.preview };
-    const agreed = await agree(vault, signer, made, options);
-    if ("status" in agreed) {
-      return await stop(agreed);
+    known = { ...known, preview: proposal.preflight.preview };
+    const agreement = await agree(vault, signer, proposal, options);
+    if (agreement.kind === "stopped") {
+      return await stopped(agreement, vault, known);
     }
-    const { gas, price, shown } = agreed;
-    known = { ...known, preview: shown.preview };
+    const { gas, price, preflight } = agreement;
+    known = { ...known, preview: preflight.preview };
     // In process Hardhat fills in the fees, which are free, unless there is a limit.
     const fees =
       signer.kind === "in-process" && limits.maxFeePerGas === undefined
@@ -119,20 +124,21 @@ async function settleNext(
     await refuseOtherAccount(vault.rpc, journal, signer);
     await journal.begin(entry);
     // An age is shown only of a block that is too old, and a person agreed to it.
-    const acceptsOldHead = shown.headAge !== null;
+    const acceptsOldHead = preflight.headAge !== null;
     const check = roundChecker(vault, journal, entry, options, acceptsOldHead);
     // If nothing is to be sent, this also finishes the journal.
     const checked = await checkInTime(check, vault, journal, entry, options);
     if (checked.obstacle !== undefined) {
-      return await stop(checked.obstacle);
+      return await stopped(checked.obstacle, vault, known);
     }
     // follow() sends, then looks at the chain and does what decide.ts decides, until the end.
     // Without `sending`, as in resume(), it begins with a look.
     const sending = { check, checkedAt: checked.answeredAt };
-    const followed = { journal, entry, sending, preview: shown.preview };
+    const { preview } = preflight;
+    const followed = { journal, entry, sending, preview };
     return { block, ...(await follow(vault, followed, options)) };
   } catch (error) {
-    return await stop(refusalOf(error));
+    return await stopped(refusalOf(error), vault, known);
   }
 }
 
@@ -216,17 +222,17 @@ async function prepare(
   vault: VaultHost,
   { chainId, contract, round }: Observation,
   { from, ifExpired, partial }: ParsedOptions,
-  asked: ReturnType<typeof askAhead>,
+  answers: ReturnType<typeof askAhead>,
 ) {
   const { rpc, connection } = vault;
-  const signer = await (asked.signer ??
+  const signer = await (answers.signer ??
     resolveSigner(rpc, connection.networkConfig, from));
   const { address } = contract;
-  const journal = await Journal.open(vault, chainId, address, asked.chain);
+  const journal = await Journal.open(vault, chainId, address, answers.chain);
   await journal.refuseUnfinished();
   await refuseOtherAccount(vault.rpc, journal, signer);
   const terms = { round, mustHaveEnded: ifExpired, mustSettle: !partial };
-  const { guard } = asked;
+  const { guard } = answers;
   const route = await findRoute(vault, signer.address, "latest", terms, guard);
   return { signer, journal, route };
 }

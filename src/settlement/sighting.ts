@@ -16,7 +16,7 @@ export interface Plan {
   readonly start: "send" | "find";
   readonly confirmations: number;
   /** Replacement that a person asks for. */
-  readonly request?: RequestedReplacement | undefined;
+  readonly requestedReplacement?: RequestedReplacement | undefined;
   /** Milliseconds; undefined: fees are never raised without a request. */
   readonly timeBeforeBumpingFees?: number | undefined;
   readonly maxFeeBumps: number;

@@ -7,7 +7,11 @@ import { Transaction } from "ethers";
 import { noRetries } from "../../src/rpc/retry.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { carryOut } from "../../src/settlement/carry-out.js";
-import { TimeLimit, isRecent } from "../../src/settlement/freshness.js";
+import {
+  TimeLimit,
+  isRecent,
+  staleAge,
+} from "../../src/settlement/freshness.js";
 import { Journal } from "../../src/settlement/journal.js";
 import { roundChecker } from "../../src/settlement/check-round.js";
 import type { SettlementPreflight } from "../../src/types.js";
@@ -156,6 +160,28 @@ describe("settleAll, before it sends", () => {
     ]);
   });
 
+  it("settleAll refuses if no block came while it waited for its key: VAULT_STALE_HEAD", async () => {
+    let age = 100;
+    clock.mock.mockImplementation(() => (1_700_000_005 + age) * 1_000);
+    stage.chain.on("eth_getTransactionCount", async (_, answer) => {
+      age = 400;
+      return await answer();
+    });
+    const { code } = await stage.settle({}, { vault: { maxHeadAge: 300 } });
+    expect([code, stage.sends]).to.deep.equal(["VAULT_STALE_HEAD", 0]);
+  });
+
+  it("a block is old above a maxHeadAge of 300 s by default, and not at it", async () => {
+    const host = stage.host({ vault: { maxHeadAge: undefined } });
+    const block = { number: 5, timestamp: 1_700_000_005 };
+    const ages: unknown[] = [];
+    for (const age of [300, 301]) {
+      clock.mock.mockImplementation(() => (block.timestamp + age) * 1_000);
+      ages.push(await staleAge(host, block));
+    }
+    expect(ages).to.deep.equal([undefined, 301]);
+  });
+
   describe("with its last look at the round", () => {
     /** The look before sending; `act` comes before its answer. */
     const atLastLook = (act: (look: number) => void): void => {
@@ -203,6 +229,16 @@ describe("settleAll, before it sends", () => {
         },
       },
     ]);
+
+    it("settleAll refuses if the look has no answer within its timeout: VAULT_LATE_ANSWER", async () => {
+      stage.chain.on("eth_call", async (_, answer) =>
+        stage.chain.count("eth_getTransactionCount") > 0
+          ? await new Promise<never>(() => undefined)
+          : await answer(),
+      );
+      const { code } = await stage.settle({ timeout: 50 });
+      expect([code, stage.sends]).to.deep.equal(["VAULT_LATE_ANSWER", 0]);
+    }).timeout(100_000);
 
     it("a look at the round counts for 5 s, by a clock that does not stand still", async () => {
       const host = stage.host();
@@ -298,6 +334,13 @@ describe("settleAll, before it sends", () => {
         },
         2,
       ],
+      [
+        "simulates again if the clock was set back by 16 s",
+        () => {
+          ahead -= 16_000;
+        },
+        2,
+      ],
     ] as const) {
       it(`settleAll ${what}, and asks once if nothing changed`, async () => {
         const { status } = await stage.settle(afterThinking(act));
@@ -310,14 +353,50 @@ describe("settleAll, before it sends", () => {
     }
 
     it("settleAll asks once more if the settlement does not settle the round by then", async () => {
-      await stage.settle(
+      const { preview } = await stage.settle(
         afterThinking(() => {
           mineTwice();
           leavesUnsettled(stage);
         }),
       );
-      expect(shown.map(({ preview }) => preview?.status)).to.deep.equal([
+      expect(shown.map((one) => one.preview?.status)).to.deep.equal([
         "settled",
+        "not-settled",
+      ]);
+      expect(preview?.status, "the one that was agreed to").to.equal(
+        "not-settled",
+      );
+    });
+
+    it("settleAll does not simulate the next round, nor ask about it, if that is current by then: VAULT_ROUND_CHANGED", async () => {
+      const { code } = await stage.settle(
+        afterThinking(() => {
+          mineTwice();
+          stage.chain.mine(nextRound);
+          leavesUnsettled(stage);
+        }),
+      );
+      expect([code, shown.length, simulations()]).to.deep.equal([
+        "VAULT_ROUND_CHANGED",
+        1,
+        1,
+      ]);
+    });
+
+    it("settleAll has the preview of the second question if it sends nothing after it", async () => {
+      const { code, preview } = await stage.settle(
+        afterThinking(
+          () => {
+            mineTwice();
+            leavesUnsettled(stage);
+          },
+          () => {
+            stage.chain.mine(nextRound);
+          },
+        ),
+      );
+      expect([code, preview?.status]).to.deep.equal([
+        "VAULT_ROUND_CHANGED",
         "not-settled",
       ]);
     });

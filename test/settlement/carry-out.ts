@@ -253,6 +253,96 @@ describe("the way of a settlement's transaction", () => {
       sends: 1,
     },
     {
+      title: "resume looks at once, however long its polling interval",
+      start: "find",
+      answers: { eth_getTransactionReceipt: () => minedIn6 },
+      changes: () => ({
+        limit: new TimeLimit(5_000),
+        pollingIntervalMs: 60_000,
+      }),
+      is: mined,
+    },
+    {
+      title: "settle warns once while its looks have no answer",
+      start: "find",
+      answers: {
+        eth_getTransactionReceipt: (occurrence) => {
+          if (occurrence < 3) {
+            throw new Error("cut");
+          }
+          return minedIn6;
+        },
+      },
+      is: mined,
+      troubles: [/cut/u],
+    },
+    {
+      title:
+        "resume sends a cancellation of the journal though the round cannot be read",
+      start: "find",
+      plan: {
+        transactions: [
+          transaction,
+          { ...transaction, kind: "cancellation", raw: "0x03", hash: OTHER },
+        ],
+      },
+      answers: {
+        eth_getTransactionByHash: (_, [hash]) =>
+          hash === HASH ? pooled : null,
+        [SEND]: () => OTHER,
+        eth_getTransactionReceipt: (_, [hash]) =>
+          hash === OTHER && sends() > 0
+            ? { ...minedIn6, transactionHash: OTHER }
+            : null,
+      },
+      changes: () => ({
+        limit: new TimeLimit(5_000),
+        checkRound: async () => await Promise.reject(new Error("no state")),
+      }),
+      is: { kind: "mined", hash: OTHER },
+      sends: 1,
+      troubles: [],
+    },
+    {
+      title:
+        "settle warns once that the round forbids a higher fee while that does not change",
+      start: "find",
+      plan: { timeBeforeBumpingFees: 0 },
+      answers: {
+        eth_getTransactionByHash: () => pooled,
+        eth_getTransactionReceipt: (occurrence) =>
+          occurrence < 5 ? null : minedIn6,
+      },
+      changes: () => ({
+        checkRound: async () =>
+          await Promise.resolve(
+            check({ kind: "stopped", status: "refused", reason: "Changed." }),
+          ),
+      }),
+      is: mined,
+      troubles: [/not replaced at a higher fee: Changed\.$/u],
+    },
+    {
+      title:
+        "resume sends no replacement that the journal does not take, since another process finished it",
+      start: "find",
+      plan: { requestedReplacement: "cancel" },
+      answers: {
+        eth_getTransactionByHash: () => pooled,
+        eth_getTransactionReceipt: (occurrence) =>
+          occurrence < 1 ? null : minedIn6,
+      },
+      changes: () => ({
+        sign: async () =>
+          await Promise.resolve({ ...transaction, raw: "0x03", hash: OTHER }),
+        record: async () => await Promise.resolve(undefined),
+      }),
+      is: mined,
+      troubles: [
+        /not cancelled: another process has finished this settlement$/u,
+      ],
+    },
+    {
       title: "settle sends again what the node does not have",
       start: "send",
       answers: { eth_getTransactionReceipt: minedOnceSent(2) },
@@ -589,6 +679,17 @@ describe("the way of a settlement's transaction", () => {
       },
       {
         title:
+          "resume is mined if the node has the transaction only once the round, which it settled, was read",
+        start: "find",
+        answers: {
+          eth_getTransactionReceipt: () =>
+            asked.includes("eth_blockNumber") ? minedIn6 : null,
+        },
+        changes: forbid,
+        is: mined,
+      },
+      {
+        title:
           "settle goes on if its nonce is used at the block of the obstacle",
         start: "find",
         ...minedLater(
@@ -609,6 +710,81 @@ describe("the way of a settlement's transaction", () => {
     ]);
   });
 
+  it("settle warns of a re-org after which the node has lost the transaction", async () => {
+    await run({
+      title: "",
+      start: "find",
+      plan: { confirmations: 3 },
+      answers: {
+        eth_getTransactionReceipt: (occurrence) =>
+          occurrence === 0
+            ? minedIn6
+            : occurrence > 1
+              ? { ...minedIn6, blockNumber: "0x7", blockHash: OTHER }
+              : null,
+        eth_blockNumber: (occurrence) => (occurrence < 2 ? "0x6" : "0x9"),
+      },
+      is: {},
+    });
+    expect(told().slice(2, 4)).to.deep.equal([
+      "a re-org took the transaction out of block 6",
+      "the node dropped the transaction",
+    ]);
+  });
+
+  it("resume sends only after another look at the round if the answer to the first took longer than five seconds", async () => {
+    let checks = 0;
+    const checksAtSend: number[] = [];
+    await run({
+      title: "",
+      start: "find",
+      answers: {
+        [SEND]: () => {
+          checksAtSend.push(checks);
+          endDeadlines();
+          return HASH;
+        },
+      },
+      changes: () => ({
+        checkRound: async () => {
+          checks += 1;
+          suspended += checks === 1 ? 6_000 : 0;
+          return await Promise.resolve(check());
+        },
+      }),
+      is: {},
+    });
+    expect(checksAtSend).to.deep.equal([2]);
+  });
+
+  it("resume searches the blocks on from where it was after a look that failed", async () => {
+    const searched: number[] = [];
+    const end = await run({
+      title: "",
+      start: "find",
+      answers: {
+        ...usedBy(),
+        eth_blockNumber: () => toQuantity(100),
+        eth_getTransactionReceipt: (occurrence) => {
+          if (occurrence === 1) {
+            throw new Error("cut");
+          }
+          return null;
+        },
+        eth_getBlockByNumber: (_, [tag]) => {
+          searched.push(Number(tag));
+          const transactions = Number(tag) === 100 ? [rival] : [];
+          return { transactions };
+        },
+      },
+      is: {},
+    });
+    expect(end).to.include({ kind: "dropped", status: "unconfirmed" });
+    expect(searched).to.deep.equal(
+      Array.from({ length: 95 }, (_, index) => index + 6),
+    );
+  });
+
   it("settle sends a replacement only after another look at the round if signing it took longer than five seconds", async () => {
     const raised = { ...transaction, raw: "0x03", hash: OTHER };
     let ahead = 0;
@@ -619,7 +795,7 @@ describe("the way of a settlement's transaction", () => {
       const end = await run({
         title: "",
         start: "find",
-        plan: { request: "bump" },
+        plan: { requestedReplacement: "bump" },
         answers: {
           eth_getTransactionByHash: (_, [hash]) =>
             hash === HASH ? pooled : null,

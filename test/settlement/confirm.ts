@@ -59,6 +59,8 @@ describe("the confirmation of settleAll", () => {
       },
     });
     expect(shown).to.have.length(1);
+    // A person judges the price.
+    expect(stage.chain.count("eth_feeHistory")).to.equal(0);
     expect(shown[0]).to.deep.include({
       chainId: 31_337,
       chainTime: 1_700_000_006,

@@ -339,6 +339,12 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       wait,
     ],
     [
+      "ends what the node has lost, also if a higher fee is due",
+      { ...bumping, start: "find" },
+      [unknown({ ...later, round: changed })],
+      end({ kind: "dropped", status: "refused", mayStillArrive: true }),
+    ],
+    [
       "forbids a higher fee",
       bumping,
       [pending({ ...later, round: changed })],
@@ -347,7 +353,7 @@ const table: Readonly<Record<string, readonly Row[]>> = {
     ],
     [
       "does not keep off a cancellation",
-      { start: "find", request: "cancel" },
+      { start: "find", requestedReplacement: "cancel" },
       [pending({ round: changed })],
       { kind: "cancel" },
     ],
@@ -420,19 +426,19 @@ const table: Readonly<Record<string, readonly Row[]>> = {
   "a replacement that a person asks for": [
     [
       "needs a round that is open",
-      { start: "find", request: "bump" },
+      { start: "find", requestedReplacement: "bump" },
       [pending()],
       { kind: "wait", pause: "none", readRound: true },
     ],
     [
       "is made at once",
-      { start: "find", request: "bump" },
+      { start: "find", requestedReplacement: "bump" },
       [pending({ round: open })],
       { kind: "bump" },
     ],
     [
       "is made once",
-      { start: "find", request: "bump" },
+      { start: "find", requestedReplacement: "bump" },
       [
         pending({ sent: accepted, replacement: { kind: "made", hash: HASH } }),
         pending({ round: open }),
@@ -441,19 +447,19 @@ const table: Readonly<Record<string, readonly Row[]>> = {
     ],
     [
       "is not made where the transaction is mined",
-      { start: "find", request: "cancel" },
+      { start: "find", requestedReplacement: "cancel" },
       [inBlock()],
       end({ kind: "mined", hash: HASH }),
     ],
     [
       "waits for another look if it failed",
-      { start: "find", request: "cancel" },
+      { start: "find", requestedReplacement: "cancel" },
       [pending({ replacement: { kind: "failed", problem: "no answer" } })],
       wait,
     ],
     [
       "is tried again after that look",
-      { start: "find", request: "cancel" },
+      { start: "find", requestedReplacement: "cancel" },
       [
         pending({ replacement: { kind: "failed", problem: "no answer" } }),
         pending(),
@@ -464,7 +470,7 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       "is not made twice: what cancels already is followed",
       {
         start: "find",
-        request: "cancel",
+        requestedReplacement: "cancel",
         transactions: [settlement, cancellation],
       },
       [see({ kind: "pending", hash: OTHER_HASH })],
@@ -474,7 +480,7 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       "raises the fee of a cancellation, whatever the round is",
       {
         start: "find",
-        request: "bump",
+        requestedReplacement: "bump",
         transactions: [settlement, cancellation],
       },
       [pending()],
@@ -484,6 +490,22 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       "is sent by the next process if the node has only the older transaction",
       { start: "find", transactions: [settlement, cancellation] },
       [pending()],
+      { kind: "send" },
+    ],
+    [
+      "is sent though the older transaction was accepted",
+      { transactions: [settlement, cancellation] },
+      [
+        pending({ sent: accepted }),
+        pending({ replacement: { kind: "made", hash: OTHER_HASH } }),
+        pending(),
+      ],
+      { kind: "send" },
+    ],
+    [
+      "is sent as a cancellation, whatever the round is",
+      { start: "find", transactions: [settlement, cancellation] },
+      [unknown({ round: changed })],
       { kind: "send" },
     ],
     [

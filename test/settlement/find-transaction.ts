@@ -261,7 +261,7 @@ describe("the search for a settlement's transaction", () => {
     });
   }
 
-  it("is found as the replacement that was mined, whichever of them that is", async () => {
+  it("is found as the newest replacement in the pool, or the one that was mined, whichever that is", async () => {
     const cancellation = {
       ...sent,
       kind: "cancellation",
@@ -269,12 +269,17 @@ describe("the search for a settlement's transaction", () => {
       data: "0x",
       hash: OTHER,
     } as const;
-    const rpc = chainOf({ receipts: minedOther, known: [HASH] });
-    const { transaction: found } = await findTransaction(rpc, {
+    const both: Parameters<typeof findTransaction>[1] = {
       transactions: [sent, cancellation],
       sentAfterBlock: 5,
       confirmations: 1,
+    };
+    const pool = chainOf({ known: [HASH, OTHER] });
+    expect(await findTransaction(pool, both)).to.deep.include({
+      transaction: { kind: "pending", hash: OTHER },
     });
+    const rpc = chainOf({ receipts: minedOther, known: [HASH] });
+    const { transaction: found } = await findTransaction(rpc, both);
     expect(found).to.deep.include({
       kind: "mined",
       hash: OTHER,

@@ -87,6 +87,7 @@ describe("a settlement through a guard", () => {
     expect(settlement).to.include({ status: "settled", guard });
     expect([previewed, settlement.preview?.guard]).to.eql([guard, guard]);
     expect(await lane.world.settlers()).to.eql([guard]);
+    expect(await settle()).to.include({ status: "nothing-to-do", guard });
   });
 
   it("settleAll writes its guard to the log", async () => {

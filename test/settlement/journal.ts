@@ -40,6 +40,7 @@ import {
   entry as sent,
   itSettles,
   keyOf,
+  remote,
   unsigned,
   useStage,
 } from "../helpers/settlement-stage.js";
@@ -255,6 +256,27 @@ describe("the journal of a settlement", () => {
           preview: null,
           differences: null,
         });
+      },
+    },
+  ]);
+
+  itSettles(stage, [
+    {
+      title:
+        "settleAll leaves the hash in the finished journal if the node signs as it sends",
+      given: ({ chain }) => {
+        chain.on("eth_signTransaction", () => {
+          throw Object.assign(new Error("no such method"), { code: -32_601 });
+        });
+      },
+      network: remote,
+      is: { status: "settled" },
+      sends: 1,
+      then: async (_, settlement) => {
+        expect(await stage.journal(".finished")).to.have.nested.property(
+          "transactions[0].hash",
+          settlement?.hash,
+        );
       },
     },
   ]);

@@ -170,6 +170,11 @@ describe("settleAll: outcomes", () => {
         is: { status: "unconfirmed", blockNumber: null },
         says: ["It was replaced", "can never be mined"],
         sends: 1,
+        then: async (on) => {
+          expect(await on.journal(".finished")).to.not.have.property(
+            "mayStillArrive",
+          );
+        },
       },
     ]);
   });

@@ -205,7 +205,11 @@ describe("settleAll: resume", () => {
       const resumed = await stage.settle(resume);
       expect(resumed).to.include({ status: "settled", hash, preview: null });
       const again = await stage.settle(resume);
-      expect(again).to.include({ status: "nothing-to-do", hash });
+      expect(again).to.deep.include({
+        status: "nothing-to-do",
+        hash,
+        hashes: [],
+      });
       expect(again.reason).to.include("finished: settled in block 6");
       expect(stage.sends).to.equal(1);
     });

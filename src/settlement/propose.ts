@@ -35,21 +35,24 @@ import type { Stopped } from "./result.js";
 import type { Signer } from "./signer.js";
 import type { SettlementPreflight } from "./types.js";
 
-/** A preview, and the state that it was made on. */
-export interface Preview {
-  readonly seen: Observation;
+/** A settlement to agree to, and the state that it was simulated on. */
+export interface Proposal {
+  readonly kind: "proposal";
+  readonly observation: Observation;
   readonly next: NextBlock;
   readonly route: SettlementRoute;
-  /** Milliseconds by the wall clock before it was made. */
+  /** Milliseconds by the wall clock before it was simulated. */
   readonly since: number;
-  readonly shown: SettlementPreflight;
+  readonly preflight: SettlementPreflight;
   /** Reason of the revert, or gas limit and price. */
   readonly terms: Stopped | Terms;
   /** Prices that recent transactions paid; undefined if not read. */
   readonly recent: RecentPrices | undefined;
 }
 
+/** What is signed if the proposal is agreed to. */
 export interface Terms {
+  readonly kind: "terms";
   readonly gas: bigint;
   readonly price: GasPrice;
 }
@@ -60,16 +63,16 @@ export interface Terms {
  *
  * @returns A stop if the round was settled meanwhile.
  */
-export async function preview(
+export async function propose(
   vault: VaultHost,
   signer: Signer,
   next: NextBlock,
-  seen: Observation,
+  observation: Observation,
   route: SettlementRoute,
   { limits, confirm }: ParsedOptions,
-): Promise<Preview | Stopped> {
+): Promise<Proposal | Stopped> {
   const since = Date.now();
-  const { chainId, contract, block, round } = seen;
+  const { chainId, contract, block, round } = observation;
   const { networkConfig } = vault.connection;
   requireGas(vault, networkConfig.gas, INTRINSIC_GAS);
   const guard = route.guard?.address ?? null;
@@ -89,13 +92,11 @@ export async function preview(
     return nothingToDo(SETTLED_MEANWHILE);
   }
   const moved = (simulation?.transfers ?? []).map(({ token }) => token);
-  // Transfers are shown even if the tokens cannot be read.
-  const tokens = await describeTokens(vault, moved).catch(
-    fallbackTo(new Map(), ({ kind }) => kind === "rpc"),
-  );
+  const tokens = await describeTokens(vault, moved);
   const gas = await findGas(vault, route, next, simulated);
-  const made = { seen, next, route, since, recent };
-  const shown = {
+  const kind = "proposal" as const;
+  const basis = { kind, observation, next, route, since, recent };
+  const preflight = {
     chainId,
     chainTime: next.timestamp,
     headAge: age ?? null,
@@ -121,8 +122,8 @@ export async function preview(
     }
     const costs = { gas: null, cost: null, maxCost: null };
     return {
-      ...made,
-      shown: { ...shown, ...costs, outcome: "reverts", reason },
+      ...basis,
+      preflight: { ...preflight, ...costs, outcome: "reverts", reason },
       terms: { kind: "stopped", status, code: code ?? undefined, reason },
     };
   }
@@ -133,11 +134,18 @@ export async function preview(
     guard === null || simulation === null ? [] : tokensKept(simulation, guard);
   const details = { guard: String(guard), tokens: kept.join(", ") };
   return {
-    ...made,
-    shown: { ...shown, gas, cost, maxCost, outcome: "succeeds", reason: null },
+    ...basis,
+    preflight: {
+      ...preflight,
+      gas,
+      cost,
+      maxCost,
+      outcome: "succeeds",
+      reason: null,
+    },
     terms:
       kept.length === 0
-        ? { gas, price }
+        ? { kind: "terms", gas, price }
         : refusedBy(vaultError("VAULT_GUARD_KEEPS_TOKENS", details)),
   };
 }
