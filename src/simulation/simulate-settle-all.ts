@@ -102,13 +102,23 @@ export async function simulateSettlement(
   const guard = route.guard?.address ?? null;
   // Tokens that stay in the guard are reported.
   const holders = guard === null ? [] : [guard];
-  const subjects = { ...request, holders };
-  const watched = makeWatchList(network, contracts, sender, subjects);
+  const watched = makeWatchList(network, contracts, sender, {
+    ...request,
+    holders,
+  });
   const configured =
     networkConfig.gas === "auto" ? undefined : networkConfig.gas;
   const gas = request.gas ?? configured;
-  const ofCall = { vault, sender, route, watched, gas };
-  const parameters = { ...ofCall, base, target, hardfork };
+  const parameters: SimulationParameters = {
+    vault,
+    sender,
+    route,
+    watched,
+    gas,
+    base,
+    target,
+    hardfork,
+  };
   const [result, price] = await Promise.all([
     runEngine(parameters, request.engines),
     resolveFees(vault.rpc, networkConfig, target).catch(
@@ -177,7 +187,12 @@ function missingState(
   { vault, base, target }: SimulationParameters,
   error: unknown,
 ): VaultError | undefined {
-  if (target.isBlockGiven !== true || !isNodeRefusal(error)) {
+  if (
+    target.isBlockGiven !== true ||
+    !isNodeRefusal(error) ||
+    // Refused as it is, for example with too little gas: no state of the node is read.
+    error.details["method"] === "eth_sendTransaction"
+  ) {
     return undefined;
   }
   const problem = String(error.details["problem"]);
