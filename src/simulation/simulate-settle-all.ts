@@ -1,3 +1,5 @@
+import { min } from "@nomicfoundation/hardhat-utils/bigint";
+
 import { noCode } from "../client/codec.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import { assertInvariant, fallbackTo, vaultError } from "../errors.js";
@@ -102,13 +104,23 @@ export async function simulateSettlement(
   const guard = route.guard?.address ?? null;
   // Tokens that stay in the guard are reported.
   const holders = guard === null ? [] : [guard];
-  const subjects = { ...request, holders };
-  const watched = makeWatchList(network, contracts, sender, subjects);
+  const watched = makeWatchList(network, contracts, sender, {
+    ...request,
+    holders,
+  });
   const configured =
     networkConfig.gas === "auto" ? undefined : networkConfig.gas;
   const gas = request.gas ?? configured;
-  const ofCall = { vault, sender, route, watched, gas };
-  const parameters = { ...ofCall, base, target, hardfork };
+  const parameters: SimulationParameters = {
+    vault,
+    sender,
+    route,
+    watched,
+    gas,
+    base,
+    target,
+    hardfork,
+  };
   const [result, price] = await Promise.all([
     runEngine(parameters, request.engines),
     resolveFees(vault.rpc, networkConfig, target).catch(
@@ -177,7 +189,12 @@ function missingState(
   { vault, base, target }: SimulationParameters,
   error: unknown,
 ): VaultError | undefined {
-  if (target.isBlockGiven !== true || !isNodeRefusal(error)) {
+  if (
+    target.isBlockGiven !== true ||
+    !isNodeRefusal(error) ||
+    // Refused as it is, for example with too little gas: no state of the node is read.
+    error.details["method"] === "eth_sendTransaction"
+  ) {
     return undefined;
   }
   const problem = String(error.details["problem"]);
@@ -200,10 +217,10 @@ async function describeEffects(
   const transfers = await findTransfers(parameters, result, held);
   const refusal = await findRefusal(parameters, failed, before, after);
   const { balance, hasCode } = accountIn(before, sender);
+  // A contract that settles may spend what it has.
+  const funds = min(balance, accountIn(after, sender).balance);
   const fee = gasUsed * (gasPrice ?? 0n);
-  const isTooPoor = [before, after].some(
-    (state) => accountIn(state, sender).balance < fee,
-  );
+  const isTooPoor = funds < fee;
   const balances = changedBalances(held, sender, isTooPoor ? 0n : fee);
   const guard = route.guard?.address ?? null;
   const kept = guard === null ? [] : tokensKept({ transfers, balances }, guard);
@@ -217,7 +234,7 @@ async function describeEffects(
     gasPrice === undefined &&
       "The price of gas is not known: no fee is subtracted.",
     isTooPoor &&
-      `The sender cannot pay for gas: it has ${balance} wei, and the fee is ${fee} wei. The fee is not subtracted.`,
+      `The sender cannot pay for gas: it has ${funds} wei, and the fee is ${fee} wei. The fee is not subtracted.`,
     hasCode && (await isCalledOnly(vault.rpc, sender, base)) && OTHER_ORIGIN,
     ...(failed === undefined
       ? notesOnSuccess(result, roundOf(before), roundOf(after))

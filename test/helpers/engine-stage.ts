@@ -20,8 +20,8 @@ import { untilFound } from "./transactions.js";
 const TRANSFER =
   "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
-export const engines = ["simulateV1", "fork", "in-process"] as const;
-export type Engine = (typeof engines)[number];
+const engines = ["simulateV1", "fork", "in-process"] as const;
+type Engine = (typeof engines)[number];
 
 type Values = ReadonlyMap<string, unknown>;
 /** Before and after, by path as in `round.settled`, or by account and token. */
@@ -35,7 +35,7 @@ interface DeployedVault {
 }
 
 /** What a settlement did, as found without anything of ours. */
-export interface RealSettlement {
+interface RealSettlement {
   readonly succeeded: boolean;
   readonly reason: string | null;
   readonly gasUsed: bigint;
@@ -48,7 +48,7 @@ export interface RealSettlement {
 }
 
 /** A chain to simulate on with an engine, and to settle on really. */
-export class EngineStage {
+class EngineStage {
   #connected: HardhatVault | undefined;
 
   constructor(private readonly engine: Engine) {}

@@ -11,6 +11,7 @@ import type { PinnedBlock } from "../../src/simulation/block-cache.js";
 import { warm } from "../../src/simulation/warm.js";
 import { answerEach, startBatchServer } from "../helpers/batch-server.js";
 import type { AskedCall, BatchServer } from "../helpers/batch-server.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 
 const NUMBER = 1_000;
@@ -173,7 +174,7 @@ describe("the state of one block", () => {
     });
   }
 
-  it("a cache asks for each place, account and method by itself", async () => {
+  it("a cache asks for each place, account and method by itself, for those of one moment in one request", async () => {
     const cache = await open();
     const calls = [
       ["eth_getStorageAt", ACCOUNT, "0x1", AT],
@@ -187,7 +188,32 @@ describe("the state of one block", () => {
         await ask(cache, method, ...params);
       }),
     );
-    expect(server.bodies.flat()).to.have.length(calls.length);
+    expect(server.bodies.map(({ length }) => length)).to.deep.equal([
+      calls.length,
+    ]);
+  });
+
+  it("a fork waits for a block that the node does not have yet, and throws VAULT_FORK_REORGED for another one at its number", async () => {
+    let isThere = false;
+    server.answer = answerEach((call) => {
+      const answer =
+        call.method === "eth_getBlockByNumber" && !isThere
+          ? { result: null }
+          : answerOf()(call);
+      isThere = true;
+      return answer;
+    });
+    const cache = await open();
+    await cache.requireBlock();
+    const params = [AT, true];
+    const found = await cache.answer({
+      method: "eth_getBlockByNumber",
+      params,
+    });
+    expect(fieldsOf(found)["result"]).to.include({ hash: hashOf(NUMBER) });
+    const other = await open({ isShared: false });
+    server.answer = answerEach(answerOf("b"));
+    await expectVaultError(other.requireBlock(), "VAULT_FORK_REORGED");
   });
 
   it("warming asks for no value that is there or on its way, and nobody asks for what it has", async () => {

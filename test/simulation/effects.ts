@@ -98,8 +98,14 @@ describe("effects of a simulation", () => {
         const simulation = await simulateOn(node);
         expect(simulation.balances[0]).to.include({ account: SETTLER, after });
         expect(
-          simulation.notes.some((note) => note.includes("cannot pay for gas")),
-        ).to.equal(isTooPoor);
+          simulation.notes.filter((note) => note.includes("cannot pay")),
+        ).to.deep.equal(
+          isTooPoor
+            ? [
+                `The sender cannot pay for gas: it has ${FEE - 1n} wei, and the fee is ${FEE} wei. The fee is not subtracted.`,
+              ]
+            : [],
+        );
       });
     }
   });

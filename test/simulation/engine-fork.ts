@@ -391,12 +391,26 @@ describe("simulateSettleAll with the engine fork", () => {
     }
   });
 
+  it("fork passes on why the simulator refuses the transaction, on the newest block and on an old one: VAULT_RPC_ERROR", async () => {
+    const vault = await open();
+    const { number } = await vault.block();
+    for (const blockNumber of [undefined, number - 1]) {
+      const { details } = await expectVaultError(
+        vault.simulateSettleAll({ engine: "fork", blockNumber, gas: 100 }),
+        "VAULT_RPC_ERROR",
+      );
+      expect(details["problem"]).to.match(/requires at least/u);
+    }
+  });
+
   for (const [state, refused] of [
     ["any state", ["eth_getCode", "eth_call", "eth_getStorageAt"]],
     // Some nodes answer code from another database than storage.
     ["storage", ["eth_getStorageAt"]],
   ] as const) {
     it(`fork asks for an archive node if ${state} of an old block is gone: VAULT_ARCHIVE_NODE_NEEDED`, async () => {
+      // A block of which no other fork has kept state.
+      await provider.send("anvil_mine", ["0x2"]);
       const vault = await openRecorded();
       const { number } = await vault.block();
       const message = "missing trie node 4f3c (path ) <nil>";

@@ -214,6 +214,10 @@ describe("the cache of a fork", () => {
 
   for (const [title, text] of [
     ["is no JSON", "{"],
+    [
+      "has another block",
+      `{"eth_getblockbynumber true":{"hash":"0x${"12".repeat(32)}"}}`,
+    ],
     ["has a value of another form", '{"eth_getcode 0x1":{"hash":"0x1"}}'],
   ] as const) {
     it(`a fork of a past block asks the node if its file ${title}`, async () => {

@@ -90,7 +90,7 @@ describe("wrong answers of eth_simulateV1", () => {
     [
       "less gas for settleAll than any transaction takes",
       (node) => {
-        changeSettlement(node, { gasUsed: "0x5207" });
+        changeSettlement(node, { gasUsed: "0x5247" });
       },
       otherForm,
     ],

@@ -4,7 +4,6 @@ import { fallbackTo } from "../../errors.js";
 import type { VaultHost } from "../../host.js";
 import { getBlock } from "../../rpc/blocks.js";
 import { tryCall } from "../../rpc/calls.js";
-import { isNodeRefusal } from "../../rpc/errors.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
 import { settlementCall } from "../../settlement-call/route.js";
 import { EngineUnsupportedError } from "./engine.js";
@@ -82,14 +81,10 @@ async function callPlainly(
   vault: VaultHost,
   { route, target, base, gas }: SimulationParameters,
 ): Promise<PlainCall> {
-  const call = settlementCall(route);
-  return await tryCall(vault.rpc, call, base, gas ?? target.gasLimit).then(
+  const gasGiven = gas ?? target.gasLimit;
+  return await tryCall(vault.rpc, settlementCall(route), base, gasGiven).then(
     (reverted) => ({ reverted }),
-    // A node that prunes old state refuses all that the fork would fetch, too.
-    fallbackTo(
-      undefined,
-      (error) => target.isBlockGiven !== true || !isNodeRefusal(error),
-    ),
+    fallbackTo(undefined),
   );
 }
 
