@@ -8,6 +8,7 @@ import type { VaultErrorCode } from "../../src/client/index.js";
 import { GIVEN_PROVIDER, vaultError } from "../../src/errors.js";
 import {
   classifyFailure,
+  isFinalRefusal,
   isNodeRefusal,
   isRefusedAnyhow,
   refusesParameters,
@@ -19,6 +20,7 @@ import {
   decodeRevertReason,
 } from "../../src/rpc/revert-reason.js";
 import { MAX_FOREIGN_TEXT } from "../../src/escape.js";
+import { Redactor } from "../../src/redact.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import {
@@ -174,6 +176,7 @@ describe("failed requests", () => {
       said(-32603, "upstream timed out"),
       said(-32000, "the node is not ready"),
       said(-32000, "warming up, please retry"),
+      said(-32503, "no"),
       new StatusError(500),
       causedBy(new StatusError(503)),
       withBody(500, refusedBody),
@@ -184,6 +187,9 @@ describe("failed requests", () => {
       said(-32005, "no"),
       said(-32000, "Too Many Requests"),
       said(-32029, "Too Many Request"),
+      // An HTTP status in the code.
+      said(429, "no"),
+      said(-32429, "no"),
       said(-32007, "Request throttled, slow down"),
       said(-32000, "request rate exceeded"),
       new StatusError(429),
@@ -221,6 +227,8 @@ describe("failed requests", () => {
     // The node may have the block a moment later.
     refused: [
       said(-32000, "no"),
+      // No HTTP status.
+      said(4444, "no"),
       said(-32603, "missing trie node 0c (path )"),
       withBody(404, refusedBody, reset),
     ],
@@ -249,6 +257,12 @@ describe("failed requests", () => {
       false,
       false,
     ]);
+    const statuses = [403, 404, 503].map((status) =>
+      rpcErrorOf(new StatusError(status)),
+    );
+    expect([...errors, ...statuses].map(isFinalRefusal)).to.deep.equal(
+      [true, false, false, false].concat([true, true, false]),
+    );
     expect([...errors, copy, new Error("no")].map(isNodeRefusal)).to.deep.equal(
       [true, false, false, false, false, false],
     );
@@ -311,6 +325,54 @@ describe("failed requests", () => {
     ).to.deep.equal([true, true, false, false]);
   });
 
+  it("the header Retry-After counts also where the body has the node's own error", () => {
+    const headers = { "retry-after": "7" };
+    expect(classifyFailure(withBody(400, busyBody, { headers }))).to.include({
+      kind: "busy",
+      retryAfterMs: 7_000,
+    });
+  });
+
+  it("an error of this side counts where ethers wraps it", () => {
+    const error = codedError("ECONNREFUSED");
+    const wrapped = codedError("UNKNOWN_ERROR", { error });
+    expect(rpcErrorOf(wrapped).code).to.equal("VAULT_NETWORK_UNREACHABLE");
+  });
+
+  it("the words in the body of an HTTP error are told, without the key in them", () => {
+    const key = "a1b2c3d4e5f60718293a";
+    for (const body of [
+      { message: `no project ${key}` },
+      { error: { message: `no project ${key}` } },
+    ]) {
+      const { message } = rpcErrorOf(withBody(503, body));
+      expect(message).to.contain("HTTP status 503 (no project <hidden>)");
+    }
+  });
+
+  it("a secret in the name of the host, in a setting or in a variable is hidden", () => {
+    const redactor = new Redactor();
+    redactor.keep("s3cr3t-one");
+    for (const error of [
+      codedError("ENOTFOUND", { hostname: "s3cr3t-one.node.test" }),
+      hardhatError("HHE717", { message: "the HD path s3cr3t-one" }),
+      codedError("UND_ERR_INVALID_ARG", {
+        message: "invalid s3cr3t-one header",
+      }),
+      withBody(503, { message: "no s3cr3t-one" }),
+    ]) {
+      const { message } = toRpcError(error, "testnet", "eth_call", redactor);
+      expect(message).to.contain("<hidden>").and.not.contain("s3cr3t-one");
+    }
+    const url = hardhatError("HHE29", { message: "no URL: https://h/k" });
+    expect(rpcErrorOf(url).message).to.contain("no URL: <url>");
+  });
+
+  it("a page in place of an answer is not kept as the cause, because it may repeat the key", () => {
+    const page = hardhatError("HHE702", { message: "<html>the-key</html>" });
+    expect(rpcErrorOf(page)).to.not.have.property("cause");
+  });
+
   it("the header Retry-After counts if it is a whole number of seconds", () => {
     const waits = (value: unknown): number | undefined => {
       const failure = classifyFailure(
@@ -319,8 +381,8 @@ describe("failed requests", () => {
       return "retryAfterMs" in failure ? failure.retryAfterMs : undefined;
     };
     expect(["7", "12", "0"].map(waits)).to.deep.equal([7_000, 12_000, 0]);
-    expect(["1.5", ["7"], undefined].map(waits)).to.deep.equal(
-      Array(3).fill(undefined),
+    expect(["1.5", ["7"], "1234567", undefined].map(waits)).to.deep.equal(
+      Array(4).fill(undefined),
     );
   });
 

@@ -199,10 +199,25 @@ describe("a client that retries requests", () => {
     expect(asked()).to.equal(0);
   });
 
-  it("does not repeat a request that sends or signs", async () => {
+  it("repeats each request that only reads", async () => {
+    for (const method of [
+      ...["eth_accounts", "eth_blockNumber", "eth_call", "eth_chainId"],
+      ...["eth_estimateGas", "eth_feeHistory", "eth_gasPrice", "eth_getCode"],
+      ...["eth_maxPriorityFeePerGas", "eth_simulateV1", "net_version"],
+      ...["debug_traceTransaction", "anvil_nodeInfo", "hardhat_metadata"],
+      "web3_clientVersion",
+    ]) {
+      const { client, asked } = failing(1, codedError("ECONNRESET"));
+      await client.rpc.request(method);
+      expect(asked(), method).to.equal(2);
+    }
+  });
+
+  it("does not repeat a request that sends or signs, or one that it does not know", async () => {
     for (const method of [
       ...["eth_sendRawTransaction", "eth_sendTransaction", "evm_mine"],
       ...["eth_signTransaction", "hardhat_setCode", "personal_sign"],
+      ...["eth_callBundle", "eth_sendRawTransactionSync", "my_eth_call"],
     ]) {
       let asked = 0;
       const request = (): never => {
@@ -277,6 +292,55 @@ describe("a client that retries requests", () => {
       expect(await timesAsked(told, block)).to.equal(times);
     });
   }
+
+  it("asks 6 times at the newest block though an older one was read last", async () => {
+    let asked = 0;
+    const rpc = new RpcClient(
+      {
+        request: async ({ method, params }) => {
+          if (method === "eth_call") {
+            asked += 1;
+            throw behindError();
+          }
+          return await Promise.resolve({ ...header, number: params?.[0] });
+        },
+      },
+      "testnet",
+    );
+    await getBlock(rpc, 10);
+    await getBlock(rpc, 5);
+    await rpc.request("eth_call", [{}, "0xa"]).catch(() => undefined);
+    expect(asked).to.equal(6);
+  });
+
+  for (const [times, method, params, why] of [
+    [6, "eth_call", [{}, "0xa"], "it may lack the block"],
+    [1, "eth_call", [{}, "0xa", {}], "it may refuse the overrides"],
+    [1, "eth_simulateV1", [{}, "0xa"], "it may refuse to simulate"],
+  ] as const) {
+    it(`asks ${times} times if a node refuses ${method} with ${params.length} parameters at a known block: ${why}`, async () => {
+      const { client, asked } = failing(Infinity, {
+        code: -32_000,
+        message: "no",
+      });
+      client.rpc.noteBlock(10);
+      await client.rpc.request(method, params).catch(() => undefined);
+      expect(asked()).to.equal(times);
+    });
+  }
+
+  it("tells how often it tried if the last attempt is not answered in time", async () => {
+    let asked = 0;
+    const client = clientOf(() => {
+      asked += 1;
+      throw codedError(asked === 1 ? "ECONNRESET" : "ETIMEDOUT");
+    });
+    const { message } = await expectVaultError(
+      client.queryVolume(),
+      "VAULT_RPC_TIMEOUT",
+    );
+    expect(message).to.match(/in time \(tried 2 times in \d s\)/u);
+  });
 
   it("asks 3 times if a node lacks the block of a heavy request", async () => {
     expect(

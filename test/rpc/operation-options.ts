@@ -1,0 +1,211 @@
+import { mock } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+import { expect } from "chai";
+
+import type { Eip1193Provider } from "../../src/client/index.js";
+import { noRetries } from "../../src/rpc/retry.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { speedUpTime } from "../helpers/deadlines.js";
+import { StatusError } from "../helpers/foreign-errors.js";
+
+const HASH = `0x${"ab".repeat(32)}`;
+
+const hangs = async (): Promise<never> => await new Promise(() => undefined);
+
+const clientOf = (request: Eip1193Provider["request"]): RpcClient =>
+  new RpcClient({ request }, "testnet");
+
+/** A client whose node answers, in turn, what these return or throw; then the last. */
+function answeringInTurn(...answers: ReadonlyArray<() => unknown>): {
+  readonly rpc: RpcClient;
+  readonly asked: () => number;
+} {
+  let asked = 0;
+  const rpc = clientOf(async () => {
+    asked += 1;
+    return await Promise.resolve(answers[asked - 1] ?? answers.at(-1)).then(
+      (answer) => answer?.(),
+    );
+  });
+  return { rpc, asked: () => asked };
+}
+
+const busy = (): never => {
+  throw new StatusError(429);
+};
+
+describe("the options of an operation's requests", () => {
+  speedUpTime();
+
+  /** Milliseconds of the test's clock until the work has failed. */
+  async function timeUntilFailed(work: Promise<unknown>): Promise<number> {
+    const startedAt = performance.now();
+    await work.catch(() => undefined);
+    return performance.now() - startedAt;
+  }
+
+  it("call the inner onRetry if there are two", async () => {
+    const told: string[] = [];
+    const { rpc } = answeringInTurn(busy, () => "0x1");
+    await rpc
+      .withOptions({ onRetry: () => told.push("outer") })
+      .withOptions({ onRetry: () => told.push("inner") })
+      .request("eth_chainId");
+    expect(told).to.deep.equal(["inner"]);
+  });
+
+  it("have the standard time only if no time was given", async () => {
+    const rpc = clientOf(hangs);
+    const timeOf = async (one: RpcClient): Promise<number> =>
+      await timeUntilFailed(one.request("eth_chainId"));
+    expect(await timeOf(rpc.withOptions({}, 50))).to.be.below(1_000);
+    const given = rpc.withOptions({ timeout: 3_000 });
+    expect(await timeOf(given.withOptions({}, 50))).to.be.above(2_900);
+    const longer = rpc.withOptions({ timeout: 3_000 }, 50);
+    expect(await timeOf(longer)).to.be.above(2_900);
+  });
+
+  it("stay when the retries change, and the retries when the options change", async () => {
+    const hanging = clientOf(hangs)
+      .withOptions({ timeout: 50 })
+      .withRetries(noRetries);
+    const time = await timeUntilFailed(hanging.request("eth_chainId"));
+    expect(time).to.be.below(1_000);
+    const { rpc, asked } = answeringInTurn(busy);
+    const once = rpc.withRetries(noRetries).withOptions({ timeout: 9_000 });
+    await timeUntilFailed(once.request("eth_chainId"));
+    expect(asked()).to.equal(1);
+  });
+
+  it("end a wait that the node requests: at the deadline, and when the signal is aborted", async () => {
+    const { rpc } = answeringInTurn(() => {
+      throw new StatusError(429, { "retry-after": "9" });
+    });
+    const timed = rpc.withOptions({ timeout: 50 }).request("eth_chainId");
+    expect(await timeUntilFailed(timed)).to.be.below(1_000);
+    const stop = new AbortController();
+    const aborted = rpc
+      .withOptions({ signal: stop.signal, onRetry: () => stop.abort("enough") })
+      .request("eth_chainId");
+    expect(await timeUntilFailed(aborted)).to.be.below(1_000);
+  });
+
+  it("throw the failure of an earlier attempt, not a time-out, if the deadline ends a later one", async () => {
+    const { rpc } = answeringInTurn(busy, hangs);
+    const { message } = await expectVaultError(
+      rpc.withOptions({ timeout: 2_000 }).request("eth_chainId"),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+    expect(message).to.contain("HTTP status 429 (tried 2 times in 2 s)");
+  });
+
+  it("throw VAULT_RPC_TIMEOUT at the deadline if an earlier request failed by itself", async () => {
+    const failing = Array.from({ length: 6 }, () => () => {
+      throw new StatusError(503);
+    });
+    const answers = answeringInTurn(...failing, hangs);
+    const rpc = answers.rpc.withOptions({ timeout: 20_000 });
+    await expectVaultError(
+      rpc.request("eth_chainId"),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+    await expectVaultError(rpc.request("eth_chainId"), "VAULT_RPC_TIMEOUT");
+  });
+
+  it("leave out a request that waited for its turn until the deadline", async () => {
+    const answers: Array<() => void> = [];
+    const rpc = clientOf(
+      async () =>
+        await new Promise((resolve) => answers.push(() => resolve("0x1"))),
+    );
+    const underWay = Array.from(
+      { length: 16 },
+      async () => await rpc.request("eth_chainId"),
+    );
+    await expectVaultError(
+      rpc.withOptions({ timeout: 50 }).request("eth_chainId"),
+      "VAULT_RPC_TIMEOUT",
+    );
+    for (const answer of answers) {
+      answer();
+    }
+    await Promise.all(underWay);
+    await nextTurn();
+    expect(answers).to.have.lengthOf(16);
+  });
+
+  it("let a transaction out at once, though 16 reads are under way", async () => {
+    const rpc = clientOf(
+      async ({ method }) => await (method === "eth_call" ? hangs() : HASH),
+    );
+    for (let count = 0; count < 20; count += 1) {
+      rpc.request("eth_call", [{}, "latest"]).catch(() => undefined);
+    }
+    await nextTurn();
+    expect(
+      await rpc
+        .withOptions({ timeout: 100 })
+        .request("eth_sendRawTransaction", ["0x02"]),
+    ).to.equal(HASH);
+  });
+
+  it("wait past the deadline for the answer to a transaction", async () => {
+    const rpc = clientOf(
+      async () =>
+        await new Promise((resolve) => setTimeout(() => resolve(HASH), 2_000)),
+    );
+    expect(
+      await rpc
+        .withOptions({ timeout: 50 })
+        .request("eth_sendRawTransaction", ["0x02"]),
+    ).to.equal(HASH);
+  });
+
+  it("show the node's refusal of a transaction, not the reason of a signal that was aborted meanwhile", async () => {
+    const stop = new AbortController();
+    const { rpc } = answeringInTurn(() => {
+      stop.abort("enough");
+      throw Object.assign(new Error("nonce too low"), { code: -32_000 });
+    });
+    const { message } = await expectVaultError(
+      rpc.withOptions(stop).request("eth_sendRawTransaction", ["0x02"]),
+      "VAULT_RPC_ERROR",
+    );
+    expect(message).to.contain("nonce too low");
+  });
+
+  it("end other work with the reason of an aborted signal", async () => {
+    const stop = new AbortController();
+    const work = clientOf(hangs)
+      .withOptions(stop)
+      .withinDeadline("a fork", hangs());
+    stop.abort("enough");
+    const [end] = await Promise.allSettled([work]);
+    expect(end).to.deep.equal({ status: "rejected", reason: "enough" });
+  });
+
+  it("wait about twice as long before each attempt, two seconds at most, and tell the whole time", async () => {
+    const random = mock.method(Math, "random", () => 0);
+    const { rpc, asked } = answeringInTurn(busy);
+    const times: number[] = [];
+    const { message } = await expectVaultError(
+      rpc
+        .withOptions({ onRetry: () => times.push(performance.now()) })
+        .request("eth_chainId"),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+    random.mock.restore();
+    const waits = times
+      .slice(1)
+      .map((time, index) => time - Number(times[index]));
+    const expected = [50, 100, 200, 400, 800, 1_600, ...Array(7).fill(2_000)];
+    // The test's clock makes steps.
+    expect(
+      waits.map((wait, index) => Math.abs(wait - Number(expected[index])) < 40),
+    ).to.deep.equal(expected.map(() => true));
+    expect(message).to.match(/\(tried 15 times in (?:19|20) s\)/u);
+    expect(asked()).to.equal(15);
+  });
+});
