@@ -5,6 +5,7 @@ import { ErrorFragment, Interface } from "ethers";
 
 import { VaultClient } from "../../src/client/index.js";
 import type { VaultErrorCode } from "../../src/client/index.js";
+import { IMockErrors__factory } from "../../src/bindings/factories/IMockErrors__factory.js";
 import { GIVEN_PROVIDER, vaultError } from "../../src/errors.js";
 import {
   classifyFailure,
@@ -18,7 +19,10 @@ import type { Failure } from "../../src/rpc/errors.js";
 import {
   decodeArguments,
   decodeRevertReason,
+  hideInReason,
+  revertInResult,
 } from "../../src/rpc/revert-reason.js";
+import { guardErrors } from "../../src/guard/errors.js";
 import { MAX_FOREIGN_TEXT } from "../../src/escape.js";
 import { Redactor } from "../../src/redact.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -507,6 +511,10 @@ const ERROR = "0x08c379a0";
 const argumentsOf = (selector: string, bytes = 0): string =>
   `unknown error ${selector} with ${bytes} bytes of arguments`;
 
+const mockErrors = IMockErrors__factory.createInterface().fragments.filter(
+  (fragment) => fragment instanceof ErrorFragment,
+);
+
 describe("the reason of a revert", () => {
   const told: Readonly<
     Record<string, ReadonlyArray<readonly [error: unknown, text: string]>>
@@ -577,6 +585,97 @@ describe("the reason of a revert", () => {
         text,
       );
     }
+  });
+
+  const hideSecret = (text: string): string =>
+    text.replaceAll(/secret-1|deadbeef/gu, "<hidden>");
+  const secretText = errorData("Error(string)", "no secret-1");
+
+  it("hides secrets in the contract's own words, not in its data", () => {
+    const given = ErrorFragment.from("error Given(string words, uint256)");
+    const custom = errorData("Given(string,uint256)", "no secret-1", 7);
+    for (const [data, text] of [
+      [secretText, "no <hidden>"],
+      [custom, 'Given(words: "no <hidden>", _1: 7)'],
+      [
+        "0x12345678deadbeef",
+        "unknown error 0x12345678 with 4 bytes of arguments: 0x12345678<hidden>",
+      ],
+      ["0xdeadbe", "unknown error data 0xdeadbe"],
+      ["0x12345678", "unknown error 0x12345678 with 0 bytes of arguments"],
+    ] as const) {
+      expect(decodeRevertReason(data, [given], hideSecret)).to.include({
+        text,
+        data,
+      });
+    }
+    expect(decodeRevertReason("0xabcdef", [], () => "<hidden>").text).to.equal(
+      "unknown error data <hidden>",
+    );
+  });
+
+  it("hides secrets in the words of a reason that is decoded already, and keeps its data", () => {
+    const ofMock = errorData("OrderNotFound(uint256)", 7);
+    for (const data of [secretText, "0x12345678deadbeef", ofMock, "0x"]) {
+      const reason = decodeRevertReason(data);
+      expect(hideInReason(reason, hideSecret)).to.deep.equal(
+        decodeRevertReason(data, [], hideSecret),
+      );
+    }
+    const ofMessage = { kind: "string", text: "no secret-1", data: "0x" };
+    expect(
+      hideInReason({ ...ofMessage, kind: "string" }, hideSecret),
+    ).to.deep.equal({ ...ofMessage, text: "no <hidden>" });
+  });
+
+  it("is that of an error whatever the case of its selector", () => {
+    const data = secretText.replace(ERROR, "0x08C379A0");
+    expect(decodeRevertReason(data).text).to.equal("no secret-1");
+  });
+
+  it("has the package's name of an error, not the one of a given ABI", () => {
+    const data = errorData("OrderNotFound(uint256)", 7);
+    const same = ErrorFragment.from("error OrderNotFound(uint256 other)");
+    expect(decodeRevertReason(data, [same]).text).to.equal(
+      "OrderNotFound(orderID: 7)",
+    );
+  });
+
+  it("is that of the guard's errors, and of the mocks' without arguments", () => {
+    const names = [...guardErrors, ...mockErrors]
+      .filter(({ inputs }) => inputs.length === 0)
+      .map(({ name, selector }) => [
+        `${name}()`,
+        decodeRevertReason(selector).text,
+      ]);
+    expect(names).to.have.length.above(1);
+    for (const [name, text] of names) {
+      expect(text).to.equal(name);
+    }
+  });
+
+  it("is found in a result of a selector and whole words, if the error is known", () => {
+    const found = (data: string): string | undefined =>
+      revertInResult(Buffer.from(data.slice(2), "hex"))?.text;
+    expect(found(secretText)).to.equal("no secret-1");
+    expect(found(errorData("OrderNotFound(uint256)", 7))).to.equal(
+      "OrderNotFound(orderID: 7)",
+    );
+    for (const other of [
+      ...["0x", "0x12345678", `0x12345678${"0".repeat(64)}`],
+      `0x${secretText.slice(10)}`,
+    ]) {
+      expect(found(other)).to.equal(undefined);
+    }
+  });
+
+  it("is the data, not an opcode's name that stands beside them", () => {
+    const failure = classifyFailure(
+      said(3, "execution reverted: invalid opcode", secretText),
+    );
+    expect(failure).to.have.nested.property("reverted.text", "no secret-1");
+    const alone = classifyFailure(said(-32_000, "invalid opcode: INVALID"));
+    expect(alone).to.have.nested.property("reverted.kind", "invalid-opcode");
   });
 
   it("has the arguments of an error of a given ABI, lists and tuples too", () => {
