@@ -1,6 +1,7 @@
 import { mock } from "node:test";
 
 import { expect } from "chai";
+import { Interface } from "ethers";
 
 import { getBalance, getNonce, hasCode } from "../../src/rpc/accounts.js";
 import { describeBlock, toBlockId } from "../../src/rpc/block-id.js";
@@ -10,8 +11,9 @@ import {
   getBlockNumber,
   getGenesisHash,
   getNextBlock,
+  latestHashOf,
 } from "../../src/rpc/blocks.js";
-import { tryCall } from "../../src/rpc/calls.js";
+import { callContract, tryCall } from "../../src/rpc/calls.js";
 import { getChainId, getGasPrice } from "../../src/rpc/chain.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import {
@@ -25,6 +27,7 @@ import { fieldsOf } from "../helpers/fields.js";
 
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const HASH = `0x${"ab".repeat(32)}`;
+const OTHER_HASH = `0x${"cd".repeat(32)}`;
 
 const header = {
   number: "0x5",
@@ -172,6 +175,96 @@ describe("the answer of a node", () => {
     ]);
   });
 
+  it("about the newest block's hash is that of the last request for it", async () => {
+    let hash = HASH;
+    const { rpc } = recording((_, [block]) => ({
+      ...header,
+      ...(block === "latest" ? { hash } : { hash: OTHER_HASH, number: block }),
+    }));
+    expect(latestHashOf(rpc)).to.equal(undefined);
+    await getBlock(rpc);
+    await getBlock(rpc, 4);
+    expect(latestHashOf(rpc.withOptions({ timeout: 99 }))).to.equal(HASH);
+    hash = OTHER_HASH;
+    await getBlock(rpc);
+    expect(latestHashOf(rpc)).to.equal(OTHER_HASH);
+  });
+
+  it("of a block has EIP-7825's gas limit if there is none, and seconds if the chain counts milliseconds or less", async () => {
+    const blockOf = async (more: object) =>
+      await getBlock(answering({ ...header, ...more }));
+    expect(await blockOf({ gasLimit: undefined })).to.include({
+      gasLimit: 16_777_216n,
+    });
+    for (const units of [1n, 1_000n, 1_000_000n, 1_000_000_000n]) {
+      const timestamp = `0x${(1_700_000_000n * units).toString(16)}`;
+      expect(await blockOf({ timestamp })).to.include({
+        timestamp: 1_700_000_000,
+      });
+    }
+    expect(await blockOf({ timestamp: "0x174876e7ff" })).to.include({
+      timestamp: 99_999_999_999,
+    });
+    expect(await blockOf({ timestamp: "0x174876e800" })).to.include({
+      timestamp: 100_000_000,
+    });
+  });
+
+  it("about the first block is unknown only if the node has none", async () => {
+    const { rpc } = recording(() => {
+      throw Object.assign(new Error("no"), { code: -32_000 });
+    });
+    await expectVaultError(getGenesisHash(rpc), "VAULT_RPC_ERROR");
+  });
+
+  it("to eth_blockNumber lets a request at that block be made again", async () => {
+    const { rpc } = recording(() => "0x5");
+    await getBlockNumber(rpc);
+    expect(rpc.node.newestBlock).to.equal(5);
+  });
+
+  it("of a contract has no secret in the reason of its revert, as an error or as a result", async () => {
+    const data = new Interface(["error Error(string)"]).encodeErrorResult(
+      "Error",
+      ["no secret-1"],
+    );
+    for (const answer of [
+      () => data,
+      () => {
+        throw Object.assign(new Error("execution reverted"), { code: 3, data });
+      },
+    ]) {
+      const { rpc } = recording(answer);
+      rpc.redactor.keep("secret-1");
+      expect(await callContract(rpc, call, 5)).to.deep.equal({
+        reverted: { kind: "string", text: "no <hidden>", data },
+      });
+    }
+  });
+
+  it("to a call has its overrides, and bytes that only look like an error are a result", async () => {
+    const { rpc, asked } = recording(() => "0x12345678");
+    const overrides = { [ADDRESS]: { code: "0x" } };
+    expect(await callContract(rpc, call, "latest", overrides)).to.deep.equal({
+      data: Buffer.from("12345678", "hex"),
+    });
+    expect(asked).to.deep.equal([["eth_call", call, "latest", overrides]]);
+  });
+
+  it("is VAULT_RPC_ERROR on one line, without URLs, if a request reverts that executes no contract", async () => {
+    const { rpc } = recording(() => {
+      throw Object.assign(
+        new Error("execution reverted: see\nhttps://node.test/key"),
+        { code: 3, data: "0x" },
+      );
+    });
+    const { message } = await expectVaultError(
+      rpc.request("eth_estimateGas", [{}]),
+      "VAULT_RPC_ERROR",
+    );
+    expect(message).to.contain("refused eth_estimateGas: see <url>");
+  });
+
   it("is requested with EIP-7825's gas if the node refuses more, and not after a revert", async () => {
     for (const [code, message, expected] of [
       [-32_000, "gas limit is greater than the cap", "0x1c9c380 0x1000000"],
@@ -187,6 +280,20 @@ describe("the answer of a node", () => {
       const gas = asked.map(([, given]) => fieldsOf(given)["gas"]);
       expect(gas.join(" ")).to.equal(expected);
       expect(reverted !== undefined).to.equal(code === 3);
+    }
+  });
+
+  it("is not requested again with EIP-7825's gas if the node refuses less, or does not answer", async () => {
+    for (const [gas, code] of [
+      [16_777_216n, -32_000],
+      [30_000_000n, "ECONNREFUSED"],
+    ] as const) {
+      const { rpc, asked } = recording(() => {
+        throw Object.assign(new Error("no"), { code });
+      });
+      const [end] = await Promise.allSettled([tryCall(rpc, call, 12, gas)]);
+      expect(end.status).to.equal("rejected");
+      expect(asked).to.have.lengthOf(1);
     }
   });
 
@@ -221,9 +328,21 @@ describe("the answer of a node", () => {
         ),
       ).to.deep.equal({ ...seen, to: undefined, isMined: false });
     }
+    const { input: data, gasPrice: _, ...older } = transaction;
+    expect(
+      await getTransaction(answering({ ...older, data }), HASH),
+    ).to.deep.equal({ ...seen, gasPrice: undefined });
     expect(await getTransaction(answering(null), HASH)).to.equal(undefined);
     expect(
       await getTransactions(answering({ transactions: [transaction] }), 5),
+    ).to.deep.equal([seen]);
+    // A rollup's own, as a deposit.
+    const deposit = { hash: HASH, from: ADDRESS, sourceHash: HASH };
+    expect(
+      await getTransactions(
+        answering({ transactions: [deposit, transaction] }),
+        5,
+      ),
     ).to.deep.equal([seen]);
   });
 
@@ -252,11 +371,18 @@ describe("the answer of a node", () => {
       ["0", false],
       [1, true],
       [false, false],
+      [undefined, undefined],
+      [null, undefined],
     ] as const) {
       expect(
         await getReceipt(answering({ ...receipt, status }), HASH),
       ).to.deep.equal({ ...read, succeeded });
     }
+    const { transactionHash: _, ...unnamed } = receipt;
+    expect(await getReceipt(answering(unnamed), HASH)).to.deep.equal({
+      ...read,
+      succeeded: true,
+    });
     for (const transactionHash of [`0x${"cd".repeat(32)}`, 5]) {
       const { message } = await expectVaultError(
         getReceipt(answering({ ...receipt, transactionHash }), HASH),
@@ -268,6 +394,7 @@ describe("the answer of a node", () => {
       null,
       { ...receipt, blockNumber: null },
       { ...receipt, blockHash: null },
+      { ...receipt, blockHash: `0x${"0".repeat(64)}` },
     ]) {
       expect(await getReceipt(answering(none), HASH)).to.equal(undefined);
     }
