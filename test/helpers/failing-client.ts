@@ -1,6 +1,6 @@
 import { VaultClient } from "../../src/client/index.js";
 import type { Eip1193Provider } from "../../src/client/index.js";
-import { VAULT } from "./scripted-node.js";
+import { VAULT } from "./scripted-contracts.js";
 
 /** The answer to every call: 7. */
 export const WORD = `0x${"7".padStart(64, "0")}`;

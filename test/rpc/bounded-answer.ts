@@ -11,7 +11,7 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { connectTo } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
-import { VAULT } from "../helpers/scripted-node.js";
+import { VAULT } from "../helpers/scripted-contracts.js";
 
 const BLANKS = Buffer.alloc(2 ** 20, " ");
 

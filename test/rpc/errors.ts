@@ -24,7 +24,7 @@ import {
   hardhatError,
   said,
 } from "../helpers/foreign-errors.js";
-import { VAULT } from "../helpers/scripted-node.js";
+import { VAULT } from "../helpers/scripted-contracts.js";
 
 const causedBy = (cause: Error, code?: number): Error =>
   Object.assign(new TypeError("no", { cause }), { code });

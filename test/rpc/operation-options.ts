@@ -13,7 +13,8 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { WORD, clientOf, failing } from "../helpers/failing-client.js";
 import { StatusError } from "../helpers/foreign-errors.js";
-import { ScriptedNode, VAULT } from "../helpers/scripted-node.js";
+import { VAULT } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 
 const HASH = `0x${"ab".repeat(32)}`;
 

@@ -3,16 +3,16 @@ import { expect } from "chai";
 import type { Simulation, SimulateSettleAllOptions } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
+import { documentedContracts } from "../helpers/documented-node.js";
 import {
   FACTORY,
   OPEN_ROUND,
   SETTLER,
-  ScriptedNode,
   VAULT,
-  documentedContracts,
   nextRound,
   settledRound,
-} from "../helpers/scripted-node.js";
+} from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
   changeSettlement,
   changeSimulated,

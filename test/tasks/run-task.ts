@@ -19,7 +19,7 @@ import { replace } from "../helpers/run-vault-task.js";
 import {
   documentedContracts,
   documentedHandler,
-} from "../helpers/scripted-node.js";
+} from "../helpers/documented-node.js";
 
 /** Runs a task on a terminal, and returns what it wrote. */
 async function run(
