@@ -139,6 +139,11 @@ describe("redacted text", () => {
     }
   });
 
+  it("a redactor takes a secret that is no valid Unicode", () => {
+    const secret = "abcdefgh\ud800";
+    expect(shownBy((one) => one.keep(secret), secret)).to.equal("<hidden>");
+  });
+
   it("a redactor hides the longer of two secrets whole", () => {
     expect(
       shownBy((one) => one.keep("secret-1", "secret-1-more"), "secret-1-more"),

@@ -13,7 +13,6 @@ import {
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { mock } from "node:test";
 
 import { expect } from "chai";
 import { MaxUint256 } from "ethers";
@@ -96,27 +95,70 @@ describe("files of a project", () => {
     expect(await readFile(at(), "utf8")).to.equal('{\n  "n": "1"\n}\n');
   });
 
+  /** Replaces functions of the file system while the work runs. */
+  async function withFileSystem(
+    functions: Partial<Record<"link" | "open", unknown>>,
+    work: () => Promise<unknown>,
+  ): Promise<string> {
+    const real = { ...fs.promises };
+    Object.assign(fs.promises, functions);
+    syncBuiltinESMExports();
+    const failure = await failureOf(work());
+    Object.assign(fs.promises, real);
+    syncBuiltinESMExports();
+    return failure;
+  }
+
+  const noLinks = async (): Promise<never> => {
+    const error = new Error("EPERM: operation not permitted, link");
+    return await Promise.reject(Object.assign(error, { code: "EPERM" }));
+  };
+  const create = async (value: unknown): Promise<void> => {
+    await createProjectFile(root, FILE, value, 0o600);
+  };
+
+  it("a file that exists is not created again where there are no hard links", async () => {
+    const link = noLinks;
+    const first = await withFileSystem({ link }, async () => await create(1));
+    expect(first).to.equal("it succeeded");
+    const second = await withFileSystem({ link }, async () => await create(2));
+    expect(second).to.match(/^EEXIST/u);
+    expect(await readFile(at(), "utf8")).to.equal("1\n");
+  });
+
   it("a file that cannot be written whole without hard links is removed", async () => {
-    const noLink = mock.method(fs.promises, "link", async () => {
-      const error = new Error("EPERM: operation not permitted, link");
-      return await Promise.reject(Object.assign(error, { code: "EPERM" }));
-    });
-    const fullDisk = mock.method(fs.promises, "open", async (name: string) => {
+    const open = async (name: string): Promise<object> => {
       await writeFile(name, "{", { flag: "wx" });
       return {
         writeFile: async () => await Promise.reject(new Error("ENOSPC: full")),
         close: async () => await Promise.resolve(),
       };
-    });
-    syncBuiltinESMExports();
-    const failure = await failureOf(
-      createProjectFile(root, FILE, { n: 1 }, 0o600),
+    };
+    const failure = await withFileSystem(
+      { link: noLinks, open },
+      async () => await create(1),
     );
-    noLink.mock.restore();
-    fullDisk.mock.restore();
-    syncBuiltinESMExports();
     expect(failure).to.equal("ENOSPC: full");
     expect(await filesOfFolder()).to.deep.equal([]);
+  });
+
+  it("a line that the disk took only a part of is a failure", async () => {
+    let isClosed = false;
+    const open = async (): Promise<object> =>
+      await Promise.resolve({
+        stat: async () => await Promise.resolve({ size: 0 }),
+        read: async () => await Promise.resolve({ buffer: Buffer.alloc(1) }),
+        write: async () => await Promise.resolve({ bytesWritten: 1 }),
+        close: async () => {
+          isClosed = true;
+          await Promise.resolve();
+        },
+      });
+    const failure = await withFileSystem({ open }, async () => {
+      await appendProjectFile(root, FILE, {}, 0o600);
+    });
+    expect(failure).to.equal("the line was not written whole");
+    expect(isClosed).to.equal(true);
   });
 
   itOnPosix("a file is readable only for whom its mode says", async () => {
