@@ -1,4 +1,5 @@
-import { AbiCoder, Transaction, id, toQuantity as hex } from "ethers";
+import { AbiCoder, id, toQuantity as hex } from "ethers";
+import type { Transaction } from "ethers";
 
 import type { VaultRound } from "../../src/protocol/index.js";
 import {

@@ -108,10 +108,10 @@ describe("the options of an operation's requests", () => {
   });
 
   it("throw VAULT_RPC_TIMEOUT at the deadline if an earlier request failed by itself", async () => {
-    const failing = Array.from({ length: 6 }, () => () => {
+    const failures = Array.from({ length: 6 }, () => () => {
       throw new StatusError(503);
     });
-    const answers = answeringInTurn(...failing, hangs);
+    const answers = answeringInTurn(...failures, hangs);
     const rpc = answers.rpc.withOptions({ timeout: 20_000 });
     await expectVaultError(
       rpc.request("eth_chainId"),
@@ -273,10 +273,10 @@ describe("a client with a deadline or a signal", () => {
 
   it("throws the reason of an aborted signal, while a request is under way and between two", async () => {
     const hanging = clientOf(async () => await new Promise(() => undefined));
-    const busy = failing(Infinity, new StatusError(429)).client;
+    const limited = failing(Infinity, new StatusError(429)).client;
     for (const [client, timeout] of [
       [hanging, undefined],
-      [busy, 9_000],
+      [limited, 9_000],
     ] as const) {
       const stop = new AbortController();
       const { signal } = stop;
@@ -349,16 +349,16 @@ describe("a request without a deadline of its operation", () => {
     setFlagsFromString("--expose-gc");
     // the function that the flag adds
     const collect = runInNewContext("gc") as () => void;
-    let hangs = false;
+    let isHanging = false;
     const request = async (): Promise<unknown> =>
-      await (hangs ? new Promise(() => undefined) : Promise.resolve("0x1"));
+      await (isHanging ? new Promise(() => undefined) : Promise.resolve("0x1"));
     const rpc = new RpcClient({ request }, "testnet").withOptions(
       new AbortController(),
     );
     for (let warm = 0; warm < 10_000; warm += 1) {
       await rpc.request("eth_chainId");
     }
-    hangs = true;
+    isHanging = true;
     const ended = expectVaultError(
       rpc.request("eth_chainId"),
       "VAULT_RPC_TIMEOUT",
