@@ -143,18 +143,17 @@ describe("the options of an operation's requests", () => {
   });
 
   it("let a transaction out at once, though 16 reads are under way", async () => {
-    const rpc = rpcOf(
-      async ({ method }) => await (method === "eth_call" ? hangs() : HASH),
-    );
+    const sent: string[] = [];
+    const rpc = rpcOf(async ({ method }) => {
+      sent.push(method);
+      return await (method === "eth_call" ? hangs() : HASH);
+    });
     for (let count = 0; count < 20; count += 1) {
       rpc.request("eth_call", [{}, "latest"]).catch(() => undefined);
     }
+    rpc.request("eth_sendRawTransaction", ["0x02"]).catch(() => undefined);
     await nextTurn();
-    expect(
-      await rpc
-        .withOptions({ timeout: 100 })
-        .request("eth_sendRawTransaction", ["0x02"]),
-    ).to.equal(HASH);
+    expect(sent).to.have.lengthOf(17).and.include("eth_sendRawTransaction");
   });
 
   it("wait past the deadline for the answer to a transaction", async () => {

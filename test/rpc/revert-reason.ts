@@ -210,6 +210,13 @@ describe("the reason of a revert", () => {
     }
   });
 
+  it("is decoded from data that stand in the node's message", () => {
+    const failure = classifyFailure(
+      said(-32_000, `execution reverted: ${secretText}`),
+    );
+    expect(failure).to.have.nested.property("reverted.text", "no secret-1");
+  });
+
   it("is the data, not an opcode's name that stands beside them", () => {
     const failure = classifyFailure(
       said(3, "execution reverted: invalid opcode", secretText),
