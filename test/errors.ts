@@ -3,9 +3,14 @@ import { TaskDefinitionType } from "hardhat/types/tasks";
 import { HardhatPluginError } from "hardhat/plugins";
 
 import {
+  GIVEN_PROVIDER,
   VaultError,
   assertInvariant,
   errorsByKind,
+  fallbackTo,
+  refusesSettlement,
+  settingOf,
+  textsForCommandLine,
   vaultError,
 } from "../src/errors.js";
 import type { VaultErrorCode } from "../src/errors.js";
@@ -111,6 +116,89 @@ describe("errors", () => {
     expect(cause).to.have.property("data", "0x12");
     expect(cause).to.have.property("message", "closed");
     expect(cause).to.have.property("stack", "Error: closed");
+  });
+
+  it("an error of a node's object keeps none of its text or stack, which are not escaped", () => {
+    const raw = { code: -32_000, message: "raw\u001b", stack: "raw\u001b" };
+    const { cause } = vaultError("VAULT_INTERNAL", { problem: "escaped" }, raw);
+    expect(cause).to.include({
+      code: -32_000,
+      message: "escaped",
+      stack: "Error: escaped",
+    });
+    const { message } = vaultError("VAULT_INTERNAL", { problem: "a\u001b" });
+    expect(message).to.contain("a\\u{1b}");
+  });
+
+  it("an error shows a value in the words of its text, and has it as given in its details", () => {
+    const { message, details } = vaultError("VAULT_INVALID_BLOCK", {
+      where: "--block",
+      value: { value: "0x5", shown: '"0x5" (a text)' },
+    });
+    expect(message).to.contain('--block is not a block: "0x5" (a text).');
+    expect(details).to.deep.equal({ where: "--block", value: "0x5" });
+  });
+
+  it("a sentence ends with one full stop, and without a blank before it", () => {
+    const endOf = (problem: string): string =>
+      vaultError("VAULT_INTERNAL", { problem }).shortMessage.slice(34);
+    expect(["no", "no.", "no?", "no!", "no "].map(endOf)).to.deep.equal(
+      ["no.", "no.", "no?", "no!", "no."].map((end) => `bug: ${end}`),
+    );
+  });
+
+  it("the command line shows the options that were given, and the fix for it", () => {
+    const error = vaultError("VAULT_RPC_TIMEOUT", {
+      network: "live",
+      method: "eth_call",
+      tried: "",
+    });
+    const fixOf = (flags?: Readonly<Record<string, string>>): string =>
+      textsForCommandLine(error, flags).fix;
+    expect(fixOf()).to.equal(
+      "Try again, or allow more time: raise networks.live.timeout or --timeout.",
+    );
+    expect(fixOf({ "--timeout": "" })).to.equal(
+      "Try again, or allow more time: raise networks.live.timeout.",
+    );
+    const lost = vaultError("VAULT_SETTLEMENT_NEEDED", { round: "7" });
+    expect(
+      textsForCommandLine(lost, { "--network": " --network live", round: "8" }),
+    ).to.deep.equal({
+      shortMessage: "There is a round to settle: 8.",
+      fix: "Run `npx hardhat vault settle --network live` to settle it. Nothing was sent.",
+    });
+    expect(textsForCommandLine(lost).fix).to.contain("vault settle`");
+  });
+
+  it("a setting is that of the network, or of the provider if it has no name", () => {
+    expect(settingOf("live", "url")).to.equal("networks.live.url");
+    expect(settingOf(GIVEN_PROVIDER, "url")).to.equal("the provider's url");
+  });
+
+  it("an error refuses a settlement by its code, also that of another copy of the package", () => {
+    const twin = {
+      [Symbol.for("hardhat-vault.VaultError")]: {},
+      code: "VAULT_NOT_CONFIRMED",
+    };
+    const timeout = { network: "live", method: "eth_call", tried: "" };
+    expect(
+      [
+        vaultError("VAULT_NOT_CONFIRMED", {}),
+        twin,
+        vaultError("VAULT_RPC_TIMEOUT", timeout),
+        new Error("no"),
+      ].map(refusesSettlement),
+    ).to.deep.equal([true, true, false, false]);
+  });
+
+  it("fallbackTo() returns its value for an expected error only", async () => {
+    const error = vaultError("VAULT_NOT_CONFIRMED", {});
+    expect(fallbackTo(7)(error)).to.equal(7);
+    expect(fallbackTo(7, ({ kind }) => kind === "user")(error)).to.equal(7);
+    const ofNodes = fallbackTo(7, ({ kind }) => kind === "rpc");
+    await expectVaultError(() => ofNodes(error), "VAULT_NOT_CONFIRMED");
+    expect(() => fallbackTo(7)(new Error("other"))).to.throw("other");
   });
 
   it("braces in an argument are not filled", () => {

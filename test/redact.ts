@@ -116,6 +116,82 @@ describe("redacted text", () => {
     });
   });
 
+  /** What a redactor leaves of a text after it was told a secret. */
+  const shownBy = (tell: (redactor: Redactor) => void, text: string) => {
+    const redactor = new Redactor();
+    tell(redactor);
+    return redactor.hide(text);
+  };
+
+  it("a redactor hides what it is told after it has hidden something", () => {
+    const redactor = new Redactor();
+    redactor.keep("first-secret");
+    expect(redactor.hide("second-secret")).to.equal("second-secret");
+    redactor.keep("second-secret");
+    expect(redactor.hide("second-secret")).to.equal("<hidden>");
+  });
+
+  it("a redactor hides a key with and without 0x", () => {
+    for (const text of [key, `0x${key}`, key.toUpperCase()]) {
+      expect(shownBy((one) => one.keepKey(`0x${key}`), text)).to.equal(
+        "<hidden>",
+      );
+    }
+  });
+
+  it("a redactor takes a secret that is no valid Unicode", () => {
+    const secret = "abcdefgh\ud800";
+    expect(shownBy((one) => one.keep(secret), secret)).to.equal("<hidden>");
+  });
+
+  it("a redactor hides the longer of two secrets whole", () => {
+    expect(
+      shownBy((one) => one.keep("secret-1", "secret-1-more"), "secret-1-more"),
+    ).to.equal("<hidden>");
+  });
+
+  it("a redactor hides a text that is configured as a URL and is none", () => {
+    expect(shownBy((one) => one.keepUrl("my secret"), "no my secret")).to.equal(
+      "no <hidden>",
+    );
+  });
+
+  for (const [url, text] of [
+    ["https://a1b2c3d4.node.test/", "a1b2c3d4"],
+    ["https://abcdefghijklmnop.node.test/", "abcdefghijklmnop"],
+    ["https://node.test/abc123", "abc123"],
+    [
+      "https://user1234@node.test/",
+      Buffer.from("user1234:").toString("base64"),
+    ],
+    ["https://:pass1234@node.test/", ":pass1234"],
+    ["https://u%2Fs:p%2Fw@node.test/", toBase64("u/s:p/w")],
+    ["https://node.test/?k=a%2Fb%2Fc1", "a/b/c1"],
+  ] as const) {
+    it(`a redactor hides ${text} of the URL ${url}`, () => {
+      expect(shownBy((one) => one.keepUrl(url), text)).to.equal("<hidden>");
+    });
+  }
+
+  for (const [url, text] of [
+    ["https://abcdefgh.node.test/", "abcdefgh"],
+    ["https://a1b2c3d.node.test/", "a1b2c3d"],
+    ["https://12345678.node.test/", "12345678"],
+    ["https://node.test/abc12", "abc12"],
+    ["https://node.test/abc123", "xabc123"],
+  ] as const) {
+    it(`a redactor shows ${text}, which is no secret of the URL ${url}`, () => {
+      expect(shownBy((one) => one.keepUrl(url), text)).to.equal(text);
+    });
+  }
+
+  it("a redactor hides each part of a header but the name of its scheme", () => {
+    const header = 'Digest user=abcdef,key=ghijkl;"x"';
+    expect(
+      shownBy((one) => one.keepHeader(header), "Digest abcdef ghijkl user"),
+    ).to.equal("Digest <hidden> <hidden> user");
+  });
+
   it("a redactor hides only the secrets of its own connection", () => {
     const [one, other] = [new Redactor(), new Redactor()];
     one.keepUrl("http://127.0.0.1/first-secret");

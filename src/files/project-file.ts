@@ -84,11 +84,8 @@ export async function createProjectFile(
   const place = await locate(projectRoot, file);
   try {
     await link(path.join(projectRoot, written), place);
-  } catch (error) {
-    if (codeOf(error) === "EEXIST") {
-      throw error;
-    }
-    // exFAT and some shares have no hard links.
+  } catch {
+    // exFAT and some shares have no hard links. A file that exists fails again.
     await createExclusively(place, toText(value), mode);
   } finally {
     await rm(path.join(projectRoot, written));

@@ -77,13 +77,13 @@ export class KnownNode {
 }
 
 /** State that the requests of one operation share. */
-interface Operation extends Pick<RequestOptions, "onRetry"> {
+interface OperationState extends Pick<RequestOptions, "onRetry"> {
   /** Without one, each request has its own. */
   readonly deadlines: readonly AbortSignal[];
   /** Those of the caller, who gets their reason. */
   readonly signals: readonly AbortSignal[];
   /** The failure of a request that went on until the deadline. */
-  ended?: VaultError;
+  failureAtDeadline?: VaultError;
 }
 
 /** A failed attempt; another one may succeed if `retry` is given. */
@@ -102,7 +102,7 @@ export class RpcClient {
     private readonly provider: Eip1193Provider,
     public readonly network: string,
     public readonly node = new KnownNode(),
-    private readonly operation: Operation = { deadlines: [], signals: [] },
+    private readonly operation: OperationState = { deadlines: [], signals: [] },
     private readonly policy = usualRetries,
   ) {}
 
@@ -140,7 +140,7 @@ export class RpcClient {
     return this.#with(this.operation, policy);
   }
 
-  #with(operation: Operation, policy: RetryPolicy): RpcClient {
+  #with(operation: OperationState, policy: RetryPolicy): RpcClient {
     const { provider, network, node } = this;
     return new RpcClient(provider, network, node, operation, policy);
   }
@@ -182,7 +182,7 @@ export class RpcClient {
   ): Promise<Executed> {
     const { operation } = this;
     const { deadlines, signals } = operation;
-    const ends = [
+    const allSignals = [
       ...(deadlines.length === 0
         ? [AbortSignal.timeout(DEFAULT_TIMEOUT_MS)]
         : deadlines),
@@ -191,7 +191,7 @@ export class RpcClient {
     const begunAt = performance.now();
     let failed: FailedAttempt | undefined;
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await this.#send(method, params, ends);
+      const outcome = await this.#send(method, params, allSignals);
       if (outcome !== undefined && !("thrown" in outcome)) {
         return outcome;
       }
@@ -199,11 +199,11 @@ export class RpcClient {
       failed = outcome ?? failed;
       const reason = outcome?.retry;
       const mayRetry = reason !== undefined && attempt < this.policy[reason];
-      if (mayRetry && firstAborted(ends) === undefined) {
+      if (mayRetry && firstAborted(allSignals) === undefined) {
         const problem = this.#toError(outcome?.thrown, method).shortMessage;
         operation.onRetry?.({ method, reason, problem, attempt });
-        await pause(waitAfter(attempt, outcome?.retryAfterMs), ...ends);
-        if (firstAborted(ends) === undefined) {
+        await pause(waitAfter(attempt, outcome?.retryAfterMs), ...allSignals);
+        if (firstAborted(allSignals) === undefined) {
           continue;
         }
       }
@@ -211,14 +211,14 @@ export class RpcClient {
         firstAborted(signals)?.throwIfAborted();
       }
       if (failed === undefined) {
-        throw operation.ended ?? this.#timedOut(method);
+        throw operation.failureAtDeadline ?? this.#timedOut(method);
       }
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
       const attempts = attempt > 1 ? { count: attempt, seconds } : undefined;
       const error = this.#toError(failed.thrown, method, attempts);
       if (firstAborted(deadlines) !== undefined) {
         // The node's last error explains later requests, too.
-        operation.ended ??= error;
+        operation.failureAtDeadline ??= error;
       }
       throw error;
     }
@@ -228,7 +228,7 @@ export class RpcClient {
   async #send(
     method: string,
     params: readonly unknown[],
-    ends: readonly AbortSignal[],
+    allSignals: readonly AbortSignal[],
   ): Promise<Executed | FailedAttempt | undefined> {
     const maySendAgain = safeToResend.test(method);
     let seen: (() => Exchanged) | undefined;
@@ -236,7 +236,7 @@ export class RpcClient {
       const { answer, exchanged } = sendBounded(
         async () => await this.provider.request({ method, params }),
         {
-          signals: maySendAgain ? ends : [],
+          signals: maySendAgain ? allSignals : [],
           timeout: this.node.requestTimeout,
           tooLong: (limit) =>
             this.parser(method).invalid(`the answer is longer than ${limit}`),
@@ -256,12 +256,12 @@ export class RpcClient {
       });
     }
     try {
-      const slot = this.node.readSlots(async () => {
+      const sending = this.node.readSlots(async () => {
         // A request that waited for too long is not sent.
-        firstAborted(ends)?.throwIfAborted();
+        firstAborted(allSignals)?.throwIfAborted();
         return await send();
       });
-      const answered = await orAbort(slot, ...ends);
+      const answered = await orAbort(sending, ...allSignals);
       return method === BLOCK_METHOD &&
         answered.result === null &&
         this.#isKnownBlock(method, params)
@@ -271,7 +271,7 @@ export class RpcClient {
           }
         : answered;
     } catch (thrown) {
-      if (!isAbortOf(ends, thrown)) {
+      if (!isAbortOf(allSignals, thrown)) {
         return this.#judge(thrown, method, params);
       }
       // A caller who aborts gets the reason of the signal instead.

@@ -4,7 +4,7 @@ import { expect } from "chai";
 
 import { VaultClient, contractRoles } from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { orderWords } from "../helpers/scripted-node.js";
+import { orderWords } from "../helpers/scripted-contracts.js";
 
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const contracts = Object.fromEntries(

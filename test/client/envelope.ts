@@ -12,11 +12,11 @@ import { connectTo } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import {
-  KEY,
   documentedContracts as contracts,
   documentedHandler,
   documentedNode,
-} from "../helpers/scripted-node.js";
+} from "../helpers/documented-node.js";
+import { KEY } from "../helpers/scripted-contracts.js";
 
 const ZERO = "0x0000000000000000000000000000000000000000";
 const FROM = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";

@@ -18,8 +18,8 @@ import type { TestNode } from "../helpers/every-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
 import { pastRound, roundsBlockByBlock } from "../helpers/past-rounds.js";
-import { settledRound } from "../helpers/scripted-node.js";
-import type { Answer } from "../helpers/scripted-node.js";
+import { settledRound } from "../helpers/scripted-contracts.js";
+import type { Answer } from "../helpers/scripted-contracts.js";
 import {
   deployGeneratedOrders,
   deployHostileTrading,

@@ -13,8 +13,9 @@ import type {
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { ScriptedNode, orderWords } from "../helpers/scripted-node.js";
-import type { ContractAnswer } from "../helpers/scripted-node.js";
+import { orderWords } from "../helpers/scripted-contracts.js";
+import type { ContractAnswer } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 
 const TRADING = "0x00000000000000000000000000000000000000A1";
 const HOLDER = `0x${"ab".repeat(20)}`;

@@ -23,13 +23,13 @@ import {
 import {
   GENESIS,
   SETTLE,
-  ScriptedNode,
   VAULT,
   contractsWithHistory,
   nextRound,
   settledRound,
-} from "../helpers/scripted-node.js";
-import type { Answer, History } from "../helpers/scripted-node.js";
+} from "../helpers/scripted-contracts.js";
+import type { Answer, History } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 import { isFull, seed } from "../helpers/sample.js";
 
 const FACTORY = "0x00000000000000000000000000000000000fac70";

@@ -10,7 +10,7 @@ import { expectVaultError } from "../helpers/assertions.js";
 import {
   documentedContracts,
   documentedNode,
-} from "../helpers/scripted-node.js";
+} from "../helpers/documented-node.js";
 import type { ScriptedNode } from "../helpers/scripted-node.js";
 
 /** What a snapshot of the documented contracts holds. */

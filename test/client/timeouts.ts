@@ -7,7 +7,7 @@ import { StatusError } from "../helpers/foreign-errors.js";
 import {
   documentedContracts,
   documentedNode,
-} from "../helpers/scripted-node.js";
+} from "../helpers/documented-node.js";
 
 describe("client - time limits", () => {
   speedUpTime();

@@ -11,7 +11,7 @@ import { isFull } from "../helpers/sample.js";
 import {
   documentedContracts,
   documentedNode,
-} from "../helpers/scripted-node.js";
+} from "../helpers/documented-node.js";
 
 /** The same in every run; `SEED_ANSWERS=<number>` makes others. */
 const seed = Number(process.env["SEED_ANSWERS"] ?? 1);

@@ -37,8 +37,11 @@ import {
   documentedAnswer,
   documentedContracts,
   documentedNode,
-} from "../helpers/scripted-node.js";
-import type { ContractAnswer, ContractCall } from "../helpers/scripted-node.js";
+} from "../helpers/documented-node.js";
+import type {
+  ContractAnswer,
+  ContractCall,
+} from "../helpers/scripted-contracts.js";
 
 /** The newest block of the node. */
 const HEAD = 40;

@@ -10,6 +10,13 @@ export const hardhatError = (errorCode: string, more: object = {}): Error =>
 export const codedError = (code: string, more: object = {}): Error =>
   Object.assign(new Error("no"), { code, ...more });
 
+/** An error as a node sends it. */
+export const said = (code: number, message: string, data?: string): object => ({
+  code,
+  message,
+  ...(data === undefined ? {} : { data }),
+});
+
 /** As undici's, of a class of its own. */
 export class StatusError extends Error {
   constructor(

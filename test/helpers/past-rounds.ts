@@ -1,6 +1,6 @@
 import type { PastRound, VaultRound } from "../../src/client/index.js";
-import { OPEN_ROUND } from "./scripted-node.js";
-import type { Answer } from "./scripted-node.js";
+import { OPEN_ROUND } from "./scripted-contracts.js";
+import type { Answer } from "./scripted-contracts.js";
 
 /** The round number `index`, told from its neighbours by its start time. */
 export function pastRound(

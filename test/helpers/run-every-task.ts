@@ -1,6 +1,6 @@
 import { everyTaskRun } from "./every-vault-task.js";
 import { hreOnLive } from "./hre.js";
-import { documentedContracts } from "./scripted-node.js";
+import { documentedContracts } from "./documented-node.js";
 import { DEV_KEYS } from "./world.js";
 
 // A script for `hardhat run`: runs every task at the same time on a node, and prints a

@@ -2,7 +2,7 @@ import type { BlockInfo } from "../../src/rpc/blocks.js";
 import type { ReadingChange, Simulation } from "../../src/types.js";
 import type { Block } from "../../tasks/output/blocks.js";
 import { renderText } from "../../tasks/output/render-text.js";
-import { OPEN_ROUND } from "./scripted-node.js";
+import { OPEN_ROUND } from "./scripted-contracts.js";
 import { squeezed } from "./use-tasks.js";
 
 export const VAULT = "0x00000000000000000000000000000000000000A1";

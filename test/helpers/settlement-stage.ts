@@ -24,11 +24,11 @@ import {
   OPEN_ROUND,
   SETTLE,
   SETTLER,
-  ScriptedNode,
   VAULT,
   nextRound,
   settledRound,
-} from "./scripted-node.js";
+} from "./scripted-contracts.js";
+import { ScriptedNode } from "./scripted-node.js";
 import type { SettlementChain } from "./settlement-cases.js";
 
 /** Changes to the configuration of a network whose account is a local key. */

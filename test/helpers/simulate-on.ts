@@ -3,7 +3,7 @@ import type { ContractAddresses } from "../../src/client/index.js";
 import type { Simulation, SimulateSettleAllOptions } from "../../src/types.js";
 import { BareHost } from "./bare-host.js";
 import { fieldsOf, listOf } from "./fields.js";
-import { FACTORY, SETTLER, VAULT } from "./scripted-node.js";
+import { FACTORY, SETTLER, VAULT } from "./scripted-contracts.js";
 import type { ScriptedNode } from "./scripted-node.js";
 
 export interface SimulatedNetwork {

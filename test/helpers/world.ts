@@ -11,7 +11,7 @@ import {
 import type { MockVault, MockVaultFactory } from "../../src/bindings/index.js";
 import type { MockContracts } from "../../src/mocks/handle.js";
 import type { ContractRole, VaultRound } from "../../src/protocol/index.js";
-import { OPEN_ROUND } from "./scripted-node.js";
+import { OPEN_ROUND } from "./scripted-contracts.js";
 import { deployContract, mined, untilFound } from "./transactions.js";
 
 /** The well-known development mnemonic of anvil and `hardhat node`. */

@@ -6,7 +6,7 @@ import hardhatVault from "../../src/index.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
-import { documentedContracts } from "../helpers/scripted-node.js";
+import { documentedContracts } from "../helpers/documented-node.js";
 
 const NOWHERE = "http://127.0.0.1:1";
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";

@@ -20,7 +20,7 @@ import { runCommand } from "../helpers/consumers/run-command.js";
 import {
   documentedHandler,
   documentedContracts,
-} from "../helpers/scripted-node.js";
+} from "../helpers/documented-node.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, hreOnLive } from "../helpers/hre.js";

@@ -8,13 +8,12 @@ import { encodeRevertData } from "../../src/mocks/index.js";
 import { operations } from "../../src/protocol/index.js";
 import { createTestHre } from "../helpers/hre.js";
 import {
-  SETTLER,
-  ScriptedNode,
   documentedAnswer,
   documentedContracts,
-  settledRound,
-} from "../helpers/scripted-node.js";
-import type { ContractAnswer } from "../helpers/scripted-node.js";
+} from "../helpers/documented-node.js";
+import { SETTLER, settledRound } from "../helpers/scripted-contracts.js";
+import type { ContractAnswer } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 import { hostOn } from "../helpers/simulate-on.js";
 
 const outline = (checks: readonly Check[]): readonly string[] =>

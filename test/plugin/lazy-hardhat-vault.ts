@@ -10,7 +10,7 @@ import { expectVaultError } from "../helpers/assertions.js";
 import {
   documentedHandler,
   documentedContracts,
-} from "../helpers/scripted-node.js";
+} from "../helpers/documented-node.js";
 import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";

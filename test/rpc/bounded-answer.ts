@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createServer } from "node:http";
 import type { Server, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,8 +9,9 @@ import { expect } from "chai";
 
 import { expectVaultError } from "../helpers/assertions.js";
 import { connectTo } from "../helpers/hre.js";
+import type { NetworkSettings } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
-import { VAULT } from "../helpers/scripted-node.js";
+import { VAULT } from "../helpers/scripted-contracts.js";
 
 const BLANKS = Buffer.alloc(2 ** 20, " ");
 
@@ -44,10 +46,11 @@ describe("an answer without an end", () => {
     server.closeAllConnections();
     server.close();
   });
-  const connect = async () => {
+  const connect = async (settings: NetworkSettings = {}) => {
     const address = server.address();
     const port = typeof address === "object" ? address?.port : 0;
     return await connectTo(`http://127.0.0.1:${port}`, {
+      ...settings,
       vault: { contracts: { vault: VAULT } },
     });
   };
@@ -61,6 +64,13 @@ describe("an answer without an end", () => {
     );
     expect(message).to.contain("longer than 64 MiB");
     expect(await ended).to.be.below(1_000);
+  });
+
+  it("is closed at the network's timeout, with VAULT_RPC_TIMEOUT, though each piece of it comes earlier", async () => {
+    pauseMs = 50;
+    const { vault } = await connect({ timeout: 300 });
+    await expectVaultError(vault.queryVolume(), "VAULT_RPC_TIMEOUT");
+    expect(await ended).to.be.below(64);
   });
 
   it("is closed at the deadline, with VAULT_RPC_TIMEOUT", async () => {
@@ -144,6 +154,59 @@ describe("a request that Hardhat repeats by itself", () => {
     ]);
     await server.stop();
     expect(end).to.deep.equal({ status: "rejected", reason: "enough" });
+  });
+});
+
+describe("a request that Hardhat sends before ours", () => {
+  it("leaves ours its deadline, at which its connection is closed", async () => {
+    let isClosed: Promise<unknown> | undefined;
+    const server = await startRpcServer({
+      handler: ({ request: { method }, response }) => {
+        if (method === "eth_call") {
+          isClosed = once(response, "close");
+          return "handled";
+        }
+        return { result: "0x1f" };
+      },
+    });
+    const { vault } = await connectTo(server.url, {
+      chainId: 31,
+      vault: { contracts: { vault: VAULT } },
+    });
+    await expectVaultError(
+      vault.queryVolume({ timeout: 500 }),
+      "VAULT_RPC_TIMEOUT",
+    );
+    await isClosed;
+    expect(server.requests.map(({ method }) => method)).to.deep.equal([
+      "eth_chainId",
+      "eth_call",
+    ]);
+    await server.stop();
+  });
+});
+
+describe("a request whose signal is aborted before it has a connection", () => {
+  it("is not sent", async () => {
+    const stop = new AbortController();
+    const server = await startRpcServer({
+      handler: () => ({ result: `0x${"7".padStart(64, "0")}` }),
+    });
+    const { vault } = await connectTo(server.url, {
+      vault: { contracts: { vault: VAULT } },
+    });
+    const abort = (): void => {
+      stop.abort("enough");
+    };
+    subscribe("undici:request:create", abort);
+    const [end] = await Promise.allSettled([
+      vault.queryVolume({ signal: stop.signal }),
+    ]);
+    unsubscribe("undici:request:create", abort);
+    expect(end).to.deep.equal({ status: "rejected", reason: "enough" });
+    expect(await vault.queryVolume()).to.equal(7n);
+    expect(server.requests).to.have.lengthOf(1);
+    await server.stop();
   });
 });
 

@@ -1,7 +1,12 @@
 import { expect } from "chai";
 
-import { isDevelopmentNode } from "../../src/rpc/development-node.js";
+import {
+  isDevelopmentNode,
+  isDevelopmentNodeNow,
+  oneChangeAtATime,
+} from "../../src/rpc/development-node.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { codedError } from "../helpers/foreign-errors.js";
 import { HASH } from "../helpers/settlement-stage.js";
 
@@ -57,6 +62,12 @@ describe("a development node", () => {
     ["null", null],
     ["the fields with other types", { ...hardhat, instanceId: "0x1" }],
     ["half of the fields", { ...anvil, environment: {} }],
+    ...Object.keys(hardhat)
+      .filter((name) => name !== "latestBlockNumber")
+      .map((name) => [`no ${name}`, { ...hardhat, [name]: null }] as const),
+    ...Object.keys(anvil)
+      .filter((name) => name !== "currentBlockTimestamp")
+      .map((name) => [`no ${name}`, { ...anvil, [name]: null }] as const),
     ["an HTTP error", codedError("ECONNREFUSED")],
     ["that it does not know the method", undefined],
   ] as const) {
@@ -65,4 +76,55 @@ describe("a development node", () => {
       expect(await isDevelopmentNode(nodeOf(answers))).to.equal(false);
     });
   }
+
+  it("is asked for once per connection, unless the answer has to be new", async () => {
+    for (const [answer, is] of [
+      [hardhat, true],
+      [null, false],
+    ] as const) {
+      const asked: string[] = [];
+      const rpc = new RpcClient(
+        {
+          request: async ({ method }) => {
+            asked.push(method);
+            return await Promise.resolve(answer);
+          },
+        },
+        "test",
+      );
+      for (const client of [rpc, rpc.withOptions({ timeout: 9_000 })]) {
+        expect(await isDevelopmentNode(client)).to.equal(is);
+      }
+      expect(asked).to.deep.equal(["hardhat_metadata", "anvil_nodeInfo"]);
+      expect(await isDevelopmentNodeNow(rpc)).to.equal(is);
+      expect(asked).to.have.lengthOf(4);
+    }
+  });
+
+  it("is not told from another node that does not answer in time: VAULT_RPC_TIMEOUT", async () => {
+    const hanging = new RpcClient(
+      { request: async () => await new Promise(() => undefined) },
+      "test",
+    ).withOptions({ timeout: 20 });
+    await expectVaultError(isDevelopmentNode(hanging), "VAULT_RPC_TIMEOUT");
+  });
+
+  it("is changed by one task after the other, also by clients with other options", async () => {
+    const rpc = nodeOf({});
+    const steps: string[] = [];
+    const change = async (client: RpcClient, name: string): Promise<void> => {
+      await oneChangeAtATime(client, async () => {
+        steps.push(`${name} begins`);
+        await new Promise((resolve) => setImmediate(resolve));
+        steps.push(`${name} ends`);
+      });
+    };
+    await Promise.all([
+      change(rpc, "one"),
+      change(rpc.withOptions({ timeout: 90 }), "two"),
+    ]);
+    expect(steps).to.deep.equal(
+      ["one begins", "one ends"].concat(["two begins", "two ends"]),
+    );
+  });
 });

@@ -1,56 +1,34 @@
 import { runInNewContext } from "node:vm";
 
 import { expect } from "chai";
-import { ErrorFragment, Interface } from "ethers";
 
-import { VaultClient } from "../../src/client/index.js";
 import type { VaultErrorCode } from "../../src/client/index.js";
 import { GIVEN_PROVIDER, vaultError } from "../../src/errors.js";
 import {
   classifyFailure,
+  isFinalRefusal,
   isNodeRefusal,
   isRefusedAnyhow,
   refusesParameters,
   toRpcError,
 } from "../../src/rpc/errors.js";
 import type { Failure } from "../../src/rpc/errors.js";
-import {
-  decodeArguments,
-  decodeRevertReason,
-} from "../../src/rpc/revert-reason.js";
 import { MAX_FOREIGN_TEXT } from "../../src/escape.js";
-import { expectVaultError } from "../helpers/assertions.js";
-import { speedUpTime } from "../helpers/deadlines.js";
+import { Redactor } from "../../src/redact.js";
 import {
   StatusError,
   codedError,
   hardhatError,
+  said,
 } from "../helpers/foreign-errors.js";
-import { VAULT } from "../helpers/scripted-node.js";
 
-/** An error as a node sends it. */
-const said = (code: number, message: string, data?: string): object => ({
-  code,
-  message,
-  ...(data === undefined ? {} : { data }),
-});
 const causedBy = (cause: Error, code?: number): Error =>
   Object.assign(new TypeError("no", { cause }), { code });
 const hardhatRefused = (message: string): Error =>
   hardhatError("HHE703", { message });
 const rpcErrorOf = (error: unknown) => toRpcError(error, "testnet", "eth_call");
 
-async function expectRpcError(error: unknown) {
-  const request = (): never => {
-    throw error;
-  };
-  const client = new VaultClient({ request }, { vault: VAULT });
-  return await expectVaultError(client.queryVolume(), "VAULT_RPC_ERROR");
-}
-
 describe("failed requests", () => {
-  speedUpTime();
-
   const refused = "the node refused the connection";
   const copied = { _isHardhatError: true, errorCode: "HHE7" };
   const told: Readonly<
@@ -174,6 +152,7 @@ describe("failed requests", () => {
       said(-32603, "upstream timed out"),
       said(-32000, "the node is not ready"),
       said(-32000, "warming up, please retry"),
+      said(-32503, "no"),
       new StatusError(500),
       causedBy(new StatusError(503)),
       withBody(500, refusedBody),
@@ -184,6 +163,9 @@ describe("failed requests", () => {
       said(-32005, "no"),
       said(-32000, "Too Many Requests"),
       said(-32029, "Too Many Request"),
+      // An HTTP status in the code.
+      said(429, "no"),
+      said(-32429, "no"),
       said(-32007, "Request throttled, slow down"),
       said(-32000, "request rate exceeded"),
       new StatusError(429),
@@ -221,6 +203,8 @@ describe("failed requests", () => {
     // The node may have the block a moment later.
     refused: [
       said(-32000, "no"),
+      // No HTTP status.
+      said(4444, "no"),
       said(-32603, "missing trie node 0c (path )"),
       withBody(404, refusedBody, reset),
     ],
@@ -249,6 +233,12 @@ describe("failed requests", () => {
       false,
       false,
     ]);
+    const statuses = [403, 404, 503].map((status) =>
+      rpcErrorOf(new StatusError(status)),
+    );
+    expect([...errors, ...statuses].map(isFinalRefusal)).to.deep.equal(
+      [true, false, false, false].concat([true, true, false]),
+    );
     expect([...errors, copy, new Error("no")].map(isNodeRefusal)).to.deep.equal(
       [true, false, false, false, false, false],
     );
@@ -311,6 +301,54 @@ describe("failed requests", () => {
     ).to.deep.equal([true, true, false, false]);
   });
 
+  it("the header Retry-After counts also where the body has the node's own error", () => {
+    const headers = { "retry-after": "7" };
+    expect(classifyFailure(withBody(400, busyBody, { headers }))).to.include({
+      kind: "busy",
+      retryAfterMs: 7_000,
+    });
+  });
+
+  it("an error of this side counts where ethers wraps it", () => {
+    const error = codedError("ECONNREFUSED");
+    const wrapped = codedError("UNKNOWN_ERROR", { error });
+    expect(rpcErrorOf(wrapped).code).to.equal("VAULT_NETWORK_UNREACHABLE");
+  });
+
+  it("the words in the body of an HTTP error are told, without the key in them", () => {
+    const key = "a1b2c3d4e5f60718293a";
+    for (const body of [
+      { message: `no project ${key}` },
+      { error: { message: `no project ${key}` } },
+    ]) {
+      const { message } = rpcErrorOf(withBody(503, body));
+      expect(message).to.contain("HTTP status 503 (no project <hidden>)");
+    }
+  });
+
+  it("a secret in the name of the host, in a setting or in a variable is hidden", () => {
+    const redactor = new Redactor();
+    redactor.keep("s3cr3t-one");
+    for (const error of [
+      codedError("ENOTFOUND", { hostname: "s3cr3t-one.node.test" }),
+      hardhatError("HHE717", { message: "the HD path s3cr3t-one" }),
+      codedError("UND_ERR_INVALID_ARG", {
+        message: "invalid s3cr3t-one header",
+      }),
+      withBody(503, { message: "no s3cr3t-one" }),
+    ]) {
+      const { message } = toRpcError(error, "testnet", "eth_call", redactor);
+      expect(message).to.contain("<hidden>").and.not.contain("s3cr3t-one");
+    }
+    const url = hardhatError("HHE29", { message: "no URL: https://h/k" });
+    expect(rpcErrorOf(url).message).to.contain("no URL: <url>");
+  });
+
+  it("a page in place of an answer is not kept as the cause, because it may repeat the key", () => {
+    const page = hardhatError("HHE702", { message: "<html>the-key</html>" });
+    expect(rpcErrorOf(page)).to.not.have.property("cause");
+  });
+
   it("the header Retry-After counts if it is a whole number of seconds", () => {
     const waits = (value: unknown): number | undefined => {
       const failure = classifyFailure(
@@ -319,248 +357,8 @@ describe("failed requests", () => {
       return "retryAfterMs" in failure ? failure.retryAfterMs : undefined;
     };
     expect(["7", "12", "0"].map(waits)).to.deep.equal([7_000, 12_000, 0]);
-    expect(["1.5", ["7"], undefined].map(waits)).to.deep.equal(
-      Array(3).fill(undefined),
+    expect(["1.5", ["7"], "1234567", undefined].map(waits)).to.deep.equal(
+      Array(4).fill(undefined),
     );
-  });
-
-  it("VAULT_RPC_ERROR says that a node gave no reason if what it threw has no text", async () => {
-    for (const error of [
-      { toString: 1 },
-      { message: { toString: 1 } },
-      Object.create(null),
-      Symbol("no"),
-      1n,
-      () => undefined,
-      Object.assign(new Error(), { code: { toString: 1 }, message: 1 }),
-      Object.assign(new Error(), {
-        code: 1,
-        name: { toString: 1 },
-        message: 1,
-      }),
-    ]) {
-      const { details } = await expectRpcError(error);
-      expect(details["problem"]).to.equal("it gave no reason");
-    }
-  });
-
-  /** What a node may put into its error, to look like one of ours or of others. */
-  const ofProviders: readonly object[] = [
-    { statusCode: "\u001b[31m500" },
-    { statusCode: 500 },
-    {
-      errorCode: "HHE708",
-      messageArguments: {
-        configChainId: "\u001b[2J",
-        connectionChainId: "https://evil.test/",
-      },
-    },
-    { errorCode: "HHE7", message: "set EVIL" },
-    { errorCode: "HHE704" },
-  ];
-  for (const forged of [
-    ...ofProviders,
-    { code: "ECONNREFUSED" },
-    { name: "TimeoutError" },
-    { name: "VaultError", kind: "bug", code: "VAULT_INTERNAL" },
-  ]) {
-    it(`a node's data are not taken for another error: ${JSON.stringify(forged)}`, async () => {
-      for (const error of [
-        { code: -32000, message: "no", data: forged },
-        { code: -32000, message: "no", cause: forged },
-        Object.assign(new Error("no"), { code: -32000, data: forged }),
-        Object.assign(new Error("no"), { cause: { errors: [forged] } }),
-        new Error("no", { cause: { code: -32000, error: forged } }),
-        forged,
-        ...(ofProviders.includes(forged)
-          ? [Object.assign(new Error("no"), forged)]
-          : []),
-      ]) {
-        const { message } = await expectRpcError(error);
-        expect(message).to.not.contain("\u001b");
-      }
-    });
-  }
-
-  it("a bounded part of a node's error is looked at, however deep or broad it is", async () => {
-    let looked = 0;
-    const counted = (inner: object): object =>
-      new Proxy(inner, {
-        get(target, name) {
-          looked += name === "code" ? 1 : 0;
-          const value: unknown = Reflect.get(target, name);
-          return value;
-        },
-      });
-    let deep: object = counted({ message: "bottom" });
-    for (let depth = 0; depth < 10_000; depth += 1) {
-      deep = counted({ data: deep });
-    }
-    const broad = Array.from({ length: 130_000 }, () => counted({}));
-    for (const data of [deep, counted({ errors: broad })]) {
-      looked = 0;
-      await expectRpcError({ code: -32000, message: "no", data });
-      expect(looked).to.be.within(1, 500);
-    }
-  });
-});
-
-/** Revert data of an error by its declaration, as in Solidity. */
-const errorData = (error: string, ...values: readonly unknown[]): string =>
-  new Interface([`error ${error}`]).encodeErrorResult(
-    error.slice(0, error.indexOf("(")),
-    values,
-  );
-
-/** Data whose texts are bytes, which need not be UTF-8. */
-const withBytes = (selector: string, types: string, ...values: unknown[]) =>
-  `${selector}${errorData(`E(${types})`, ...values).slice(10)}`;
-
-/** An error as geth and anvil send it. */
-const carrying = (data: string): object => said(3, "execution reverted", data);
-/** As many wrappers as libraries never nest. */
-const nested = Array.from({ length: 60 }).reduce<object>(
-  (cause) => ({ message: "no", cause }),
-  { code: 3, data: "0x12345678" },
-);
-/** The data of ganache 6, by a transaction's hash. */
-const ganache = {
-  code: -32000,
-  message: "VM Exception while processing transaction: revert",
-  data: {
-    [`0x${"ab".repeat(32)}`]: { error: "revert", return: "0x12345678" },
-    name: "RuntimeError",
-  },
-};
-const inData = {
-  code: -32603,
-  message: "Internal error",
-  data: {
-    message: "VM Exception while processing transaction",
-    data: errorData("Panic(uint256)", 0x12),
-  },
-};
-const longest = `0x${"ab".repeat(499_999)}`;
-const ERROR = "0x08c379a0";
-const argumentsOf = (selector: string, bytes = 0): string =>
-  `unknown error ${selector} with ${bytes} bytes of arguments`;
-
-describe("the reason of a revert", () => {
-  const told: Readonly<
-    Record<string, ReadonlyArray<readonly [error: unknown, text: string]>>
-  > = {
-    none: [
-      carrying("0x"),
-      { code: 3, message: "no" },
-      { code: 3, data: "0x123" },
-      carrying(`${longest}ab`),
-    ].map((error) => [error, "no reason given"]),
-    string: [
-      [carrying(errorData("Error(string)", "closed")), "closed"],
-      [carrying(withBytes(ERROR, "bytes", "0x41ff")), "A\ufffd"],
-    ],
-    panic: [
-      [
-        carrying(errorData("Panic(uint256)", 0x11)),
-        "panic code 0x11 (Arithmetic operation overflowed outside of an unchecked block)",
-      ],
-      [carrying(errorData("Panic(uint256)", 2)), "unknown panic code 0x2"],
-      [inData, "panic code 0x12 (Division or modulo division by zero)"],
-    ],
-    // Of the mocks.
-    custom: [
-      [
-        carrying(errorData("OrderNotFound(uint256)", 7)),
-        "OrderNotFound(orderID: 7)",
-      ],
-    ],
-    unknown: [
-      [carrying(ERROR), argumentsOf(ERROR)],
-      [carrying("0xabcdef"), "unknown error data 0xabcdef"],
-      [nested, argumentsOf("0x12345678")],
-      [ganache, argumentsOf("0x12345678")],
-      [carrying(longest), argumentsOf("0xabababab", 499_995)],
-    ],
-  };
-  for (const [kind, errors] of Object.entries(told)) {
-    it(`is ${kind}, with the text, wherever a node's error has its data`, () => {
-      for (const [error, text] of errors) {
-        const failure = classifyFailure(error);
-        const found =
-          failure.kind === "reverted" ? failure.reverted : undefined;
-        expect(found?.kind, text).to.equal(kind);
-        expect(found?.text.split(": 0xab")[0]).to.equal(text);
-      }
-    });
-  }
-
-  it("is the words of the node's message if there are no data, and none if it has none", () => {
-    for (const [error, text] of [
-      [said(-32_000, "evm: execution reverted: closed"), "closed"],
-      [said(-32_000, "Execution reverted (closed)"), "closed"],
-      [said(-32_603, "VM Exception: revert closed"), "closed"],
-      [said(1, "failed, revert reason: [Error(closed)], vm error"), "closed"],
-      [said(-32_015, "VM execution error.", "Bad jump"), "Bad jump"],
-      [said(-32_015, "VM execution error.", "Reverted 0x"), "no reason given"],
-      [said(-32_000, "REVERT opcode executed"), "no reason given"],
-      [said(-32_000, "execution reverted"), "no reason given"],
-      [
-        said(-32_000, "REVERT opcode executed", "12345678"),
-        argumentsOf("0x12345678"),
-      ],
-    ] as const) {
-      const failure = classifyFailure(error);
-      const found = failure.kind === "reverted" ? failure.reverted : undefined;
-      expect(found?.text.split(": 0x")[0], JSON.stringify(error)).to.equal(
-        text,
-      );
-    }
-  });
-
-  it("has the arguments of an error of a given ABI, lists and tuples too", () => {
-    const odd = ErrorFragment.from(
-      "error Odd(tuple(uint256 a, string)[] list, address)",
-    );
-    const account = `0x${"11".repeat(20)}`;
-    const list = [
-      [1, "0x41"],
-      [2, "0x42ff"],
-    ];
-    const types = "tuple(uint256,bytes)[],address";
-    const data = withBytes(odd.selector, types, list, account);
-    const other = ErrorFragment.from("error Other()");
-    expect(decodeRevertReason(data, [other, odd])).to.deep.equal({
-      kind: "custom",
-      text: `Odd(list: [{"a":"1","_1":"A"},{"a":"2","_1":"B\ufffd"}], _1: "${account}")`,
-      data,
-    });
-    expect(decodeRevertReason(data, [other]).kind).to.equal("unknown");
-    const cut = decodeRevertReason(data.slice(0, -64), [odd]);
-    expect(cut.kind).to.equal("unknown");
-  });
-
-  const error = ErrorFragment.from("error Late(uint256 end, bytes)");
-  const data = errorData("Late(uint256,bytes)", 7, "0xab");
-  const values = { end: 7n, _1: "0xab" };
-
-  it("names its arguments as the ABI does, or as given", () => {
-    expect(decodeArguments(error, data)).to.deep.equal({ values });
-    expect(decodeArguments(error, data, ["a", "b"])).to.deep.equal({
-      values: { a: 7n, b: "0xab" },
-    });
-    expect(decodeArguments(error, data, ["a"])).to.deep.equal({
-      values: { a: 7n, _1: "0xab" },
-    });
-  });
-
-  it("has its arguments apart from what stands behind them, and none if they are cut off or encoded in another way", () => {
-    expect(decodeArguments(error, `${data}cafe`)).to.deep.equal({
-      values,
-      trailing: "0xcafe",
-    });
-    expect(decodeArguments(error, data.slice(0, -64))).to.equal(undefined);
-    // What fills the last word is not zero.
-    const dirty = `${data.slice(0, -2)}01`;
-    expect(decodeArguments(error, dirty)).to.equal(undefined);
   });
 });

@@ -113,6 +113,15 @@ describe("answers that Hardhat does not take", () => {
     expect(message).to.contain("compressed (gzip) and cannot be unpacked");
   });
 
+  it("gzip that unpacks to more than 64 MiB is not unpacked", async () => {
+    const blanks = " ".repeat(64 * 2 ** 20);
+    const { message } = await expectVaultError(
+      ask(gzipSync(`${blanks}${JSON.stringify(whole)}`, { level: 1 })),
+      "VAULT_RPC_INVALID_RESPONSE",
+    );
+    expect(message).to.contain("compressed (gzip) and cannot be unpacked");
+  });
+
   it("JSON without a result or an error is VAULT_RPC_INVALID_RESPONSE that does not call it a web page", async () => {
     for (const body of ["{}", "[]"]) {
       const { message } = await expectVaultError(

@@ -14,8 +14,8 @@ import { startRpcServer } from "../helpers/rpc-server.js";
 import {
   documentedContracts,
   documentedNode,
-  handlerOf,
-} from "../helpers/scripted-node.js";
+} from "../helpers/documented-node.js";
+import { handlerOf } from "../helpers/scripted-node.js";
 
 const SNAPSHOTS = isFull ? 1_000 : 100;
 const LATENCY_MS = 50;

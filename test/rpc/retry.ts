@@ -1,21 +1,15 @@
 import { mock } from "node:test";
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 
 import { expect } from "chai";
 
-import { VaultClient } from "../../src/client/index.js";
-import type { Eip1193Provider, RetryEvent } from "../../src/client/index.js";
+import type { RetryEvent } from "../../src/client/index.js";
 import { getBlock } from "../../src/rpc/blocks.js";
 import { fewRetries } from "../../src/rpc/retry.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
+import { WORD, clientOf, failing } from "../helpers/failing-client.js";
 import { StatusError, codedError } from "../helpers/foreign-errors.js";
-import { ScriptedNode, VAULT } from "../helpers/scripted-node.js";
-
-const WORD = `0x${"7".padStart(64, "0")}`;
 
 const header = {
   number: "0xa",
@@ -23,28 +17,6 @@ const header = {
   hash: WORD,
   gasLimit: "0x1",
 };
-
-const clientOf = (request: Eip1193Provider["request"]): VaultClient =>
-  new VaultClient(
-    { request },
-    { vault: VAULT, trading: VAULT, vaultFactory: VAULT },
-  );
-
-/** Fails so many times, then answers. */
-function failing(
-  times: number,
-  failure: unknown,
-): { client: VaultClient; asked: () => number } {
-  let asked = 0;
-  const client = clientOf(async () => {
-    asked += 1;
-    if (asked <= times) {
-      throw failure;
-    }
-    return await Promise.resolve(WORD);
-  });
-  return { client, asked: () => asked };
-}
 
 const behindError = (): Error =>
   Object.assign(new Error("header not found"), { code: -32000 });
@@ -199,10 +171,25 @@ describe("a client that retries requests", () => {
     expect(asked()).to.equal(0);
   });
 
-  it("does not repeat a request that sends or signs", async () => {
+  it("repeats each request that only reads", async () => {
+    for (const method of [
+      ...["eth_accounts", "eth_blockNumber", "eth_call", "eth_chainId"],
+      ...["eth_estimateGas", "eth_feeHistory", "eth_gasPrice", "eth_getCode"],
+      ...["eth_maxPriorityFeePerGas", "eth_simulateV1", "net_version"],
+      ...["debug_traceTransaction", "anvil_nodeInfo", "hardhat_metadata"],
+      "web3_clientVersion",
+    ]) {
+      const { client, asked } = failing(1, codedError("ECONNRESET"));
+      await client.rpc.request(method);
+      expect(asked(), method).to.equal(2);
+    }
+  });
+
+  it("does not repeat a request that sends or signs, or one that it does not know", async () => {
     for (const method of [
       ...["eth_sendRawTransaction", "eth_sendTransaction", "evm_mine"],
       ...["eth_signTransaction", "hardhat_setCode", "personal_sign"],
+      ...["eth_callBundle", "eth_sendRawTransactionSync", "my_eth_call"],
     ]) {
       let asked = 0;
       const request = (): never => {
@@ -278,159 +265,58 @@ describe("a client that retries requests", () => {
     });
   }
 
+  it("asks 6 times at the newest block though an older one was read last", async () => {
+    let asked = 0;
+    const rpc = new RpcClient(
+      {
+        request: async ({ method, params }) => {
+          if (method === "eth_call") {
+            asked += 1;
+            throw behindError();
+          }
+          return await Promise.resolve({ ...header, number: params?.[0] });
+        },
+      },
+      "testnet",
+    );
+    await getBlock(rpc, 10);
+    await getBlock(rpc, 5);
+    await rpc.request("eth_call", [{}, "0xa"]).catch(() => undefined);
+    expect(asked).to.equal(6);
+  });
+
+  for (const [times, method, params, why] of [
+    [6, "eth_call", [{}, "0xa"], "it may lack the block"],
+    [1, "eth_call", [{}, "0xa", {}], "it may refuse the overrides"],
+    [1, "eth_simulateV1", [{}, "0xa"], "it may refuse to simulate"],
+  ] as const) {
+    it(`asks ${times} times if a node refuses ${method} with ${params.length} parameters at a known block: ${why}`, async () => {
+      const { client, asked } = failing(Infinity, {
+        code: -32_000,
+        message: "no",
+      });
+      client.rpc.noteBlock(10);
+      await client.rpc.request(method, params).catch(() => undefined);
+      expect(asked()).to.equal(times);
+    });
+  }
+
+  it("tells how often it tried if the last attempt is not answered in time", async () => {
+    let asked = 0;
+    const client = clientOf(() => {
+      asked += 1;
+      throw codedError(asked === 1 ? "ECONNRESET" : "ETIMEDOUT");
+    });
+    const { message } = await expectVaultError(
+      client.queryVolume(),
+      "VAULT_RPC_TIMEOUT",
+    );
+    expect(message).to.match(/in time \(tried 2 times in \d s\)/u);
+  });
+
   it("asks 3 times if a node lacks the block of a heavy request", async () => {
     expect(
       await timesAsked(head(5), "0x5", (rpc) => rpc.withRetries(fewRetries)),
     ).to.equal(3);
-  });
-
-  it("throws VAULT_RPC_TIMEOUT with the name of other work that the deadline ends", async () => {
-    const rpcWith = (timeout: number | undefined): RpcClient =>
-      new RpcClient(new ScriptedNode(), "testnet").withOptions({ timeout });
-    const { details } = await expectVaultError(
-      rpcWith(1).withinDeadline("a fork", new Promise(() => undefined)),
-      "VAULT_RPC_TIMEOUT",
-    );
-    expect(details).to.deep.equal({
-      network: "testnet",
-      method: "a fork",
-      tried: "",
-    });
-    for (const timeout of [undefined, 1_000]) {
-      for (const value of [7, undefined]) {
-        const work = rpcWith(timeout).withinDeadline(
-          "it",
-          Promise.resolve(value),
-        );
-        expect(await work).to.equal(value);
-      }
-    }
-  });
-
-  for (const [outer, inner] of [
-    [20, 60_000],
-    [60_000, 20],
-    [20, undefined],
-  ] as const) {
-    it(`ends after 20 ms if an operation has ${outer} ms, and a read in it ${inner ?? "no time of its own"}`, async () => {
-      const startedAt = performance.now();
-      const hanging = clientOf(async () => await new Promise(() => undefined));
-      await expectVaultError(
-        hanging.withOptions({ timeout: outer }).queryVolume({ timeout: inner }),
-        "VAULT_RPC_TIMEOUT",
-      );
-      expect(performance.now() - startedAt).to.be.below(1_000);
-    });
-  }
-
-  it("calls onRetry of an operation for a read in it", async () => {
-    const { client } = failing(1, new StatusError(429));
-    let told = 0;
-    const vault = client.withOptions({
-      onRetry: () => {
-        told += 1;
-      },
-    });
-    expect(await vault.queryVolume({ timeout: 9_000 })).to.equal(7n);
-    expect(told).to.equal(1);
-  });
-
-  it("throws the reason of an aborted signal, while a request is under way and between two", async () => {
-    const hanging = clientOf(async () => await new Promise(() => undefined));
-    const busy = failing(Infinity, new StatusError(429)).client;
-    for (const [client, timeout] of [
-      [hanging, undefined],
-      [busy, 9_000],
-    ] as const) {
-      const stop = new AbortController();
-      const { signal } = stop;
-      const reads = [
-        client.queryVolume({ signal, timeout }),
-        client.snapshot({ signal, timeout }),
-        client.rounds({ signal, timeout }).next(),
-      ];
-      setTimeout(() => {
-        stop.abort("enough");
-      }, 60);
-      for (const { status, ...end } of await Promise.allSettled(reads)) {
-        expect(status).to.equal("rejected");
-        expect(end).to.deep.equal({ reason: "enough" });
-      }
-    }
-  });
-
-  it("asks for nothing if the signal is aborted already", async () => {
-    const { client, asked } = failing(0, undefined);
-    const signal = AbortSignal.abort("enough");
-    const read: unknown = await client
-      .queryVolume({ signal })
-      .catch((error: unknown) => error);
-    expect([read, asked()]).to.deep.equal(["enough", 0]);
-  });
-
-  it("waits for the answer to what it sends, though the signal is aborted", async () => {
-    const stop = new AbortController();
-    const provider = {
-      request: async () => {
-        stop.abort("enough");
-        return await Promise.resolve(WORD);
-      },
-    };
-    const rpc = new RpcClient(provider, "testnet").withOptions(stop);
-    expect(await rpc.request("eth_sendRawTransaction", ["0x02"])).to.equal(
-      WORD,
-    );
-  });
-
-  it("throws VAULT_RPC_TIMEOUT at one deadline for all that a scan asks", async () => {
-    // Each answer comes at once, and there is no end of them.
-    const node = new ScriptedNode({
-      overrides: false,
-      answerOf: () => ({ reverted: true, data: "0x" }),
-    });
-    const scan = new VaultClient(node, { trading: VAULT }).orders({
-      firstId: 0,
-      lastId: 10n ** 12n,
-      timeout: 150,
-    });
-    await expectVaultError(Array.fromAsync(scan), "VAULT_RPC_TIMEOUT");
-  });
-});
-
-describe("a request without a deadline of its operation", () => {
-  const timeout = AbortSignal.timeout.bind(AbortSignal);
-  // A mock of Node.js would keep what it returned.
-  before(() => {
-    AbortSignal.timeout = () => timeout(500);
-  });
-  after(() => {
-    AbortSignal.timeout = timeout;
-  });
-
-  // Node.js 22 forgets a deadline that only AbortSignal.any() refers to, once the code
-  // is compiled. Node.js 24 does not.
-  it("ends with VAULT_RPC_TIMEOUT though memory is collected meanwhile", async () => {
-    setFlagsFromString("--expose-gc");
-    // the function that the flag adds
-    const collect = runInNewContext("gc") as () => void;
-    let hangs = false;
-    const request = async (): Promise<unknown> =>
-      await (hangs ? new Promise(() => undefined) : Promise.resolve("0x1"));
-    const rpc = new RpcClient({ request }, "testnet").withOptions(
-      new AbortController(),
-    );
-    for (let warm = 0; warm < 10_000; warm += 1) {
-      await rpc.request("eth_chainId");
-    }
-    hangs = true;
-    const ended = expectVaultError(
-      rpc.request("eth_chainId"),
-      "VAULT_RPC_TIMEOUT",
-    );
-    for (let turn = 0; turn < 5; turn += 1) {
-      await nextTurn();
-      collect();
-    }
-    await ended;
   });
 });

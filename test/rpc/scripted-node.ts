@@ -8,7 +8,8 @@ import type { ServerProcess } from "../helpers/child-process.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
-import { KEY, SETTLER, ScriptedNode } from "../helpers/scripted-node.js";
+import { KEY, SETTLER } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 
 const SEVEN = "0x00000000000000000000000000000000000000B1";
 const REFUSER = "0x00000000000000000000000000000000000000b2";

@@ -22,7 +22,7 @@ import {
   VAULT,
   nextRound,
   settledRound,
-} from "../helpers/scripted-node.js";
+} from "../helpers/scripted-contracts.js";
 import {
   HASH,
   SENDS,

@@ -9,12 +9,8 @@ import {
 import { expectVaultError } from "../helpers/assertions.js";
 import { BareHost } from "../helpers/bare-host.js";
 import { fieldsOf } from "../helpers/fields.js";
-import {
-  SETTLE,
-  SETTLER,
-  ScriptedNode,
-  VAULT,
-} from "../helpers/scripted-node.js";
+import { SETTLE, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 import { NOT_YET } from "../helpers/settlement-cases.js";
 import { useStage } from "../helpers/settlement-stage.js";
 

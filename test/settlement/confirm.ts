@@ -2,7 +2,7 @@ import { expect } from "chai";
 
 import { VaultError } from "../../src/client/index.js";
 import type { SettleAllOptions, SettlementPreflight } from "../../src/types.js";
-import { SETTLER, VAULT } from "../helpers/scripted-node.js";
+import { SETTLER, VAULT } from "../helpers/scripted-contracts.js";
 import { itSettles, useStage } from "../helpers/settlement-stage.js";
 
 /** A person, or a function, that answers with any value. */

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
 import { fieldsOf, listOf } from "../helpers/fields.js";
-import { SETTLE, settledRound } from "../helpers/scripted-node.js";
+import { SETTLE, settledRound } from "../helpers/scripted-contracts.js";
 import { NOT_YET } from "../helpers/settlement-cases.js";
 import { itSettles, useStage } from "../helpers/settlement-stage.js";
 import type {

@@ -22,7 +22,7 @@ import { deployTestGuard, guardCode } from "../helpers/guard.js";
 import { connectTo } from "../helpers/hre.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
-import { OPEN_ROUND } from "../helpers/scripted-node.js";
+import { OPEN_ROUND } from "../helpers/scripted-contracts.js";
 import { useStage } from "../helpers/settlement-stage.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type { SettlingVaultName } from "../helpers/settling-vaults.js";

@@ -31,9 +31,9 @@ import {
   KEY,
   OPEN_ROUND,
   SETTLER,
-  ScriptedNode,
   VAULT,
-} from "../helpers/scripted-node.js";
+} from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
   HASH,
   OTHER_HASH,

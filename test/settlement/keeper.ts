@@ -4,7 +4,7 @@ import { expect } from "chai";
 
 import type { SettleAllOptions, VaultRound } from "../../src/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
-import { OPEN_ROUND, VAULT, nextRound } from "../helpers/scripted-node.js";
+import { OPEN_ROUND, VAULT, nextRound } from "../helpers/scripted-contracts.js";
 import { itSettles, useStage } from "../helpers/settlement-stage.js";
 
 /** Time of the next block; the newest one is a second older. */

@@ -2,7 +2,7 @@ import { expect } from "chai";
 
 import type { SettleAllOptions } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { SETTLER } from "../helpers/scripted-node.js";
+import { SETTLER } from "../helpers/scripted-contracts.js";
 import { itSettles, remote, useStage } from "../helpers/settlement-stage.js";
 
 const yes: SettleAllOptions = {

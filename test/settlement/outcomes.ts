@@ -15,7 +15,7 @@ import {
   SETTLER,
   VAULT,
   settledRound,
-} from "../helpers/scripted-node.js";
+} from "../helpers/scripted-contracts.js";
 import { itSettlesAsEverywhere, notSent } from "../helpers/settlement-cases.js";
 import {
   OTHER_HASH,

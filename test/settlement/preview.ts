@@ -14,10 +14,10 @@ import { speedUpTime } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
 import {
   OPEN_ROUND,
-  ScriptedNode,
   contractsWithHistory,
   settledRound,
-} from "../helpers/scripted-node.js";
+} from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 
 /** The selectors of `symbol()` and `decimals()`. */
 const SYMBOL = "0x95d89b41";

@@ -13,15 +13,15 @@ import type { PreviewDifference } from "../../src/settlement/types.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type { Settlement } from "../../src/types.js";
 import type { BareHost } from "../helpers/bare-host.js";
+import type { Waiting } from "../helpers/scripted-chain.js";
 import {
-  ScriptedNode,
   OPEN_ROUND,
   SETTLE,
   VAULT,
   nextRound,
   settledRound,
-} from "../helpers/scripted-node.js";
-import type { Waiting } from "../helpers/scripted-node.js";
+} from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 import { NOT_YET } from "../helpers/settlement-cases.js";
 import {
   HASH,

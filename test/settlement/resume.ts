@@ -2,11 +2,8 @@ import { expect } from "chai";
 
 import { VaultError } from "../../src/client/index.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
-import {
-  ScriptedNode,
-  nextRound,
-  settledRound,
-} from "../helpers/scripted-node.js";
+import { nextRound, settledRound } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 import { itSettles, remote, useStage } from "../helpers/settlement-stage.js";
 import type {
   NetworkChanges,

@@ -10,7 +10,7 @@ import {
 } from "../../src/settlement/transaction.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { codedError } from "../helpers/foreign-errors.js";
-import { KEY, SETTLER } from "../helpers/scripted-node.js";
+import { KEY, SETTLER } from "../helpers/scripted-contracts.js";
 import {
   HASH,
   OTHER_HASH as OTHER,

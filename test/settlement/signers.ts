@@ -8,7 +8,7 @@ import { findSender } from "../../src/settlement/signer.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { endDeadlines, speedUpTime } from "../helpers/deadlines.js";
 import { hardhatError } from "../helpers/foreign-errors.js";
-import { KEY, SETTLER, VAULT } from "../helpers/scripted-node.js";
+import { KEY, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
 import {
   itSettles,
   keyOf,

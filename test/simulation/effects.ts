@@ -9,10 +9,10 @@ import { guardCode } from "../helpers/guard.js";
 import {
   FACTORY,
   SETTLER,
-  ScriptedNode,
   VAULT,
   settledRound,
-} from "../helpers/scripted-node.js";
+} from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
   FACTS,
   changeFacts,

@@ -2,12 +2,8 @@ import { expect } from "chai";
 
 import type { Simulation, SimulateSettleAllOptions } from "../../src/types.js";
 import { fieldsOf } from "../helpers/fields.js";
-import {
-  FACTORY,
-  SETTLER,
-  ScriptedNode,
-  VAULT,
-} from "../helpers/scripted-node.js";
+import { FACTORY, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
   changeSettlement,
   feeIn,

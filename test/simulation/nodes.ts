@@ -6,11 +6,11 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { BareHost } from "../helpers/bare-host.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import {
-  SETTLER,
-  ScriptedNode,
   documentedContracts,
   documentedNode,
-} from "../helpers/scripted-node.js";
+} from "../helpers/documented-node.js";
+import { SETTLER } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 import { hostOn, simulateOn } from "../helpers/simulate-on.js";
 
 const GAS_LIMIT = 30_000_000n;

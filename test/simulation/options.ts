@@ -6,7 +6,8 @@ import type { VaultErrorCode } from "../../src/client/index.js";
 import type { SimulateSettleAllOptions } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
-import { ScriptedNode, VAULT, nextRound } from "../helpers/scripted-node.js";
+import { VAULT, nextRound } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 import { simulateOn } from "../helpers/simulate-on.js";
 
 const shown = (value: unknown): string =>

@@ -2,13 +2,13 @@ import { expect } from "chai";
 
 import { operations } from "../../src/client/index.js";
 import type { Simulation, SimulateSettleAllOptions } from "../../src/types.js";
-import {
-  SETTLER,
-  ScriptedNode,
-  documentedContracts,
-  orderWords,
-} from "../helpers/scripted-node.js";
-import type { ContractAnswer, ContractCall } from "../helpers/scripted-node.js";
+import { documentedContracts } from "../helpers/documented-node.js";
+import { SETTLER, orderWords } from "../helpers/scripted-contracts.js";
+import type {
+  ContractAnswer,
+  ContractCall,
+} from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 import { keysOf } from "../helpers/keys-of.js";
 import { changeSettlement, simulateOn } from "../helpers/simulate-on.js";
 

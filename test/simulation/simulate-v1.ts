@@ -3,12 +3,12 @@ import { expect } from "chai";
 import { expectVaultError } from "../helpers/assertions.js";
 import {
   OPEN_ROUND,
-  ScriptedNode,
   VAULT,
-  documentedContracts,
   nextRound,
   settledRound,
-} from "../helpers/scripted-node.js";
+} from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
+import { documentedContracts } from "../helpers/documented-node.js";
 import { feeIn, simulateOn } from "../helpers/simulate-on.js";
 
 describe("what simulateV1 predicts", () => {

@@ -15,7 +15,7 @@ import { toFlag } from "../../tasks/parse-options.js";
 import {
   documentedContracts,
   documentedHandler,
-} from "../helpers/scripted-node.js";
+} from "../helpers/documented-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import {

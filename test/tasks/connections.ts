@@ -8,10 +8,10 @@ import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 import {
-  KEY,
   documentedContracts,
   documentedHandler,
-} from "../helpers/scripted-node.js";
+} from "../helpers/documented-node.js";
+import { KEY } from "../helpers/scripted-contracts.js";
 
 /** Runs a task, and returns the connections that it opened and how many it closed. */
 async function connectionsOf(

@@ -22,11 +22,10 @@ import {
 } from "../helpers/run-vault-task.js";
 import {
   FACTORY,
-  ScriptedNode,
   VAULT,
   contractsWithHistory,
-  handlerOf,
-} from "../helpers/scripted-node.js";
+} from "../helpers/scripted-contracts.js";
+import { ScriptedNode, handlerOf } from "../helpers/scripted-node.js";
 import { squeezed, useTasks } from "../helpers/use-tasks.js";
 
 /** The one check of that name. */

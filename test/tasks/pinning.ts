@@ -6,8 +6,8 @@ import {
   documentedContracts,
   documentedHandler,
   documentedNode,
-  handlerOf,
-} from "../helpers/scripted-node.js";
+} from "../helpers/documented-node.js";
+import { handlerOf } from "../helpers/scripted-node.js";
 import { hreOnLive } from "../helpers/hre.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { startRpcServer } from "../helpers/rpc-server.js";

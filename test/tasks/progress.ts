@@ -9,7 +9,7 @@ import { replace } from "../helpers/run-vault-task.js";
 import {
   documentedContracts,
   documentedHandler,
-} from "../helpers/scripted-node.js";
+} from "../helpers/documented-node.js";
 
 /** What was written to stderr since the last call, with `⌫` for each line erased. */
 async function onTerminal(

@@ -8,7 +8,7 @@ import { fieldsOf } from "../helpers/fields.js";
 import {
   documentedHandler,
   documentedContracts,
-} from "../helpers/scripted-node.js";
+} from "../helpers/documented-node.js";
 import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { itOnPosix } from "../helpers/posix.js";
 import { startRpcServer } from "../helpers/rpc-server.js";

@@ -10,13 +10,12 @@ import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import {
-  FACTORY,
-  VAULT,
   documentedAnswer,
   documentedContracts,
   documentedNode,
-  handlerOf,
-} from "../helpers/scripted-node.js";
+} from "../helpers/documented-node.js";
+import { FACTORY, VAULT } from "../helpers/scripted-contracts.js";
+import { handlerOf } from "../helpers/scripted-node.js";
 import { useStage } from "../helpers/settlement-stage.js";
 import { squeezed } from "../helpers/use-tasks.js";
 

@@ -6,15 +6,17 @@ import type { VaultState } from "../../tasks/vault-state.js";
 import { BareHost } from "../helpers/bare-host.js";
 import { fieldsOf } from "../helpers/fields.js";
 import {
+  documentedAnswer,
+  documentedContracts,
+} from "../helpers/documented-node.js";
+import {
   FACTORY,
   SETTLE,
   SETTLER,
-  ScriptedNode,
   VAULT,
   contractsWithHistory,
-  documentedAnswer,
-  documentedContracts,
-} from "../helpers/scripted-node.js";
+} from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 import type { ScriptedNodeOptions } from "../helpers/scripted-node.js";
 
 const contracts = { vault: VAULT, vaultFactory: FACTORY };

@@ -13,10 +13,10 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import {
   OPEN_ROUND,
-  ScriptedNode,
   nextRound,
   settledRound,
-} from "../helpers/scripted-node.js";
+} from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 
 /** Something that happens to the node in a pause. */
 type Step = (node: ScriptedNode) => void;

@@ -15,7 +15,7 @@ import {
   preflightBlocks,
   settlementBlocks,
 } from "../../../tasks/output/settlement.js";
-import { OPEN_ROUND, settledRound } from "../../helpers/scripted-node.js";
+import { OPEN_ROUND, settledRound } from "../../helpers/scripted-contracts.js";
 import {
   OTHER,
   SENDER,

@@ -6,7 +6,7 @@ import {
   simulationBlocks,
 } from "../../../tasks/output/simulation.js";
 import type { ShownSimulation } from "../../../tasks/output/simulation.js";
-import { OPEN_ROUND } from "../../helpers/scripted-node.js";
+import { OPEN_ROUND } from "../../helpers/scripted-contracts.js";
 import {
   OTHER,
   SENDER,

@@ -1,0 +1,259 @@
+import fs from "node:fs";
+import {
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { expect } from "chai";
+import { MaxUint256 } from "ethers";
+import { z } from "zod";
+
+import {
+  PROJECT_FOLDER,
+  appendProjectFile,
+  createProjectFile,
+  listProjectFiles,
+  newestProjectFile,
+  readProjectFile,
+  reasonOf,
+  writeProjectFile,
+} from "../../src/files/project-file.js";
+import {
+  recordedCount,
+  recordedHex,
+  recordedInteger,
+} from "../../src/files/recorded-values.js";
+import {
+  destinationOf,
+  requireRegularFile,
+} from "../../src/files/regular-file.js";
+import { itOnPosix } from "../helpers/posix.js";
+
+const FILE = path.join(PROJECT_FOLDER, "a.json");
+const schema = z.object({ list: z.array(z.object({ n: z.number() })) });
+
+describe("files of a project", () => {
+  let root: string;
+  beforeEach(async () => {
+    root = await mkdtemp(path.join(tmpdir(), "hardhat-vault-files-"));
+  });
+  afterEach(async () => {
+    await rm(root, { recursive: true });
+  });
+  const at = (file = FILE): string => path.join(root, file);
+  const filesOfFolder = async (): Promise<readonly string[]> =>
+    await readdir(at(PROJECT_FOLDER));
+  const read = async (): Promise<unknown> =>
+    await readProjectFile(
+      root,
+      FILE,
+      schema,
+      (problem, cause) => new Error(problem, { cause }),
+    ).catch((error: unknown) =>
+      error instanceof Error ? error.message : error,
+    );
+  /** The message of a failure. */
+  const failureOf = async (work: Promise<unknown>): Promise<string> =>
+    await work.then(
+      () => "it succeeded",
+      (error: unknown) => (error instanceof Error ? error.message : "none"),
+    );
+
+  it("the newest of some files is the one that was written last; one that is gone is older", async () => {
+    await mkdir(at(PROJECT_FOLDER));
+    const names = ["a.json", "b.json", "c.json"];
+    for (const [index, name] of names.entries()) {
+      const file = at(path.join(PROJECT_FOLDER, name));
+      await writeFile(file, "");
+      await utimes(file, 1_000, [2_000, 3_000, 1_000][index] ?? 0);
+    }
+    expect(await newestProjectFile(root, names)).to.equal("b.json");
+    expect(await newestProjectFile(root, ["gone", "c.json"])).to.equal(
+      "c.json",
+    );
+    expect(await newestProjectFile(root, [])).to.equal(undefined);
+    expect([...(await listProjectFiles(root))].sort()).to.deep.equal(names);
+    expect(await listProjectFiles(at("none"))).to.deep.equal([]);
+  });
+
+  it("a file that exists is not created again, and nothing is left beside it", async () => {
+    await createProjectFile(root, FILE, { n: 1n }, 0o600);
+    expect(
+      await failureOf(createProjectFile(root, FILE, { n: 2 }, 0o600)),
+    ).to.match(/^EEXIST/u);
+    expect(await filesOfFolder()).to.deep.equal(["a.json"]);
+    expect(await readFile(at(), "utf8")).to.equal('{\n  "n": "1"\n}\n');
+  });
+
+  /** Replaces functions of the file system while the work runs. */
+  async function withFileSystem(
+    functions: Partial<Record<"link" | "open", unknown>>,
+    work: () => Promise<unknown>,
+  ): Promise<string> {
+    const real = { ...fs.promises };
+    Object.assign(fs.promises, functions);
+    syncBuiltinESMExports();
+    const failure = await failureOf(work());
+    Object.assign(fs.promises, real);
+    syncBuiltinESMExports();
+    return failure;
+  }
+
+  const noLinks = async (): Promise<never> => {
+    const error = new Error("EPERM: operation not permitted, link");
+    return await Promise.reject(Object.assign(error, { code: "EPERM" }));
+  };
+  const create = async (value: unknown): Promise<void> => {
+    await createProjectFile(root, FILE, value, 0o600);
+  };
+
+  it("a file that exists is not created again where there are no hard links", async () => {
+    const link = noLinks;
+    const first = await withFileSystem({ link }, async () => await create(1));
+    expect(first).to.equal("it succeeded");
+    const second = await withFileSystem({ link }, async () => await create(2));
+    expect(second).to.match(/^EEXIST/u);
+    expect(await readFile(at(), "utf8")).to.equal("1\n");
+  });
+
+  it("a file that cannot be written whole without hard links is removed", async () => {
+    const open = async (name: string): Promise<object> => {
+      await writeFile(name, "{", { flag: "wx" });
+      return {
+        writeFile: async () => await Promise.reject(new Error("ENOSPC: full")),
+        close: async () => await Promise.resolve(),
+      };
+    };
+    const failure = await withFileSystem(
+      { link: noLinks, open },
+      async () => await create(1),
+    );
+    expect(failure).to.equal("ENOSPC: full");
+    expect(await filesOfFolder()).to.deep.equal([]);
+  });
+
+  it("a line that the disk took only a part of is a failure", async () => {
+    let isClosed = false;
+    const open = async (): Promise<object> =>
+      await Promise.resolve({
+        stat: async () => await Promise.resolve({ size: 0 }),
+        read: async () => await Promise.resolve({ buffer: Buffer.alloc(1) }),
+        write: async () => await Promise.resolve({ bytesWritten: 1 }),
+        close: async () => {
+          isClosed = true;
+          await Promise.resolve();
+        },
+      });
+    const failure = await withFileSystem({ open }, async () => {
+      await appendProjectFile(root, FILE, {}, 0o600);
+    });
+    expect(failure).to.equal("the line was not written whole");
+    expect(isClosed).to.equal(true);
+  });
+
+  itOnPosix("a file is readable only for whom its mode says", async () => {
+    const modeOf = async (file: string): Promise<number> =>
+      (await stat(at(file))).mode & 0o777;
+    await writeProjectFile(root, FILE, {}, 0o600);
+    await createProjectFile(root, "b.json", {}, 0o600);
+    await appendProjectFile(root, "c.json", {}, 0o600);
+    expect(
+      await Promise.all([FILE, "b.json", "c.json"].map(modeOf)),
+    ).to.deep.equal([0o600, 0o600, 0o600]);
+  });
+
+  it("a value is appended as a line, after one that was cut too", async () => {
+    await appendProjectFile(root, FILE, { n: 1n }, 0o600);
+    await appendProjectFile(root, FILE, { n: 2 }, 0o600);
+    expect(await readFile(at(), "utf8")).to.equal('{"n":"1"}\n{"n":2}\n');
+    await writeFile(at(), '{"n":');
+    await appendProjectFile(root, FILE, { n: 3 }, 0o600);
+    expect(await readFile(at(), "utf8")).to.equal('{"n":\n{"n":3}\n');
+  });
+
+  it("a file that there is not is undefined, also below a file; another that cannot be read is told with the reason", async () => {
+    expect(await read()).to.equal(undefined);
+    await mkdir(at(), { recursive: true });
+    expect(await read()).to.equal("it cannot be read (it is a folder)");
+    await rm(at(PROJECT_FOLDER), { recursive: true });
+    await writeFile(at(PROJECT_FOLDER), "");
+    expect(await read()).to.equal(undefined);
+  });
+
+  it("a file that is not as its schema is told with the place of its first mistake", async () => {
+    await writeProjectFile(root, FILE, { list: [{ n: 1 }] });
+    expect(await read()).to.deep.equal({ list: [{ n: 1 }] });
+    await writeProjectFile(root, FILE, { list: [{ n: 1 }, { n: "2" }] });
+    expect(await read()).to.equal("list.1.n: Expected number, received string");
+    await writeProjectFile(root, FILE, []);
+    expect(await read()).to.equal("Expected object, received array");
+    await writeFile(at(), "{");
+    expect(await read()).to.equal("it is not JSON");
+  });
+
+  it("the reason of the system is told without the paths of this machine", () => {
+    const error = new Error("EACCES: permission denied, open '/home/me/x'");
+    expect(reasonOf(error)).to.equal("EACCES: permission denied");
+    expect(reasonOf("no")).to.equal("no");
+  });
+
+  itOnPosix(
+    "a link is followed to a file that does not exist yet",
+    async () => {
+      await symlink(path.join("below", "b.json"), at("link"));
+      const found = await destinationOf(at("link"));
+      expect(path.relative(await destinationOf(root), found)).to.equal(
+        path.join("below", "b.json"),
+      );
+    },
+  );
+
+  itOnPosix("a folder and a device are no regular files", async () => {
+    expect(await failureOf(requireRegularFile(root))).to.equal(
+      "it is a folder",
+    );
+    expect(await failureOf(requireRegularFile("/dev/null"))).to.equal(
+      "it is not a regular file",
+    );
+    await requireRegularFile(at());
+  });
+});
+
+describe("values of files", () => {
+  it("an integer is decimal, without zeros before it, and has at most 256 bits", () => {
+    for (const [text, value] of [
+      ["0", 0n],
+      ["10", 10n],
+      [MaxUint256.toString(), MaxUint256],
+    ] as const) {
+      expect(recordedInteger.parse(text)).to.equal(value);
+    }
+    for (const wrong of [
+      ...["", "01", "00", "-1", "0x1", "1.0", 1],
+      (MaxUint256 + 1n).toString(),
+    ]) {
+      expect(recordedInteger.safeParse(wrong).success).to.equal(false);
+    }
+  });
+
+  it("a count is whole and not negative, and bytes have two digits each", () => {
+    expect([0, 7].map((one) => recordedCount.parse(one))).to.deep.equal([0, 7]);
+    for (const wrong of [-1, 1.5, "1"]) {
+      expect(recordedCount.safeParse(wrong).success).to.equal(false);
+    }
+    expect(recordedHex.parse("0xaB")).to.equal("0xaB");
+    for (const wrong of ["0xabc", "ab", "0xzz"]) {
+      expect(recordedHex.safeParse(wrong).success).to.equal(false);
+    }
+  });
+});

@@ -1,0 +1,56 @@
+import type { RpcHandler } from "./rpc-server.js";
+import { TIME_OF_GENESIS, orderWords, wordsOf } from "./scripted-contracts.js";
+import type { ContractAnswer, ContractCall } from "./scripted-contracts.js";
+import { ScriptedNode, handlerOf } from "./scripted-node.js";
+import type { ScriptedNodeOptions } from "./scripted-node.js";
+
+/** Return data of every read, by selector, built from the protocol by hand. */
+const documentedData: Readonly<Record<string, string>> = {
+  "0xc138aa5f": wordsOf(1),
+  "0x2016e80b": wordsOf(1, 2, 3, 4, 5, 6, 7, 8, 9, 1),
+  "0xd311636b": orderWords({ exType: Buffer.from("BTC-USDT") }),
+  "0xb6624fb0": wordsOf(1, 2),
+  "0x53ac2d24": wordsOf(1, 2, 3),
+  "0xa69590a8": wordsOf(1),
+  "0xea17f924": wordsOf(1, 2),
+  "0x789f4b5a": wordsOf(1),
+};
+
+/** Addresses for a network whose node is {@link documentedNode}. */
+export const documentedContracts = {
+  underlyingAsset: "0x0000000000000000000000000000000000000001",
+  publicPool: "0x0000000000000000000000000000000000000002",
+  privatePool: "0x0000000000000000000000000000000000000003",
+  trading: "0x0000000000000000000000000000000000000004",
+  vaultFactory: "0x0000000000000000000000000000000000000005",
+  vault: "0x0000000000000000000000000000000000000006",
+} as const;
+
+/** The latest block of {@link documentedNode}. */
+export const DOCUMENTED_BLOCK = {
+  number: 1_000,
+  timestamp: TIME_OF_GENESIS + 1_000,
+};
+
+export function documentedAnswer({ data }: ContractCall): ContractAnswer {
+  return {
+    reverted: false,
+    data: documentedData[data.slice(0, 10)] ?? "0x",
+  };
+}
+
+/** A node whose contracts return the data above; it ignores overrides. */
+export function documentedNode(
+  options: ScriptedNodeOptions = {},
+): ScriptedNode {
+  return new ScriptedNode({
+    chainId: 1,
+    head: DOCUMENTED_BLOCK.number,
+    overrides: "ignored",
+    codeOf: () => "0x01",
+    answerOf: documentedAnswer,
+    ...options,
+  });
+}
+
+export const documentedHandler: RpcHandler = handlerOf(documentedNode());

@@ -1,0 +1,226 @@
+import { AbiCoder, id, toQuantity as hex } from "ethers";
+import type { Transaction } from "ethers";
+
+import type { VaultRound } from "../../src/protocol/index.js";
+import {
+  GENESIS,
+  OPEN_ROUND,
+  SETTLE,
+  TIME_OF_GENESIS,
+  VAULT,
+  isSame,
+  settledRound,
+  wordsOf,
+} from "./scripted-contracts.js";
+
+export const BASE_FEE = 7;
+export const CODE_GAS = 60_000;
+const PLAIN_GAS = 21_000;
+const GAS_LIMIT = 30_000_000;
+const FIRST_HEAD = 5;
+/** Geth's code for what it refuses. */
+export const REFUSED = -32_000;
+
+/** A transaction in the pool. */
+export interface Waiting {
+  readonly hash: string;
+  readonly from: string;
+  readonly to: string;
+  readonly data: string;
+  readonly nonce: number;
+}
+
+interface Mined extends Waiting {
+  readonly blockNumber: number;
+  readonly gasUsed: number;
+  readonly succeeded: boolean;
+}
+
+const coder = AbiCoder.defaultAbiCoder();
+
+/** The blocks and the pool of a node in this process, and the round that they settle. */
+export class ScriptedChain {
+  /** The round as each block leaves it. */
+  public rounds: VaultRound[] = Array.from(
+    { length: FIRST_HEAD + 1 },
+    () => OPEN_ROUND,
+  );
+  public mined: Mined[] = [];
+  public pool: Waiting[] = [];
+  /** Whether a transaction is mined at once. */
+  public mines = true;
+  /** The change of the round by a settlement. */
+  public effect = settledRound;
+  /** Data that settleAll reverts with; a settled round always reverts. */
+  public revertsWith: string | undefined;
+
+  /** @param fixedHead The latest block; blocks are mined if there is none. */
+  constructor(private readonly fixedHead?: number) {}
+
+  public get head(): number {
+    return this.fixedHead ?? this.rounds.length - 1;
+  }
+
+  public get round(): VaultRound {
+    return this.rounds.at(-1) ?? OPEN_ROUND;
+  }
+
+  /** Mines the pool into one block, the round changed before that. */
+  public mine(
+    change: (round: VaultRound) => VaultRound = (same) => same,
+  ): void {
+    let round = change(this.round);
+    const blockNumber = this.head + 1;
+    for (const waiting of this.pool) {
+      const settles = waiting.data === SETTLE && waiting.to === VAULT;
+      const succeeded =
+        !settles || (!round.settled && this.revertsWith === undefined);
+      if (settles && succeeded) {
+        round = this.effect(round);
+      }
+      const gasUsed = waiting.data === "0x" ? PLAIN_GAS : CODE_GAS;
+      this.mined.push({ ...waiting, blockNumber, gasUsed, succeeded });
+    }
+    this.pool = [];
+    this.rounds.push(round);
+  }
+
+  protected numberOf(tag: unknown): number {
+    return tag === "earliest"
+      ? 0
+      : tag === "pending"
+        ? this.head + 1
+        : typeof tag === "string" && tag.startsWith("0x")
+          ? Number(tag)
+          : this.head;
+  }
+
+  protected nonceOf(account: string, tag: unknown): number {
+    const newest = this.numberOf(tag);
+    return [
+      ...this.mined.filter(({ blockNumber }) => blockNumber <= newest),
+      ...(tag === "pending" ? this.pool : []),
+    ].filter(({ from }) => isSame(from, account)).length;
+  }
+
+  protected send(sent: Readonly<Record<string, unknown>>): string {
+    const from = String(sent["from"]);
+    const nonce = Number(sent["nonce"] ?? this.nonceOf(from, "pending"));
+    const waiting = {
+      hash:
+        typeof sent["hash"] === "string"
+          ? sent["hash"]
+          : id(`${from} ${nonce}`),
+      from,
+      to: String(sent["to"]),
+      data: String(sent["data"]),
+      nonce,
+    };
+    if (this.pool.some(({ hash }) => hash === waiting.hash)) {
+      throw rpcError(REFUSED, "already known");
+    }
+    if (nonce < this.nonceOf(from, "latest")) {
+      throw rpcError(REFUSED, "nonce too low");
+    }
+    this.pool.push(waiting);
+    if (this.mines) {
+      this.mine();
+    }
+    return waiting.hash;
+  }
+
+  protected sendRaw({ from, to, data, nonce, hash }: Transaction): string {
+    return this.send({ from, to, data, nonce, hash });
+  }
+
+  protected receiptOf(hash: string): unknown {
+    const found = this.mined.find((one) => one.hash === hash);
+    if (found === undefined) {
+      return null;
+    }
+    const inBlock = this.#minedIn(found.blockNumber);
+    const index = inBlock.indexOf(found);
+    return {
+      transactionHash: hash,
+      blockNumber: hex(found.blockNumber),
+      blockHash: hashOf(found.blockNumber),
+      gasUsed: hex(found.gasUsed),
+      status: found.succeeded ? "0x1" : "0x0",
+      transactionIndex: hex(index),
+      cumulativeGasUsed: hex(sumOfGas(inBlock.slice(0, index + 1))),
+      effectiveGasPrice: "0x1",
+      logs:
+        found.succeeded && found.data === SETTLE ? [transferLog(VAULT)] : [],
+    };
+  }
+
+  protected transactionOf(hash: string): unknown {
+    const found = [...this.mined, ...this.pool].find(
+      (one) => one.hash === hash,
+    );
+    return found === undefined ? null : describeTransaction(found);
+  }
+
+  #minedIn(number: number): readonly Mined[] {
+    return this.mined.filter(({ blockNumber }) => blockNumber === number);
+  }
+
+  protected describeBlock(number: number, whole: unknown): unknown {
+    const isPending = number > this.head;
+    const transactions = isPending ? this.pool : this.#minedIn(number);
+    return {
+      number: hex(number),
+      timestamp: hex(TIME_OF_GENESIS + number),
+      hash: isPending ? null : hashOf(number),
+      gasLimit: hex(GAS_LIMIT),
+      gasUsed: hex(sumOfGas(this.#minedIn(number))),
+      baseFeePerGas: hex(BASE_FEE),
+      transactions: transactions.map((one) =>
+        whole === true ? describeTransaction(one) : one.hash,
+      ),
+    };
+  }
+}
+
+export function transferLog(from: string): unknown {
+  return {
+    address: from,
+    topics: [
+      id("Transfer(address,address,uint256)"),
+      coder.encode(["address"], [from]),
+      coder.encode(["address"], [from]),
+    ],
+    data: wordsOf(5),
+  };
+}
+
+function describeTransaction(transaction: Waiting | Mined): object {
+  const { hash, from, to, data, nonce } = transaction;
+  return {
+    hash,
+    from,
+    to,
+    input: data,
+    nonce: hex(nonce),
+    type: "0x2",
+    value: "0x0",
+    gas: "0xfffff",
+    blockNumber:
+      "blockNumber" in transaction ? hex(transaction.blockNumber) : null,
+  };
+}
+
+function hashOf(block: number): string {
+  return block === 0 ? GENESIS : id(`block ${block}`);
+}
+
+function sumOfGas(mined: readonly Mined[]): number {
+  return mined.reduce((sum, { gasUsed }) => sum + gasUsed, 0);
+}
+
+export function rpcError(code: number, message: string, data?: string): Error {
+  return Object.assign(new Error(message), {
+    code,
+    ...(data === undefined ? {} : { data }),
+  });
+}

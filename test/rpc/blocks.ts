@@ -1,0 +1,166 @@
+import { mock } from "node:test";
+
+import { expect } from "chai";
+
+import { describeBlock, toBlockId } from "../../src/rpc/block-id.js";
+import {
+  getBlock,
+  getBlockNumber,
+  getGenesisHash,
+  getNextBlock,
+  latestHashOf,
+} from "../../src/rpc/blocks.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import {
+  HASH,
+  OTHER_HASH,
+  answering,
+  header,
+  recording,
+} from "../helpers/recording-client.js";
+
+describe("a block that a node describes", () => {
+  it("has the base fee and the hash of a block only if there are any", async () => {
+    const blockOf = async (more: object) =>
+      await getBlock(answering({ ...header, ...more }));
+    expect(await blockOf({ baseFeePerGas: "0x7" })).to.include({
+      baseFeePerGas: 7n,
+    });
+    expect(await blockOf({ baseFeePerGas: null })).to.include({
+      baseFeePerGas: undefined,
+    });
+    expect(await blockOf({ hash: null })).to.include({ hash: undefined });
+    expect(await getGenesisHash(answering(header))).to.equal(HASH);
+  });
+
+  it("is named in decimal in VAULT_BLOCK_NOT_FOUND, in hex for the node", async () => {
+    expect(toBlockId(255)).to.equal("0xff");
+    expect(toBlockId("safe")).to.equal("safe");
+    expect(["0xff", "safe", 7].map(describeBlock)).to.deep.equal([
+      "255",
+      "safe",
+      "7",
+    ]);
+    const { details } = await expectVaultError(
+      getBlock(answering(null), "0x5"),
+      "VAULT_BLOCK_NOT_FOUND",
+    );
+    expect(details).to.deep.equal({ network: "testnet", block: "5" });
+  });
+
+  it("leaves its hash as that of the newest block only if it was requested as latest", async () => {
+    let hash = HASH;
+    const { rpc } = recording((_, [block]) => ({
+      ...header,
+      ...(block === "latest" ? { hash } : { hash: OTHER_HASH, number: block }),
+    }));
+    expect(latestHashOf(rpc)).to.equal(undefined);
+    await getBlock(rpc);
+    await getBlock(rpc, 4);
+    expect(latestHashOf(rpc.withOptions({ timeout: 99 }))).to.equal(HASH);
+    hash = OTHER_HASH;
+    await getBlock(rpc);
+    expect(latestHashOf(rpc)).to.equal(OTHER_HASH);
+  });
+
+  it("has EIP-7825's gas limit if there is none, and seconds if the chain counts milliseconds or less", async () => {
+    const blockOf = async (more: object) =>
+      await getBlock(answering({ ...header, ...more }));
+    expect(await blockOf({ gasLimit: undefined })).to.include({
+      gasLimit: 16_777_216n,
+    });
+    for (const units of [1n, 1_000n, 1_000_000n, 1_000_000_000n]) {
+      const timestamp = `0x${(1_700_000_000n * units).toString(16)}`;
+      expect(await blockOf({ timestamp })).to.include({
+        timestamp: 1_700_000_000,
+      });
+    }
+    expect(await blockOf({ timestamp: "0x174876e7ff" })).to.include({
+      timestamp: 99_999_999_999,
+    });
+    expect(await blockOf({ timestamp: "0x174876e800" })).to.include({
+      timestamp: 100_000_000,
+    });
+  });
+
+  it("is an error, not an unknown first block, if the node refuses it", async () => {
+    const { rpc } = recording(() => {
+      throw Object.assign(new Error("no"), { code: -32_000 });
+    });
+    await expectVaultError(getGenesisHash(rpc), "VAULT_RPC_ERROR");
+  });
+
+  it("is known by its number from eth_blockNumber, too", async () => {
+    const { rpc } = recording(() => "0x5");
+    await getBlockNumber(rpc);
+    expect(rpc.node.newestBlock).to.equal(5);
+  });
+
+  describe("that is the next", () => {
+    const pending = {
+      ...header,
+      number: "0x6",
+      timestamp: "0x6e",
+      hash: null,
+      baseFeePerGas: "0x7",
+      transactions: [],
+    };
+    /** A node whose newest block is 5. */
+    const nextOf = async (block: unknown): Promise<unknown> => {
+      const { rpc } = recording((_, [tag]) =>
+        tag === "pending" ? block : header,
+      );
+      return (await getNextBlock(rpc)).next;
+    };
+    const next = {
+      number: 6,
+      timestamp: 110,
+      gasLimit: 16n,
+      baseFeePerGas: 7n,
+    };
+
+    it("has time and base fee of the pending block", async () => {
+      expect(await nextOf(pending)).to.deep.equal(next);
+      for (const other of [
+        { number: null },
+        // With a hash, it may be any block: this one is not made yet.
+        { hash: HASH },
+        // Anvil's pending block has a hash and the root of no state.
+        { number: "0x5", hash: HASH, stateRoot: `0x${"0".repeat(64)}` },
+        { gasLimit: "0x20" },
+      ]) {
+        expect(await nextOf({ ...pending, ...other })).to.deep.equal(next);
+      }
+      expect(await nextOf({ ...pending, timestamp: "0x64" })).to.deep.equal({
+        ...next,
+        timestamp: 101,
+      });
+    });
+
+    it("has this machine's time, after the newest block, if no block is pending", async () => {
+      let now = 100;
+      const clock = mock.method(Date, "now", () => now * 1_000);
+      for (const none of [
+        null,
+        { ...pending, number: "0x5" },
+        { ...pending, number: "0x5", hash: HASH },
+        { ...pending, number: "0x4", hash: HASH, stateRoot: HASH },
+        { ...pending, timestamp: null },
+        "0x6",
+      ]) {
+        for (const [time, timestamp] of [
+          [99, 101],
+          [500, 500],
+        ] as const) {
+          now = time;
+          expect(await nextOf(none)).to.deep.equal({
+            ...next,
+            timestamp,
+            baseFeePerGas: undefined,
+          });
+        }
+      }
+      clock.mock.restore();
+    });
+  });
+});

@@ -1,0 +1,275 @@
+import { expect } from "chai";
+import { ErrorFragment, Interface } from "ethers";
+
+import { IMockErrors__factory } from "../../src/bindings/factories/IMockErrors__factory.js";
+import { guardErrors } from "../../src/guard/errors.js";
+import { classifyFailure } from "../../src/rpc/errors.js";
+import {
+  decodeArguments,
+  decodeRevertReason,
+  hideInReason,
+  revertInResult,
+} from "../../src/rpc/revert-reason.js";
+import { said } from "../helpers/foreign-errors.js";
+
+/** Revert data of an error by its declaration, as in Solidity. */
+const errorData = (error: string, ...values: readonly unknown[]): string =>
+  new Interface([`error ${error}`]).encodeErrorResult(
+    error.slice(0, error.indexOf("(")),
+    values,
+  );
+
+/** Data whose texts are bytes, which need not be UTF-8. */
+const withBytes = (selector: string, types: string, ...values: unknown[]) =>
+  `${selector}${errorData(`E(${types})`, ...values).slice(10)}`;
+
+/** An error as geth and anvil send it. */
+const carrying = (data: string): object => said(3, "execution reverted", data);
+/** As many wrappers as libraries never nest. */
+const nested = Array.from({ length: 60 }).reduce<object>(
+  (cause) => ({ message: "no", cause }),
+  { code: 3, data: "0x12345678" },
+);
+/** The data of ganache 6, by a transaction's hash. */
+const ganache = {
+  code: -32000,
+  message: "VM Exception while processing transaction: revert",
+  data: {
+    [`0x${"ab".repeat(32)}`]: { error: "revert", return: "0x12345678" },
+    name: "RuntimeError",
+  },
+};
+const inData = {
+  code: -32603,
+  message: "Internal error",
+  data: {
+    message: "VM Exception while processing transaction",
+    data: errorData("Panic(uint256)", 0x12),
+  },
+};
+const longest = `0x${"ab".repeat(499_999)}`;
+const ERROR = "0x08c379a0";
+const argumentsOf = (selector: string, bytes = 0): string =>
+  `unknown error ${selector} with ${bytes} bytes of arguments`;
+
+const mockErrors = IMockErrors__factory.createInterface().fragments.filter(
+  (fragment) => fragment instanceof ErrorFragment,
+);
+
+describe("the reason of a revert", () => {
+  const told: Readonly<
+    Record<string, ReadonlyArray<readonly [error: unknown, text: string]>>
+  > = {
+    none: [
+      carrying("0x"),
+      { code: 3, message: "no" },
+      { code: 3, data: "0x123" },
+      carrying(`${longest}ab`),
+    ].map((error) => [error, "no reason given"]),
+    string: [
+      [carrying(errorData("Error(string)", "closed")), "closed"],
+      [carrying(withBytes(ERROR, "bytes", "0x41ff")), "A\ufffd"],
+    ],
+    panic: [
+      [
+        carrying(errorData("Panic(uint256)", 0x11)),
+        "panic code 0x11 (Arithmetic operation overflowed outside of an unchecked block)",
+      ],
+      [carrying(errorData("Panic(uint256)", 2)), "unknown panic code 0x2"],
+      [inData, "panic code 0x12 (Division or modulo division by zero)"],
+    ],
+    // Of the mocks.
+    custom: [
+      [
+        carrying(errorData("OrderNotFound(uint256)", 7)),
+        "OrderNotFound(orderID: 7)",
+      ],
+    ],
+    unknown: [
+      [carrying(ERROR), argumentsOf(ERROR)],
+      [carrying("0xabcdef"), "unknown error data 0xabcdef"],
+      [nested, argumentsOf("0x12345678")],
+      [ganache, argumentsOf("0x12345678")],
+      [carrying(longest), argumentsOf("0xabababab", 499_995)],
+    ],
+  };
+  for (const [kind, errors] of Object.entries(told)) {
+    it(`is ${kind}, with the text, wherever a node's error has its data`, () => {
+      for (const [error, text] of errors) {
+        const failure = classifyFailure(error);
+        const found =
+          failure.kind === "reverted" ? failure.reverted : undefined;
+        expect(found?.kind, text).to.equal(kind);
+        expect(found?.text.split(": 0xab")[0]).to.equal(text);
+      }
+    });
+  }
+
+  it("is the words of the node's message if there are no data, and none if it has none", () => {
+    for (const [error, text] of [
+      [said(-32_000, "evm: execution reverted: closed"), "closed"],
+      [said(-32_000, "Execution reverted (closed)"), "closed"],
+      [said(-32_603, "VM Exception: revert closed"), "closed"],
+      [said(1, "failed, revert reason: [Error(closed)], vm error"), "closed"],
+      [said(-32_015, "VM execution error.", "Bad jump"), "Bad jump"],
+      [said(-32_015, "VM execution error.", "Reverted 0x"), "no reason given"],
+      [said(-32_000, "REVERT opcode executed"), "no reason given"],
+      [said(-32_000, "execution reverted"), "no reason given"],
+      [
+        said(-32_000, "REVERT opcode executed", "12345678"),
+        argumentsOf("0x12345678"),
+      ],
+    ] as const) {
+      const failure = classifyFailure(error);
+      const found = failure.kind === "reverted" ? failure.reverted : undefined;
+      expect(found?.text.split(": 0x")[0], JSON.stringify(error)).to.equal(
+        text,
+      );
+    }
+  });
+
+  const hideSecret = (text: string): string =>
+    text.replaceAll(/secret-1|deadbeef/gu, "<hidden>");
+  const secretText = errorData("Error(string)", "no secret-1");
+
+  it("hides secrets in the contract's own words, not in its data", () => {
+    const given = ErrorFragment.from("error Given(string words, uint256)");
+    const custom = errorData("Given(string,uint256)", "no secret-1", 7);
+    for (const [data, text] of [
+      [secretText, "no <hidden>"],
+      [custom, 'Given(words: "no <hidden>", _1: 7)'],
+      [
+        "0x12345678deadbeef",
+        "unknown error 0x12345678 with 4 bytes of arguments: 0x12345678<hidden>",
+      ],
+      ["0xdeadbe", "unknown error data 0xdeadbe"],
+      ["0x12345678", "unknown error 0x12345678 with 0 bytes of arguments"],
+    ] as const) {
+      expect(decodeRevertReason(data, [given], hideSecret)).to.include({
+        text,
+        data,
+      });
+    }
+    expect(decodeRevertReason("0xabcdef", [], () => "<hidden>").text).to.equal(
+      "unknown error data <hidden>",
+    );
+  });
+
+  it("hides secrets in the words of a reason that is decoded already, and keeps its data", () => {
+    const ofMock = errorData("OrderNotFound(uint256)", 7);
+    for (const data of [secretText, "0x12345678deadbeef", ofMock, "0x"]) {
+      const reason = decodeRevertReason(data);
+      expect(hideInReason(reason, hideSecret)).to.deep.equal(
+        decodeRevertReason(data, [], hideSecret),
+      );
+    }
+    const ofMessage = { kind: "string", text: "no secret-1", data: "0x" };
+    expect(
+      hideInReason({ ...ofMessage, kind: "string" }, hideSecret),
+    ).to.deep.equal({ ...ofMessage, text: "no <hidden>" });
+  });
+
+  it("is that of an error whatever the case of its selector", () => {
+    const data = secretText.replace(ERROR, "0x08C379A0");
+    expect(decodeRevertReason(data).text).to.equal("no secret-1");
+  });
+
+  it("has the package's name of an error, not the one of a given ABI", () => {
+    const data = errorData("OrderNotFound(uint256)", 7);
+    const same = ErrorFragment.from("error OrderNotFound(uint256 other)");
+    expect(decodeRevertReason(data, [same]).text).to.equal(
+      "OrderNotFound(orderID: 7)",
+    );
+  });
+
+  it("is that of the guard's errors, and of the mocks' without arguments", () => {
+    const names = [...guardErrors, ...mockErrors]
+      .filter(({ inputs }) => inputs.length === 0)
+      .map(({ name, selector }) => [
+        `${name}()`,
+        decodeRevertReason(selector).text,
+      ]);
+    expect(names).to.have.length.above(1);
+    for (const [name, text] of names) {
+      expect(text).to.equal(name);
+    }
+  });
+
+  it("is found in a result of a selector and whole words, if the error is known", () => {
+    const found = (data: string): string | undefined =>
+      revertInResult(Buffer.from(data.slice(2), "hex"))?.text;
+    expect(found(secretText)).to.equal("no secret-1");
+    expect(found(errorData("OrderNotFound(uint256)", 7))).to.equal(
+      "OrderNotFound(orderID: 7)",
+    );
+    for (const other of [
+      ...["0x", "0x12345678", `0x12345678${"0".repeat(64)}`],
+      `0x${secretText.slice(10)}`,
+    ]) {
+      expect(found(other)).to.equal(undefined);
+    }
+  });
+
+  it("is decoded from data that stand in the node's message", () => {
+    const failure = classifyFailure(
+      said(-32_000, `execution reverted: ${secretText}`),
+    );
+    expect(failure).to.have.nested.property("reverted.text", "no secret-1");
+  });
+
+  it("is the data, not an opcode's name that stands beside them", () => {
+    const failure = classifyFailure(
+      said(3, "execution reverted: invalid opcode", secretText),
+    );
+    expect(failure).to.have.nested.property("reverted.text", "no secret-1");
+    const alone = classifyFailure(said(-32_000, "invalid opcode: INVALID"));
+    expect(alone).to.have.nested.property("reverted.kind", "invalid-opcode");
+  });
+
+  it("has the arguments of an error of a given ABI, lists and tuples too", () => {
+    const odd = ErrorFragment.from(
+      "error Odd(tuple(uint256 a, string)[] list, address)",
+    );
+    const account = `0x${"11".repeat(20)}`;
+    const list = [
+      [1, "0x41"],
+      [2, "0x42ff"],
+    ];
+    const types = "tuple(uint256,bytes)[],address";
+    const data = withBytes(odd.selector, types, list, account);
+    const other = ErrorFragment.from("error Other()");
+    expect(decodeRevertReason(data, [other, odd])).to.deep.equal({
+      kind: "custom",
+      text: `Odd(list: [{"a":"1","_1":"A"},{"a":"2","_1":"B\ufffd"}], _1: "${account}")`,
+      data,
+    });
+    expect(decodeRevertReason(data, [other]).kind).to.equal("unknown");
+    const cut = decodeRevertReason(data.slice(0, -64), [odd]);
+    expect(cut.kind).to.equal("unknown");
+  });
+
+  const error = ErrorFragment.from("error Late(uint256 end, bytes)");
+  const data = errorData("Late(uint256,bytes)", 7, "0xab");
+  const values = { end: 7n, _1: "0xab" };
+
+  it("names its arguments as the ABI does, or as given", () => {
+    expect(decodeArguments(error, data)).to.deep.equal({ values });
+    expect(decodeArguments(error, data, ["a", "b"])).to.deep.equal({
+      values: { a: 7n, b: "0xab" },
+    });
+    expect(decodeArguments(error, data, ["a"])).to.deep.equal({
+      values: { a: 7n, _1: "0xab" },
+    });
+  });
+
+  it("has its arguments apart from what stands behind them, and none if they are cut off or encoded in another way", () => {
+    expect(decodeArguments(error, `${data}cafe`)).to.deep.equal({
+      values,
+      trailing: "0xcafe",
+    });
+    expect(decodeArguments(error, data.slice(0, -64))).to.equal(undefined);
+    // What fills the last word is not zero.
+    const dirty = `${data.slice(0, -2)}01`;
+    expect(decodeArguments(error, dirty)).to.equal(undefined);
+  });
+});

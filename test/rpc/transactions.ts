@@ -1,0 +1,114 @@
+import { expect } from "chai";
+
+import {
+  getReceipt,
+  getTransaction,
+  getTransactions,
+} from "../../src/rpc/transactions.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { ADDRESS, HASH, answering } from "../helpers/recording-client.js";
+
+describe("the answer about a transaction", () => {
+  it("to eth_getTransactionByHash has lower-case addresses, and isMined", async () => {
+    const transaction = {
+      hash: HASH,
+      from: ADDRESS,
+      to: ADDRESS,
+      input: "0xAB",
+      nonce: "0x7",
+      blockNumber: "0x5",
+      gasPrice: "0x9",
+    };
+    const lower = ADDRESS.toLowerCase();
+    const seen = {
+      hash: HASH,
+      from: lower,
+      to: lower,
+      data: "0xab",
+      nonce: 7,
+      isMined: true,
+      gasPrice: 9n,
+    };
+    expect(await getTransaction(answering(transaction), HASH)).to.deep.equal(
+      seen,
+    );
+    for (const blockNumber of [null, undefined]) {
+      expect(
+        await getTransaction(
+          answering({ ...transaction, to: null, blockNumber }),
+          HASH,
+        ),
+      ).to.deep.equal({ ...seen, to: undefined, isMined: false });
+    }
+    const { input: data, gasPrice: _, ...older } = transaction;
+    expect(
+      await getTransaction(answering({ ...older, data }), HASH),
+    ).to.deep.equal({ ...seen, gasPrice: undefined });
+    expect(await getTransaction(answering(null), HASH)).to.equal(undefined);
+    expect(
+      await getTransactions(answering({ transactions: [transaction] }), 5),
+    ).to.deep.equal([seen]);
+    // A rollup's own, as a deposit.
+    const deposit = { hash: HASH, from: ADDRESS, sourceHash: HASH };
+    expect(
+      await getTransactions(
+        answering({ transactions: [deposit, transaction] }),
+        5,
+      ),
+    ).to.deep.equal([seen]);
+  });
+
+  it("to eth_getTransactionReceipt is undefined until the transaction is in a block, and VAULT_RPC_INVALID_RESPONSE for another transaction", async () => {
+    const receipt = {
+      transactionHash: HASH.toUpperCase().replace("0X", "0x"),
+      blockNumber: "0x5",
+      blockHash: HASH,
+      gasUsed: "0x6",
+      status: "0x1",
+      logs: [],
+    };
+    const read = {
+      hash: HASH,
+      blockNumber: 5,
+      blockHash: HASH,
+      gasUsed: 6n,
+      succeeded: true,
+      logs: [],
+      contractAddress: undefined,
+    };
+    for (const [status, succeeded] of [
+      ["0x1", true],
+      ["0x0", false],
+      ["1", true],
+      ["0", false],
+      [1, true],
+      [false, false],
+      [undefined, undefined],
+      [null, undefined],
+    ] as const) {
+      expect(
+        await getReceipt(answering({ ...receipt, status }), HASH),
+      ).to.deep.equal({ ...read, succeeded });
+    }
+    const { transactionHash: _, ...unnamed } = receipt;
+    expect(await getReceipt(answering(unnamed), HASH)).to.deep.equal({
+      ...read,
+      succeeded: true,
+    });
+    for (const transactionHash of [`0x${"cd".repeat(32)}`, 5]) {
+      const { message } = await expectVaultError(
+        getReceipt(answering({ ...receipt, transactionHash }), HASH),
+        "VAULT_RPC_INVALID_RESPONSE",
+      );
+      expect(message).to.contain("another transaction");
+    }
+    for (const none of [
+      null,
+      { ...receipt, blockNumber: null },
+      { ...receipt, blockHash: null },
+      { ...receipt, blockHash: `0x${"0".repeat(64)}` },
+    ]) {
+      expect(await getReceipt(answering(none), HASH)).to.equal(undefined);
+    }
+  });
+});
