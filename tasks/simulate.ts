@@ -1,4 +1,4 @@
-import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import type { VaultHost } from "../src/host.js";
 import { findSender } from "../src/settlement/signer.js";
 import { describeTokens } from "../src/simulation/tokens.js";
 import { simulateSettleAll } from "../src/simulation/simulate-settle-all.js";
@@ -37,7 +37,7 @@ export default readAction(
 );
 
 export async function simulate(
-  vault: HardhatVault,
+  vault: VaultHost,
   options: SimulateSettleAllOptions,
   findDefaultSender?: () => Promise<string>,
 ): Promise<TaskReport> {
@@ -66,7 +66,7 @@ export async function simulate(
 
 /** Simulates, and reads symbol and decimals of the tokens that move. */
 export async function simulateToShow(
-  vault: HardhatVault,
+  vault: VaultHost,
   options: SimulateSettleAllOptions,
   findDefaultSender?: () => Promise<string>,
 ): Promise<ShownSimulation> {

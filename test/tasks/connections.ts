@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { configVariable } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { HttpNetworkConfig } from "hardhat/types/config";
 
@@ -98,6 +99,26 @@ describe("the connection of a task", () => {
         ...{ opened: [], closed: 0 },
       });
     }
+  });
+
+  it("a task hides its node's URL, from a variable, in an error of a plugin that connects", async () => {
+    process.env["TEST_SECRET_URL"] = "http://node.test/v1/5ecret-path";
+    const secretive = await createTestHre(
+      {
+        networks: {
+          live: { type: "http", url: configVariable("TEST_SECRET_URL") },
+        },
+      },
+      { network: "live" },
+    );
+    secretive.hooks.registerHandlers("network", {
+      newConnection: async () =>
+        await Promise.reject(new Error("no <5ecret-path>")),
+    });
+    const { stderr, exitCode } = await runTyped(secretive, "volume");
+    delete process.env["TEST_SECRET_URL"];
+    expect(exitCode).to.equal(1);
+    expect(stderr).to.include("no <<hidden>>").and.not.include("5ecret");
   });
 
   it("a task refuses an instance that is not configured before it opens a connection", async () => {

@@ -11,6 +11,7 @@ import { deploy } from "../../tasks/deploy-guard.js";
 import { deployGuardTask } from "../../tasks/definitions/deploy-guard.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { parseOptions } from "../../tasks/parse-options.js";
+import type { TypedOptions } from "../../tasks/parse-options.js";
 import type { TaskReport } from "../../tasks/run-task.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { useAnvil } from "../helpers/anvil.js";
@@ -140,10 +141,13 @@ describe("vault deploy-guard", () => {
     const settler = new Wallet(devKey(4)).address;
     const asked: string[] = [];
     let shown = "";
-    const answering = async (answer: boolean): Promise<TaskReport> =>
+    const answering = async (
+      answer: boolean,
+      more: TypedOptions = {},
+    ): Promise<TaskReport> =>
       await deploy(
         vault,
-        parseOptions(deployGuardTask.options, { settler }, hre),
+        parseOptions(deployGuardTask.options, { settler, ...more }, hre),
         {
           ask: async (question) => {
             asked.push(question);
@@ -176,6 +180,10 @@ describe("vault deploy-guard", () => {
     );
     await answering(true);
     expect(await settlerAt(anvil.url, address)).to.equal(settler);
+    // With --yes it does not ask.
+    const other = new Wallet(devKey(3)).address;
+    await answering(false, { settler: undefined, from: other, yes: true });
+    expect(await settlerAt(anvil.url, guardAddressOf(other))).to.equal(other);
     expect(asked).to.deep.equal([
       "Deploy this guard now?",
       "Deploy this guard now?",

@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import { expect } from "chai";
 
 import { withTerminal } from "../../tasks/terminal.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { replace } from "../helpers/run-vault-task.js";
@@ -91,6 +92,60 @@ describe("the line on a terminal while a task waits", () => {
       expect(result).to.equal("Error: no");
       expect(latest()).to.match(/^⌫+$/u);
     });
+  });
+
+  it("the line is hidden before a task asks", async () => {
+    const { hooks } = await createTestHre();
+    await onTerminal(true, async (latest) => {
+      let hidden = "";
+      const restore = replace(process.stdin, {
+        isTTY: true,
+        on: () => undefined,
+        // The first thing that a question does.
+        setRawMode: () => {
+          hidden = latest();
+          throw new Error("asked");
+        },
+      });
+      const asked = withTerminal(hooks, async ({ progress, ask }) => {
+        progress("Waiting for live");
+        latest();
+        return await ask?.("Settle?");
+      });
+      expect(await asked.catch(String).finally(restore)).to.equal(
+        "Error: asked",
+      );
+      expect(hidden).to.match(/^⌫+$/u);
+    });
+  });
+
+  it("a task learns that the reader of its output has gone, and fails if it cannot be written", async () => {
+    const { hooks } = await createTestHre();
+    for (const [code, expected] of [
+      ["EPIPE", "false"],
+      ["ERR_STREAM_DESTROYED", "false"],
+      ["ENOSPC", "VAULT_OUTPUT_NOT_WRITTEN"],
+    ] as const) {
+      const failure = Object.assign(new Error("no"), { code });
+      for (const write of [
+        (_text: string, done: (error: Error) => void): boolean => {
+          done(failure);
+          return true;
+        },
+        (): never => {
+          throw failure;
+        },
+      ]) {
+        const restore = replace(process.stdout, { write });
+        const written = await withTerminal(
+          hooks,
+          async ({ out }) => await out.write("text"),
+        )
+          .catch((error: unknown) => fieldsOf(error)["code"])
+          .finally(restore);
+        expect(String(written), code).to.equal(expected);
+      }
+    }
   });
 
   it("a task waits while the buffer of stdout is full", async () => {

@@ -101,6 +101,8 @@ describe("vault request", () => {
       })
       .and.have.property("explanation")
       .that.includes("sent as a transaction");
+    const person = await runTyped(hre, "request settleAll");
+    expect(JSON.parse(person.stdout)).to.deep.equal(JSON.parse(stdout));
     const refused = await runTyped(hre, "request settleAll --curl");
     expect(refused).to.include({ exitCode: 1, stdout: "" });
     expect(refused.stderr).to.include("(VAULT_INVALID_ARGUMENT)");

@@ -13,7 +13,8 @@ import { runTask, taskAction } from "../../tasks/run-task.js";
 import type { TaskReport } from "../../tasks/run-task.js";
 import type { Output } from "../../tasks/output/style.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { createTestHre } from "../helpers/hre.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { replace } from "../helpers/run-vault-task.js";
 
 /** Runs a task on a terminal, and returns what it wrote. */
 async function run(
@@ -190,6 +191,27 @@ describe("running a task", () => {
         .to.have.nested.property("error.message")
         .that.contains(says);
     }
+  });
+
+  it("a task hides secrets of the configuration in an error that nobody expected", async () => {
+    const key = `0x${"1e7e4a1".repeat(9)}7`;
+    const hre = await createTestHre({
+      networks: {
+        live: httpNetwork("http://node.test/v1/5ecret-path", {
+          accounts: [key],
+        }),
+      },
+    });
+    let written = "";
+    const restore = replace(process.stderr, {
+      write: (text: string): boolean => Boolean((written += text)),
+    });
+    const action = taskAction(
+      { description: "", options: {} },
+      failWith(new Error(`no <${key}> at <5ecret-path>`)),
+    );
+    await Promise.resolve(action({}, hre)).finally(restore);
+    expect(written).to.include("no <<hidden>> at <<hidden>>");
   });
 
   it("an error of a task names flags if that of the API names options", async () => {

@@ -126,6 +126,17 @@ describe("what vault settle says while it runs", () => {
     );
     expect(quiet.said).to.match(/^Transaction 0x[\da-f]{64}\n$/u);
     await stage.reset();
+    stage.chain.on("eth_getTransactionReceipt", async (_p, answer, seen) => {
+      if (seen === 0) {
+        throw Object.assign(new Error("no\u001bt now"), { code: -32_601 });
+      }
+      return await answer();
+    });
+    const troubled = await run({ json: true, yes: true });
+    expect(troubled.said).to.match(
+      /^Transaction 0x[\da-f]{64}\n.*no\\u\{1b\}t now/u,
+    );
+    await stage.reset();
     const { said } = await run({ json: true }, { answer: true });
     expect(said)
       .to.include("About to settle this round")

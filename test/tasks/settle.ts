@@ -290,7 +290,7 @@ describe("what vault settle prints", () => {
     });
     const from = await tasks.documentOf(`settle --calldata --from ${HOLDER}`);
     expect(from["estimatedGas"]).to.match(/^\d{5,7}$/u);
-    await tasks.mocks.fail("settleAll", "not\u001b[2J yet");
+    await tasks.mocks.fail("settleAll", "not\u001b[2J yet.");
     for (const [option, sender] of [
       ["", "the zero address"],
       [` --from ${HOLDER}`, HOLDER],
