@@ -79,6 +79,19 @@ describe("vault report", () => {
     );
   });
 
+  it("report --simulate at an earlier block of a network in process fails with VAULT_INVALID_ARGUMENT, at the newest one not", async () => {
+    const { vault, provider } = await hre.network.getOrCreate("default");
+    const { number } = await vault.block();
+    await provider.request({ method: "evm_mine" });
+    const args = { out: file, simulate: true };
+    const past = { ...args, block: String(number), json: true };
+    const { stdout } = await runVaultTask(hre, "report", past);
+    expect(stdout).to.include("VAULT_INVALID_ARGUMENT");
+    expect(await report({ simulate: true, block: "latest" })).to.include(
+      "If the vault were settled now",
+    );
+  });
+
   it("report lists its chapters first, with rounds and simulation before the orders", async () => {
     const page = await report({ ids: "1-3", rounds: true, simulate: true });
     const listed = [...page.matchAll(/<a href="#([^"]+)">([^<]+)<\/a>/gu)];
