@@ -7,8 +7,10 @@ import {
   operationEntry,
   readOperationNames,
 } from "../../src/protocol/index.js";
+import { captureTask } from "../../tasks/definitions/capture.js";
 import { ordersTask } from "../../tasks/definitions/orders.js";
 import { readTask } from "../../tasks/definitions/read.js";
+import { reportTask } from "../../tasks/definitions/report.js";
 import { simulateTask } from "../../tasks/definitions/simulate.js";
 import { watchTask } from "../../tasks/definitions/watch.js";
 import { parseOptions } from "../../tasks/parse-options.js";
@@ -55,6 +57,32 @@ describe("options of tasks", () => {
     const until = { until: "+1h" };
     const time = parseOptions(watchTask.options, until, hre).until;
     expect(typeof time === "object" && time.after(1_000)).to.equal(4_600n);
+  });
+
+  it("a list of ids has as many as the help of its task says, and not one more", () => {
+    for (const [{ options }, most] of [
+      [captureTask, 10_000],
+      [reportTask, 10_000],
+      [simulateTask, 400],
+      [ordersTask, 10_000],
+    ] as const) {
+      const typed = (count: number) => ({
+        ...{ out: "fixture.json", ids: `0,1-${count - 1}` },
+      });
+      expect(() => parseOptions(options, typed(most), hre)).to.not.throw();
+      expect(() => parseOptions(options, typed(most + 1), hre)).to.throw(
+        `at most ${most.toLocaleString("en")} orders can be named`,
+      );
+    }
+  });
+
+  it("--timeout takes a thousandth of a second", () => {
+    const { timeout } = parseOptions(
+      ordersTask.options,
+      { timeout: "0.001" },
+      hre,
+    );
+    expect(timeout).to.equal(1);
   });
 
   it("margins scales amounts by tokenDecimals, of the instance if there is one, and percentages by 16, and nothing with --raw", () => {
