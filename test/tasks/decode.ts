@@ -1,6 +1,9 @@
 import { expect } from "chai";
-import { AbiCoder, Interface } from "ethers";
+import { AbiCoder, ErrorFragment, Interface } from "ethers";
 
+import { decode } from "../../tasks/decode.js";
+import { renderText } from "../../tasks/output/render-text.js";
+import { createStyle } from "../../tasks/output/style.js";
 import { createTestHre } from "../helpers/hre.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { squeezed } from "../helpers/use-tasks.js";
@@ -102,7 +105,11 @@ const decoded = {
   ],
   "a reason, escaped": [
     message("not\u202e yet"),
-    ["Error not\\u{202e} yet", "Signature · Error(string)"],
+    [
+      "Error not\\u{202e} yet",
+      "Signature · Error(string)",
+      "message · not\\u{202e} yet",
+    ],
     { kind: "error", operation: null, reason: "not\u202e yet" },
   ],
   "a panic": [
@@ -180,6 +187,51 @@ describe("vault decode", () => {
   it("decode --instance scales by the displayDecimals of the instance", async () => {
     const { stdout } = await run(`${words(1, 2, 3)} --instance usdc`);
     expect(squeezed(stdout)).to.include("Locked · 0.3");
+  });
+
+  it("decode shows an error of the project with each of its arguments, from bytes in capitals between blanks, its text escaped", async () => {
+    const fragment = ErrorFragment.from(
+      "error Late(uint256 by, bool paid, uint256[] ids, string text)",
+    );
+    const bytes = error(
+      "Late(uint256 by,bool paid,uint256[] ids,string text)",
+      ...[5, true, [1, 2], "a\u202eb"],
+    );
+    const hex = ` ${bytes.toUpperCase().replace("0X", "0x")} `;
+    const asked: string[] = [];
+    const { json, blocks } = await decode(
+      { hex, raw: false },
+      {},
+      async (selector) => {
+        asked.push(selector);
+        return await Promise.resolve([fragment]);
+      },
+    );
+    expect(asked).to.deep.equal([fragment.selector]);
+    expect(json).to.deep.equal({
+      decoded: {
+        ...{ kind: "error", operation: null },
+        signature: "Late(uint256,bool,uint256[],string)",
+        values: { by: 5n, paid: true, ids: [1n, 2n], text: "a\u202eb" },
+        reason: 'Late(by: 5, paid: true, ids: ["1","2"], text: "a\u202eb")',
+      },
+    });
+    const shown = squeezed(renderText(blocks, createStyle({})));
+    expect(shown.split("\n").slice(1)).to.deep.equal([
+      "Signature · Late(uint256,bool,uint256[],string)",
+      "by · 5",
+      "paid · true",
+      'ids · ["1","2"]',
+      "text · a\\u{202e}b",
+    ]);
+    expect(shown).to.match(/^Error Late\(.*"a\\u\{202e\}b"\)$/mu);
+  });
+
+  it("decode knows the errors of a guard without the project's artifacts", async () => {
+    const { stdout } = await run(error("RoundNotEnded(uint256 endTime)", 7));
+    expect(squeezed(stdout)).to.include(
+      "Error RoundNotEnded(endTime: 7)\nSignature · RoundNotEnded(uint256)",
+    );
   });
 
   for (const [name, [bytes, code, says]] of Object.entries(refused)) {

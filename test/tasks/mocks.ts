@@ -55,6 +55,41 @@ describe("deploy-mocks, mock and capture", () => {
     expect(stderr).to.contain("the mocks end with it");
   });
 
+  it("deploy-mocks prints the scenario, each address and its file, which has the block", async () => {
+    const typed = "deploy-mocks --scenario settled-round --instance usdc";
+    const hre = await open(anvil.url, { vault: { instances: { usdc: {} } } });
+    const { stdout, stderr } = await runTyped(hre, typed);
+    expect(stderr).to.equal("");
+    const [, block, written = ""] =
+      /^Mocks deployed \(settled-round\) .*, block (\d+), .*\n[^]*\nWritten to (\S+\.json); tasks on this chain with --instance usdc use them if the configuration names no address\.$/mu.exec(
+        stdout,
+      ) ?? [];
+    const saved: unknown = JSON.parse(
+      await readFile(path.join(project.path, written), "utf8"),
+    );
+    expect(saved).to.include({
+      scenario: "settled-round",
+      block: Number(block),
+    });
+    const contracts = fieldsOf(fieldsOf(saved)["contracts"]);
+    expect(stdout).to.match(
+      new RegExp(`^public pool +${String(contracts["publicPool"])}$`, "mu"),
+    );
+    const { stdout: own } = await runTyped(
+      await open(),
+      "deploy-mocks --scenario settled-round",
+    );
+    expect(own).to.include("; tasks on this chain use them if");
+    expect(
+      parseDocument(
+        await runTyped(
+          await open(),
+          "deploy-mocks --json --scenario full-round",
+        ),
+      ),
+    ).to.include({ scenario: "full-round" });
+  });
+
   for (const typed of ["__proto__.x=1", "round.__proto__.x=1", "__proto__=1"]) {
     it(`mock set refuses ${typed} and sends nothing, with VAULT_INVALID_ARGUMENT`, async () => {
       const { code } = await errorOf(`mock set ${typed}`);

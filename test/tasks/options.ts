@@ -7,9 +7,11 @@ import {
   operationEntry,
   readOperationNames,
 } from "../../src/protocol/index.js";
+import { captureTask } from "../../tasks/definitions/capture.js";
 import { ordersTask } from "../../tasks/definitions/orders.js";
 import { readTask } from "../../tasks/definitions/read.js";
 import { settleTask } from "../../tasks/definitions/settle.js";
+import { reportTask } from "../../tasks/definitions/report.js";
 import { simulateTask } from "../../tasks/definitions/simulate.js";
 import { statusTask } from "../../tasks/definitions/status.js";
 import { watchTask } from "../../tasks/definitions/watch.js";
@@ -156,6 +158,23 @@ describe("options of tasks", () => {
       ],
     ] as const) {
       expect(optionsOf(typed)).to.deep.equal({ ...none, ...expected });
+    }
+  });
+
+  it("a list of ids has as many as the help of its task says, and not one more", () => {
+    for (const [{ options }, most] of [
+      [captureTask, 10_000],
+      [reportTask, 10_000],
+      [simulateTask, 400],
+      [ordersTask, 10_000],
+    ] as const) {
+      const typed = (count: number) => ({
+        ...{ out: "fixture.json", ids: `0,1-${count - 1}` },
+      });
+      expect(() => parseOptions(options, typed(most), hre)).to.not.throw();
+      expect(() => parseOptions(options, typed(most + 1), hre)).to.throw(
+        `at most ${most.toLocaleString("en")} orders can be named`,
+      );
     }
   });
 

@@ -83,6 +83,46 @@ describe("vault orders", () => {
     );
   });
 
+  it("orders adds how it ends to a search only, not to chosen ids or a range", async () => {
+    for (const [ids, isSearch] of [
+      ["", true],
+      ["--ids 3-", true],
+      ["--ids 1-3", false],
+      ["--ids 1,2", false],
+    ] as const) {
+      const { stdout } = await tasks.run(`orders ${ids}`);
+      expect(stdout.includes(" Stopped after 500 empty ids"), ids).to.equal(
+        isSearch,
+      );
+    }
+  });
+
+  it("orders --block lists the orders of that block, and names it", async () => {
+    const { number } = await tasks.mocks.vault.block();
+    await tasks.mocks.set({ orders: { 1: { exType: "LATER" } } });
+    const typed = `orders --ids 1 --block ${number}`;
+    const { block, orders } = await tasks.documentOf(typed);
+    expect(block).to.include({ number });
+    expect(orders).to.have.nested.property("[0].exType", "BTC-USDT");
+  });
+
+  it("orders scales by displayDecimals, and not with --raw", async () => {
+    const vault = {
+      contracts: tasks.mocks.addresses,
+      displayDecimals: { "order.openPrice": 18 },
+    };
+    const hre = await hreOnLive(tasks.url, { vault }, process.cwd());
+    const args = { ids: "1" };
+    const scaled = await runVaultTask(hre, "orders", args);
+    expect(scaled.stdout)
+      .to.match(/ {2}64,000 {2}/u)
+      .and.include("Scaled as configured: opening price.");
+    const raw = await runVaultTask(hre, "orders", { ...args, raw: true });
+    expect(raw.stdout)
+      .to.match(/ {2}64000000000000000000000 {2}/u)
+      .and.include("\nIntegers are unscaled. Fees:");
+  });
+
   it("--state and --holder select orders, and count no empty ids", async () => {
     expect(await idsOf("orders --ids 1-9 --state closed")).to.deep.equal([
       "2",
@@ -202,6 +242,18 @@ describe("vault orders", () => {
         closed,
       ),
     ).to.deep.equal({ stdout: "", stderr: "", exitCode: 0 });
+    // What failed before the pipe was closed is nobody's any more.
+    await tasks.mocks.set({ missingOrdersRevert: true });
+    expect(
+      await runVaultTask(
+        remote,
+        "orders",
+        { ids: "1-9", at: `trading=${tasks.mocks.addresses.trading}` },
+        closed,
+      ),
+    ).to.deep.equal({ stdout: "", stderr: "", exitCode: 0 });
+    server.requests.length = 0;
+    await runVaultTask(remote, "orders", { ...args, format: "ndjson" }, closed);
     const read = server.requests.length;
     await runVaultTask(remote, "orders", args);
     expect(server.requests.length - read).to.be.above(read);

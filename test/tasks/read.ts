@@ -150,6 +150,55 @@ describe("read tasks", () => {
     }
   });
 
+  it("a read counts times from the clock of the chain only for the latest round, and only then notes an old block", async () => {
+    const { number, timestamp } = await tasks.mocks.vault.block();
+    const end = BigInt(timestamp + 3_600);
+    await tasks.mocks.set({ round: { settled: false, endTime: end } });
+    await tasks.rpc("evm_increaseTime", 7_200);
+    const shown = async (typed: string): Promise<string> =>
+      (await tasks.run(typed)).stdout;
+    expect(await shown("round"))
+      .to.match(/^The newest block is 7\d{3} s old\./mu)
+      .and.match(/^End .* 1h(?: \d+m)? ago$/mu);
+    const past = await shown(`round --block ${number + 1}`);
+    expect(past).to.match(/^End .* in (?:1h|59m .*)$/mu);
+    for (const text of [past, await shown("volume"), await shown("pools")]) {
+      expect(text).to.not.include("newest block");
+    }
+  });
+
+  it("margins counts +7d from the block that --block names, and reads there", async () => {
+    // Returns the last two arguments.
+    const { vault } = tasks.mocks.addresses;
+    await tasks.rpc("anvil_setCode", vault, "0x604060245f3760405ff3");
+    await tasks.rpc("evm_mine");
+    const { number, timestamp } = await tasks.mocks.vault.block();
+    await tasks.rpc("evm_increaseTime", 86_400);
+    await tasks.rpc("evm_mine");
+    const typed = "margins --max-volume 1 --apy 1 --end-time +7d";
+    const { block, margins } = await tasks.documentOf(
+      `${typed} --block ${number}`,
+    );
+    expect(block).to.deep.include({ number, timestamp });
+    expect(margins).to.have.property(
+      "xMarginAmount",
+      String(timestamp + 7 * 86_400),
+    );
+  });
+
+  it("a read of a contract that answers a caller with code otherwise is as an account would read it", async () => {
+    // Returns 45 to a caller without code, such as an account, and one byte to others.
+    const { vault } = tasks.mocks.addresses;
+    const code = "0x333b600d57602d5f5260205ff35b60015ff3";
+    await tasks.rpc("anvil_setCode", vault, code);
+    expect(await tasks.documentOf("volume")).to.include({ volume: "45" });
+  });
+
+  it("order has its id in the document", async () => {
+    const { order } = await tasks.documentOf(`order ${ORDER_ID}`);
+    expect(order).to.include({ orderID: ORDER_ID.toString(), number: "21" });
+  });
+
   it("order takes its id in 0x hex", async () => {
     const typed = `order 0x${ORDER_ID.toString(16)}`;
     expect(await tasks.documentOf(typed)).to.have.nested.property(

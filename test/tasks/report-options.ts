@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import { hreOnLive } from "../helpers/hre.js";
+import { hreOnLive, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { runTyped } from "../helpers/run-vault-task.js";
-import { networksWithInstances, useTasks } from "../helpers/use-tasks.js";
+import { useTasks } from "../helpers/use-tasks.js";
 
 const NOBODY = "0x00000000000000000000000000000000000000AA";
 
@@ -17,12 +17,14 @@ const pageOf = async (file = "vault-report.html"): Promise<string> =>
 
 describe("options of vault report", () => {
   const tasks = useTasks({
-    networks: networksWithInstances({ usdc: {} }, (url, { contracts }) => ({
-      vaultOnly: {
-        ...{ type: "http", url },
-        vault: { contracts: { vault: String(contracts?.vault) } },
-      },
-    })),
+    networks: (url, { addresses }) => ({
+      live: httpNetwork(url, {
+        vault: { contracts: addresses, instances: { usdc: {} } },
+      }),
+      vaultOnly: httpNetwork(url, {
+        vault: { contracts: { vault: addresses.vault } },
+      }),
+    }),
   });
 
   it("--from names the caller of every reading, order and round, and the account that would settle", async () => {

@@ -3,16 +3,10 @@ import os from "node:os";
 import path from "node:path";
 
 import { expect } from "chai";
-import { MaxUint256 } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { describeTime } from "../../src/protocol/time.js";
 import type { MockVaultHandle } from "../../src/mocks/index.js";
-import { someOrder } from "../../src/mocks/scenarios.js";
-import { pricesFigure, strikesFigure } from "../../tasks/report/charts.js";
-import { numberAxis, timeAxis } from "../../tasks/report/plot.js";
-import type { Axis } from "../../tasks/report/plot.js";
-import { ordersChapter } from "../../tasks/report/render.js";
 import { html } from "../../tasks/report/html.js";
 import { createTestHre } from "../helpers/hre.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
@@ -79,6 +73,19 @@ describe("vault report", () => {
     );
   });
 
+  it("report --simulate at an earlier block of a network in process fails with VAULT_INVALID_ARGUMENT, at the newest one not", async () => {
+    const { vault, provider } = await hre.network.getOrCreate("default");
+    const { number } = await vault.block();
+    await provider.request({ method: "evm_mine" });
+    const args = { out: file, simulate: true };
+    const past = { ...args, block: String(number), json: true };
+    const { stdout } = await runVaultTask(hre, "report", past);
+    expect(stdout).to.include("VAULT_INVALID_ARGUMENT");
+    expect(await report({ simulate: true, block: "latest" })).to.include(
+      "If the vault were settled now",
+    );
+  });
+
   it("report lists its chapters first, with rounds and simulation before the orders", async () => {
     const page = await report({ ids: "1-3", rounds: true, simulate: true });
     const listed = [...page.matchAll(/<a href="#([^"]+)">([^<]+)<\/a>/gu)];
@@ -105,115 +112,6 @@ describe("vault report", () => {
     expect(page).to.include("BTC-USDT: opening price against strike");
     expect(page).to.not.include("ETH-USDT: opening price against strike");
     expect(page).to.include("no strike price is near these prices");
-  });
-
-  it("report draws the strike by the middle of a pair's prices, whatever a single order has", () => {
-    const scale = 10n ** 18n;
-    const titleOf = (exType: string, ...prices: readonly bigint[]): string =>
-      pricesFigure(
-        exType,
-        prices.map((price, index) => ({
-          ...someOrder,
-          orderID: BigInt(index),
-          exType,
-          openPrice: price * scale,
-        })),
-        65_000n * scale,
-        { chainTime: 0, raw: false, displayDecimals: { order: 18 } },
-      ).text;
-    expect(titleOf("BTC-USDT", 64_000n, 1n, 66_000n)).to.contain(
-      "BTC-USDT: opening price against strike",
-    );
-    expect(titleOf("ETH-USDT", 3_500n, 65_000n, 3_400n)).to.not.contain(
-      "against strike",
-    );
-  });
-
-  it("report draws a settled price within the line of its own round", () => {
-    const terms = { filledVolume: 0n, maxVolume: 1n, APY: 1n, minDeposit: 1n };
-    const round = {
-      ...{ ...terms, settled: true, settledAmount: 1n, strikePrice: 3n },
-      ...{ firstBlock: 1, settledBlock: 5, lastBlock: 5, settledTime: 2_000 },
-      ...{ startTime: 1_000n, endTime: 2_000n, settledPrice: 4n },
-    };
-    const next = {
-      ...{ ...round, settled: false, settledTime: undefined },
-      ...{ settledBlock: null, firstBlock: 6, lastBlock: 9 },
-      ...{ startTime: 2_000n, endTime: 3_000n, strikePrice: 4n },
-    };
-    const chart = strikesFigure([round, next], { chainTime: 0, raw: false });
-    const { text } = chart ?? { text: "" };
-    const [own, following] = [
-      ...text.matchAll(/class="strike"\s+x1="([\d.]+)"[^>]*\sx2="([\d.]+)"/gu),
-    ];
-    const [, dot] = /<circle [^>]*cx="([\d.]+)"/u.exec(text) ?? [];
-    expect(own?.[2]).to.equal(following?.[1]);
-    expect(Number(dot)).to.be.within(
-      Number(own?.[1]) + 1,
-      Number(own?.[2]) - 1,
-    );
-  });
-
-  it("report draws every order once, also if all have one price", () => {
-    const context = { chainTime: 0, raw: false };
-    const shape =
-      /<rect\s[^>]*width="([0-9.]+)"[^>]*>\s*<title>([0-9,]+) orders?</gu;
-    for (const prices of [
-      [0n],
-      [MaxUint256],
-      [7n, 7n, 7n],
-      Array.from({ length: 500 }, (_, index) => BigInt(index) ** 9n),
-    ]) {
-      const orders = prices.map((openPrice) => ({
-        ...someOrder,
-        orderID: 1n,
-        exType: "BTC-USDT",
-        openPrice,
-      }));
-      const { text } = pricesFigure("BTC-USDT", orders, undefined, context);
-      const drawn = [...text.matchAll(shape)];
-      expect(drawn.every(([, width]) => Number(width) > 1)).to.equal(true);
-      expect(
-        drawn.reduce((sum, [, , count = ""]) => sum + Number(count), 0),
-      ).to.equal(prices.length);
-    }
-  });
-
-  for (const [numbers, times, ofNumbers, ofTimes] of [
-    [
-      [64_100, 69_300],
-      [1_800_000_000, 1_800_604_800],
-      ["64,000", "66,000", "68,000", "70,000"],
-      [16, 18, 20, 22].map((day) => `2027-01-${day} 00:00`),
-    ],
-    [
-      [7e-8, 9e-8],
-      [1_800_000_010, 1_800_000_020],
-      ["7e-8", "7.5e-8", "8e-8", "8.5e-8", "9e-8"],
-      ["2027-01-15 08:00"],
-    ],
-  ] as const) {
-    it(`report labels an axis from ${numbers.join(" to ")} and one of ${times[1] - times[0]} seconds with round numbers and dates`, () => {
-      const labels = ({ ticks }: Axis): readonly string[] =>
-        ticks.map(({ lines }) => lines.join(" "));
-      expect(labels(numberAxis("price", numbers))).to.deep.equal(ofNumbers);
-      expect(labels(timeAxis(times))).to.deep.equal(ofTimes);
-    });
-  }
-
-  it("report draws the four pairs with the most orders, all orders counted", () => {
-    const thousand = Array.from({ length: 1_000 }, () => "B");
-    const orders = [...thousand, "A", "B", "C", "D", "E", "E", "F", "F"].map(
-      (exType, index) => ({ ...someOrder, orderID: BigInt(index), exType }),
-    );
-    const context = { chainTime: 0, raw: false };
-    const { chart } = ordersChapter(orders, undefined, context, "");
-    expect(
-      String(chart?.text)
-        .split("<figcaption>")
-        .slice(1)
-        .map((caption) => caption.slice(0, 2)),
-    ).to.deep.equal(["B:", "E:", "F:", "A:"]);
   });
 
   it("report shows a chart of each pair with the strike, how many ids are no orders, rounds with --rounds, and a simulation with --simulate", async () => {

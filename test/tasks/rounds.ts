@@ -116,6 +116,20 @@ describe("vault rounds", () => {
     expect(stdout).to.match(/ before +\d+$/mu);
   });
 
+  it("rounds reads for the sender that --from names, and shows integers with --raw", async () => {
+    const from = "0x00000000000000000000000000000000000000AA";
+    await tasks.mocks.fail("getLatestRoundInfo", "closed", { from });
+    const { stdout } = await tasks.run("rounds --raw");
+    expect(squeezed(stdout).split("\n")[2]).to.match(
+      /^\d{10} · \d{10} · 100000000000000000000 · 420000000000000000000 · not yet · /u,
+    );
+    expect(stdout).to.not.include("No round could be read");
+    const missed = await tasks.run(`rounds --from ${from}`);
+    expect(missed.stdout).to.include(
+      `No round could be read from block ${first + 1} to ${first + 1}`,
+    );
+  });
+
   for (const [typed, code, says] of [
     ["--from-block 3 --to-block 2", "VAULT_INVALID_ARGUMENT", "3 is above the"],
     ["--block 2 --to-block 2", "VAULT_INVALID_ARGUMENT", "exclude each other"],

@@ -340,17 +340,17 @@ describe("the file that --out names", () => {
       said += text;
       return await Promise.resolve(true);
     };
-    await writeListing(listingOf(orders), "table", at("out.txt"), {
+    await writeListing(listingOf(orders), "table", at("o\u202eut.txt"), {
       out: { isTTY: true, style, write },
       err: { style, write },
       ask: undefined,
       progress: () => undefined,
     });
-    expect(await readFile(at("out.txt"), "utf8")).to.equal(
+    expect(await readFile(at("o\u202eut.txt"), "utf8")).to.equal(
       await render(orders, "table"),
     );
     expect(said.replaceAll(/\s+/gu, " ")).to.equal(
-      `1 order written to ${at("out.txt")}. `,
+      `1 order written to ${at("o\\u{202e}ut.txt")}. `,
     );
   });
 

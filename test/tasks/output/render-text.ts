@@ -302,8 +302,8 @@ describe("blocks of a task as text", () => {
       "\u001b[31mx\u001b[39m\ny",
     );
     expect(renderText([notes(toned("bad", ""))], style)).to.equal("");
-    const values = labelledValues([["L", toned("good", "x", "note")]]);
-    expect(renderText([values], style)).to.equal(
+    const painted = labelledValues([["L", toned("good", "x", "note")]]);
+    expect(renderText([painted], style)).to.equal(
       "L  \u001b[32mx\u001b[39m  \u001b[2mnote\u001b[22m",
     );
   });
@@ -324,12 +324,16 @@ describe("blocks of a task as text", () => {
   });
 
   it("a table leaves out the cells of a column without text, too", () => {
-    const columns = [{ heading: "A" }, { heading: "B" }, { heading: "C" }];
-    const { rows } = table(columns, [
-      ["1", "", "3"],
-      ["4", "", ""],
-    ]);
-    expect(rows.map((row) => row.map(({ text }) => text))).to.deep.equal([
+    const narrowed = table(
+      [{ heading: "A" }, { heading: "B" }, { heading: "C" }],
+      [
+        ["1", "", "3"],
+        ["4", "", ""],
+      ],
+    );
+    expect(
+      narrowed.rows.map((row) => row.map(({ text }) => text)),
+    ).to.deep.equal([
       ["1", "3"],
       ["4", ""],
     ]);

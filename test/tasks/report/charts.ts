@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { MaxUint256 } from "ethers";
 
 import type { Order } from "../../../src/client/index.js";
 import { someOrder } from "../../../src/mocks/scenarios.js";
@@ -173,6 +174,31 @@ describe("the histogram of opening prices", () => {
         label.split(" ").at(-1),
       );
       expect([labels[0], labels.at(-1)]).to.deep.equal([first, last]);
+    }
+  });
+
+  it("pricesFigure draws every order once, also if all have one price", () => {
+    const unscaled = { chainTime: 0, raw: false };
+    const shape =
+      /<rect\s[^>]*width="([0-9.]+)"[^>]*>\s*<title>([0-9,]+) orders?</gu;
+    for (const prices of [
+      [0n],
+      [MaxUint256],
+      [7n, 7n, 7n],
+      Array.from({ length: 500 }, (_, index) => BigInt(index) ** 9n),
+    ]) {
+      const orders = prices.map((openPrice) => ({
+        ...someOrder,
+        orderID: 1n,
+        exType: "BTC-USDT",
+        openPrice,
+      }));
+      const { text } = pricesFigure("BTC-USDT", orders, undefined, unscaled);
+      const drawn = [...text.matchAll(shape)];
+      expect(drawn.every(([, width]) => Number(width) > 1)).to.equal(true);
+      expect(
+        drawn.reduce((sum, [, , count = ""]) => sum + Number(count), 0),
+      ).to.equal(prices.length);
     }
   });
 });

@@ -256,4 +256,18 @@ describe("the orders of a report", () => {
       .to.include('data-label="Id">999<')
       .and.not.include('data-label="Id">1000<');
   });
+
+  it("ordersChapter draws the four pairs with the most orders, all orders counted", () => {
+    const thousand = Array.from({ length: 1_000 }, () => "B");
+    const orders = [...thousand, "A", "B", "C", "D", "E", "E", "F", "F"].map(
+      (exType, index) => ({ ...someOrder, orderID: BigInt(index), exType }),
+    );
+    const { chart } = chapter(orders).chapter;
+    expect(
+      String(chart?.text)
+        .split("<figcaption>")
+        .slice(1)
+        .map((caption) => caption.slice(0, 2)),
+    ).to.deep.equal(["B:", "E:", "F:", "A:"]);
+  });
 });
