@@ -127,9 +127,9 @@ describe("vault.fork()", () => {
   });
 
   it("vault.fork() calls contracts at its block by the hardfork history that the user configured, else by the newest rules", async () => {
-    const nobody = "0x00000000000000000000000000000000000000AA";
+    const contract = `0x${"5f".repeat(20)}`;
     // PUSH0, which london does not have.
-    await provider.send("anvil_setCode", [nobody, "0x5f5ff3"]);
+    await provider.send("anvil_setCode", [contract, "0x5f5ff3"]);
     const hardforkHistory = { london: { blockNumber: 0 } };
     for (const [history, fails] of [
       [{}, false],
@@ -142,7 +142,7 @@ describe("vault.fork()", () => {
       });
       const fork = await open(connection.vault);
       const answer: unknown = await fork.provider
-        .request({ method: "eth_call", params: [{ to: nobody }, "latest"] })
+        .request({ method: "eth_call", params: [{ to: contract }, "latest"] })
         .catch(() => "failed");
       expect(answer).to.equal(fails ? "failed" : "0x");
     }
