@@ -218,6 +218,19 @@ describe("files of a project", () => {
     },
   );
 
+  itOnPosix(
+    "a link in a linked folder leads from where that folder is",
+    async () => {
+      await mkdir(at(path.join("deep", "folder")), { recursive: true });
+      await symlink(path.join("deep", "folder"), at("linked"));
+      await symlink(path.join("..", "b.json"), at(path.join("linked", "link")));
+      const found = await destinationOf(at(path.join("linked", "link")));
+      expect(path.relative(await destinationOf(root), found)).to.equal(
+        path.join("deep", "b.json"),
+      );
+    },
+  );
+
   itOnPosix("a folder and a device are no regular files", async () => {
     expect(await failureOf(requireRegularFile(root))).to.equal(
       "it is a folder",

@@ -156,6 +156,7 @@ describe("failed requests", () => {
       new StatusError(500),
       causedBy(new StatusError(503)),
       withBody(500, refusedBody),
+      withBody(425, refusedBody),
       // A body without a status.
       codedError("ECONNRESET", { body: refusedBody }),
     ],

@@ -301,6 +301,19 @@ describe("a client that retries requests", () => {
     });
   }
 
+  it("waits as long as Retry-After tells before it asks again for a block that a node lacks", async () => {
+    const body = { error: { code: -32_000, message: "header not found" } };
+    const headers = { "retry-after": "7" };
+    const { client } = failing(
+      1,
+      Object.assign(new StatusError(404, headers), { body }),
+    );
+    client.rpc.noteBlock(10);
+    const startedAt = performance.now();
+    await client.rpc.request("eth_call", [{}, "0xa"]);
+    expect(performance.now() - startedAt).to.be.within(7_000, 8_000);
+  });
+
   it("tells how often it tried if the last attempt is not answered in time", async () => {
     let asked = 0;
     const client = clientOf(() => {
