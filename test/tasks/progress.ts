@@ -188,8 +188,9 @@ describe("the line on a terminal while a task waits", () => {
       const restoreStdout = replace(process.stdout, { isTTY: stdout });
       let found: unknown;
       await onTerminal(stderr, async () => {
-        await withTerminal(hooks, async ({ ask }) => {
+        await withTerminal(hooks, async ({ ask, out }) => {
           found = ask;
+          expect(out.isTTY).to.equal(stdout);
           await Promise.resolve();
         });
       }).finally(() => {

@@ -49,7 +49,7 @@ describe("vault status", () => {
       ...round,
       endTime: BigInt(HEAD_TIME + 1),
     }));
-    const hre = await hreWith();
+    const hre = await hreWith({ contracts, instances: { usdc: {} } });
     for (const [flags, expired, secondsToEnd, shown] of [
       ["", true, 0, "now"],
       [" --block 5", false, 1, "in 1s"],
@@ -60,6 +60,11 @@ describe("vault status", () => {
         "status.expired": expired,
         "status.secondsToEnd": secondsToEnd,
       });
+      const all = await runTyped(hre, `status --all --json${flags}`);
+      expect(parseDocument(all)).to.have.nested.property(
+        "instances.usdc.expired",
+        expired,
+      );
       const { stdout } = await runTyped(hre, `status${flags}`);
       expect(squeezed(stdout)).to.match(
         new RegExp(`^End · \\S+ · ${shown}$`, "mu"),
