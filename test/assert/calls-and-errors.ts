@@ -126,7 +126,9 @@ describe("calledVault, rejectedWithVaultError, and matchers that nobody calls or
       {
         request: async (call): Promise<unknown> =>
           await provider.request(
-            call.method.startsWith("debug_") ? { method: "unknown" } : call,
+            call.method.startsWith("debug_")
+              ? { method: "unknown\u001b[2J" }
+              : call,
           ),
       },
       { vault: FORWARDER },
@@ -134,7 +136,7 @@ describe("calledVault, rejectedWithVaultError, and matchers that nobody calls or
     await expectFailures([
       [
         functions.callsVault(blind, sent, "settleAll"),
-        /cannot trace transaction .* \(.*Method unknown is not supported.*\)/u,
+        /cannot trace transaction .* \(.*Method unknown\\u\{1b\}\[2J is not supported.*\)/u,
       ],
     ]);
   });

@@ -166,4 +166,24 @@ describe("lenses", () => {
       ...[0x7b, (RETURNS_A_WORD.length - 2) / 2, 0, 0],
     ]);
   });
+
+  it("factsOf() returns the base fee of the block that it runs in", async () => {
+    const { provider, ethers } = connection;
+    const { abi, deployedBytecode } = SimulationLensArtifact;
+    const to = await place(LENS, deployedBytecode);
+    const data = new Interface(abi).encodeFunctionData("factsOf", [[]]);
+    const signer = await ethers.provider.getSigner(0);
+    const { hash } = await signer.sendTransaction({ to, data });
+    const { output } = Object(
+      await provider.request({
+        method: "debug_traceTransaction",
+        params: [hash, { tracer: "callTracer" }],
+      }),
+    );
+    const block = await ethers.provider.getBlock("latest");
+    expect(block?.baseFeePerGas).to.not.equal(0n);
+    expect(String(output).slice(2 + 3 * 64)).to.equal(
+      toBeHex(block?.baseFeePerGas ?? 0n, 32).slice(2),
+    );
+  });
 });

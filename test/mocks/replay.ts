@@ -299,6 +299,14 @@ describe("capture() and deployMocks({ fixture })", () => {
     });
   });
 
+  it("deployMocks() over a bare provider finds a fixture from the working folder on", async () => {
+    const mocks = await vault.deployMocks({ overrides: { volume: 161n } });
+    await write((await capture(mocks.vault)).fixture);
+    const fixture = path.relative(process.cwd(), path.join(root, FILE));
+    const { vault: replayed } = await deployMocks(vault.provider, { fixture });
+    expect(await replayed.queryVolume()).to.equal(161n);
+  });
+
   it("a replay of a hundred orders is written as code, and failed ones revert", async () => {
     const orders = Object.fromEntries(
       Array.from({ length: 101 }, (_, n) => [n + 10, { exFee: BigInt(n) }]),
