@@ -109,7 +109,7 @@ describe("state of the mocks", () => {
       }
       expect(await vault.getOrderInfo(999)).to.eql(generatedOrder(999n));
       expect(await vault.getOrderInfo(2_000)).to.eql(generatedOrder(3n));
-      await notFound(7, 1_001);
+      await notFound(7, 1_001, 1_000_001);
     });
   });
 
