@@ -86,6 +86,16 @@ describe("calledVault, rejectedWithVaultError, and matchers that nobody calls or
     );
   });
 
+  it("calledVault shows the arguments that a call lacks as missing", async () => {
+    const call = encodeCall("getOrderInfo", [7n]);
+    const data = call.data.slice(0, 10);
+    const sent = await callFromContract({ ...call, data });
+    const { message } = await failureOf(
+      expect(sent).to.have.calledVault("getOrderInfo", [7n]),
+    );
+    expect(message).to.contain("\n  getOrderInfo(missing) of 0x");
+  });
+
   it("calledVault tells the pools apart by the vault", async () => {
     const call = encodeCall("getLPAmountInfo", ["private"]);
     const { hash } = await callFromContract(call);
@@ -126,7 +136,9 @@ describe("calledVault, rejectedWithVaultError, and matchers that nobody calls or
       {
         request: async (call): Promise<unknown> =>
           await provider.request(
-            call.method.startsWith("debug_") ? { method: "unknown" } : call,
+            call.method.startsWith("debug_")
+              ? { method: "unknown\u001b[2J" }
+              : call,
           ),
       },
       { vault: FORWARDER },
@@ -134,7 +146,7 @@ describe("calledVault, rejectedWithVaultError, and matchers that nobody calls or
     await expectFailures([
       [
         functions.callsVault(blind, sent, "settleAll"),
-        /cannot trace transaction .* \(.*Method unknown is not supported.*\)/u,
+        /cannot trace transaction .* \(.*Method unknown\\u\{1b\}\[2J is not supported.*\)/u,
       ],
     ]);
   });

@@ -241,9 +241,9 @@ describe("settlesRound() and roundSettled()", () => {
         status: "nothing-to-do",
         hash: "0x12",
         hashes: ["0x12"],
-        reason: "late",
+        reason: "late\u001b[2J",
       },
-      "transaction 0x12 settled nothing: late",
+      "transaction 0x12 settled nothing: late\\u{1b}[2J",
     ],
   ] as const) {
     it(`settlesRound() refuses ${inspect(sent, { breakLength: Infinity })}: ${problem}`, async () => {
@@ -251,6 +251,12 @@ describe("settlesRound() and roundSettled()", () => {
       expect(message.endsWith(problem), message).to.equal(true);
     });
   }
+
+  it("roundSettled() refuses what is no vault", async () => {
+    // @ts-expect-error -- a vault
+    const { message } = await failureOf(roundSettled({ address: "0x12" }));
+    expect(message).to.match(/^a vault is needed /u);
+  });
 
   it("settlesRound() throws what the transaction's promise is rejected with", async () => {
     const failed = Promise.reject(new RangeError("not the keeper"));

@@ -7,6 +7,7 @@ import {
   VaultLensArtifact,
 } from "../../src/client/lens/artifact.js";
 import { parseLensAnswer } from "../../src/client/lens/lens.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
 
 const addressOf = (digits: string): string => `0x${digits.padStart(40, "0")}`;
@@ -25,7 +26,7 @@ const REVERTS_WITH_A_WORD = "0x602a60005260206000fd";
 const REVERTS = "0x60006000fd";
 const RETURNS_THE_GAS = "0x5a60005260206000f3";
 /** The gas that is left, but for order 5, which uses all of it. */
-const BURNS_IN_ORDER_5 = "0x600435600514601257" + "5a60005260206000f35bfe";
+const BURNS_IN_ORDER_5 = "0x6004356005146012575a60005260206000f35bfe";
 
 describe("lenses", () => {
   let connection: NetworkConnection;
@@ -165,5 +166,23 @@ describe("lenses", () => {
       ...[31_337, 0],
       ...[0x7b, (RETURNS_A_WORD.length - 2) / 2, 0, 0],
     ]);
+  });
+
+  it("factsOf() returns the base fee of the block that it runs in", async () => {
+    const { provider, ethers } = connection;
+    const { abi, deployedBytecode } = SimulationLensArtifact;
+    const to = await place(LENS, deployedBytecode);
+    const data = new Interface(abi).encodeFunctionData("factsOf", [[]]);
+    const signer = await ethers.provider.getSigner(0);
+    const { hash } = await signer.sendTransaction({ to, data });
+    const trace: unknown = await provider.request({
+      method: "debug_traceTransaction",
+      params: [hash, { tracer: "callTracer" }],
+    });
+    const block = await ethers.provider.getBlock("latest");
+    expect(block?.baseFeePerGas).to.not.equal(0n);
+    expect(String(fieldsOf(trace)["output"]).slice(2 + 3 * 64)).to.equal(
+      toBeHex(block?.baseFeePerGas ?? 0n, 32).slice(2),
+    );
   });
 });

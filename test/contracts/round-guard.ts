@@ -2,13 +2,22 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
-import { ErrorFragment, Interface, ZeroAddress } from "ethers";
+import {
+  ErrorFragment,
+  Interface,
+  ZeroAddress,
+  concat,
+  id,
+  toBeHex,
+} from "ethers";
 
 import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import { guardErrors } from "../../src/guard/errors.js";
 import {
+  encodeGuarded,
   guardAddressOf,
   guardCreationCode,
+  parseGuarded,
   settlerIn,
 } from "../../src/guard/round-guard.js";
 import { runHardhat } from "../helpers/cli.js";
@@ -70,5 +79,48 @@ describe("RoundGuard", () => {
     ]) {
       expect(settlerIn(other), other.slice(-20)).to.equal(undefined);
     }
+  });
+
+  describe("the call of settle()", () => {
+    const VAULT = "0x1111111111111111111111111111111111111111";
+    const FACTORY = "0x2222222222222222222222222222222222222222";
+    const guard = {
+      factory: FACTORY,
+      round: { startTime: 7n, strikePrice: 8n },
+    };
+
+    for (const [mustHaveEnded, mustSettle] of [
+      [true, false],
+      [false, true],
+    ] as const) {
+      it(`is encoded and read with mustHaveEnded ${mustHaveEnded} and mustSettle ${mustSettle}`, () => {
+        const given = { ...guard, mustHaveEnded, mustSettle };
+        const data = encodeGuarded(VAULT, given);
+        const words = [VAULT, FACTORY, 7, 8, mustHaveEnded, mustSettle];
+        expect(data).to.equal(
+          concat([
+            id("settle(address,address,uint256,uint256,bool,bool)").slice(
+              0,
+              10,
+            ),
+            ...words.map((word) => toBeHex(BigInt(word), 32)),
+          ]),
+        );
+        expect(parseGuarded(ACCOUNT, data)).to.deep.equal({
+          ...{ vault: VAULT, guard: { address: ACCOUNT, ...given } },
+        });
+      });
+    }
+
+    it("is not read from bytes after it, another function, or nothing", () => {
+      const given = { ...guard, mustHaveEnded: true, mustSettle: true };
+      const data = encodeGuarded(VAULT, given);
+      for (const other of [
+        ...[`${data}00`, data.slice(0, -2), "0xa015aefe", "0x"],
+        `0xa015aefe${data.slice(10)}`,
+      ]) {
+        expect(parseGuarded(ACCOUNT, other), other).to.equal(undefined);
+      }
+    });
   });
 });

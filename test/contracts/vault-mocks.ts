@@ -34,7 +34,7 @@ const orderIDs = [
 
 const argumentsOf: Readonly<Record<string, bigint[][]>> = {
   getFundingFeeRate: [[1n], [2n], [3n]],
-  getOrderInfo: orderIDs.map((id) => [id]),
+  getOrderInfo: orderIDs.map((orderID) => [orderID]),
   calMargins: [[1n, 2n, 3n]],
 };
 
@@ -405,11 +405,11 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     const round = await vault
       .at({ vaultFactory, ...others })
       .getLatestRoundInfo();
-    const roundOf = async (target: string): Promise<object> =>
-      Object(await test.getFunction("roundOf").staticCall(target));
+    const roundOf = async (target: string): Promise<unknown> =>
+      await test.getFunction("roundOf").staticCall(target);
     const read = await roundOf(vaultFactory);
     for (const [field, value] of Object.entries(round)) {
-      expect(Reflect.get(read, field), field).to.equal(value);
+      expect(Reflect.get(Object(read), field), field).to.equal(value);
     }
     expect(await revertOf(roundOf(STRANGER))).to.equal(
       encodeError("InvalidAnswer(address,bytes)", STRANGER, "0x"),

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { concat, zeroPadValue } from "ethers";
 
 import type {
   HardhatVault,
@@ -87,6 +88,23 @@ describe("rounds of the mocks", () => {
       expect(all[1]).to.include({
         ...{ blockNumber: number, timestamp: BigInt(timestamp) },
       });
+    });
+
+    it("is recorded by settlements() with the contract that called the vault", async () => {
+      mocks = await vault.deployMocks();
+      const contract = "0x00000000000000000000000000000000000f0f0f";
+      // Calls the address in the first word with the bytes after it.
+      const code = "0x602036038060206000376000600082600060006000355af100";
+      await vault.connection.provider.request({
+        method: "hardhat_setCode",
+        params: [contract, code],
+      });
+      const [signer] = await vault.connection.ethers.getSigners();
+      const to = zeroPadValue(mocks.addresses.vault, 32);
+      const data = concat([to, "0xa015aefe"]);
+      await signer?.sendTransaction({ to: contract, data });
+      const [only] = await mocks.settlements();
+      expect(only?.caller.toLowerCase()).to.equal(contract);
     });
 
     it("reverts in the contract for a settled round", async () => {

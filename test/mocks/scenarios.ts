@@ -135,14 +135,16 @@ describe("scenarios of the mocks", () => {
       ...{ number: MAX, closePrice: MAX, contractType: 255, state: 255 },
     });
     expect(orders.get(MAX)?.exType).to.have.length(2_000);
-    for (const [id, odd] of [
-      [1n, /^=/u],
-      [2n, /"[^]*\r\n[^]*\t/u],
-      [3n, /\u001b\[31m.*\u0007\u0000$/u],
-      [4n, /\u202e.*\u2066/u],
-      [5n, /比特币.*🚀/u],
+    for (const [id, ...odd] of [
+      [1n, "="],
+      [2n, '"', "\r\n", "\t"],
+      [3n, "\u001b[31m", "\u0007", "\u0000"],
+      [4n, "\u202e", "\u2066"],
+      [5n, "比特币", "🚀"],
     ] as const) {
-      expect(orders.get(id)?.exType).to.match(odd);
+      for (const part of odd) {
+        expect(orders.get(id)?.exType).to.contain(part);
+      }
       expect(orders.get(id)).to.include({ openPrice: 64_000n * ONE });
     }
   });

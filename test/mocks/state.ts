@@ -109,7 +109,7 @@ describe("state of the mocks", () => {
       }
       expect(await vault.getOrderInfo(999)).to.eql(generatedOrder(999n));
       expect(await vault.getOrderInfo(2_000)).to.eql(generatedOrder(3n));
-      await notFound(7, 1_001);
+      await notFound(7, 1_001, 1_000_001);
     });
   });
 
@@ -229,8 +229,11 @@ describe("state of the mocks", () => {
         const change = mocks.set({ orders: { [id]: { state: 2 } } });
         await expectVaultError(change, "VAULT_CALL_REVERTED");
       }
+      // It reads no order that it removes.
+      await mocks.set({ orders: { 2: null } });
       await mocks.succeed("getOrderInfo");
       expect((await vault.getOrderInfo(1)).state).to.equal(1);
+      expect(await shown(2)).to.deep.equal([["", 0n, 0]]);
     });
 
     it("set() changes a computed order in part, and null ends the range", async () => {

@@ -1,0 +1,162 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { expect } from "chai";
+import type { NetworkConnection } from "hardhat/types/network";
+
+import { capture } from "../../src/mocks/index.js";
+import type { CapturedFixture } from "../../src/mocks/index.js";
+import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { createTestHre } from "../helpers/hre.js";
+
+const FILE = "fixtures/recorded.json";
+
+describe("deployMocks() with a file that is no fixture", () => {
+  let root: string;
+  let connection: NetworkConnection;
+  let vault: HardhatVault;
+  let fixture: CapturedFixture;
+  let order: unknown;
+
+  before(async () => {
+    root = await mkdtemp(path.join(tmpdir(), "hardhat-vault-fixtures-"));
+    await mkdir(path.join(root, "fixtures"));
+    await writeFile(path.join(root, "package.json"), "{}");
+    const hre = await createTestHre({}, { projectRoot: root });
+    connection = await hre.network.create();
+    ({ vault } = connection);
+    await vault.deployMocks();
+    ({ fixture } = await capture(vault, { orders: [1n] }));
+    order = fieldsOf(fixture["orders"])["1"];
+  });
+  after(async () => {
+    await connection.close();
+    await rm(root, { recursive: true });
+  });
+
+  const replay = async (content: unknown): Promise<MockVaultHandle> => {
+    const text =
+      typeof content === "string" ? content : JSON.stringify(content);
+    await writeFile(path.join(root, FILE), text);
+    return await vault.deployMocks({ fixture: FILE });
+  };
+  const orderWith = (changes: object) => (): unknown => ({
+    orders: { 1: { ...fieldsOf(order), ...changes } },
+  });
+  const roundWith = (changes: object) => (): unknown => ({
+    round: { ...fieldsOf(fixture["round"]), ...changes },
+  });
+  const own = (key: string): object => Object.fromEntries([[key, {}]]);
+  const ordersWith = (key: string) => (): unknown => ({ orders: own(key) });
+
+  const broken: ReadonlyArray<
+    readonly [title: string, change: () => unknown, problem: string]
+  > = [
+    ["another format", () => ({ format: "other" }), "format"],
+    ["no format", () => ({ format: undefined }), "format"],
+    ["a later version", () => ({ version: 2 }), "version"],
+    ["a version in words", () => ({ version: "1" }), "version"],
+    ["an unknown key", () => ({ extra: 1 }), "extra"],
+    ["no reading", () => ({ volume: undefined }), "volume"],
+    ["no pools", () => ({ pools: {} }), "pools.public"],
+    ["empty pools", () => ({ pools: { public: {} } }), "pools.public"],
+    ["no round", () => ({ round: null }), "round"],
+    ["a rounded number", roundWith({ APY: 2 ** 60 }), "round.APY"],
+    ["a negative number", roundWith({ APY: "-5" }), "round.APY"],
+    ["a number of 257 bits", roundWith({ APY: `${2n ** 256n}` }), "round.APY"],
+    ["a flag in words", roundWith({ settled: "no" }), "round.settled"],
+    ["an unknown field", roundWith({ price: "1" }), "price"],
+    ["no orders", () => ({ orders: undefined }), "orders"],
+    ["an order's id in words", ordersWith("one"), "id"],
+    ["an order's id with a zero before it", ordersWith("01"), "id"],
+    ["an order's id that is too large", ordersWith(`${2n ** 256n}`), "id"],
+    ["the id __proto__", ordersWith("__proto__"), "id"],
+    ["an order of null", () => ({ orders: { 1: null } }), "orders.1"],
+    ["an order without a field", orderWith({ number: undefined }), "number"],
+    ["an order with an empty number", orderWith({ number: "" }), "number"],
+    [
+      "an order's state that is too large",
+      orderWith({ state: 256 }),
+      "orders.1.state",
+    ],
+    ["an order's text that is none", orderWith({ exType: 1 }), "exType"],
+    [
+      "an order with the field __proto__",
+      () => orderWith(own("__proto__"))(),
+      "__proto__",
+    ],
+    [
+      "revert data that is not hex",
+      () => ({ volume: { error: { revertData: "0x1" } } }),
+      "volume.error.revertData",
+    ],
+    [
+      "revert data of an order that is not hex",
+      () => ({ orders: { 1: { error: { revertData: "1" } } } }),
+      "orders.1.error.revertData",
+    ],
+    ["a failure of null", () => ({ volume: { error: null } }), "volume.error"],
+    [
+      "a number as failure",
+      () => ({ orders: { 1: { error: 5 } } }),
+      "orders.1.error",
+    ],
+    ["a number as settlement", () => ({ settlement: 5 }), "settlement"],
+    [
+      "a wrong flag for missing orders",
+      () => ({ missingOrdersRevert: 1 }),
+      "missingOrdersRevert",
+    ],
+  ];
+  for (const [title, change, problem] of broken) {
+    it(`deployMocks() refuses ${title}: VAULT_INVALID_FIXTURE`, async () => {
+      const { details } = await expectVaultError(
+        replay({ ...fixture, ...fieldsOf(change()) }),
+        "VAULT_INVALID_FIXTURE",
+      );
+      expect(details["file"]).to.equal(path.join(root, FILE));
+      expect(details["problem"]).to.include(problem);
+    });
+  }
+
+  for (const [title, deploy, problem] of [
+    [
+      "a file that is not JSON",
+      async () => await replay("{"),
+      "it is not JSON",
+    ],
+    ["a list", async () => await replay("[]"), "an object is needed"],
+    [
+      "a file that is not there",
+      async () => await vault.deployMocks({ fixture: "none.json" }),
+      "there is no such file",
+    ],
+    [
+      "a folder",
+      async () => await vault.deployMocks({ fixture: "fixtures" }),
+      "it is a folder",
+    ],
+    [
+      "a name that the system refuses",
+      async () => await vault.deployMocks({ fixture: "x".repeat(300) }),
+      "it cannot be read",
+    ],
+    [
+      "a key that is a URL, which it hides",
+      async () =>
+        await replay({ ...fixture, "https://node.example/v2/k3y": 1 }),
+      '"<url>" is not a field',
+    ],
+  ] as const) {
+    it(`deployMocks() refuses ${title}: VAULT_INVALID_FIXTURE`, async () => {
+      const { details } = await expectVaultError(
+        deploy,
+        "VAULT_INVALID_FIXTURE",
+      );
+      expect(details["problem"]).to.include(problem);
+    });
+  }
+});
