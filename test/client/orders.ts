@@ -42,10 +42,16 @@ describe("client - orders", () => {
     ],
     ["ids as they are named", order, { ids: [9, 2n, 3] }, present(9, 2, 3)],
     [
-      "ids in no order, although they end as a row does, and twice if they are named twice",
+      "ids in no order that begin and end as a row does",
       order,
-      { ids: [1, 3, 2, 4, 4] },
-      present(1, 3, 2, 4, 4),
+      { ids: [1, 3, 2, 4] },
+      present(1, 3, 2, 4),
+    ],
+    [
+      "an id twice that is named twice",
+      order,
+      { ids: [4, 5, 4] },
+      present(4, 5, 4),
     ],
     ["the only id of a range", order, { firstId: 7, lastId: 7 }, present(7)],
     [
