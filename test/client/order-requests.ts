@@ -5,7 +5,6 @@ import { VaultClient } from "../../src/client/index.js";
 import type { ScanProgress } from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
-import { fieldsOf } from "../helpers/fields.js";
 import {
   ENTRIES,
   ENTRY,
@@ -71,6 +70,18 @@ describe("client - requests of orders()", () => {
     // The chunk that is read, five more at most, and two that a turn has let go.
     expect(node.asked.length - 1).to.be.within(3, 7);
     await orders.return();
+  });
+
+  it("orders() sends nothing more once its reader has left", async () => {
+    const node = nodeOf(order);
+    const orders = scan(node, { firstId: 1, lastId: 100_000, chunkSize: 10 });
+    await orders.next();
+    await orders.return();
+    const sent = node.asked.length;
+    for (let turn = 0; turn < 50; ++turn) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(node.asked).to.have.length(sent);
   });
 
   it("orders() goes on behind the orders that the gas of a call allowed", async () => {

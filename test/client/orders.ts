@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 
 import { expect } from "chai";
+import { toBeHex } from "ethers";
 
 import { VaultClient } from "../../src/client/index.js";
 import type { ListedOrder, OrdersOptions } from "../../src/client/index.js";
@@ -26,10 +27,18 @@ import {
   upTo,
 } from "../helpers/order-book.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
+import type { ContractAnswer } from "../helpers/scripted-node.js";
 
 describe("client - orders", () => {
   speedUpTime();
 
+  const stateOnly = (): ContractAnswer => {
+    const { data } = empty();
+    return {
+      reverted: false,
+      data: `${data.slice(0, 2 + 12 * 64)}${toBeHex(1, 32).slice(2)}${data.slice(2 + 13 * 64)}`,
+    };
+  };
   const noThird = book((id) => id !== 3n);
   const goneThird = book((id) => id !== 3n, refusal("Gone"));
   const failedThird = "3 VAULT_CALL_REVERTED Gone(id: 3)";
@@ -64,6 +73,12 @@ describe("client - orders", () => {
       "an order of zeros as empty",
       noThird,
       { firstId: 2, lastId: 4 },
+      [...present(2), "3", ...present(4)],
+    ],
+    [
+      "an order that has a state and nothing else, also with skipEmpty",
+      book((id) => id !== 3n, stateOnly),
+      { firstId: 2, lastId: 4, skipEmpty: true },
       [...present(2), "3", ...present(4)],
     ],
     [
