@@ -106,6 +106,16 @@ describe("client - the last order", () => {
     });
   }
 
+  for (const [count, most] of [
+    [999n, 3],
+    [1_000_000n, 5],
+    [3_000_000_000n, 18],
+  ] as const) {
+    it(`findLastOrder() finds the last of ${count} orders in ${most} reads`, async () => {
+      expect((await search(upTo(count))).reads).to.be.at.most(most);
+    });
+  }
+
   it("findLastOrder() returns a check for the answers of ids that do not exist", async () => {
     const missing = reverting((id) => `OrderNotFound(orderID: ${id})`);
     const frozen = reverting(() => "order 10 is frozen");

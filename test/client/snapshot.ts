@@ -336,6 +336,20 @@ describe("client - snapshot", () => {
     );
   });
 
+  it("orders() throws VAULT_ARCHIVE_NODE_NEEDED, and lists no failed orders, of a node that has old balances and no old storage", async () => {
+    const node = documentedNode({ overrides: true, head: 1_000 });
+    node.on("eth_call", async (params, answer) => {
+      if (params[1] === "0x5") {
+        throw failure("not supported", { code: -32000 });
+      }
+      return await answer();
+    });
+    await expectVaultError(
+      Array.fromAsync(clientOf(node).orders({ ids: [1, 2], blockTag: 5 })),
+      "VAULT_ARCHIVE_NODE_NEEDED",
+    );
+  });
+
   it("a read, snapshot() and orders() throw VAULT_ARCHIVE_NODE_NEEDED at a block whose state a node pruned, with its words", async () => {
     const node = documentedNode({ overrides: true, head: 1_000 });
     for (const method of ["eth_call", "eth_getBalance"]) {

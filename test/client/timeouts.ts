@@ -1,9 +1,8 @@
-import { expect } from "chai";
+import { inspect } from "node:util";
 
 import { VaultClient } from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
-import { StatusError } from "../helpers/foreign-errors.js";
 import {
   documentedContracts,
   documentedNode,
@@ -13,33 +12,39 @@ describe("client - time limits", () => {
   speedUpTime();
 
   for (const [title, read] of [
-    ["a read", async (client: VaultClient) => await client.queryVolume()],
-    ["snapshot()", async (client: VaultClient) => await client.snapshot()],
+    ["a read", "queryVolume"],
+    ["snapshot()", "snapshot"],
   ] as const) {
-    it(`${title} ends after five minutes, retries included, if the caller gives no timeout: VAULT_NETWORK_UNREACHABLE`, async () => {
-      const node = documentedNode();
-      const slow = async (): Promise<never> => {
-        await new Promise((resolve) => setTimeout(resolve, 70_000));
-        throw new StatusError(429);
-      };
-      node.on("eth_call", slow);
-      node.on("eth_getBlockByNumber", slow);
-      const { message } = await expectVaultError(
-        read(new VaultClient(node, documentedContracts)),
-        "VAULT_NETWORK_UNREACHABLE",
-      );
-      expect(message).to.include("(tried 5 times in 300 s)");
-    });
+    for (const [options, milliseconds] of [
+      [{ timeout: 1_000 }, 1_000],
+      [{}, 300_000],
+    ] as const) {
+      it(`${title} with the options ${inspect(options)} ends after ${milliseconds} ms if the address is never found: VAULT_RPC_TIMEOUT`, async () => {
+        const client = new VaultClient(
+          documentedNode(),
+          async () => await new Promise(() => undefined),
+        );
+        const longAfter = new Promise((resolve) =>
+          setTimeout(resolve, milliseconds + 10_000),
+        );
+        await expectVaultError(
+          Promise.race([client[read](options), longAfter]),
+          "VAULT_RPC_TIMEOUT",
+        );
+      });
+    }
   }
 
-  it("a read ends at its timeout if the address is never found: VAULT_RPC_TIMEOUT", async () => {
-    const client = new VaultClient(
-      documentedNode(),
-      async () => await new Promise(() => undefined),
-    );
-    await expectVaultError(
-      client.queryVolume({ timeout: 1_000 }),
-      "VAULT_RPC_TIMEOUT",
-    );
-  });
+  for (const method of ["orders", "rounds"] as const) {
+    it(`${method}() ends at its timeout if the node never answers: VAULT_RPC_TIMEOUT`, async () => {
+      const node = documentedNode();
+      node.request = async () => await new Promise(() => undefined);
+      const client = new VaultClient(node, documentedContracts);
+      const longAfter = new Promise((resolve) => setTimeout(resolve, 10_000));
+      await expectVaultError(
+        Promise.race([client[method]({ timeout: 1_000 }).next(), longAfter]),
+        "VAULT_RPC_TIMEOUT",
+      );
+    });
+  }
 });

@@ -144,7 +144,10 @@ describe("client - VaultClient", () => {
       new VaultClient(odd, {}).queryVolume(),
       "VAULT_CONTRACT_NOT_CONFIGURED",
     );
-    expect(details["path"]).to.equal('"vault" of the client\'s addresses');
+    expect(details).to.deep.include({
+      operation: "queryVolume",
+      path: '"vault" of the client\'s addresses',
+    });
   });
 
   it("a read that reverts gives the reason, and why its custom error could not be looked up", async () => {
@@ -223,11 +226,13 @@ describe("client - VaultClient", () => {
 
   it("a read shows a reason without its control characters", async () => {
     const node = nodeThatReverts(encodeRevertData("no\u001b[2J"));
-    const { message } = await expectVaultError(
+    const { message, details } = await expectVaultError(
       new VaultClient(node, { vault: VAULT }).queryVolume(),
       "VAULT_CALL_REVERTED",
     );
-    expect(message).to.include("no").and.not.include("\u001b");
+    for (const shown of [message, String(details["reason"])]) {
+      expect(shown).to.include("no").and.not.include("\u001b");
+    }
   });
 
   it("a client refuses names that every object has: VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT", async () => {

@@ -1,6 +1,15 @@
-import type { PastRound, VaultRound } from "../../src/client/index.js";
-import { OPEN_ROUND } from "./scripted-contracts.js";
-import type { Answer } from "./scripted-contracts.js";
+import { VaultClient } from "../../src/client/index.js";
+import type {
+  Eip1193Provider,
+  PastRound,
+  RoundsOptions,
+  VaultRound,
+} from "../../src/client/index.js";
+import { OPEN_ROUND, contractsWithHistory } from "./scripted-contracts.js";
+import type { Answer, History } from "./scripted-contracts.js";
+import { ScriptedNode } from "./scripted-node.js";
+
+export const FACTORY = "0x00000000000000000000000000000000000fac70";
 
 /** The round number `index`, told from its neighbours by its start time. */
 export function pastRound(
@@ -53,3 +62,27 @@ export function roundsBlockByBlock(
   }
   return found;
 }
+
+export const historyNode = (
+  history: History,
+  head: number,
+  oldestState = 0,
+): ScriptedNode =>
+  new ScriptedNode({ head, oldestState, ...contractsWithHistory(history) });
+
+export async function collect(
+  provider: Eip1193Provider,
+  options?: RoundsOptions,
+): Promise<PastRound[]> {
+  const client = new VaultClient(provider, { vaultFactory: FACTORY });
+  return await Array.fromAsync(client.rounds(options));
+}
+
+/** The blocks alone: first, settled, last. */
+export const blocksOf = (
+  rounds: readonly PastRound[],
+): Array<readonly [number, number | null, number]> =>
+  rounds.map(
+    ({ firstBlock, settledBlock, lastBlock }) =>
+      [firstBlock, settledBlock, lastBlock] as const,
+  );

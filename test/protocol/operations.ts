@@ -29,9 +29,11 @@ import {
   groupDigits,
 } from "../../src/protocol/index.js";
 import type { Field, OperationName } from "../../src/protocol/index.js";
+import { formatNative } from "../../src/protocol/amounts.js";
 import {
   describeOutcome,
   describeRound,
+  hasEnded,
   isSameRound,
 } from "../../src/protocol/round.js";
 import { describeTime } from "../../src/protocol/time.js";
@@ -224,6 +226,21 @@ describe("rounds and numbers for people", () => {
     const moved = { ...round, endTime: 1n };
     expect(isSameRound(round, moved)).to.equal(true);
     expect(isSameRound(round, { ...round, strikePrice: 1n })).to.equal(false);
+  });
+
+  it("a round has ended from its end on, and none has if the end is 0", () => {
+    for (const [endTime, timestamp, expected] of [
+      [10n, 9, false],
+      [10n, 10, true],
+      [1n, 0, false],
+      [0n, 10, null],
+    ] as const) {
+      expect(hasEnded({ endTime }, timestamp)).to.equal(expected);
+    }
+  });
+
+  it("formatNative shows wei in whole coins", () => {
+    expect(formatNative(15n * 10n ** 17n)).to.equal("1.5");
   });
 
   it("describeTime names the last second that a date can", () => {

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 
 import { expectVaultError } from "../helpers/assertions.js";
+import { documentedContracts } from "../helpers/documented-node.js";
 import {
   OPEN_ROUND,
   VAULT,
@@ -8,7 +9,6 @@ import {
   settledRound,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
-import { documentedContracts } from "../helpers/documented-node.js";
 import { feeIn, simulateOn } from "../helpers/simulate-on.js";
 
 describe("what simulateV1 predicts", () => {

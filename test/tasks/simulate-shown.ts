@@ -3,7 +3,8 @@ import { toBeHex } from "ethers";
 
 import { simulate } from "../../tasks/simulate.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { ScriptedNode, VAULT, settledRound } from "../helpers/scripted-node.js";
+import { VAULT, settledRound } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 import { linesOf } from "../helpers/screens.js";
 
 /** The selector of `decimals()`. */

@@ -1,0 +1,337 @@
+import { expect } from "chai";
+import { toBeHex } from "ethers";
+
+import { VaultClient } from "../../src/client/index.js";
+import type { ScanProgress } from "../../src/client/index.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { speedUpTime } from "../helpers/deadlines.js";
+import {
+  ENTRIES,
+  ENTRY,
+  HOLDER,
+  TRADING,
+  failure,
+  nodeOf,
+  odds,
+  oddOnes,
+  order,
+  outlineOf,
+  present,
+  range,
+  scan,
+  singleReads,
+  sized,
+  thrownBy,
+  upTo,
+} from "../helpers/order-book.js";
+
+describe("client - requests of orders()", () => {
+  speedUpTime();
+
+  it("orders() sends one call with an override a chunk, and one for the block", async () => {
+    const node = nodeOf(order);
+    const vault = new VaultClient(node, { trading: TRADING });
+    for (const [lastId, calls] of [
+      [100, 3],
+      [50, 2],
+    ] as const) {
+      node.asked.length = 0;
+      await Array.fromAsync(
+        vault.orders({ firstId: 1, lastId, chunkSize: 50 }),
+      );
+      expect(node.asked.map(({ method }) => method).sort()).to.deep.equal([
+        ...Array.from({ length: calls }, () => "eth_call"),
+        "eth_getBlockByNumber",
+      ]);
+    }
+    expect(node.asked.at(-1)?.params).to.have.length(3);
+    node.asked.length = 0;
+    await Array.fromAsync(vault.orders({ ids: [1, 2], blockTag: node.head }));
+    expect(node.count("eth_getBlockByNumber"), "a block seen before").to.equal(
+      0,
+    );
+  });
+
+  it("orders() requests no more chunks than a slow reader wants", async () => {
+    const node = nodeOf(order);
+    const options = {
+      firstId: 1,
+      lastId: 100_000,
+      chunkSize: 10,
+      concurrency: 3,
+    };
+    const orders = scan(node, options);
+    for (let taken = 0; taken < 10; ++taken) {
+      await orders.next();
+    }
+    for (let turn = 0; turn < 20; ++turn) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    // The chunk that is read, five more at most, and two that a turn has let go.
+    expect(node.asked.length - 1).to.be.within(3, 7);
+    await orders.return();
+  });
+
+  it("orders() sends nothing more once its reader has left", async () => {
+    const node = nodeOf(order);
+    const orders = scan(node, { firstId: 1, lastId: 100_000, chunkSize: 10 });
+    await orders.next();
+    await orders.return();
+    const sent = node.asked.length;
+    for (let turn = 0; turn < 50; ++turn) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(node.asked).to.have.length(sent);
+  });
+
+  it("orders() goes on behind the orders that the gas of a call allowed", async () => {
+    const sizes: number[] = [];
+    const seen: number[] = [];
+    expect(
+      await outlineOf(sized(sizes, 3), {
+        firstId: 1,
+        lastId: 10,
+        chunkSize: 5,
+        concurrency: 1,
+        onProgress: ({ done }) => seen.push(done),
+      }),
+    ).to.deep.equal(present(...range(1, 10)));
+    expect(sizes).to.deep.equal([5, 2, 5, 2]);
+    expect(seen.at(-1)).to.equal(10);
+  });
+
+  const scattered = Array.from({ length: 250 }, (_, index) => 2 * index);
+  for (const [title, options, expected] of [
+    ["700 orders of a range", { firstId: 1, lastId: 1_000 }, [700, 300]],
+    ["100 ids that are not in a row", { ids: scattered }, [100, 100, 50]],
+    ["all ids that are in a row", { ids: range(7, 256) }, [250]],
+  ] as const) {
+    it(`orders() requests ${title} at once`, async () => {
+      const sizes: number[] = [];
+      await outlineOf(sized(sizes), { ...options, concurrency: 1 });
+      expect(sizes).to.deep.equal(expected);
+    });
+  }
+
+  const second = ENTRIES + ENTRY;
+  for (const [title, wrong, alone] of [
+    [
+      "more orders",
+      (answer: string) => `${answer}${answer.slice(ENTRIES, second)}`,
+      [1, 2, 3, 4],
+    ],
+    ["no orders", (answer: string) => answer.slice(0, ENTRIES), [1, 2, 3, 4]],
+    [
+      "an order that it could not find out",
+      (answer: string) =>
+        `${answer.slice(0, second)}02${answer.slice(second + 2)}`,
+      [2],
+    ],
+  ] as const) {
+    it(`orders() requests ${alone.join()} of 4 orders alone if the lens returns ${title}`, async () => {
+      const node = nodeOf(order, wrong);
+      expect(await outlineOf(node, { firstId: 1, lastId: 4 })).to.deep.equal(
+        present(1, 2, 3, 4),
+      );
+      expect(singleReads(node)).to.have.deep.members(
+        alone.map((id) => [id, "0x5"]),
+      );
+    });
+  }
+
+  const limit = 10 * ENTRY;
+  const limits = {
+    "refuses big responses": failure("response is too big", -32008),
+    "drops the connection on big responses": failure("no", "UND_ERR_SOCKET"),
+    "times out on big calls": failure("no", "UND_ERR_HEADERS_TIMEOUT"),
+    "cuts big responses off": undefined,
+  };
+  for (const [title, error] of Object.entries(limits)) {
+    it(`orders() lists good and failed orders of a node that ${title}`, async () => {
+      const node = nodeOf(odds, (answer) => {
+        if (answer.length > limit && error !== undefined) {
+          throw error;
+        }
+        return answer.slice(0, limit + 2);
+      });
+      expect(await outlineOf(node, { firstId: 1, lastId: 40 })).to.deep.equal([
+        ...oddOnes,
+        ...present(...range(5, 40)),
+      ]);
+    });
+  }
+
+  it("orders() lists good and failed orders of a node that refuses overrides", async () => {
+    const node = nodeOf(odds);
+    node.overrides = false;
+    expect(await outlineOf(node, { firstId: 1, lastId: 4 })).to.deep.equal(
+      oddOnes,
+    );
+  });
+
+  it("orders() throws VAULT_NO_CODE if there is no contract, whatever the lens returns", async () => {
+    const noCode = nodeOf(
+      () => ({ reverted: false, data: "0x" }),
+      (answer) =>
+        `${answer.slice(0, ENTRIES + 2)}00${answer.slice(ENTRIES + 4)}`,
+    );
+    for (const from of [toBeHex(0, 20), toBeHex(1, 20)]) {
+      await expectVaultError(
+        outlineOf(noCode, { firstId: 1, lastId: 2, from }),
+        "VAULT_NO_CODE",
+      );
+    }
+  });
+
+  it("orders() lists what a contract returns, also if the node knows no code of it", async () => {
+    const native = nodeOf(order, (answer) =>
+      answer.replaceAll(`0101${"0".repeat(52)}`, `0100${"0".repeat(52)}`),
+    );
+    expect(await outlineOf(native, { firstId: 1, lastId: 3 })).to.deep.equal(
+      present(1, 2, 3),
+    );
+    expect(singleReads(native)).to.deep.equal([]);
+  });
+
+  for (const [during, before] of [
+    ["before any request", 0],
+    ["during the first request", 1],
+    ["during a later request", 5],
+  ] as const) {
+    it(`orders() throws the reason of its signal ${during}`, async () => {
+      const controller = new AbortController();
+      const reason = new Error("enough");
+      const node = nodeOf(order);
+      node.on("eth_call", async (_, answer) => {
+        if (node.asked.length >= before) {
+          controller.abort(reason);
+          // This request never ends.
+          await new Promise(() => undefined);
+        }
+        return await answer();
+      });
+      const { signal } = controller;
+      if (before === 0) {
+        controller.abort(reason);
+      }
+      const options = {
+        ...{ firstId: 1, lastId: 1_000, chunkSize: 5, signal },
+        // If the signal does not end it, this does: five minutes earlier.
+        timeout: 60_000,
+      };
+      expect(await thrownBy(Array.fromAsync(scan(node, options)))).to.equal(
+        reason,
+      );
+      expect(node.asked.length === 0).to.equal(before === 0);
+    });
+  }
+
+  it("orders() ends at the next order after its signal, whatever was read ahead", async () => {
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const { signal } = controller;
+    const orders = scan(nodeOf(order), { firstId: 1, lastId: 5, signal });
+    await orders.next();
+    expect((await orders.next()).value).to.include({ orderID: 2n });
+    controller.abort(reason);
+    expect(await thrownBy(orders.next())).to.equal(reason);
+  });
+
+  it("orders() reports progress by the chunk, also by the half of one", async () => {
+    const tenOrders = toBeHex(10, 32).slice(2);
+    const node = nodeOf(order);
+    node.on("eth_call", async (params, answer) => {
+      if (JSON.stringify(params).includes(tenOrders)) {
+        throw failure("response too large", -32000);
+      }
+      return await answer();
+    });
+    const seen: ScanProgress[] = [];
+    await outlineOf(node, {
+      firstId: 1,
+      lastId: 20,
+      chunkSize: 10,
+      concurrency: 1,
+      onProgress: (progress) => seen.push(progress),
+    });
+    expect(seen).to.deep.equal(
+      [10, 15, 20].map((done) => ({ done, total: 20 })),
+    );
+  });
+
+  it("orders() counts every id that it has read in onProgress, also those of orders that the options leave out", async () => {
+    const seen: ScanProgress[] = [];
+    const listed = await outlineOf(nodeOf(order), {
+      firstId: 1,
+      lastId: 20,
+      chunkSize: 10,
+      holder: HOLDER,
+      onProgress: (progress) => seen.push(progress),
+    });
+    expect(listed).to.deep.equal(present(7, 14));
+    expect(seen).to.deep.equal([10, 20].map((done) => ({ done, total: 20 })));
+  });
+
+  for (const chunkSize of [10, 1]) {
+    it(`orders() throws VAULT_NETWORK_UNREACHABLE if the node is gone, and lists no failed orders, ${chunkSize} in a request`, async () => {
+      const node = nodeOf(order);
+      const options = {
+        ...{ firstId: 1, lastId: 1_000, chunkSize },
+        concurrency: 1,
+      };
+      const orders = scan(node, options);
+      await orders.next();
+      node.request = async () =>
+        await Promise.reject(failure("connect", "ECONNREFUSED"));
+      await expectVaultError(
+        Array.fromAsync(orders),
+        "VAULT_NETWORK_UNREACHABLE",
+      );
+    });
+  }
+
+  it("orders() halves chunks once if requests that were sent together fail", async () => {
+    const sizes: number[] = [];
+    const node = nodeOf(order, (answer) => {
+      const size = (answer.length - ENTRIES) / ENTRY;
+      if (size > 4) {
+        throw failure("response too large", -32008);
+      }
+      sizes.push(size);
+      return answer;
+    });
+    const options = { firstId: 1, lastId: 24, chunkSize: 8, concurrency: 3 };
+    expect(await outlineOf(node, options)).to.deep.equal(
+      present(...range(1, 24)),
+    );
+    expect(sizes).to.deep.equal([4, 4, 4, 4, 4, 4]);
+  });
+
+  for (const [title, overrides, options, most] of [
+    ["by default", true, { firstId: 1, lastId: 60, chunkSize: 5 }, 3],
+    ["by default, each for one order", false, { firstId: 1, lastId: 60 }, 16],
+    [
+      "with concurrency 1, the search for the last order included",
+      true,
+      { chunkSize: 5, concurrency: 1 },
+      1,
+    ],
+  ] as const) {
+    it(`orders() has ${most} requests under way at most ${title}`, async () => {
+      const node = nodeOf(upTo(60n));
+      node.overrides = overrides;
+      let [now, highest] = [0, 0];
+      node.on("eth_call", async ([, , given], answer) => {
+        // A node that refuses an override is asked twice for it.
+        const counted = overrides || given === undefined ? 1 : 0;
+        now += counted;
+        highest = Math.max(highest, now);
+        await new Promise((resolve) => setImmediate(resolve));
+        now -= counted;
+        return await answer();
+      });
+      await outlineOf(node, options);
+      expect(highest).to.equal(most);
+    });
+  }
+});
