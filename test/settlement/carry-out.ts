@@ -252,15 +252,45 @@ describe("the way of a settlement's transaction", () => {
       says: /a bug/u,
       sends: 1,
     },
-    {
-      title: "resume looks at once, however long its polling interval",
-      start: "find",
+    ...(["send", "find"] as const).map((start): Way => ({
+      title: `settle looks at once, however long its polling interval (first: ${start})`,
+      start,
       answers: { eth_getTransactionReceipt: () => minedIn6 },
       changes: () => ({
         limit: new TimeLimit(5_000),
         pollingIntervalMs: 60_000,
       }),
       is: mined,
+      sends: start === "send" ? 1 : 0,
+    })),
+    {
+      title: "resume sends a cancellation as soon as it is signed",
+      start: "find",
+      plan: { requestedReplacement: "cancel" },
+      answers: {
+        eth_getTransactionByHash: () => pooled,
+        [SEND]: () => OTHER,
+        eth_getTransactionReceipt: (_, [hash]) =>
+          hash === OTHER && sends() > 0
+            ? { ...minedIn6, transactionHash: OTHER }
+            : null,
+      },
+      changes: () => ({
+        sign: async () => {
+          asked.push("signed");
+          return await Promise.resolve({
+            ...transaction,
+            kind: "cancellation" as const,
+            raw: "0x03",
+            hash: OTHER,
+          });
+        },
+      }),
+      is: { kind: "mined", hash: OTHER },
+      sends: 1,
+      then: (all) => {
+        expect(all[all.indexOf("signed") + 1]).to.equal(SEND);
+      },
     },
     {
       title: "settle warns once while its looks have no answer",
@@ -341,6 +371,27 @@ describe("the way of a settlement's transaction", () => {
       troubles: [
         /not cancelled: another process has finished this settlement$/u,
       ],
+    },
+    {
+      title:
+        "resume sends no replacement if the time was over when a person had signed it",
+      start: "find",
+      plan: { requestedReplacement: "cancel" },
+      answers: { eth_getTransactionByHash: () => pooled },
+      changes: () => ({
+        sign: async () => {
+          suspended = 61_000;
+          return await Promise.resolve({
+            ...transaction,
+            kind: "cancellation" as const,
+            raw: "0x03",
+            hash: OTHER,
+          });
+        },
+      }),
+      is: open,
+      says: /not cancelled: the node did not answer in time\.$/u,
+      troubles: [/not cancelled/u],
     },
     {
       title: "settle sends again what the node does not have",
@@ -519,6 +570,10 @@ describe("the way of a settlement's transaction", () => {
         eth_getTransactionReceipt: (_, [hash]) =>
           hash === OTHER ? { ...minedIn6, transactionHash: OTHER } : null,
       },
+      // The journal keeps the hash of the signed bytes.
+      changes: () => ({
+        record: async () => await Promise.reject(new Error("written")),
+      }),
       is: { kind: "mined", hash: OTHER },
       troubles: [new RegExp(`replaced by ${OTHER}`, "u")],
       then: (_, all) => {
@@ -560,6 +615,8 @@ describe("the way of a settlement's transaction", () => {
     const looks: ReadonlyArray<readonly [head: string, receipt: unknown]> = [
       ["0x6", minedIn("0x6")],
       ["0x6", minedIn("0x6")],
+      // A look that fails, which changes nothing.
+      ["0x6", "no receipt"],
       ["0x7", minedIn("0x6")],
       ["0x7", null],
       ["0x8", minedIn("0x8")],
@@ -578,7 +635,9 @@ describe("the way of a settlement's transaction", () => {
       is: {},
     });
     expect(end).to.include(mined);
-    expect(told()).to.deep.equal([
+    const [block, one, failure, ...others] = told();
+    expect(failure).to.include("eth_getTransactionReceipt");
+    expect([block, one, ...others]).to.deep.equal([
       "in 6",
       "1 of 3",
       "2 of 3",

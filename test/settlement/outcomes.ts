@@ -198,6 +198,25 @@ describe("settleAll: outcomes", () => {
     },
     {
       title:
+        "settleAll looks for its transaction before it sends it again if the answer was lost",
+      given: ({ chain }) => {
+        chain.on("eth_sendRawTransaction", async (_, answer, before) => {
+          if (before === 0) {
+            throw connectionLost();
+          }
+          return await answer();
+        });
+      },
+      is: { status: "settled" },
+      sends: 2,
+      then: ({ chain }) => {
+        const methods = chain.asked.map(({ method }) => method);
+        const first = methods.indexOf("eth_sendRawTransaction");
+        expect(methods[first + 1]).to.equal("eth_getTransactionReceipt");
+      },
+    },
+    {
+      title:
         "settleAll leaves nothing to resume if the node refuses its last look at the round",
       given: ({ chain }) => {
         chain.on("eth_call", async (_, answer) => {
