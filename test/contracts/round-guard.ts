@@ -7,8 +7,10 @@ import { ErrorFragment, Interface, ZeroAddress } from "ethers";
 import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import { guardErrors } from "../../src/guard/errors.js";
 import {
+  encodeGuarded,
   guardAddressOf,
   guardCreationCode,
+  parseGuarded,
   settlerIn,
 } from "../../src/guard/round-guard.js";
 import { runHardhat } from "../helpers/cli.js";
@@ -50,6 +52,17 @@ describe("RoundGuard", () => {
     expect(guardErrors.map((error) => error.format("full"))).to.have.members(
       errors.map((error) => error.format("full")),
     );
+  });
+
+  it("has a call that is read only if it is encoded as this package does", () => {
+    const [vault, factory] = [ACCOUNT, ZeroAddress];
+    const round = { startTime: 1n, strikePrice: 2n };
+    const terms = { factory, round, mustHaveEnded: true, mustSettle: false };
+    const data = encodeGuarded(vault, terms);
+    expect(parseGuarded(ACCOUNT, data)?.guard).to.deep.equal({
+      ...{ address: ACCOUNT, ...terms },
+    });
+    expect(parseGuarded(ACCOUNT, `${data}00`)).to.equal(undefined);
   });
 
   it("is recognised by its code, whoever its settler is, and nothing else is", () => {

@@ -157,6 +157,15 @@ describe("settleAll, before it sends: fees", () => {
       sends: 1,
     },
     {
+      title: "settleAll pays it also if half of the blocks have one",
+      given: () => {
+        paidAbove("0x1", "0x0", "0x2");
+        suggesting("0x3b9aca00")();
+      },
+      is: { status: "settled" },
+      sends: 1,
+    },
+    {
       title:
         "settleAll refuses a priority fee above 1 gwei on such a rollup: VAULT_FEE_UNUSUAL",
       given: () => {

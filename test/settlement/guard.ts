@@ -18,7 +18,7 @@ import { fieldsOf } from "../helpers/fields.js";
 import { deployTestGuard, guardCode } from "../helpers/guard.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
-import { OPEN_ROUND } from "../helpers/scripted-node.js";
+import { OPEN_ROUND, SETTLER } from "../helpers/scripted-node.js";
 import { useStage } from "../helpers/settlement-stage.js";
 import { mined } from "../helpers/transactions.js";
 import { devKey, openRound } from "../helpers/world.js";
@@ -327,6 +327,9 @@ describe("a guard's refusal before anything is sent", () => {
     ["RoundNotEnded", "nothing-to-do", null, OPEN_ROUND.endTime],
     ["RoundNotSettled", "refused", "VAULT_WOULD_NOT_SETTLE"],
     ["NestedCall", "reverted", "VAULT_CALL_REVERTED"],
+    ["NotSettler", "refused", "VAULT_NOT_SETTLER", SETTLER],
+    // A vault that calls the guard again.
+    ["NotSettler", "reverted", "VAULT_CALL_REVERTED", GUARD],
   ] as const;
   for (const [name, status, code, ...values] of refusals) {
     it(`settleAll is ${status}, ${String(code)}, for ${name}`, async () => {

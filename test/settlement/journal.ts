@@ -125,6 +125,25 @@ describe("the journal of a settlement", () => {
       (unsent) => ({ ...unsent, vault: FACTORY }),
       [`vault ${FACTORY} on live chain 31337, not of vault ${VAULT}`],
     ],
+    [
+      "its cancellation does something else",
+      (unsent) => {
+        const [first] = listOf(unsent["transactions"]).map(fieldsOf);
+        const unsignedCall = { raw: undefined, hash: undefined, data: "0x12" };
+        const other = { kind: "cancellation", to: SETTLER, ...unsignedCall };
+        return { ...unsent, transactions: [first, { ...first, ...other }] };
+      },
+      ["not a transfer to the account itself"],
+    ],
+    [
+      "its transactions are of two accounts",
+      (unsent) => {
+        const [first] = listOf(unsent["transactions"]).map(fieldsOf);
+        const other = { from: FACTORY, raw: undefined, hash: undefined };
+        return { ...unsent, transactions: [first, { ...first, ...other }] };
+      },
+      ["not the same account and nonce"],
+    ],
     ...(
       [
         [
@@ -383,6 +402,23 @@ describe("the journal of a settlement", () => {
     expect(await journal().readFinished()).to.deep.include(entry);
   });
 
+  it("may still arrive after another settlement that was not mined, until one with its nonce is mined", async () => {
+    const mined = { status: "settled", blockNumber: 6, hash: HASH } as const;
+    const other = { ...transaction, nonce: 8 };
+    const mayArrive = async (next: JournalEntry): Promise<unknown> => {
+      await journal().begin({ ...entry });
+      await journal().finish({ ...entry, mayStillArrive: true });
+      await journal().begin(next);
+      await journal().finish(next);
+      return (await journal().readFinished())?.mayStillArrive;
+    };
+    expect([
+      await mayArrive(entry),
+      await mayArrive({ ...entry, mined }),
+      await mayArrive({ ...entry, transactions: [other] }),
+    ]).to.deep.equal([true, undefined, undefined]);
+  });
+
   for (const [changes, where] of [
     [{ chainId: -1 }, "chainId"],
     [{ extra: 1 }, "Unrecognized key"],
@@ -470,34 +506,30 @@ describe("the journal of a settlement", () => {
       throw new Error("there is no journal");
     }
     const wallet = new Wallet(KEY);
-    const raw = await wallet.signTransaction({
-      type: 2,
-      to: SETTLER,
-      chainId: 31_337,
-      nonce: signed.nonce,
-      gasLimit: 21_000n,
-      maxFeePerGas: 9n,
-      maxPriorityFeePerGas: 1n,
-    });
-    const { hash } = Transaction.from(raw);
-    const cancellation = {
-      ...signed,
-      kind: "cancellation" as const,
-      to: SETTLER,
-      data: "0x",
-      gas: 21_000n,
-      fees: { maxFeePerGas: 9n, maxPriorityFeePerGas: 1n },
-      raw,
-      hash: hash ?? "",
+    const cancellationAt = async (maxFeePerGas: bigint) => {
+      const fees = { maxFeePerGas, maxPriorityFeePerGas: 1n };
+      const raw = await wallet.signTransaction({
+        ...{ type: 2, to: SETTLER, chainId: 31_337, nonce: signed.nonce },
+        ...{ gasLimit: 21_000n, ...fees },
+      });
+      const { hash } = Transaction.from(raw);
+      return {
+        ...{ ...signed, kind: "cancellation" as const, to: SETTLER },
+        ...{ data: "0x", gas: 21_000n, fees, raw, hash: hash ?? "" },
+      };
     };
+    const cancellation = await cancellationAt(9n);
     await journal().update({
       ...added,
       transactions: [signed, cancellation],
     });
     const written = await journal().update(added);
     expect(written?.transactions).to.deep.equal([signed, cancellation]);
+    // What this process made last stays the newest.
+    const newest = await cancellationAt(11n);
+    await journal().update({ ...added, transactions: [signed, newest] });
     expect(await journal().read()).to.deep.include({
-      transactions: [signed, cancellation],
+      transactions: [signed, cancellation, newest],
     });
   });
 });

@@ -231,6 +231,27 @@ describe("the report of a settlement that was followed", () => {
     },
     {
       title:
+        "is settled if the state of its block can be read only as that of the newest one",
+      given: () => {
+        mine(ours);
+        forget(6);
+      },
+      is: settled,
+    },
+    {
+      title:
+        "is nothing-to-do, with the last block before its own, if the blocks that may have settled the round are gone",
+      given: () => {
+        chain.mine(settledRound);
+        chain.mine();
+        mine({ ...ours, data: "0x" });
+        forget(6);
+      },
+      is: { status: "nothing-to-do", code: null },
+      says: /settled by somebody else, in block 7 or before\./u,
+    },
+    {
+      title:
         "is settled, not known by whom, if the state of the block before is gone",
       given: () => {
         mine(ours);
