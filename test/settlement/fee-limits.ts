@@ -157,6 +157,20 @@ describe("settleAll, before it sends: fees", () => {
       sends: 1,
     },
     {
+      title:
+        "settleAll compares with no block that has no transactions: VAULT_FEE_UNUSUAL",
+      given: ({ chain }) => {
+        chain.on("eth_feeHistory", () => ({
+          baseFeePerGas: ["0xffff", "0xffff", "0x1"],
+          gasUsedRatio: [0, 0, 0.5],
+          reward: [["0x0"], ["0x0"], ["0x1"]],
+        }));
+        suggesting("0x22")();
+      },
+      is: { status: "refused", code: "VAULT_FEE_UNUSUAL" },
+      says: ["median: 2 wei"],
+    },
+    {
       title: "settleAll pays it also if half of the blocks have one",
       given: () => {
         paidAbove("0x1", "0x0", "0x2");

@@ -17,6 +17,7 @@ import {
   settledRound,
 } from "../helpers/scripted-node.js";
 import type { Waiting } from "../helpers/scripted-node.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { NOT_YET } from "../helpers/settlement-cases.js";
 import {
   HASH,
@@ -322,11 +323,23 @@ describe("the report of a settlement that was followed", () => {
     },
     {
       title:
-        "is reverted with VAULT_CALL_REVERTED and the contract's reason if it used nearly all of its gas, and has that reason with more",
-      given: revert,
+        "is reverted with VAULT_CALL_REVERTED and the contract's reason if it used nearly all of its gas, and has that reason with all of its block",
+      given: () => {
+        revert();
+        chain.on("eth_getBlockByNumber", async ([tag], answer) => {
+          const block = fieldsOf(await answer());
+          return tag === "0x6" ? block : { ...block, gasLimit: "0x1" };
+        });
+      },
       receipt: { gasUsed: 95_000n },
       is: reverted,
       says: /not yet/u,
+      then: () => {
+        const calls = chain.asked.filter(({ params }) => isSettlement(params));
+        expect(calls.map(({ params: [call] }) => fieldsOf(call)["gas"])).to.eql(
+          ["0x1c9c380"],
+        );
+      },
     },
     {
       title:
