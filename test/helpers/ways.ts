@@ -117,8 +117,17 @@ interface WaysStage {
   suspended: number;
 }
 
+interface Ways {
+  readonly stage: WaysStage;
+  readonly told: () => readonly string[];
+  readonly run: (way: Way) => Promise<Outcome>;
+  /** Number of requests that sent a transaction. */
+  readonly sends: () => number;
+  readonly itGoes: (ways: readonly Way[]) => void;
+}
+
 /** Ways of a transaction, each on a node of its own. */
-export function useWays() {
+export function useWays(): Ways {
   const stage: WaysStage = { asked: [], events: [], suspended: 0 };
 
   beforeEach(() => {
