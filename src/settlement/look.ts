@@ -183,17 +183,16 @@ async function findNonceUser(
   };
 }
 
-/** Returns the one of ours that a seen transaction is, or makes the same call as. */
+/** Returns the newest of ours that makes the same call as a seen transaction. */
 function matchOf(
   seen: SeenTransaction,
   { transactions }: SentWithNonce,
 ): SentTransaction | undefined {
-  const same = transactions.filter(
+  return transactions.findLast(
     ({ from, nonce, to, data }) =>
       seen.from === from.toLowerCase() &&
       seen.nonce === nonce &&
       seen.to === to.toLowerCase() &&
       seen.data === data.toLowerCase(),
   );
-  return same.find(({ hash }) => hash === seen.hash) ?? same.at(-1);
 }

@@ -50,7 +50,7 @@ export interface Proposal {
   readonly recent: RecentPrices | undefined;
 }
 
-/** What is signed if the proposal is agreed to. */
+/** Gas limit and price to sign with. */
 export interface Terms {
   readonly kind: "terms";
   readonly gas: bigint;

@@ -69,6 +69,10 @@ describe("buildSettlement", () => {
     });
     expect(senders("eth_call")[0]).to.equal(SETTLER);
     expect(senders("eth_estimateGas")).to.deep.equal([SETTLER]);
+    const { params } =
+      stage.chain.asked.find(({ method }) => method === "eth_estimateGas") ??
+      {};
+    expect(params?.[1], "the block of the header").to.equal("0x5");
   });
 
   for (const method of ["eth_call", "eth_estimateGas"]) {

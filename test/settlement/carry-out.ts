@@ -1,219 +1,31 @@
-import { mock } from "node:test";
-
 import { expect } from "chai";
 import { toQuantity } from "ethers";
 
-import { RpcClient } from "../../src/rpc/rpc-client.js";
-import { noRetries } from "../../src/rpc/retry.js";
-import { carryOut } from "../../src/settlement/carry-out.js";
 import type { Means } from "../../src/settlement/carry-out.js";
 import { TimeLimit } from "../../src/settlement/freshness.js";
-import type { RoundCheck } from "../../src/settlement/check-round.js";
-import type { Outcome, Stopped } from "../../src/settlement/result.js";
-import type { Plan } from "../../src/settlement/sighting.js";
-import type { SentTransaction } from "../../src/settlement/transaction.js";
-import type { SettlementEvent } from "../../src/settlement/types.js";
+import type { Stopped } from "../../src/settlement/result.js";
 import { endDeadlines } from "../helpers/deadlines.js";
+import { HASH, OTHER_HASH as OTHER } from "../helpers/settlement-stage.js";
 import {
-  HASH,
-  OTHER_HASH as OTHER,
-  sent as transaction,
-} from "../helpers/settlement-stage.js";
-
-/** What a node answers to a method, each time it is asked. */
-type Answers = Readonly<
-  Record<string, (occurrence: number, params: readonly unknown[]) => unknown>
->;
-
-/** A node that does not have the transaction, and where its nonce is free. */
-const unseen: Answers = {
-  eth_sendRawTransaction: () => HASH,
-  eth_getTransactionReceipt: () => null,
-  eth_getTransactionByHash: () => null,
-  eth_getTransactionCount: () => "0x7",
-  eth_blockNumber: () => "0x6",
-};
-
-const minedIn6 = {
-  transactionHash: HASH,
-  blockNumber: "0x6",
-  blockHash: HASH,
-  gasUsed: "0x1",
-  status: "0x1",
-};
-
-/** The transaction in the pool. */
-const pooled = {
-  hash: HASH,
-  from: transaction.from,
-  to: transaction.to,
-  input: transaction.data,
-  nonce: "0x7",
-  blockNumber: null,
-};
-
-/** What else the account sent with its nonce. */
-const rival = { ...pooled, hash: OTHER, to: transaction.from, input: "0x" };
-
-/** Its nonce is used, by these transactions of block 6. */
-const usedBy = (...transactions: readonly object[]): Answers => ({
-  eth_getTransactionCount: () => "0x8",
-  eth_getBlockByNumber: () => ({
-    transactions: transactions.map((one) => ({ ...one, blockNumber: "0x6" })),
-  }),
-});
-
-/** For what the time ends. */
-const soon = (): Partial<Means> => ({ limit: new TimeLimit(400) });
-
-/** A look at the round, answered at once. */
-const check = (obstacle?: Stopped): RoundCheck => ({
-  obstacle,
-  answeredAt: Date.now(),
-});
-
-const never = new Promise<never>(() => undefined);
-
-/** More requests than any test's way needs. */
-const MOST_REQUESTS = 500;
-
-/** One way of a transaction: what the node answers, and how it ends. */
-interface Way {
-  readonly title: string;
-  readonly start: "send" | "find";
-  readonly answers?: Answers;
-  readonly changes?: () => Partial<Means>;
-  readonly plan?: Partial<Plan>;
-  readonly followed?: SentTransaction;
-  readonly is: object;
-  /** The reason. */
-  readonly says?: RegExp;
-  /** Number of requests that send it. Default: 0. */
-  readonly sends?: number | "any";
-  /** Texts of the events of trouble. */
-  readonly troubles?: readonly RegExp[];
-  /** Called with each method that was asked, and with each event. */
-  readonly then?: (
-    asked: readonly string[],
-    events: readonly SettlementEvent[],
-  ) => void;
-}
-
-const SEND = "eth_sendRawTransaction";
-const ASK = "eth_sendTransaction";
-const mined = { kind: "mined", hash: HASH };
-const open = { kind: "open", status: "unconfirmed", hash: HASH };
-const unsigned = { ...transaction, raw: undefined, hash: undefined };
+  ASK,
+  SEND,
+  check,
+  mined,
+  minedIn6,
+  never,
+  open,
+  pooled,
+  rival,
+  soon,
+  unsigned,
+  usedBy,
+  useWays,
+} from "../helpers/ways.js";
+import type { Answers, Way } from "../helpers/ways.js";
 
 describe("the way of a settlement's transaction", () => {
-  let asked: string[];
-  let events: SettlementEvent[];
-  /** Milliseconds by which only the wall clock is ahead. */
-  let suspended: number;
-
-  beforeEach(() => {
-    asked = [];
-    events = [];
-    suspended = 0;
-    const now = Date.now.bind(Date);
-    mock.method(Date, "now", () => now() + suspended);
-  });
-  afterEach(() => {
-    mock.restoreAll();
-  });
-
-  /** The events of blocks and confirmations, and the warnings, in a few words each. */
-  const told = (): readonly string[] =>
-    events.flatMap((event) =>
-      event.type === "confirmed"
-        ? [`${event.confirmations} of ${event.wanted}`]
-        : event.type === "trouble"
-          ? [event.message]
-          : event.type === "mined"
-            ? [`in ${event.blockNumber}`]
-            : [],
-    );
-
-  const run = async ({
-    start,
-    answers = {},
-    changes = () => ({}),
-    plan = {},
-    followed = transaction,
-  }: Way): Promise<Outcome> => {
-    const all = { ...unseen, ...answers };
-    const rpc = new RpcClient(
-      {
-        request: async ({ method, params = [] }) => {
-          if (asked.length > MOST_REQUESTS) {
-            endDeadlines();
-          }
-          const occurrence = asked.filter((one) => one === method).length;
-          asked.push(method);
-          return await Promise.resolve(all[method]?.(occurrence, [...params]));
-        },
-      },
-      "test",
-    );
-    const { outcome } = await carryOut(
-      {
-        network: "test",
-        transactions: [followed],
-        sentAfterBlock: 5,
-        start,
-        confirmations: 1,
-        maxFeeBumps: 4,
-        ...plan,
-      },
-      {
-        rpc: rpc.withRetries(noRetries),
-        limit: new TimeLimit(60_000),
-        pollingIntervalMs: 5,
-        firstCheckAfterMs: 0,
-        checkedAt: Date.now(),
-        checkRound: async () => await Promise.resolve(check()),
-        sign: async () => await Promise.reject(new Error("no key")),
-        record: async (transactions) => await Promise.resolve(transactions),
-        emit: (event) => {
-          events.push(event);
-        },
-        ...changes(),
-      },
-    );
-    return outcome;
-  };
-  const countOf = (method: string): number =>
-    asked.filter((one) => one === method).length;
-  const sends = (): number => countOf(SEND) + countOf(ASK);
-
-  const itGoes = (ways: readonly Way[]): void => {
-    for (const way of ways) {
-      it(way.title, async () => {
-        const end = await run(way);
-        expect(end).to.include(way.is);
-        if (way.says !== undefined) {
-          expect(end.kind === "mined" ? "" : end.reason).to.match(way.says);
-        }
-        if (way.sends !== "any") {
-          expect(sends()).to.equal(way.sends ?? 0);
-        }
-        const troubles = events.flatMap((event) =>
-          event.type === "trouble" ? [event.message] : [],
-        );
-        // What became of a send is no news where `troubles` is left out.
-        const expected =
-          way.troubles ??
-          troubles.map(
-            () => /^the (?:node answered|answer to sending was lost)/u,
-          );
-        expect(troubles, troubles.join()).to.have.lengthOf(expected.length);
-        for (const [index, text] of expected.entries()) {
-          expect(troubles[index]).to.match(text);
-        }
-        way.then?.(asked, events);
-      });
-    }
-  };
+  const ways = useWays();
+  const { itGoes, run, sends } = ways;
 
   const minedOnceSent = (times: number) => (): unknown =>
     sends() >= times ? minedIn6 : null;
@@ -252,16 +64,17 @@ describe("the way of a settlement's transaction", () => {
       says: /a bug/u,
       sends: 1,
     },
-    {
-      title: "resume looks at once, however long its polling interval",
-      start: "find",
+    ...(["send", "find"] as const).map((start): Way => ({
+      title: `settle looks at once, however long its polling interval (first: ${start})`,
+      start,
       answers: { eth_getTransactionReceipt: () => minedIn6 },
       changes: () => ({
         limit: new TimeLimit(5_000),
         pollingIntervalMs: 60_000,
       }),
       is: mined,
-    },
+      sends: start === "send" ? 1 : 0,
+    })),
     {
       title: "settle warns once while its looks have no answer",
       start: "find",
@@ -275,72 +88,6 @@ describe("the way of a settlement's transaction", () => {
       },
       is: mined,
       troubles: [/cut/u],
-    },
-    {
-      title:
-        "resume sends a cancellation of the journal though the round cannot be read",
-      start: "find",
-      plan: {
-        transactions: [
-          transaction,
-          { ...transaction, kind: "cancellation", raw: "0x03", hash: OTHER },
-        ],
-      },
-      answers: {
-        eth_getTransactionByHash: (_, [hash]) =>
-          hash === HASH ? pooled : null,
-        [SEND]: () => OTHER,
-        eth_getTransactionReceipt: (_, [hash]) =>
-          hash === OTHER && sends() > 0
-            ? { ...minedIn6, transactionHash: OTHER }
-            : null,
-      },
-      changes: () => ({
-        limit: new TimeLimit(5_000),
-        checkRound: async () => await Promise.reject(new Error("no state")),
-      }),
-      is: { kind: "mined", hash: OTHER },
-      sends: 1,
-      troubles: [],
-    },
-    {
-      title:
-        "settle warns once that the round forbids a higher fee while that does not change",
-      start: "find",
-      plan: { timeBeforeBumpingFees: 0 },
-      answers: {
-        eth_getTransactionByHash: () => pooled,
-        eth_getTransactionReceipt: (occurrence) =>
-          occurrence < 5 ? null : minedIn6,
-      },
-      changes: () => ({
-        checkRound: async () =>
-          await Promise.resolve(
-            check({ kind: "stopped", status: "refused", reason: "Changed." }),
-          ),
-      }),
-      is: mined,
-      troubles: [/not replaced at a higher fee: Changed\.$/u],
-    },
-    {
-      title:
-        "resume sends no replacement that the journal does not take, since another process finished it",
-      start: "find",
-      plan: { requestedReplacement: "cancel" },
-      answers: {
-        eth_getTransactionByHash: () => pooled,
-        eth_getTransactionReceipt: (occurrence) =>
-          occurrence < 1 ? null : minedIn6,
-      },
-      changes: () => ({
-        sign: async () =>
-          await Promise.resolve({ ...transaction, raw: "0x03", hash: OTHER }),
-        record: async () => await Promise.resolve(undefined),
-      }),
-      is: mined,
-      troubles: [
-        /not cancelled: another process has finished this settlement$/u,
-      ],
     },
     {
       title: "settle sends again what the node does not have",
@@ -377,7 +124,7 @@ describe("the way of a settlement's transaction", () => {
       answers: {
         // The clock of timers stands still meanwhile.
         eth_getTransactionReceipt: () => {
-          suspended = 61_000;
+          ways.stage.suspended = 61_000;
           return null;
         },
       },
@@ -519,6 +266,10 @@ describe("the way of a settlement's transaction", () => {
         eth_getTransactionReceipt: (_, [hash]) =>
           hash === OTHER ? { ...minedIn6, transactionHash: OTHER } : null,
       },
+      // The journal keeps the hash of the signed bytes.
+      changes: () => ({
+        record: async () => await Promise.reject(new Error("written")),
+      }),
       is: { kind: "mined", hash: OTHER },
       troubles: [new RegExp(`replaced by ${OTHER}`, "u")],
       then: (_, all) => {
@@ -549,78 +300,6 @@ describe("the way of a settlement's transaction", () => {
       troubles: [/no answer in time/u, /^the node did not answer in time$/u],
     },
   ]);
-
-  it("settle emits each confirmation once, and again after a re-org, of which it warns", async () => {
-    const minedIn = (block: string): unknown => ({
-      ...minedIn6,
-      blockNumber: block,
-      blockHash: `0x${block.slice(2).repeat(64)}`,
-    });
-    // Each look asks for the newest block, and then for the receipt.
-    const looks: ReadonlyArray<readonly [head: string, receipt: unknown]> = [
-      ["0x6", minedIn("0x6")],
-      ["0x6", minedIn("0x6")],
-      ["0x7", minedIn("0x6")],
-      ["0x7", null],
-      ["0x8", minedIn("0x8")],
-      ["0x9", minedIn("0x8")],
-      ["0xb", minedIn("0x8")],
-    ];
-    const end = await run({
-      title: "",
-      start: "find",
-      answers: {
-        eth_blockNumber: (occurrence) => looks[occurrence]?.[0],
-        eth_getTransactionReceipt: (occurrence) => looks[occurrence]?.[1],
-        eth_getTransactionByHash: () => pooled,
-      },
-      plan: { confirmations: 3 },
-      is: {},
-    });
-    expect(end).to.include(mined);
-    expect(told()).to.deep.equal([
-      "in 6",
-      "1 of 3",
-      "2 of 3",
-      "a re-org took the transaction out of block 6",
-      "in 8",
-      "1 of 3",
-      "2 of 3",
-      "3 of 3",
-    ]);
-  });
-
-  it("settle warns of a re-org that moves it to another block of the same height, and counts again", async () => {
-    const inBlock = (digit: string): unknown => ({
-      ...minedIn6,
-      blockHash: `0x${digit.repeat(64)}`,
-    });
-    // Each look asks for the newest block, and then for the receipt.
-    const looks: ReadonlyArray<readonly [head: string, receipt: unknown]> = [
-      ["0x7", inBlock("a")],
-      ["0x7", inBlock("b")],
-      ["0x8", inBlock("b")],
-    ];
-    const end = await run({
-      title: "",
-      start: "find",
-      answers: {
-        eth_blockNumber: (occurrence) => looks[occurrence]?.[0],
-        eth_getTransactionReceipt: (occurrence) => looks[occurrence]?.[1],
-      },
-      plan: { confirmations: 3 },
-      is: {},
-    });
-    expect(end).to.include(mined);
-    expect(told()).to.deep.equal([
-      "in 6",
-      "2 of 3",
-      "a re-org took the transaction out of block 6",
-      "in 6",
-      "2 of 3",
-      "3 of 3",
-    ]);
-  });
 
   describe("if the node does not have it and the round forbids another send", () => {
     const over: Stopped = {
@@ -683,7 +362,7 @@ describe("the way of a settlement's transaction", () => {
         start: "find",
         answers: {
           eth_getTransactionReceipt: () =>
-            asked.includes("eth_blockNumber") ? minedIn6 : null,
+            ways.stage.asked.includes("eth_blockNumber") ? minedIn6 : null,
         },
         changes: forbid,
         is: mined,
@@ -710,28 +389,6 @@ describe("the way of a settlement's transaction", () => {
     ]);
   });
 
-  it("settle warns of a re-org after which the node has lost the transaction", async () => {
-    await run({
-      title: "",
-      start: "find",
-      plan: { confirmations: 3 },
-      answers: {
-        eth_getTransactionReceipt: (occurrence) =>
-          occurrence === 0
-            ? minedIn6
-            : occurrence > 1
-              ? { ...minedIn6, blockNumber: "0x7", blockHash: OTHER }
-              : null,
-        eth_blockNumber: (occurrence) => (occurrence < 2 ? "0x6" : "0x9"),
-      },
-      is: {},
-    });
-    expect(told().slice(2, 4)).to.deep.equal([
-      "a re-org took the transaction out of block 6",
-      "the node dropped the transaction",
-    ]);
-  });
-
   it("resume sends only after another look at the round if the answer to the first took longer than five seconds", async () => {
     let checks = 0;
     const checksAtSend: number[] = [];
@@ -748,172 +405,12 @@ describe("the way of a settlement's transaction", () => {
       changes: () => ({
         checkRound: async () => {
           checks += 1;
-          suspended += checks === 1 ? 6_000 : 0;
+          ways.stage.suspended += checks === 1 ? 6_000 : 0;
           return await Promise.resolve(check());
         },
       }),
       is: {},
     });
     expect(checksAtSend).to.deep.equal([2]);
-  });
-
-  it("resume searches the blocks on from where it was after a look that failed", async () => {
-    const searched: number[] = [];
-    const end = await run({
-      title: "",
-      start: "find",
-      answers: {
-        ...usedBy(),
-        eth_blockNumber: () => toQuantity(100),
-        eth_getTransactionReceipt: (occurrence) => {
-          if (occurrence === 1) {
-            throw new Error("cut");
-          }
-          return null;
-        },
-        eth_getBlockByNumber: (_, [tag]) => {
-          searched.push(Number(tag));
-          const transactions = Number(tag) === 100 ? [rival] : [];
-          return { transactions };
-        },
-      },
-      is: {},
-    });
-    expect(end).to.include({ kind: "dropped", status: "unconfirmed" });
-    expect(searched).to.deep.equal(
-      Array.from({ length: 95 }, (_, index) => index + 6),
-    );
-  });
-
-  it("settle sends a replacement only after another look at the round if signing it took longer than five seconds", async () => {
-    const raised = { ...transaction, raw: "0x03", hash: OTHER };
-    let ahead = 0;
-    const clock = mock.method(Date, "now", () => 1_700_000_000_000 + ahead);
-    let checks = 0;
-    let checksAtSend = 0;
-    try {
-      const end = await run({
-        title: "",
-        start: "find",
-        plan: { requestedReplacement: "bump" },
-        answers: {
-          eth_getTransactionByHash: (_, [hash]) =>
-            hash === HASH ? pooled : null,
-          eth_sendRawTransaction: () => {
-            checksAtSend = checks;
-            return OTHER;
-          },
-          eth_getTransactionReceipt: (_, [hash]) =>
-            hash === OTHER && sends() > 0
-              ? { ...minedIn6, transactionHash: OTHER }
-              : null,
-        },
-        changes: () => ({
-          checkRound: async () => {
-            checks += 1;
-            return await Promise.resolve(check());
-          },
-          sign: async () => {
-            ahead += 40_000;
-            return await Promise.resolve(raised);
-          },
-        }),
-        is: {},
-      });
-      expect(end).to.include({ kind: "mined", hash: OTHER });
-      expect([sends(), checksAtSend]).to.deep.equal([1, 2]);
-    } finally {
-      clock.mock.restore();
-    }
-  });
-
-  describe("if the node signs", () => {
-    itGoes([
-      {
-        title:
-          "resume gives a transaction up after six checks without it, and sends nothing",
-        start: "find",
-        followed: { ...unsigned, hash: HASH },
-        is: {
-          kind: "dropped",
-          hash: HASH,
-          status: "refused",
-          code: "VAULT_SETTLEMENT_LOST",
-        },
-        says: /nonce 7/u,
-      },
-      {
-        title:
-          "resume keeps a transaction open while something with its nonce waits",
-        start: "find",
-        answers: {
-          eth_getTransactionCount: (occurrence, [, tag]) => {
-            if (occurrence > 20) {
-              endDeadlines();
-            }
-            return tag === "pending" ? "0x8" : "0x7";
-          },
-          eth_getBlockByNumber: () => ({ transactions: [] }),
-        },
-        followed: unsigned,
-        is: { kind: "open", status: "unconfirmed" },
-      },
-      {
-        title: "settle asks once for what was taken, and notes its hash",
-        start: "send",
-        answers: { [ASK]: () => HASH },
-        changes: () => ({
-          ...soon(),
-          record: async (transactions) => {
-            const hash = `noted ${transactions[0].hash ?? "nothing"}`;
-            events.push({ type: "hash", hash });
-            return await Promise.resolve(transactions);
-          },
-        }),
-        followed: unsigned,
-        is: open,
-        sends: 1,
-        then: (_, all) => {
-          expect(all).to.deep.equal([
-            { type: "sending", hash: null, nonce: 7 },
-            { type: "hash", hash: HASH },
-            { type: "hash", hash: `noted ${HASH}` },
-          ]);
-        },
-      },
-      {
-        title:
-          "settle asks once, and stays open, if the answer was lost and nothing came",
-        start: "send",
-        answers: {
-          [ASK]: () => null,
-          eth_getTransactionCount: (occurrence) => {
-            if (occurrence > 20) {
-              endDeadlines();
-            }
-            return "0x7";
-          },
-        },
-        followed: unsigned,
-        is: { kind: "open", status: "unconfirmed" },
-        says: /the node does not have it, and sending it failed/u,
-        sends: 1,
-      },
-      {
-        title: "settle asks once, and is refused, if a wallet says no",
-        start: "send",
-        answers: {
-          [ASK]: () => {
-            throw Object.assign(new Error("User rejected the request."), {
-              code: 4001,
-            });
-          },
-        },
-        followed: unsigned,
-        is: { kind: "dropped", status: "refused", mayStillArrive: true },
-        says: /User rejected the request/u,
-        sends: 1,
-      },
-    ]);
   });
 });

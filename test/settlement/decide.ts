@@ -221,6 +221,12 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       end({ kind: "open", status: "unconfirmed" }),
     ],
     [
+      "stays open when the time is over if it was seen before it was sent",
+      {},
+      [pending(), ...sendAnd(full), unknown({ isOver: true })],
+      end({ kind: "open", status: "unconfirmed" }),
+    ],
+    [
       "stays open when the time is over if the last look failed",
       {},
       [...sendAnd(full), { ...unread, isOver: true }],
@@ -385,6 +391,12 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       { kind: "wait", pause: "none", readRound: true },
     ],
     [
+      "is not replaced while its round cannot be read",
+      bumping,
+      [pending({ ...later, round: { kind: "unread", problem: "no" } })],
+      { ...wait, readRound: true },
+    ],
+    [
       "is not replaced if that is not configured",
       {},
       [pending({ ...later, round: freshThen })],
@@ -411,6 +423,18 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       bumping,
       [pending({ ...later, round: freshThen, replacement: forbidden })],
       wait,
+    ],
+    [
+      "is tried again after another such time if a limit forbade it",
+      bumping,
+      [
+        pending({ ...later, round: freshThen, replacement: forbidden }),
+        pending({
+          at: SENT_AT + 2 * MINUTE,
+          round: { ...freshThen, askedAt: SENT_AT + 2 * MINUTE },
+        }),
+      ],
+      { kind: "bump" },
     ],
     [
       "names the limit when the time is over",

@@ -251,6 +251,12 @@ describe("the search for a settlement's transaction", () => {
       2,
       "unseen",
     ],
+    [
+      "is used by something unseen while the chain has fewer blocks than confirmations are wanted",
+      { usedIn: 9, head: 9 },
+      20,
+      "unseen",
+    ],
   ] as const) {
     it(`its nonce ${title}`, async () => {
       expect(await find(world, sent, confirmations)).to.deep.equal(unknownUser);

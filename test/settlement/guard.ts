@@ -5,29 +5,23 @@ import { expect } from "chai";
 import { Interface, Wallet } from "ethers";
 
 import { RoundGuardArtifact } from "../../src/guard/artifact.js";
-import { guardAddressOf } from "../../src/guard/round-guard.js";
 import type { Address } from "../../src/protocol/index.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
-import { examineSigner } from "../../src/plugin/examine-settlement.js";
 import type {
   SettleAllOptions,
   Settlement,
   VaultRound,
 } from "../../src/types.js";
 import { buildSettlement, toSafeBatch } from "../../src/settlement/calldata.js";
-import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { deployTestGuard, guardCode } from "../helpers/guard.js";
-import { connectTo } from "../helpers/hre.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
-import { OPEN_ROUND } from "../helpers/scripted-contracts.js";
+import { OPEN_ROUND, SETTLER } from "../helpers/scripted-contracts.js";
 import { useStage } from "../helpers/settlement-stage.js";
-import { deploySettlingVault } from "../helpers/settling-vaults.js";
-import type { SettlingVaultName } from "../helpers/settling-vaults.js";
 import { mined } from "../helpers/transactions.js";
-import { devKey, directProvider, openRound } from "../helpers/world.js";
+import { devKey, openRound } from "../helpers/world.js";
 
 const SEND = { method: "eth_sendRawTransaction", occurrence: 0 };
 const STOP = "0x00";
@@ -333,6 +327,9 @@ describe("a guard's refusal before anything is sent", () => {
     ["RoundNotEnded", "nothing-to-do", null, OPEN_ROUND.endTime],
     ["RoundNotSettled", "refused", "VAULT_WOULD_NOT_SETTLE"],
     ["NestedCall", "reverted", "VAULT_CALL_REVERTED"],
+    ["NotSettler", "refused", "VAULT_NOT_SETTLER", SETTLER],
+    // A vault that calls the guard again.
+    ["NotSettler", "reverted", "VAULT_CALL_REVERTED", GUARD],
   ] as const;
   for (const [name, status, code, ...values] of refusals) {
     it(`settleAll is ${status}, ${String(code)}, for ${name}`, async () => {
@@ -361,122 +358,11 @@ describe("a guard's refusal before anything is sent", () => {
   }
 });
 
-describe("vaults and a guard", () => {
-  const anvil = useAnvil();
-
-  const open = async (
-    name: SettlingVaultName,
-    {
-      accounts = [devKey(0)],
-      listsGuard = false,
-    }: { readonly accounts?: string[]; readonly listsGuard?: boolean } = {},
-  ) => {
-    const provider = directProvider(anvil.url);
-    const deployer = new Wallet(devKey(0), provider);
-    const guard = await deployTestGuard(deployer, deployer.address);
-    const deployed = await deploySettlingVault(deployer, name, {
-      ...(listsGuard && { keeper: guard }),
-    });
-    const { vault } = await connectTo(anvil.url, {
-      vault: { contracts: deployed.contracts, guard },
-      accounts,
-    });
-    return { ...deployed, vault, guard, provider, account: deployer.address };
-  };
-  const guardCheck = async (vault: HardhatVault): Promise<string> => {
-    const checks = await examineSigner(vault);
-    const found = checks.find(({ name }) => name === "guard");
-    return `${String(found?.status)} ${String(found?.detail)}`;
-  };
-
-  it("settleAll is refused, with VAULT_WOULD_NOT_SETTLE, where the vault settles nothing, and with partial it is not-settled", async () => {
-    const { vault } = await open("IdleVault");
-    expect(await vault.settleAll()).to.include({
-      status: "refused",
-      code: "VAULT_WOULD_NOT_SETTLE",
-      hash: null,
-    });
-    expect(await vault.settleAll({ partial: true })).to.include({
-      status: "not-settled",
-    });
-  });
-
-  it("doctor fails, and settleAll names the reason, where the vault refuses callers with code", async () => {
-    const { vault } = await open("NoContractsVault");
-    expect(await guardCheck(vault)).to.match(
-      /^fail .*the contracts refuse it as their caller: not for contracts/u,
-    );
-    const { status, reason } = await vault.settleAll();
-    expect([status, reason]).to.eql(["reverted", "not for contracts"]);
-  });
-
-  it("doctor accepts an allow-list that names the guard, and fails for one that names only the account", async () => {
-    const listed = await open("KeeperVault", { listsGuard: true });
-    expect(await guardCheck(listed.vault)).to.match(/^ok /u);
-    const { vault } = await open("KeeperVault");
-    expect(await guardCheck(vault)).to.match(
-      /^fail .*the contracts refuse it as their caller: unknown error/u,
-    );
-  });
-
-  it("doctor fails where the guard names another account, and settleAll is refused", async () => {
-    const { vault } = await open("PayingVault", {
-      accounts: [devKey(1)],
-    });
-    expect(await guardCheck(vault)).to.match(/^fail .*may not/u);
-    expect(await vault.settleAll()).to.include({
-      status: "refused",
-      code: "VAULT_NOT_SETTLER",
-    });
-  });
-
-  it("settleAll is refused, and doctor fails, where tokens would stay in the guard", async () => {
-    const { vault, contract, token, guard } = await open("MixedVault");
-    const give = contract.getFunction("give");
-    await mined(await give.send(guard, 2n * 10n ** 18n));
-    expect(await guardCheck(vault)).to.match(
-      /^fail .*would stay in the guard: 0x/u,
-    );
-    const { status, code, reason } = await vault.settleAll();
-    expect([status, code]).to.eql(["refused", "VAULT_GUARD_KEEPS_TOKENS"]);
-    expect(reason).to.contain(await token.getAddress());
-  });
-
-  it("settleAll forwards native currency that the vault pays to its caller", async () => {
-    const { vault, guard, provider } = await open("NativeVault");
-    expect(await guardCheck(vault)).to.match(/^ok /u);
-    const { status, preview } = await vault.settleAll();
-    expect(status).to.equal("settled");
-    expect(preview?.transfers?.slice(-1)[0]).to.include({
-      from: guard,
-      amount: 1_000n,
-    });
-    expect(await provider.getBalance(guard)).to.equal(0n);
-  });
-
-  it("settleAll settles a vault that opens its next round in the same transaction", async () => {
-    const { vault } = await open("RollingVault");
-    const { status, before, after } = await vault.settleAll();
-    expect(status).to.equal("settled");
-    expect(after?.startTime).to.equal(before?.endTime);
-  });
-
-  it("doctor fails for a guard without code", async () => {
-    const { contracts } = await open("PayingVault");
-    const { vault } = await connectTo(anvil.url, {
-      vault: { contracts, guard: guardAddressOf(devAddress(9)) },
-    });
-    expect(await guardCheck(vault)).to.match(
-      /^fail .*there is no contract code/u,
-    );
-  });
-});
-
-function devAddress(index: number): string {
-  return new Wallet(devKey(index)).address;
-}
-
 function fieldsOfCall(data: string): Readonly<Record<string, unknown>> {
   const [vault, , round] = guardErrors.decodeFunctionData("settle", data);
   return { vault, round };
+}
+
+function devAddress(index: number): string {
+  return new Wallet(devKey(index)).address;
 }

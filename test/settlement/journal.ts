@@ -16,20 +16,15 @@ import { mock } from "node:test";
 import { expect } from "chai";
 import { Transaction, Wallet } from "ethers";
 
-import { roundChecker } from "../../src/settlement/check-round.js";
-import { follow } from "../../src/settlement/follow.js";
 import { Journal } from "../../src/settlement/journal.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";
-import { parseOptions } from "../../src/settlement/options.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { endDeadlines } from "../helpers/deadlines.js";
-import { fieldsOf, listOf } from "../helpers/fields.js";
 import { itOnPosix } from "../helpers/posix.js";
 import {
   FACTORY,
   GENESIS,
   KEY,
-  OPEN_ROUND,
   SETTLER,
   VAULT,
 } from "../helpers/scripted-contracts.js";
@@ -44,7 +39,6 @@ import {
   unsigned,
   useStage,
 } from "../helpers/settlement-stage.js";
-import type { StageCase } from "../helpers/settlement-stage.js";
 
 const OTHER_KEY = `0x${"22".repeat(32)}`;
 const FILE = `vault-deployments/settlement-live-31337-${VAULT.toLowerCase()}.json`;
@@ -63,96 +57,11 @@ const subject = {
 } as const;
 const content = { version: 1, ...subject, ...sent };
 
-/** What makes a journal invalid, and texts of the error. */
-type Broken = readonly [
-  title: string,
-  change: (unsent: Readonly<Record<string, unknown>>) => unknown,
-  says: readonly string[],
-];
-
 describe("the journal of a settlement", () => {
   const stage = useStage();
   const journal = (genesisHash = GENESIS): Journal =>
     new Journal(stage.projectRoot, { ...subject, genesisHash });
   const folder = (): string => path.dirname(stage.journalFile());
-  const text = async (): Promise<string> =>
-    await readFile(stage.journalFile(), "utf8");
-
-  /** A journal that settleAll refuses, and leaves as it is. */
-  const refused = (
-    [title, change, says]: Broken,
-    resume: boolean,
-  ): StageCase => {
-    let before = "";
-    return {
-      title: `settleAll throws VAULT_INVALID_JOURNAL, and keeps the journal, if ${title} (resume: ${resume})`,
-      given: async () => {
-        await stage.interrupt();
-        await stage.writeJournal(change(await stage.journal()));
-        before = await text();
-      },
-      options: { resume },
-      throws: "VAULT_INVALID_JOURNAL",
-      says: [...says, FILE],
-      then: async () => {
-        expect(await text()).to.equal(before);
-      },
-    };
-  };
-  const invalid: readonly Broken[] = [
-    ["it is empty", () => "", ["not JSON"]],
-    [
-      "it is cut",
-      (unsent) => JSON.stringify(unsent).slice(0, 300),
-      ["not JSON"],
-    ],
-    [
-      "it is of a later version",
-      (unsent) => ({ ...unsent, version: 2 }),
-      ["version"],
-    ],
-    [
-      "it lacks a part",
-      (unsent) => ({ ...unsent, round: undefined }),
-      ["round"],
-    ],
-    [
-      "it is of another chain",
-      (unsent) => ({ ...unsent, chainId: 1 }),
-      [
-        `vault ${VAULT} on live chain 1, not of vault ${VAULT} on live chain 31337`,
-      ],
-    ],
-    [
-      "it is of another vault",
-      (unsent) => ({ ...unsent, vault: FACTORY }),
-      [`vault ${FACTORY} on live chain 31337, not of vault ${VAULT}`],
-    ],
-    ...(
-      [
-        [
-          "is for another chain",
-          { chainId: 1 },
-          "on live chain 31337, not of vault",
-        ],
-        ["goes elsewhere", { to: FACTORY }, `goes to ${FACTORY}, not to`],
-        ["calls something else", { data: "0x12345678" }, "not call settleAll"],
-        ["has other signed bytes", { nonce: 77 }, "signed bytes are not its"],
-      ] as const
-    ).map(
-      ([title, changes, says]) =>
-        [
-          `its transaction ${title}`,
-          (unsent: Readonly<Record<string, unknown>>) => ({
-            ...unsent,
-            transactions: [
-              { ...fieldsOf(listOf(unsent["transactions"])[0]), ...changes },
-            ],
-          }),
-          [says],
-        ] as const,
-    ),
-  ];
 
   /** Not `mock.restoreAll()`, which brings the mocks of earlier files back. */
   let empty = (): void => undefined;
@@ -182,7 +91,6 @@ describe("the journal of a settlement", () => {
   });
 
   itSettles(stage, [
-    ...invalid.flatMap((one) => [refused(one, false), refused(one, true)]),
     {
       title: "settleAll settles if the journal is of a vault in lower case",
       given: async () => {
@@ -386,30 +294,22 @@ describe("the journal of a settlement", () => {
     expect(await journal().readFinished()).to.deep.include(entry);
   });
 
-  for (const [changes, where] of [
-    [{ chainId: -1 }, "chainId"],
-    [{ extra: 1 }, "Unrecognized key"],
-    [{ round: { ...OPEN_ROUND, extra: 1 } }, "round"],
-    [{ round: { ...OPEN_ROUND, APY: "1x" } }, "round.APY"],
-    [{ round: { ...OPEN_ROUND, settled: "no" } }, "round.settled"],
-    [{ transactions: [{ ...transaction, data: "0xa" }] }, "data"],
-    [{ transactions: [{ ...transaction, hash: `${HASH}0` }] }, "hash"],
-    [{ transactions: [{ ...transaction, extra: 1 }] }, "transactions.0"],
-    [
-      { transactions: [{ ...transaction, fees: { gasPrice: 1n, x: 1 } }] },
-      "fees",
-    ],
-    [{ transactions: [{ ...transaction, fees: {} }] }, "fees"],
-  ] as const) {
-    it(`cannot be read with VAULT_INVALID_JOURNAL if ${where} is odd: ${Object.keys(changes).join()}`, async () => {
-      await stage.writeJournal({ ...content, ...changes });
-      const { message } = await expectVaultError(
-        journal().read(),
-        "VAULT_INVALID_JOURNAL",
-      );
-      expect(message).to.include(where).and.include(FILE);
-    });
-  }
+  it("may still arrive after another settlement that was not mined, until one with its nonce is mined", async () => {
+    const mined = { status: "settled", blockNumber: 6, hash: HASH } as const;
+    const other = { ...transaction, nonce: 8 };
+    const mayArrive = async (next: JournalEntry): Promise<unknown> => {
+      await journal().begin({ ...entry });
+      await journal().finish({ ...entry, mayStillArrive: true });
+      await journal().begin(next);
+      await journal().finish(next);
+      return (await journal().readFinished())?.mayStillArrive;
+    };
+    expect([
+      await mayArrive(entry),
+      await mayArrive({ ...entry, mined }),
+      await mayArrive({ ...entry, transactions: [other] }),
+    ]).to.deep.equal([true, undefined, undefined]);
+  });
 
   it("throws VAULT_INVALID_JOURNAL or VAULT_JOURNAL_NOT_WRITTEN, with the system's reason, if it cannot be read or written", async () => {
     await mkdir(stage.journalFile(), { recursive: true });
@@ -427,233 +327,6 @@ describe("the journal of a settlement", () => {
     );
     expect(failed.message).to.match(/EEXIST|ENOTDIR/u);
     expect(existsSync(stage.journalFile())).to.equal(false);
-  });
-
-  describe("of a live chain", () => {
-    beforeEach(() => {
-      // A node may have pruned a first block that is so far back.
-      stage.chain.rounds = Array.from({ length: 200 }, () => OPEN_ROUND);
-    });
-
-    for (const [title, genesis] of [
-      ["another", OTHER_HASH],
-      ["no", undefined],
-    ] as const) {
-      it(`keeps its lock, and refuses with VAULT_JOURNAL_OF_OTHER_CHAIN, if a node answers ${title} first block`, async () => {
-        const { hash } = await stage.interrupt();
-        const before = await text();
-        stage.changeGenesis(genesis);
-        for (const resume of [false, true, "if-interrupted"] as const) {
-          const { reason, ...settlement } = await stage.settle({ resume });
-          expect(settlement).to.include({
-            status: "refused",
-            code: "VAULT_JOURNAL_OF_OTHER_CHAIN",
-            hash,
-          });
-          expect(reason).to.include(FILE).and.include("delete the file");
-        }
-        expect(await text()).to.equal(before);
-        expect(stage.sends).to.equal(0);
-        stage.changeGenesis(GENESIS);
-        expect(await stage.settle({ resume: true })).to.include({
-          status: "settled",
-          hash,
-        });
-      });
-    }
-
-    it("keeps another account waiting if a node answers another first block", async () => {
-      await stage.interrupt();
-      const { transactions } = await stage.journal();
-      // Another round: it is not sent again, and may still arrive.
-      stage.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
-      expect((await stage.settle({ resume: true })).status).to.equal("refused");
-      stage.changeGenesis(OTHER_HASH);
-      expect(
-        await stage.settle({}, { accounts: [keyOf(OTHER_KEY)] }),
-      ).to.include({
-        status: "refused",
-        code: "VAULT_JOURNAL_OF_OTHER_CHAIN",
-      });
-      expect(stage.sends).to.equal(0);
-      expect(await stage.journal(".finished")).to.deep.include({
-        transactions,
-        mayStillArrive: true,
-      });
-    });
-
-    /** A settlement that was sent, is finished, and may still arrive. */
-    const leaveBehind = async (): Promise<void> => {
-      await stage.interrupt();
-      stage.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
-      expect((await stage.settle({ resume: true })).status).to.equal("refused");
-      stage.chain.rounds.pop();
-    };
-
-    it("keeps another account waiting if its settlement ended while that one was asked", async () => {
-      const settlement = await stage.settle(
-        {
-          confirm: async () => {
-            const { chain } = stage;
-            await leaveBehind();
-            stage.chain = chain;
-            return true;
-          },
-        },
-        { accounts: [keyOf(OTHER_KEY)] },
-      );
-      expect(settlement).to.include({
-        status: "refused",
-        code: "VAULT_ACCOUNT_MUST_WAIT",
-      });
-      expect(await stage.journal(".finished")).to.have.property(
-        "mayStillArrive",
-      );
-    });
-
-    it("keeps another account waiting while its transaction is in the node's pool", async () => {
-      await leaveBehind();
-      stage.chain.mines = false;
-      stage.chain.pool.push({ ...unsigned, hash: HASH });
-      expect(
-        await stage.settle(
-          { timeout: 1_000 },
-          { accounts: [keyOf(OTHER_KEY)] },
-        ),
-      ).to.include({ status: "refused", code: "VAULT_ACCOUNT_MUST_WAIT" });
-      expect(stage.sends).to.equal(0);
-    });
-
-    it("stays finished if resume with cancel lacks the key of its account", async () => {
-      await leaveBehind();
-      stage.chain.on("eth_accounts", () => []);
-      expect(
-        await stage.settle(
-          { resume: true, cancel: true },
-          { accounts: [keyOf(OTHER_KEY)] },
-        ),
-      ).to.include({ status: "refused", code: "VAULT_UNKNOWN_SIGNER" });
-      expect(existsSync(stage.journalFile())).to.equal(false);
-    });
-
-    it("is resumed on a node that has the first block if it was begun on one that has not", async () => {
-      stage.changeGenesis(undefined);
-      stage.loseTransactions(endDeadlines);
-      const { hash } = await stage.settle();
-      stage.restartNode();
-      expect(await stage.settle()).to.include({
-        code: "VAULT_SETTLEMENT_UNFINISHED",
-      });
-      expect(await stage.settle({ resume: true })).to.include({
-        status: "settled",
-        hash,
-      });
-    });
-
-    it("is neither seen, finished nor released by a fork with its chain id and first block", async () => {
-      const { hash } = await stage.interrupt();
-      const before = await text();
-      stage.makeDevelopmentNode();
-      expect(await stage.settle({ resume: true })).to.include({
-        code: "VAULT_NOTHING_TO_RESUME",
-      });
-      expect(await stage.settle()).to.include({ status: "settled" });
-      expect(await text()).to.equal(before);
-      expect(existsSync(stage.journalFile(".finished"))).to.equal(false);
-      // The fork is discarded: the live chain is where it was.
-      stage.chain = new ScriptedNode();
-      expect(await stage.settle({ resume: true })).to.include({
-        status: "settled",
-        hash,
-      });
-      expect(stage.chain.mined).to.have.length(1);
-    });
-
-    it("settleAll throws VAULT_CHAIN_CHANGED, and sends nothing, if a live node takes the place of a fork while it asks", async () => {
-      stage.makeDevelopmentNode();
-      await expectVaultError(
-        stage.settle({
-          confirm: async () => {
-            stage.chain.on("hardhat_metadata", () => ({}));
-            return await Promise.resolve(true);
-          },
-        }),
-        "VAULT_CHAIN_CHANGED",
-      );
-      expect(stage.sends).to.equal(0);
-    });
-
-    it("settleAll throws VAULT_CHAIN_CHANGED, and sends nothing, if a fork takes the place of a live node while it asks", async () => {
-      await expectVaultError(
-        stage.settle({
-          confirm: async () => {
-            stage.makeDevelopmentNode();
-            return await Promise.resolve(true);
-          },
-        }),
-        "VAULT_CHAIN_CHANGED",
-      );
-      expect(stage.sends).to.equal(0);
-      expect(existsSync(stage.journalFile())).to.equal(false);
-    });
-
-    it("settleAll throws VAULT_CHAIN_CHANGED, and sends nothing, if a fork takes the place of a live node while it signs", async () => {
-      stage.chain.on("eth_signTransaction", () => {
-        stage.makeDevelopmentNode();
-        throw Object.assign(new Error("nope"), { code: -32_601 });
-      });
-      await expectVaultError(
-        stage.settle({}, { accounts: "remote" }),
-        "VAULT_CHAIN_CHANGED",
-      );
-      expect(stage.sends).to.equal(0);
-      expect(existsSync(stage.journalFile())).to.equal(false);
-    });
-
-    it("is not sent again to a fork that takes the place of the live node", async () => {
-      let checks = 0;
-      stage.loseTransactions(() => {
-        stage.makeDevelopmentNode();
-      });
-      stage.chain.on("anvil_nodeInfo", () => {
-        checks += Number(stage.sends > 0);
-        if (checks > 3) {
-          endDeadlines();
-        }
-        throw Object.assign(new Error("nope"), { code: -32_601 });
-      });
-      const { status, reason } = await stage.settle();
-      expect(status).to.equal("unconfirmed");
-      expect(reason).to.include("31337 of a development one");
-      expect(stage.sends).to.equal(1);
-    });
-
-    for (const resume of [true, "if-interrupted"] as const) {
-      it(`resume: ${resume} throws VAULT_CHAIN_CHANGED if a fork takes the place of the live node of a connection`, async () => {
-        const host = stage.host();
-        stage.loseTransactions(endDeadlines);
-        await stage.end({}, host);
-        stage.makeDevelopmentNode();
-        await expectVaultError(
-          stage.end({ resume }, host),
-          "VAULT_CHAIN_CHANGED",
-        );
-        expect(stage.sends).to.equal(1);
-        expect(existsSync(stage.journalFile())).to.equal(true);
-      });
-    }
-
-    it("has nothing to resume of what was confirmed for a fork", async () => {
-      stage.makeDevelopmentNode();
-      stage.loseTransactions(endDeadlines);
-      await stage.settle();
-      expect(existsSync(stage.journalFile("", "development"))).to.equal(true);
-      stage.chain = new ScriptedNode();
-      expect(await stage.settle({ resume: "if-interrupted" })).to.include({
-        status: "settled",
-      });
-      expect(stage.types).not.to.include("resum");
-    });
   });
 
   it("of a development node that was restarted makes way for the next settlement", async () => {
@@ -700,111 +373,30 @@ describe("the journal of a settlement", () => {
       throw new Error("there is no journal");
     }
     const wallet = new Wallet(KEY);
-    const raw = await wallet.signTransaction({
-      type: 2,
-      to: SETTLER,
-      chainId: 31_337,
-      nonce: signed.nonce,
-      gasLimit: 21_000n,
-      maxFeePerGas: 9n,
-      maxPriorityFeePerGas: 1n,
-    });
-    const { hash } = Transaction.from(raw);
-    const cancellation = {
-      ...signed,
-      kind: "cancellation" as const,
-      to: SETTLER,
-      data: "0x",
-      gas: 21_000n,
-      fees: { maxFeePerGas: 9n, maxPriorityFeePerGas: 1n },
-      raw,
-      hash: hash ?? "",
+    const cancellationAt = async (maxFeePerGas: bigint) => {
+      const fees = { maxFeePerGas, maxPriorityFeePerGas: 1n };
+      const raw = await wallet.signTransaction({
+        ...{ type: 2, to: SETTLER, chainId: 31_337, nonce: signed.nonce },
+        ...{ gasLimit: 21_000n, ...fees },
+      });
+      const { hash } = Transaction.from(raw);
+      return {
+        ...{ ...signed, kind: "cancellation" as const, to: SETTLER },
+        ...{ data: "0x", gas: 21_000n, fees, raw, hash: hash ?? "" },
+      };
     };
+    const cancellation = await cancellationAt(9n);
     await journal().update({
       ...added,
       transactions: [signed, cancellation],
     });
     const written = await journal().update(added);
     expect(written?.transactions).to.deep.equal([signed, cancellation]);
+    // What this process made last stays the newest.
+    const newest = await cancellationAt(11n);
+    await journal().update({ ...added, transactions: [signed, newest] });
     expect(await journal().read()).to.deep.include({
-      transactions: [signed, cancellation],
-    });
-  });
-
-  describe("the log of settlements", () => {
-    const log = "vault-deployments/settlements.ndjson";
-
-    it("has a line for each settlement that was sent and has ended, and keeps those of before", async () => {
-      await stage.settle();
-      await stage.openNextRound();
-      stage.loseTransactions(endDeadlines);
-      await stage.settle();
-      stage.restartNode();
-      await stage.settleByOther();
-      await stage.settle({ resume: true });
-      await stage.settle();
-      const lines = await stage.log();
-      expect(
-        lines.map(({ settlement }) => fieldsOf(settlement)["status"]),
-      ).to.deep.equal(["settled", "nothing-to-do"]);
-      expect(lines[0]).to.deep.include({
-        network: "scripted",
-        chainId: 31_337,
-        vault: VAULT,
-        instance: null,
-      });
-      expect(lines[0]?.["time"]).to.match(/^\d{4}-\d\d-\d\dT/u);
-    });
-
-    it("has no line for what was never sent, which has no hash and keeps no other account waiting", async () => {
-      await stage.settleByOther();
-      await journal().begin(sent);
-      const host = stage.host();
-      const options = parseOptions(host, { pollingInterval: 1 });
-      const { settlement } = await follow(
-        host,
-        {
-          journal: journal(),
-          entry: sent,
-          // The last look was too long ago: this one finds the round settled.
-          sending: {
-            check: roundChecker(host, journal(), sent, options),
-            checkedAt: 0,
-          },
-          preview: null,
-        },
-        options,
-      );
-      expect(settlement).to.deep.include({
-        status: "nothing-to-do",
-        hash: null,
-        hashes: [],
-      });
-      expect(stage.sends).to.equal(0);
-      expect(existsSync(path.join(stage.projectRoot, log))).to.equal(false);
-      expect(await stage.journal(".finished")).not.to.have.property(
-        "mayStillArrive",
-      );
-    });
-
-    it("goes on in a new line after one that was cut", async () => {
-      await mkdir(folder(), { recursive: true });
-      await writeFile(path.join(stage.projectRoot, log), '{"time":"2026');
-      await stage.settle();
-      const written = await readFile(path.join(stage.projectRoot, log), "utf8");
-      const [cut, whole = "", end] = written.split("\n");
-      expect([cut, end]).to.deep.equal(['{"time":"2026', ""]);
-      expect(JSON.parse(whole)).to.have.nested.property(
-        "settlement.status",
-        "settled",
-      );
-    });
-
-    it("that cannot be written is trouble, and the settlement is settled and finished", async () => {
-      await mkdir(path.join(stage.projectRoot, log), { recursive: true });
-      expect(await stage.settle()).to.include({ status: "settled" });
-      expect(stage.troubles).to.match(/not added to the log: it is a folder/u);
-      expect(existsSync(stage.journalFile(".finished"))).to.equal(true);
+      transactions: [signed, cancellation, newest],
     });
   });
 });

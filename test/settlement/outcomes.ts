@@ -198,6 +198,21 @@ describe("settleAll: outcomes", () => {
     },
     {
       title:
+        "settleAll warns of a look without an answer, which only the next look repeats",
+      given: ({ chain }) => {
+        chain.on("eth_getTransactionReceipt", async (_, answer, before) => {
+          if (before === 0) {
+            throw connectionLost();
+          }
+          return await answer();
+        });
+      },
+      is: { status: "settled" },
+      events: "preflight sending trouble mined",
+      sends: 1,
+    },
+    {
+      title:
         "settleAll leaves nothing to resume if the node refuses its last look at the round",
       given: ({ chain }) => {
         chain.on("eth_call", async (_, answer) => {

@@ -194,6 +194,13 @@ describe("settleAll: signers", () => {
   for (const [name, accounts, planted] of [
     ["a key", [keyOf(`0x${"5e".repeat(32)}`)], "5e".repeat(32)],
     ["a mnemonic", mnemonic(ANOTHER_PHRASE)["accounts"], ANOTHER_PHRASE],
+    [
+      "a passphrase",
+      mnemonic(ANOTHER_PHRASE, { passphrase: keyOf("tulips in december") })[
+        "accounts"
+      ],
+      "tulips in december",
+    ],
   ] as const) {
     it(`settleAll hides ${name} that a node quotes`, async () => {
       stage.chain.on("eth_getTransactionCount", () => {

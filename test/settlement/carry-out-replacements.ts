@@ -1,0 +1,186 @@
+import { mock } from "node:test";
+
+import { expect } from "chai";
+
+import { TimeLimit } from "../../src/settlement/freshness.js";
+import {
+  HASH,
+  OTHER_HASH as OTHER,
+  sent as transaction,
+} from "../helpers/settlement-stage.js";
+import {
+  SEND,
+  check,
+  mined,
+  minedIn6,
+  open,
+  pooled,
+  useWays,
+} from "../helpers/ways.js";
+
+describe("the replacement of a settlement's transaction", () => {
+  const ways = useWays();
+  const { itGoes, run, sends } = ways;
+
+  itGoes([
+    {
+      title: "resume sends a cancellation as soon as it is signed",
+      start: "find",
+      plan: { requestedReplacement: "cancel" },
+      answers: {
+        eth_getTransactionByHash: () => pooled,
+        [SEND]: () => OTHER,
+        eth_getTransactionReceipt: (_, [hash]) =>
+          hash === OTHER && sends() > 0
+            ? { ...minedIn6, transactionHash: OTHER }
+            : null,
+      },
+      changes: () => ({
+        sign: async () => {
+          ways.stage.asked.push("signed");
+          return await Promise.resolve({
+            ...transaction,
+            kind: "cancellation" as const,
+            raw: "0x03",
+            hash: OTHER,
+          });
+        },
+      }),
+      is: { kind: "mined", hash: OTHER },
+      sends: 1,
+      then: (all) => {
+        expect(all[all.indexOf("signed") + 1]).to.equal(SEND);
+      },
+    },
+    {
+      title:
+        "resume sends a cancellation of the journal though the round cannot be read",
+      start: "find",
+      plan: {
+        transactions: [
+          transaction,
+          { ...transaction, kind: "cancellation", raw: "0x03", hash: OTHER },
+        ],
+      },
+      answers: {
+        eth_getTransactionByHash: (_, [hash]) =>
+          hash === HASH ? pooled : null,
+        [SEND]: () => OTHER,
+        eth_getTransactionReceipt: (_, [hash]) =>
+          hash === OTHER && sends() > 0
+            ? { ...minedIn6, transactionHash: OTHER }
+            : null,
+      },
+      changes: () => ({
+        limit: new TimeLimit(5_000),
+        checkedAt: undefined,
+        checkRound: async () => await Promise.reject(new Error("no state")),
+      }),
+      is: { kind: "mined", hash: OTHER },
+      sends: 1,
+      troubles: [],
+    },
+    {
+      title:
+        "settle warns once that the round forbids a higher fee while that does not change",
+      start: "find",
+      plan: { timeBeforeBumpingFees: 0 },
+      answers: {
+        eth_getTransactionByHash: () => pooled,
+        eth_getTransactionReceipt: (occurrence) =>
+          occurrence < 5 ? null : minedIn6,
+      },
+      changes: () => ({
+        checkRound: async () =>
+          await Promise.resolve(
+            check({ kind: "stopped", status: "refused", reason: "Changed." }),
+          ),
+      }),
+      is: mined,
+      troubles: [/not replaced at a higher fee: Changed\.$/u],
+    },
+    {
+      title:
+        "resume sends no replacement that the journal does not take, since another process finished it",
+      start: "find",
+      plan: { requestedReplacement: "cancel" },
+      answers: {
+        eth_getTransactionByHash: () => pooled,
+        eth_getTransactionReceipt: (occurrence) =>
+          occurrence < 1 ? null : minedIn6,
+      },
+      changes: () => ({
+        sign: async () =>
+          await Promise.resolve({ ...transaction, raw: "0x03", hash: OTHER }),
+        record: async () => await Promise.resolve(undefined),
+      }),
+      is: mined,
+      troubles: [
+        /not cancelled: another process has finished this settlement$/u,
+      ],
+    },
+    {
+      title:
+        "resume sends no replacement if the time was over when a person had signed it",
+      start: "find",
+      plan: { requestedReplacement: "cancel" },
+      answers: { eth_getTransactionByHash: () => pooled },
+      changes: () => ({
+        sign: async () => {
+          ways.stage.suspended = 61_000;
+          return await Promise.resolve({
+            ...transaction,
+            kind: "cancellation" as const,
+            raw: "0x03",
+            hash: OTHER,
+          });
+        },
+      }),
+      is: open,
+      says: /not cancelled: the node did not answer in time\.$/u,
+      troubles: [/not cancelled/u],
+    },
+  ]);
+
+  it("settle sends a replacement only after another look at the round if signing it took longer than five seconds", async () => {
+    const raised = { ...transaction, raw: "0x03", hash: OTHER };
+    let ahead = 0;
+    const clock = mock.method(Date, "now", () => 1_700_000_000_000 + ahead);
+    let checks = 0;
+    let checksAtSend = 0;
+    try {
+      const end = await run({
+        title: "",
+        start: "find",
+        plan: { requestedReplacement: "bump" },
+        answers: {
+          eth_getTransactionByHash: (_, [hash]) =>
+            hash === HASH ? pooled : null,
+          eth_sendRawTransaction: () => {
+            checksAtSend = checks;
+            return OTHER;
+          },
+          eth_getTransactionReceipt: (_, [hash]) =>
+            hash === OTHER && sends() > 0
+              ? { ...minedIn6, transactionHash: OTHER }
+              : null,
+        },
+        changes: () => ({
+          checkRound: async () => {
+            checks += 1;
+            return await Promise.resolve(check());
+          },
+          sign: async () => {
+            ahead += 40_000;
+            return await Promise.resolve(raised);
+          },
+        }),
+        is: {},
+      });
+      expect(end).to.include({ kind: "mined", hash: OTHER });
+      expect([sends(), checksAtSend]).to.deep.equal([1, 2]);
+    } finally {
+      clock.mock.restore();
+    }
+  });
+});

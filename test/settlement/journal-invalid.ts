@@ -1,0 +1,177 @@
+import { readFile } from "node:fs/promises";
+
+import { expect } from "chai";
+
+import { Journal } from "../../src/settlement/journal.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
+import {
+  FACTORY,
+  GENESIS,
+  OPEN_ROUND,
+  SETTLER,
+  VAULT,
+} from "../helpers/scripted-contracts.js";
+import {
+  HASH,
+  entry as sent,
+  itSettles,
+  unsigned,
+  useStage,
+} from "../helpers/settlement-stage.js";
+import type { StageCase } from "../helpers/settlement-stage.js";
+
+const FILE = `vault-deployments/settlement-live-31337-${VAULT.toLowerCase()}.json`;
+
+const transaction = {
+  ...unsigned,
+  kind: "settlement",
+  preparedAt: 1_700_000_000_000,
+} as const;
+const subject = {
+  chainKind: "live",
+  chainId: 31_337,
+  genesisHash: GENESIS,
+  vault: VAULT,
+} as const;
+const content = { version: 1, ...subject, ...sent };
+
+/** What makes a journal invalid, and texts of the error. */
+type Broken = readonly [
+  title: string,
+  change: (unsent: Readonly<Record<string, unknown>>) => unknown,
+  says: readonly string[],
+];
+
+describe("an invalid journal of a settlement", () => {
+  const stage = useStage();
+  const journal = (genesisHash = GENESIS): Journal =>
+    new Journal(stage.projectRoot, { ...subject, genesisHash });
+  const text = async (): Promise<string> =>
+    await readFile(stage.journalFile(), "utf8");
+
+  /** A journal that settleAll refuses, and leaves as it is. */
+  const refused = (
+    [title, change, says]: Broken,
+    resume: boolean,
+  ): StageCase => {
+    let before = "";
+    return {
+      title: `settleAll throws VAULT_INVALID_JOURNAL, and keeps the journal, if ${title} (resume: ${resume})`,
+      given: async () => {
+        await stage.interrupt();
+        await stage.writeJournal(change(await stage.journal()));
+        before = await text();
+      },
+      options: { resume },
+      throws: "VAULT_INVALID_JOURNAL",
+      says: [...says, FILE],
+      then: async () => {
+        expect(await text()).to.equal(before);
+      },
+    };
+  };
+  const invalid: readonly Broken[] = [
+    ["it is empty", () => "", ["not JSON"]],
+    [
+      "it is cut",
+      (unsent) => JSON.stringify(unsent).slice(0, 300),
+      ["not JSON"],
+    ],
+    [
+      "it is of a later version",
+      (unsent) => ({ ...unsent, version: 2 }),
+      ["version"],
+    ],
+    [
+      "it lacks a part",
+      (unsent) => ({ ...unsent, round: undefined }),
+      ["round"],
+    ],
+    [
+      "it is of another chain",
+      (unsent) => ({ ...unsent, chainId: 1 }),
+      [
+        `vault ${VAULT} on live chain 1, not of vault ${VAULT} on live chain 31337`,
+      ],
+    ],
+    [
+      "it is of another vault",
+      (unsent) => ({ ...unsent, vault: FACTORY }),
+      [`vault ${FACTORY} on live chain 31337, not of vault ${VAULT}`],
+    ],
+    [
+      "its cancellation does something else",
+      (unsent) => {
+        const [first] = listOf(unsent["transactions"]).map(fieldsOf);
+        const unsignedCall = { raw: undefined, hash: undefined, data: "0x12" };
+        const other = { kind: "cancellation", to: SETTLER, ...unsignedCall };
+        return { ...unsent, transactions: [first, { ...first, ...other }] };
+      },
+      ["not a transfer to the account itself"],
+    ],
+    [
+      "its transactions are of two accounts",
+      (unsent) => {
+        const [first] = listOf(unsent["transactions"]).map(fieldsOf);
+        const other = { from: FACTORY, raw: undefined, hash: undefined };
+        return { ...unsent, transactions: [first, { ...first, ...other }] };
+      },
+      ["not the same account and nonce"],
+    ],
+    ...(
+      [
+        [
+          "is for another chain",
+          { chainId: 1 },
+          "on live chain 31337, not of vault",
+        ],
+        ["goes elsewhere", { to: FACTORY }, `goes to ${FACTORY}, not to`],
+        ["calls something else", { data: "0x12345678" }, "not call settleAll"],
+        ["has other signed bytes", { nonce: 77 }, "signed bytes are not its"],
+      ] as const
+    ).map(
+      ([title, changes, says]) =>
+        [
+          `its transaction ${title}`,
+          (unsent: Readonly<Record<string, unknown>>) => ({
+            ...unsent,
+            transactions: [
+              { ...fieldsOf(listOf(unsent["transactions"])[0]), ...changes },
+            ],
+          }),
+          [says],
+        ] as const,
+    ),
+  ];
+
+  itSettles(
+    stage,
+    invalid.flatMap((one) => [refused(one, false), refused(one, true)]),
+  );
+
+  for (const [changes, where] of [
+    [{ chainId: -1 }, "chainId"],
+    [{ extra: 1 }, "Unrecognized key"],
+    [{ round: { ...OPEN_ROUND, extra: 1 } }, "round"],
+    [{ round: { ...OPEN_ROUND, APY: "1x" } }, "round.APY"],
+    [{ round: { ...OPEN_ROUND, settled: "no" } }, "round.settled"],
+    [{ transactions: [{ ...transaction, data: "0xa" }] }, "data"],
+    [{ transactions: [{ ...transaction, hash: `${HASH}0` }] }, "hash"],
+    [{ transactions: [{ ...transaction, extra: 1 }] }, "transactions.0"],
+    [
+      { transactions: [{ ...transaction, fees: { gasPrice: 1n, x: 1 } }] },
+      "fees",
+    ],
+    [{ transactions: [{ ...transaction, fees: {} }] }, "fees"],
+  ] as const) {
+    it(`cannot be read with VAULT_INVALID_JOURNAL if ${where} is odd: ${Object.keys(changes).join()}`, async () => {
+      await stage.writeJournal({ ...content, ...changes });
+      const { message } = await expectVaultError(
+        journal().read(),
+        "VAULT_INVALID_JOURNAL",
+      );
+      expect(message).to.include(where).and.include(FILE);
+    });
+  }
+});

@@ -1,0 +1,102 @@
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+
+import { roundChecker } from "../../src/settlement/check-round.js";
+import { follow } from "../../src/settlement/follow.js";
+import { Journal } from "../../src/settlement/journal.js";
+import { parseOptions } from "../../src/settlement/options.js";
+import { endDeadlines } from "../helpers/deadlines.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { GENESIS, VAULT } from "../helpers/scripted-contracts.js";
+import { entry as sent, useStage } from "../helpers/settlement-stage.js";
+
+const subject = {
+  chainKind: "live",
+  chainId: 31_337,
+  genesisHash: GENESIS,
+  vault: VAULT,
+} as const;
+
+describe("the log of settlements", () => {
+  const stage = useStage();
+  const journal = (): Journal => new Journal(stage.projectRoot, subject);
+  const folder = (): string => path.dirname(stage.journalFile());
+
+  const log = "vault-deployments/settlements.ndjson";
+
+  it("has a line for each settlement that was sent and has ended, and keeps those of before", async () => {
+    await stage.settle();
+    await stage.openNextRound();
+    stage.loseTransactions(endDeadlines);
+    await stage.settle();
+    stage.restartNode();
+    await stage.settleByOther();
+    await stage.settle({ resume: true });
+    await stage.settle();
+    const lines = await stage.log();
+    expect(
+      lines.map(({ settlement }) => fieldsOf(settlement)["status"]),
+    ).to.deep.equal(["settled", "nothing-to-do"]);
+    expect(lines[0]).to.deep.include({
+      network: "scripted",
+      chainId: 31_337,
+      vault: VAULT,
+      instance: null,
+    });
+    expect(lines[0]?.["time"]).to.match(/^\d{4}-\d\d-\d\dT/u);
+  });
+
+  it("has no line for what was never sent, which has no hash and keeps no other account waiting", async () => {
+    await stage.settleByOther();
+    await journal().begin(sent);
+    const host = stage.host();
+    const options = parseOptions(host, { pollingInterval: 1 });
+    const { settlement } = await follow(
+      host,
+      {
+        journal: journal(),
+        entry: sent,
+        // The last look was too long ago: this one finds the round settled.
+        sending: {
+          check: roundChecker(host, journal(), sent, options),
+          checkedAt: 0,
+        },
+        preview: null,
+      },
+      options,
+    );
+    expect(settlement).to.deep.include({
+      status: "nothing-to-do",
+      hash: null,
+      hashes: [],
+    });
+    expect(stage.sends).to.equal(0);
+    expect(existsSync(path.join(stage.projectRoot, log))).to.equal(false);
+    expect(await stage.journal(".finished")).not.to.have.property(
+      "mayStillArrive",
+    );
+  });
+
+  it("goes on in a new line after one that was cut", async () => {
+    await mkdir(folder(), { recursive: true });
+    await writeFile(path.join(stage.projectRoot, log), '{"time":"2026');
+    await stage.settle();
+    const written = await readFile(path.join(stage.projectRoot, log), "utf8");
+    const [cut, whole = "", end] = written.split("\n");
+    expect([cut, end]).to.deep.equal(['{"time":"2026', ""]);
+    expect(JSON.parse(whole)).to.have.nested.property(
+      "settlement.status",
+      "settled",
+    );
+  });
+
+  it("that cannot be written is trouble, and the settlement is settled and finished", async () => {
+    await mkdir(path.join(stage.projectRoot, log), { recursive: true });
+    expect(await stage.settle()).to.include({ status: "settled" });
+    expect(stage.troubles).to.match(/not added to the log: it is a folder/u);
+    expect(existsSync(stage.journalFile(".finished"))).to.equal(true);
+  });
+});
