@@ -130,7 +130,8 @@ function resolveVaultNetworkConfig(
 function withoutUndefined<Settings extends object>(
   settings: Settings,
 ): Partial<Settings> {
+  // the same properties, without some
   return Object.fromEntries(
     Object.entries(settings).filter(([, value]) => value !== undefined),
-  );
+  ) as Partial<Settings>;
 }

@@ -6,6 +6,7 @@ import { examineSigner } from "../../src/plugin/examine-settlement.js";
 import { examineContracts, examineNode } from "../../src/plugin/examine.js";
 import { encodeRevertData } from "../../src/mocks/index.js";
 import { operations } from "../../src/protocol/index.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
 import {
   SETTLER,
@@ -196,6 +197,25 @@ describe("what doctor finds out of contracts", () => {
     expect(named(checks, "vault factory").status).to.equal("warn");
   });
 
+  it("examineContracts() finds a factory ok if only one of its answers is zero, and a vault whose answers all are", async () => {
+    const zeros = { reverted: false, data: `0x${"0".repeat(640)}` };
+    const checks = await examine(
+      {},
+      documentedContracts,
+      () => "0x01",
+      (data) =>
+        [
+          operations.minXMargin,
+          operations.queryVolume,
+          operations.queryMarginBalance,
+        ].some(({ selector }) => data.startsWith(selector))
+          ? zeros
+          : undefined,
+    );
+    expect(named(checks, "vault factory").status).to.equal("ok");
+    expect(named(checks, "vault").status).to.equal("ok");
+  });
+
   const { vault, vaultFactory } = documentedContracts;
   for (const [contracts, missing, fix] of [
     [{}, "fail", true],
@@ -278,4 +298,44 @@ describe("what doctor finds out of a signer", () => {
     expect(signer).to.include({ name: "signer", status: "warn" });
     expect(more).to.deep.equal([]);
   });
+
+  it("examineSigner() tries a settlement as the account that --from names, also if nobody can sign for it", async () => {
+    const node = new ScriptedNode();
+    node.on("eth_accounts", () => []);
+    const host = hostOn(node, { settings: { accounts: "remote" } });
+    const checks = await examineSigner(host, SETTLER);
+    expect(outline(checks)).to.deep.equal(["signer warn", "settlement ok"]);
+    expect(named(checks, "settlement").detail).to.equal(
+      `settleAll as ${SETTLER} settles the round`,
+    );
+  });
+
+  for (const [title, settles, status] of [
+    ["accepts it at the round's end", (atEnd: boolean) => atEnd, "ok"],
+    ["refuses it at the round's end, too", () => false, "warn"],
+  ] as const) {
+    it(`examineSigner() finds a settlement that is refused now ${status} if the vault ${title}`, async () => {
+      const node = new ScriptedNode();
+      const { endTime } = node.round;
+      node.on("eth_simulateV1", async (params, answer) => {
+        const time = Number(
+          fieldsOf(
+            fieldsOf(listOf(fieldsOf(params[0])["blockStateCalls"])[0])[
+              "blockOverrides"
+            ],
+          )["time"],
+        );
+        node.revertsWith = settles(time >= Number(endTime))
+          ? undefined
+          : closed;
+        return await answer();
+      });
+      const settlement = named(await examine(10n ** 9n, node), "settlement");
+      expect(settlement.status).to.equal(status);
+      expect(settlement.detail).to.include(`settleAll as ${SETTLER}: closed`);
+      expect(
+        settlement.detail.includes("settles the round at its end"),
+      ).to.equal(status === "ok");
+    });
+  }
 });

@@ -132,17 +132,24 @@ describe("hre.vault", () => {
       },
     );
     Object.assign(hre.network, { getOrCreate: () => ({ vault: echo }) });
-    const { at, instance, connect, contracts, ...methods } = hre.vault;
-    expect(Object.keys(methods)).to.have.lengthOf(19);
-    for (const [name, method] of Object.entries(methods)) {
-      const result: unknown = Reflect.apply(method, undefined, [1, 2, 3]);
-      const values =
-        name === "orders" || name === "rounds"
-          ? // its methods without a promise are generators
-            await Array.fromAsync(result as AsyncIterable<unknown>)
-          : await result;
-      expect(values).to.deep.equal([name, 1, 2, 3]);
+    const called: string[] = [];
+    for (const [name, method] of Object.entries<unknown>({ ...hre.vault })) {
+      // Those of the lazy vault itself return no result of the connection's.
+      if (
+        typeof method === "function" &&
+        !["at", "instance", "connect"].includes(name)
+      ) {
+        const result: unknown = Reflect.apply(method, undefined, [1, 2, 3]);
+        const values =
+          name === "orders" || name === "rounds"
+            ? // these two return generators
+              await Array.fromAsync(result as AsyncIterable<unknown>)
+            : await result;
+        expect(values).to.deep.equal([name, 1, 2, 3]);
+        called.push(name);
+      }
     }
+    expect(called).to.have.lengthOf(19);
   });
 
   it("hre.vault.connect() returns the vault of an open connection, and its own without an argument", async () => {
