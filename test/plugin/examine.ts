@@ -1,11 +1,23 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+
 import { expect } from "chai";
 
 import type { ContractAddresses } from "../../src/client/index.js";
 import type { Check } from "../../src/plugin/check.js";
-import { examineSigner } from "../../src/plugin/examine-settlement.js";
-import { examineContracts, examineNode } from "../../src/plugin/examine.js";
+import {
+  examineJournal,
+  examineSigner,
+} from "../../src/plugin/examine-settlement.js";
+import {
+  examineContracts,
+  examineInstances,
+  examineNode,
+} from "../../src/plugin/examine.js";
 import { encodeRevertData } from "../../src/mocks/index.js";
 import { operations } from "../../src/protocol/index.js";
+import { BareHost } from "../helpers/bare-host.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
 import {
@@ -229,6 +241,77 @@ describe("what doctor finds out of contracts", () => {
       expect(pool.fix !== null).to.equal(fix);
     });
   }
+});
+
+describe("what doctor finds out of instances", () => {
+  const { vault, vaultFactory } = documentedContracts;
+  const instances = {
+    own: { contracts: { vault } },
+    whole: { contracts: { vault, vaultFactory } },
+    none: {},
+  };
+  const examine = async (
+    contracts: ContractAddresses,
+    instance?: string,
+  ): Promise<readonly Check[]> => {
+    const connection = await (
+      await createTestHre({
+        networks: {
+          default: { type: "edr-simulated", vault: { contracts, instances } },
+        },
+      })
+    ).network.create();
+    const { vault: own } = connection;
+    const checks = examineInstances(
+      instance === undefined ? own : own.instance(instance),
+    );
+    await connection.close();
+    return checks;
+  };
+
+  for (const [title, contracts, instance, found] of [
+    ["of a network", { vaultFactory }, undefined, ["instance own warn"]],
+    ["of a network without a factory", { vault }, undefined, []],
+    ["by its name", { vaultFactory }, "own", ["instance own warn"]],
+    ["by another name", { vaultFactory }, "whole", []],
+  ] as const) {
+    it(`examineInstances() ${found.length === 0 ? "finds nothing" : "warns of an instance with another vault's factory"}, asked for those ${title}`, async () => {
+      const checks = await examine(contracts, instance);
+      expect(outline(checks)).to.deep.equal(found);
+      for (const { fix } of checks) {
+        expect(fix).to.contain(
+          "networks.default.vault.instances.own.contracts.vaultFactory",
+        );
+      }
+    });
+  }
+});
+
+describe("what doctor finds out of the journal", () => {
+  it("examineJournal() fails for a journal that cannot be read, and finds no journal ok", async () => {
+    const project = await useFixtureProject("plain");
+    const examine = async (
+      contracts: ContractAddresses,
+    ): Promise<readonly Check[]> => {
+      const node = new ScriptedNode();
+      const networkConfig = { type: "http" };
+      const settings = { networkConfig, projectRoot: project.path };
+      return await examineJournal(
+        new BareHost(node, contracts, SETTLER, settings),
+      );
+    };
+    const { vault } = documentedContracts;
+    expect(outline(await examine({ vault }))).to.deep.equal(["journal ok"]);
+    const folder = path.join(project.path, "vault-deployments");
+    await mkdir(folder);
+    const file = `settlement-live-31337-${vault.toLowerCase()}.json`;
+    await writeFile(path.join(folder, file), "{");
+    const [journal] = await examine({ vault });
+    expect(journal).to.include({ name: "journal", status: "fail" });
+    expect(journal?.detail).to.contain(file);
+    expect(await examine({})).to.deep.equal([]);
+    await project.remove();
+  });
 });
 
 describe("what doctor finds out of a signer", () => {
