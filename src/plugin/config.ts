@@ -118,7 +118,7 @@ function resolveVaultNetworkConfig(
           ...withoutUndefined(instance),
           displayDecimals: {
             ...inherited.displayDecimals,
-            ...instance.displayDecimals,
+            ...withoutUndefined(instance.displayDecimals ?? {}),
           },
         }),
       ]),
@@ -127,10 +127,11 @@ function resolveVaultNetworkConfig(
 }
 
 /** A key that is written out as undefined is inherited, too. */
-function withoutUndefined(
-  instance: VaultInstanceUserConfig,
-): VaultInstanceUserConfig {
+function withoutUndefined<Settings extends object>(
+  settings: Settings,
+): Partial<Settings> {
+  // the same properties, without some
   return Object.fromEntries(
-    Object.entries(instance).filter(([, value]) => value !== undefined),
-  );
+    Object.entries(settings).filter(([, value]) => value !== undefined),
+  ) as Partial<Settings>;
 }

@@ -7,6 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { onExit } from "signal-exit";
 
 import { vaultError } from "../../src/errors.js";
+import { reasonOf } from "../../src/files/project-file.js";
 import { destinationOf } from "../../src/files/regular-file.js";
 import { escapeUntrusted } from "../../src/escape.js";
 
@@ -24,7 +25,7 @@ export async function writeToFile(
   } catch (error) {
     throw error instanceof Error && "syscall" in error
       ? // Without the name of the temporary file.
-        cannotWrite(file, error.message.replace(/, \w+ '.*$/su, ""), error)
+        cannotWrite(file, reasonOf(error), error)
       : error;
   }
 }

@@ -275,10 +275,17 @@ describe("addresses of a vault", () => {
         vault: {
           tokenDecimals: 77,
           displayDecimals: { pools: 0, volume: 5 },
+          guard: THIRD,
           contracts: { vault: THIRD },
           instances: {
             volume: { displayDecimals: { volume: 6 } },
             tokens: { tokenDecimals: 0, contracts: { vault: undefined } },
+            unset: {
+              ...{ tokenDecimals: undefined, guard: undefined },
+              displayDecimals: { volume: undefined },
+            },
+            direct: { guard: false },
+            guarded: { guard: SECOND },
           },
         },
       },
@@ -293,6 +300,16 @@ describe("addresses of a vault", () => {
     expect(vault.instance("tokens").settings).to.deep.equal({
       ...{ tokenDecimals: 0, displayDecimals: inherited },
     });
+    expect(vault.instance("unset").settings).to.deep.equal(vault.settings);
+    const guards = ["unset", "direct", "guarded"].map(
+      async (name) => await vault.instance(name).guardAddress(),
+    );
+    const instances = "networks.plain.vault.instances";
+    expect(await Promise.all(guards)).to.deep.equal([
+      { address: THIRD, source: `${instances}.unset.guard` },
+      undefined,
+      { address: SECOND, source: `${instances}.guarded.guard` },
+    ]);
     expect(await vault.instance("tokens").addressOf("vault")).to.deep.equal({
       ...{ address: THIRD, source: "networks.plain.vault.contracts.vault" },
     });

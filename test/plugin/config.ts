@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 import { expect } from "chai";
 import { configVariable } from "hardhat/config";
 import type { HardhatUserConfig } from "hardhat/types/config";
@@ -90,6 +92,40 @@ const mistakes = [
     `${root}.displayDecimals.pools`,
     /whole number/u,
   ],
+  ...[12, true, "0x12"].map(
+    (guard) =>
+      [
+        { guard },
+        `${root}.guard`,
+        /configuration variable, or false/u,
+      ] as const,
+  ),
+  ...[0n, 1].flatMap((limit) =>
+    ["maxFeePerGasLimit", "maxPriorityFeePerGasLimit"].map(
+      (name) =>
+        [
+          { [name]: limit },
+          `${root}.${name}`,
+          /positive bigint in wei/u,
+        ] as const,
+    ),
+  ),
+  [{ timeBeforeBumpingFees: 0 }, `${root}.timeBeforeBumpingFees`, /from 1 up/u],
+  [{ maxFeeBumps: -1 }, `${root}.maxFeeBumps`, /from 0 up/u],
+  ...[0, true, 1.5].map(
+    (maxHeadAge) =>
+      [{ maxHeadAge }, `${root}.maxHeadAge`, /from 1 up, or false/u] as const,
+  ),
+  [
+    { maxFeePerGasLimit: 2n, maxPriorityFeePerGasLimit: 3n },
+    `${root}.maxPriorityFeePerGasLimit`,
+    /may not exceed maxFeePerGasLimit/u,
+  ],
+  [
+    usdc({ maxFeePerGasLimit: 2n, maxPriorityFeePerGasLimit: 3n }),
+    `${root}.instances.usdc.maxPriorityFeePerGasLimit`,
+    /may not exceed maxFeePerGasLimit/u,
+  ],
   [{ toString: 1 }, root, /unknown setting "toString"/u],
   [{ contracts: { constructor: ADDRESS } }, contracts, /unknown contract/u],
   ...["../usdc", "Daily", "_", "", "toString", "a".repeat(65)].map(
@@ -115,7 +151,7 @@ const mistakes = [
 
 describe("configuration", () => {
   for (const [vault, path, message] of mistakes) {
-    it(`Hardhat refuses vault: ${JSON.stringify(vault)} of a network of either type, and names ${path}`, async () => {
+    it(`Hardhat refuses vault: ${inspect(vault, { breakLength: Infinity })} of a network of either type, and names ${path}`, async () => {
       for (const type of ["http", "edr-simulated"]) {
         const [error, ...more] = await validate(userConfig(vault, type));
         expect(more).to.deep.equal([]);
@@ -143,6 +179,21 @@ describe("configuration", () => {
     ]);
   });
 
+  it("Hardhat lists the mistakes of every network", async () => {
+    const network = {
+      type: "http",
+      url: NOWHERE,
+      vault: { tokenDecimals: 78 },
+    };
+    const networks = { one: network, two: network };
+    // wrong on purpose
+    const found = await validate({ networks } as unknown as HardhatUserConfig);
+    expect(found.map(([path]) => path)).to.deep.equal([
+      "networks.one.vault.tokenDecimals",
+      "networks.two.vault.tokenDecimals",
+    ]);
+  });
+
   it("Hardhat accepts settings that are right, or absent", async () => {
     for (const vault of [
       undefined,
@@ -156,6 +207,10 @@ describe("configuration", () => {
       { tokenDecimals: 0 },
       { tokenDecimals: 77 },
       { displayDecimals: { pools: 18, volume: 0, "order.openPrice": 77 } },
+      { guard: false },
+      { maxFeePerGasLimit: 1n, maxPriorityFeePerGasLimit: 1n },
+      { timeBeforeBumpingFees: 1, maxFeeBumps: 0, maxHeadAge: 1 },
+      { maxHeadAge: false },
       { instances: {} },
       { instances: { "9-_": {}, ["a".repeat(64)]: {} } },
       { instances: { usdc: {}, "usdt-2": { contracts: { vault: ADDRESS } } } },
@@ -204,10 +259,14 @@ describe("configuration", () => {
       usdc({ contracts: { vault: MISTYPED } }),
     ],
   ] as const) {
-    it(`a connection fails with VAULT_INVALID_ADDRESS, and asks for nothing, if the checksum of ${where} is wrong; a start does not`, async () => {
+    it(`a connection fails with VAULT_INVALID_ADDRESS, asks for nothing, and leaves other networks alone, if the checksum of ${where} is wrong; a start does not`, async () => {
       const server = await startRpcServer({});
-      const networks = { live: httpNetwork(server.url, { vault }) };
+      const networks = {
+        live: httpNetwork(server.url, { vault }),
+        other: httpNetwork(server.url),
+      };
       const hre = await createTestHre({ networks });
+      await (await hre.network.create("other")).close();
       const { message } = await expectVaultError(
         hre.network.create("live"),
         "VAULT_INVALID_ADDRESS",

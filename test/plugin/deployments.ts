@@ -134,6 +134,8 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
       vault.at({ vault: OTHER }).addressOf("publicPool"),
     ]);
     const methods = server.requests.map(({ method }) => method);
+    await vault.addressOf("vault");
+    expect(server.requests).to.have.lengthOf(methods.length);
     expect(methods.toSorted()).to.deep.equal([
       ...["eth_chainId", "eth_getBlockByNumber"],
       ...Array.from({ length: 6 }, () => "eth_getCode"),
@@ -179,6 +181,11 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     [
       "another chain has the same id",
       () => (genesis = { hash: `0x${"cd".repeat(32)}` }),
+      otherChain,
+    ],
+    [
+      "another chain has the same id, and a genesis that begins like this one's",
+      () => (genesis = { hash: `0xabababab${"cd".repeat(28)}` }),
       otherChain,
     ],
     ["the chain has no first block", () => (genesis = null), otherChain],
@@ -332,6 +339,20 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
       );
       expect(details["hint"]).to.contain(hint);
     }
+  });
+
+  it("the deployment of an instance is saved with the instance's name", async () => {
+    const settings = { vault: { instances: { usdc: {} } } };
+    const hre = await hreOnLive(server.url, settings, projectRoot);
+    const usdc = (await hre.network.create()).vault.instance("usdc");
+    await (await usdc.deployments?.())?.save(deployment);
+    const [name = ""] = await files();
+    expect(name).to.equal("1-abababab-usdc.json");
+    const written = path.join(path.dirname(file()), name);
+    expect(JSON.parse(await readFile(written, "utf8"))).to.deep.equal({
+      ...deployment,
+      instance: "usdc",
+    });
   });
 
   it("a read fails with VAULT_RPC_INVALID_RESPONSE if the first block is malformed", async () => {

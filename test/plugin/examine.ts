@@ -1,11 +1,24 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+
 import { expect } from "chai";
 
 import type { ContractAddresses } from "../../src/client/index.js";
 import type { Check } from "../../src/plugin/check.js";
-import { examineSigner } from "../../src/plugin/examine-settlement.js";
-import { examineContracts, examineNode } from "../../src/plugin/examine.js";
+import {
+  examineJournal,
+  examineSigner,
+} from "../../src/plugin/examine-settlement.js";
+import {
+  examineContracts,
+  examineInstances,
+  examineNode,
+} from "../../src/plugin/examine.js";
 import { encodeRevertData } from "../../src/mocks/index.js";
 import { operations } from "../../src/protocol/index.js";
+import { BareHost } from "../helpers/bare-host.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
 import {
   documentedAnswer,
@@ -195,6 +208,25 @@ describe("what doctor finds out of contracts", () => {
     expect(named(checks, "vault factory").status).to.equal("warn");
   });
 
+  it("examineContracts() finds a factory ok if only one of its answers is zero, and a vault whose answers all are", async () => {
+    const zeros = { reverted: false, data: `0x${"0".repeat(640)}` };
+    const checks = await examine(
+      {},
+      documentedContracts,
+      () => "0x01",
+      (data) =>
+        [
+          operations.minXMargin,
+          operations.queryVolume,
+          operations.queryMarginBalance,
+        ].some(({ selector }) => data.startsWith(selector))
+          ? zeros
+          : undefined,
+    );
+    expect(named(checks, "vault factory").status).to.equal("ok");
+    expect(named(checks, "vault").status).to.equal("ok");
+  });
+
   const { vault, vaultFactory } = documentedContracts;
   for (const [contracts, missing, fix] of [
     [{}, "fail", true],
@@ -208,6 +240,77 @@ describe("what doctor finds out of contracts", () => {
       expect(pool.fix !== null).to.equal(fix);
     });
   }
+});
+
+describe("what doctor finds out of instances", () => {
+  const { vault, vaultFactory } = documentedContracts;
+  const instances = {
+    own: { contracts: { vault } },
+    whole: { contracts: { vault, vaultFactory } },
+    none: {},
+  };
+  const examine = async (
+    contracts: ContractAddresses,
+    instance?: string,
+  ): Promise<readonly Check[]> => {
+    const connection = await (
+      await createTestHre({
+        networks: {
+          default: { type: "edr-simulated", vault: { contracts, instances } },
+        },
+      })
+    ).network.create();
+    const { vault: own } = connection;
+    const checks = examineInstances(
+      instance === undefined ? own : own.instance(instance),
+    );
+    await connection.close();
+    return checks;
+  };
+
+  for (const [title, contracts, instance, found] of [
+    ["of a network", { vaultFactory }, undefined, ["instance own warn"]],
+    ["of a network without a factory", { vault }, undefined, []],
+    ["by its name", { vaultFactory }, "own", ["instance own warn"]],
+    ["by another name", { vaultFactory }, "whole", []],
+  ] as const) {
+    it(`examineInstances() ${found.length === 0 ? "finds nothing" : "warns of an instance with another vault's factory"}, asked for those ${title}`, async () => {
+      const checks = await examine(contracts, instance);
+      expect(outline(checks)).to.deep.equal(found);
+      for (const { fix } of checks) {
+        expect(fix).to.contain(
+          "networks.default.vault.instances.own.contracts.vaultFactory",
+        );
+      }
+    });
+  }
+});
+
+describe("what doctor finds out of the journal", () => {
+  it("examineJournal() fails for a journal that cannot be read, and finds no journal ok", async () => {
+    const project = await useFixtureProject("plain");
+    const examine = async (
+      contracts: ContractAddresses,
+    ): Promise<readonly Check[]> => {
+      const node = new ScriptedNode();
+      const networkConfig = { type: "http" };
+      const settings = { networkConfig, projectRoot: project.path };
+      return await examineJournal(
+        new BareHost(node, contracts, SETTLER, settings),
+      );
+    };
+    const { vault } = documentedContracts;
+    expect(outline(await examine({ vault }))).to.deep.equal(["journal ok"]);
+    const folder = path.join(project.path, "vault-deployments");
+    await mkdir(folder);
+    const file = `settlement-live-31337-${vault.toLowerCase()}.json`;
+    await writeFile(path.join(folder, file), "{");
+    const [journal] = await examine({ vault });
+    expect(journal).to.include({ name: "journal", status: "fail" });
+    expect(journal?.detail).to.contain(file);
+    expect(await examine({})).to.deep.equal([]);
+    await project.remove();
+  });
 });
 
 describe("what doctor finds out of a signer", () => {
@@ -277,4 +380,44 @@ describe("what doctor finds out of a signer", () => {
     expect(signer).to.include({ name: "signer", status: "warn" });
     expect(more).to.deep.equal([]);
   });
+
+  it("examineSigner() tries a settlement as the account that --from names, also if nobody can sign for it", async () => {
+    const node = new ScriptedNode();
+    node.on("eth_accounts", () => []);
+    const host = hostOn(node, { settings: { accounts: "remote" } });
+    const checks = await examineSigner(host, SETTLER);
+    expect(outline(checks)).to.deep.equal(["signer warn", "settlement ok"]);
+    expect(named(checks, "settlement").detail).to.equal(
+      `settleAll as ${SETTLER} settles the round`,
+    );
+  });
+
+  for (const [title, settles, status] of [
+    ["accepts it at the round's end", (atEnd: boolean) => atEnd, "ok"],
+    ["refuses it at the round's end, too", () => false, "warn"],
+  ] as const) {
+    it(`examineSigner() finds a settlement that is refused now ${status} if the vault ${title}`, async () => {
+      const node = new ScriptedNode();
+      const { endTime } = node.round;
+      node.on("eth_simulateV1", async (params, answer) => {
+        const time = Number(
+          fieldsOf(
+            fieldsOf(listOf(fieldsOf(params[0])["blockStateCalls"])[0])[
+              "blockOverrides"
+            ],
+          )["time"],
+        );
+        node.revertsWith = settles(time >= Number(endTime))
+          ? undefined
+          : closed;
+        return await answer();
+      });
+      const settlement = named(await examine(10n ** 9n, node), "settlement");
+      expect(settlement.status).to.equal(status);
+      expect(settlement.detail).to.include(`settleAll as ${SETTLER}: closed`);
+      expect(
+        settlement.detail.includes("settles the round at its end"),
+      ).to.equal(status === "ok");
+    });
+  }
 });

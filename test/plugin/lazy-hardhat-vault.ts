@@ -119,6 +119,48 @@ describe("hre.vault", () => {
     ]);
   });
 
+  it("hre.vault passes every argument of a method to connection.vault, and returns its result", async () => {
+    const hre = await createTestHre();
+    const echo = new Proxy(
+      {},
+      {
+        // An object with then() would be taken for a promise.
+        get: (_, method) =>
+          method === "then"
+            ? undefined
+            : (...args: readonly unknown[]) => [method, ...args],
+      },
+    );
+    Object.assign(hre.network, { getOrCreate: () => ({ vault: echo }) });
+    const called: string[] = [];
+    for (const [name, method] of Object.entries<unknown>({ ...hre.vault })) {
+      // Those of the lazy vault itself return no result of the connection's.
+      if (
+        typeof method === "function" &&
+        !["at", "instance", "connect"].includes(name)
+      ) {
+        const result: unknown = Reflect.apply(method, undefined, [1, 2, 3]);
+        const values =
+          name === "orders" || name === "rounds"
+            ? // these two return generators
+              await Array.fromAsync(result as AsyncIterable<unknown>)
+            : await result;
+        expect(values).to.deep.equal([name, 1, 2, 3]);
+        called.push(name);
+      }
+    }
+    expect(called).to.have.lengthOf(19);
+  });
+
+  it("hre.vault.connect() returns the vault of an open connection, and its own without an argument", async () => {
+    const hre = await createTestHre();
+    const other = await hre.network.create();
+    expect(await hre.vault.connect(other)).to.equal(other.vault);
+    const { vault } = await hre.network.getOrCreate();
+    expect(await hre.vault.connect()).to.equal(vault);
+    await other.close();
+  });
+
   it("methods of hre.vault work without it", async () => {
     const hre = await createTestHre();
     await hre.vault.deployMocks({ overrides: { volume: 6n } });
