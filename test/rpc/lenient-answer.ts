@@ -6,6 +6,7 @@ import { getGasPrice } from "../../src/rpc/chain.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
+import { hardhatError } from "../helpers/foreign-errors.js";
 import { connectTo } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
@@ -66,6 +67,10 @@ describe("answers that Hardhat does not take", () => {
       { error: true, msg: "no such project" },
       "no such project",
     ],
+    "an error that is true, beside a result": [
+      { ...whole, error: true },
+      PRICE,
+    ],
     "a list of errors": [
       { errors: [{ message: "no such project" }] },
       "no such project",
@@ -95,6 +100,16 @@ describe("answers that Hardhat does not take", () => {
 
   it("an answer that came as gzip is read, though Hardhat does not unpack it", async () => {
     expect(await ask(gzipSync(JSON.stringify(whole)))).to.equal(BigInt(PRICE));
+  });
+
+  it("an answer is read, too, if the provider does not send through undici", async () => {
+    const response = JSON.stringify({ result: PRICE });
+    const request = async (): Promise<never> =>
+      await Promise.reject(
+        hardhatError("HHE702", { messageArguments: { response } }),
+      );
+    const rpc = new RpcClient({ request }, "live");
+    expect(await getGasPrice(rpc)).to.equal(BigInt(PRICE));
   });
 
   it("an error that came as gzip with HTTP status 400 keeps the node's words", async () => {
