@@ -94,7 +94,7 @@ export interface VaultParts {
   readonly from?: AccountLike | undefined;
 }
 
-/** How a read is made: with whose connection, from whom and at which block. */
+/** The connection, the caller and the block of a read. */
 export interface ReadContext {
   readonly rpc: RpcClient;
   /** The caller that the contracts see. */
