@@ -9,7 +9,6 @@ import { VaultFactory__factory } from "../bindings/factories/VaultFactory__facto
 import { Vault__factory } from "../bindings/factories/Vault__factory.js";
 import { assertInvariant, invalidArgument, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import { escapeUntrusted } from "../escape.js";
 import {
   contractRoles,
   isEnumName,
@@ -254,7 +253,7 @@ export function requireValue({
     const { text, kind } = answer.reverted;
     const details = {
       operation,
-      reason: escapeUntrusted(text),
+      reason: text,
       contract,
       address,
       hint:

@@ -224,14 +224,24 @@ describe("client - VaultClient", () => {
     }
   });
 
-  it("a read shows a reason without its control characters", async () => {
-    const node = nodeThatReverts(encodeRevertData("no\u001b[2J"));
-    const { message, details } = await expectVaultError(
-      new VaultClient(node, { vault: VAULT }).queryVolume(),
-      "VAULT_CALL_REVERTED",
-    );
-    for (const shown of [message, String(details["reason"])]) {
-      expect(shown).to.include("no").and.not.include("\u001b");
+  it("a read shows a reason without the characters that change a terminal's text", async () => {
+    const errors = ["error Odd(string why)"];
+    const why = "no\u202eon";
+    for (const data of [
+      encodeRevertData(why),
+      new Interface(errors).encodeErrorResult("Odd", [why]),
+    ]) {
+      const { message, details } = await expectVaultError(
+        new VaultClient(
+          nodeThatReverts(data),
+          { vault: VAULT },
+          { abis: [errors] },
+        ).queryVolume(),
+        "VAULT_CALL_REVERTED",
+      );
+      for (const shown of [message, String(details["reason"])]) {
+        expect(shown).to.include("no").and.not.include("\u202e");
+      }
     }
   });
 
