@@ -46,6 +46,14 @@ describe("redacted text", () => {
     expect(redactSecrets(text)).to.equal(text);
   });
 
+  it("redactSecrets removes words of letters and digits from 20 characters on", () => {
+    expect(redactSecrets(`is ${key.slice(0, 20)} known`)).to.equal(
+      "is <hidden> known",
+    );
+    const shorter = `is ${key.slice(0, 19)} known`;
+    expect(redactSecrets(shorter)).to.equal(shorter);
+  });
+
   it("long text of any kind is quoted in less than 5,000 characters at once", () => {
     for (const part of ["a.", "a", "/a ", "a://", " "]) {
       const text = part.repeat(4_000_000 / part.length);
@@ -114,6 +122,31 @@ describe("redacted text", () => {
       const text = "eth_call of v3 on my-net answered 1, x is 12, p4ssed";
       expect(redactor.hide(text)).to.equal(text);
     });
+  });
+
+  it("a redactor hides a secret of 8 characters inside a word, and a shorter one as a word only", () => {
+    const redactor = new Redactor();
+    redactor.keep("eightkey", "7letter");
+    expect(redactor.hide("myeightkeys, my7letters, 7letter")).to.equal(
+      "my<hidden>s, my7letters, <hidden>",
+    );
+  });
+
+  it("a redactor hides a secret that it gets after a text", () => {
+    const redactor = new Redactor();
+    redactor.keep("the first");
+    expect(redactor.hide("the first, later on")).to.equal("<hidden>, later on");
+    redactor.keep("later on");
+    expect(redactor.hide("the first, later on")).to.equal("<hidden>, <hidden>");
+  });
+
+  it("a redactor hides a URL that is none, and a name of a host from 16 letters on", () => {
+    const redactor = new Redactor();
+    redactor.keepUrl("not-a-url/key");
+    redactor.keepUrl("https://sixteen-long-key.fifteen-letters.test");
+    expect(
+      redactor.hide("not-a-url/key, sixteen-long-key, fifteen-letters"),
+    ).to.equal("<hidden>, <hidden>, fifteen-letters");
   });
 
   it("a redactor hides only the secrets of its own connection", () => {
