@@ -46,6 +46,14 @@ describe("redacted text", () => {
     expect(redactSecrets(text)).to.equal(text);
   });
 
+  it("redactSecrets removes words of letters and digits from 20 characters on", () => {
+    expect(redactSecrets(`is ${key.slice(0, 20)} known`)).to.equal(
+      "is <hidden> known",
+    );
+    const shorter = `is ${key.slice(0, 19)} known`;
+    expect(redactSecrets(shorter)).to.equal(shorter);
+  });
+
   it("long text of any kind is quoted in less than 5,000 characters at once", () => {
     for (const part of ["a.", "a", "/a ", "a://", " "]) {
       const text = part.repeat(4_000_000 / part.length);
@@ -190,6 +198,14 @@ describe("redacted text", () => {
     expect(
       shownBy((one) => one.keepHeader(header), "Digest abcdef ghijkl user"),
     ).to.equal("Digest <hidden> <hidden> user");
+  });
+
+  it("a redactor hides a secret of 8 characters inside a word, and a shorter one as a word only", () => {
+    const redactor = new Redactor();
+    redactor.keep("eightkey", "7letter");
+    expect(redactor.hide("myeightkeys, my7letters, 7letter")).to.equal(
+      "my<hidden>s, my7letters, <hidden>",
+    );
   });
 
   it("a redactor hides only the secrets of its own connection", () => {

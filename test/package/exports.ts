@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -37,6 +38,15 @@ describe("exports of the package", () => {
       "./contracts/*",
       "./package.json",
     ]);
+  });
+
+  it("require() of the plugin throws an error that names the entries for CommonJS", () => {
+    const require = createRequire(import.meta.url);
+    expect(() => {
+      require("hardhat-vault");
+    }).to.throw(
+      /plugin for Hardhat 3.*"hardhat-vault\/client", "hardhat-vault\/mocks", "hardhat-vault\/abi" or "hardhat-vault\/bindings"/u,
+    );
   });
 
   for (const [entry, names] of Object.entries(exportedNames)) {

@@ -267,6 +267,13 @@ describe("configuration", () => {
       };
       const hre = await createTestHre({ networks });
       await (await hre.network.create("other")).close();
+      const closed: string[] = [];
+      hre.hooks.registerHandlers("network", {
+        closeConnection: async (context, connection, next) => {
+          closed.push(connection.networkName);
+          await next(context, connection);
+        },
+      });
       const { message } = await expectVaultError(
         hre.network.create("live"),
         "VAULT_INVALID_ADDRESS",
@@ -274,6 +281,7 @@ describe("configuration", () => {
       expect(message).to.contain(
         `networks.live.vault.${where} is not a valid address: "${MISTYPED}" (its checksum is wrong)`,
       );
+      expect(closed).to.deep.equal(["live"]);
       expect(server.requests).to.deep.equal([]);
       await server.stop();
     });
