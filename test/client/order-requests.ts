@@ -315,10 +315,10 @@ describe("client - requests of orders()", () => {
     ["by default", true, { firstId: 1, lastId: 60, chunkSize: 5 }, 3],
     ["by default, each for one order", false, { firstId: 1, lastId: 60 }, 16],
     [
-      "with concurrency 1, the search for the last order included",
+      "with concurrency 1, while the search for the last order goes on beside it",
       true,
       { chunkSize: 5, concurrency: 1 },
-      1,
+      2,
     ],
   ] as const) {
     it(`orders() has ${most} requests under way at most ${title}`, async () => {

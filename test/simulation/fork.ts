@@ -317,11 +317,11 @@ describe("vault.fork()", () => {
     const { vault } = (await connect()).connection;
     const { block: _head, ...before } = await vault.snapshot();
     const fork = await open(vault);
-    const overrides = { volume: 144n, minXMargin: 145n };
-    for (const [role, changed] of [
-      ["publicPool", {}],
-      ["vault", { volume: 144n }],
-      ["vaultFactory", { volume: 144n, minXMargin: 145n }],
+    const [volume, minXMargin] = [144n, 145n];
+    for (const [role, overrides, changed] of [
+      ["publicPool", {}, {}],
+      ["vault", { volume }, { volume }],
+      ["vaultFactory", { minXMargin }, { volume, minXMargin }],
     ] as const) {
       const { addresses } = await fork.vault.mockAt(role, { overrides });
       expect(addresses[role]).to.equal(protocol.contracts[role]);

@@ -1,6 +1,4 @@
 import { toQuantity } from "ethers";
-import pLimit from "p-limit";
-import type { LimitFunction } from "p-limit";
 
 import { VaultError } from "../../errors.js";
 import type { VaultOrder } from "../../protocol/index.js";
@@ -31,18 +29,13 @@ const MAX_SCATTERED = 100;
  * plain call.
  */
 export class OrderReader {
-  /** The search for the last order and the reading of the orders share them. */
-  readonly #slots: LimitFunction;
-
   constructor(
     private readonly client: VaultReader,
     private readonly target: LocatedAddress,
     private readonly blockTag: number,
     private chunkSize: number,
     private readonly concurrency: number,
-  ) {
-    this.#slots = pLimit(concurrency);
-  }
+  ) {}
 
   /**
    * Reads orders in chunks, each to be iterated once. A chunk is decoded while it is
@@ -67,7 +60,7 @@ export class OrderReader {
           return;
         }
         underWay += 1;
-        const orders = this.#slots(async () => await this.#readChunk(chunk));
+        const orders = this.#readChunk(chunk);
         const whenAnswered = (): void => {
           underWay -= 1;
           requestMore();

@@ -4,6 +4,7 @@ import { fallbackTo } from "../../errors.js";
 import type { VaultHost } from "../../host.js";
 import { getBlock } from "../../rpc/blocks.js";
 import { tryCall } from "../../rpc/calls.js";
+import { isNodeRefusal } from "../../rpc/errors.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
 import { settlementCall } from "../../settlement-call/route.js";
 import { EngineUnsupportedError } from "./engine.js";
@@ -84,7 +85,15 @@ async function callPlainly(
   const gasGiven = gas ?? target.gasLimit;
   return await tryCall(vault.rpc, settlementCall(route), base, gasGiven).then(
     (reverted) => ({ reverted }),
-    fallbackTo(undefined),
+    // A node that prunes old state refuses all that the fork would fetch, too. A limit of
+    // the caller's may be refused as it is.
+    fallbackTo(
+      undefined,
+      (error) =>
+        target.isBlockGiven !== true ||
+        gas !== undefined ||
+        !isNodeRefusal(error),
+    ),
   );
 }
 
