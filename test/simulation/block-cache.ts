@@ -216,6 +216,15 @@ describe("the state of one block", () => {
     await expectVaultError(other.requireBlock(), "VAULT_FORK_REORGED");
   });
 
+  it("a value that is null is refused each time that it is asked for, and read once the node has it", async () => {
+    server.answer = answerEach(() => ({ result: null }));
+    const cache = await open();
+    expect(await balance(cache)).to.match(/no hex value/u);
+    expect(await balance(cache)).to.match(/no hex value/u);
+    server.answer = answerEach(answerOf());
+    expect(await balance(cache)).to.equal("0x7");
+  });
+
   it("warming asks for no value that is there or on its way, and nobody asks for what it has", async () => {
     const cache = await open();
     await Promise.all([
