@@ -188,6 +188,13 @@ describe("settleAll: gas and costs", () => {
     // Hardhat multiplies only what it estimates.
     ["gas", { gas: 100_000n, gasMultiplier: 2 }, 100_000n, 8n, 15n],
     ["a gasPrice", { gasPrice: 5n }, 93_750n, 5n, 5n],
+    [
+      "a fee limit, below the double base fee",
+      { vault: { maxFeePerGasLimit: 12n } },
+      93_750n,
+      8n,
+      12n,
+    ],
     ["a gasPrice of 0", { gas: 100_000n, gasPrice: 0n }, 100_000n, 0n, 0n],
   ];
   for (const [title, network, gas, price, highest] of costs) {
