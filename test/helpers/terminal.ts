@@ -18,8 +18,10 @@ export interface TerminalOptions {
   readonly cwd: string;
   readonly columns: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** What is typed once a text is on the screen. */
-  readonly answers?: ReadonlyArray<readonly [shown: string, typed: string]>;
+  /** What is typed, or done, once a text is on the screen. */
+  readonly answers?: ReadonlyArray<
+    readonly [shown: string, typed: string | (() => void)]
+  >;
 }
 
 /** Runs `hardhat <args>` in a pseudo-terminal, and returns all that it showed. */
@@ -60,9 +62,14 @@ export async function runInTerminal(
     output += data;
     const [next] = left;
     if (next !== undefined && unanswered.includes(next[0])) {
-      pty.write(next[1]);
       left.shift();
       unanswered = "";
+      const [, typed] = next;
+      if (typeof typed === "string") {
+        pty.write(typed);
+      } else {
+        typed();
+      }
     }
   });
   const exitCode = await new Promise<number>((resolve) => {

@@ -1,3 +1,6 @@
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+
 import { expect } from "chai";
 
 import { useFixtureProject } from "../helpers/fixture-project.js";
@@ -14,11 +17,19 @@ describe("questions in a terminal", () => {
   let outcomes: readonly string[];
 
   const unclear = ["yarn build", "yo", "yes, but not now", "", "no", " YES "];
+  const TYPED_AHEAD = "typed-ahead";
   /** Ends of input, and what is typed before its question appears. */
-  const ends: TerminalOptions["answers"] = [
+  const ends = (): NonNullable<TerminalOptions["answers"]> => [
     ["(y/N)", "\u0003"],
     ["(y/N)", "\u0004"],
     ["$ npx hardhat vault settle", "y\ry"],
+    // The terminal shows it: then the task may start.
+    [
+      "y\r\ny",
+      () => {
+        writeFileSync(path.join(project.path, TYPED_AHEAD), "");
+      },
+    ],
     ["(y/N)", "\r"],
     ["(y/N)", "y\r"],
   ];
@@ -38,11 +49,14 @@ describe("questions in a terminal", () => {
         columns: 80,
         env: {
           TEST_COMMANDS: JSON.stringify(
-            typed.map((each) => [each, ...parseTyped(each)]),
+            typed.map((each, index) => [
+              ...[each, ...parseTyped(each)],
+              ...(index === 3 ? [TYPED_AHEAD] : []),
+            ]),
           ),
         },
         answers: [
-          ...ends,
+          ...ends(),
           ...unclear.map((text) => ["(y/N)", `${text}\r`] as const),
         ],
       },
