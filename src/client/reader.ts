@@ -181,6 +181,7 @@ export abstract class VaultReader {
     const { rpc, from, blockTag } = client.readContext(options);
     const target = await client.addressOf(call.role, operation);
     const request = { from, to: target.address, data: call.data };
+    // If the state is missing, more requests look for the oldest block that has it.
     const answer = await explainMissingState(
       rpc,
       blockTag,

@@ -31,6 +31,7 @@ export async function callContract(
     return executed;
   }
   const data = rpc.parser(method).bytes(executed.result);
+  // Old versions of geth return the data of a revert as a result.
   const reverted = revertInResult(data);
   return reverted === undefined
     ? { data }

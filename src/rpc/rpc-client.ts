@@ -191,6 +191,7 @@ export class RpcClient {
     const begunAt = performance.now();
     let failed: FailedAttempt | undefined;
     for (let attempt = 1; ; attempt += 1) {
+      // Undefined if a signal came first.
       const outcome = await this.#send(method, params, allSignals);
       if (outcome !== undefined && !("thrown" in outcome)) {
         return outcome;

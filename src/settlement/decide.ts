@@ -35,7 +35,11 @@ const wait: Extract<Decision, { kind: "wait" }> = {
   readRound: false,
 };
 
-/** Decides by what was seen, and by nothing else. */
+/**
+ * Decides by what was seen, and by nothing else. carry-out.ts adds two rules by the
+ * clock: a round that was read too long ago is read again, and a replacement that took too
+ * long to sign is sent later.
+ */
 export function decide(plan: Plan, history: History): Decision {
   const last = history.at(-1);
   if (last === undefined) {

@@ -13,6 +13,10 @@ import {
 } from "./sighting.js";
 import type { History, Plan, Sighting } from "./sighting.js";
 
+/**
+ * Ends a settlement whose round is settled or another one: stopped if nothing was sent, open
+ * if this process sent it, else dropped.
+ */
 export function roundClosed(
   plan: Plan,
   history: History,
@@ -36,6 +40,7 @@ export function roundClosed(
   };
 }
 
+/** Ends a settlement that the node does not have: dropped, and it may still arrive. */
 export function givenUp(plan: Plan, problem: string | undefined): Outcome {
   const { hash, from, nonce } = newestOf(plan);
   const why =
@@ -49,7 +54,11 @@ export function givenUp(plan: Plan, problem: string | undefined): Outcome {
   return { ...why, kind: "dropped", hash, mayStillArrive: true };
 }
 
-/** @returns Undefined if it is not certain yet. */
+/**
+ * Ends a settlement whose nonce another transaction used: dropped.
+ *
+ * @returns Undefined if it is not certain yet.
+ */
 export function replacedBy(
   plan: Plan,
   { head }: Sighting,

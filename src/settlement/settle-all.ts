@@ -33,8 +33,8 @@ export async function settleAll(
   if (options.resume === true) {
     return await resume(vault, options);
   }
-  // With if-interrupted, an earlier settlement of the journal is resumed first,
-  // then the rest is settled.
+  // settleNext() refuses if the journal has an earlier settlement. With if-interrupted
+  // that one is resumed, and then the rest is settled.
   const first = await settleNext(vault, options);
   if (
     options.resume !== "if-interrupted" ||
@@ -70,6 +70,7 @@ async function settleNext(
     const observation = await observe(vault, next.number - 1);
     const { chainId, block, round } = observation;
     known = { chainId, block, round };
+    // Before the round is judged, so that a wrong key or guard fails every run of a keeper.
     const means =
       answers === undefined
         ? undefined
@@ -132,12 +133,13 @@ async function settleNext(
       return await stopped(checked.obstacle, vault, known);
     }
     // follow() sends, then looks at the chain and does what decide.ts decides, until the end.
-    // Without `sending`, as in resume(), it begins with a look.
+    // Without `sending`, as in resume(), it begins with a look. report.ts makes the result.
     const sending = { check, checkedAt: checked.answeredAt };
     const { preview } = preflight;
     const followed = { journal, entry, sending, preview };
     return { block, ...(await follow(vault, followed, options)) };
   } catch (error) {
+    // An error with `refuses` in errors.ts becomes a result.
     return await stopped(refusalOf(error), vault, known);
   }
 }
@@ -148,8 +150,10 @@ async function resume(
   options: ParsedOptions,
 ): Promise<SettlementResult> {
   let knownHash: string | undefined;
+  let known: KnownAtStop = {};
   try {
     const { chainId, contract, block, round } = await observe(vault, "latest");
+    known = { chainId, block };
     const journal = await Journal.open(vault, chainId, contract.address);
     // The connection may have been made to another node.
     await journal.requireSameChainKind(vault);
@@ -186,11 +190,8 @@ async function resume(
     return { settlement, isFinal: true, chainId, block };
   } catch (error) {
     const refusal = refusalOf(error);
-    return await stopped(
-      { ...refusal, hash: refusal.hash ?? knownHash },
-      vault,
-      {},
-    );
+    const hash = refusal.hash ?? knownHash;
+    return await stopped({ ...refusal, hash }, vault, known);
   }
 }
 

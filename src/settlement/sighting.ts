@@ -138,12 +138,16 @@ export function wasSeen({ transaction: { kind } }: Sighting): boolean {
   return kind === "mined" || kind === "pending" || kind === "used";
 }
 
-/** @param now Unix milliseconds: a clock that stands still in a suspend is none. */
+/**
+ * True if the round was seen open lately; false if the clock was set back since.
+ *
+ * @param now Unix milliseconds: a clock that stands still in a suspend is none.
+ */
 export function isFresh(
   round: RoundSighting | undefined,
   now: number,
 ): boolean {
-  return round?.kind === "open" && now - round.askedAt <= RECENT_MS;
+  return round?.kind === "open" && Math.abs(now - round.askedAt) <= RECENT_MS;
 }
 
 export function newestOf({ transactions }: Plan): SentTransaction {

@@ -59,7 +59,7 @@ export interface Settlement {
    * node lacks that state: the round at the newest block, if it is the same round.
    */
   readonly after: VaultRound | null;
-  /** Null with `resume`, or if the node cannot simulate in one request. */
+  /** Null with `resume`, or if no engine can simulate on the node. */
   readonly preview: SettlementPreview | null;
   /** The preview's `differences`; null without a preview. */
   readonly differences: readonly PreviewDifference[] | null;
@@ -112,7 +112,7 @@ export interface SettlementPreflight {
   readonly outcome: "succeeds" | "reverts";
   /** Null if it succeeds. Can contain the contract's text: escape it. */
   readonly reason: string | null;
-  /** Null if the node cannot simulate in one request. */
+  /** Null if no engine can simulate on the node. */
   readonly preview: Simulation | null;
   /** Whole sentences about the configuration. */
   readonly warnings: readonly string[];

@@ -3,22 +3,13 @@ import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import { isSameRound } from "../protocol/round.js";
-import {
-  explainRefusal,
-  usesAllGas,
-  outOfGas,
-} from "../settlement-call/refusal.js";
+import { explainRefusal, outOfGas } from "../settlement-call/refusal.js";
 import type { GasLimit, Refusal } from "../settlement-call/refusal.js";
 import { settlementCall } from "../settlement-call/route.js";
 import { roundOf } from "./compare-readings.js";
+import { isOutOfGas } from "./engines/engine.js";
 import type { FailedCall, SimulationParameters } from "./engines/engine.js";
 import type { ChainState } from "./watch-list.js";
-
-/** True if the call used up its gas, which an invalid instruction does, too. */
-export function isOutOfGas(failed: FailedCall): boolean {
-  const { data, message = "" } = failed;
-  return data === "0x" && (/out of ?gas/iu.test(message) || usesAllGas(failed));
-}
 
 /** @returns Null if the settlement settles the round. */
 export async function findRefusal(

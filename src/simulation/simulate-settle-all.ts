@@ -133,6 +133,7 @@ export async function simulateSettlement(
     // address without code succeeds, and would pass for a settlement.
     throw noCode("vault", contract, network, base);
   }
+  // The request that executes the settlement reads the round, too.
   const isSettled = roundOf(before)?.settled === true;
   return {
     chainId: before.block.chainId,

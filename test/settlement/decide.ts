@@ -419,6 +419,17 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       wait,
     ],
     [
+      "waits for another look at the round if the clock was set back since",
+      bumping,
+      [
+        pending({
+          ...later,
+          round: { ...freshThen, askedAt: SENT_AT + 2 * MINUTE },
+        }),
+      ],
+      { kind: "wait", pause: "none", readRound: true },
+    ],
+    [
       "is tried again only after another such time if a limit forbids it",
       bumping,
       [pending({ ...later, round: freshThen, replacement: forbidden })],

@@ -55,7 +55,7 @@ interface OrderFilters extends ScanOptions {
   readonly chunkSize?: number | undefined;
   /**
    * Requests at the same time. Default: 3, or 16 if the node refuses state overrides
-   * and each order is a request. The search for the last order makes as many beside them.
+   * and each order is a request. The search for the last order may make as many more.
    */
   readonly concurrency?: number | undefined;
 }

@@ -2,6 +2,7 @@ import type { VaultHost } from "../../host.js";
 import type { BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/calls.js";
 import type { TargetBlock } from "../../settlement-call/next-block.js";
+import { usesAllGas } from "../../settlement-call/refusal.js";
 import type { SettlementRoute } from "../../settlement-call/route.js";
 import type { Transfer } from "../types.js";
 import type { WatchList } from "../watch-list.js";
@@ -60,4 +61,10 @@ export const RAISED_GAS_LIMIT =
 /** This engine cannot simulate the settlement here; another one may. */
 export class EngineUnsupportedError extends Error {
   public override readonly name = "EngineUnsupportedError";
+}
+
+/** True if the call used up its gas, which an invalid instruction does, too. */
+export function isOutOfGas(failed: FailedCall): boolean {
+  const { data, message = "" } = failed;
+  return data === "0x" && (/out of ?gas/iu.test(message) || usesAllGas(failed));
 }

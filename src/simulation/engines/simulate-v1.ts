@@ -23,11 +23,11 @@ import { usesAllGas } from "../../settlement-call/refusal.js";
 import { INTRINSIC_GAS, settlementCall } from "../../settlement-call/route.js";
 import {
   EngineUnsupportedError,
+  isOutOfGas,
   RAISED_GAS_LIMIT,
   beforeRefunds,
 } from "./engine.js";
 import type { EngineResult, SimulationParameters } from "./engine.js";
-import { isOutOfGas } from "../find-refusal.js";
 import { nativeTransfersOf, transfersIn } from "../tokens.js";
 import type { Transfer } from "../types.js";
 import { readsOf } from "../watch-list.js";
