@@ -218,21 +218,25 @@ describe("the differences of a settlement that time does not explain", () => {
   const readings = [
     ["volume", "volume"],
     ["marginBalance", "baseMarginAmount"],
+    ["marginBalance", "xMarginAmount"],
   ].map(([reading, field]) => ({
     ...{ reading, field },
     previewed: 1n,
     happened: LATER,
   }));
 
+  /** Blocks and times of the calls at another time. */
+  const askedLater = (): readonly unknown[] =>
+    chain.asked.flatMap(({ params: [, block, , times] }) =>
+      times === undefined ? [] : [[block, times]],
+    );
+
   it("are null if time moved all of them, and the transfers are not known", async () => {
     execute(LATER);
     expect(await differences()).to.equal(null);
-    const overrides = chain.asked.flatMap(({ params: [, block, , times] }) =>
-      times === undefined ? [] : [[block, times]],
-    );
     // Both readings, and nothing else, on the state before the block.
     const time = ["0x5", { number: "0x6", time: "0x6553f106" }];
-    expect(overrides).to.eql([time, time]);
+    expect(askedLater()).to.eql([time, time]);
   });
 
   it("are none if time moved all of them, and the transfers are as previewed", async () => {
@@ -253,11 +257,18 @@ describe("the differences of a settlement that time does not explain", () => {
 
   it("have a value that was previewed to change otherwise, though time alone gives what happened", async () => {
     execute(LATER);
-    const field = { reading: "volume", field: "volume", before: 1n };
-    const previewed = [...changes, { ...field, after: 3n }];
-    expect(await differences({ changes: previewed })).to.eql([
-      { ...readings[0], previewed: 3n },
-    ]);
+    const previewed = ["volume", "marginBalance"].map((reading) => ({
+      reading,
+      field: reading === "volume" ? reading : "xMarginAmount",
+      before: 1n,
+      after: 3n,
+    }));
+    const found = await differences({ changes: [...changes, ...previewed] });
+    expect(found).to.have.deep.members(
+      [readings[0], readings[2]].map((one) => ({ ...one, previewed: 3n })),
+    );
+    // Of the other reading all is previewed.
+    expect(askedLater()).to.have.length(1);
   });
 
   it("have what a preview that did not settle the round lacks", async () => {
@@ -273,7 +284,7 @@ describe("the differences of a settlement that time does not explain", () => {
 });
 
 function both(value: bigint) {
-  return { volume: value, baseMarginAmount: value };
+  return { volume: value, baseMarginAmount: value, xMarginAmount: value };
 }
 
 function readingChanges(

@@ -56,7 +56,7 @@ const preview: Simulation = {
 
 describe("who settled a round", () => {
   let chain: ScriptedNode;
-  /** Of the vault from block 8 on; 1 before. */
+  /** Of the vault from block 9 on; 1 before. */
   let volume: bigint;
 
   beforeEach(() => {
@@ -65,7 +65,7 @@ describe("who settled a round", () => {
       answerOf: ({ data, block }) =>
         valuesAnswer(data, {
           ...(chain.rounds[block] ?? OPEN_ROUND),
-          volume: block < 8 ? 1n : volume,
+          volume: block < 9 ? 1n : volume,
         }),
     });
     chain.mines = false;
@@ -233,6 +233,13 @@ describe("who settled a round", () => {
       });
     }
 
+    it("is the account that settled it, though the vault is in its next round by then", async () => {
+      chain.effect = nextRound;
+      mine(theirs);
+      mine(late);
+      expect(await settler()).to.match(/^0x5+ .* in block 6 with/u);
+    });
+
     it("is nobody, if the round is open in its block", async () => {
       mine(late);
       chain.mine(settledRound);
@@ -275,6 +282,7 @@ describe("who settled a round", () => {
 
     it("is somebody else, but the transaction is not-settled, if it moved other values", async () => {
       chain.mine(settledRound);
+      chain.mine();
       chain.mine(nextRound);
       mine(idle);
       const { reason } = await settlement(preview);
