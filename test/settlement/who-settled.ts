@@ -1,5 +1,6 @@
 import { expect } from "chai";
 
+import { encodeGuarded } from "../../src/guard/round-guard.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { getReceipt } from "../../src/rpc/transactions.js";
 import type { Receipt } from "../../src/rpc/transactions.js";
@@ -112,6 +113,28 @@ describe("who settled a round", () => {
             method === "eth_getTransactionReceipt" && hash !== HASH,
         ),
       ).to.eql([]);
+    });
+
+    it("is that transaction, though another runs code, if a guard made sure of it", async () => {
+      const data = encodeGuarded(VAULT, {
+        factory: FACTORY,
+        round: OPEN_ROUND,
+        mustHaveEnded: false,
+        mustSettle: true,
+      });
+      mine(ours, { ...theirs, data: "0x12" });
+      chain.rounds[6] = NEXT;
+      const guarded = { ...transaction, to: GUARD, data };
+      const { settlement: found } = await report(
+        host(),
+        { ...entry, guard: GUARD, transactions: [guarded] },
+        {
+          ...{ kind: "mined", hash: HASH, transaction: guarded },
+          receipt: await receiptOf(),
+        },
+        null,
+      );
+      expect(found).to.include({ status: "settled", reason: null });
     });
 
     it("is not known by the previewed gas, if the block ends with the next round and another transaction runs code before it", async () => {
