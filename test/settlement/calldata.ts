@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { ZeroAddress, getAddress } from "ethers";
 
+import { parseGuarded } from "../../src/guard/round-guard.js";
 import {
   buildSettlement,
   safeChecksum,
@@ -9,10 +10,20 @@ import {
 import { expectVaultError } from "../helpers/assertions.js";
 import { BareHost } from "../helpers/bare-host.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { SETTLE, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
+import { guardCode } from "../helpers/guard.js";
+import {
+  FACTORY,
+  OPEN_ROUND,
+  SETTLE,
+  SETTLER,
+  VAULT,
+  nextRound,
+} from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import { NOT_YET } from "../helpers/settlement-cases.js";
 import { useStage } from "../helpers/settlement-stage.js";
+
+const GUARD = "0x00000000000000000000000000000000000000A7";
 
 const revert = Object.assign(new Error("execution reverted"), {
   code: 3,
@@ -73,6 +84,35 @@ describe("buildSettlement", () => {
       stage.chain.asked.find(({ method }) => method === "eth_estimateGas") ??
       {};
     expect(params?.[1], "the block of the header").to.equal("0x5");
+  });
+
+  it("names the round of the guard at the block of the header, though the chain goes on", async () => {
+    const { chain } = stage;
+    chain.on("eth_getCode", async ([address, tag], answer) =>
+      address === GUARD
+        ? tag === "0x5"
+          ? guardCode()
+          : "0x60"
+        : await answer(),
+    );
+    chain.on("eth_chainId", async (_, answer) => {
+      chain.mine(nextRound);
+      return await answer();
+    });
+    const host = stage.host();
+    host.guard = GUARD;
+    const { to, data } = await buildSettlement(host);
+    const { startTime, strikePrice } = OPEN_ROUND;
+    expect(to).to.equal(GUARD);
+    expect(parseGuarded(GUARD, data)).to.eql({
+      vault: VAULT,
+      guard: {
+        ...{ address: GUARD, factory: FACTORY },
+        round: { startTime, strikePrice },
+        mustHaveEnded: false,
+        mustSettle: true,
+      },
+    });
   });
 
   for (const method of ["eth_call", "eth_estimateGas"]) {

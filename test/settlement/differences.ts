@@ -2,11 +2,21 @@ import { expect } from "chai";
 
 import type { VaultSnapshot } from "../../src/client/snapshot.js";
 import { vaultError } from "../../src/errors.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
+import { getReceipt } from "../../src/rpc/transactions.js";
 import type { Receipt } from "../../src/rpc/transactions.js";
 import { findDifferences } from "../../src/settlement/differences.js";
+import { report } from "../../src/settlement/report.js";
 import type { PreviewDifference } from "../../src/settlement/types.js";
-import type { Simulation } from "../../src/simulation/types.js";
-import { OPEN_ROUND, VAULT } from "../helpers/scripted-contracts.js";
+import type { ReadingValue, Simulation } from "../../src/simulation/types.js";
+import { fieldsOf } from "../helpers/fields.js";
+import {
+  OPEN_ROUND,
+  VAULT,
+  valuesAnswer,
+} from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
+import { HASH, entry, unsigned } from "../helpers/settlement-stage.js";
 
 describe("the comparison of a settlement with its preview", () => {
   const PAID = `0x${"33".repeat(20)}`;
@@ -145,3 +155,147 @@ describe("the comparison of a settlement with its preview", () => {
     });
   }
 });
+
+describe("the differences of a settlement that time does not explain", () => {
+  let chain: ScriptedNode;
+  /** What two readings have in block 6, by its settlement or by its time; 1 before. */
+  const LATER = 2n;
+  const [transaction] = entry.transactions;
+  const changes = readingChanges(
+    ["settled", false, true],
+    ["settledPrice", 0n, OPEN_ROUND.strikePrice + 1n],
+    ["settledAmount", 0n, OPEN_ROUND.filledVolume],
+  );
+  const preview: Simulation = {
+    status: "settled",
+    ...{ code: null, reason: null, engine: "simulateV1", guard: null },
+    ...{ gasUsed: 60_000n, block: null, balances: [], notes: [] },
+    changes,
+    transfers: null,
+  };
+
+  beforeEach(() => {
+    chain = new ScriptedNode({
+      answerOf: ({ data, block }) =>
+        valuesAnswer(data, {
+          ...(chain.rounds[block] ?? OPEN_ROUND),
+          ...both(block < 6 ? 1n : LATER),
+        }),
+    });
+    chain.mines = false;
+    chain.pool.push({ ...unsigned, hash: HASH });
+    chain.mine();
+  });
+
+  /** Answers a call at another time with that value, or not at all. */
+  const execute = (value: bigint | Error): void => {
+    chain.on("eth_call", async ([call, , ...more], answer) => {
+      if (more.length < 2) {
+        return await answer();
+      }
+      if (value instanceof Error) {
+        throw value;
+      }
+      return valuesAnswer(String(fieldsOf(call)["data"]), both(value)).data;
+    });
+  };
+  const differences = async (
+    previewed: Partial<Simulation> = {},
+  ): Promise<unknown> => {
+    const rpc = new RpcClient(chain.provider, "scripted");
+    const receipt = await getReceipt(rpc, HASH);
+    if (receipt === undefined) {
+      throw new Error("it is not mined");
+    }
+    const { settlement } = await report(
+      chain.host({ networkConfig: { type: "http" }, projectRoot: "" }),
+      entry,
+      { kind: "mined", hash: HASH, receipt, transaction },
+      { ...preview, ...previewed },
+    );
+    return settlement.differences;
+  };
+  const readings = [
+    ["volume", "volume"],
+    ["marginBalance", "baseMarginAmount"],
+    ["marginBalance", "xMarginAmount"],
+  ].map(([reading, field]) => ({
+    ...{ reading, field },
+    previewed: 1n,
+    happened: LATER,
+  }));
+
+  /** Blocks and times of the calls at another time. */
+  const askedLater = (): readonly unknown[] =>
+    chain.asked.flatMap(({ params: [, block, , times] }) =>
+      times === undefined ? [] : [[block, times]],
+    );
+
+  it("are null if time moved all of them, and the transfers are not known", async () => {
+    execute(LATER);
+    expect(await differences()).to.equal(null);
+    // Both readings, and nothing else, on the state before the block.
+    const time = ["0x5", { number: "0x6", time: "0x6553f106" }];
+    expect(askedLater()).to.eql([time, time]);
+  });
+
+  it("are none if time moved all of them, and the transfers are as previewed", async () => {
+    execute(LATER);
+    const transfer = { token: VAULT, from: VAULT, to: VAULT, amount: 5n };
+    expect(await differences({ transfers: [transfer] })).to.eql([]);
+  });
+
+  for (const [title, answer] of [
+    ["time alone leaves as it was", 1n],
+    ["the node cannot read at another time", new Error("too many arguments")],
+  ] as const) {
+    it(`have what ${title}`, async () => {
+      execute(answer);
+      expect(await differences()).to.have.deep.members(readings);
+    });
+  }
+
+  it("have a value that was previewed to change otherwise, though time alone gives what happened", async () => {
+    execute(LATER);
+    const previewed = ["volume", "marginBalance"].map((reading) => ({
+      reading,
+      field: reading === "volume" ? reading : "xMarginAmount",
+      before: 1n,
+      after: 3n,
+    }));
+    const found = await differences({ changes: [...changes, ...previewed] });
+    expect(found).to.have.deep.members(
+      [readings[0], readings[2]].map((one) => ({ ...one, previewed: 3n })),
+    );
+    // Of the other reading all is previewed.
+    expect(askedLater()).to.have.length(1);
+  });
+
+  it("have what a preview that did not settle the round lacks", async () => {
+    execute(LATER);
+    const found = await differences({ status: "not-settled", changes: [] });
+    expect(found).to.deep.include({
+      reading: "round",
+      field: "settled",
+      previewed: false,
+      happened: true,
+    });
+  });
+});
+
+function both(value: bigint) {
+  return { volume: value, baseMarginAmount: value, xMarginAmount: value };
+}
+
+function readingChanges(
+  ...values: ReadonlyArray<
+    readonly [field: string, before: ReadingValue, after: ReadingValue]
+  >
+): Simulation["changes"] {
+  return values.map(([field, before, after]) => ({
+    reading: "round",
+    field,
+    before,
+    after,
+  }));
+}

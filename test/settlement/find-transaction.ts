@@ -35,6 +35,8 @@ interface World {
   readonly pendingNonce?: number;
   readonly pool?: readonly object[];
   readonly head?: number;
+  /** Block that has no state any more. */
+  readonly refusesAt?: string;
 }
 
 describe("the search for a settlement's transaction", () => {
@@ -56,6 +58,7 @@ describe("the search for a settlement's transaction", () => {
     pendingNonce = 7,
     pool = [],
     head = 200,
+    refusesAt,
   }: World): RpcClient => {
     const answers: Readonly<
       Record<string, (first: unknown, second: unknown) => unknown>
@@ -66,6 +69,9 @@ describe("the search for a settlement's transaction", () => {
       eth_blockNumber: () => toQuantity(head),
       eth_getTransactionCount: (_, tag) => {
         counts.push(tag);
+        if (tag === refusesAt) {
+          throw Object.assign(new Error("pruned"), { code: -32_000 });
+        }
         const at = String(tag).startsWith("0x") ? Number(tag) : head;
         const mined = at >= usedIn ? 8 : 7;
         return toQuantity(tag === "pending" ? pendingNonce : mined);
@@ -291,5 +297,31 @@ describe("the search for a settlement's transaction", () => {
       hash: OTHER,
       transaction: cancellation,
     });
+  });
+
+  it("is, as one that the nonce was used by, the newest of those that make its call", async () => {
+    const raised = { ...sent, gas: sent.gas + 1n, hash: HASH };
+    const rpc = chainOf({
+      usedIn: 100,
+      transactions: [seen()],
+      receipts: minedOther,
+    });
+    const { transaction: found } = await findTransaction(rpc, {
+      transactions: [{ ...sent, hash: undefined }, raised],
+      sentAfterBlock: 90,
+      confirmations: 1,
+    });
+    expect(found).to.deep.include({
+      kind: "mined",
+      hash: OTHER,
+      transaction: raised,
+    });
+  });
+
+  it("is not seen, however often it is looked for, if the node refuses to count at the confirmed block", async () => {
+    const world = { usedIn: 8, head: 9, refusesAt: "0x8" };
+    for (let look = 0; look < 3; look += 1) {
+      expect(await find(world, sent, 2)).to.deep.equal(unknownUser);
+    }
   });
 });

@@ -331,6 +331,11 @@ describe("a guard's refusal before anything is sent", () => {
     // A vault that calls the guard again.
     ["NotSettler", "reverted", "VAULT_CALL_REVERTED", GUARD],
   ] as const;
+  const reasons: Readonly<Record<string, RegExp>> = {
+    RoundAlreadySettled:
+      /^The round was settled by somebody else meanwhile\.$/u,
+    RoundNotEnded: /2027-01-22/u,
+  };
   for (const [name, status, code, ...values] of refusals) {
     it(`settleAll is ${status}, ${String(code)}, for ${name}`, async () => {
       const { chain } = stage;
@@ -353,6 +358,7 @@ describe("a guard's refusal before anything is sent", () => {
       host.guard = GUARD;
       const { settlement } = await stage.end({}, host);
       expect(settlement).to.include({ status, code, guard: GUARD, hash: null });
+      expect(settlement.reason).to.match(reasons[name] ?? /./u);
       expect(stage.sends).to.equal(0);
     });
   }

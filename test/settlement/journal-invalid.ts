@@ -2,6 +2,8 @@ import { readFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
+import { encodeGuarded } from "../../src/guard/round-guard.js";
+import type { VaultRound } from "../../src/protocol/index.js";
 import { Journal } from "../../src/settlement/journal.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
@@ -172,6 +174,44 @@ describe("an invalid journal of a settlement", () => {
         "VAULT_INVALID_JOURNAL",
       );
       expect(message).to.include(where).and.include(FILE);
+    });
+  }
+
+  const guard = "0x00000000000000000000000000000000000000A7";
+  const guarded = (
+    changes: Partial<VaultRound> = {},
+    of = VAULT,
+    more = "",
+  ): unknown => {
+    const round = { ...OPEN_ROUND, ...changes };
+    const data = encodeGuarded(of, {
+      ...{ factory: FACTORY, round },
+      ...{ mustHaveEnded: false, mustSettle: true },
+    });
+    const through = { ...transaction, to: guard, data: `${data}${more}` };
+    return { ...content, guard, transactions: [through] };
+  };
+
+  it("is none that settles its round and vault through its guard, by an account of the node", async () => {
+    await stage.writeJournal(guarded());
+    expect(await journal().read()).to.deep.include({ guard });
+  });
+
+  for (const [title, file] of [
+    ["another vault", guarded({}, FACTORY)],
+    ["a round with another start", guarded({ startTime: 1n })],
+    ["a round with another strike price", guarded({ strikePrice: 1n })],
+    ["its round, with more data", guarded({}, VAULT, "00")],
+  ] as const) {
+    it(`is one whose transaction settles ${title} through its guard`, async () => {
+      await stage.writeJournal(file);
+      const { message } = await expectVaultError(
+        journal().read(),
+        "VAULT_INVALID_JOURNAL",
+      );
+      expect(message).to.include(
+        "its transaction does not settle its round through its guard",
+      );
     });
   }
 });

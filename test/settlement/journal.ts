@@ -294,6 +294,24 @@ describe("the journal of a settlement", () => {
     expect(await journal().readFinished()).to.deep.include(entry);
   });
 
+  it("locks nothing once it is finished on another chain, unless it may still arrive", async () => {
+    const elsewhere = journal(`0x${"77".repeat(32)}`);
+    await elsewhere.begin(entry);
+    await elsewhere.finish(entry);
+    expect(await journal().readFinished()).to.equal(undefined);
+    expect(await journal().readStillArriving()).to.equal(undefined);
+    await elsewhere.begin(entry);
+    await elsewhere.finish({ ...entry, mayStillArrive: true });
+    await expectVaultError(
+      journal().readStillArriving(),
+      "VAULT_JOURNAL_OF_OTHER_CHAIN",
+    );
+    const again = await elsewhere.readStillArriving();
+    expect(again)
+      .to.deep.include(entry)
+      .and.not.have.property("mayStillArrive");
+  });
+
   it("may still arrive after another settlement that was not mined, until one with its nonce is mined", async () => {
     const mined = { status: "settled", blockNumber: 6, hash: HASH } as const;
     const other = { ...transaction, nonce: 8 };

@@ -1,6 +1,9 @@
 import { expect } from "chai";
 import { AbiCoder, toBeHex } from "ethers";
 
+import { vaultError } from "../../src/errors.js";
+import type { VaultError } from "../../src/errors.js";
+import type { SettlementResult } from "../../src/settlement/result.js";
 import { renderText } from "../../tasks/output/render-text.js";
 import { preflightBlocks } from "../../tasks/output/settlement.js";
 import { describeTransfers } from "../../tasks/output/simulation.js";
@@ -10,6 +13,7 @@ import {
   itSettles,
   useStage,
 } from "../helpers/settlement-stage.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
 import {
@@ -112,5 +116,40 @@ describe("settleAll: preview", () => {
         throws: "VAULT_NETWORK_UNREACHABLE",
       },
     ]);
+  });
+
+  /** Without `eth_simulateV1`, and with a fork that ends so. */
+  const forkEnds = async (problem: VaultError): Promise<SettlementResult> => {
+    stage.chain.overrides = false;
+    const host = stage.host();
+    const config = {
+      paths: { root: stage.projectRoot },
+      get networks(): never {
+        throw problem;
+      },
+    };
+    Object.defineProperty(host, "context", { value: { config } });
+    return await stage.end({}, host);
+  };
+  const network = "scripted";
+  for (const problem of [
+    vaultError("VAULT_FORK_REORGED", {
+      ...{ network, block: 5, expected: "0x1", found: "0x2" },
+    }),
+    vaultError("VAULT_FORK_NETWORK_TAKEN", { network }),
+    vaultError("VAULT_ENGINE_UNAVAILABLE", {
+      ...{ network, engine: "fork", problem: "no" },
+    }),
+  ]) {
+    it(`settleAll calls the settlement in place of a simulation if its fork ends with ${problem.code}`, async () => {
+      const { settlement } = await forkEnds(problem);
+      expect(settlement).to.include({ status: "settled", preview: null });
+    });
+  }
+
+  it("settleAll sends nothing if its fork fails in another way", async () => {
+    const problem = vaultError("VAULT_INTERNAL", { problem: "x" });
+    await expectVaultError(forkEnds(problem), "VAULT_INTERNAL");
+    expect(stage.sends).to.equal(0);
   });
 });

@@ -52,6 +52,18 @@ describe("fees of a replacement", () => {
       { gasPrice: 1n },
       { gasPrice: 11n },
     ],
+    [
+      "the whole fee is at least a gas price that the node asks for by now",
+      { maxFeePerGas: 8n, maxPriorityFeePerGas: 8n },
+      { gasPrice: 500n },
+      { maxFeePerGas: 500n, maxPriorityFeePerGas: 9n },
+    ],
+    [
+      "a gas price is at least the whole fee that the node asks for by now",
+      { gasPrice: 9n },
+      { maxFeePerGas: 500n, maxPriorityFeePerGas: 1n },
+      { gasPrice: 500n },
+    ],
   ] as const) {
     it(title, () => {
       expect(raiseFees(old, asked)).to.deep.equal(raised);

@@ -1,6 +1,5 @@
 import { expect } from "chai";
 
-import { encodeGuarded } from "../../src/guard/round-guard.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { getReceipt } from "../../src/rpc/transactions.js";
 import type { Receipt } from "../../src/rpc/transactions.js";
@@ -12,7 +11,6 @@ import type { Waiting } from "../helpers/scripted-chain.js";
 import {
   OPEN_ROUND,
   SETTLE,
-  VAULT,
   nextRound,
   settledRound,
 } from "../helpers/scripted-contracts.js";
@@ -370,26 +368,6 @@ describe("the report of a settlement that was followed", () => {
       is: reverted,
     },
   ];
-  it("is settled without a doubt if a guard made sure of it, though another transaction of its block runs code", async () => {
-    const [guard, factory] = [`0x${"9".repeat(40)}`, VAULT];
-    const data = encodeGuarded(VAULT, {
-      factory,
-      round: OPEN_ROUND,
-      mustHaveEnded: false,
-      mustSettle: true,
-    });
-    mine(ours, { ...ours, hash: OTHER_HASH, data: "0x12" });
-    chain.rounds[6] = NEXT;
-    const guarded = { ...transaction, to: guard, data };
-    const receipt = await receiptOf();
-    const { settlement } = await report(
-      hostOf(),
-      { ...entry, guard, transactions: [guarded] },
-      { kind: "mined", hash: HASH, receipt, transaction: guarded },
-      null,
-    );
-    expect(settlement).to.include({ status: "settled", reason: null });
-  });
 
   for (const one of cases) {
     it(one.title, async () => {

@@ -3,8 +3,9 @@ import { Transaction } from "ethers";
 
 import { signReplacement } from "../../src/settlement/replace.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { SETTLER } from "../helpers/scripted-contracts.js";
-import { sent, useStage } from "../helpers/settlement-stage.js";
+import { remote, sent, useStage } from "../helpers/settlement-stage.js";
 
 const newest: SentTransaction = {
   ...sent,
@@ -73,4 +74,43 @@ describe("the transaction that replaces a settlement", () => {
       });
     });
   }
+
+  it("reserves no more for later base fees than the limit, and names a limit below what it needs", async () => {
+    const sign = async (
+      limit: bigint,
+      old = 10n,
+    ): Promise<SentTransaction | string> => {
+      const fees = { maxFeePerGas: old, maxPriorityFeePerGas: 1n };
+      const maxFeePerGas = { wei: limit, setting: "the limit" };
+      return await signReplacement(
+        stage.host(),
+        { maxFeePerGas },
+        { ...newest, fees },
+        "bump",
+      );
+    };
+    // An eighth more than 10 is 12, and the reserve would make it 15.
+    expect(await sign(12n)).to.deep.include({
+      fees: { maxFeePerGas: 12n, maxPriorityFeePerGas: 2n },
+    });
+    expect(await sign(12n, 11n)).to.equal(
+      "it would need a maxFeePerGas of 13 wei, and the limit allows 12 wei",
+    );
+  });
+
+  it("is prepared now, so that the next one waits as long", async () => {
+    const before = Date.now();
+    const { preparedAt } = await replace("bump");
+    expect(preparedAt).to.be.within(before, Date.now());
+  });
+
+  it("is none, with VAULT_CANNOT_REPLACE, of what has no signed bytes, and where the node no longer signs", async () => {
+    const unsigned = { ...newest, raw: undefined };
+    await expectVaultError(replace("bump", unsigned), "VAULT_CANNOT_REPLACE");
+    await expectVaultError(
+      signReplacement(stage.host(remote), {}, newest, "bump"),
+      "VAULT_CANNOT_REPLACE",
+    );
+    expect(stage.sends).to.equal(0);
+  });
 });

@@ -262,6 +262,18 @@ describe("settleAll: signers", () => {
       events: "preflight",
       sends: 1,
     },
+    {
+      title:
+        "settleAll names those that wait after the block that was seen, though the newest count is of a node that is behind",
+      given: ({ chain }) => {
+        chain.on("eth_getTransactionCount", ([, tag]) =>
+          tag === "0x5" ? "0x3" : tag === "pending" ? "0x5" : "0x2",
+        );
+      },
+      is: { status: "refused", code: "VAULT_PENDING_TRANSACTIONS", hash: null },
+      says: ["2, from nonce 3 on"],
+      sends: 0,
+    },
   ]);
 
   describe("the default sender of a simulation", () => {

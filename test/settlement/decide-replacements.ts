@@ -1,0 +1,232 @@
+import {
+  SENT_AT,
+  cancellation,
+  open,
+  changed,
+  accepted,
+  refused,
+  see,
+  unknown,
+  pending,
+  inBlock,
+  usedBy,
+  MINUTE,
+  later,
+  freshThen,
+  bumping,
+  forbidden,
+  wait,
+  end,
+  itDecides,
+} from "../helpers/decisions.js";
+import {
+  HASH,
+  OTHER_HASH,
+  sent as settlement,
+} from "../helpers/settlement-stage.js";
+
+describe("what a settlement decides about its replacement", () => {
+  itDecides({
+    "a transaction that is stuck": [
+      ["is waited for before its time", bumping, [pending()], wait],
+      [
+        "has its round read when the time has come",
+        bumping,
+        [pending(later)],
+        { kind: "wait", pause: "none", readRound: true },
+      ],
+      [
+        "is replaced at a higher fee if its round is open",
+        bumping,
+        [pending({ ...later, round: freshThen })],
+        { kind: "bump" },
+      ],
+      [
+        "is replaced also if the node has lost it",
+        bumping,
+        [unknown({ ...later, round: freshThen })],
+        { kind: "bump" },
+      ],
+      [
+        "is not replaced by what was read of the round before a suspend",
+        bumping,
+        [pending({ ...later, round: open })],
+        { kind: "wait", pause: "none", readRound: true },
+      ],
+      [
+        "is not replaced while its round cannot be read",
+        bumping,
+        [pending({ ...later, round: { kind: "unread", problem: "no" } })],
+        { ...wait, readRound: true },
+      ],
+      [
+        "is not replaced if that is not configured",
+        {},
+        [pending({ ...later, round: freshThen })],
+        wait,
+      ],
+      [
+        "is not replaced if its nonce is used",
+        bumping,
+        [usedBy("unseen", later)],
+        wait,
+      ],
+      [
+        "is replaced so often, and no more",
+        {
+          ...bumping,
+          maxFeeBumps: 1,
+          transactions: [{ ...settlement, hash: OTHER_HASH }, settlement],
+        },
+        [pending({ ...later, round: freshThen })],
+        wait,
+      ],
+      [
+        "is replaced until it was so often",
+        {
+          ...bumping,
+          maxFeeBumps: 2,
+          transactions: [{ ...settlement, hash: OTHER_HASH }, settlement],
+        },
+        [pending({ ...later, round: freshThen })],
+        { kind: "bump" },
+      ],
+      [
+        "is tried again only after another such time if a limit forbids it",
+        bumping,
+        [pending({ ...later, round: freshThen, replacement: forbidden })],
+        wait,
+      ],
+      [
+        "is tried again after another such time if a limit forbade it",
+        bumping,
+        [
+          pending({ ...later, round: freshThen, replacement: forbidden }),
+          pending({
+            at: SENT_AT + 2 * MINUTE,
+            round: { ...freshThen, askedAt: SENT_AT + 2 * MINUTE },
+          }),
+        ],
+        { kind: "bump" },
+      ],
+      [
+        "names no replacement when the time is over and its nonce is used",
+        bumping,
+        [usedBy("unseen", { isOver: true, round: changed })],
+        end({ kind: "open", status: "unconfirmed" }),
+        /by which transaction could not be seen\.$/u,
+      ],
+      [
+        "names the limit when the time is over",
+        bumping,
+        [
+          pending({ ...later, replacement: forbidden }),
+          pending({ ...later, isOver: true }),
+        ],
+        end({ kind: "open", status: "unconfirmed" }),
+        /it waits in the node's pool; maxFeePerGasLimit allows 1 wei\.$/u,
+      ],
+    ],
+    "a replacement that a person asks for": [
+      [
+        "needs a round that is open",
+        { start: "find", requestedReplacement: "bump" },
+        [pending()],
+        { kind: "wait", pause: "none", readRound: true },
+      ],
+      [
+        "is made at once",
+        { start: "find", requestedReplacement: "bump" },
+        [pending({ round: open })],
+        { kind: "bump" },
+      ],
+      [
+        "is made once",
+        { start: "find", requestedReplacement: "bump" },
+        [
+          pending({
+            sent: accepted,
+            replacement: { kind: "made", hash: HASH },
+          }),
+          pending({ round: open }),
+        ],
+        wait,
+      ],
+      [
+        "is not made where the transaction is mined",
+        { start: "find", requestedReplacement: "cancel" },
+        [inBlock()],
+        end({ kind: "mined", hash: HASH }),
+      ],
+      [
+        "waits for another look if it failed",
+        { start: "find", requestedReplacement: "cancel" },
+        [pending({ replacement: { kind: "failed", problem: "no answer" } })],
+        wait,
+      ],
+      [
+        "is tried again after that look",
+        { start: "find", requestedReplacement: "cancel" },
+        [
+          pending({ replacement: { kind: "failed", problem: "no answer" } }),
+          pending(),
+        ],
+        { kind: "cancel" },
+      ],
+      [
+        "is not made twice: what cancels already is followed",
+        {
+          start: "find",
+          requestedReplacement: "cancel",
+          transactions: [settlement, cancellation],
+        },
+        [see({ kind: "pending", hash: OTHER_HASH })],
+        wait,
+      ],
+      [
+        "raises the fee of a cancellation, whatever the round is",
+        {
+          start: "find",
+          requestedReplacement: "bump",
+          transactions: [settlement, cancellation],
+        },
+        [pending()],
+        { kind: "bump" },
+      ],
+      [
+        "is sent by the next process if the node has only the older transaction",
+        { start: "find", transactions: [settlement, cancellation] },
+        [pending()],
+        { kind: "send" },
+      ],
+      [
+        "is sent though the older transaction was accepted",
+        { transactions: [settlement, cancellation] },
+        [
+          pending({ sent: accepted }),
+          pending({ replacement: { kind: "made", hash: OTHER_HASH } }),
+          pending(),
+        ],
+        { kind: "send" },
+      ],
+      [
+        "is sent as a cancellation, whatever the round is",
+        { start: "find", transactions: [settlement, cancellation] },
+        [unknown({ round: changed })],
+        { kind: "send" },
+      ],
+      [
+        "is not sent twice while the older transaction waits",
+        { start: "find", transactions: [settlement, cancellation] },
+        [pending({ sent: refused }), pending()],
+        wait,
+      ],
+      [
+        "is sent again if the node loses the cancellation",
+        { start: "find", transactions: [settlement, cancellation] },
+        [unknown({ round: undefined })],
+        { kind: "send" },
+      ],
+    ],
+  });
+});
