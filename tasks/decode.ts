@@ -235,7 +235,8 @@ function toBlocks(decoded: Decoded, context: FormatContext): readonly Block[] {
 
 function plainValues(values: Values): readonly LabelledValue[] {
   return Object.entries(values).map(([name, value]) => [
-    escapeUntrusted(name),
+    // ethers refuses an ABI with a name that is no identifier.
+    name,
     escapeUntrusted(
       typeof value === "string" || typeof value === "bigint"
         ? String(value)

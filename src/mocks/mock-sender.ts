@@ -133,7 +133,7 @@ export async function sendScript(
   }
 }
 
-/** After this many refusals of the nonce, no other process can be the cause. */
+/** After this many attempts, no other process can be the cause. */
 const MOST_ATTEMPTS = 20;
 
 /**
@@ -154,17 +154,14 @@ export async function sendPlan(
       await sendScript(vault, addresses, script, counts);
       return;
     } catch (error) {
-      // Another process's transaction may not be mined yet.
+      const now = await countScripts(vault, addresses);
       const isOvertaken =
-        attempt < MOST_ATTEMPTS &&
+        roles.some((role) => now.get(role) !== counts.get(role)) ||
+        // Another process's transaction may not be mined yet.
         /nonce too low|replacement transaction underpriced/iu.test(
           String(error),
         );
-      const now = await countScripts(vault, addresses);
-      if (
-        !isOvertaken &&
-        roles.every((role) => now.get(role) === counts.get(role))
-      ) {
+      if (!isOvertaken || attempt === MOST_ATTEMPTS) {
         throw error;
       }
     }

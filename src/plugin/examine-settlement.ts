@@ -96,7 +96,7 @@ async function trySettling(vault: VaultHost, from: string): Promise<Finding> {
   }
   const atEnd = await findTargetBlock(vault, undefined, "end")
     .then(async (end) =>
-      end.isTimed === true && end.timestamp > next.timestamp
+      end.timestamp > next.timestamp
         ? await trySimulation(vault, from, end)
         : undefined,
     )

@@ -160,9 +160,9 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * ```
    */
   public instance(name: string): HardhatVault {
-    const { network, rpc, from } = this;
+    const { network, rpc } = this;
     const vault = network.vaults.get(name) ?? HardhatVault.#open(network, name);
-    return rpc === network.rpc ? vault : vault.copy({ rpc, from });
+    return rpc === network.rpc ? vault : vault.copy({ rpc });
   }
 
   /** @internal */

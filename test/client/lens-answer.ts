@@ -11,7 +11,10 @@ import {
   releaseAnswer,
 } from "../../src/client/lens/lens.js";
 import type { LensAnswer } from "../../src/client/lens/lens.js";
-import { parseFacts } from "../../src/client/lens/simulation-lens.js";
+import {
+  parseFacts,
+  parseRead,
+} from "../../src/client/lens/simulation-lens.js";
 import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
 
 const entry = fc.record({
@@ -209,3 +212,21 @@ function parse(bytes: Buffer): LensAnswer {
   }
   return result;
 }
+
+describe("client - parseRead", () => {
+  it("parseRead() has no result for a call that needs a request of its own, and none for an answer that reverted", () => {
+    const data = Uint8Array.from([7]);
+    const entries = [0, 1, 2].map((status) => ({
+      status,
+      data,
+      hasCode: true,
+    }));
+    const bytes = encode({ ...whole, entries }).subarray(128);
+    const [reverted, returned, unknown, ...more] = parseRead({ data: bytes });
+    expect(reverted).to.have.property("reverted");
+    expect(returned).to.have.deep.property("data", Buffer.from([7]));
+    expect([unknown, more]).to.deep.equal([undefined, []]);
+    const failed = decodeRevertReason("0x");
+    expect(parseRead({ reverted: failed })).to.deep.equal([]);
+  });
+});

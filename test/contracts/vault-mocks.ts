@@ -69,7 +69,10 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
   let vault: HardhatVault;
   let test: Contract;
 
-  before(async () => {
+  /** Deploys the test to a network of its own, whose clock begins then. */
+  const open = async (
+    seconds: number,
+  ): Promise<{ readonly vault: HardhatVault; readonly test: Contract }> => {
     const { abi, evm } = compileFixture(
       "ScriptedMocks.sol",
       "ScriptedMocks",
@@ -82,19 +85,23 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
           // Of a test contract, which nobody deploys for real.
           allowUnlimitedContractSize: true,
           allowBlocksWithSameTimestamp: true,
-          // Well before: a network's clock runs while the tests get ready, and
-          // no block may be older than its parent.
-          initialDate: new Date((NOW - HOUR) * 1_000),
+          initialDate: new Date(seconds * 1_000),
         },
       },
     });
     const connection = await hre.network.create();
-    ({ vault } = connection);
     const [signer] = await connection.ethers.getSigners();
     const bytecode = evm.bytecode.object;
     const factory = new ContractFactory(JSON.stringify(abi), bytecode, signer);
     const { target } = await factory.deploy();
-    test = new Contract(target, factory.interface, signer);
+    const contract = new Contract(target, factory.interface, signer);
+    return { vault: connection.vault, test: contract };
+  };
+
+  before(async () => {
+    // Well before: a network's clock runs while the tests get ready, and no block may
+    // be older than its parent.
+    ({ vault, test } = await open(NOW - HOUR));
   });
 
   // Every test starts from the same block, since a clock does not go back.
@@ -166,6 +173,15 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
       }
     });
   }
+
+  it("deploy() has no time below zero on a chain whose clock has just begun", async () => {
+    const early = await open(1);
+    await early.test.getFunction("deploy").send(1);
+    const mocks: unknown = await early.test.getFunction("mocks").staticCall();
+    const vaultFactory = String(Reflect.get(Object(mocks), "vaultFactory"));
+    const round = await early.vault.at({ vaultFactory }).getLatestRoundInfo();
+    expect(round).to.include({ startTime: 0n, endTime: 0n });
+  });
 
   it("load() loads another scenario, and keeps nothing of the first one", async () => {
     await setTime(NOW);

@@ -372,6 +372,23 @@ describe("mocks - scripting", () => {
     });
   });
 
+  it("set() fails with VAULT_MOCK_SCRIPT_FAILED if others script the mock before each of 20 attempts", async () => {
+    const other = await deployMocks(vault.provider);
+    let attempts = 0;
+    const contended = recordCalls(vault.provider, async ({ method }) => {
+      if (method === "eth_sendTransaction") {
+        attempts += 1;
+        await other.set({ volume: BigInt(attempts) });
+      }
+    });
+    const handle = await connectMocks(contended, other.addresses);
+    await expectVaultError(
+      handle.set({ volume: 5n }),
+      "VAULT_MOCK_SCRIPT_FAILED",
+    );
+    expect(attempts).to.equal(20);
+  });
+
   for (const refusal of [
     "nonce too low",
     "replacement transaction underpriced",

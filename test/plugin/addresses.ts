@@ -167,6 +167,13 @@ describe("addresses of a vault", () => {
     ]).to.deep.equal(["named", undefined, "daily", "none"]);
   });
 
+  it("an instance of a vault whose operation has ended sends nothing more", async () => {
+    const signal = AbortSignal.abort("enough");
+    const read = named.withOptions({ signal }).instance("daily").queryVolume();
+    const [end] = await Promise.allSettled([read]);
+    expect(end).to.deep.equal({ status: "rejected", reason: "enough" });
+  });
+
   for (const name of ["Daily", "constructor", ""]) {
     it(`instance("${name}") throws VAULT_UNKNOWN_INSTANCE with the names that there are`, async () => {
       for (const [work, network, known] of [

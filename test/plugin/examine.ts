@@ -1,14 +1,7 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import path from "node:path";
-
 import { expect } from "chai";
 
 import type { ContractAddresses } from "../../src/client/index.js";
 import type { Check } from "../../src/plugin/check.js";
-import {
-  examineJournal,
-  examineSigner,
-} from "../../src/plugin/examine-settlement.js";
 import {
   examineContracts,
   examineInstances,
@@ -16,30 +9,15 @@ import {
 } from "../../src/plugin/examine.js";
 import { encodeRevertData } from "../../src/mocks/index.js";
 import { operations } from "../../src/protocol/index.js";
-import { BareHost } from "../helpers/bare-host.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
-import { fieldsOf, listOf } from "../helpers/fields.js";
+import { named, outline } from "../helpers/checks.js";
 import { createTestHre } from "../helpers/hre.js";
 import {
   documentedAnswer,
   documentedContracts,
 } from "../helpers/documented-node.js";
-import { SETTLER, settledRound } from "../helpers/scripted-contracts.js";
 import type { ContractAnswer } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import { hostOn } from "../helpers/simulate-on.js";
-
-const outline = (checks: readonly Check[]): readonly string[] =>
-  checks.map(({ name, status }) => `${name} ${status}`);
-
-/** The check of that name. */
-function named(checks: readonly Check[], name: string): Check {
-  const found = checks.find((check) => check.name === name);
-  if (found === undefined) {
-    throw new Error(`${name} is none of ${outline(checks).join()}`);
-  }
-  return found;
-}
 
 const closed = encodeRevertData("closed");
 
@@ -282,142 +260,6 @@ describe("what doctor finds out of instances", () => {
           "networks.default.vault.instances.own.contracts.vaultFactory",
         );
       }
-    });
-  }
-});
-
-describe("what doctor finds out of the journal", () => {
-  it("examineJournal() fails for a journal that cannot be read, and finds no journal ok", async () => {
-    const project = await useFixtureProject("plain");
-    const examine = async (
-      contracts: ContractAddresses,
-    ): Promise<readonly Check[]> => {
-      const node = new ScriptedNode();
-      const networkConfig = { type: "http" };
-      const settings = { networkConfig, projectRoot: project.path };
-      return await examineJournal(
-        new BareHost(node, contracts, SETTLER, settings),
-      );
-    };
-    const { vault } = documentedContracts;
-    expect(outline(await examine({ vault }))).to.deep.equal(["journal ok"]);
-    const folder = path.join(project.path, "vault-deployments");
-    await mkdir(folder);
-    const file = `settlement-live-31337-${vault.toLowerCase()}.json`;
-    await writeFile(path.join(folder, file), "{");
-    const [journal] = await examine({ vault });
-    expect(journal).to.include({ name: "journal", status: "fail" });
-    expect(journal?.detail).to.contain(file);
-    expect(await examine({})).to.deep.equal([]);
-    await project.remove();
-  });
-});
-
-describe("what doctor finds out of a signer", () => {
-  const examine = async (
-    gasPrice: bigint,
-    node = new ScriptedNode(),
-    contracts?: ContractAddresses,
-  ): Promise<readonly Check[]> =>
-    await examineSigner(
-      hostOn(node, {
-        settings: {
-          accounts: "remote",
-          gas: "auto",
-          gasMultiplier: 1,
-          gasPrice,
-        },
-        ...(contracts !== undefined && { contracts }),
-      }),
-    );
-
-  // The account has 10^18 wei.
-  for (const [title, settled, gasPrice, status, supposed] of [
-    ["an open round at a price it can pay", false, 10n ** 9n, "ok", false],
-    [
-      "an open round at a price it cannot pay",
-      false,
-      10n ** 15n,
-      "fail",
-      false,
-    ],
-    ["a settled round, with exactly enough", true, 10n ** 12n, "ok", true],
-    ["a settled round, a bit short", true, 10n ** 12n + 1n, "warn", true],
-  ] as const) {
-    it(`examineSigner() finds the balance ${status} for ${title}`, async () => {
-      const node = new ScriptedNode();
-      node.rounds = settled ? node.rounds.map(settledRound) : node.rounds;
-      const balance = named(await examine(gasPrice, node), "balance");
-      expect(balance.status).to.equal(status);
-      expect(balance.detail.includes("if it takes 1,000,000 gas")).to.equal(
-        supposed,
-      );
-    });
-  }
-
-  it("examineSigner() names the signer, and that the settlement settles the round", async () => {
-    const checks = await examine(10n ** 9n);
-    expect(outline(checks)).to.deep.equal([
-      ...["signer ok", "balance ok", "settlement ok"],
-    ]);
-    expect(named(checks, "signer").detail).to.equal(
-      `${SETTLER}, an account of the node`,
-    );
-    expect(named(checks, "settlement").detail).to.equal(
-      `settleAll as ${SETTLER} settles the round`,
-    );
-  });
-
-  it("examineSigner() does not try a settlement without an address of the vault", async () => {
-    const checks = await examine(10n ** 9n, new ScriptedNode(), {});
-    expect(outline(checks)).to.deep.equal(["signer ok", "balance ok"]);
-  });
-
-  it("examineSigner() warns of an account that the node does not have", async () => {
-    const node = new ScriptedNode();
-    node.on("eth_accounts", () => []);
-    const [signer, ...more] = await examine(10n ** 9n, node);
-    expect(signer).to.include({ name: "signer", status: "warn" });
-    expect(more).to.deep.equal([]);
-  });
-
-  it("examineSigner() tries a settlement as the account that --from names, also if nobody can sign for it", async () => {
-    const node = new ScriptedNode();
-    node.on("eth_accounts", () => []);
-    const host = hostOn(node, { settings: { accounts: "remote" } });
-    const checks = await examineSigner(host, SETTLER);
-    expect(outline(checks)).to.deep.equal(["signer warn", "settlement ok"]);
-    expect(named(checks, "settlement").detail).to.equal(
-      `settleAll as ${SETTLER} settles the round`,
-    );
-  });
-
-  for (const [title, settles, status] of [
-    ["accepts it at the round's end", (atEnd: boolean) => atEnd, "ok"],
-    ["refuses it at the round's end, too", () => false, "warn"],
-  ] as const) {
-    it(`examineSigner() finds a settlement that is refused now ${status} if the vault ${title}`, async () => {
-      const node = new ScriptedNode();
-      const { endTime } = node.round;
-      node.on("eth_simulateV1", async (params, answer) => {
-        const time = Number(
-          fieldsOf(
-            fieldsOf(listOf(fieldsOf(params[0])["blockStateCalls"])[0])[
-              "blockOverrides"
-            ],
-          )["time"],
-        );
-        node.revertsWith = settles(time >= Number(endTime))
-          ? undefined
-          : closed;
-        return await answer();
-      });
-      const settlement = named(await examine(10n ** 9n, node), "settlement");
-      expect(settlement.status).to.equal(status);
-      expect(settlement.detail).to.include(`settleAll as ${SETTLER}: closed`);
-      expect(
-        settlement.detail.includes("settles the round at its end"),
-      ).to.equal(status === "ok");
     });
   }
 });

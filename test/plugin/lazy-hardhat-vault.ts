@@ -100,6 +100,10 @@ describe("hre.vault", () => {
     expect(opened).to.equal(0);
     const failure: unknown = await copy.contracts.catch(String);
     expect(failure).to.equal("Error: opened");
+    const seen: string[] = [];
+    const last = copy.contracts.finally(() => seen.push("finally"));
+    await last.catch((error: unknown) => seen.push(String(error)));
+    expect(seen).to.deep.equal(["finally", "Error: opened"]);
   });
 
   it("connection.vault is printed on one line, without its network's settings", async () => {

@@ -134,6 +134,22 @@ describe("a request that Hardhat repeats by itself", () => {
     expect(message).to.contain("answered HTTP status 429");
   });
 
+  it("has the whole time for the answer that comes in the end", async () => {
+    const server = await startRpcServer({
+      handler: ({ response, occurrence }) => {
+        if (occurrence > 0) {
+          return { result: "0x1f" };
+        }
+        response.writeHead(429, { "retry-after": "1" }).end("{}");
+        return "handled";
+      },
+    });
+    const { vault } = await connectTo(server.url, { timeout: 600 });
+    expect(await vault.chainId()).to.equal(31);
+    expect(server.requests).to.have.lengthOf(2);
+    await server.stop();
+  });
+
   it("ends with the reason of an aborted signal", async () => {
     const stop = new AbortController();
     const server = await startRpcServer({

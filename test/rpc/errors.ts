@@ -11,6 +11,7 @@ import {
   isRefusedAnyhow,
   refusesParameters,
   toRpcError,
+  toConfigVariableError,
 } from "../../src/rpc/errors.js";
 import type { Failure } from "../../src/rpc/errors.js";
 import { MAX_FOREIGN_TEXT } from "../../src/escape.js";
@@ -343,6 +344,17 @@ describe("failed requests", () => {
     }
     const url = hardhatError("HHE29", { message: "no URL: https://h/k" });
     expect(rpcErrorOf(url).message).to.contain("no URL: <url>");
+  });
+
+  it("a variable is called missing only if it is, not if its value is of no use", () => {
+    const details = { messageArguments: { name: "NODE_URL" } };
+    const problemOf = (code: string): unknown =>
+      toConfigVariableError(
+        hardhatError(code, { ...details, message: "it is no URL" }),
+        "networks.live.url",
+      ).details["problem"];
+    expect(problemOf("HHE7")).to.match(/NODE_URL is missing/u);
+    expect(problemOf("HHE29")).to.include("it is no URL");
   });
 
   it("a page in place of an answer is not kept as the cause, because it may repeat the key", () => {

@@ -11,6 +11,7 @@ import {
   operationEntry,
   readOperationNames,
 } from "../../src/protocol/index.js";
+import { oneOf } from "../../tasks/definitions/options.js";
 import { toFlag } from "../../tasks/parse-options.js";
 import {
   documentedContracts,
@@ -364,6 +365,12 @@ describe("bad input of tasks", () => {
       expect(output, "a stack").to.not.match(/(?:\n|\\n|^)\s+at /u);
     });
   }
+
+  it("the help lists the words of an option, unless they are more than four", () => {
+    const words = ["a", "b", "c", "d", "e"];
+    expect(oneOf(words.slice(1)).form).to.equal(": b or c or d or e");
+    expect(oneOf(words).form).to.equal("");
+  });
 
   it("vault orders refuses a range that nobody can read through with VAULT_INVALID_ARGUMENT", async () => {
     const hre = await hreOn("live");

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+
 import { expect } from "chai";
 import { configVariable } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
@@ -12,7 +14,7 @@ import {
   documentedContracts,
   documentedHandler,
 } from "../helpers/documented-node.js";
-import { KEY } from "../helpers/scripted-contracts.js";
+import { KEY, isSame } from "../helpers/scripted-contracts.js";
 
 /** Runs a task, and returns the connections that it opened and how many it closed. */
 async function connectionsOf(
@@ -129,5 +131,33 @@ describe("the connection of a task", () => {
   it("a task that fails closes its connection", async () => {
     const typed = "volume --block 99999";
     expect((await connectionsOf(hre, typed)).closed).to.equal(1);
+  });
+
+  it("a task that fails ends though a request is never answered", async () => {
+    const { privatePool } = documentedContracts;
+    const hanging: Array<Promise<unknown>> = [];
+    const stuck = await startRpcServer({
+      handler: (exchange) => {
+        const { request, response } = exchange;
+        const [call] = request.params;
+        if (request.method !== "eth_call") {
+          return documentedHandler(exchange);
+        }
+        if (isSame(String(fieldsOf(call)["to"]), privatePool)) {
+          hanging.push(once(response, "close"));
+          return "handled";
+        }
+        return { error: { code: -32_601, message: "unsupported" } };
+      },
+    });
+    const contracts = documentedContracts;
+    const { exitCode } = await runTyped(
+      await hreOnLive(stuck.url, { vault: { contracts } }),
+      "pools --timeout 600",
+    );
+    expect(exitCode).to.equal(1);
+    expect(hanging).to.have.lengthOf(1);
+    await Promise.all(hanging);
+    await stuck.stop();
   });
 });

@@ -242,7 +242,7 @@ describe("tasks of a keeper", () => {
     });
 
     it("status, doctor and settle --calldata name a settlement under way, with its age", async () => {
-      const hre = await hreOf({ contracts });
+      const hre = await hreOf({ contracts, instances: { same: {} } });
       const before = Math.floor(Date.now() / 1_000);
       const hash = await leaveOpen(hre);
       const { status } = await json(hre, "status");
@@ -255,6 +255,10 @@ describe("tasks of a keeper", () => {
       expect(journal["detail"]).to.match(
         new RegExp(`under way: ${hash}, \\d+ s old`, "u"),
       );
+      expect(journal["fix"]).to.match(/ settle --resume --network live`/u);
+      expect(await named(hre, "journal", " --instance same"))
+        .to.have.property("fix")
+        .that.includes("--network live --instance same`");
       for (const flags of ["", " --safe"]) {
         const printed = await runTyped(hre, `settle --calldata${flags}`);
         expect(printed.stderr.replaceAll(/\s+/gu, " ")).to.include(

@@ -28,6 +28,9 @@ const refusals = {
     "mock next-round volume": "as in strikePrice=65000e18",
     "mock fail getOrderInfo no --pool public": "no pool",
   },
+  VAULT_MISSING_OPTION: {
+    "mock set": "<changes>",
+  },
   VAULT_INVALID_TIME: {
     "mock set round.endTime=soon": "round.endTime",
   },

@@ -1,7 +1,13 @@
 import { expect } from "chai";
+import { toQuantity } from "ethers";
 
 import { ORDER_ID, distinctState } from "../helpers/distinct-state.js";
-import { httpNetwork } from "../helpers/hre.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { hreOnLive, httpNetwork } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import { runTyped } from "../helpers/run-vault-task.js";
+import { FACTORY } from "../helpers/scripted-contracts.js";
+import { ScriptedNode, handlerOf } from "../helpers/scripted-node.js";
 import { squeezed, useTasks } from "../helpers/use-tasks.js";
 import { DEV_KEYS } from "../helpers/world.js";
 
@@ -166,6 +172,36 @@ describe("read tasks", () => {
       expect(text).to.not.include("newest block");
     }
   });
+
+  for (const [seconds, isOld] of [
+    [59, false],
+    [60, true],
+  ] as const) {
+    it(`round ${isOld ? "notes" : "does not note"} that the newest block is ${seconds} s older than the next one`, async () => {
+      const scripted = new ScriptedNode();
+      const latest = fieldsOf(
+        await scripted.answerTo("eth_getBlockByNumber", ["latest", false]),
+      );
+      scripted.on("eth_getBlockByNumber", async ([block], answer) =>
+        block === "pending"
+          ? {
+              ...latest,
+              number: null,
+              timestamp: toQuantity(Number(latest["timestamp"]) + seconds),
+            }
+          : await answer(),
+      );
+      const server = await startRpcServer({ handler: handlerOf(scripted) });
+      const contracts = { vaultFactory: FACTORY };
+      const hre = await hreOnLive(server.url, { vault: { contracts } });
+      const { stdout } = await runTyped(hre, "round");
+      await server.stop();
+      expect(stdout.includes(`newest block is ${seconds} s old`)).to.equal(
+        isOld,
+      );
+      expect(stdout).to.include("Strike price");
+    });
+  }
 
   it("margins counts +7d from the block that --block names, and reads there", async () => {
     // Returns the last two arguments.

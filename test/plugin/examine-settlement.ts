@@ -1,0 +1,259 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+import { Interface } from "ethers";
+
+import type { ContractAddresses } from "../../src/client/index.js";
+import { encodeRevertData } from "../../src/mocks/index.js";
+import type { Check } from "../../src/plugin/check.js";
+import {
+  examineJournal,
+  examineSigner,
+} from "../../src/plugin/examine-settlement.js";
+import { RoundGuardArtifact } from "../../src/guard/artifact.js";
+import { BareHost } from "../helpers/bare-host.js";
+import { named, outline } from "../helpers/checks.js";
+import { documentedContracts } from "../helpers/documented-node.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import { guardCode } from "../helpers/guard.js";
+import {
+  OPEN_ROUND,
+  SETTLE,
+  SETTLER,
+  VAULT,
+  codeOfVault,
+  isSame,
+  settledRound,
+  valuesAnswer,
+} from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
+import { hostOn } from "../helpers/simulate-on.js";
+
+const closed = encodeRevertData("closed");
+
+describe("what doctor finds out of the journal", () => {
+  it("examineJournal() fails for a journal that cannot be read, and finds no journal ok", async () => {
+    const project = await useFixtureProject("plain");
+    const examine = async (
+      contracts: ContractAddresses,
+    ): Promise<readonly Check[]> => {
+      const node = new ScriptedNode();
+      const networkConfig = { type: "http" };
+      const settings = { networkConfig, projectRoot: project.path };
+      return await examineJournal(
+        new BareHost(node, contracts, SETTLER, settings),
+      );
+    };
+    const { vault } = documentedContracts;
+    expect(outline(await examine({ vault }))).to.deep.equal(["journal ok"]);
+    const folder = path.join(project.path, "vault-deployments");
+    await mkdir(folder);
+    const file = `settlement-live-31337-${vault.toLowerCase()}.json`;
+    await writeFile(path.join(folder, file), "{");
+    const [journal] = await examine({ vault });
+    expect(journal).to.include({ name: "journal", status: "fail" });
+    expect(journal?.detail).to.contain(file);
+    expect(await examine({})).to.deep.equal([]);
+    await project.remove();
+  });
+});
+
+describe("what doctor finds out of a signer", () => {
+  const examine = async (
+    gasPrice: bigint,
+    node = new ScriptedNode(),
+    contracts?: ContractAddresses,
+  ): Promise<readonly Check[]> =>
+    await examineSigner(
+      hostOn(node, {
+        settings: {
+          accounts: "remote",
+          gas: "auto",
+          gasMultiplier: 1,
+          gasPrice,
+        },
+        ...(contracts !== undefined && { contracts }),
+      }),
+    );
+
+  // The account has 10^18 wei.
+  for (const [title, settled, gasPrice, status, supposed] of [
+    ["an open round at a price it can pay", false, 10n ** 9n, "ok", false],
+    [
+      "an open round at a price it cannot pay",
+      false,
+      10n ** 15n,
+      "fail",
+      false,
+    ],
+    ["a settled round, with exactly enough", true, 10n ** 12n, "ok", true],
+    ["a settled round, a bit short", true, 10n ** 12n + 1n, "warn", true],
+  ] as const) {
+    it(`examineSigner() finds the balance ${status} for ${title}`, async () => {
+      const node = new ScriptedNode();
+      node.rounds = settled ? node.rounds.map(settledRound) : node.rounds;
+      const balance = named(await examine(gasPrice, node), "balance");
+      expect(balance.status).to.equal(status);
+      expect(balance.detail.includes("if it takes 1,000,000 gas")).to.equal(
+        supposed,
+      );
+    });
+  }
+
+  it("examineSigner() names the signer, and that the settlement settles the round", async () => {
+    const checks = await examine(10n ** 9n);
+    expect(outline(checks)).to.deep.equal([
+      ...["signer ok", "balance ok", "settlement ok"],
+    ]);
+    expect(named(checks, "signer").detail).to.equal(
+      `${SETTLER}, an account of the node`,
+    );
+    expect(named(checks, "settlement").detail).to.equal(
+      `settleAll as ${SETTLER} settles the round`,
+    );
+  });
+
+  it("examineSigner() does not try a settlement without an address of the vault", async () => {
+    const checks = await examine(10n ** 9n, new ScriptedNode(), {});
+    expect(outline(checks)).to.deep.equal(["signer ok", "balance ok"]);
+  });
+
+  it("examineSigner() warns of an account that the node does not have", async () => {
+    const node = new ScriptedNode();
+    node.on("eth_accounts", () => []);
+    const [signer, ...more] = await examine(10n ** 9n, node);
+    expect(signer).to.include({ name: "signer", status: "warn" });
+    expect(more).to.deep.equal([]);
+  });
+
+  it("examineSigner() tries a settlement as the account that --from names, also if nobody can sign for it", async () => {
+    const node = new ScriptedNode();
+    node.on("eth_accounts", () => []);
+    const host = hostOn(node, { settings: { accounts: "remote" } });
+    const checks = await examineSigner(host, SETTLER);
+    expect(outline(checks)).to.deep.equal(["signer warn", "settlement ok"]);
+    expect(named(checks, "settlement").detail).to.equal(
+      `settleAll as ${SETTLER} settles the round`,
+    );
+  });
+
+  for (const [title, settles, status] of [
+    ["accepts it at the round's end", (atEnd: boolean) => atEnd, "ok"],
+    ["refuses it at the round's end, too", () => false, "warn"],
+  ] as const) {
+    it(`examineSigner() finds a settlement that is refused now ${status} if the vault ${title}`, async () => {
+      const node = new ScriptedNode();
+      const { endTime } = node.round;
+      node.on("eth_simulateV1", async (params, answer) => {
+        const time = Number(
+          fieldsOf(
+            fieldsOf(listOf(fieldsOf(params[0])["blockStateCalls"])[0])[
+              "blockOverrides"
+            ],
+          )["time"],
+        );
+        node.revertsWith = settles(time >= Number(endTime))
+          ? undefined
+          : closed;
+        return await answer();
+      });
+      const settlement = named(await examine(10n ** 9n, node), "settlement");
+      expect(settlement.status).to.equal(status);
+      expect(settlement.detail).to.include(`settleAll as ${SETTLER}: closed`);
+      expect(
+        settlement.detail.includes("settles the round at its end"),
+      ).to.equal(status === "ok");
+    });
+  }
+
+  it("examineSigner() escapes what the vault reverts with", async () => {
+    const node = new ScriptedNode();
+    node.revertsWith = encodeRevertData("clo\u001b[31msed");
+    const settlement = named(await examine(10n ** 9n, node), "settlement");
+    expect(settlement.detail).to.include("clo\\u{1b}[31msed");
+    node.overrides = false;
+    const called = named(await examine(10n ** 9n, node), "settlement");
+    expect(called.detail).to.include("clo\\u{1b}[31msed");
+  });
+});
+
+describe("what doctor finds out of a guard", () => {
+  const GUARD = "0x00000000000000000000000000000000000000A3";
+  const guardErrors = new Interface(RoundGuardArtifact.abi);
+  const refusalOf = (name: string, ...values: readonly unknown[]): string =>
+    guardErrors.encodeErrorResult(name, values);
+
+  /** @param guarded Data that a settlement through the guard reverts with. */
+  const nodeOf = (guarded: string, direct?: string): ScriptedNode => {
+    const outcome = (data: string | undefined) => ({
+      reverted: data !== undefined,
+      data: data ?? "0x",
+    });
+    return new ScriptedNode({
+      codeOf: (address) =>
+        isSame(address, GUARD) ? guardCode() : codeOfVault(address),
+      answerOf: ({ to, data }) =>
+        isSame(to, GUARD)
+          ? outcome(guarded)
+          : isSame(to, VAULT) && data.startsWith(SETTLE)
+            ? outcome(direct)
+            : valuesAnswer(data, OPEN_ROUND),
+    });
+  };
+  const examine = async (node: ScriptedNode): Promise<Check> => {
+    const host = hostOn(node, { settings: { accounts: "remote" } });
+    host.guard = GUARD;
+    return named(await examineSigner(host), "guard");
+  };
+
+  for (const [title, guarded, direct, status, detail] of [
+    [
+      "the contracts refuse only the guard",
+      ...[closed, undefined, "fail", "refuse it as their caller: closed"],
+    ],
+    [
+      "the contracts refuse both for other reasons",
+      ...[closed, encodeRevertData("late"), "fail", "their caller: closed"],
+    ],
+    [
+      "the contracts refuse the account in the same way",
+      ...[closed, closed, "warn", "refused now, also without it: closed"],
+    ],
+    [
+      "the guard refuses the round of this moment",
+      refusalOf("RoundChanged", 1n, 2n),
+      ...[undefined, "warn", "refused now"],
+    ],
+    [
+      "the guard belongs to another account",
+      refusalOf("NotSettler", SETTLER),
+      ...[undefined, "fail", `${SETTLER} may not`],
+    ],
+    [
+      "the round is settled",
+      refusalOf("RoundAlreadySettled"),
+      ...[closed, "ok", "the round is settled"],
+    ],
+  ] as const) {
+    it(`examineSigner() finds a guard ${status} if ${title}`, async () => {
+      const guard = await examine(nodeOf(guarded, direct));
+      expect(guard.status).to.equal(status);
+      expect(guard.detail).to.include(detail);
+    });
+  }
+
+  it("examineSigner() tries a settlement through a guard with all the gas of a block", async () => {
+    const node = nodeOf(closed);
+    const { gasLimit } = fieldsOf(
+      await node.answerTo("eth_getBlockByNumber", ["latest", false]),
+    );
+    await examine(node);
+    const calls = node.asked
+      .filter(({ method }) => method === "eth_call")
+      .map(({ params }) => fieldsOf(params[0]))
+      .filter(({ to }) => to === GUARD);
+    expect(calls.map(({ gas }) => gas)).to.include(gasLimit);
+  });
+});
