@@ -107,8 +107,8 @@ for (const { name, start } of differentNodes) {
         expect(await contracts.underlyingAsset.getFundingFeeRate(1)).to.equal(
           1n,
         );
-        const order = await contracts.trading.getOrderInfo(ORDER_ID);
-        expect(order.state).to.equal(255n);
+        const read = await contracts.trading.getOrderInfo(ORDER_ID);
+        expect(read.state).to.equal(255n);
         const pool = await contracts.privatePool.getLPAmountInfo();
         expect(pool.availabe).to.equal(35n);
         expect(await contracts.vaultFactory.minSLDMargin()).to.equal(46n);

@@ -92,6 +92,17 @@ describe("what a settlement decides about its replacement", () => {
         { kind: "bump" },
       ],
       [
+        "waits for another look at the round if the clock was set back since",
+        bumping,
+        [
+          pending({
+            ...later,
+            round: { ...freshThen, askedAt: SENT_AT + 2 * MINUTE },
+          }),
+        ],
+        { kind: "wait", pause: "none", readRound: true },
+      ],
+      [
         "is tried again only after another such time if a limit forbids it",
         bumping,
         [pending({ ...later, round: freshThen, replacement: forbidden })],
