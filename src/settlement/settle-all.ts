@@ -150,10 +150,8 @@ async function resume(
   options: ParsedOptions,
 ): Promise<SettlementResult> {
   let knownHash: string | undefined;
-  let known: KnownAtStop = {};
   try {
     const { chainId, contract, block, round } = await observe(vault, "latest");
-    known = { chainId, block };
     const journal = await Journal.open(vault, chainId, contract.address);
     // The connection may have been made to another node.
     await journal.requireSameChainKind(vault);
@@ -191,7 +189,7 @@ async function resume(
   } catch (error) {
     const refusal = refusalOf(error);
     const hash = refusal.hash ?? knownHash;
-    return await stopped({ ...refusal, hash }, vault, known);
+    return await stopped({ ...refusal, hash }, vault, {});
   }
 }
 
