@@ -357,6 +357,19 @@ describe("failed requests", () => {
     expect(problemOf("HHE29")).to.include("it is no URL");
   });
 
+  it("an answer that is not JSON is told with the number of attempts", () => {
+    const { message } = toRpcError(
+      hardhatError("HHE702", { message: "<html>" }),
+      "testnet",
+      "eth_call",
+      new Redactor(),
+      { count: 3, seconds: 2 },
+    );
+    expect(message)
+      .to.include("not JSON")
+      .and.include("(tried 3 times in 2 s)");
+  });
+
   it("a page in place of an answer is not kept as the cause, because it may repeat the key", () => {
     const page = hardhatError("HHE702", { message: "<html>the-key</html>" });
     expect(rpcErrorOf(page)).to.not.have.property("cause");

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 
 import { expect } from "chai";
@@ -118,6 +119,13 @@ describe("answers that Hardhat does not take", () => {
       "VAULT_RPC_ERROR",
     );
     expect(message).to.contain("bad key");
+  });
+
+  it("gzip that comes in several pieces is unpacked as a whole", async () => {
+    // More than a piece holds.
+    const noise = randomBytes(200_000).toString("hex");
+    const body = gzipSync(JSON.stringify({ ...whole, noise }));
+    expect(await ask(body)).to.equal(BigInt(PRICE));
   });
 
   it("gzip that is cut is VAULT_RPC_INVALID_RESPONSE that names the compression", async () => {

@@ -1,0 +1,36 @@
+import { mock } from "node:test";
+
+import { expect } from "chai";
+
+import { orAbort, pause } from "../../src/rpc/signals.js";
+
+describe("a wait that a signal ends", () => {
+  it("pause() and orAbort() leave no timer, which would keep the process", async () => {
+    const begun = [
+      mock.method(globalThis, "setTimeout"),
+      mock.method(globalThis, "setInterval"),
+    ];
+    const ended = [
+      mock.method(globalThis, "clearTimeout"),
+      mock.method(globalThis, "clearInterval"),
+    ];
+    const stop = new AbortController();
+    const waits = [
+      pause(60_000, stop.signal),
+      orAbort(new Promise<never>(() => undefined), stop.signal).catch(String),
+    ];
+    const timers = begun.flatMap(({ mock: { calls } }) =>
+      calls.map(({ result }) => result),
+    );
+    stop.abort("enough");
+    expect(await Promise.all(waits)).to.deep.equal([undefined, "enough"]);
+    const stopped = ended.flatMap(({ mock: { calls } }) =>
+      calls.map(({ arguments: [timer] }) => timer),
+    );
+    mock.restoreAll();
+    expect(timers).to.have.lengthOf(3);
+    expect(timers.filter((timer) => !stopped.includes(timer))).to.have.lengthOf(
+      0,
+    );
+  });
+});
