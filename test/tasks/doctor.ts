@@ -85,6 +85,13 @@ describe("vault doctor", () => {
     return { exitCode: result.exitCode, ...document };
   };
 
+  it("doctor gives the balance in --json as a decimal string in wei", async () => {
+    const { checks } = await doctor("remote");
+    const { balance, maxCost } = fieldsOf(named(checks, "balance"));
+    expect(balance).to.match(/^[1-9]\d{18,}$/u);
+    expect(maxCost).to.match(/^[1-9]\d*$/u);
+  });
+
   it("doctor fails if the newest block of a live chain is older than 300 s, and warns if it is ahead, or of another finding about a node", async () => {
     server.handler = ({ request: { method, params } }) =>
       method === "eth_simulateV1" ||

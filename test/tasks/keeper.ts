@@ -266,13 +266,6 @@ describe("tasks of a keeper", () => {
         );
       }
     });
-
-    it("doctor gives the balance in --json as a decimal string in wei", async () => {
-      const hre = await hreOf({ contracts });
-      const balance = await named(hre, "balance");
-      expect(balance["balance"]).to.match(/^[1-9]\d{18,}$/u);
-      expect(balance["maxCost"]).to.match(/^[1-9]\d*$/u);
-    });
   });
 
   it("doctor finds a settlement in order that the contract refuses only before the round's end", async () => {
