@@ -56,3 +56,31 @@ export function speedUpTime(): void {
     mock.timers.reset();
   });
 }
+
+/** Wall clock of a suite's tests; each begins with it on time. */
+export interface WallClock {
+  /** Milliseconds that it is ahead. */
+  ahead: number;
+  /** Unix milliseconds at which it stands still; undefined if it goes on. */
+  stoppedAt: number | undefined;
+}
+
+/** In each test of the suite, the wall clock can be set ahead, or stopped. */
+export function useWallClock(): WallClock {
+  const clock: WallClock = { ahead: 0, stoppedAt: undefined };
+  let method: ReturnType<typeof mock.method>;
+  beforeEach(() => {
+    Object.assign(clock, { ahead: 0, stoppedAt: undefined });
+    const today = Date.now.bind(Date);
+    method = mock.method(
+      Date,
+      "now",
+      () => clock.stoppedAt ?? today() + clock.ahead,
+    );
+  });
+  // Not `mock.restoreAll()`, which brings the mocks of earlier files back.
+  afterEach(() => {
+    method.mock.restore();
+  });
+  return clock;
+}

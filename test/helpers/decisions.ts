@@ -8,12 +8,7 @@ import type {
   RoundSighting,
   Sighting,
 } from "../../src/settlement/sighting.js";
-import {
-  HASH,
-  OTHER_HASH,
-  sent as settlement,
-  unsigned,
-} from "./settlement-stage.js";
+import { HASH, OTHER_HASH, sent as settlement } from "./settlement-stage.js";
 
 export const SENT_AT = settlement.preparedAt;
 const receipt = {
@@ -31,11 +26,6 @@ export const cancellation = {
   to: settlement.from,
   data: "0x",
   hash: OTHER_HASH,
-} as const;
-export const remote = {
-  ...unsigned,
-  kind: "settlement",
-  preparedAt: SENT_AT,
 } as const;
 
 export const open = {

@@ -20,6 +20,7 @@ import { BareHost } from "./bare-host.js";
 import { endDeadlines } from "./deadlines.js";
 import { fieldsOf } from "./fields.js";
 import {
+  GENESIS,
   KEY,
   OPEN_ROUND,
   SETTLE,
@@ -56,18 +57,25 @@ export const sent: SentTransaction = {
   kind: "settlement",
   preparedAt: 1_700_000_000_000,
 };
+/** As a node signs it, which tells its hash afterwards. */
+export const unsignedSettlement = {
+  ...unsigned,
+  kind: "settlement",
+  preparedAt: 1_700_000_000_000,
+} as const;
 export const entry: JournalEntry = {
   sentAfterBlock: 5,
   round: OPEN_ROUND,
-  transactions: [
-    {
-      ...unsigned,
-      hash: HASH,
-      kind: "settlement",
-      preparedAt: 1_700_000_000_000,
-    },
-  ],
+  transactions: [{ ...unsignedSettlement, hash: HASH }],
 };
+/** Whose the journal is, and its file. */
+export const journalSubject = {
+  chainKind: "live",
+  chainId: 31_337,
+  genesisHash: GENESIS,
+  vault: VAULT,
+} as const;
+export const JOURNAL_FILE = `vault-deployments/settlement-live-31337-${VAULT.toLowerCase()}.json`;
 
 /** An account of the configuration, as Hardhat resolves it. */
 export function keyOf(

@@ -1,5 +1,3 @@
-import { mock } from "node:test";
-
 import { expect } from "chai";
 
 import { RpcClient } from "../../src/rpc/rpc-client.js";
@@ -12,6 +10,8 @@ import type { Outcome, Stopped } from "../../src/settlement/result.js";
 import type { Plan } from "../../src/settlement/sighting.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
 import type { SettlementEvent } from "../../src/settlement/types.js";
+import { useWallClock } from "./deadlines.js";
+import type { WallClock } from "./deadlines.js";
 import { endDeadlines } from "./deadlines.js";
 import {
   HASH,
@@ -113,12 +113,11 @@ interface WaysStage {
   /** Methods that the node was asked for. */
   asked: string[];
   events: SettlementEvent[];
-  /** Milliseconds by which only the wall clock is ahead. */
-  suspended: number;
 }
 
 interface Ways {
   readonly stage: WaysStage;
+  readonly clock: WallClock;
   readonly told: () => readonly string[];
   readonly run: (way: Way) => Promise<Outcome>;
   /** Number of requests that sent a transaction. */
@@ -128,15 +127,11 @@ interface Ways {
 
 /** Ways of a transaction, each on a node of its own. */
 export function useWays(): Ways {
-  const stage: WaysStage = { asked: [], events: [], suspended: 0 };
+  const stage: WaysStage = { asked: [], events: [] };
+  const clock = useWallClock();
 
   beforeEach(() => {
-    Object.assign(stage, { asked: [], events: [], suspended: 0 });
-    const now = Date.now.bind(Date);
-    mock.method(Date, "now", () => now() + stage.suspended);
-  });
-  afterEach(() => {
-    mock.restoreAll();
+    Object.assign(stage, { asked: [], events: [] });
   });
 
   /** The events of blocks and confirmations, and the warnings, in a few words each. */
@@ -232,5 +227,5 @@ export function useWays(): Ways {
     }
   };
 
-  return { stage, told, run, sends, itGoes };
+  return { stage, clock, told, run, sends, itGoes };
 }

@@ -27,7 +27,9 @@ describe("a wait that a signal ends", () => {
     const stopped = ended.flatMap(({ mock: { calls } }) =>
       calls.map(({ arguments: [timer] }) => timer),
     );
-    mock.restoreAll();
+    for (const method of [...begun, ...ended]) {
+      method.mock.restore();
+    }
     expect(timers).to.have.lengthOf(3);
     expect(timers.filter((timer) => !stopped.includes(timer))).to.have.lengthOf(
       0,

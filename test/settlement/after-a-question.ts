@@ -1,26 +1,15 @@
-import { mock } from "node:test";
-
 import { expect } from "chai";
 import { Transaction } from "ethers";
 
 import type { SettlementPreflight } from "../../src/types.js";
 import { nextRound } from "../helpers/scripted-contracts.js";
+import { useWallClock } from "../helpers/deadlines.js";
 import { SENDS, itSettles, useStage } from "../helpers/settlement-stage.js";
 import type { SettlementStage } from "../helpers/settlement-stage.js";
 
 describe("settleAll, after a question that took long", () => {
   const stage = useStage();
-  /** Milliseconds that the wall clock is ahead. */
-  let ahead: number;
-  let clock: ReturnType<typeof mock.method>;
-  beforeEach(() => {
-    ahead = 0;
-    const now = Date.now.bind(Date);
-    clock = mock.method(Date, "now", () => now() + ahead);
-  });
-  afterEach(() => {
-    clock.mock.restore();
-  });
+  const clock = useWallClock();
   const leavesUnsettled = ({ chain }: SettlementStage): void => {
     chain.effect = (round) => round;
   };
@@ -57,14 +46,14 @@ describe("settleAll, after a question that took long", () => {
     [
       "simulates again 16 s later",
       () => {
-        ahead += 16_000;
+        clock.ahead += 16_000;
       },
       2,
     ],
     [
       "simulates again if the clock was set back by 16 s",
       () => {
-        ahead -= 16_000;
+        clock.ahead -= 16_000;
       },
       2,
     ],
@@ -190,7 +179,7 @@ describe("settleAll, after a question that took long", () => {
         chain.on("eth_simulateV1", async (_, answer, before) => {
           const answered = await answer();
           if (before === 0) {
-            ahead += 16_000;
+            clock.ahead += 16_000;
             leavesUnsettled(stage);
           }
           return answered;

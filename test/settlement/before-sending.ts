@@ -1,4 +1,3 @@
-import { mock } from "node:test";
 import { setImmediate } from "node:timers/promises";
 
 import { expect } from "chai";
@@ -13,6 +12,7 @@ import {
 } from "../../src/settlement/freshness.js";
 import { Journal } from "../../src/settlement/journal.js";
 import { roundChecker } from "../../src/settlement/check-round.js";
+import { useWallClock } from "../helpers/deadlines.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import {
   OPEN_ROUND,
@@ -32,17 +32,7 @@ import type { SettlementStage } from "../helpers/settlement-stage.js";
 describe("settleAll, before it sends", () => {
   const stage = useStage();
 
-  /** Milliseconds that the wall clock is ahead. */
-  let ahead: number;
-  let clock: ReturnType<typeof mock.method>;
-  beforeEach(() => {
-    ahead = 0;
-    const now = Date.now.bind(Date);
-    clock = mock.method(Date, "now", () => now() + ahead);
-  });
-  afterEach(() => {
-    clock.mock.restore();
-  });
+  const clock = useWallClock();
 
   const isDevelopmentNode = (on: SettlementStage): void => {
     on.makeDevelopmentNode();
@@ -156,10 +146,9 @@ describe("settleAll, before it sends", () => {
   });
 
   it("settleAll refuses if no block came while it waited for its key: VAULT_STALE_HEAD", async () => {
-    let age = 100;
-    clock.mock.mockImplementation(() => (1_700_000_005 + age) * 1_000);
+    clock.stoppedAt = 1_700_000_105_000;
     stage.chain.on("eth_getTransactionCount", async (_, answer) => {
-      age = 400;
+      clock.stoppedAt = 1_700_000_405_000;
       return await answer();
     });
     const { code } = await stage.settle({}, { vault: { maxHeadAge: 300 } });
@@ -171,7 +160,7 @@ describe("settleAll, before it sends", () => {
     const block = { number: 5, timestamp: 1_700_000_005 };
     const ages: unknown[] = [];
     for (const age of [300, 301]) {
-      clock.mock.mockImplementation(() => (block.timestamp + age) * 1_000);
+      clock.stoppedAt = (block.timestamp + age) * 1_000;
       ages.push(await staleAge(host, block));
     }
     expect(ages).to.deep.equal([undefined, 301]);
@@ -192,7 +181,7 @@ describe("settleAll, before it sends", () => {
 
     it("settleAll looks again if the answer came 15 s late, and refuses if the round changed meanwhile", async () => {
       atLastLook((look) => {
-        ahead += look === 1 ? 15_000 : 0;
+        clock.ahead += look === 1 ? 15_000 : 0;
         if (look === 2) {
           stage.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
         }
@@ -210,7 +199,7 @@ describe("settleAll, before it sends", () => {
           "settleAll refuses if every answer comes late, until its timeout: VAULT_LATE_ANSWER",
         given: () => {
           atLastLook((look) => {
-            ahead += 15_000;
+            clock.ahead += 15_000;
             if (look === 3) {
               endDeadlines();
             }
@@ -247,7 +236,7 @@ describe("settleAll, before it sends", () => {
       const { answeredAt } = await look();
       const counts: boolean[] = [];
       for (const passes of [4_900, 200]) {
-        ahead += passes;
+        clock.ahead += passes;
         counts.push(isRecent(answeredAt));
       }
       expect(counts).to.deep.equal([true, false]);

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { toQuantity } from "ethers";
 
+import type { Outcome } from "../../src/settlement/result.js";
 import { OTHER_HASH as OTHER } from "../helpers/settlement-stage.js";
 import {
   mined,
@@ -14,26 +15,10 @@ import {
 describe("the blocks of a settlement's transaction", () => {
   const ways = useWays();
   const { run, told } = ways;
-
-  it("settle emits each confirmation once, and again after a re-org, of which it warns", async () => {
-    const minedIn = (block: string): unknown => ({
-      ...minedIn6,
-      blockNumber: block,
-      blockHash: `0x${block.slice(2).repeat(64)}`,
-    });
-    // Each look asks for the newest block, and then for the receipt.
-    const looks: ReadonlyArray<readonly [head: string, receipt: unknown]> = [
-      ["0x6", minedIn("0x6")],
-      ["0x6", minedIn("0x6")],
-      // A look that fails, which changes nothing.
-      ["0x6", "no receipt"],
-      ["0x7", minedIn("0x6")],
-      ["0x7", null],
-      ["0x8", minedIn("0x8")],
-      ["0x9", minedIn("0x8")],
-      ["0xb", minedIn("0x8")],
-    ];
-    const end = await run({
+  /** Each look asks for the newest block, and then for the receipt. */
+  type Looks = ReadonlyArray<readonly [head: string, receipt: unknown]>;
+  const follow = async (looks: Looks): Promise<Outcome> =>
+    await run({
       title: "",
       start: "find",
       answers: {
@@ -44,6 +29,24 @@ describe("the blocks of a settlement's transaction", () => {
       plan: { confirmations: 3 },
       is: {},
     });
+
+  it("settle emits each confirmation once, and again after a re-org, of which it warns", async () => {
+    const minedIn = (block: string): unknown => ({
+      ...minedIn6,
+      blockNumber: block,
+      blockHash: `0x${block.slice(2).repeat(64)}`,
+    });
+    const end = await follow([
+      ["0x6", minedIn("0x6")],
+      ["0x6", minedIn("0x6")],
+      // A look that fails, which changes nothing.
+      ["0x6", "no receipt"],
+      ["0x7", minedIn("0x6")],
+      ["0x7", null],
+      ["0x8", minedIn("0x8")],
+      ["0x9", minedIn("0x8")],
+      ["0xb", minedIn("0x8")],
+    ]);
     expect(end).to.include(mined);
     const [block, one, failure, ...others] = told();
     expect(failure).to.include("eth_getTransactionReceipt");
@@ -64,22 +67,11 @@ describe("the blocks of a settlement's transaction", () => {
       ...minedIn6,
       blockHash: `0x${digit.repeat(64)}`,
     });
-    // Each look asks for the newest block, and then for the receipt.
-    const looks: ReadonlyArray<readonly [head: string, receipt: unknown]> = [
+    const end = await follow([
       ["0x7", inBlock("a")],
       ["0x7", inBlock("b")],
       ["0x8", inBlock("b")],
-    ];
-    const end = await run({
-      title: "",
-      start: "find",
-      answers: {
-        eth_blockNumber: (occurrence) => looks[occurrence]?.[0],
-        eth_getTransactionReceipt: (occurrence) => looks[occurrence]?.[1],
-      },
-      plan: { confirmations: 3 },
-      is: {},
-    });
+    ]);
     expect(end).to.include(mined);
     expect(told()).to.deep.equal([
       "in 6",

@@ -17,10 +17,15 @@ import {
   pooled,
   useWays,
 } from "../helpers/ways.js";
+import type { Answers } from "../helpers/ways.js";
 
 describe("the replacement of a settlement's transaction", () => {
   const ways = useWays();
   const { itGoes, run, sends } = ways;
+  const otherOnceSent: Answers[string] = (_, [hash]) =>
+    hash === OTHER && sends() > 0
+      ? { ...minedIn6, transactionHash: OTHER }
+      : null;
 
   itGoes([
     {
@@ -30,10 +35,7 @@ describe("the replacement of a settlement's transaction", () => {
       answers: {
         eth_getTransactionByHash: () => pooled,
         [SEND]: () => OTHER,
-        eth_getTransactionReceipt: (_, [hash]) =>
-          hash === OTHER && sends() > 0
-            ? { ...minedIn6, transactionHash: OTHER }
-            : null,
+        eth_getTransactionReceipt: otherOnceSent,
       },
       changes: () => ({
         sign: async () => {
@@ -66,10 +68,7 @@ describe("the replacement of a settlement's transaction", () => {
         eth_getTransactionByHash: (_, [hash]) =>
           hash === HASH ? pooled : null,
         [SEND]: () => OTHER,
-        eth_getTransactionReceipt: (_, [hash]) =>
-          hash === OTHER && sends() > 0
-            ? { ...minedIn6, transactionHash: OTHER }
-            : null,
+        eth_getTransactionReceipt: otherOnceSent,
       },
       changes: () => ({
         limit: new TimeLimit(5_000),
@@ -127,7 +126,7 @@ describe("the replacement of a settlement's transaction", () => {
       answers: { eth_getTransactionByHash: () => pooled },
       changes: () => ({
         sign: async () => {
-          ways.stage.suspended = 61_000;
+          ways.clock.ahead = 61_000;
           return await Promise.resolve({
             ...transaction,
             kind: "cancellation" as const,
@@ -160,10 +159,7 @@ describe("the replacement of a settlement's transaction", () => {
             checksAtSend = checks;
             return OTHER;
           },
-          eth_getTransactionReceipt: (_, [hash]) =>
-            hash === OTHER && sends() > 0
-              ? { ...minedIn6, transactionHash: OTHER }
-              : null,
+          eth_getTransactionReceipt: otherOnceSent,
         },
         changes: () => ({
           checkRound: async () => {

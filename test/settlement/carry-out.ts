@@ -124,7 +124,7 @@ describe("the way of a settlement's transaction", () => {
       answers: {
         // The clock of timers stands still meanwhile.
         eth_getTransactionReceipt: () => {
-          ways.stage.suspended = 61_000;
+          ways.clock.ahead = 61_000;
           return null;
         },
       },
@@ -405,7 +405,7 @@ describe("the way of a settlement's transaction", () => {
       changes: () => ({
         checkRound: async () => {
           checks += 1;
-          ways.stage.suspended += checks === 1 ? 6_000 : 0;
+          ways.clock.ahead += checks === 1 ? 6_000 : 0;
           return await Promise.resolve(check());
         },
       }),

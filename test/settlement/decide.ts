@@ -1,6 +1,5 @@
 import {
   SENT_AT,
-  remote,
   changed,
   lost,
   refused,
@@ -19,7 +18,7 @@ import {
   end,
   itDecides,
 } from "../helpers/decisions.js";
-import { HASH } from "../helpers/settlement-stage.js";
+import { HASH, unsignedSettlement } from "../helpers/settlement-stage.js";
 
 describe("what a settlement decides", () => {
   itDecides({
@@ -193,44 +192,44 @@ describe("what a settlement decides", () => {
     "a transaction without signed bytes": [
       [
         "is sent after another look if the last one was too long ago to send it",
-        { transactions: [remote] },
+        { transactions: [unsignedSettlement] },
         [unknown()],
         { kind: "send" },
       ],
       [
         "is never sent again if the answer was lost",
-        { transactions: [remote] },
+        { transactions: [unsignedSettlement] },
         [unknown({ sent: lost }), ...times(20, unknown())],
         wait,
       ],
       [
         "stays open when the time is over after a lost answer",
-        { transactions: [remote] },
+        { transactions: [unsignedSettlement] },
         [unknown({ sent: lost }), unknown({ isOver: true })],
         end({ kind: "open", status: "unconfirmed" }),
       ],
       [
         "is refused after one error and five looks",
-        { transactions: [remote] },
+        { transactions: [unsignedSettlement] },
         [unknown({ sent: full }), ...times(4, unknown())],
         end({ kind: "dropped", status: "refused" }),
         /txpool is full/u,
       ],
       [
         "is lost if a process that resumes does not find it in five looks",
-        { transactions: [remote], start: "find" },
+        { transactions: [unsignedSettlement], start: "find" },
         times(5, unknown()),
         end({ kind: "dropped", code: "VAULT_SETTLEMENT_LOST" }),
       ],
       [
         "is not lost while the round cannot be read, however often a process that resumes does not find it",
-        { transactions: [remote], start: "find" },
+        { transactions: [unsignedSettlement], start: "find" },
         times(20, unknown({ round: { kind: "unread", problem: "no" } })),
         wait,
       ],
       [
         "is not replaced at a higher fee",
-        { transactions: [remote], ...bumping },
+        { transactions: [unsignedSettlement], ...bumping },
         [pending({ ...later, round: freshThen })],
         wait,
       ],

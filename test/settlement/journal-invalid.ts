@@ -15,28 +15,17 @@ import {
   VAULT,
 } from "../helpers/scripted-contracts.js";
 import {
+  journalSubject,
+  unsignedSettlement,
+  JOURNAL_FILE,
   HASH,
   entry as sent,
   itSettles,
-  unsigned,
   useStage,
 } from "../helpers/settlement-stage.js";
 import type { StageCase } from "../helpers/settlement-stage.js";
 
-const FILE = `vault-deployments/settlement-live-31337-${VAULT.toLowerCase()}.json`;
-
-const transaction = {
-  ...unsigned,
-  kind: "settlement",
-  preparedAt: 1_700_000_000_000,
-} as const;
-const subject = {
-  chainKind: "live",
-  chainId: 31_337,
-  genesisHash: GENESIS,
-  vault: VAULT,
-} as const;
-const content = { version: 1, ...subject, ...sent };
+const content = { version: 1, ...journalSubject, ...sent };
 
 /** What makes a journal invalid, and texts of the error. */
 type Broken = readonly [
@@ -48,7 +37,7 @@ type Broken = readonly [
 describe("an invalid journal of a settlement", () => {
   const stage = useStage();
   const journal = (genesisHash = GENESIS): Journal =>
-    new Journal(stage.projectRoot, { ...subject, genesisHash });
+    new Journal(stage.projectRoot, { ...journalSubject, genesisHash });
   const text = async (): Promise<string> =>
     await readFile(stage.journalFile(), "utf8");
 
@@ -67,7 +56,7 @@ describe("an invalid journal of a settlement", () => {
       },
       options: { resume },
       throws: "VAULT_INVALID_JOURNAL",
-      says: [...says, FILE],
+      says: [...says, JOURNAL_FILE],
       then: async () => {
         expect(await text()).to.equal(before);
       },
@@ -158,14 +147,16 @@ describe("an invalid journal of a settlement", () => {
     [{ round: { ...OPEN_ROUND, extra: 1 } }, "round"],
     [{ round: { ...OPEN_ROUND, APY: "1x" } }, "round.APY"],
     [{ round: { ...OPEN_ROUND, settled: "no" } }, "round.settled"],
-    [{ transactions: [{ ...transaction, data: "0xa" }] }, "data"],
-    [{ transactions: [{ ...transaction, hash: `${HASH}0` }] }, "hash"],
-    [{ transactions: [{ ...transaction, extra: 1 }] }, "transactions.0"],
+    [{ transactions: [{ ...unsignedSettlement, data: "0xa" }] }, "data"],
+    [{ transactions: [{ ...unsignedSettlement, hash: `${HASH}0` }] }, "hash"],
+    [{ transactions: [{ ...unsignedSettlement, extra: 1 }] }, "transactions.0"],
     [
-      { transactions: [{ ...transaction, fees: { gasPrice: 1n, x: 1 } }] },
+      {
+        transactions: [{ ...unsignedSettlement, fees: { gasPrice: 1n, x: 1 } }],
+      },
       "fees",
     ],
-    [{ transactions: [{ ...transaction, fees: {} }] }, "fees"],
+    [{ transactions: [{ ...unsignedSettlement, fees: {} }] }, "fees"],
   ] as const) {
     it(`cannot be read with VAULT_INVALID_JOURNAL if ${where} is odd: ${Object.keys(changes).join()}`, async () => {
       await stage.writeJournal({ ...content, ...changes });
@@ -173,7 +164,7 @@ describe("an invalid journal of a settlement", () => {
         journal().read(),
         "VAULT_INVALID_JOURNAL",
       );
-      expect(message).to.include(where).and.include(FILE);
+      expect(message).to.include(where).and.include(JOURNAL_FILE);
     });
   }
 
@@ -188,7 +179,11 @@ describe("an invalid journal of a settlement", () => {
       ...{ factory: FACTORY, round },
       ...{ mustHaveEnded: false, mustSettle: true },
     });
-    const through = { ...transaction, to: guard, data: `${data}${more}` };
+    const through = {
+      ...unsignedSettlement,
+      to: guard,
+      data: `${data}${more}`,
+    };
     return { ...content, guard, transactions: [through] };
   };
 

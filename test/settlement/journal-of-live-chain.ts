@@ -5,9 +5,10 @@ import { expect } from "chai";
 
 import { expectVaultError } from "../helpers/assertions.js";
 import { endDeadlines } from "../helpers/deadlines.js";
-import { GENESIS, OPEN_ROUND, VAULT } from "../helpers/scripted-contracts.js";
+import { GENESIS, OPEN_ROUND } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
+  JOURNAL_FILE,
   HASH,
   OTHER_HASH,
   keyOf,
@@ -16,7 +17,6 @@ import {
 } from "../helpers/settlement-stage.js";
 
 const OTHER_KEY = `0x${"22".repeat(32)}`;
-const FILE = `vault-deployments/settlement-live-31337-${VAULT.toLowerCase()}.json`;
 
 describe("the journal of a settlement on a live chain", () => {
   const stage = useStage();
@@ -43,7 +43,7 @@ describe("the journal of a settlement on a live chain", () => {
           code: "VAULT_JOURNAL_OF_OTHER_CHAIN",
           hash,
         });
-        expect(reason).to.include(FILE).and.include("delete the file");
+        expect(reason).to.include(JOURNAL_FILE).and.include("delete the file");
       }
       expect(await text()).to.equal(before);
       expect(stage.sends).to.equal(0);

@@ -30,37 +30,27 @@ import {
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
+  journalSubject,
+  unsignedSettlement,
+  JOURNAL_FILE,
   HASH,
   OTHER_HASH,
   entry as sent,
   itSettles,
   keyOf,
   remote,
-  unsigned,
   useStage,
 } from "../helpers/settlement-stage.js";
 
 const OTHER_KEY = `0x${"22".repeat(32)}`;
-const FILE = `vault-deployments/settlement-live-31337-${VAULT.toLowerCase()}.json`;
 
-const transaction = {
-  ...unsigned,
-  kind: "settlement",
-  preparedAt: 1_700_000_000_000,
-} as const;
-const entry: JournalEntry = { ...sent, transactions: [transaction] };
-const subject = {
-  chainKind: "live",
-  chainId: 31_337,
-  genesisHash: GENESIS,
-  vault: VAULT,
-} as const;
-const content = { version: 1, ...subject, ...sent };
+const entry: JournalEntry = { ...sent, transactions: [unsignedSettlement] };
+const content = { version: 1, ...journalSubject, ...sent };
 
 describe("the journal of a settlement", () => {
   const stage = useStage();
   const journal = (genesisHash = GENESIS): Journal =>
-    new Journal(stage.projectRoot, { ...subject, genesisHash });
+    new Journal(stage.projectRoot, { ...journalSubject, genesisHash });
   const folder = (): string => path.dirname(stage.journalFile());
 
   /** Not `mock.restoreAll()`, which brings the mocks of earlier files back. */
@@ -116,7 +106,7 @@ describe("the journal of a settlement", () => {
         code: "VAULT_SETTLEMENT_UNFINISHED",
         hash: HASH,
       },
-      says: ["the option `resume`", FILE],
+      says: ["the option `resume`", JOURNAL_FILE],
       then: async () => {
         expect(await stage.journal()).to.deep.include({ sentAfterBlock: 5 });
       },
@@ -156,7 +146,7 @@ describe("the journal of a settlement", () => {
         empty();
         expect(stage.troubles).to.include("ENOSPC");
         expect(await readdir(folder())).to.have.members([
-          path.basename(FILE),
+          path.basename(JOURNAL_FILE),
           "settlements.ndjson",
         ]);
         expect(await stage.settle({ resume: true })).to.deep.equal({
@@ -244,7 +234,7 @@ describe("the journal of a settlement", () => {
         work,
         "VAULT_SETTLEMENT_UNFINISHED",
       );
-      expect(message).to.include("nonce 7").and.include(FILE);
+      expect(message).to.include("nonce 7").and.include(JOURNAL_FILE);
     };
     await journal().begin(entry);
     await expectUnfinished(journal().refuseUnfinished());
@@ -259,7 +249,7 @@ describe("the journal of a settlement", () => {
       Array.from({ length: 20 }, async (_, nonce) => {
         await journal().begin({
           ...entry,
-          transactions: [{ ...transaction, nonce }],
+          transactions: [{ ...unsignedSettlement, nonce }],
         });
         return nonce;
       }),
@@ -281,10 +271,10 @@ describe("the journal of a settlement", () => {
     expect(await journal().read()).to.equal(undefined);
     await journal().begin(entry);
     for (const changes of [{ nonce: 1 }, { from: FACTORY }]) {
-      const other = { ...transaction, ...changes };
+      const other = { ...unsignedSettlement, ...changes };
       await journal().finish({ ...entry, transactions: [other] });
       expect((await journal().read())?.transactions).to.deep.equal([
-        transaction,
+        unsignedSettlement,
       ]);
     }
     await journal().update({ ...entry, sentAfterBlock: 6 });
@@ -314,7 +304,7 @@ describe("the journal of a settlement", () => {
 
   it("may still arrive after another settlement that was not mined, until one with its nonce is mined", async () => {
     const mined = { status: "settled", blockNumber: 6, hash: HASH } as const;
-    const other = { ...transaction, nonce: 8 };
+    const other = { ...unsignedSettlement, nonce: 8 };
     const mayArrive = async (next: JournalEntry): Promise<unknown> => {
       await journal().begin({ ...entry });
       await journal().finish({ ...entry, mayStillArrive: true });
@@ -380,7 +370,9 @@ describe("the journal of a settlement", () => {
       journal().begin(entry),
       "VAULT_SETTLEMENT_UNFINISHED",
     );
-    expect(await readdir(folder())).to.deep.equal([path.basename(FILE)]);
+    expect(await readdir(folder())).to.deep.equal([
+      path.basename(JOURNAL_FILE),
+    ]);
   });
 
   it("keeps the transactions that another process added", async () => {

@@ -10,19 +10,16 @@ import { Journal } from "../../src/settlement/journal.js";
 import { parseOptions } from "../../src/settlement/options.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { GENESIS, VAULT } from "../helpers/scripted-contracts.js";
-import { entry as sent, useStage } from "../helpers/settlement-stage.js";
-
-const subject = {
-  chainKind: "live",
-  chainId: 31_337,
-  genesisHash: GENESIS,
-  vault: VAULT,
-} as const;
+import { VAULT } from "../helpers/scripted-contracts.js";
+import {
+  journalSubject,
+  entry as sent,
+  useStage,
+} from "../helpers/settlement-stage.js";
 
 describe("the log of settlements", () => {
   const stage = useStage();
-  const journal = (): Journal => new Journal(stage.projectRoot, subject);
+  const journal = (): Journal => new Journal(stage.projectRoot, journalSubject);
   const folder = (): string => path.dirname(stage.journalFile());
 
   const log = "vault-deployments/settlements.ndjson";
