@@ -211,6 +211,21 @@ describe("calledVault, rejectedWithVaultError, and matchers that nobody calls or
     ]);
   });
 
+  it("rejectsWithVaultError fails with the expected and the actual code and details", async () => {
+    const code = "VAULT_INVALID_INTEGER";
+    const details = { where: "elsewhere" };
+    const failure = await failureOf(
+      functions.rejectsWithVaultError(vault.getOrderInfo(-1n), code, {
+        details,
+      }),
+    );
+    expect(failure).to.have.deep.property("expected", { code, details });
+    expect(failure).to.have.nested.include({
+      "actual.code": code,
+      "actual.details.where": "orderID",
+    });
+  });
+
   it("rejectedWithVaultError fails for another error, with .not too", async () => {
     const broken = async () => await Promise.reject(new TypeError("a bug"));
     for (const expected of [expect(broken).to.be, expect(broken).to.not.be]) {

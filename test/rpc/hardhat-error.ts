@@ -36,6 +36,10 @@ describe("an error of Hardhat or of another plugin", () => {
     ["one with a code that is not Hardhat's", hardhatError("ABC1")],
     ["one with an HTTP status", new StatusError(503)],
     ["a time-out", named("TimeoutError")],
+    [
+      "one of a host that is not found",
+      codedError("ENOTFOUND", { syscall: "getaddrinfo" }),
+    ],
     ["the provider's", Object.assign(new Error("no"), { _isProviderError: 1 })],
     ["one that a connection has caused", causedBy(codedError("ECONNRESET"))],
     [

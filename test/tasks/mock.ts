@@ -176,6 +176,7 @@ describe("scripting from the command line", () => {
       ["0x", "reverted: no reason given"],
       ["0xDEADBEEF", "unknown error 0xdeadbeef with 0 bytes of arguments"],
       ["0xABC", "reverted: 0xABC"],
+      ["'see 0x12'", "reverted: see 0x12"],
     ] as const) {
       await tasks.run(`mock fail queryVolume ${reason}`);
       const { stderr, exitCode } = await tasks.run("volume");
