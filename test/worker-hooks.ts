@@ -58,3 +58,12 @@ describe("a failure that compares a number with a bigint", () => {
       .and.to.include("expected 1 to equal 2n");
   });
 });
+
+describe("a test that is only for POSIX", () => {
+  it("is registered also in a file that comes after others in its worker", async () => {
+    const helper = new URL("helpers/posix.ts", import.meta.url);
+    const file = `import { itOnPosix } from ${JSON.stringify(helper)}; itOnPosix("is listed", () => {});`;
+    const printed = await runInTwoWorkers([file, file, file, file]);
+    expect(printed).to.match(/4 (?:passing|pending)/u);
+  });
+});
