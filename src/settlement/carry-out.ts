@@ -1,9 +1,7 @@
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { pause, unlessAborted } from "../rpc/signals.js";
 import type { CheckRound } from "./check-round.js";
-import { decide } from "./decide.js";
-import type { Decision } from "./decide.js";
-import { isRecent } from "./freshness.js";
+import { decide, mayLeave } from "./decide.js";
 import type { TimeLimit } from "./freshness.js";
 import { look } from "./look.js";
 import type { Seen } from "./look.js";
@@ -11,7 +9,7 @@ import type { ParsedOptions, RequestedReplacement } from "./options.js";
 import type { Outcome } from "./result.js";
 import { describeProblem, send } from "./send.js";
 import type { SendAnswer } from "./send.js";
-import { depthOf, isFresh, newestOf } from "./sighting.js";
+import { depthOf, newestOf } from "./sighting.js";
 import type {
   History,
   Plan,
@@ -33,8 +31,6 @@ export interface Means extends Pick<
   readonly rpc: RpcClient;
   readonly limit: TimeLimit;
   readonly checkRound: CheckRound;
-  /** Time of the last check before this, Unix milliseconds. */
-  readonly checkedAt?: number | undefined;
   /** @returns A text if a limit forbids the replacement. */
   readonly sign: (
     newest: SentTransaction,
@@ -85,7 +81,7 @@ export async function carryOut(plan: Plan, means: Means): Promise<CarriedOut> {
   let said: string | undefined;
   try {
     for (;;) {
-      const decision = decideNow(progress, means);
+      const decision = decide(progress.plan, progress.history, Date.now());
       if (decision.kind === "end") {
         return end(decision.outcome);
       }
@@ -106,7 +102,13 @@ export async function carryOut(plan: Plan, means: Means): Promise<CarriedOut> {
           ({ replacement } = made);
           progress = withTransactions(progress, made.transactions);
         }
-        if (decision.kind === "send" || mayBeSent(replacement, progress)) {
+        const { round } = progress.history.at(-1) ?? {};
+        // The journal has a replacement: if signing took too long, it is sent later.
+        if (
+          decision.kind === "send" ||
+          (replacement?.kind === "made" &&
+            mayLeave(progress.plan, round, Date.now()))
+        ) {
           sent = await sendNewest(progress.plan, means);
           progress = await learn(progress, sent, means);
         }
@@ -143,23 +145,6 @@ function withTransactions(
   };
 }
 
-/** Decides; if the process was suspended since the round was read, that is read again. */
-function decideNow(
-  { plan, history }: Progress,
-  { checkedAt = -Infinity }: Means,
-): Decision {
-  const decision = decide(plan, history);
-  const sends = decision.kind === "send" || decision.kind === "bump";
-  const checks = history.flatMap(({ round }) =>
-    round?.kind === "open" ? round.answeredAt : [],
-  );
-  return sends &&
-    newestOf(plan).kind === "settlement" &&
-    !isRecent(checks.at(-1) ?? checkedAt)
-    ? { kind: "wait", pause: "none", readRound: true }
-    : decision;
-}
-
 async function lookInTime(
   { plan, history }: Progress,
   readRound: boolean,
@@ -190,18 +175,6 @@ async function sendNewest(
   const late = { kind: "lost", problem: "no answer in time" } as const;
   const answer = await unlessAborted(send(rpc, newestOf(plan)), limit.signal);
   return answer ?? late;
-}
-
-/** The journal has a replacement: it is sent later if signing took too long. */
-function mayBeSent(
-  replacement: Replacement | undefined,
-  { plan, history }: Progress,
-): boolean {
-  return (
-    replacement?.kind === "made" &&
-    (newestOf(plan).kind === "cancellation" ||
-      isFresh(history.at(-1)?.round, Date.now()))
-  );
 }
 
 /** Signs a replacement and writes it to the journal; it is sent only then. */

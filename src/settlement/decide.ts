@@ -5,9 +5,10 @@ import {
   roundClosed,
   timedOut,
 } from "./endings.js";
+import { isRecent } from "./freshness.js";
 import type { Outcome } from "./result.js";
 import { depthOf, effortsOf, isFresh, newestOf } from "./sighting.js";
-import type { History, Plan, Sighting } from "./sighting.js";
+import type { History, Plan, RoundSighting, Sighting } from "./sighting.js";
 
 /** Refused sends, or looks that find nothing, until a transaction counts as lost. */
 const MAX_ATTEMPTS = 5;
@@ -36,16 +37,18 @@ const wait: Extract<Decision, { kind: "wait" }> = {
 };
 
 /**
- * Decides by what was seen, and by nothing else. carry-out.ts adds two rules by the
- * clock: a round that was read too long ago is read again, and a replacement that took too
- * long to sign is sent later.
+ * Decides by what was seen, and by nothing else.
+ *
+ * @param now Unix milliseconds: long after the last sighting if the process was suspended.
  */
-export function decide(plan: Plan, history: History): Decision {
+export function decide(plan: Plan, history: History, now: number): Decision {
   const last = history.at(-1);
   if (last === undefined) {
-    return plan.start === "send"
-      ? { kind: "send" }
-      : { ...wait, pause: "none" };
+    return plan.checkedAt === undefined
+      ? { ...wait, pause: "none" }
+      : isRecent(plan.checkedAt, now)
+        ? { kind: "send" }
+        : { kind: "wait", pause: "none", readRound: true };
   }
   const { transaction } = last;
   if (
@@ -67,11 +70,11 @@ export function decide(plan: Plan, history: History): Decision {
     return wait;
   }
   return (
-    replace(plan, history, last) ??
+    replace(plan, history, last, now) ??
     (transaction.kind === "unknown"
-      ? notFound(plan, history, last)
+      ? notFound(plan, history, last, now)
       : isOvertaken(plan, history, transaction.hash)
-        ? sendNewest(plan, last)
+        ? sendNewest(plan, last, now)
         : wait)
   );
 }
@@ -95,9 +98,21 @@ function isOvertaken(
   );
 }
 
-/** Signed bytes may be sent often, a settlement only while its round is open. */
-function sendNewest(plan: Plan, { round, at }: Sighting): Decision {
-  return newestOf(plan).kind === "cancellation" || isFresh(round, at)
+/**
+ * True if the newest transaction may leave now: a settlement only while its round was just
+ * seen open. Asked once more when a replacement is signed, which may take long.
+ */
+export function mayLeave(
+  plan: Plan,
+  round: RoundSighting | undefined,
+  now: number,
+): boolean {
+  return newestOf(plan).kind === "cancellation" || isFresh(round, now);
+}
+
+/** Signed bytes may be sent often. */
+function sendNewest(plan: Plan, { round }: Sighting, now: number): Decision {
+  return mayLeave(plan, round, now)
     ? { kind: "send" }
     : round === undefined || round.kind === "open"
       ? { kind: "wait", pause: "none", readRound: true }
@@ -108,7 +123,8 @@ function sendNewest(plan: Plan, { round, at }: Sighting): Decision {
 function replace(
   plan: Plan,
   history: History,
-  { at, round, transaction, replacement }: Sighting,
+  { round, transaction, replacement }: Sighting,
+  now: number,
 ): Decision | undefined {
   if (replacement?.kind === "failed") {
     // Tried again after the next look.
@@ -122,11 +138,11 @@ function replace(
   if (isRequested && plan.requestedReplacement === "cancel") {
     return newest.kind === "cancellation" ? undefined : { kind: "cancel" };
   }
-  if (!isRequested && !isBumpDue(plan, at, tried)) {
+  if (!isRequested && !isBumpDue(plan, now, tried)) {
     return undefined;
   }
   // At a higher fee it may be mined in the next round: only while this one was just seen open.
-  if (newest.kind === "cancellation" || isFresh(round, at)) {
+  if (mayLeave(plan, round, now)) {
     return { kind: "bump" };
   }
   return round === undefined || round.kind === "open"
@@ -158,7 +174,12 @@ function isBumpDue(
 }
 
 /** The node has none of the transactions, and the nonce is free. */
-function notFound(plan: Plan, history: History, last: Sighting): Decision {
+function notFound(
+  plan: Plan,
+  history: History,
+  last: Sighting,
+  now: number,
+): Decision {
   const newest = newestOf(plan);
   const { round } = last;
   if (newest.kind === "settlement" && round?.kind === "closed") {
@@ -171,9 +192,9 @@ function notFound(plan: Plan, history: History, last: Sighting): Decision {
   // A look that cannot read the round may be by a node that is behind: if the round is
   // settled, this transaction may have settled it.
   const isGone = looksInVain >= MAX_ATTEMPTS && round?.kind !== "unread";
-  if (newest.raw === undefined && (sends > 0 || plan.start === "find")) {
+  if (newest.raw === undefined && (sends > 0 || plan.checkedAt === undefined)) {
     // A person may have to approve each send, and the node may choose another nonce.
-    const isLost = plan.start === "find" || error !== undefined;
+    const isLost = plan.checkedAt === undefined || error !== undefined;
     return isLost && isGone
       ? { kind: "end", outcome: givenUp(plan, error?.problem) }
       : wait;
@@ -188,5 +209,5 @@ function notFound(plan: Plan, history: History, last: Sighting): Decision {
   if (sends > 0 && looksInVain < LOOKS_BEFORE_RESENDING) {
     return wait;
   }
-  return sendNewest(plan, last);
+  return sendNewest(plan, last, now);
 }

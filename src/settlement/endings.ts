@@ -94,7 +94,7 @@ export function timedOut(
     return refusedBy(lateAnswer(plan.network));
   }
   if (
-    plan.start === "send" &&
+    plan.checkedAt !== undefined &&
     transaction.kind === "unknown" &&
     isFresh(lastRound, last.at) &&
     refusals.length === sends &&

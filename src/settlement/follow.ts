@@ -54,7 +54,7 @@ export async function follow(
       network: vault.networkName,
       transactions: entry.transactions,
       sentAfterBlock: entry.sentAfterBlock,
-      start: sending === undefined ? "find" : "send",
+      checkedAt: sending?.checkedAt,
       requestedReplacement: options.replacement,
       confirmations,
       timeBeforeBumpingFees,
@@ -66,7 +66,6 @@ export async function follow(
       rpc: vault.rpc.withRetries(noRetries),
       checkRound:
         sending?.check ?? roundChecker(vault, journal, entry, options),
-      checkedAt: sending?.checkedAt,
       sign: async (newest, kind) =>
         await signReplacement(vault, options.limits, newest, kind),
       record: async (all) =>

@@ -7,7 +7,7 @@ import { isDevelopmentNode } from "../rpc/development-node.js";
 const DEFAULT_MAX_HEAD_AGE = 300;
 
 /** Milliseconds by the wall clock, which goes on while the process is suspended. */
-export const RECENT_MS = 5_000;
+const RECENT_MS = 5_000;
 
 /** Highest age of the newest block in seconds; undefined if it is not checked. */
 export function maxHeadAge({
@@ -34,9 +34,9 @@ export async function staleAge(
     : undefined;
 }
 
-/** True if less than {@link RECENT_MS} have passed; false if the clock was set back. */
-export function isRecent(since: number): boolean {
-  return Math.abs(Date.now() - since) <= RECENT_MS;
+/** True if at most {@link RECENT_MS} have passed; false if the clock was set back. */
+export function isRecent(since: number, now = Date.now()): boolean {
+  return Math.abs(now - since) <= RECENT_MS;
 }
 
 export function lateAnswer(network: string): VaultError {

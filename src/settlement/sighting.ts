@@ -1,4 +1,4 @@
-import { RECENT_MS } from "./freshness.js";
+import { isRecent } from "./freshness.js";
 import type { SeenTransaction } from "../rpc/transactions.js";
 import type { RequestedReplacement } from "./options.js";
 import type { Mined, Stopped } from "./result.js";
@@ -12,8 +12,11 @@ export interface Plan {
   readonly transactions: SentTransactions;
   /** Latest block before the first of them was sent. */
   readonly sentAfterBlock: number;
-  /** `send` if the round was checked just now and nothing has left yet, else `find`. */
-  readonly start: "send" | "find";
+  /**
+   * Time of the check that allows the first send, Unix milliseconds; undefined if a
+   * transaction may have left already: it is searched for first.
+   */
+  readonly checkedAt?: number | undefined;
   readonly confirmations: number;
   /** Replacement that a person asks for. */
   readonly requestedReplacement?: RequestedReplacement | undefined;
@@ -127,9 +130,9 @@ export function effortsOf(history: History): Efforts {
 }
 
 /** True if this process is the only one that has it, and has not sent it yet. */
-export function isUnsent({ start }: Plan, history: History): boolean {
+export function isUnsent({ checkedAt }: Plan, history: History): boolean {
   return (
-    start === "send" &&
+    checkedAt !== undefined &&
     !history.some((one) => one.sent !== undefined || wasSeen(one))
   );
 }
@@ -138,16 +141,12 @@ export function wasSeen({ transaction: { kind } }: Sighting): boolean {
   return kind === "mined" || kind === "pending" || kind === "used";
 }
 
-/**
- * True if the round was seen open lately; false if the clock was set back since.
- *
- * @param now Unix milliseconds: a clock that stands still in a suspend is none.
- */
+/** True if the round was seen open lately. */
 export function isFresh(
   round: RoundSighting | undefined,
   now: number,
 ): boolean {
-  return round?.kind === "open" && Math.abs(now - round.askedAt) <= RECENT_MS;
+  return round?.kind === "open" && isRecent(round.askedAt, now);
 }
 
 export function newestOf({ transactions }: Plan): SentTransaction {

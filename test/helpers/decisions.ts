@@ -95,7 +95,8 @@ export const forbidden = {
 /** A history, and the decision that it leads to. */
 type Row = readonly [
   title: string,
-  plan: Partial<Plan>,
+  /** Now is the end of the last look, if nothing else is said. */
+  plan: Partial<Plan & { readonly now: number }>,
   history: readonly Sighting[],
   decision: object,
   /** The reason of the outcome, or the warning. */
@@ -111,19 +112,20 @@ export function itDecides(
 ): void {
   for (const [subject, rows] of Object.entries(table)) {
     describe(subject, () => {
-      for (const [title, plan, history, expected, says] of rows) {
+      for (const [title, { now, ...plan }, history, expected, says] of rows) {
         it(title, () => {
           const decision: Decision = decide(
             {
               network: "live",
               transactions: [settlement],
-              start: "send",
+              checkedAt: SENT_AT,
               confirmations: 1,
               sentAfterBlock: 5,
               maxFeeBumps: 4,
               ...plan,
             },
             history,
+            now ?? history.at(-1)?.at ?? SENT_AT,
           );
           const { outcome, ...rest } = { outcome: {}, ...expected };
           expect(decision).to.deep.include(rest);

@@ -255,7 +255,7 @@ describe("settleAll, before it sends", () => {
           network: "scripted",
           transactions: [sent],
           sentAfterBlock: 5,
-          start: "send",
+          checkedAt: Date.now() - 6_000,
           confirmations: 1,
           maxFeeBumps: 0,
         },
@@ -271,7 +271,6 @@ describe("settleAll, before it sends", () => {
               answeredAt: Date.now(),
             });
           },
-          checkedAt: Date.now() - 6_000,
           sign: async () => await Promise.resolve("never"),
           record: async (transactions) => await Promise.resolve(transactions),
           emit: () => undefined,

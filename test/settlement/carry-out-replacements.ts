@@ -72,7 +72,6 @@ describe("the replacement of a settlement's transaction", () => {
       },
       changes: () => ({
         limit: new TimeLimit(5_000),
-        checkedAt: undefined,
         checkRound: async () => await Promise.reject(new Error("no state")),
       }),
       is: { kind: "mined", hash: OTHER },

@@ -54,6 +54,12 @@ describe("what a settlement decides about its replacement", () => {
         { kind: "wait", pause: "none", readRound: true },
       ],
       [
+        "is not replaced if the process was suspended after the look",
+        { ...bumping, now: later.at + 6_000 },
+        [pending({ ...later, round: freshThen })],
+        { kind: "wait", pause: "none", readRound: true },
+      ],
+      [
         "is not replaced while its round cannot be read",
         bumping,
         [pending({ ...later, round: { kind: "unread", problem: "no" } })],
@@ -141,19 +147,19 @@ describe("what a settlement decides about its replacement", () => {
     "a replacement that a person asks for": [
       [
         "needs a round that is open",
-        { start: "find", requestedReplacement: "bump" },
+        { checkedAt: undefined, requestedReplacement: "bump" },
         [pending()],
         { kind: "wait", pause: "none", readRound: true },
       ],
       [
         "is made at once",
-        { start: "find", requestedReplacement: "bump" },
+        { checkedAt: undefined, requestedReplacement: "bump" },
         [pending({ round: open })],
         { kind: "bump" },
       ],
       [
         "is made once",
-        { start: "find", requestedReplacement: "bump" },
+        { checkedAt: undefined, requestedReplacement: "bump" },
         [
           pending({
             sent: accepted,
@@ -165,19 +171,19 @@ describe("what a settlement decides about its replacement", () => {
       ],
       [
         "is not made where the transaction is mined",
-        { start: "find", requestedReplacement: "cancel" },
+        { checkedAt: undefined, requestedReplacement: "cancel" },
         [inBlock()],
         end({ kind: "mined", hash: HASH }),
       ],
       [
         "waits for another look if it failed",
-        { start: "find", requestedReplacement: "cancel" },
+        { checkedAt: undefined, requestedReplacement: "cancel" },
         [pending({ replacement: { kind: "failed", problem: "no answer" } })],
         wait,
       ],
       [
         "is tried again after that look",
-        { start: "find", requestedReplacement: "cancel" },
+        { checkedAt: undefined, requestedReplacement: "cancel" },
         [
           pending({ replacement: { kind: "failed", problem: "no answer" } }),
           pending(),
@@ -187,7 +193,7 @@ describe("what a settlement decides about its replacement", () => {
       [
         "is not made twice: what cancels already is followed",
         {
-          start: "find",
+          checkedAt: undefined,
           requestedReplacement: "cancel",
           transactions: [settlement, cancellation],
         },
@@ -197,7 +203,7 @@ describe("what a settlement decides about its replacement", () => {
       [
         "raises the fee of a cancellation, whatever the round is",
         {
-          start: "find",
+          checkedAt: undefined,
           requestedReplacement: "bump",
           transactions: [settlement, cancellation],
         },
@@ -206,7 +212,7 @@ describe("what a settlement decides about its replacement", () => {
       ],
       [
         "is sent by the next process if the node has only the older transaction",
-        { start: "find", transactions: [settlement, cancellation] },
+        { checkedAt: undefined, transactions: [settlement, cancellation] },
         [pending()],
         { kind: "send" },
       ],
@@ -222,19 +228,19 @@ describe("what a settlement decides about its replacement", () => {
       ],
       [
         "is sent as a cancellation, whatever the round is",
-        { start: "find", transactions: [settlement, cancellation] },
+        { checkedAt: undefined, transactions: [settlement, cancellation] },
         [unknown({ round: changed })],
         { kind: "send" },
       ],
       [
         "is not sent twice while the older transaction waits",
-        { start: "find", transactions: [settlement, cancellation] },
+        { checkedAt: undefined, transactions: [settlement, cancellation] },
         [pending({ sent: refused }), pending()],
         wait,
       ],
       [
         "is sent again if the node loses the cancellation",
-        { start: "find", transactions: [settlement, cancellation] },
+        { checkedAt: undefined, transactions: [settlement, cancellation] },
         [unknown({ round: undefined })],
         { kind: "send" },
       ],

@@ -25,6 +25,12 @@ describe("what a settlement decides", () => {
     "a transaction that is sent": [
       ["is sent at once after the last check", {}, [], { kind: "send" }],
       [
+        "is not sent if the last check was six seconds ago",
+        { now: SENT_AT + 6_000 },
+        [],
+        { kind: "wait", pause: "none", readRound: true },
+      ],
+      [
         "is stopped if another look before it leaves finds the round closed",
         {},
         [unknown({ round: changed })],
@@ -33,7 +39,7 @@ describe("what a settlement decides", () => {
       ],
       [
         "is looked for first by a process that resumes",
-        { start: "find" },
+        { checkedAt: undefined },
         [],
         { kind: "wait", pause: "none" },
       ],
@@ -54,6 +60,12 @@ describe("what a settlement decides", () => {
         "is not sent again on what was read of the round six seconds ago",
         {},
         [unknown({ sent: lost }), unknown({ at: SENT_AT + 6_000 })],
+        { kind: "wait", pause: "none", readRound: true },
+      ],
+      [
+        "is not sent again if the process was suspended for six seconds after the look",
+        { now: SENT_AT + 6_000 },
+        sendAnd(lost),
         { kind: "wait", pause: "none", readRound: true },
       ],
       [
@@ -100,7 +112,7 @@ describe("what a settlement decides", () => {
       ],
       [
         "may have arrived when the time is over, if this process did not begin it",
-        { start: "find" },
+        { checkedAt: undefined },
         [...sendAnd(full), unknown({ isOver: true })],
         end({ kind: "open", status: "unconfirmed" }),
       ],
@@ -217,13 +229,13 @@ describe("what a settlement decides", () => {
       ],
       [
         "is lost if a process that resumes does not find it in five looks",
-        { transactions: [unsignedSettlement], start: "find" },
+        { transactions: [unsignedSettlement], checkedAt: undefined },
         times(5, unknown()),
         end({ kind: "dropped", code: "VAULT_SETTLEMENT_LOST" }),
       ],
       [
         "is not lost while the round cannot be read, however often a process that resumes does not find it",
-        { transactions: [unsignedSettlement], start: "find" },
+        { transactions: [unsignedSettlement], checkedAt: undefined },
         times(20, unknown({ round: { kind: "unread", problem: "no" } })),
         wait,
       ],
@@ -237,13 +249,13 @@ describe("what a settlement decides", () => {
     "a nonce that is used": [
       [
         "by something unseen is waited for",
-        { start: "find" },
+        { checkedAt: undefined },
         [usedBy("unseen")],
         wait,
       ],
       [
         "by no transaction of any block ends the settlement",
-        { start: "find" },
+        { checkedAt: undefined },
         [usedBy("nothing")],
         end({ kind: "dropped", status: "unconfirmed" }),
         /^It was replaced: no transaction of \S+ has its nonce 7/u,
@@ -252,7 +264,7 @@ describe("what a settlement decides", () => {
     "a round that changed": [
       [
         "ends a settlement that this process did not send",
-        { start: "find" },
+        { checkedAt: undefined },
         [unknown({ round: changed })],
         end({ kind: "dropped", status: "refused", mayStillArrive: true }),
         /^The round changed\./u,
@@ -265,13 +277,13 @@ describe("what a settlement decides", () => {
       ],
       [
         "decides nothing while the nonce may be used in its block",
-        { start: "find" },
+        { checkedAt: undefined },
         [unknown({ round: { ...changed, isNonceFree: false } })],
         wait,
       ],
       [
         "ends what the node has lost, also if a higher fee is due",
-        { ...bumping, start: "find" },
+        { ...bumping, checkedAt: undefined },
         [unknown({ ...later, round: changed })],
         end({ kind: "dropped", status: "refused", mayStillArrive: true }),
       ],
@@ -284,7 +296,7 @@ describe("what a settlement decides", () => {
       ],
       [
         "does not keep off a cancellation",
-        { start: "find", requestedReplacement: "cancel" },
+        { checkedAt: undefined, requestedReplacement: "cancel" },
         [pending({ round: changed })],
         { kind: "cancel" },
       ],

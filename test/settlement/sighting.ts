@@ -48,14 +48,16 @@ describe("what was seen of a settlement", () => {
     network: "scripted",
     transactions: [{ ...sent, hash: OTHER_HASH }],
     sentAfterBlock: 5,
-    start: "send",
+    checkedAt: 0,
     confirmations: 1,
     maxFeeBumps: 0,
   };
   it("has it unsent only if this process began it, sent nothing, and saw neither it nor its nonce used", () => {
     const looked = sighting(unknown);
     expect(isUnsent(plan, [looked, sighting(unread)])).to.equal(true);
-    expect(isUnsent({ ...plan, start: "find" }, [looked])).to.equal(false);
+    expect(isUnsent({ ...plan, checkedAt: undefined }, [looked])).to.equal(
+      false,
+    );
     for (const one of [
       sighting(unknown, refusal),
       sighting(pending),
