@@ -13,6 +13,7 @@ import type { Journal, JournalEntry } from "./journal.js";
 import { findObstacle, observe } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
 import type { Stopped } from "./result.js";
+import { describeProblem } from "./send.js";
 
 export interface RoundCheck {
   /** The obstacle to settling the round, if there is one. */
@@ -75,7 +76,7 @@ export async function checkInTime(
   { networkName }: VaultHost,
   journal: Journal,
   entry: JournalEntry,
-  { timeoutMs }: ParsedOptions,
+  { timeoutMs, emit }: ParsedOptions,
 ): Promise<RoundCheck> {
   const limit = new TimeLimit(timeoutMs);
   let isClear = false;
@@ -99,7 +100,9 @@ export async function checkInTime(
   } finally {
     if (!isClear) {
       // Nothing has left, so there is nothing to resume.
-      await journal.finish(entry);
+      await journal.finish(entry).catch((error: unknown) => {
+        emit({ type: "trouble", message: describeProblem(error) });
+      });
     }
   }
 }

@@ -17,6 +17,7 @@ import { signReplacement } from "./replace.js";
 import { report } from "./report.js";
 import { toSettlement } from "./result.js";
 import type { Outcome, SettlementResult } from "./result.js";
+import { describeProblem } from "./send.js";
 
 /** Minimum time to read the outcome, even if the timeout is over. */
 const LEAST_OUTCOME_MS = 10_000;
@@ -86,7 +87,9 @@ export async function follow(
     }
     return result;
   } catch (error) {
-    const reason = describeThrown(error);
+    const reason = VaultError.isVaultError(error)
+      ? error.message
+      : String(error);
     const hash = transactions.at(-1)?.hash;
     const why = { status: "unconfirmed", reason, hash } as const;
     const settlement = toSettlement(why, { ...entry, preview });
@@ -140,13 +143,9 @@ async function finish(
     outcome.kind === "dropped" && outcome.mayStillArrive === true
       ? true
       : undefined;
-  try {
-    await journal.finish({ ...entry, mined, mayStillArrive });
-  } catch (error) {
-    warn(describeThrown(error));
-  }
-}
-
-function describeThrown(error: unknown): string {
-  return VaultError.isVaultError(error) ? error.message : String(error);
+  await journal
+    .finish({ ...entry, mined, mayStillArrive })
+    .catch((error: unknown) => {
+      warn(describeProblem(error));
+    });
 }

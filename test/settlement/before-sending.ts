@@ -1,3 +1,4 @@
+import { mkdirSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 
 import { expect } from "chai";
@@ -191,6 +192,15 @@ describe("settleAll, before it sends", () => {
         code: "VAULT_ROUND_CHANGED",
       });
       expect(stage.sends).to.equal(0);
+    });
+
+    it("settleAll says that the round changed also if its journal cannot be finished, which is a warning", async () => {
+      atLastLook(() => {
+        mkdirSync(stage.journalFile(".finished"));
+        stage.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
+      });
+      expect(await stage.settle()).to.include({ code: "VAULT_ROUND_CHANGED" });
+      expect(stage.troubles).to.match(/journal .*EISDIR/u);
     });
 
     itSettles(stage, [
