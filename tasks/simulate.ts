@@ -72,7 +72,7 @@ export async function simulateToShow(
 ): Promise<ShownSimulation> {
   const simulated = await simulateSettleAll(vault, options, findDefaultSender);
   const { balances, transfers } = simulated.simulation;
-  const moved = [...balances, ...(transfers ?? [])].map(({ token }) => token);
+  const moved = [...balances, ...transfers].map(({ token }) => token);
   const tokens = await describeTokens(vault, moved);
   return { ...simulated, tokens };
 }

@@ -23,8 +23,8 @@ import type { PreviewDifference } from "./types.js";
  * Compares readings and token transfers with the preview. Effects of other transactions
  * in the block count, too.
  *
- * @returns Null if the transaction reverted, the block before cannot be read, or nothing
- * differs of the readings and the transfers could not be compared.
+ * @returns Null if the transaction reverted, the block before cannot be read, or no reading
+ * differs and the receipt has no logs to find transfers in.
  */
 export function findDifferences(
   { changes: previewed, transfers }: Simulation,
@@ -41,7 +41,7 @@ export function findDifferences(
   }
   const changes = changesBetween(readingsIn(before), readingsIn(after));
   const happened = transfersIn(logs);
-  if (transfers === null || happened === undefined) {
+  if (happened === undefined) {
     const differences = compareChanges(previewed, changes);
     return differences.length === 0 ? null : differences;
   }
@@ -63,10 +63,8 @@ export async function differencesByMoreThanTime(
   if (found === null || found.length === 0) {
     return found;
   }
-  const { changes, transfers } = previewed;
-  const left = await withoutTime(vault, found, changes, after.block);
-  const hasTransfers =
-    transfers !== null && transfersIn(receipt.logs) !== undefined;
+  const left = await withoutTime(vault, found, previewed.changes, after.block);
+  const hasTransfers = transfersIn(receipt.logs) !== undefined;
   return left.length === 0 && !hasTransfers ? null : left;
 }
 

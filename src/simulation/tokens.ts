@@ -163,7 +163,7 @@ export function tokensKept(
   guard: string,
 ): readonly string[] {
   const gains = new Map<string, bigint>();
-  for (const { token, from, to, amount } of transfers ?? []) {
+  for (const { token, from, to, amount } of transfers) {
     const gain = (to === guard ? amount : 0n) - (from === guard ? amount : 0n);
     gains.set(token, (gains.get(token) ?? 0n) + gain);
   }

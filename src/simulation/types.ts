@@ -75,9 +75,9 @@ export interface Simulation {
   readonly balances: readonly BalanceChange[];
   /**
    * Transfers between any accounts: ERC-20 `Transfer` events and native currency,
-   * without the fee. Null if the engine cannot see them.
+   * without the fee.
    */
-  readonly transfers: readonly Transfer[] | null;
+  readonly transfers: readonly Transfer[];
   /** Limits of the engine, and other remarks. */
   readonly notes: readonly string[];
 }

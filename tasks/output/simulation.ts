@@ -96,7 +96,7 @@ export function effectBlocks(
           { heading: "From" },
           { heading: "To" },
         ],
-        (simulation.transfers ?? []).map(({ token, from, to, amount }) => {
+        simulation.transfers.map(({ token, from, to, amount }) => {
           const { show, unit } = describeToken(token, tokens, context);
           return [
             `${show(amount)} ${unit}`,
@@ -221,15 +221,14 @@ export function describeTransfers<Found extends Simulation>(
   simulation: Found,
   tokens: ReadonlyMap<string, TokenDescription>,
 ): Omit<Found, "transfers"> & {
-  readonly transfers: ReadonlyArray<Transfer & TokenDescription> | null;
+  readonly transfers: ReadonlyArray<Transfer & TokenDescription>;
 } {
   const none = { symbol: null, decimals: null };
   return {
     ...simulation,
-    transfers:
-      simulation.transfers?.map((transfer) => ({
-        ...transfer,
-        ...(tokens.get(transfer.token) ?? none),
-      })) ?? null,
+    transfers: simulation.transfers.map((transfer) => ({
+      ...transfer,
+      ...(tokens.get(transfer.token) ?? none),
+    })),
   };
 }

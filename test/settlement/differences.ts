@@ -114,10 +114,9 @@ describe("the comparison of a settlement with its preview", () => {
 
   it("has previewed and happened in their places if the transfers are not known", () => {
     const round = { ...priced, settledPrice: 8n };
-    const differences = compare(preview({ transfers: null }), {
-      ...after,
-      round,
-    });
+    const mined = { ...receipt, logs: null };
+    const seen = { ...after, round };
+    const differences = compare(preview(), seen, before, mined);
     expect(differences).to.deep.equal([
       { reading: "round", field: "settledPrice", previewed: 7n, happened: 8n },
     ]);
@@ -143,7 +142,6 @@ describe("the comparison of a settlement with its preview", () => {
     ],
     ["names a token that did not move", moves, [], [change(3n, 0n)]],
     ["names a token that moved without a preview", [], three, [change(0n, 3n)]],
-    ["is null if the engine did not see transfers", null, three, null],
     ["is null if the node does not tell the transfers", moves, null, null],
     ["leaves native currency out, which a receipt lacks", [native], [], []],
   ] as const) {
@@ -171,7 +169,7 @@ describe("the differences of a settlement that time does not explain", () => {
     ...{ code: null, reason: null, engine: "simulateV1", guard: null },
     ...{ gasUsed: 60_000n, block: null, balances: [], notes: [] },
     changes,
-    transfers: null,
+    transfers: [{ token: VAULT, from: VAULT, to: VAULT, amount: 5n }],
   };
 
   beforeEach(() => {
@@ -201,6 +199,7 @@ describe("the differences of a settlement that time does not explain", () => {
   };
   const differences = async (
     previewed: Partial<Simulation> = {},
+    mined: Partial<Receipt> = {},
   ): Promise<unknown> => {
     const rpc = new RpcClient(chain.provider, "scripted");
     const receipt = await getReceipt(rpc, HASH);
@@ -210,7 +209,12 @@ describe("the differences of a settlement that time does not explain", () => {
     const { settlement } = await report(
       chain.host({ networkConfig: { type: "http" }, projectRoot: "" }),
       entry,
-      { kind: "mined", hash: HASH, receipt, transaction },
+      {
+        kind: "mined",
+        hash: HASH,
+        receipt: { ...receipt, ...mined },
+        transaction,
+      },
       { ...preview, ...previewed },
     );
     return settlement.differences;
@@ -233,7 +237,7 @@ describe("the differences of a settlement that time does not explain", () => {
 
   it("are null if time moved all of them, and the transfers are not known", async () => {
     execute(LATER);
-    expect(await differences()).to.equal(null);
+    expect(await differences({}, { logs: null })).to.equal(null);
     // Both readings, and nothing else, on the state before the block.
     const time = ["0x5", { number: "0x6", time: "0x6553f106" }];
     expect(askedLater()).to.eql([time, time]);
@@ -241,8 +245,7 @@ describe("the differences of a settlement that time does not explain", () => {
 
   it("are none if time moved all of them, and the transfers are as previewed", async () => {
     execute(LATER);
-    const transfer = { token: VAULT, from: VAULT, to: VAULT, amount: 5n };
-    expect(await differences({ transfers: [transfer] })).to.eql([]);
+    expect(await differences()).to.eql([]);
   });
 
   for (const [title, answer] of [

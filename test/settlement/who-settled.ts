@@ -51,7 +51,7 @@ const preview: Simulation = {
   block: null,
   changes: [],
   balances: [],
-  transfers: null,
+  transfers: [],
   notes: [],
 };
 

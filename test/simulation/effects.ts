@@ -132,7 +132,7 @@ describe("effects of a simulation", () => {
       node.on("debug_traceCall", () => trace("0x5"));
       const simulation = await simulateOn(node);
       expect(
-        simulation.transfers?.map(({ token, amount }) => [token, amount]),
+        simulation.transfers.map(({ token, amount }) => [token, amount]),
       ).to.deep.equal([
         ["native", 5n],
         [VAULT, 5n],

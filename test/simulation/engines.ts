@@ -130,7 +130,7 @@ describe("every engine predicts what a settlement then does", () => {
         expectReality(simulation, real, drifts);
         expect(gasUsed).to.equal(real.gasUsed);
         expect(
-          transfers?.filter(({ token: of }) => of !== "native"),
+          transfers.filter(({ token: of }) => of !== "native"),
         ).to.deep.equal(real.transfers);
       });
     }
@@ -151,7 +151,7 @@ describe("every engine predicts what a settlement then does", () => {
       expect(simulation.status).to.equal("settled");
       expectReality(simulation, real, false);
       expect(
-        simulation.transfers?.filter(({ token: of }) => of !== "native"),
+        simulation.transfers.filter(({ token: of }) => of !== "native"),
       ).to.deep.equal(real.transfers);
     });
   });

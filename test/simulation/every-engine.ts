@@ -40,7 +40,7 @@ describe("what every engine sees, lists and notes", () => {
     it(`${engine} lists what a contract that destroys itself gives away`, async () => {
       const { vault } = await stage.deploy("PurseVault");
       const { transfers, notes } = await stage.simulate(vault);
-      expect(transfers?.map(({ amount }) => amount)).to.deep.equal([7n, 7n]);
+      expect(transfers.map(({ amount }) => amount)).to.deep.equal([7n, 7n]);
       expect(notes.join(" ")).not.to.include("transfers is not right");
     });
 
