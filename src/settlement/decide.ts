@@ -42,6 +42,19 @@ const wait: Extract<Decision, { kind: "wait" }> = {
  * @param now Unix milliseconds: long after the last sighting if the process was suspended.
  */
 export function decide(plan: Plan, history: History, now: number): Decision {
+  const decision = decideWithoutRequest(plan, history, now);
+  const settles =
+    newestOf(plan).kind === "settlement" &&
+    (decision.kind === "send" || decision.kind === "bump");
+  // A person wants it cancelled: it never leaves, also if it cannot be cancelled yet.
+  return settles && plan.requestedReplacement === "cancel" ? wait : decision;
+}
+
+function decideWithoutRequest(
+  plan: Plan,
+  history: History,
+  now: number,
+): Decision {
   const last = history.at(-1);
   if (last === undefined) {
     return plan.checkedAt === undefined

@@ -191,6 +191,31 @@ describe("what a settlement decides about its replacement", () => {
         { kind: "cancel" },
       ],
       [
+        "sends no settlement if a cancellation fails",
+        { checkedAt: undefined, requestedReplacement: "cancel" },
+        [unknown({ replacement: { kind: "failed", problem: "no answer" } })],
+        wait,
+      ],
+      [
+        "sends no settlement if a limit forbids its cancellation",
+        { checkedAt: undefined, requestedReplacement: "cancel" },
+        [unknown({ replacement: forbidden }), unknown()],
+        wait,
+      ],
+      [
+        "raises no fee of a settlement if a limit forbids its cancellation",
+        {
+          ...bumping,
+          checkedAt: undefined,
+          requestedReplacement: "cancel",
+        },
+        [
+          pending({ replacement: forbidden }),
+          pending({ ...later, round: freshThen }),
+        ],
+        wait,
+      ],
+      [
         "is not made twice: what cancels already is followed",
         {
           checkedAt: undefined,
