@@ -19,6 +19,7 @@ import { propose } from "./propose.js";
 import { requireReplaceable } from "./replace.js";
 import { describeFinished, nothingToDo, refusalOf, stopped } from "./result.js";
 import type { KnownAtStop, SettlementResult } from "./result.js";
+import { describeProblem } from "./send.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
 import { findFreeNonce, sign } from "./transaction.js";
@@ -47,11 +48,18 @@ export async function settleAll(
     return resumed;
   }
   options.emit({ type: "resumed", settlement: resumed.settlement });
-  const next = await settleNext(vault, options);
-  return resumed.settlement.status === "settled" &&
-    next.settlement.status === "nothing-to-do"
-    ? resumed
-    : next;
+  try {
+    const next = await settleNext(vault, options);
+    return resumed.settlement.status === "settled" &&
+      next.settlement.status === "nothing-to-do"
+      ? resumed
+      : next;
+  } catch (error) {
+    // The caller has to learn what became of the transaction that was sent.
+    const message = `the next settlement was not begun: ${describeProblem(error)}`;
+    options.emit({ type: "trouble", message });
+    return resumed;
+  }
 }
 
 /**

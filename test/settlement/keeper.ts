@@ -250,6 +250,23 @@ describe("a settlement by a keeper", () => {
       },
     ]);
 
+    it("returns what it finished if the next settlement fails before it sends, which is a warning", async () => {
+      const { hash } = await stage.interrupt();
+      const settlement = await stage.settle({
+        ...options,
+        onEvent: (event) => {
+          stage.events.push(event);
+          if (event.type === "resumed") {
+            stage.chain.on("eth_call", () => {
+              throw new Error("nope");
+            });
+          }
+        },
+      });
+      expect(settlement).to.include({ status: "settled", hash });
+      expect(stage.troubles).to.match(/next settlement.*nope/u);
+    });
+
     it("begins no other settlement, with VAULT_SETTLEMENT_UNFINISHED, while one may still be mined", async () => {
       const { hash } = await stage.interrupt();
       await stage.stopMining();
