@@ -60,11 +60,11 @@ export async function agree(
       return newer;
     }
     const change = changeSince(preflight, newer.preflight);
-    const { terms } = newer;
+    const { verdict } = newer;
     if (change === undefined) {
-      return terms.kind === "stopped"
-        ? terms
-        : { ...termsWithin(terms, preflight), preflight };
+      return verdict.kind === "stopped"
+        ? verdict
+        : { ...termsWithin(verdict, preflight), preflight };
     }
     if (options.confirm === undefined || isRepeated) {
       throw vaultError("VAULT_PREVIEW_CHANGED", { change });
@@ -79,11 +79,11 @@ async function ask(
   proposal: Proposal,
   options: ParsedOptions,
 ): Promise<Terms | Stopped> {
-  const { preflight, terms } = proposal;
+  const { preflight, verdict } = proposal;
   const { confirm, emit } = options;
   emit({ type: "preflight", preflight });
-  if (terms.kind === "stopped") {
-    return terms;
+  if (verdict.kind === "stopped") {
+    return verdict;
   }
   const { from, balance, maxCost: cost } = preflight;
   if (cost !== null && balance < cost) {
@@ -91,13 +91,13 @@ async function ask(
     throw vaultError("VAULT_INSUFFICIENT_FUNDS", args);
   }
   if (confirm === undefined) {
-    await refuseUnattended(vault, proposal, terms, options);
-    return terms;
+    await refuseUnattended(vault, proposal, verdict, options);
+    return verdict;
   }
   // JavaScript may return another type: only true confirms.
   const answer: unknown = await confirm(preflight);
   if (answer === true) {
-    return terms;
+    return verdict;
   }
   const refusal = refusedBy(
     VaultError.isVaultError(answer)

@@ -9,15 +9,10 @@ import type { ParsedOptions, RequestedReplacement } from "./options.js";
 import type { Outcome } from "./result.js";
 import { describeProblem, send } from "./send.js";
 import type { SendAnswer } from "./send.js";
-import { depthOf, newestOf } from "./sighting.js";
-import type {
-  History,
-  Plan,
-  Replacement,
-  SentTransactions,
-  Sighting,
-} from "./sighting.js";
-import type { SentTransaction } from "./transaction.js";
+import { depthOf, isSentHere } from "./sighting.js";
+import type { History, Plan, Replacement, Sighting } from "./sighting.js";
+import { newestOf } from "./transaction.js";
+import type { SentTransaction, SentTransactions } from "./transaction.js";
 import type { SettlementEvent } from "./types.js";
 
 const NO_ANSWER = "the node did not answer in time";
@@ -98,7 +93,7 @@ export async function carryOut(plan: Plan, means: Means): Promise<CarriedOut> {
         if (decision.kind === "send") {
           announceFirst(progress, means);
         } else {
-          const made = await replace(progress.plan, decision.kind, means);
+          const made = await signAndRecord(progress.plan, decision.kind, means);
           ({ replacement } = made);
           progress = withTransactions(progress, made.transactions);
         }
@@ -157,12 +152,12 @@ async function lookInTime(
   );
   const nothing = { kind: "unread", problem: NO_ANSWER } as const;
   // The last sighting is all that is known.
-  const { transaction = nothing } = history.at(-1) ?? {};
-  return seen ?? { transaction };
+  const { transaction = nothing, head } = history.at(-1) ?? {};
+  return seen ?? { transaction, head };
 }
 
 function announceFirst({ plan, history }: Progress, { emit }: Means): void {
-  if (!history.some(({ sent }) => sent !== undefined)) {
+  if (!isSentHere(history)) {
     const { hash = null, nonce } = newestOf(plan);
     emit({ type: "sending", hash, nonce });
   }
@@ -178,7 +173,7 @@ async function sendNewest(
 }
 
 /** Signs a replacement and writes it to the journal; it is sent only then. */
-async function replace(
+async function signAndRecord(
   plan: Plan,
   kind: RequestedReplacement,
   { limit, sign, record, emit }: Means,

@@ -68,10 +68,10 @@ export function roundChecker(
 }
 
 /**
- * Checks the round until an answer comes soon enough. Ends the journal if nothing is to be
- * sent.
+ * Checks the round until an answer comes soon enough. If it is not clear then, nothing is
+ * sent, and the journal is abandoned.
  */
-export async function checkInTime(
+export async function checkOrAbandon(
   checkRound: CheckRound,
   { networkName }: VaultHost,
   journal: Journal,
@@ -100,7 +100,7 @@ export async function checkInTime(
   } finally {
     if (!isClear) {
       // Nothing has left, so there is nothing to resume.
-      await journal.finish(entry).catch((error: unknown) => {
+      await journal.abandon(entry).catch((error: unknown) => {
         emit({ type: "trouble", message: describeProblem(error) });
       });
     }

@@ -1,14 +1,24 @@
 import {
-  givenUp,
+  dropsFor,
+  lostReason,
   notBumped,
-  replacedBy,
-  roundClosed,
-  timedOut,
+  notSentAgain,
+  replacedReason,
+  timeReason,
 } from "./endings.js";
-import { isRecent } from "./freshness.js";
-import type { Outcome } from "./result.js";
-import { depthOf, effortsOf, isFresh, newestOf } from "./sighting.js";
+import { isRecent, lateAnswer } from "./freshness.js";
+import { refusedBy } from "./result.js";
+import type { Outcome, Stopped } from "./result.js";
+import {
+  depthOf,
+  effortsOf,
+  isFresh,
+  isSentHere,
+  isUnsent,
+  wasSeen,
+} from "./sighting.js";
 import type { History, Plan, RoundSighting, Sighting } from "./sighting.js";
+import { newestOf } from "./transaction.js";
 
 /** Refused sends, or looks that find nothing, until a transaction counts as lost. */
 const MAX_ATTEMPTS = 5;
@@ -37,24 +47,35 @@ const wait: Extract<Decision, { kind: "wait" }> = {
 };
 
 /**
- * Decides by what was seen, and by nothing else.
+ * Decides by what was seen, and by nothing else, from the moment at which the journal has
+ * the signed transaction. Before that, settle-all.ts decides whether one is made.
+ *
+ * | the last look saw                   | decision                                          |
+ * | ----------------------------------- | ------------------------------------------------- |
+ * | nothing: there was none yet         | send if the round was just checked; resumed: look |
+ * | mined, with enough confirmations    | end                                               |
+ * | another user of the nonce, for sure | end: dropped for good                             |
+ * | anything, and the time is over      | end: stopped if nothing has left, mostly open     |
+ * | in the pool                         | bump or cancel if that is due, else wait          |
+ * | none of ours, the round open        | bump or cancel; wait; send again; at last give up |
+ * | none of ours, the round closed      | end: stopped, open if sent here, or dropped       |
+ * | no answer                           | wait                                              |
+ *
+ * A settlement leaves only while its round was just seen open, and never while a person
+ * asks for its cancellation.
  *
  * @param now Unix milliseconds: long after the last sighting if the process was suspended.
  */
 export function decide(plan: Plan, history: History, now: number): Decision {
-  const decision = decideWithoutRequest(plan, history, now);
+  const decision = next(plan, history, now);
   const settles =
     newestOf(plan).kind === "settlement" &&
     (decision.kind === "send" || decision.kind === "bump");
-  // A person wants it cancelled: it never leaves, also if it cannot be cancelled yet.
+  // Also if it cannot be cancelled yet.
   return settles && plan.requestedReplacement === "cancel" ? wait : decision;
 }
 
-function decideWithoutRequest(
-  plan: Plan,
-  history: History,
-  now: number,
-): Decision {
+function next(plan: Plan, history: History, now: number): Decision {
   const last = history.at(-1);
   if (last === undefined) {
     return plan.checkedAt === undefined
@@ -68,22 +89,27 @@ function decideWithoutRequest(
     transaction.kind === "mined" &&
     depthOf(transaction.receipt.blockNumber, last.head) >= plan.confirmations
   ) {
-    return { kind: "end", outcome: transaction };
+    return end(transaction);
   }
-  if (transaction.kind === "used") {
-    const outcome = replacedBy(plan, last, transaction);
-    if (outcome !== undefined) {
-      return { kind: "end", outcome };
+  if (transaction.kind === "used" && transaction.by !== "unseen") {
+    const { by } = transaction;
+    if (
+      by === "nothing" ||
+      depthOf(by.block, last.head) >= plan.confirmations
+    ) {
+      const { hash } = newestOf(plan);
+      const reason = replacedReason(plan, by);
+      return end({ kind: "dropped", hash, status: "unconfirmed", reason });
     }
   }
   if (last.isOver) {
-    return { kind: "end", outcome: timedOut(plan, history, last) };
+    return end(timeIsOver(plan, history, last));
   }
   if (transaction.kind !== "pending" && transaction.kind !== "unknown") {
     return wait;
   }
   return (
-    replace(plan, history, last, now) ??
+    replacementDue(plan, history, last, now) ??
     (transaction.kind === "unknown"
       ? notFound(plan, history, last, now)
       : isOvertaken(plan, history, transaction.hash)
@@ -133,7 +159,7 @@ function sendNewest(plan: Plan, { round }: Sighting, now: number): Decision {
 }
 
 /** @returns Undefined if no replacement is due. */
-function replace(
+function replacementDue(
   plan: Plan,
   history: History,
   { round, transaction, replacement }: Sighting,
@@ -174,10 +200,8 @@ function isBumpDue(
 ): boolean {
   const { transactions, timeBeforeBumpingFees, maxFeeBumps } = plan;
   const newest = newestOf(plan);
-  const since =
-    tried?.replacement?.kind === "forbidden"
-      ? Math.max(tried.at, newest.preparedAt)
-      : newest.preparedAt;
+  // One that failed is tried again after as long: a person may have to sign it.
+  const since = Math.max(tried?.at ?? 0, newest.preparedAt);
   return (
     timeBeforeBumpingFees !== undefined &&
     newest.raw !== undefined &&
@@ -196,8 +220,11 @@ function notFound(
   const newest = newestOf(plan);
   const { round } = last;
   if (newest.kind === "settlement" && round?.kind === "closed") {
-    return round.isNonceFree
-      ? { kind: "end", outcome: roundClosed(plan, history, round.obstacle) }
+    const { obstacle, isNonceFree } = round;
+    // The node that was asked may be behind, or the round may end soon.
+    const passes = obstacle.isEarly === true && isSentHere(history);
+    return isNonceFree && !passes
+      ? end(roundIsClosed(plan, history, obstacle))
       : wait;
   }
   const { looksInVain, refusals, sends } = effortsOf(history);
@@ -208,19 +235,72 @@ function notFound(
   if (newest.raw === undefined && (sends > 0 || plan.checkedAt === undefined)) {
     // A person may have to approve each send, and the node may choose another nonce.
     const isLost = plan.checkedAt === undefined || error !== undefined;
-    return isLost && isGone
-      ? { kind: "end", outcome: givenUp(plan, error?.problem) }
-      : wait;
+    return isLost && isGone ? end(givenUp(plan, error?.problem)) : wait;
   }
   if (
     refusals.filter(({ isTransient }) => !isTransient).length >= MAX_ATTEMPTS
   ) {
-    return isGone
-      ? { kind: "end", outcome: givenUp(plan, error?.problem) }
-      : wait;
+    return isGone ? end(givenUp(plan, error?.problem)) : wait;
   }
   if (sends > 0 && looksInVain < LOOKS_BEFORE_RESENDING) {
     return wait;
   }
   return sendNewest(plan, last, now);
+}
+
+function end(outcome: Outcome): Decision {
+  return { kind: "end", outcome };
+}
+
+/** The node does not have it, and the round is settled or another one. */
+function roundIsClosed(
+  plan: Plan,
+  history: History,
+  obstacle: Stopped,
+): Outcome {
+  const { hash } = newestOf(plan);
+  if (isUnsent(plan, history)) {
+    return obstacle;
+  }
+  if (isSentHere(history)) {
+    // It may still arrive.
+    const reason = notSentAgain(obstacle);
+    return { kind: "open", hash, status: "unconfirmed", reason };
+  }
+  const reason = dropsFor(plan, obstacle);
+  return { ...obstacle, kind: "dropped", hash, mayStillArrive: true, reason };
+}
+
+/** The node refuses it, or was asked in vain: another one may still have it. */
+function givenUp(plan: Plan, problem: string | undefined): Outcome {
+  const { hash } = newestOf(plan);
+  const why = lostReason(plan, problem);
+  return { ...why, kind: "dropped", hash, mayStillArrive: true };
+}
+
+function timeIsOver(plan: Plan, history: History, last: Sighting): Outcome {
+  if (isUnsent(plan, history)) {
+    return refusedBy(lateAnswer(plan.network));
+  }
+  const { transaction } = last;
+  const { sends, refusals } = effortsOf(history);
+  const refused = refusals.length === sends ? refusals.at(-1) : undefined;
+  // At the end of the time, a look often has no answer; the one before may be long ago.
+  const round = history.findLast((one) => one.round !== undefined)?.round;
+  if (
+    refused !== undefined &&
+    plan.checkedAt !== undefined &&
+    transaction.kind === "unknown" &&
+    isFresh(round, last.at) &&
+    !history.some((one) => wasSeen(one))
+  ) {
+    return givenUp(plan, refused.problem);
+  }
+  // The pool or a block may have an older one than the newest.
+  const seen = "hash" in transaction ? transaction.hash : undefined;
+  const hash = seen ?? newestOf(plan).hash;
+  const receipt =
+    transaction.kind === "mined" ? transaction.receipt : undefined;
+  const reason = timeReason(plan, history, last, hash);
+  return { kind: "open", hash, status: "unconfirmed", receipt, reason };
 }

@@ -1,112 +1,54 @@
 import { vaultError } from "../errors.js";
-import { lateAnswer } from "./freshness.js";
-import type { FoundTransaction } from "./sighting.js";
 import { refusedBy } from "./result.js";
-import type { Outcome, Stopped } from "./result.js";
-import {
-  depthOf,
-  effortsOf,
-  isFresh,
-  isUnsent,
-  newestOf,
-  wasSeen,
-} from "./sighting.js";
-import type { History, Plan, Sighting } from "./sighting.js";
+import type { Stopped } from "./result.js";
+import { depthOf } from "./sighting.js";
+import type { History, NonceUser, Plan, Sighting } from "./sighting.js";
+import { newestOf } from "./transaction.js";
 
-/**
- * Ends a settlement whose round is settled or another one: stopped if nothing was sent, open
- * if this process sent it, else dropped.
- */
-export function roundClosed(
-  plan: Plan,
-  history: History,
-  obstacle: Stopped,
-): Outcome {
-  const { hash, from, nonce } = newestOf(plan);
-  if (isUnsent(plan, history)) {
-    return obstacle;
-  }
-  const reason = `${obstacle.reason} The node does not have the transaction that was sent before, and it is not sent again.`;
-  // A transaction sent by this process may still arrive.
-  if (history.some(({ sent }) => sent !== undefined)) {
-    return { kind: "open", hash, status: "unconfirmed", reason };
-  }
-  return {
-    ...obstacle,
-    kind: "dropped",
-    hash,
-    mayStillArrive: true,
-    reason: `${reason} Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`,
-  };
+/** Why a settlement of this process ends whose round is settled or another one. */
+export function notSentAgain({ reason }: Stopped): string {
+  return `${reason} The node does not have the transaction that was sent before, and it is not sent again.`;
 }
 
-/** Ends a settlement that the node does not have: dropped, and it may still arrive. */
-export function givenUp(plan: Plan, problem: string | undefined): Outcome {
-  const { hash, from, nonce } = newestOf(plan);
-  const why =
-    problem === undefined
-      ? refusedBy(vaultError("VAULT_SETTLEMENT_LOST", { from, nonce }))
-      : {
-          status: "refused" as const,
-          code: "VAULT_RPC_ERROR" as const,
-          reason: `The node does not have the transaction, and answered it with an error: ${problem}`,
-        };
-  return { ...why, kind: "dropped", hash, mayStillArrive: true };
+/** The same for the settlement of an earlier process, which is given up. */
+export function dropsFor(plan: Plan, obstacle: Stopped): string {
+  const { from, nonce } = newestOf(plan);
+  return `${notSentAgain(obstacle)} Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`;
 }
 
-/**
- * Ends a settlement whose nonce another transaction used: dropped.
- *
- * @returns Undefined if it is not certain yet.
- */
-export function replacedBy(
+/** Why a settlement ends that the node does not have: its last error, if it has one. */
+export function lostReason(
   plan: Plan,
-  { head }: Sighting,
-  { by }: Extract<FoundTransaction, { kind: "used" }>,
-): Outcome | undefined {
-  const { hash, from, nonce } = newestOf(plan);
-  if (by === "unseen") {
-    return undefined;
-  }
-  const isCertain =
-    by === "nothing" || depthOf(by.block, head) >= plan.confirmations;
+  problem: string | undefined,
+): Pick<Stopped, "status" | "code" | "reason"> {
+  const { from, nonce } = newestOf(plan);
+  return problem === undefined
+    ? refusedBy(vaultError("VAULT_SETTLEMENT_LOST", { from, nonce }))
+    : {
+        status: "refused",
+        code: "VAULT_RPC_ERROR",
+        reason: `The node does not have the transaction, and answered it with an error: ${problem}`,
+      };
+}
+
+/** Why a settlement ends whose nonce another transaction used. */
+export function replacedReason(plan: Plan, by: NonceUser | "nothing"): string {
+  const { from, nonce } = newestOf(plan);
   const user =
     by === "nothing"
       ? `no transaction of ${from} has its nonce ${nonce}, which is used (an EIP-7702 authorization uses one, too)`
       : `transaction ${by.transaction.hash} of ${from} used its nonce ${nonce}`;
-  const reason = `It was replaced: ${user}, so it can never be mined.`;
-  return isCertain
-    ? { kind: "dropped", hash, status: "unconfirmed", reason }
-    : undefined;
+  return `It was replaced: ${user}, so it can never be mined.`;
 }
 
-export function timedOut(
+/** Why a settlement ends whose time is over: what the last look saw. */
+export function timeReason(
   plan: Plan,
   history: History,
   last: Sighting,
-): Outcome {
-  const { hash, from, nonce } = newestOf(plan);
-  const { sends, refusals } = effortsOf(history);
-  const { transaction } = last;
-  // At the end of the time, a look often has no answer; the one before may be long ago.
-  const lastRound = history.findLast((one) => one.round !== undefined)?.round;
-  if (isUnsent(plan, history)) {
-    return refusedBy(lateAnswer(plan.network));
-  }
-  if (
-    plan.checkedAt !== undefined &&
-    transaction.kind === "unknown" &&
-    isFresh(lastRound, last.at) &&
-    refusals.length === sends &&
-    !history.some((one) => wasSeen(one))
-  ) {
-    const problem = refusals.at(-1)?.problem;
-    if (problem !== undefined) {
-      return givenUp(plan, problem);
-    }
-  }
-  const receipt =
-    transaction.kind === "mined" ? transaction.receipt : undefined;
+  hash: string | undefined,
+): string {
+  const { from, nonce } = newestOf(plan);
   const what = hash === undefined ? "the transaction" : `transaction ${hash}`;
   const state = [
     describeState(plan, history, last),
@@ -115,8 +57,7 @@ export function timedOut(
     .filter((part) => part !== undefined)
     .map((part) => part.replace(/\.$/u, ""))
     .join("; ");
-  const reason = `The time is over for ${what} of ${from} with nonce ${nonce}: ${state}.`;
-  return { kind: "open", hash, status: "unconfirmed", receipt, reason };
+  return `The time is over for ${what} of ${from} with nonce ${nonce}: ${state}.`;
 }
 
 function describeState(
@@ -145,7 +86,9 @@ function describeState(
         round?.kind === "unread"
           ? `, and it could not be sent again: ${round.problem}`
           : round?.kind === "closed"
-            ? ", though it may be what settled the round"
+            ? round.obstacle.isEarly === true
+              ? `, and it is not sent again: ${round.obstacle.reason}`
+              : ", though it may be what settled the round"
             : sent === undefined || sent.kind === "accepted"
               ? ""
               : `, and sending it failed: ${sent.problem}`;

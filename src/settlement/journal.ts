@@ -24,7 +24,7 @@ import {
   isDevelopmentNodeNow,
 } from "../rpc/development-node.js";
 import { settlementCall } from "../settlement-call/route.js";
-import { isSignedAs, sentSchema } from "./transaction.js";
+import { isSignedAs, newestOf, sentSchema } from "./transaction.js";
 import type { SentTransaction } from "./transaction.js";
 import { SETTLEMENT_STATUSES } from "./types.js";
 
@@ -62,6 +62,8 @@ const fileSchema = z
       .optional(),
     /** True if it is finished, may have left, and its nonce was not used. */
     mayStillArrive: z.literal(true).optional(),
+    /** True once another process may have sent the transactions. */
+    resumed: z.literal(true).optional(),
     /** Time at which the settlement began, Unix seconds of this machine's clock. */
     since: recordedCount.optional(),
     /** Guard that the transaction goes to; absent if it goes to the vault. */
@@ -240,6 +242,13 @@ export class Journal {
     return merged;
   }
 
+  /** Finishes an entry of which nothing has left, unless another process resumed it. */
+  public async abandon(entry: JournalEntry): Promise<void> {
+    if ((await this.read())?.resumed !== true) {
+      await this.finish(entry);
+    }
+  }
+
   /** Writes the entry, and lets the next settlement begin. */
   public async finish(entry: JournalEntry): Promise<void> {
     const merged = await this.#merge(entry);
@@ -408,10 +417,10 @@ function problemOfCall(
     : "its transaction does not settle its round through its guard";
 }
 
-export function describeTransaction({
-  transactions,
-}: Pick<JournalEntry, "transactions">): string {
-  const { hash, nonce } = transactions.at(-1) ?? transactions[0];
+export function describeTransaction(
+  entry: Pick<JournalEntry, "transactions">,
+): string {
+  const { hash, nonce } = newestOf(entry);
   return hash ?? `with nonce ${nonce}, its hash not known`;
 }
 

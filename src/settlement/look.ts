@@ -19,6 +19,7 @@ import type {
   Scan,
   Sighting,
 } from "./sighting.js";
+import { newestOf } from "./transaction.js";
 import type { SentTransaction } from "./transaction.js";
 
 type SentWithNonce = Pick<
@@ -52,7 +53,7 @@ export async function look(
     const head = sent.confirmations > 1 ? await getBlockNumber(rpc) : undefined;
     let found = await findTransaction(rpc, sent, scan);
     const isUnknown = found.transaction.kind === "unknown";
-    const { kind } = sent.transactions.at(-1) ?? sent.transactions[0];
+    const { kind } = newestOf(sent);
     if (!readRound && (!isUnknown || kind === "cancellation")) {
       return { ...found, head };
     }

@@ -120,8 +120,7 @@ export function findObstacle(
     const [expected, actual] = [describeRound(intended), describeRound(round)];
     return refusedBy(vaultError("VAULT_ROUND_CHANGED", { expected, actual }));
   }
-  const reason = reasonNotToSettle(round, ifExpired, time, SETTLED_MEANWHILE);
-  return reason === undefined ? undefined : nothingToDo(reason);
+  return findNothingToDo(round, ifExpired, time, SETTLED_MEANWHILE);
 }
 
 export const SETTLED_MEANWHILE =
@@ -130,23 +129,23 @@ export const SETTLED_MEANWHILE =
 /**
  * @param time Time of the block that would have the settlement, Unix seconds. The newest
  * block may be old: some chains make blocks only for transactions.
- * @returns The reason not to settle, or undefined.
+ * @returns Undefined if the round is to be settled.
  */
-export function reasonNotToSettle(
+export function findNothingToDo(
   round: VaultRound,
   ifExpired: boolean,
   time: number,
   settled = "The round is settled already.",
-): string | undefined {
+): Stopped | undefined {
   if (round.settled) {
-    return settled;
+    return nothingToDo(settled);
   }
   const isExpired = !ifExpired || hasEnded(round, time);
-  return isExpired === false
-    ? `The round has not ended yet: it ends at ${describeTime(round.endTime)}.`
-    : isExpired === null
-      ? NO_ROUND
-      : undefined;
+  if (isExpired === false) {
+    const reason = `The round has not ended yet: it ends at ${describeTime(round.endTime)}.`;
+    return { ...nothingToDo(reason), isEarly: true };
+  }
+  return isExpired === null ? nothingToDo(NO_ROUND) : undefined;
 }
 
 /** @throws VaultError VAULT_WRONG_CHAIN */

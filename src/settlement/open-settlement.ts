@@ -2,6 +2,7 @@ import type { VaultHost } from "../host.js";
 import { listProjectFiles } from "../files/project-file.js";
 import { describeTime } from "../protocol/time.js";
 import { Journal } from "./journal.js";
+import { newestOf } from "./transaction.js";
 
 /** A settlement of this project whose outcome is not known yet. */
 export interface OpenSettlement {
@@ -30,8 +31,8 @@ export async function openSettlement(
   if (entry === undefined) {
     return null;
   }
-  const { transactions, since = null } = entry;
-  const { hash = null, nonce } = transactions.at(-1) ?? transactions[0];
+  const { hash = null, nonce } = newestOf(entry);
+  const { since = null } = entry;
   return { hash, nonce, since };
 }
 

@@ -45,7 +45,7 @@ export interface Proposal {
   readonly since: number;
   readonly preflight: SettlementPreflight;
   /** Reason of the revert, or gas limit and price. */
-  readonly terms: Stopped | Terms;
+  readonly verdict: Stopped | Terms;
   /** Prices that recent transactions paid; undefined if not read. */
   readonly recent: RecentPrices | undefined;
 }
@@ -124,7 +124,7 @@ export async function propose(
     return {
       ...basis,
       preflight: { ...preflight, ...costs, outcome: "reverts", reason },
-      terms: { kind: "stopped", status, code: code ?? undefined, reason },
+      verdict: { kind: "stopped", status, code: code ?? undefined, reason },
     };
   }
   requireGas(vault, gas, simulation?.gasUsed ?? INTRINSIC_GAS);
@@ -143,7 +143,7 @@ export async function propose(
       outcome: "succeeds",
       reason: null,
     },
-    terms:
+    verdict:
       kept.length === 0
         ? { kind: "terms", gas, price }
         : refusedBy(vaultError("VAULT_GUARD_KEEPS_TOKENS", details)),

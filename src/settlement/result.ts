@@ -44,6 +44,8 @@ export interface Stopped extends Reason {
   readonly kind: "stopped";
   /** Hash of an earlier transaction. */
   readonly hash?: string | undefined;
+  /** True if the round has not ended yet: the obstacle passes with time. */
+  readonly isEarly?: boolean;
   /** Error with `reason` as its message. */
   readonly error?: VaultError;
 }

@@ -1,29 +1,32 @@
 import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeRound } from "../protocol/round.js";
-import { getNonce } from "../rpc/accounts.js";
-import type { RpcClient } from "../rpc/rpc-client.js";
-import { findGuard, findRoute } from "../settlement-call/guarded.js";
+import { noRetries } from "../rpc/retry.js";
 import { findTargetBlock } from "../settlement-call/next-block.js";
 import { settlementCall } from "../settlement-call/route.js";
+import type { Simulation } from "../simulation/types.js";
 import { agree } from "./agree.js";
-import { checkInTime, roundChecker } from "./check-round.js";
-import { follow } from "./follow.js";
-import { Journal, describeTransaction, journalChain } from "./journal.js";
+import { carryOut } from "./carry-out.js";
+import { checkOrAbandon, roundChecker } from "./check-round.js";
+import type { CheckRound } from "./check-round.js";
+import { conclude } from "./conclude.js";
+import { TimeLimit } from "./freshness.js";
+import { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
-import { observe, reasonNotToSettle } from "./observe.js";
-import type { Observation } from "./observe.js";
+import { findNothingToDo, observe } from "./observe.js";
 import { parseOptions } from "./options.js";
 import type { ParsedOptions } from "./options.js";
+import { askAhead, prepare, refuseOtherAccount } from "./prepare.js";
 import { propose } from "./propose.js";
-import { requireReplaceable } from "./replace.js";
-import { describeFinished, nothingToDo, refusalOf, stopped } from "./result.js";
+import { requireReplaceable, signReplacement } from "./replace.js";
+import { describeFinished, refusalOf, stopped } from "./result.js";
 import type { KnownAtStop, SettlementResult } from "./result.js";
 import { describeProblem } from "./send.js";
-import { resolveSigner } from "./signer.js";
-import type { Signer } from "./signer.js";
-import { findFreeNonce, sign } from "./transaction.js";
+import { findFreeNonce, newestOf, sign } from "./transaction.js";
 import type { SettleAllOptions } from "./types.js";
+
+/** As in Hardhat Ignition. */
+const DEFAULT_FEE_BUMPS = 4;
 
 /** @see HardhatVault.settleAll */
 export async function settleAll(
@@ -73,28 +76,28 @@ async function settleNext(
   const { ifExpired, assertOnly, limits } = options;
   let known: KnownAtStop = {};
   try {
-    const answers = assertOnly === true ? undefined : askAhead(vault, options);
+    const asked = assertOnly === true ? undefined : askAhead(vault, options);
     const next = await findTargetBlock(vault);
     const observation = await observe(vault, next.number - 1);
     const { chainId, block, round } = observation;
     known = { chainId, block, round };
     // Before the round is judged, so that a wrong key or guard fails every run of a keeper.
-    const means =
-      answers === undefined
+    const prepared =
+      asked === undefined
         ? undefined
-        : await prepare(vault, observation, options, answers);
-    const guard = means?.route.guard?.address;
+        : await prepare(vault, observation, options, asked);
+    const guard = prepared?.route.guard?.address;
     known = { ...known, guard };
-    const reason = reasonNotToSettle(round, ifExpired, next.timestamp);
-    if (reason !== undefined) {
-      return await stopped(nothingToDo(reason), vault, known);
+    const nothing = findNothingToDo(round, ifExpired, next.timestamp);
+    if (nothing !== undefined) {
+      return await stopped(nothing, vault, known);
     }
     // With assertOnly nothing is prepared: a round to settle is a failure.
-    if (means === undefined) {
+    if (prepared === undefined) {
       const details = { round: describeRound(round) };
       throw vaultError("VAULT_SETTLEMENT_NEEDED", details);
     }
-    const { signer, journal, route } = means;
+    const { signer, journal, route } = prepared;
     const proposal = await propose(
       vault,
       signer,
@@ -135,16 +138,13 @@ async function settleNext(
     // An age is shown only of a block that is too old, and a person agreed to it.
     const acceptsOldHead = preflight.headAge !== null;
     const check = roundChecker(vault, journal, entry, options, acceptsOldHead);
-    // If nothing is to be sent, this also finishes the journal.
-    const checked = await checkInTime(check, vault, journal, entry, options);
+    const checked = await checkOrAbandon(check, vault, journal, entry, options);
     if (checked.obstacle !== undefined) {
       return await stopped(checked.obstacle, vault, known);
     }
-    // follow() sends, then looks at the chain and does what decide.ts decides, until the end.
-    // Without `sending`, as in resume(), it begins with a look. report.ts makes the result.
-    const sending = { check, checkedAt: checked.answeredAt };
     const { preview } = preflight;
-    const followed = { journal, entry, sending, preview };
+    const checkedAt = checked.answeredAt;
+    const followed = { journal, entry, check, checkedAt, preview };
     return { block, ...(await follow(vault, followed, options)) };
   } catch (error) {
     // An error with `refuses` in errors.ts becomes a result.
@@ -157,31 +157,38 @@ async function resume(
   vault: VaultHost,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
+  let known: KnownAtStop = {};
   let knownHash: string | undefined;
   try {
     const { chainId, contract, block, round } = await observe(vault, "latest");
+    known = { chainId, block };
     const journal = await Journal.open(vault, chainId, contract.address);
     // The connection may have been made to another node.
     await journal.requireSameChainKind(vault);
     const unfinished = await journal.read();
     // A finished one that may still arrive is replaced, too.
-    const entry =
+    const found =
       unfinished ??
       (options.replacement === undefined
         ? undefined
         : await journal.readStillArriving());
-    if (entry !== undefined) {
-      const newest = entry.transactions.at(-1) ?? entry.transactions[0];
+    if (found !== undefined) {
+      const entry = { ...found, resumed: true } as const;
+      const newest = newestOf(entry);
       knownHash = newest.hash;
       if (options.replacement !== undefined) {
         await requireReplaceable(vault, newest);
       }
       if (unfinished === undefined) {
         await journal.begin(entry);
+      } else if ((await journal.update(entry)) === undefined) {
+        // The process that began it, or another one, has just finished it.
+        return await resume(vault, options);
       }
       const { hash = null, nonce } = newest;
       options.emit({ type: "resuming", hash, nonce });
-      const followed = { journal, entry, preview: null };
+      const check = roundChecker(vault, journal, entry, options);
+      const followed = { journal, entry, check, preview: null };
       return { block, ...(await follow(vault, followed, options)) };
     }
     const last = await journal.readFinished();
@@ -197,74 +204,50 @@ async function resume(
   } catch (error) {
     const refusal = refusalOf(error);
     const hash = refusal.hash ?? knownHash;
-    return await stopped({ ...refusal, hash }, vault, {});
+    return await stopped({ ...refusal, hash }, vault, known);
   }
 }
 
-/**
- * Asks at the same time as the first requests for answers that are needed after them. A
- * failure counts where the answer is used.
- */
-function askAhead(vault: VaultHost, { from }: ParsedOptions) {
-  const { networkConfig } = vault.connection;
-  const hasKeys =
-    networkConfig.type === "http" && networkConfig.accounts !== "remote";
-  const chain = journalChain(vault);
-  const guard = findGuard(vault);
-  // A configured key needs no answer, but may need a person.
-  const signer = hasKeys
-    ? undefined
-    : resolveSigner(vault.rpc, networkConfig, from);
-  for (const answer of [chain, guard, signer]) {
-    answer?.catch(() => undefined);
-  }
-  return { chain, guard, signer };
+interface Followed {
+  readonly journal: Journal;
+  readonly entry: JournalEntry;
+  readonly check: CheckRound;
+  /** Time of the check after which it is sent; undefined if it may have been sent. */
+  readonly checkedAt?: number;
+  readonly preview: Simulation | null;
 }
 
 /**
- * @throws VaultError if there is no signer, or an earlier settlement is unfinished or may
- * still arrive, or the guard is not valid
+ * Sends the transaction of the journal, or looks for it after a resume, and does what
+ * decide.ts decides until the end. Never throws: after a failure it may have left.
  */
-async function prepare(
+async function follow(
   vault: VaultHost,
-  { chainId, contract, round }: Observation,
-  { from, ifExpired, partial }: ParsedOptions,
-  answers: ReturnType<typeof askAhead>,
-) {
-  const { rpc, connection } = vault;
-  const signer = await (answers.signer ??
-    resolveSigner(rpc, connection.networkConfig, from));
-  const { address } = contract;
-  const journal = await Journal.open(vault, chainId, address, answers.chain);
-  await journal.refuseUnfinished();
-  await refuseOtherAccount(vault.rpc, journal, signer);
-  const terms = { round, mustHaveEnded: ifExpired, mustSettle: !partial };
-  const { guard } = answers;
-  const route = await findRoute(vault, signer.address, "latest", terms, guard);
-  return { signer, journal, route };
-}
-
-/**
- * Refuses another account while an earlier settlement may still arrive: it would settle
- * the next round.
- *
- * @throws VaultError VAULT_ACCOUNT_MUST_WAIT, VAULT_INVALID_JOURNAL
- */
-async function refuseOtherAccount(
-  rpc: RpcClient,
-  journal: Journal,
-  { address }: Signer,
-): Promise<void> {
-  const last = await journal.readStillArriving();
-  if (last === undefined) {
-    return;
-  }
-  const [{ from, nonce }] = last.transactions;
-  if (
-    from.toLowerCase() !== address.toLowerCase() &&
-    (await getNonce(rpc, from, "latest")) <= nonce
-  ) {
-    const transaction = describeTransaction(last);
-    throw vaultError("VAULT_ACCOUNT_MUST_WAIT", { from, nonce, transaction });
-  }
+  { journal, entry, check: checkRound, checkedAt, preview }: Followed,
+  options: ParsedOptions,
+): Promise<SettlementResult> {
+  const { confirmations, replacement, timeoutMs } = options;
+  const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
+    vault.settlementSettings;
+  const { transactions, sentAfterBlock } = entry;
+  const limit = new TimeLimit(timeoutMs);
+  const end = await carryOut(
+    {
+      network: vault.networkName,
+      ...{ transactions, sentAfterBlock, checkedAt, confirmations },
+      ...{ requestedReplacement: replacement },
+      ...{ timeBeforeBumpingFees, maxFeeBumps },
+    },
+    {
+      ...options,
+      ...{ limit, checkRound },
+      rpc: vault.rpc.withRetries(noRetries),
+      sign: async (newest, kind) =>
+        await signReplacement(vault, options.limits, newest, kind),
+      record: async (all) =>
+        (await journal.update({ ...entry, transactions: [...all] }))
+          ?.transactions,
+    },
+  );
+  return await conclude(vault, journal, entry, end, preview, limit, options);
 }

@@ -3,7 +3,7 @@ import type { SeenTransaction } from "../rpc/transactions.js";
 import type { RequestedReplacement } from "./options.js";
 import type { Mined, Stopped } from "./result.js";
 import type { SendAnswer } from "./send.js";
-import type { SentTransaction } from "./transaction.js";
+import type { SentTransactions } from "./transaction.js";
 
 /** Transactions of a settlement, and the rules for others in their place. */
 export interface Plan {
@@ -24,8 +24,6 @@ export interface Plan {
   readonly timeBeforeBumpingFees?: number | undefined;
   readonly maxFeeBumps: number;
 }
-
-export type SentTransactions = readonly [SentTransaction, ...SentTransaction[]];
 
 export type FoundTransaction =
   | Mined
@@ -129,12 +127,18 @@ export function effortsOf(history: History): Efforts {
   return { looksInVain, refusals, sends };
 }
 
-/** True if this process is the only one that has it, and has not sent it yet. */
+/** True if this process made it and has not sent it yet, and no look found it. */
 export function isUnsent({ checkedAt }: Plan, history: History): boolean {
   return (
     checkedAt !== undefined &&
-    !history.some((one) => one.sent !== undefined || wasSeen(one))
+    !isSentHere(history) &&
+    !history.some((one) => wasSeen(one))
   );
+}
+
+/** True if this process sent it, whatever the answer was. */
+export function isSentHere(history: History): boolean {
+  return history.some(({ sent }) => sent !== undefined);
 }
 
 export function wasSeen({ transaction: { kind } }: Sighting): boolean {
@@ -147,10 +151,6 @@ export function isFresh(
   now: number,
 ): boolean {
   return round?.kind === "open" && isRecent(round.askedAt, now);
-}
-
-export function newestOf({ transactions }: Plan): SentTransaction {
-  return transactions.at(-1) ?? transactions[0];
 }
 
 /** Counts the confirmations that a block has, itself included. */

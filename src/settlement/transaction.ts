@@ -168,3 +168,15 @@ export function isSignedAs(
     return false;
   }
 }
+
+/** Oldest first; all have the same account and nonce. */
+export type SentTransactions = readonly [SentTransaction, ...SentTransaction[]];
+
+/** The one with the highest fee. */
+export function newestOf({
+  transactions,
+}: {
+  readonly transactions: SentTransactions;
+}): SentTransaction {
+  return transactions.at(-1) ?? transactions[0];
+}

@@ -203,6 +203,30 @@ describe("settleAll, before it sends", () => {
       expect(stage.troubles).to.match(/journal .*EISDIR/u);
     });
 
+    it("settleAll leaves its journal to another process that resumed and sent it meanwhile", async () => {
+      let looks = 0;
+      stage.chain.mines = false;
+      stage.chain.on("eth_call", async (_, answer) => {
+        const isLast = stage.chain.count("eth_getTransactionCount") > 0;
+        looks += isLast ? 1 : 0;
+        if (isLast && looks === 1) {
+          stage.beforeSending(async () => {
+            endDeadlines();
+            await Promise.resolve();
+          });
+          expect(await stage.settle({ resume: true })).to.include({
+            status: "unconfirmed",
+          });
+          stage.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
+        }
+        return await answer();
+      });
+      await stage.settle();
+      expect(stage.sends).to.equal(1);
+      const { transactions } = await stage.journal();
+      expect(transactions).to.have.length(1);
+    });
+
     itSettles(stage, [
       {
         title:

@@ -4,8 +4,9 @@ import path from "node:path";
 
 import { expect } from "chai";
 
-import { roundChecker } from "../../src/settlement/check-round.js";
-import { follow } from "../../src/settlement/follow.js";
+import { conclude } from "../../src/settlement/conclude.js";
+import { TimeLimit } from "../../src/settlement/freshness.js";
+import { nothingToDo } from "../../src/settlement/result.js";
 import { Journal } from "../../src/settlement/journal.js";
 import { parseOptions } from "../../src/settlement/options.js";
 import { endDeadlines } from "../helpers/deadlines.js";
@@ -50,20 +51,18 @@ describe("the log of settlements", () => {
     await stage.settleByOther();
     await journal().begin(sent);
     const host = stage.host();
-    const options = parseOptions(host, { pollingInterval: 1 });
-    const { settlement } = await follow(
+    const { settlement } = await conclude(
       host,
+      journal(),
+      sent,
       {
-        journal: journal(),
-        entry: sent,
-        // The last look was too long ago: this one finds the round settled.
-        sending: {
-          check: roundChecker(host, journal(), sent, options),
-          checkedAt: 0,
-        },
-        preview: null,
+        outcome: nothingToDo("settled meanwhile"),
+        transactions: sent.transactions,
+        hashes: [],
       },
-      options,
+      null,
+      new TimeLimit(60_000),
+      parseOptions(host, {}),
     );
     expect(settlement).to.deep.include({
       status: "nothing-to-do",

@@ -5,15 +5,11 @@ import {
   reasonOf,
 } from "../files/project-file.js";
 import type { VaultHost } from "../host.js";
-import { noRetries } from "../rpc/retry.js";
 import type { Simulation } from "../simulation/types.js";
-import { carryOut } from "./carry-out.js";
-import { roundChecker } from "./check-round.js";
-import type { CheckRound } from "./check-round.js";
-import { TimeLimit } from "./freshness.js";
+import type { CarriedOut } from "./carry-out.js";
+import type { TimeLimit } from "./freshness.js";
 import type { Journal, JournalEntry } from "./journal.js";
 import type { ParsedOptions } from "./options.js";
-import { signReplacement } from "./replace.js";
 import { report } from "./report.js";
 import { toSettlement } from "./result.js";
 import type { Outcome, SettlementResult } from "./result.js";
@@ -21,59 +17,21 @@ import { describeProblem } from "./send.js";
 
 /** Minimum time to read the outcome, even if the timeout is over. */
 const LEAST_OUTCOME_MS = 10_000;
-/** As in Hardhat Ignition. */
-const DEFAULT_FEE_BUMPS = 4;
-
 /** Every settlement that was sent and has ended, one JSON document a line. */
 const LOG_FILE = `${PROJECT_FOLDER}/settlements.ndjson`;
 /** Only the owner reads and writes it. */
 const LOG_MODE = 0o600;
 
-export interface Followed {
-  readonly journal: Journal;
-  readonly entry: JournalEntry;
-  readonly preview: Simulation | null;
-  /** The check after which it is sent; undefined if it may have been sent before. */
-  readonly sending?: { readonly check: CheckRound; readonly checkedAt: number };
-}
-
-/**
- * Sends or resumes a settlement, and follows it to its outcome. Never throws: after a
- * failure the transaction may have left, so the outcome has its hash.
- */
-export async function follow(
+/** Describes the end, writes it to the log, and releases the journal. Never throws. */
+export async function conclude(
   vault: VaultHost,
-  { journal, entry, preview, sending }: Followed,
-  options: ParsedOptions,
+  journal: Journal,
+  entry: JournalEntry,
+  { outcome, transactions, hashes }: CarriedOut,
+  preview: Simulation | null,
+  limit: TimeLimit,
+  { emit, confirmations }: ParsedOptions,
 ): Promise<SettlementResult> {
-  const { emit, confirmations } = options;
-  const limit = new TimeLimit(options.timeoutMs);
-  const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
-    vault.settlementSettings;
-  const { outcome, transactions, hashes } = await carryOut(
-    {
-      network: vault.networkName,
-      transactions: entry.transactions,
-      sentAfterBlock: entry.sentAfterBlock,
-      checkedAt: sending?.checkedAt,
-      requestedReplacement: options.replacement,
-      confirmations,
-      timeBeforeBumpingFees,
-      maxFeeBumps,
-    },
-    {
-      ...options,
-      limit,
-      rpc: vault.rpc.withRetries(noRetries),
-      checkRound:
-        sending?.check ?? roundChecker(vault, journal, entry, options),
-      sign: async (newest, kind) =>
-        await signReplacement(vault, options.limits, newest, kind),
-      record: async (all) =>
-        (await journal.update({ ...entry, transactions: [...all] }))
-          ?.transactions,
-    },
-  );
   try {
     const timeout = Math.max(limit.remaining, LEAST_OUTCOME_MS);
     const reader = vault.withOptions({ timeout });
@@ -143,9 +101,11 @@ async function finish(
     outcome.kind === "dropped" && outcome.mayStillArrive === true
       ? true
       : undefined;
-  await journal
-    .finish({ ...entry, mined, mayStillArrive })
-    .catch((error: unknown) => {
-      warn(describeProblem(error));
-    });
+  const writing =
+    outcome.kind === "stopped"
+      ? journal.abandon(entry)
+      : journal.finish({ ...entry, mined, mayStillArrive });
+  await writing.catch((error: unknown) => {
+    warn(describeProblem(error));
+  });
 }
