@@ -42,6 +42,16 @@ export const changed = {
   },
   isNonceFree: true,
 } as const satisfies RoundSighting;
+/** It has not ended, by a node that is behind. */
+export const early = {
+  ...changed,
+  obstacle: {
+    kind: "stopped",
+    status: "nothing-to-do",
+    reason: "The round has not ended yet.",
+    isEarly: true,
+  },
+} as const satisfies RoundSighting;
 export const accepted: SendAnswer = { kind: "accepted", hash: HASH };
 export const lost: SendAnswer = { kind: "lost", problem: "cut" };
 export const refused: SendAnswer = {

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { toQuantity } from "ethers";
 
 import type { Outcome } from "../../src/settlement/result.js";
+import { TimeLimit } from "../../src/settlement/freshness.js";
 import { OTHER_HASH as OTHER } from "../helpers/settlement-stage.js";
 import {
   mined,
@@ -60,6 +61,22 @@ describe("the blocks of a settlement's transaction", () => {
       "2 of 3",
       "3 of 3",
     ]);
+  });
+
+  it("settle counts the confirmations of before if the last look has no answer", async () => {
+    const outcome = await run({
+      title: "",
+      start: "find",
+      plan: { confirmations: 3 },
+      answers: {
+        eth_blockNumber: async (occurrence) =>
+          occurrence === 0 ? "0x7" : await new Promise<never>(() => undefined),
+        eth_getTransactionReceipt: () => minedIn6,
+      },
+      changes: () => ({ limit: new TimeLimit(200) }),
+      is: {},
+    });
+    expect(outcome).to.have.property("reason").that.includes("2 of 3");
   });
 
   it("settle warns of a re-org that moves it to another block of the same height, and counts again", async () => {

@@ -115,6 +115,26 @@ describe("what a settlement decides about its replacement", () => {
         wait,
       ],
       [
+        "is tried again only after another such time if it failed",
+        bumping,
+        [
+          pending({
+            ...later,
+            round: freshThen,
+            replacement: { kind: "failed", problem: "no key" },
+          }),
+          pending({ ...later, round: freshThen }),
+        ],
+        wait,
+      ],
+      [
+        "is named when the time is over if the pool has it, not the newest, which has not left",
+        { transactions: [settlement, { ...settlement, hash: OTHER_HASH }] },
+        [pending({ isOver: true })],
+        end({ kind: "open", hash: HASH }),
+        /^The time is over for transaction 0xabab/u,
+      ],
+      [
         "is tried again after another such time if a limit forbade it",
         bumping,
         [

@@ -1,6 +1,8 @@
 import {
   SENT_AT,
+  accepted,
   changed,
+  early,
   lost,
   refused,
   full,
@@ -274,6 +276,18 @@ describe("what a settlement decides", () => {
         {},
         [unknown({ sent: lost, round: changed })],
         end({ kind: "open", status: "unconfirmed" }),
+      ],
+      [
+        "is waited for if it has not ended yet and this process sent the settlement",
+        {},
+        [unknown({ sent: accepted, round: early })],
+        wait,
+      ],
+      [
+        "ends a settlement that this process did not send if it has not ended yet",
+        { checkedAt: undefined },
+        [unknown({ round: early })],
+        end({ kind: "dropped", status: "nothing-to-do" }),
       ],
       [
         "decides nothing while the nonce may be used in its block",

@@ -5,7 +5,11 @@ import { expect } from "chai";
 import type { SettleAllOptions, VaultRound } from "../../src/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { OPEN_ROUND, VAULT, nextRound } from "../helpers/scripted-contracts.js";
-import { itSettles, useStage } from "../helpers/settlement-stage.js";
+import {
+  connectionLost,
+  itSettles,
+  useStage,
+} from "../helpers/settlement-stage.js";
 
 /** Time of the next block; the newest one is a second older. */
 const NOW = 1_700_000_006n;
@@ -67,16 +71,43 @@ describe("a settlement by a keeper", () => {
     itSettles(stage, [
       {
         title:
-          "settleAll sends a lost transaction again only while the round has ended",
+          "settleAll sends a lost transaction again once the round has ended again, after a re-org before its end",
+        given: ({ chain }) => {
+          start(ending(NOW));
+          chain.on("eth_sendRawTransaction", async (_, answer, seen) => {
+            if (seen > 0) {
+              return await answer();
+            }
+            chain.rounds.pop();
+            throw connectionLost();
+          });
+          chain.on("eth_getTransactionReceipt", async (_, answer, seen) => {
+            if (seen === 5) {
+              expect(stage.sends).to.equal(1);
+              chain.mine();
+            }
+            return await answer();
+          });
+        },
+        options: { ifExpired: true },
+        is: { status: "settled" },
+        sends: 2,
+      },
+      {
+        title:
+          "settleAll says that the round has not ended if its time is over before the round ends again",
         given: ({ chain }) => {
           start(ending(NOW));
           stage.loseTransactions(() => {
             chain.rounds.pop();
           });
+          stage.endAtLook(4);
         },
         options: { ifExpired: true },
         is: { status: "unconfirmed" },
-        says: [notEnded(NOW)],
+        says: [
+          `the node does not have it, and it is not sent again: ${notEnded(NOW)}`,
+        ],
         sends: 1,
       },
       {

@@ -1,8 +1,10 @@
+import { rename } from "node:fs/promises";
+
 import { expect } from "chai";
 
 import { VaultError } from "../../src/client/index.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
-import { nextRound, settledRound } from "../helpers/scripted-contracts.js";
+import { KEY, nextRound, settledRound } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import { itSettles, remote, useStage } from "../helpers/settlement-stage.js";
 import type {
@@ -23,6 +25,18 @@ describe("settleAll: resume", () => {
   const notKnown = (): never => {
     throw Object.assign(new Error("nope"), { code: -32_000 });
   };
+
+  it("sends nothing if another process finishes the settlement as it takes it over", async () => {
+    await stage.interrupt();
+    const finishesAtKey = async (): Promise<string> => {
+      await rename(stage.journalFile(), stage.journalFile(".finished"));
+      return KEY;
+    };
+    const accounts = [{ get: finishesAtKey, getHexString: finishesAtKey }];
+    const taken = await stage.settle({ ...resume, bump: true }, { accounts });
+    expect(taken).to.include({ status: "nothing-to-do" });
+    expect(stage.sends).to.equal(0);
+  });
 
   describe("after an interruption", () => {
     const interrupted = async (on: SettlementStage): Promise<void> => {
