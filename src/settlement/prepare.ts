@@ -19,7 +19,7 @@ interface Asked {
   readonly signer: Promise<Signer> | undefined;
 }
 
-/** What a settlement needs besides the state of the chain. */
+/** Account, journal and route of a settlement. */
 interface Prepared {
   readonly signer: Signer;
   readonly journal: Journal;

@@ -58,7 +58,7 @@ export async function settleAll(
       ? resumed
       : next;
   } catch (error) {
-    // The caller has to learn what became of the transaction that was sent.
+    // The result of a transaction that was sent is not lost by a later failure.
     const message = `the next settlement was not begun: ${describeProblem(error)}`;
     options.emit({ type: "trouble", message });
     return resumed;

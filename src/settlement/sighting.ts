@@ -136,7 +136,7 @@ export function isUnsent({ checkedAt }: Plan, history: History): boolean {
   );
 }
 
-/** True if this process sent it, whatever the answer was. */
+/** True if this process sent it, also if that was refused or not answered. */
 export function isSentHere(history: History): boolean {
   return history.some(({ sent }) => sent !== undefined);
 }
