@@ -1,10 +1,13 @@
 import { dataSlice } from "ethers";
 
+import { explainMissingState } from "../../client/missing-state.js";
 import { fallbackTo } from "../../errors.js";
 import type { VaultHost } from "../../host.js";
+import { getCode } from "../../rpc/accounts.js";
+import { toBlockId } from "../../rpc/block-id.js";
 import { getBlock } from "../../rpc/blocks.js";
 import { tryCall } from "../../rpc/calls.js";
-import { isNodeRefusal } from "../../rpc/errors.js";
+import { fewRetries } from "../../rpc/retry.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
 import { settlementCall } from "../../settlement-call/route.js";
 import { EngineUnsupportedError } from "./engine.js";
@@ -37,6 +40,7 @@ async function simulateOnFork(
   const [node, plain] = await Promise.all([
     askNode(vault, header, target.isBlockGiven === true),
     callPlainly(vault, parameters),
+    target.isBlockGiven === true ? requireState(parameters) : undefined,
   ]);
   const reverted = plain?.reverted;
   if (
@@ -75,7 +79,32 @@ async function simulateOnFork(
   }
 }
 
-/** Verdict of one `eth_call` of the settlement; undefined if it cannot be had. */
+/**
+ * Asks for code and for storage, which some nodes keep in different databases.
+ *
+ * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED
+ */
+async function requireState({
+  vault,
+  route,
+  base,
+}: SimulationParameters): Promise<void> {
+  const rpc = vault.rpc.withRetries(fewRetries);
+  await explainMissingState(
+    rpc,
+    base,
+    async (block) =>
+      await Promise.all([
+        getCode(rpc, route.vault, block),
+        rpc.request("eth_getStorageAt", [route.vault, "0x0", toBlockId(block)]),
+      ]),
+  );
+}
+
+/**
+ * Verdict of one `eth_call` of the settlement. Undefined if the node refuses the call as
+ * such, for example because it takes too long: that proves nothing.
+ */
 type PlainCall = { readonly reverted: RevertReason | undefined } | undefined;
 
 async function callPlainly(
@@ -85,15 +114,7 @@ async function callPlainly(
   const gasGiven = gas ?? target.gasLimit;
   return await tryCall(vault.rpc, settlementCall(route), base, gasGiven).then(
     (reverted) => ({ reverted }),
-    // A node that prunes old state refuses all that the fork would fetch, too. A limit of
-    // the caller's may be refused as it is.
-    fallbackTo(
-      undefined,
-      (error) =>
-        target.isBlockGiven !== true ||
-        gas !== undefined ||
-        !isNodeRefusal(error),
-    ),
+    fallbackTo(undefined),
   );
 }
 
