@@ -34,7 +34,7 @@ export async function runFork(
 async function simulateOnFork(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { vault, sender, route, watched, target, base, hardfork } = parameters;
+  const { vault, route, watched, target, base, hardfork } = parameters;
   const { coinbase } = requireForkNetwork(vault);
   const header = getBlock(vault.rpc, base);
   const [node, plain] = await Promise.all([
@@ -65,7 +65,7 @@ async function simulateOnFork(
   try {
     const rpc = requireSimulator(connection.vault);
     await rpc.request("evm_setAutomine", [false]);
-    await rpc.request("hardhat_impersonateAccount", [sender]);
+    await rpc.request("hardhat_impersonateAccount", [route.from]);
     if (hardfork === undefined) {
       await requireSameVerdict(connection.vault, parameters, plain);
     }
