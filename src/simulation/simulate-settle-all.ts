@@ -90,15 +90,15 @@ export async function simulateSettlement(
   request: SimulationRequest,
   target: TargetBlock,
 ): Promise<Simulated> {
-  const { sender, hardfork } = request;
   const { networkName: network } = vault;
   const { networkConfig } = vault.connection;
   const base = target.number - 1;
   const [contracts, vaultContract, route] = await Promise.all([
     findContracts(vault),
     vault.addressOf("vault", "settleAll"),
-    request.route ?? findRoute(vault, sender, base),
+    request.route ?? findRoute(vault, request.sender, base),
   ]);
+  const { from: sender } = route;
   const guard = route.guard?.address ?? null;
   // Tokens that stay in the guard are reported.
   const holders = guard === null ? [] : [guard];
@@ -116,7 +116,7 @@ export async function simulateSettlement(
     gas,
     base,
     target,
-    hardfork,
+    hardfork: request.hardfork,
   };
   const [run, price] = await Promise.all([
     runFirstEngine(parameters, enginesFor(networkConfig, request)),
