@@ -273,18 +273,20 @@ describe("the gas of a simulation", () => {
     }
   });
 
-  for (const [title, error] of [
-    ["the node says so", OUT_OF_GAS],
-    ["the node does not say why it fails", undefined],
+  for (const [title, error, ending] of [
+    ["the node says so", OUT_OF_GAS, "for the readings."],
+    [
+      "the node does not say why it fails",
+      undefined,
+      "for the readings, or one hits an invalid instruction.",
+    ],
   ] as const) {
     it(`simulateV1 is no engine if a reading uses up its gas and ${title}: VAULT_ENGINE_UNAVAILABLE`, async () => {
       const { message } = await expectVaultError(
         simulateOn(nodeWithHaltedReads(error), readsOrder, { contracts }),
         "VAULT_ENGINE_UNAVAILABLE",
       );
-      expect(message).to.contain(
-        "a reading uses up the gas that the node gives it, or hits an invalid instruction",
-      );
+      expect(message).to.contain(`does not suffice ${ending}`);
     });
   }
 

@@ -77,16 +77,18 @@ describe("simulateSettleAll on the state of a past block", () => {
     "eth_getTransactionCount",
     "eth_simulateV1",
   ];
-  for (const [state, refused] of [
-    ["any state", readsOfState],
+  for (const [state, refused, asked] of [
+    ["any state", readsOfState, { engine: "fork" }],
     // Some nodes answer code from another database than storage.
-    ["storage", ["eth_getStorageAt"]],
+    ["storage", ["eth_getStorageAt"], { engine: "fork" }],
+    // The settlement is not called then, only executed.
+    ["storage", ["eth_getStorageAt"], { hardfork: "prague" }],
   ] as const) {
-    it(`fork asks for an archive node if ${state} of an old block is gone: VAULT_ARCHIVE_NODE_NEEDED`, async () => {
+    it(`fork with ${Object.keys(asked).join()} asks for an archive node if ${state} of an old block is gone: VAULT_ARCHIVE_NODE_NEEDED`, async () => {
       const { vault, blockNumber } = await openInPast();
       await prune(blockNumber, refused);
       const error = await expectVaultError(
-        vault.simulateSettleAll({ engine: "fork", blockNumber }),
+        vault.simulateSettleAll({ ...asked, blockNumber }),
         "VAULT_ARCHIVE_NODE_NEEDED",
       );
       expect(error.message).to.contain("archive node");

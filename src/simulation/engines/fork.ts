@@ -7,6 +7,7 @@ import { getCode } from "../../rpc/accounts.js";
 import { toBlockId } from "../../rpc/block-id.js";
 import { getBlock } from "../../rpc/blocks.js";
 import { tryCall } from "../../rpc/calls.js";
+import { isNodeRefusal } from "../../rpc/errors.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
 import { settlementCall } from "../../settlement-call/route.js";
@@ -27,7 +28,10 @@ export async function runFork(
   // The fork sends its own requests: after the deadline it finishes them, then closes.
   return await parameters.vault.rpc.withinDeadline(
     FORK_REQUESTS,
-    simulateOnFork(parameters),
+    simulateOnFork(parameters).catch(async (error: unknown) => {
+      await explainMissing(parameters, error);
+      throw error;
+    }),
   );
 }
 
@@ -40,7 +44,6 @@ async function simulateOnFork(
   const [node, plain] = await Promise.all([
     askNode(vault, header, target.isBlockGiven === true),
     callPlainly(vault, parameters),
-    target.isBlockGiven === true ? requireState(parameters) : undefined,
   ]);
   const reverted = plain?.reverted;
   if (
@@ -80,15 +83,18 @@ async function simulateOnFork(
 }
 
 /**
- * Asks for code and for storage, which some nodes keep in different databases.
+ * Asks the node for state of a block that the caller chose, if the node refused something
+ * there: code and storage, which some nodes keep in different databases.
  *
  * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED
  */
-async function requireState({
-  vault,
-  route,
-  base,
-}: SimulationParameters): Promise<void> {
+async function explainMissing(
+  { vault, route, base, target }: SimulationParameters,
+  refusal: unknown,
+): Promise<void> {
+  if (target.isBlockGiven !== true || !isNodeRefusal(refusal)) {
+    return;
+  }
   const rpc = vault.rpc.withRetries(fewRetries);
   await explainMissingState(
     rpc,
@@ -109,12 +115,15 @@ type PlainCall = { readonly reverted: RevertReason | undefined } | undefined;
 
 async function callPlainly(
   vault: VaultHost,
-  { route, target, base, gas }: SimulationParameters,
+  parameters: SimulationParameters,
 ): Promise<PlainCall> {
-  const gasGiven = gas ?? target.gasLimit;
-  return await tryCall(vault.rpc, settlementCall(route), base, gasGiven).then(
+  const { route, target, base, gas = target.gasLimit } = parameters;
+  return await tryCall(vault.rpc, settlementCall(route), base, gas).then(
     (reverted) => ({ reverted }),
-    fallbackTo(undefined),
+    async (error: unknown) => {
+      await explainMissing(parameters, error);
+      return fallbackTo(undefined)(error);
+    },
   );
 }
 

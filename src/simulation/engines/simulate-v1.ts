@@ -242,16 +242,20 @@ function blockOverrides({
 }
 
 function toRead(call: SimulatedCall): CallResult {
-  const { succeeded, data, message = "" } = call;
+  const { succeeded, data, message } = call;
   if (succeeded) {
     return { data: Buffer.from(data.slice(2), "hex") };
   }
   if (isOutOfGas({ ...call, gasGiven: READ_GAS })) {
+    const orElse =
+      message === undefined ? ", or one hits an invalid instruction" : "";
     throw new EngineUnsupportedError(
-      `in ${METHOD} a reading uses up the gas that the node gives it, or hits an invalid instruction`,
+      `the gas that the node gives ${METHOD} does not suffice for the readings${orElse}`,
     );
   }
-  return { reverted: invalidOpcode(message) ?? decodeRevertReason(data) };
+  return {
+    reverted: invalidOpcode(message ?? "") ?? decodeRevertReason(data),
+  };
 }
 
 /** @returns An empty list if the answer has another form. */
