@@ -152,7 +152,7 @@ export async function simulateSettlement(
   };
 }
 
-/** Engines to try, in this order. */
+/** Engines to try, in this order: the chain's own EVM before that of a fork. */
 function enginesFor(
   { type }: Pick<NetworkConfig, "type">,
   { engine, hardfork }: SimulationRequest,
@@ -175,7 +175,8 @@ const runners = {
 type EngineRun = EngineResult & { readonly engine: SimulationEngine };
 
 /**
- * Executes the settlement with the first engine that can.
+ * Executes the settlement with the first engine that can. An engine that cannot throws an
+ * EngineUnsupportedError; any other error is final.
  *
  * @throws VaultError VAULT_ENGINE_UNAVAILABLE if none of the engines can
  */

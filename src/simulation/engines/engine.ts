@@ -27,7 +27,7 @@ export interface EngineResult {
   /** The sender has not paid for gas. */
   readonly answersAfter: readonly CallResult[];
   readonly block: BlockInfo;
-  /** Undefined if the transaction succeeded. */
+  /** Undefined if the transaction succeeded; else the status is `reverted`. */
   readonly failed: FailedCall | undefined;
   readonly gasUsed: bigint;
   /** Gas used before refunds, or an upper bound of it. */
