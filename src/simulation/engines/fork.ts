@@ -122,7 +122,7 @@ async function callPlainly(
     (reverted) => ({ reverted }),
     async (error: unknown) => {
       await explainMissing(parameters, error);
-      return fallbackTo(undefined)(error);
+      return fallbackTo<PlainCall>(undefined)(error);
     },
   );
 }
