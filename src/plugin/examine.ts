@@ -100,7 +100,7 @@ async function examineEngine(
   const { from: sender } = vault.readContext({});
   const found = await simulateSettlement(
     vault,
-    { sender, engines: ["simulateV1"] },
+    { sender, engine: "simulateV1" },
     await findTargetBlock(vault),
   ).catch(
     fallbackTo(undefined, ({ code }) => code === "VAULT_ENGINE_UNAVAILABLE"),

@@ -1,3 +1,4 @@
+import { explainMissingState } from "../client/missing-state.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import { settlerIn } from "../guard/round-guard.js";
 import type { GuardedSettlement } from "../guard/round-guard.js";
@@ -19,7 +20,8 @@ export interface FoundGuard {
  * Finds the configured guard, and checks its code.
  *
  * @returns Undefined if none is configured.
- * @throws VaultError VAULT_INVALID_GUARD for an address without code, or with other code
+ * @throws VaultError VAULT_INVALID_GUARD for an address without code, or with other code,
+ * VAULT_ARCHIVE_NODE_NEEDED
  */
 export async function findGuard(
   vault: VaultHost,
@@ -30,7 +32,11 @@ export async function findGuard(
     return undefined;
   }
   const { address, source } = located;
-  const code = await getCode(vault.rpc, address, block);
+  const code = await explainMissingState(
+    vault.rpc,
+    block,
+    async (at) => await getCode(vault.rpc, address, at),
+  );
   const settler = settlerIn(code);
   if (settler === undefined) {
     throw vaultError("VAULT_INVALID_GUARD", {

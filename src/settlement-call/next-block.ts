@@ -12,7 +12,7 @@ export type SimulationTime = string | number | bigint;
 export interface TargetBlock extends NextBlock {
   /** True if the caller chose the block to start from, which may still be the newest. */
   readonly isBlockGiven?: boolean;
-  /** True if the caller chose the time. */
+  /** True if the caller named a time, also an `end` that has passed. */
   readonly isTimed?: boolean;
 }
 
@@ -65,10 +65,10 @@ export function checkTime(time: SimulationTime | undefined): void {
 /** @returns Undefined for the chain's own clock, also if the round's `end` has passed. */
 async function targetTime(
   vault: VaultHost,
-  base: Block,
+  latest: Block,
   time: SimulationTime,
 ): Promise<number | undefined> {
-  const { number, timestamp } = base;
+  const { number, timestamp } = latest;
   let target: bigint;
   if (time === END) {
     const round = await vault

@@ -12,6 +12,7 @@ export const INTRINSIC_GAS = 21_064n;
 
 /** The way of a settlement: to the vault, or through a guard. */
 export interface SettlementRoute {
+  /** The account that settles. */
   readonly from: string;
   readonly vault: string;
   readonly guard?: GuardedSettlement;

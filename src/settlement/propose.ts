@@ -172,9 +172,8 @@ export async function trySimulation(
   route?: SettlementRoute,
 ): Promise<Simulated | undefined> {
   const simulate = async (engine: HttpEngine): Promise<Simulated> => {
-    const request = { sender, ...(route !== undefined && { route }) };
-    const engines = [engine];
-    return await simulateSettlement(vault, { ...request, engines }, next);
+    const request = { sender, engine, ...(route !== undefined && { route }) };
+    return await simulateSettlement(vault, request, next);
   };
   const isUnavailable = ({ code }: VaultError): boolean =>
     code === "VAULT_ENGINE_UNAVAILABLE";

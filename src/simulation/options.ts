@@ -20,8 +20,7 @@ import type { WatchedSubjects } from "./watch-list.js";
 
 export type HttpEngine = Exclude<SimulationEngine, "in-process">;
 
-/** In order of preference. */
-export const httpEngines = ["simulateV1", "fork"] as const;
+const httpEngines = ["simulateV1", "fork"] as const;
 
 /** Options of `simulateSettleAll`. */
 export interface SimulateSettleAllOptions
@@ -69,11 +68,12 @@ const simulateOptionNames: OptionNames<SimulateSettleAllOptions> = {
 export interface SimulationRequest extends WatchedSubjects {
   readonly sender: string;
   readonly gas?: bigint | undefined;
+  /** Default: the first that works. */
+  readonly engine?: HttpEngine | undefined;
+  /** Only a fork can choose it. */
   readonly hardfork?: string | undefined;
-  /** The way of the settlement. Default: the configured one. */
+  /** The way of the settlement, from the sender. Default: the configured one. */
   readonly route?: SettlementRoute;
-  /** Engines to try, in this order. */
-  readonly engines?: readonly HttpEngine[];
 }
 
 /** One request reads all orders, before and after. */
@@ -84,7 +84,7 @@ export function checkOptions(
   options: SimulateSettleAllOptions,
 ): Omit<SimulationRequest, "sender"> & { readonly sender: string | undefined } {
   checkOptionNames("simulateSettleAll()", options, simulateOptionNames);
-  const { as, orders = [], tokens = [], gas, hardfork } = options;
+  const { as, orders = [], tokens = [], gas, hardfork, engine } = options;
   checkTime(options.atTime);
   const orderIDs = [...new Set(orders.map((id) => parseUint256(id, "orders")))];
   if (orderIDs.length > MOST_ORDERS) {
@@ -103,29 +103,23 @@ export function checkOptions(
       "Omit it, or use a network of type http.",
     );
   }
+  checkEngine(options);
   return {
     sender: as === undefined ? undefined : parseAccount(as, "as"),
     orderIDs,
     tokens: [...new Set(tokens.map((token) => parseAddress(token, "tokens")))],
     hardfork,
-    engines: chooseEngines(options),
+    engine,
     gas: gas === undefined ? undefined : parseUint256(gas, "gas"),
   };
 }
 
-function chooseEngines({
-  engine,
-  hardfork,
-}: SimulateSettleAllOptions): readonly HttpEngine[] {
+function checkEngine({ engine, hardfork }: SimulateSettleAllOptions): void {
   if (engine !== undefined && !httpEngines.includes(engine)) {
     throw notOneOf("engine", httpEngines, engine);
   }
-  if (hardfork === undefined) {
-    return engine === undefined ? httpEngines : [engine];
-  }
-  if (engine !== undefined && engine !== "fork") {
+  if (hardfork !== undefined && engine === "simulateV1") {
     const problem = `engine ${engine} cannot choose it`;
     throw invalidArgument("hardfork", problem, "Omit one of both options.");
   }
-  return ["fork"];
 }

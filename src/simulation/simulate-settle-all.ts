@@ -1,12 +1,12 @@
 import { min } from "@nomicfoundation/hardhat-utils/bigint";
+import type { NetworkConfig } from "hardhat/types/config";
 
 import { noCode } from "../client/codec.js";
 import { isFailedReading } from "../client/failed-reading.js";
-import { assertInvariant, fallbackTo, vaultError } from "../errors.js";
-import type { VaultError } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
-import { isNodeRefusal } from "../rpc/errors.js";
+import { isSameRound } from "../protocol/round.js";
 import { resolveFees } from "../settlement-call/fees.js";
 import { findRoute } from "../settlement-call/guarded.js";
 import { findTargetBlock } from "../settlement-call/next-block.js";
@@ -22,22 +22,24 @@ import {
   unexplainedBalances,
 } from "./compare-readings.js";
 import { EngineUnsupportedError, UNKNOWABLE } from "./engines/engine.js";
-import type { EngineResult, SimulationParameters } from "./engines/engine.js";
+import type {
+  EngineResult,
+  FailedCall,
+  SimulationParameters,
+} from "./engines/engine.js";
 import { runFork } from "./engines/fork.js";
 import { runInProcess } from "./engines/in-process.js";
 import { runSimulateV1, traceNativeTransfers } from "./engines/simulate-v1.js";
-import { findRefusal } from "./find-refusal.js";
-import { checkOptions, httpEngines } from "./options.js";
-import type {
-  HttpEngine,
-  SimulateSettleAllOptions,
-  SimulationRequest,
-} from "./options.js";
+import { explainStatus } from "./explain-status.js";
+import type { Outcome } from "./explain-status.js";
+import { checkOptions } from "./options.js";
+import type { SimulateSettleAllOptions, SimulationRequest } from "./options.js";
 import { NATIVE, tokensKept } from "./tokens.js";
 import type {
   BalanceChange,
   Simulation,
   SimulationEngine,
+  SimulationStatus,
   Transfer,
 } from "./types.js";
 import {
@@ -82,25 +84,21 @@ export async function simulateSettleAll(
   return await simulateSettlement(client, { ...request, sender }, target);
 }
 
-/**
- * Simulates over HTTP with the first engine that can, in process on the network itself.
- *
- * @param target The block that the settlement would be in.
- */
+/** @param target The block that the settlement would be in. */
 export async function simulateSettlement(
   vault: VaultHost,
   request: SimulationRequest,
   target: TargetBlock,
 ): Promise<Simulated> {
-  const { sender, hardfork } = request;
   const { networkName: network } = vault;
   const { networkConfig } = vault.connection;
   const base = target.number - 1;
-  const [contracts, contract, route] = await Promise.all([
+  const [contracts, vaultContract, route] = await Promise.all([
     findContracts(vault),
     vault.addressOf("vault", "settleAll"),
-    request.route ?? findRoute(vault, sender, base),
+    request.route ?? findRoute(vault, request.sender, base),
   ]);
+  const { from: sender } = route;
   const guard = route.guard?.address ?? null;
   // Tokens that stay in the guard are reported.
   const holders = guard === null ? [] : [guard];
@@ -113,28 +111,28 @@ export async function simulateSettlement(
   const gas = request.gas ?? configured;
   const parameters: SimulationParameters = {
     vault,
-    sender,
     route,
     watched,
     gas,
     base,
     target,
-    hardfork,
+    hardfork: request.hardfork,
   };
-  const [result, price] = await Promise.all([
-    runEngine(parameters, request.engines),
+  const [run, price] = await Promise.all([
+    runFirstEngine(parameters, enginesFor(networkConfig, request)),
     resolveFees(vault.rpc, networkConfig, target).catch(
       fallbackTo(undefined, ({ kind }) => kind === "rpc"),
     ),
   ]);
-  const before = decodeState(vault, watched, result.before);
-  if (!accountIn(before, contract.address).hasCode) {
+  const before = decodeState(vault, watched, run.answersBefore);
+  const after = decodeState(vault, watched, run.answersAfter);
+  if (!accountIn(before, vaultContract.address).hasCode) {
     // Its code is known from the readings, without a request of its own. A call to an
     // address without code succeeds, and would pass for a settlement.
-    throw noCode("vault", contract, network, base);
+    throw noCode("vault", vaultContract, network, base);
   }
-  // The request that executes the settlement reads the round, too.
-  const isSettled = roundOf(before)?.settled === true;
+  const status = statusOf(before, after, run.failed);
+  const isExecuted = status !== "nothing-to-do";
   return {
     chainId: before.block.chainId,
     base,
@@ -142,11 +140,30 @@ export async function simulateSettlement(
     contracts,
     ordersRead: countOrders(before.readings),
     balance: accountIn(before, sender).balance,
-    gasNeeded: isSettled ? null : result.gasNeeded,
-    simulation: isSettled
-      ? alreadySettled(result.engine, guard)
-      : await describeEffects(parameters, result, before, price?.current),
+    gasNeeded: isExecuted ? run.gasNeeded : null,
+    simulation: isExecuted
+      ? await describeEffects(
+          parameters,
+          run,
+          { status, before, after },
+          price?.current,
+        )
+      : alreadySettled(run.engine, guard),
   };
+}
+
+/** Engines to try, in this order: the chain's own EVM before that of a fork. */
+function enginesFor(
+  { type }: Pick<NetworkConfig, "type">,
+  { engine, hardfork }: SimulationRequest,
+): readonly SimulationEngine[] {
+  if (type !== "http") {
+    return ["in-process"];
+  }
+  if (engine !== undefined) {
+    return [engine];
+  }
+  return hardfork === undefined ? ["simulateV1", "fork"] : ["fork"];
 }
 
 const runners = {
@@ -155,68 +172,79 @@ const runners = {
   "in-process": runInProcess,
 };
 
-type Executed = EngineResult & { readonly engine: SimulationEngine };
+type EngineRun = EngineResult & { readonly engine: SimulationEngine };
 
 /**
- * Executes the settlement with the first engine that can.
+ * Executes the settlement with the first engine that can. An engine that cannot throws an
+ * EngineUnsupportedError; any other error is final.
  *
- * @throws VaultError VAULT_ENGINE_UNAVAILABLE if none of the engines can,
- * VAULT_ARCHIVE_NODE_NEEDED if the node has the block, but not its state
+ * @throws VaultError VAULT_ENGINE_UNAVAILABLE if none of the engines can
  */
-async function runEngine(
+async function runFirstEngine(
   parameters: SimulationParameters,
-  chosen: readonly HttpEngine[] = httpEngines,
-): Promise<Executed> {
-  const { connection, networkName: network } = parameters.vault;
-  const { type } = connection.networkConfig;
-  let lastError: VaultError | undefined;
-  for (const engine of type === "http" ? chosen : (["in-process"] as const)) {
+  engines: readonly SimulationEngine[],
+): Promise<EngineRun> {
+  const failures: Array<readonly [SimulationEngine, EngineUnsupportedError]> =
+    [];
+  for (const engine of engines) {
     try {
       return { engine, ...(await runners[engine](parameters)) };
     } catch (error) {
       if (!(error instanceof EngineUnsupportedError)) {
-        throw missingState(parameters, error) ?? error;
+        throw error;
       }
-      const details = { engine, network, problem: error.message };
-      lastError = vaultError("VAULT_ENGINE_UNAVAILABLE", details, error);
+      failures.push([engine, error]);
     }
   }
-  assertInvariant(lastError !== undefined, "no engine to simulate with");
-  throw lastError;
+  const problems = failures.map(([engine, { message }]) =>
+    engines.length === 1 ? message : `${engine}: ${message}`,
+  );
+  const details = {
+    engine: engines.join(" or "),
+    network: parameters.vault.networkName,
+    problem: problems.join("; "),
+  };
+  throw vaultError("VAULT_ENGINE_UNAVAILABLE", details, failures.at(-1)?.[1]);
 }
 
-/** @returns Undefined if the caller chose no block, or it fails otherwise. */
-function missingState(
-  { vault, base, target }: SimulationParameters,
-  error: unknown,
-): VaultError | undefined {
-  if (
-    target.isBlockGiven !== true ||
-    !isNodeRefusal(error) ||
-    // Refused as it is, for example with too little gas: no state of the node is read.
-    error.details["method"] === "eth_sendTransaction"
-  ) {
-    return undefined;
+/**
+ * The first rule that applies counts. The round before is read with the settlement in one
+ * request, so a settled round is noticed only after it.
+ */
+function statusOf(
+  before: ChainState,
+  after: ChainState,
+  failed: FailedCall | undefined,
+): SimulationStatus {
+  const [earlier, round] = [roundOf(before), roundOf(after)];
+  if (earlier?.settled === true) {
+    return "nothing-to-do";
   }
-  const problem = String(error.details["problem"]);
-  const { networkName: network } = vault;
-  const details = { network, block: base, problem, hint: "", cliHint: "" };
-  return vaultError("VAULT_ARCHIVE_NODE_NEEDED", details, error);
+  if (failed !== undefined) {
+    return "reverted";
+  }
+  if (round === undefined) {
+    return "not-settled";
+  }
+  // A contract that opens its next round has settled the one before.
+  const isNext = earlier !== undefined && !isSameRound(earlier, round);
+  return round.settled || isNext ? "settled" : "not-settled";
 }
 
 /** @param gasPrice In wei; undefined if it is not known. */
 async function describeEffects(
   parameters: SimulationParameters,
-  result: Executed,
-  before: ChainState,
+  run: EngineRun,
+  outcome: Outcome,
   gasPrice: bigint | undefined,
 ): Promise<Simulation> {
-  const { vault, sender, route, watched, base } = parameters;
-  const { engine, failed, gasUsed, block } = result;
-  const after = decodeState(vault, watched, result.after);
+  const { vault, route, watched, base } = parameters;
+  const { from: sender } = route;
+  const { status, before, after } = outcome;
+  const { engine, failed, gasUsed, block } = run;
   const held = pairBalances(before.balances, after.balances);
-  const transfers = await findTransfers(parameters, result, held);
-  const refusal = await findRefusal(parameters, failed, before, after);
+  const transfers = await findTransfers(parameters, run, held);
+  const refusal = await explainStatus(parameters, outcome, failed);
   const { balance, hasCode } = accountIn(before, sender);
   // A contract that settles may spend what it has.
   const funds = min(balance, accountIn(after, sender).balance);
@@ -238,22 +266,17 @@ async function describeEffects(
       `The sender cannot pay for gas: it has ${funds} wei, and the fee is ${fee} wei. The fee is not subtracted.`,
     hasCode && (await isCalledOnly(vault.rpc, sender, base)) && OTHER_ORIGIN,
     ...(failed === undefined
-      ? notesOnSuccess(result, roundOf(before), roundOf(after))
+      ? notesOnSuccess(run, roundOf(before), roundOf(after))
       : []),
     ...unexplainedBalances(transfers, held).map(
       ({ account, surplus }) =>
         `The list of transfers is not right: ${account} ends with ${surplus < 0n ? `${-surplus} wei less` : `${surplus} wei more`} than the listed transfers give it, as when a payment inside fails or a contract destroys itself.`,
     ),
-    ...result.notes,
+    ...run.notes,
     UNKNOWABLE,
   ];
   return {
-    status:
-      failed !== undefined
-        ? "reverted"
-        : refusal === null
-          ? "settled"
-          : "not-settled",
+    status,
     code: refusal?.code ?? null,
     reason: refusal?.reason ?? null,
     engine,
@@ -280,7 +303,7 @@ function countOrders(readings: Readings): number {
  */
 async function findTransfers(
   parameters: SimulationParameters,
-  { engine, transfers, failed }: Executed,
+  { engine, transfers, failed }: EngineRun,
   balances: readonly BalanceChange[],
 ): Promise<readonly Transfer[]> {
   const isRight = (list: readonly Transfer[]): boolean =>

@@ -77,8 +77,9 @@ export function nativeTransfersOf(frame: unknown): readonly Transfer[] {
     movesNothing.has(type) ||
     !isHexString(from, 20) ||
     !isHexString(to, 20) ||
-    typeof value !== "string" ||
-    BigInt(value) === 0n
+    !isHexString(value) ||
+    // No quantity, or none.
+    /^0x0*$/u.test(value)
   ) {
     return inside;
   }

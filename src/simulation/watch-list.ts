@@ -113,7 +113,11 @@ export function makeWatchList(
   return { accounts, orderIDs, reads: [...readings, ...balances] };
 }
 
-/** @param lens Address with code that returns native balances and code sizes. */
+/**
+ * The calls to make: that for the lens' facts, then those of the watch list.
+ *
+ * @param lens Address with code that returns native balances and code sizes.
+ */
 export function readsOf(
   { accounts, reads }: WatchList,
   lens: string,
@@ -121,13 +125,13 @@ export function readsOf(
   return [factsCall(lens, accounts), ...reads];
 }
 
-/** Decodes the answers to {@link readsOf}. */
+/** Decodes the answers to {@link readsOf}, which are in its order. */
 export function decodeState(
   { rpc }: VaultHost,
   { accounts, reads }: WatchList,
-  [first, ...answers]: readonly CallResult[],
+  [answerOfLens, ...answers]: readonly CallResult[],
 ): ChainState {
-  const facts = parseFacts(first, accounts);
+  const facts = parseFacts(answerOfLens, accounts);
   if (facts === undefined) {
     // The lens returns it if the node applies state overrides.
     throw rpc.parser("eth_call").invalid("no native balance");

@@ -170,7 +170,7 @@ async function simulate(
 ): Promise<Simulation> {
   const { simulation } = await simulateSettlement(
     host,
-    { sender: SENDER, orderIDs: WATCHED_ORDERS, engines: [engine] },
+    { sender: SENDER, orderIDs: WATCHED_ORDERS, engine },
     await findTargetBlock(host),
   );
   return simulation;

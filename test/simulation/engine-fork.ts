@@ -402,29 +402,4 @@ describe("simulateSettleAll with the engine fork", () => {
       expect(details["problem"]).to.match(/requires at least/u);
     }
   });
-
-  for (const [state, refused] of [
-    ["any state", ["eth_getCode", "eth_call", "eth_getStorageAt"]],
-    // Some nodes answer code from another database than storage.
-    ["storage", ["eth_getStorageAt"]],
-  ] as const) {
-    it(`fork asks for an archive node if ${state} of an old block is gone: VAULT_ARCHIVE_NODE_NEEDED`, async () => {
-      // A block of which no other fork has kept state.
-      await provider.send("anvil_mine", ["0x2"]);
-      const vault = await openRecorded();
-      const { number } = await vault.block();
-      const message = "missing trie node 4f3c (path ) <nil>";
-      server.handler = ({ request: { method } }) =>
-        refused.some((name) => name === method)
-          ? { error: { code: -32000, message } }
-          : undefined;
-      const error = await expectVaultError(
-        vault.simulateSettleAll({ engine: "fork", blockNumber: number - 1 }),
-        "VAULT_ARCHIVE_NODE_NEEDED",
-      );
-      expect(error.message).to.contain("archive node");
-      expect(error.message).to.contain("missing trie node");
-      expect(error.details["block"]).to.equal(number - 1);
-    });
-  }
 });

@@ -1,11 +1,13 @@
 import { expect } from "chai";
 
 import type { Simulation, SimulateSettleAllOptions } from "../../src/types.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { FACTORY, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
   changeSettlement,
+  changeSimulated,
   feeIn,
   hostOn,
   refuse,
@@ -192,6 +194,7 @@ describe("the gas of a simulation", () => {
       ],
       ["Execution failed", /^no reason given\./u],
       ["execution reverted", /^no reason given\./u],
+      ["VM execution error.", /^no reason given\./u],
     ] as const) {
       changeSettlement(node, { ...failed, error: { code: -32_015, message } });
       const { code, reason } = (await simulateSettleAll(host, {})).simulation;
@@ -199,6 +202,19 @@ describe("the gas of a simulation", () => {
       expect(reason).to.match(words);
     }
   });
+
+  for (const message of [
+    "invalid jump destination",
+    "stack underflow (0 <=> 1)",
+  ]) {
+    it(`simulateV1 predicts VAULT_CALL_REVERTED for a halt that takes all the gas, by the node's words: ${message}`, async () => {
+      const error = { code: -32_000, message };
+      const answer = { ...failed, gasUsed: "0x1c9c380", error };
+      const { code, reason } = await predict(answer);
+      expect(code).to.equal("VAULT_CALL_REVERTED");
+      expect(reason).to.equal(message);
+    });
+  }
 
   it("simulateSettleAll asks by the same call, with its gas on its block, what used up the gas if the node does not say, and takes an invalid instruction", async () => {
     const node = new ScriptedNode();
@@ -217,6 +233,62 @@ describe("the gas of a simulation", () => {
       [{ from: SETTLER, to: VAULT, data: "0xa015aefe", gas: "0xea60" }, "0x2"],
     ]);
   });
+
+  /** A node whose reads of an order fail in this way, with all of their gas. */
+  const nodeWithHaltedReads = (
+    error: Readonly<Record<string, unknown>> | undefined,
+  ): ScriptedNode => {
+    const node = new ScriptedNode();
+    changeSimulated(node, (block, calls) => {
+      const order = (calls.length - 1) / 2 - 1;
+      const halted = { ...failed, gasUsed: "0x989680", logs: [], error };
+      return [
+        {
+          ...block,
+          calls: calls.map((call, index) =>
+            index === order || index === calls.length - 1 ? halted : call,
+          ),
+        },
+      ];
+    });
+    return node;
+  };
+  const readsOrder = { engine: "simulateV1", orders: [7n] } as const;
+  const contracts = {
+    ...{ vault: VAULT, vaultFactory: FACTORY, trading: VAULT },
+  };
+
+  it("simulateV1 takes a reading that hits an invalid instruction for one that fails", async () => {
+    for (const error of [
+      INVALID,
+      { code: -32_000, message: "invalid jump destination" },
+    ]) {
+      const { status, notes } = await simulateOn(
+        nodeWithHaltedReads(error),
+        readsOrder,
+        { contracts },
+      );
+      expect(status).to.equal("settled");
+      expect(notes).to.include("Orders that could not be read: 1 of 1.");
+    }
+  });
+
+  for (const [title, error, ending] of [
+    ["the node says so", OUT_OF_GAS, "for the readings."],
+    [
+      "the node does not say why it fails",
+      undefined,
+      "for the readings, or one hits an invalid instruction.",
+    ],
+  ] as const) {
+    it(`simulateV1 is no engine if a reading uses up its gas and ${title}: VAULT_ENGINE_UNAVAILABLE`, async () => {
+      const { message } = await expectVaultError(
+        simulateOn(nodeWithHaltedReads(error), readsOrder, { contracts }),
+        "VAULT_ENGINE_UNAVAILABLE",
+      );
+      expect(message).to.contain(`does not suffice ${ending}`);
+    });
+  }
 
   it("simulateV1 predicts VAULT_CALL_REVERTED for an invalid instruction that used up the gas", async () => {
     const used = { gasUsed: "0x1c9c380", error: INVALID };

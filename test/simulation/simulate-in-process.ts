@@ -162,6 +162,31 @@ describe("simulateSettleAll in process", () => {
     expect(short).to.include({ status: "reverted", code: "VAULT_OUT_OF_GAS" });
   });
 
+  for (const [settings, says] of [
+    [
+      {},
+      /uses all of the 16777216 that this network's hardfork allows one transaction \(EIP-7825, from osaka on\)\. If the chain has no such limit, set networks\.local\.hardfork to an older one, for example prague\.$/u,
+    ],
+    [
+      { transactionGasCap: 5_000_000n },
+      /uses all of the 5000000 that networks\.local\.transactionGasCap allows one transaction\. Raise networks\.local\.transactionGasCap\.$/u,
+    ],
+  ] as const) {
+    it(`simulateSettleAll in process names the limit of a transaction ${"transactionGasCap" in settings ? "in the configuration" : "of the hardfork"}`, async () => {
+      const capped = await createWorld(settings);
+      try {
+        const { vault, protocol, send } = capped;
+        const burns = burnsGas(20_000_000);
+        await send("hardhat_setCode", protocol.contracts.vault, burns);
+        const { code, reason } = await vault.simulateSettleAll();
+        expect(code).to.equal("VAULT_OUT_OF_GAS");
+        expect(reason).to.match(says);
+      } finally {
+        await capped.close();
+      }
+    });
+  }
+
   for (const [gas, problem] of [
     [0, /requires at least/u],
     [16_777_217, /exceeds transaction gas cap of 16777216/u],

@@ -111,6 +111,8 @@ describe("transfers in logs and traces", () => {
       [{ ...call, type: "STATICCALL" }, []],
       [{ ...call, type: "CALLCODE" }, []],
       [{ ...call, value: undefined }, []],
+      [{ ...call, value: "0x" }, []],
+      [{ ...call, value: "five", calls: [inner] }, [1n]],
       [{ ...call, to: undefined, calls: [inner] }, [1n]],
       [{ ...call, from: undefined }, []],
       [{ ...call, error: "reverted", calls: [inner] }, []],

@@ -227,7 +227,7 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
       "VAULT_ENGINE_UNAVAILABLE",
     );
     expect(message).to.match(
-      /in block \d+ the node refuses it .* and Hardhat's simulator accepts the call/u,
+      /engine simulateV1 or fork on network live: simulateV1: the node refuses eth_simulateV1: .*; fork: in block \d+ the node refuses it .* and Hardhat's simulator accepts the call/u,
     );
     const { status, preview } = await vault.settleAll();
     expect([status, preview]).to.deep.equal(["reverted", null]);

@@ -142,7 +142,9 @@ describe("wrong answers of eth_simulateV1", () => {
     ],
   ];
   for (const [title, change, problem] of wrong) {
-    it(`simulateV1 throws VAULT_ENGINE_UNAVAILABLE for ${title}, and does not ask again`, async () => {
+    // A backend of a gateway may garble one answer; what a node cannot do, it never can.
+    const asked = problem === otherForm ? 2 : 1;
+    it(`simulateV1 throws VAULT_ENGINE_UNAVAILABLE for ${title}, and ${asked === 1 ? "does not ask" : "asks"} again`, async () => {
       const node = new ScriptedNode();
       change(node);
       const host = hostOn(node);
@@ -153,7 +155,7 @@ describe("wrong answers of eth_simulateV1", () => {
         );
         expect(details["problem"]).to.match(problem);
       }
-      expect(node.count("eth_simulateV1")).to.equal(1);
+      expect(node.count("eth_simulateV1")).to.equal(asked);
     });
   }
 

@@ -9,25 +9,25 @@ import type { WatchList } from "../watch-list.js";
 
 export interface SimulationParameters {
   readonly vault: VaultHost;
-  readonly sender: string;
+  /** Its `from` is the sender. */
   readonly route: SettlementRoute;
   readonly watched: WatchList;
   /** Gas limit, if one was given or configured. */
   readonly gas: bigint | undefined;
-  /** Number of the block that the simulation starts from. */
+  /** Number of the block that the simulation starts from: `target.number - 1`. */
   readonly base: number;
-  /** The block after it, for which the settlement is simulated. */
+  /** The block that the settlement would be in. */
   readonly target: TargetBlock;
   readonly hardfork: string | undefined;
 }
 
-/** Settlement executed by an engine, and the answers of the reads before and after it. */
+/** Settlement executed by an engine, and the answers to `readsOf` before and after it. */
 export interface EngineResult {
-  readonly before: readonly CallResult[];
+  readonly answersBefore: readonly CallResult[];
   /** The sender has not paid for gas. */
-  readonly after: readonly CallResult[];
+  readonly answersAfter: readonly CallResult[];
   readonly block: BlockInfo;
-  /** Undefined if the transaction succeeded. */
+  /** Undefined if the transaction succeeded; else the status is `reverted`. */
   readonly failed: FailedCall | undefined;
   readonly gasUsed: bigint;
   /** Gas used before refunds, or an upper bound of it. */
@@ -63,8 +63,16 @@ export class EngineUnsupportedError extends Error {
   public override readonly name = "EngineUnsupportedError";
 }
 
-/** True if the call used up its gas, which an invalid instruction does, too. */
+/**
+ * True if the call ran out of gas, by the words of the node. If it has none, the call may
+ * also have hit an invalid instruction, which uses up all gas, too.
+ */
 export function isOutOfGas(failed: FailedCall): boolean {
-  const { data, message = "" } = failed;
-  return data === "0x" && (/out of ?gas/iu.test(message) || usesAllGas(failed));
+  const { data, message } = failed;
+  return (
+    data === "0x" &&
+    (message === undefined
+      ? usesAllGas(failed)
+      : /out ?of ?gas/iu.test(message))
+  );
 }

@@ -47,7 +47,8 @@ export async function executeSettlement(
   time: number | undefined,
   ...notes: readonly string[]
 ): Promise<EngineResult> {
-  const { vault, sender, route, gas, target } = parameters;
+  const { vault, route, gas, target } = parameters;
+  const { from: sender } = route;
   const rpc = requireSimulator(vault);
   const blockTime = time ?? (await getNextBlock(rpc)).next.timestamp;
   const minedMeanwhile = (cause?: unknown): VaultError =>
@@ -58,7 +59,7 @@ export async function executeSettlement(
       // The clock passed that time, or another block was mined.
       throw isNodeRefusal(error) ? minedMeanwhile(error) : error;
     });
-  const [before, gasPrice, balance] = await Promise.all([
+  const [answersBefore, gasPrice, balance] = await Promise.all([
     readAll(parameters, "pending"),
     getGasPrice(rpc),
     getBalance(rpc, sender),
@@ -78,11 +79,8 @@ export async function executeSettlement(
     assertInvariant(typeof hash === "string", "a transaction without a hash");
     return { hash, gasGiven, prepaid };
   };
-  const { networkConfig } = vault.connection;
-  const configured =
-    "transactionGasCap" in networkConfig && networkConfig.transactionGasCap;
   // The configured cap, else the cap of the hardforks that have one.
-  const cap = typeof configured === "bigint" ? configured : TRANSACTION_GAS_CAP;
+  const cap = configuredGasCap(vault) ?? TRANSACTION_GAS_CAP;
   const { hash, gasGiven, prepaid } = await send(gas ?? target.gasLimit).catch(
     async (error: unknown) => {
       if (
@@ -107,11 +105,20 @@ export async function executeSettlement(
   await rpc.request("hardhat_setBalance", [sender, funds]);
   return {
     ...executed,
-    before,
-    after: await readAll(parameters, block.number),
+    answersBefore,
+    answersAfter: await readAll(parameters, block.number),
     gasNeeded: beforeRefunds(gasUsed),
     notes,
   };
+}
+
+/** @returns Undefined if the configuration sets none. */
+export function configuredGasCap({
+  connection: { networkConfig },
+}: VaultHost): bigint | undefined {
+  const cap =
+    networkConfig.type === "edr-simulated" && networkConfig.transactionGasCap;
+  return typeof cap === "bigint" ? cap : undefined;
 }
 
 /** Error texts of Hardhat's simulator for a failure without a revert. */

@@ -1,10 +1,14 @@
 import { dataSlice } from "ethers";
 
+import { explainMissingState } from "../../client/missing-state.js";
 import { fallbackTo } from "../../errors.js";
 import type { VaultHost } from "../../host.js";
+import { getCode } from "../../rpc/accounts.js";
+import { toBlockId } from "../../rpc/block-id.js";
 import { getBlock } from "../../rpc/blocks.js";
 import { tryCall } from "../../rpc/calls.js";
 import { isNodeRefusal } from "../../rpc/errors.js";
+import { fewRetries } from "../../rpc/retry.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
 import { settlementCall } from "../../settlement-call/route.js";
 import { EngineUnsupportedError } from "./engine.js";
@@ -24,14 +28,17 @@ export async function runFork(
   // The fork sends its own requests: after the deadline it finishes them, then closes.
   return await parameters.vault.rpc.withinDeadline(
     FORK_REQUESTS,
-    simulateOnFork(parameters),
+    simulateOnFork(parameters).catch(async (error: unknown) => {
+      await explainMissing(parameters, error);
+      throw error;
+    }),
   );
 }
 
 async function simulateOnFork(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { vault, sender, route, watched, target, base, hardfork } = parameters;
+  const { vault, route, watched, target, base, hardfork } = parameters;
   const { coinbase } = requireForkNetwork(vault);
   const header = getBlock(vault.rpc, base);
   const [node, plain] = await Promise.all([
@@ -61,7 +68,7 @@ async function simulateOnFork(
   try {
     const rpc = requireSimulator(connection.vault);
     await rpc.request("evm_setAutomine", [false]);
-    await rpc.request("hardhat_impersonateAccount", [sender]);
+    await rpc.request("hardhat_impersonateAccount", [route.from]);
     if (hardfork === undefined) {
       await requireSameVerdict(connection.vault, parameters, plain);
     }
@@ -75,25 +82,48 @@ async function simulateOnFork(
   }
 }
 
-/** Verdict of one `eth_call` of the settlement; undefined if it cannot be had. */
+/**
+ * Asks the node for state of a block that the caller chose, if the node refused something
+ * there: code and storage, which some nodes keep in different databases.
+ *
+ * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED
+ */
+async function explainMissing(
+  { vault, route, base, target }: SimulationParameters,
+  refusal: unknown,
+): Promise<void> {
+  if (target.isBlockGiven !== true || !isNodeRefusal(refusal)) {
+    return;
+  }
+  const rpc = vault.rpc.withRetries(fewRetries);
+  await explainMissingState(
+    rpc,
+    base,
+    async (block) =>
+      await Promise.all([
+        getCode(rpc, route.vault, block),
+        rpc.request("eth_getStorageAt", [route.vault, "0x0", toBlockId(block)]),
+      ]),
+  );
+}
+
+/**
+ * Verdict of one `eth_call` of the settlement. Undefined if the node refuses the call as
+ * such, for example because it takes too long: that proves nothing.
+ */
 type PlainCall = { readonly reverted: RevertReason | undefined } | undefined;
 
 async function callPlainly(
   vault: VaultHost,
-  { route, target, base, gas }: SimulationParameters,
+  parameters: SimulationParameters,
 ): Promise<PlainCall> {
-  const gasGiven = gas ?? target.gasLimit;
-  return await tryCall(vault.rpc, settlementCall(route), base, gasGiven).then(
+  const { route, target, base, gas = target.gasLimit } = parameters;
+  return await tryCall(vault.rpc, settlementCall(route), base, gas).then(
     (reverted) => ({ reverted }),
-    // A node that prunes old state refuses all that the fork would fetch, too. A limit of
-    // the caller's may be refused as it is.
-    fallbackTo(
-      undefined,
-      (error) =>
-        target.isBlockGiven !== true ||
-        gas !== undefined ||
-        !isNodeRefusal(error),
-    ),
+    async (error: unknown) => {
+      await explainMissing(parameters, error);
+      return fallbackTo<PlainCall>(undefined)(error);
+    },
   );
 }
 

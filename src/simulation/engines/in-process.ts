@@ -25,7 +25,8 @@ async function runAndUndo(
   rpc: RpcClient,
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { sender, target } = parameters;
+  const { target, route } = parameters;
+  const { from: sender } = route;
   const isAutomatic = await rpc.request("hardhat_getAutomine", []);
   // No method reads impersonation; this one returns whether it was on.
   const wasImpersonated = await rpc.request(

@@ -17,7 +17,7 @@ import type { CallResult } from "../../rpc/calls.js";
 import { isRefusedAnyhow, refusesParameters } from "../../rpc/errors.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
 import { fewRetries } from "../../rpc/retry.js";
-import { decodeRevertReason } from "../../rpc/revert-reason.js";
+import { decodeRevertReason, invalidOpcode } from "../../rpc/revert-reason.js";
 import type { KnownNode } from "../../rpc/rpc-client.js";
 import { usesAllGas } from "../../settlement-call/refusal.js";
 import { INTRINSIC_GAS, settlementCall } from "../../settlement-call/route.js";
@@ -38,7 +38,7 @@ const METHOD = "eth_simulateV1";
 const READ_GAS = 10_000_000n;
 
 /** Nodes that cannot simulate correctly, each with the reason. */
-const unableNodes = new WeakMap<KnownNode, string>();
+const unsupportedNodes = new WeakMap<KnownNode, string>();
 
 /** Error texts of nodes that lack the method or do not allow it. */
 const missingMethod =
@@ -72,10 +72,10 @@ export async function runSimulateV1(
     base,
     gas = target.gasLimit,
   } = parameters;
-  const { from } = vault.readContext({});
+  const { from: reader } = vault.readContext({});
   const reads = readsOf(watched, NOBODYS_ADDRESS);
   const readCalls = reads.map(({ target: to, data }) => ({
-    from,
+    from: reader,
     to,
     input: data,
     gas: numberToHexString(READ_GAS),
@@ -109,18 +109,18 @@ export async function runSimulateV1(
     settle.gasUsed < INTRINSIC_GAS ||
     (settle.maxUsedGas ?? settle.gasUsed) < settle.gasUsed
   ) {
-    throw unable(
-      vault,
-      `${METHOD} answers something else than it should, as without state overrides`,
+    // One backend of a gateway may have garbled it.
+    throw new EngineUnsupportedError(
+      `${METHOD} answers something else than it should`,
     );
   }
   requireTarget(parameters, block);
-  const before = block.calls.slice(0, reads.length).map(toRead);
-  const after = block.calls.slice(reads.length + 1).map(toRead);
+  const answersBefore = block.calls.slice(0, reads.length).map(toRead);
+  const answersAfter = block.calls.slice(reads.length + 1).map(toRead);
   // The contracts may see another block than the answer states.
-  const seen = parseFacts(before[0], watched.accounts)?.block;
+  const seen = parseFacts(answersBefore[0], watched.accounts)?.block;
   if (seen === undefined) {
-    throw unable(vault, `${METHOD} does not apply state overrides`);
+    throw unsupported(vault, `${METHOD} does not apply state overrides`);
   }
   requireTarget(parameters, seen);
   const failed = settle.succeeded ? undefined : { ...settle, gasGiven: gas };
@@ -133,8 +133,8 @@ export async function runSimulateV1(
   const { gasUsed, maxUsedGas = beforeRefunds(gasUsed), transfers } = settle;
   const { number, timestamp, baseFeePerGas = 0n } = target;
   return {
-    before,
-    after,
+    answersBefore,
+    answersAfter,
     block: { number, timestamp },
     failed,
     gasUsed,
@@ -159,7 +159,7 @@ async function requestSimulation(
   base: number,
 ): Promise<unknown> {
   const { rpc } = vault;
-  const known = unableNodes.get(rpc.node);
+  const known = unsupportedNodes.get(rpc.node);
   if (known !== undefined) {
     throw new EngineUnsupportedError(known);
   }
@@ -176,7 +176,7 @@ async function requestSimulation(
       const problem = String(error.details["problem"]);
       const refused = `the node refuses ${METHOD}: ${problem}`;
       throw missingMethod.test(problem) || refusesParameters(error.cause)
-        ? unable(vault, refused)
+        ? unsupported(vault, refused)
         : new EngineUnsupportedError(refused, { cause: error });
     });
   if ("reverted" in executed) {
@@ -187,9 +187,12 @@ async function requestSimulation(
   return executed.result;
 }
 
-/** Keeps later simulations from trying this node. */
-function unable({ rpc }: VaultHost, problem: string): EngineUnsupportedError {
-  unableNodes.set(rpc.node, problem);
+/** Keeps later simulations from asking this node. */
+function unsupported(
+  { rpc }: VaultHost,
+  problem: string,
+): EngineUnsupportedError {
+  unsupportedNodes.set(rpc.node, problem);
   return new EngineUnsupportedError(problem);
 }
 
@@ -198,7 +201,7 @@ function requireTarget(
   { number, timestamp }: BlockInfo,
 ): void {
   if (number !== target.number || timestamp !== target.timestamp) {
-    throw unable(
+    throw unsupported(
       vault,
       `asked for block ${target.number} at ${target.timestamp}, ${METHOD} executes in block ${number} at ${timestamp}`,
     );
@@ -239,16 +242,20 @@ function blockOverrides({
 }
 
 function toRead(call: SimulatedCall): CallResult {
-  const { succeeded, data } = call;
+  const { succeeded, data, message } = call;
   if (succeeded) {
     return { data: Buffer.from(data.slice(2), "hex") };
   }
   if (isOutOfGas({ ...call, gasGiven: READ_GAS })) {
+    const orElse =
+      message === undefined ? ", or one hits an invalid instruction" : "";
     throw new EngineUnsupportedError(
-      `the gas that the node gives ${METHOD} does not suffice for the readings`,
+      `the gas that the node gives ${METHOD} does not suffice for the readings${orElse}`,
     );
   }
-  return { reverted: decodeRevertReason(data) };
+  return {
+    reverted: invalidOpcode(message ?? "") ?? decodeRevertReason(data),
+  };
 }
 
 /** @returns An empty list if the answer has another form. */
@@ -297,7 +304,7 @@ function parseCall(item: unknown, read: ResponseParser): SimulatedCall {
       typeof message === "string" &&
       // Code 3 means a revert.
       code !== 3 &&
-      !/^execution (?:failed|reverted)$/iu.test(message)
+      !/^(?:VM )?execution (?:failed|reverted|error)\.?$/iu.test(message)
         ? message
         : undefined,
   };
