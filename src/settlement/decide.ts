@@ -50,16 +50,16 @@ const wait: Extract<Decision, { kind: "wait" }> = {
  * Decides by what was seen, and by nothing else, from the moment at which the journal has
  * the signed transaction. Before that, settle-all.ts decides whether one is made.
  *
- * | the last look saw                   | decision                                          |
- * | ----------------------------------- | ------------------------------------------------- |
- * | nothing: there was none yet         | send if the round was just checked; resumed: look |
- * | mined, with enough confirmations    | end                                               |
- * | another user of the nonce, for sure | end: dropped for good                             |
- * | anything, and the time is over      | end: stopped if nothing has left, mostly open     |
- * | in the pool                         | bump or cancel if that is due, else wait          |
- * | none of ours, the round open        | bump or cancel; wait; send again; at last give up |
- * | none of ours, the round closed      | end: stopped, open if sent here, or dropped       |
- * | no answer                           | wait                                              |
+ * By the last look:
+ *
+ * - none yet: send if the round was just checked; after a resume, look.
+ * - mined, with enough confirmations: end.
+ * - another transaction surely used the nonce: end, dropped for good.
+ * - the time is over: end, stopped if nothing has left, else mostly open.
+ * - in the pool: bump or cancel if that is due, else wait.
+ * - none of ours, the round open: bump, cancel, wait, or send again; at last give up.
+ * - none of ours, the round closed: end, as stopped, as open if sent here, or as dropped.
+ * - no answer: wait.
  *
  * A settlement leaves only while its round was just seen open, and never while a person
  * asks for its cancellation.

@@ -5,7 +5,7 @@ import { depthOf } from "./sighting.js";
 import type { History, NonceUser, Plan, Sighting } from "./sighting.js";
 import { newestOf } from "./transaction.js";
 
-/** Why a settlement of this process ends whose round is settled or another one. */
+/** Reason for a settlement of this process whose round is settled or another one. */
 export function notSentAgain({ reason }: Stopped): string {
   return `${reason} The node does not have the transaction that was sent before, and it is not sent again.`;
 }
@@ -16,7 +16,7 @@ export function dropsFor(plan: Plan, obstacle: Stopped): string {
   return `${notSentAgain(obstacle)} Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`;
 }
 
-/** Why a settlement ends that the node does not have: its last error, if it has one. */
+/** Reason for a settlement that the node does not have: its last error, if there was one. */
 export function lostReason(
   plan: Plan,
   problem: string | undefined,
@@ -31,7 +31,7 @@ export function lostReason(
       };
 }
 
-/** Why a settlement ends whose nonce another transaction used. */
+/** Reason for a settlement whose nonce another transaction used. */
 export function replacedReason(plan: Plan, by: NonceUser | "nothing"): string {
   const { from, nonce } = newestOf(plan);
   const user =
@@ -41,7 +41,7 @@ export function replacedReason(plan: Plan, by: NonceUser | "nothing"): string {
   return `It was replaced: ${user}, so it can never be mined.`;
 }
 
-/** Why a settlement ends whose time is over: what the last look saw. */
+/** Reason for a settlement whose time is over: what the last look saw. */
 export function timeReason(
   plan: Plan,
   history: History,
