@@ -72,20 +72,30 @@ export function roundChecker(
  * sent, and the journal is abandoned.
  */
 export async function checkOrAbandon(
-  checkRound: CheckRound,
-  { networkName }: VaultHost,
+  vault: VaultHost,
   journal: Journal,
   entry: JournalEntry,
-  { timeoutMs, emit }: ParsedOptions,
+  options: ParsedOptions,
+  acceptsOldHead: boolean,
 ): Promise<RoundCheck> {
+  const { timeoutMs, emit } = options;
   const limit = new TimeLimit(timeoutMs);
+  const { signal } = limit;
+  const reader = vault.withOptions({ signal });
+  const checkRound = roundChecker(
+    reader,
+    journal,
+    entry,
+    options,
+    acceptsOldHead,
+  );
   let isClear = false;
   try {
     for (;;) {
       try {
-        const check = await unlessAborted(checkRound(), limit.signal);
+        const check = await unlessAborted(checkRound(), signal);
         if (check === undefined) {
-          throw lateAnswer(networkName);
+          throw lateAnswer(vault.networkName);
         }
         isClear = check.obstacle === undefined;
         return check;

@@ -8,7 +8,6 @@ import type { Simulation } from "../simulation/types.js";
 import { agree } from "./agree.js";
 import { carryOut } from "./carry-out.js";
 import { checkOrAbandon, roundChecker } from "./check-round.js";
-import type { CheckRound } from "./check-round.js";
 import { conclude } from "./conclude.js";
 import { TimeLimit } from "./freshness.js";
 import { Journal } from "./journal.js";
@@ -137,14 +136,19 @@ async function settleNext(
     await journal.begin(entry);
     // An age is shown only of a block that is too old, and a person agreed to it.
     const acceptsOldHead = preflight.headAge !== null;
-    const check = roundChecker(vault, journal, entry, options, acceptsOldHead);
-    const checked = await checkOrAbandon(check, vault, journal, entry, options);
+    const checked = await checkOrAbandon(
+      vault,
+      journal,
+      entry,
+      options,
+      acceptsOldHead,
+    );
     if (checked.obstacle !== undefined) {
       return await stopped(checked.obstacle, vault, known);
     }
     const { preview } = preflight;
     const checkedAt = checked.answeredAt;
-    const followed = { journal, entry, check, checkedAt, preview };
+    const followed = { journal, entry, acceptsOldHead, checkedAt, preview };
     return { block, ...(await follow(vault, followed, options)) };
   } catch (error) {
     // An error with `refuses` in errors.ts becomes a result.
@@ -187,8 +191,7 @@ async function resume(
       }
       const { hash = null, nonce } = newest;
       options.emit({ type: "resuming", hash, nonce });
-      const check = roundChecker(vault, journal, entry, options);
-      const followed = { journal, entry, check, preview: null };
+      const followed = { journal, entry, preview: null };
       return { block, ...(await follow(vault, followed, options)) };
     }
     const last = await journal.readFinished();
@@ -211,7 +214,7 @@ async function resume(
 interface Followed {
   readonly journal: Journal;
   readonly entry: JournalEntry;
-  readonly check: CheckRound;
+  readonly acceptsOldHead?: boolean;
   /** Time of the check after which it is sent; undefined if it may have been sent. */
   readonly checkedAt?: number;
   readonly preview: Simulation | null;
@@ -223,7 +226,7 @@ interface Followed {
  */
 async function follow(
   vault: VaultHost,
-  { journal, entry, check: checkRound, checkedAt, preview }: Followed,
+  { journal, entry, acceptsOldHead, checkedAt, preview }: Followed,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
   const { confirmations, replacement, timeoutMs } = options;
@@ -231,6 +234,7 @@ async function follow(
     vault.settlementSettings;
   const { transactions, sentAfterBlock } = entry;
   const limit = new TimeLimit(timeoutMs);
+  const reader = vault.withOptions({ signal: limit.signal });
   const end = await carryOut(
     {
       network: vault.networkName,
@@ -240,8 +244,9 @@ async function follow(
     },
     {
       ...options,
-      ...{ limit, checkRound },
-      rpc: vault.rpc.withRetries(noRetries),
+      limit,
+      rpc: reader.rpc.withRetries(noRetries),
+      checkRound: roundChecker(reader, journal, entry, options, acceptsOldHead),
       sign: async (newest, kind) =>
         await signReplacement(vault, options.limits, newest, kind),
       record: async (all) =>

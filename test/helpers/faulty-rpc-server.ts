@@ -110,11 +110,13 @@ export interface RequestKey {
   readonly occurrence: number;
 }
 
+type Action = (exchange: Exchange) => Promise<void>;
+
 /** A JSON-RPC server that fails as told, in front of a real node. */
 export class FaultyRpcServer {
   readonly #hidden = new Set<string>();
   readonly #faults = new Map<string, FaultKind>();
-  readonly #actions = new Map<string, () => Promise<void>>();
+  readonly #actions = new Map<string, Action>();
   readonly #lateActions = new Map<string, () => Promise<void>>();
   readonly #underWay = new Set<Promise<unknown>>();
   #behind: { head: number; methods: readonly string[] } | undefined;
@@ -168,7 +170,7 @@ export class FaultyRpcServer {
   }
 
   /** Awaited before the request goes on, as something else on the chain. */
-  public before(key: RequestKey, action: () => Promise<void>): void {
+  public before(key: RequestKey, action: Action): void {
     this.#actions.set(keyOf(key), action);
   }
 
@@ -206,7 +208,7 @@ export class FaultyRpcServer {
     const { method, params } = exchange.request;
     const key = keyOf({ method, occurrence: exchange.occurrence });
     // Unused until it is done: what is only looked up proves nothing.
-    await this.#actions.get(key)?.();
+    await this.#actions.get(key)?.(exchange);
     this.#actions.delete(key);
     const fault = this.#faults.get(key);
     if (fault !== undefined) {
