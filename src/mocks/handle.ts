@@ -8,7 +8,7 @@ import type {
   MockVaultFactory,
 } from "../bindings/index.js";
 import { withCallerStack } from "../caller-stack.js";
-import { describeInput, parseCount, parseUint256 } from "../client/inputs.js";
+import { parseCount, parseUint256 } from "../client/inputs.js";
 import { checkOptionNames } from "../client/option-names.js";
 import type { OptionNames } from "../client/option-names.js";
 import { isEmptyOrder, isFailedOrder } from "../client/orders/types.js";
@@ -65,7 +65,7 @@ export interface MockContracts {
   readonly vault: MockVault;
 }
 
-/** A successful call that a mock recorded. */
+/** A settlement that succeeded, as the mock recorded it. */
 export interface RecordedCall {
   /** The account or contract that called the mock. */
   readonly caller: string;
@@ -258,9 +258,17 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 
   /**
-   * Reads the settlements that succeeded, oldest first.
+   * Reads the settlements that succeeded, oldest first. Reads leave no trace on a chain.
    *
    * @throws VaultError VAULT_NOT_A_MOCK
+   *
+   * @example
+   * ```ts
+   * await mocks.vault.settleAll();
+   * const [settlement] = await mocks.settlements();
+   * settlement?.caller;
+   * // '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+   * ```
    */
   public async settlements(): Promise<RecordedCall[]> {
     await requireMocks(this.vault, this.addresses, ["vault"]);
@@ -275,31 +283,6 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
         return { caller, timestamp, blockNumber: Number(blockNumber) };
       }),
     );
-  }
-
-  /**
-   * Reads the calls of an operation that succeeded, oldest first. Only `settleAll` is a
-   * transaction; a read leaves no trace on a chain.
-   *
-   * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_NOT_A_MOCK
-   *
-   * @example
-   * ```ts
-   * await mocks.vault.settleAll();
-   * const [call] = await mocks.calls("settleAll");
-   * call?.caller;
-   * // '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
-   * ```
-   */
-  public async calls(operation: "settleAll"): Promise<RecordedCall[]> {
-    const given: unknown = operation;
-    if (given !== "settleAll") {
-      throw invalidArgument(
-        "calls()",
-        `${describeInput(given)} leaves no trace on a chain; only settleAll is recorded`,
-      );
-    }
-    return await this.settlements();
   }
 
   /** Reads the terms of the latest round, and moves them to another start. */

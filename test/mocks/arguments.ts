@@ -266,11 +266,6 @@ describe("arguments of mocks", () => {
       ...([ARGUMENT, "times"] as const),
     ],
     [
-      "calls() refuses a read, which leaves no trace",
-      async () => await mocks.calls(untyped("queryVolume")),
-      ...([ARGUMENT, "calls()"] as const),
-    ],
-    [
       "succeed() refuses an unknown pool",
       async () => {
         await mocks.succeed("getLPAmountInfo", { pool: untyped("both") });
