@@ -39,7 +39,6 @@ import {
   parseOrderKey,
 } from "./state.js";
 import type {
-  ConditionOf,
   FailureCondition,
   FailOptions,
   MockChanges,
@@ -214,13 +213,13 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * // VAULT_CALL_REVERTED: queryVolume reverted: paused …
    * ```
    */
-  public async fail<Name extends OperationName>(
-    operation: Name,
+  public async fail(
+    operation: OperationName,
     reason: ScriptedReason = "scripted failure",
-    options?: FailOptions & ConditionOf<Name>,
+    options: FailOptions = {},
   ): Promise<void> {
-    checkOptionNames<FailOptions>("fail()", options, failOptionNames);
-    const { times, ...condition }: FailOptions = options ?? {};
+    checkOptionNames("fail()", options, failOptionNames);
+    const { times, ...condition } = options;
     parseCount(times, "times");
     const { vault, addresses } = this;
     if (times !== undefined && !isInProcess(vault)) {
@@ -246,11 +245,11 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * failures of the operation end.
    * @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT
    */
-  public async succeed<Name extends OperationName>(
-    operation: Name,
-    options?: ConditionOf<Name>,
+  public async succeed(
+    operation: OperationName,
+    options: FailureCondition = {},
   ): Promise<void> {
-    checkOptionNames<FailureCondition>("succeed()", options, conditionNames);
+    checkOptionNames("succeed()", options, conditionNames);
     const target = { operation, ...options };
     checkTarget(target, "succeed()");
     const script = callsForFailure({ ...target, reason: null });

@@ -253,7 +253,6 @@ describe("arguments of mocks", () => {
     [
       "fail() refuses the pool of an operation without pools",
       async () => {
-        // @ts-expect-error -- it has no pools
         await mocks.fail("settleAll", "no", { pool: "public" });
       },
       ...([ARGUMENT, "fail()"] as const),
