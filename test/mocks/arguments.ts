@@ -258,6 +258,13 @@ describe("arguments of mocks", () => {
       ...([ARGUMENT, "fail()"] as const),
     ],
     [
+      "fail() refuses null for an order's id, which would be every order",
+      async () => {
+        await mocks.fail("getOrderInfo", "no", { orderID: untyped(null) });
+      },
+      ...(["VAULT_INVALID_INTEGER", "orderID"] as const),
+    ],
+    [
       "fail() refuses to fail no time",
       async () => {
         await mocks.fail("queryVolume", "no", { times: 0 });
