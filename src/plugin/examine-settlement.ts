@@ -5,7 +5,6 @@ import { VaultError, fallbackTo, refusesSettlement } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { formatNative } from "../protocol/amounts.js";
 import { getBalance } from "../rpc/accounts.js";
-import { getBlock } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
 import {
   describeOpenSettlement,
@@ -181,11 +180,11 @@ async function examineGuard(
 
 async function tryGuard(
   vault: VaultHost,
-  { from, simulated }: Attempt,
+  { from, next, simulated }: Attempt,
   { address, settler }: FoundGuard,
 ): Promise<Finding> {
   const route = await findRoute(vault, from);
-  const { gasLimit } = await getBlock(vault.rpc);
+  const { gasLimit } = await next;
   const tryWay = async (way: SettlementRoute): Promise<Refusal | undefined> => {
     const call = settlementCall(way);
     const reverted = await tryCall(vault.rpc, call, "latest", gasLimit);
