@@ -65,7 +65,7 @@ export interface MockContracts {
 }
 
 /** A settlement that succeeded, as the mock recorded it. */
-export interface RecordedCall {
+export interface RecordedSettlement {
   /** The account or contract that called the mock. */
   readonly caller: string;
   /** Unix seconds. */
@@ -269,7 +269,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * // '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
    * ```
    */
-  public async settlements(): Promise<RecordedCall[]> {
+  public async settlements(): Promise<RecordedSettlement[]> {
     await requireMocks(this.vault, this.addresses, ["vault"]);
     const { vault } = this.contracts;
     const { from } = this.vault.readContext({});
