@@ -41,7 +41,7 @@ export type {
   MockAddresses,
   MockAtOptions,
   MockContracts,
-  RecordedCall,
+  RecordedSettlement,
   Scenario,
   ScenarioName,
 } from "./mocks/index.js";

@@ -138,18 +138,13 @@ function notOf(operation: string, where: string, option: string): VaultError {
 
 /** The caller and the arguments, `0x` for any, as `MockBase.setRevertWhen` takes them. */
 function encodeCondition(
-  { orderID, terms, from }: FailureTarget,
+  { operation, orderID, terms, from }: FailureTarget,
   prefix = "",
 ): readonly [from: string, args: string] {
-  const calldata =
-    orderID !== undefined
-      ? encodeCall("getOrderInfo", [orderID]).data
-      : terms !== undefined
-        ? encodeCall("calMargins", [terms]).data
-        : "0x00000000";
+  const given = [orderID, terms].filter((each) => each !== undefined);
   return [
     from === undefined ? ANYBODY : parseAccount(from, `${prefix}from`),
-    dataSlice(calldata, 4),
+    given.length === 0 ? "0x" : dataSlice(encodeCall(operation, given).data, 4),
   ];
 }
 

@@ -8,7 +8,7 @@ import type {
   MockVaultFactory,
 } from "../bindings/index.js";
 import { withCallerStack } from "../caller-stack.js";
-import { describeInput, parseCount, parseUint256 } from "../client/inputs.js";
+import { parseCount, parseUint256 } from "../client/inputs.js";
 import { checkOptionNames } from "../client/option-names.js";
 import type { OptionNames } from "../client/option-names.js";
 import { isEmptyOrder, isFailedOrder } from "../client/orders/types.js";
@@ -39,7 +39,6 @@ import {
   parseOrderKey,
 } from "./state.js";
 import type {
-  ConditionOf,
   FailureCondition,
   FailOptions,
   MockChanges,
@@ -65,8 +64,8 @@ export interface MockContracts {
   readonly vault: MockVault;
 }
 
-/** A successful call that a mock recorded. */
-export interface RecordedCall {
+/** A settlement that succeeded, as the mock recorded it. */
+export interface RecordedSettlement {
   /** The account or contract that called the mock. */
   readonly caller: string;
   /** Unix seconds. */
@@ -214,13 +213,13 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * // VAULT_CALL_REVERTED: queryVolume reverted: paused …
    * ```
    */
-  public async fail<Name extends OperationName>(
-    operation: Name,
+  public async fail(
+    operation: OperationName,
     reason: ScriptedReason = "scripted failure",
-    options?: FailOptions & ConditionOf<Name>,
+    options: FailOptions = {},
   ): Promise<void> {
-    checkOptionNames<FailOptions>("fail()", options, failOptionNames);
-    const { times, ...condition }: FailOptions = options ?? {};
+    checkOptionNames("fail()", options, failOptionNames);
+    const { times, ...condition } = options;
     parseCount(times, "times");
     const { vault, addresses } = this;
     if (times !== undefined && !isInProcess(vault)) {
@@ -246,11 +245,11 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * failures of the operation end.
    * @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT
    */
-  public async succeed<Name extends OperationName>(
-    operation: Name,
-    options?: ConditionOf<Name>,
+  public async succeed(
+    operation: OperationName,
+    options: FailureCondition = {},
   ): Promise<void> {
-    checkOptionNames<FailureCondition>("succeed()", options, conditionNames);
+    checkOptionNames("succeed()", options, conditionNames);
     const target = { operation, ...options };
     checkTarget(target, "succeed()");
     const script = callsForFailure({ ...target, reason: null });
@@ -258,11 +257,19 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 
   /**
-   * Reads the settlements that succeeded, oldest first.
+   * Reads the settlements that succeeded, oldest first. Reads leave no trace on a chain.
    *
    * @throws VaultError VAULT_NOT_A_MOCK
+   *
+   * @example
+   * ```ts
+   * await mocks.vault.settleAll();
+   * const [settlement] = await mocks.settlements();
+   * settlement?.caller;
+   * // '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+   * ```
    */
-  public async settlements(): Promise<RecordedCall[]> {
+  public async settlements(): Promise<RecordedSettlement[]> {
     await requireMocks(this.vault, this.addresses, ["vault"]);
     const { vault } = this.contracts;
     const { from } = this.vault.readContext({});
@@ -275,31 +282,6 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
         return { caller, timestamp, blockNumber: Number(blockNumber) };
       }),
     );
-  }
-
-  /**
-   * Reads the calls of an operation that succeeded, oldest first. Only `settleAll` is a
-   * transaction; a read leaves no trace on a chain.
-   *
-   * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_NOT_A_MOCK
-   *
-   * @example
-   * ```ts
-   * await mocks.vault.settleAll();
-   * const [call] = await mocks.calls("settleAll");
-   * call?.caller;
-   * // '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
-   * ```
-   */
-  public async calls(operation: "settleAll"): Promise<RecordedCall[]> {
-    const given: unknown = operation;
-    if (given !== "settleAll") {
-      throw invalidArgument(
-        "calls()",
-        `${describeInput(given)} leaves no trace on a chain; only settleAll is recorded`,
-      );
-    }
-    return await this.settlements();
   }
 
   /** Reads the terms of the latest round, and moves them to another start. */

@@ -9,7 +9,11 @@ export type { Capture, CapturedFixture, CaptureOptions } from "./capture.js";
 export { connectMocks, deployMocks } from "./deploy-mocks.js";
 export type { DeployMocksOptions, MockAtOptions } from "./deploy-mocks.js";
 export { generatedOrder } from "./state.js";
-export type { MockContracts, MockVaultHandle, RecordedCall } from "./handle.js";
+export type {
+  MockContracts,
+  MockVaultHandle,
+  RecordedSettlement,
+} from "./handle.js";
 export { inProcessMockAddresses } from "./mock-contracts.js";
 export { encodeRevertData } from "./failure.js";
 export { scenarios } from "./scenarios.js";

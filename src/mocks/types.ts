@@ -84,8 +84,10 @@ export interface FailureCondition {
 export type ScriptedReason =
   | string
   | { readonly panic: bigint | number }
-  | MockErrorReason
-  | { readonly customError: ErrorSignature; readonly args?: readonly unknown[] }
+  | {
+      readonly customError: MockErrorName | ErrorSignature;
+      readonly args?: readonly unknown[];
+    }
   | { readonly data: string };
 
 /** Options of `fail()`. */
@@ -139,44 +141,11 @@ export type MockChanges = Omit<MockOverrides, "settlement"> & {
       });
 };
 
-/** The condition of a failure that only this operation has. */
-interface OwnCondition {
-  readonly getLPAmountInfo: "pool";
-  readonly getOrderInfo: "orderID";
-  readonly calMargins: "terms";
-}
-
-/** The conditions of a failure of an operation, without those of other operations. */
-export type ConditionOf<Name extends OperationName> = FailureCondition & {
-  readonly [
-    Condition in Exclude<
-      OwnCondition[keyof OwnCondition],
-      Name extends keyof OwnCondition ? OwnCondition[Name] : never
-    >
-  ]?: undefined;
-};
-
-type MockError = Extract<
+/** An error of the mocks. The ABI of each mock has all of them. */
+type MockErrorName = Extract<
   (typeof MockTradingArtifact.abi)[number],
   { readonly type: "error" }
->;
-
-/** An error of the mocks by its name, with the arguments that it takes. */
-type MockErrorReason = {
-  readonly [Name in MockError["name"]]: ErrorArguments<
-    Extract<MockError, { readonly name: Name }>["inputs"]
-  > extends infer Args
-    ? Args extends readonly []
-      ? { readonly customError: Name; readonly args?: Args }
-      : { readonly customError: Name; readonly args: Args }
-    : never;
-}[MockError["name"]];
-
-type ErrorArguments<Inputs extends ReadonlyArray<{ readonly type: string }>> = {
-  readonly [
-    Index in keyof Inputs
-  ]: Inputs[Index]["type"] extends `uint${string}` ? bigint | number : string;
-};
+>["name"];
 
 /** Example: `Paused(address account)`. */
 type ErrorSignature = `${string}(${string})`;

@@ -129,7 +129,7 @@ export function requireChecksums(
  * @returns Undefined if settlements go to the vault itself.
  * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE
  */
-export async function guardAddressOf(
+export async function configuredGuard(
   networkName: string,
   networkConfig: NetworkConfig,
   instance: string | undefined,

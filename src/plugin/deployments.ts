@@ -1,7 +1,6 @@
 import { z } from "zod";
 
 import type { LocatedAddress, MissingAddress } from "../client/addresses.js";
-import { parseAddress } from "../client/inputs.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import {
   PROJECT_FOLDER,
@@ -11,7 +10,7 @@ import {
   reasonOf,
   writeProjectFile,
 } from "../files/project-file.js";
-import { byRole, contractRoles } from "../protocol/index.js";
+import { byRole } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import { hasCode } from "../rpc/accounts.js";
 import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
@@ -62,13 +61,12 @@ export class DeploymentAddresses {
   }
 
   /**
-   * @returns The address, or why there is none and what to do.
-   * @throws VaultError VAULT_INVALID_DEPLOYMENT_FILE if the file cannot be used,
-   * VAULT_INVALID_ADDRESS for a wrong checksum in it
+   * @returns The recorded address, or why there is none and what to do.
+   * @throws VaultError VAULT_INVALID_DEPLOYMENT_FILE if the file cannot be used
    */
   public async find(
     role: ContractRole,
-  ): Promise<LocatedAddress | Pick<MissingAddress, "hint">> {
+  ): Promise<LocatedAddress<string> | Pick<MissingAddress, "hint">> {
     this.#found ??= this.#load();
     const loading = this.#found;
     let found: MockDeployment | string | undefined;
@@ -83,13 +81,7 @@ export class DeploymentAddresses {
     if (typeof found !== "object") {
       return { hint: found };
     }
-    const source = this.#fileOf(found);
-    // Adds the checksum, because addresses are compared as strings.
-    const address = parseAddress(
-      found.contracts[role],
-      `The address of the ${contractRoles[role].label} contract (${source})`,
-    );
-    return { address, source };
+    return { address: found.contracts[role], source: this.#fileOf(found) };
   }
 
   /** @returns The file's path, relative to the project's root. */

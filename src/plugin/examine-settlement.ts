@@ -5,7 +5,6 @@ import { VaultError, fallbackTo, refusesSettlement } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { formatNative } from "../protocol/amounts.js";
 import { getBalance } from "../rpc/accounts.js";
-import { getBlock } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
 import {
   describeOpenSettlement,
@@ -23,6 +22,8 @@ import type { FoundGuard } from "../settlement-call/guarded.js";
 import { explainRefusal } from "../settlement-call/refusal.js";
 import type { Refusal } from "../settlement-call/refusal.js";
 import { findTargetBlock } from "../settlement-call/next-block.js";
+import type { TargetBlock } from "../settlement-call/next-block.js";
+import type { Simulated } from "../simulation/simulate-settle-all.js";
 import { escapeUntrusted } from "../escape.js";
 import { check, fail, failed, ok, warn } from "./check.js";
 import type { Check, Finding } from "./check.js";
@@ -51,34 +52,59 @@ export async function examineSigner(
       const fix = `To settle, set networks.${networkName}.accounts; to read, no account is needed.`;
       return [
         { name, ...warn(error.shortMessage, fix) },
-        ...(from === undefined ? [] : await examineSettlement(vault, from)),
+        ...(from === undefined
+          ? []
+          : await examineSettlement(vault, attemptNow(vault, from))),
       ];
     }
     return [failed(name, error)];
   }
   const { address, kind } = signer;
+  const attempt = attemptNow(vault, address);
   return [
     { name, ...ok(`${address}, ${signingKinds[kind]}`) },
-    await check("balance", examineBalance(vault, address)),
-    ...(await examineSettlement(vault, address)),
-    ...(await examineGuard(vault, address)),
+    await check("balance", examineBalance(vault, attempt)),
+    ...(await examineSettlement(vault, attempt)),
+    ...(await examineGuard(vault, attempt)),
   ];
+}
+
+/** A settlement in the next block, which is simulated once for all checks. */
+interface Attempt {
+  readonly from: string;
+  readonly next: Promise<TargetBlock>;
+  /** Undefined if no engine works on the node. */
+  readonly simulated: Promise<Simulated | undefined>;
+}
+
+function attemptNow(vault: VaultHost, from: string): Attempt {
+  const next = findTargetBlock(vault);
+  const simulated = next.then(
+    async (block) => await trySimulation(vault, from, block),
+  );
+  // A failure counts in the checks that need the answer.
+  simulated.catch(() => undefined);
+  return { from, next, simulated };
 }
 
 /** Simulates a settlement now; if that is refused, at the round's end, too. */
 async function examineSettlement(
   vault: VaultHost,
-  from: string,
+  attempt: Attempt,
 ): Promise<readonly Check[]> {
   const located = await vault.addressOf("vault").catch(failedReading);
   return "error" in located
     ? []
-    : [await check("settlement", trySettling(vault, from))];
+    : [await check("settlement", trySettling(vault, attempt))];
 }
 
-async function trySettling(vault: VaultHost, from: string): Promise<Finding> {
-  const next = await findTargetBlock(vault);
-  const simulation = (await trySimulation(vault, from, next))?.simulation;
+async function trySettling(
+  vault: VaultHost,
+  attempt: Attempt,
+): Promise<Finding> {
+  const { from } = attempt;
+  const next = await attempt.next;
+  const simulation = (await attempt.simulated)?.simulation;
   const as = `settleAll as ${from}`;
   if (simulation === undefined) {
     const route = await findRoute(vault, from);
@@ -139,14 +165,14 @@ export async function examineJournal(
 /** Checks the configured guard's code, and that contracts let it settle. */
 async function examineGuard(
   vault: VaultHost,
-  from: string,
+  attempt: Attempt,
 ): Promise<readonly Check[]> {
   const name = "guard";
   try {
     const found = await findGuard(vault);
     return found === undefined
       ? []
-      : [{ name, ...(await tryGuard(vault, from, found)) }];
+      : [{ name, ...(await tryGuard(vault, attempt, found)) }];
   } catch (error) {
     return [failed(name, error)];
   }
@@ -154,14 +180,12 @@ async function examineGuard(
 
 async function tryGuard(
   vault: VaultHost,
-  from: string,
+  { from, next, simulated }: Attempt,
   { address, settler }: FoundGuard,
 ): Promise<Finding> {
   const route = await findRoute(vault, from);
-  const { gasLimit } = await getBlock(vault.rpc);
-  const attempt = async (
-    way: SettlementRoute,
-  ): Promise<Refusal | undefined> => {
+  const { gasLimit } = await next;
+  const tryWay = async (way: SettlementRoute): Promise<Refusal | undefined> => {
     const call = settlementCall(way);
     const reverted = await tryCall(vault.rpc, call, "latest", gasLimit);
     return reverted === undefined
@@ -169,12 +193,12 @@ async function tryGuard(
       : await explainRefusal(vault, reverted, way);
   };
   const [guarded, direct] = await Promise.all([
-    attempt(route),
-    attempt({ from, vault: route.vault }),
+    tryWay(route),
+    tryWay({ from, vault: route.vault }),
   ]);
   const by = `${address}, through which ${settler === ZeroAddress ? "anyone" : settler} may settle`;
   if (guarded === undefined) {
-    return await keepsNoTokens(vault, from, address, by);
+    return keepsNoTokens(await simulated, address, by);
   }
   const { code, reason } = guarded;
   if (code === null) {
@@ -195,17 +219,11 @@ async function tryGuard(
       );
 }
 
-async function keepsNoTokens(
-  vault: VaultHost,
-  from: string,
+function keepsNoTokens(
+  simulated: Simulated | undefined,
   guard: string,
   by: string,
-): Promise<Finding> {
-  const simulated = await trySimulation(
-    vault,
-    from,
-    await findTargetBlock(vault),
-  );
+): Finding {
   const kept =
     simulated === undefined ? [] : tokensKept(simulated.simulation, guard);
   return kept.length === 0
@@ -222,14 +240,15 @@ const GUARD_FIX =
 /** Compares the balance with the gas and the fees of a settlement now. */
 async function examineBalance(
   vault: VaultHost,
-  from: string,
+  attempt: Attempt,
 ): Promise<Finding & Pick<Check, "balance" | "maxCost">> {
   const { rpc } = vault;
-  const next = await findTargetBlock(vault);
+  const { from } = attempt;
+  const next = await attempt.next;
   const price = await resolveFees(rpc, vault.connection.networkConfig, next);
   const [balance, found] = await Promise.all([
     getBalance(rpc, from),
-    trySimulation(vault, from, next)
+    attempt.simulated
       .then(async (simulated) => {
         const route = await findRoute(vault, from);
         return await findGas(vault, route, next, simulated);

@@ -15,15 +15,13 @@ import {
 } from "../protocol/index.js";
 import type { ContractRole, Query } from "../protocol/index.js";
 import type { BlockInfo } from "../rpc/blocks.js";
+import { isDevelopmentNode } from "../rpc/development-node.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
 import { maxHeadAge } from "../settlement/freshness.js";
 import { findTargetBlock } from "../settlement-call/next-block.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import { check, fail, findingOf, ok, warn } from "./check.js";
 import type { Check, Finding } from "./check.js";
-
-/** Of development nodes, whose clock and chain id need no check. */
-const DEVELOPMENT_CHAIN_IDS: ReadonlySet<number> = new Set([1337, 31337]);
 
 /** Seconds that a block may be ahead of this machine's clock. */
 const MAX_AHEAD = 300;
@@ -33,9 +31,8 @@ export async function examineNode(
   { chainId, block }: { chainId: number; block: BlockInfo },
   clock: () => number = Date.now,
 ): Promise<readonly Check[]> {
-  const isDevelopment =
-    vault.connection.networkConfig.type !== "http" ||
-    DEVELOPMENT_CHAIN_IDS.has(chainId);
+  // Its clock and its chain id need no check.
+  const isDevelopment = await isDevelopmentNode(vault.rpc);
   const limit = isDevelopment ? undefined : maxHeadAge(vault);
   return [
     { name: "network", ...examineChainId(vault, chainId, isDevelopment) },

@@ -30,7 +30,7 @@ import type { SimulateSettleAllOptions } from "../simulation/options.js";
 import type { Simulation } from "../simulation/types.js";
 import {
   connectionAddresses,
-  guardAddressOf,
+  configuredGuard,
   settingsOf,
 } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
@@ -349,7 +349,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal */
   public async guardAddress(): Promise<LocatedAddress | undefined> {
-    return await guardAddressOf(
+    return await configuredGuard(
       this.networkName,
       this.connection.networkConfig,
       this.instanceName,

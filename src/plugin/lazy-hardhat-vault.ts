@@ -5,8 +5,22 @@ import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
 
 import { iterateWithCallerStack, withCallerStack } from "../caller-stack.js";
 import type { ContractAddresses } from "../client/addresses.js";
-import type { VaultContracts, VaultReads } from "../client/vault-client.js";
+import type { VaultContracts } from "../client/vault-client.js";
+import { operationNames } from "../protocol/index.js";
+import type { OperationName } from "../protocol/index.js";
 import type { HardhatVault } from "./hardhat-vault.js";
+
+/** Forwarded to the connection's vault, as all operations are. */
+const otherMethods = [
+  "snapshot",
+  "block",
+  "chainId",
+  "addressOf",
+  "simulateSettleAll",
+  "fork",
+  "deployMocks",
+  "mockAt",
+] as const;
 
 /**
  * `hre.vault`: a vault that opens its connection on the first call. You can
@@ -14,18 +28,7 @@ import type { HardhatVault } from "./hardhat-vault.js";
  */
 export interface LazyHardhatVault extends Pick<
   HardhatVault,
-  | keyof VaultReads
-  | "snapshot"
-  | "orders"
-  | "rounds"
-  | "block"
-  | "chainId"
-  | "addressOf"
-  | "settleAll"
-  | "simulateSettleAll"
-  | "fork"
-  | "deployMocks"
-  | "mockAt"
+  OperationName | (typeof otherMethods)[number] | "orders" | "rounds"
 > {
   /** The TypeChain-typed contracts by role; `await` opens the connection. */
   readonly contracts: Promise<VaultContracts>;
@@ -73,14 +76,22 @@ function lazyVault(
   getOrCreate: GetOrCreate,
   open: () => Promise<HardhatVault>,
 ): LazyHardhatVault {
+  const names = [...operationNames, ...otherMethods];
   /** Opens the vault for each call; an error has the frames of the caller. */
   const forward =
-    <Args extends readonly unknown[], Result>(
-      call: (vault: HardhatVault, ...args: Args) => Promise<Result>,
-    ) =>
-    async (...args: Args): Promise<Result> =>
-      await withCallerStack(async () => await call(await open(), ...args));
+    (name: (typeof names)[number]) =>
+    async (...args: readonly unknown[]): Promise<unknown> =>
+      await withCallerStack(async () => {
+        const vault = await open();
+        const result: unknown = Reflect.apply(vault[name], vault, args);
+        return await result;
+      });
   const lazy: LazyHardhatVault = {
+    // each takes and returns what the method of its name does
+    ...(Object.fromEntries(names.map((name) => [name, forward(name)])) as Pick<
+      HardhatVault,
+      (typeof names)[number]
+    >),
     at: (contracts) =>
       lazyVault(getOrCreate, async () => (await open()).at(contracts)),
     instance: (name) =>
@@ -95,47 +106,6 @@ function lazyVault(
       iterateWithCallerStack(async () => (await open()).orders(...args)),
     rounds: (...args) =>
       iterateWithCallerStack(async () => (await open()).rounds(...args)),
-    getFundingFeeRate: forward(
-      async (vault, ...args) => await vault.getFundingFeeRate(...args),
-    ),
-    getLatestRoundInfo: forward(
-      async (vault, ...args) => await vault.getLatestRoundInfo(...args),
-    ),
-    getOrderInfo: forward(
-      async (vault, ...args) => await vault.getOrderInfo(...args),
-    ),
-    calMargins: forward(
-      async (vault, ...args) => await vault.calMargins(...args),
-    ),
-    getLPAmountInfo: forward(
-      async (vault, ...args) => await vault.getLPAmountInfo(...args),
-    ),
-    queryVolume: forward(
-      async (vault, ...args) => await vault.queryVolume(...args),
-    ),
-    queryMarginBalance: forward(
-      async (vault, ...args) => await vault.queryMarginBalance(...args),
-    ),
-    minXMargin: forward(
-      async (vault, ...args) => await vault.minXMargin(...args),
-    ),
-    snapshot: forward(async (vault, ...args) => await vault.snapshot(...args)),
-    block: forward(async (vault, ...args) => await vault.block(...args)),
-    chainId: forward(async (vault, ...args) => await vault.chainId(...args)),
-    addressOf: forward(
-      async (vault, ...args) => await vault.addressOf(...args),
-    ),
-    settleAll: forward(
-      async (vault, ...args) => await vault.settleAll(...args),
-    ),
-    simulateSettleAll: forward(
-      async (vault, ...args) => await vault.simulateSettleAll(...args),
-    ),
-    fork: forward(async (vault, ...args) => await vault.fork(...args)),
-    deployMocks: forward(
-      async (vault, ...args) => await vault.deployMocks(...args),
-    ),
-    mockAt: forward(async (vault, ...args) => await vault.mockAt(...args)),
     contracts: lazyPromise(async () => (await open()).contracts),
   };
   return Object.defineProperty(lazy, inspect.custom, {

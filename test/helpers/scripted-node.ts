@@ -141,6 +141,18 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
     this.#rewrites.set(method, rewrite);
   }
 
+  /** Answers as anvil does. */
+  public makeDevelopmentNode(): void {
+    const hash = `0x${"ab".repeat(32)}`;
+    this.on("hardhat_metadata", () => ({
+      clientVersion: "anvil/v1.7.1",
+      chainId: this.#chainId,
+      instanceId: hash,
+      latestBlockNumber: this.head,
+      latestBlockHash: hash,
+    }));
+  }
+
   /** How often a method was requested. */
   public count(method: string): number {
     return this.asked.filter((one) => one.method === method).length;

@@ -156,15 +156,8 @@ export class SettlementStage implements SettlementChain {
     return path.join(this.projectRoot, "vault-deployments", name);
   }
 
-  /** Makes the node a development node, as anvil answers. */
   public makeDevelopmentNode(): void {
-    this.chain.on("hardhat_metadata", () => ({
-      clientVersion: "anvil/v1.7.1",
-      chainId: 31_337,
-      instanceId: HASH,
-      latestBlockNumber: 5,
-      latestBlockHash: HASH,
-    }));
+    this.chain.makeDevelopmentNode();
   }
 
   /** Changes the answer to the request for the first block. */

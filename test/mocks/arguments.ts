@@ -253,10 +253,16 @@ describe("arguments of mocks", () => {
     [
       "fail() refuses the pool of an operation without pools",
       async () => {
-        // @ts-expect-error -- it has no pools
         await mocks.fail("settleAll", "no", { pool: "public" });
       },
       ...([ARGUMENT, "fail()"] as const),
+    ],
+    [
+      "fail() refuses null for an order's id, which would be every order",
+      async () => {
+        await mocks.fail("getOrderInfo", "no", { orderID: untyped(null) });
+      },
+      ...(["VAULT_INVALID_INTEGER", "orderID"] as const),
     ],
     [
       "fail() refuses to fail no time",
@@ -264,11 +270,6 @@ describe("arguments of mocks", () => {
         await mocks.fail("queryVolume", "no", { times: 0 });
       },
       ...([ARGUMENT, "times"] as const),
-    ],
-    [
-      "calls() refuses a read, which leaves no trace",
-      async () => await mocks.calls(untyped("queryVolume")),
-      ...([ARGUMENT, "calls()"] as const),
     ],
     [
       "succeed() refuses an unknown pool",

@@ -93,7 +93,7 @@ describe("mocks - in process", () => {
     const mocks = await vault.deployMocks();
     const [first] = await ethers.getSigners();
     await mocks.contracts.vault.settleAll();
-    const [settlement] = await mocks.calls("settleAll");
+    const [settlement] = await mocks.settlements();
     expect(settlement).to.include({ caller: first?.address, blockNumber: 1 });
     await mocks.fail("queryVolume", "closed", { from: first });
     await expectRevert(mocks.contracts.vault.queryVolume(), "closed");

@@ -227,10 +227,10 @@ for (const { name, start } of differentNodes) {
       expect(settledPrice).to.equal(66_250n * 10n ** 18n);
     });
 
-    it("calls() lists who settled in which block", async () => {
+    it("settlements() lists who settled in which block", async () => {
       const from = await vault.defaultSender();
       await vault.settleAll({ from: { address: from } });
-      const [only, ...others] = await mocks.calls("settleAll");
+      const [only, ...others] = await mocks.settlements();
       expect(others).to.deep.equal([]);
       expect(only).to.include({ caller: from });
       expect(only?.blockNumber).to.equal((await vault.block()).number);

@@ -115,6 +115,23 @@ describe("what doctor finds out of a signer", () => {
     );
   });
 
+  it("examineSigner() simulates the settlement once for all its checks", async () => {
+    const node = new ScriptedNode();
+    await examine(10n ** 9n, node);
+    expect(node.count("eth_simulateV1")).to.equal(1);
+  });
+
+  it("examineSigner() warns of the balance and of the settlement if the node returns no block", async () => {
+    const node = new ScriptedNode();
+    node.on("eth_getBlockByNumber", () => {
+      throw Object.assign(new Error("not now"), { code: -32_000 });
+    });
+    const checks = await examine(10n ** 9n, node);
+    expect(outline(checks)).to.deep.equal([
+      ...["signer ok", "balance warn", "settlement warn"],
+    ]);
+  });
+
   it("examineSigner() does not try a settlement without an address of the vault", async () => {
     const checks = await examine(10n ** 9n, new ScriptedNode(), {});
     expect(outline(checks)).to.deep.equal(["signer ok", "balance ok"]);

@@ -24,58 +24,62 @@ const closed = encodeRevertData("closed");
 describe("what doctor finds out of a node", () => {
   const block = { number: 5, timestamp: 1_000 };
   const examine = async (
-    chainId: number,
+    kind: "live" | "development",
     age: number,
     settings: Readonly<Record<string, unknown>> = {},
     node = new ScriptedNode(),
-  ): Promise<readonly Check[]> =>
-    await examineNode(
+    chainId = 56,
+  ): Promise<readonly Check[]> => {
+    if (kind === "development") {
+      node.makeDevelopmentNode();
+    }
+    return await examineNode(
       hostOn(node, { settings: { vault: { maxHeadAge: 300 }, ...settings } }),
       { chainId, block },
       () => (block.timestamp + age) * 1_000,
     );
+  };
 
-  for (const [chainId, configured, status, detail] of [
-    [56, undefined, "warn", "chain id 56; none is configured"],
-    [1_337, undefined, "ok", "chain id 1337"],
-    [31_337, undefined, "ok", "chain id 31337"],
-    [56, 56, "ok", "chain id 56, as configured"],
-    [31_337, 31_337, "ok", "chain id 31337, as configured"],
-    [56, 1, "fail", "chain id 56, but 1 is configured"],
-    [1_337, 31_337, "fail", "chain id 1337, but 31337 is configured"],
+  for (const [kind, chainId, configured, status, detail] of [
+    ["live", 56, undefined, "warn", "chain id 56; none is configured"],
+    ["live", 31_337, undefined, "warn", "chain id 31337; none is configured"],
+    ["development", 56, undefined, "ok", "chain id 56"],
+    ["live", 56, 56, "ok", "chain id 56, as configured"],
+    ["development", 56, 56, "ok", "chain id 56, as configured"],
+    ["live", 56, 1, "fail", "chain id 56, but 1 is configured"],
+    ["development", 56, 1, "fail", "chain id 56, but 1 is configured"],
   ] as const) {
-    it(`examineNode() finds the chain id ${chainId} ${status} if ${String(configured)} is configured`, async () => {
+    it(`examineNode() finds the chain id ${chainId} of a ${kind} node ${status} if ${String(configured)} is configured`, async () => {
       const settings = configured === undefined ? {} : { chainId: configured };
-      expect(named(await examine(chainId, 0, settings), "network")).to.include({
+      const node = new ScriptedNode();
+      const checks = await examine(kind, 0, settings, node, chainId);
+      expect(named(checks, "network")).to.include({ status, detail });
+    });
+  }
+
+  for (const [kind, age, status, detail] of [
+    ["live", 300.4, "ok", "block 5, 300 s old"],
+    ["live", 300.5, "fail", "block 5, 301 s old; maxHeadAge is 300 s"],
+    ["live", -300, "ok", "block 5, 300 s ahead of this machine's clock"],
+    ["live", -301, "warn", "block 5, 301 s ahead of this machine's clock"],
+    ["development", 301, "ok", "block 5, 301 s old"],
+  ] as const) {
+    it(`examineNode() finds the latest block of a ${kind} node ${status} if it is ${age} s old`, async () => {
+      expect(named(await examine(kind, age), "head")).to.include({
         status,
         detail,
       });
     });
   }
 
-  for (const [chainId, age, status, detail] of [
-    [56, 300.4, "ok", "block 5, 300 s old"],
-    [56, 300.5, "fail", "block 5, 301 s old; maxHeadAge is 300 s"],
-    [56, -300, "ok", "block 5, 300 s ahead of this machine's clock"],
-    [56, -301, "warn", "block 5, 301 s ahead of this machine's clock"],
-    [1_337, 301, "ok", "block 5, 301 s old"],
+  for (const [kind, overrides, status, detail] of [
+    ["live", true, "ok", /^simulateV1: one request/u],
+    ["live", false, "warn", /^fork: this process/u],
+    ["development", false, "ok", /^fork: this process/u],
   ] as const) {
-    it(`examineNode() finds the latest block ${status} if it is ${age} s old on chain ${chainId}`, async () => {
-      expect(named(await examine(chainId, age), "head")).to.include({
-        status,
-        detail,
-      });
-    });
-  }
-
-  for (const [chainId, overrides, status, detail] of [
-    [56, true, "ok", /^simulateV1: one request/u],
-    [56, false, "warn", /^fork: this process/u],
-    [31_337, false, "ok", /^fork: this process/u],
-  ] as const) {
-    it(`examineNode() finds the engine of chain ${chainId} ${status} ${overrides ? "with" : "without"} eth_simulateV1`, async () => {
+    it(`examineNode() finds the engine of a ${kind} node ${status} ${overrides ? "with" : "without"} eth_simulateV1`, async () => {
       const node = new ScriptedNode({ overrides });
-      const engine = named(await examine(chainId, 0, {}, node), "engine");
+      const engine = named(await examine(kind, 0, {}, node), "engine");
       expect(engine.status).to.equal(status);
       expect(engine.detail).to.match(detail);
     });

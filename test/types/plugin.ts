@@ -68,15 +68,9 @@ export async function lazyVault(): Promise<void> {
   await mocks.set({ settlement: { settledPrice: 1n } });
   await mocks.set({ settlement: { settledPrice: 1n, settledAmount: 1n } });
   await vault.deployMocks({ overrides: { settlement: { settledPrice: 1n } } });
-  // @ts-expect-error -- it has no pool
-  await mocks.fail("queryVolume", "dry", { pool: "public" });
-  // @ts-expect-error -- it has no pool
-  await mocks.succeed("queryVolume", { pool: "public" });
   await mocks.fail("getLPAmountInfo", "dry", { pool: "public" });
-  // @ts-expect-error -- an order's id
-  await mocks.fail("getOrderInfo", { customError: "OrderNotFound" });
-  // @ts-expect-error -- an integer
-  await mocks.fail("queryVolume", { customError: "OrderNotFound", args: [""] });
+  // @ts-expect-error -- a condition of another name
+  await mocks.succeed("getOrderInfo", { orderId: 1n });
   // @ts-expect-error -- no error of the mocks, and no signature
   await mocks.fail("getOrderInfo", { customError: "Paused" });
   await mocks.fail("getOrderInfo", { customError: "OrderNotFound", args: [7] });
