@@ -1,7 +1,7 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
 import { isFailedReading } from "../src/client/failed-reading.js";
-import { isFailedOrder } from "../src/client/index.js";
+import { isFailedOrder } from "../src/client/orders/types.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { assertInvariant, fallbackTo } from "../src/errors.js";
 import { findSender } from "../src/settlement/signer.js";

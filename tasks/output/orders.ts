@@ -1,9 +1,9 @@
-import { isEmptyOrder, isFailedOrder } from "../../src/client/index.js";
+import { isEmptyOrder, isFailedOrder } from "../../src/client/orders/types.js";
 import type {
   FailedOrder,
   ListedOrder,
   Order,
-} from "../../src/client/index.js";
+} from "../../src/client/orders/types.js";
 import { operations } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
 import { notes, table, title, toned } from "./blocks.js";

@@ -1,4 +1,4 @@
-import type { PastRound } from "../../src/client/index.js";
+import type { PastRound } from "../../src/client/rounds.js";
 import { fieldsOf, operations, groupDigits } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
 import { notes, table, title, toned } from "./blocks.js";
