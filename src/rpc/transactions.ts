@@ -26,7 +26,6 @@ export interface SeenTransaction {
   readonly to: string | undefined;
   readonly data: string;
   readonly nonce: number;
-  readonly isMined: boolean;
   /** Wei per gas; what it paid, once it is mined. Undefined if the node omits it. */
   readonly gasPrice: bigint | undefined;
 }
@@ -113,7 +112,7 @@ function seenTransaction(
   read: ResponseParser,
 ): SeenTransaction {
   const fields = read.record(transaction);
-  const { hash, from, to, nonce, blockNumber, gasPrice } = fields;
+  const { hash, from, to, nonce, gasPrice } = fields;
   // Older nodes name it `data`.
   const input = fields["input"] ?? fields["data"];
   if (typeof from !== "string" || typeof input !== "string") {
@@ -125,7 +124,6 @@ function seenTransaction(
     to: typeof to === "string" ? to.toLowerCase() : undefined,
     data: input.toLowerCase(),
     nonce: read.number(nonce),
-    isMined: blockNumber !== null && blockNumber !== undefined,
     gasPrice: read.optional(gasPrice, (price) => read.quantity(price)),
   };
 }

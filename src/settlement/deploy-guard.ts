@@ -1,4 +1,4 @@
-import { ZeroAddress, ZeroHash, concat } from "ethers";
+import { ZeroHash, concat } from "ethers";
 
 import { parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
@@ -50,7 +50,7 @@ export interface GuardDeployment {
 interface DeployGuardOptions {
   /** Account that deploys. Default: the network's `from`, else its first account. */
   readonly from?: string | undefined;
-  /** The only account that may settle, or `anyone`. Default: the one that deploys. */
+  /** The only account that may settle; the zero address for anyone. Default: the one that deploys. */
   readonly settler?: string | undefined;
   /** Called before anything is sent, unless the guard is there. Throws to refuse. */
   readonly confirm: (deployment: GuardDeployment) => Promise<void>;
@@ -73,12 +73,7 @@ export async function deployGuard(
   const { rpc } = vault;
   const { networkConfig } = vault.connection;
   const signer = await resolveSigner(rpc, networkConfig, from);
-  const settler =
-    given === undefined
-      ? signer.address
-      : given === "anyone"
-        ? ZeroAddress
-        : parseAddress(given, "settler");
+  const settler = given ?? signer.address;
   const chainId = await vault.chainId();
   requireChain(vault, chainId);
   const hasDeployer = await hasCode(rpc, CREATE2_DEPLOYER);

@@ -9,14 +9,13 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { ADDRESS, HASH, answering } from "../helpers/recording-client.js";
 
 describe("the answer about a transaction", () => {
-  it("to eth_getTransactionByHash has lower-case addresses, and isMined", async () => {
+  it("to eth_getTransactionByHash has lower-case addresses, and leaves out what the node omits", async () => {
     const transaction = {
       hash: HASH,
       from: ADDRESS,
       to: ADDRESS,
       input: "0xAB",
       nonce: "0x7",
-      blockNumber: "0x5",
       gasPrice: "0x9",
     };
     const lower = ADDRESS.toLowerCase();
@@ -26,20 +25,14 @@ describe("the answer about a transaction", () => {
       to: lower,
       data: "0xab",
       nonce: 7,
-      isMined: true,
       gasPrice: 9n,
     };
     expect(await getTransaction(answering(transaction), HASH)).to.deep.equal(
       seen,
     );
-    for (const blockNumber of [null, undefined]) {
-      expect(
-        await getTransaction(
-          answering({ ...transaction, to: null, blockNumber }),
-          HASH,
-        ),
-      ).to.deep.equal({ ...seen, to: undefined, isMined: false });
-    }
+    expect(
+      await getTransaction(answering({ ...transaction, to: null }), HASH),
+    ).to.deep.equal({ ...seen, to: undefined });
     const { input: data, gasPrice: _, ...older } = transaction;
     expect(
       await getTransaction(answering({ ...older, data }), HASH),
