@@ -6,6 +6,7 @@ import { findBlock } from "./blocks.js";
 import type { ResponseParser } from "./response-parser.js";
 import { BLOCK_METHOD } from "./rpc-client.js";
 import type { RpcClient } from "./rpc-client.js";
+import { pause } from "./signals.js";
 
 export interface Receipt {
   readonly hash: string;
@@ -62,6 +63,25 @@ export async function getReceipt(
       isSuccess(status, read),
     ),
   };
+}
+
+const FIRST_POLL_MS = 10;
+const LONGEST_POLL_MS = 500;
+
+/** @returns Undefined if the transaction is not mined in this time. */
+export async function waitForReceipt(
+  rpc: RpcClient,
+  hash: string,
+  timeoutMs: number,
+): Promise<Receipt | undefined> {
+  const end = AbortSignal.timeout(timeoutMs);
+  for (let wait = FIRST_POLL_MS; ; wait *= 2) {
+    const receipt = await getReceipt(rpc, hash);
+    if (receipt !== undefined || end.aborted) {
+      return receipt;
+    }
+    await pause(Math.min(wait, LONGEST_POLL_MS), end);
+  }
 }
 
 /** Some chains write the status as a decimal text or as a boolean. */
