@@ -15,10 +15,6 @@ import { readTask } from "./definitions/read.js";
 /** An older block is named, since its time is not the one that counts. */
 const OLD_SECONDS = 60;
 
-function describeOldBlock(seconds: number): string {
-  return `The newest block is ${seconds} s old. Times are counted from the time that the next block would have.`;
-}
-
 export function createReadAction(
   operation: ReadOperationName,
 ): NewTaskActionFunction {
@@ -65,6 +61,7 @@ export function createReadAction(
       const envelope = { network: vault.networkName, ...pinned };
       const { timestamp } = envelope.block;
       const chainTime = Math.max(timestamp, clock?.next.timestamp ?? 0);
+      const age = chainTime - timestamp;
       const shown = results.map((value) => hideInOrder(vault, value));
       const places: Record<string, unknown> = {};
       queries.forEach(({ path }, index) => {
@@ -82,9 +79,13 @@ export function createReadAction(
             })),
             { ...vault.settings, chainTime, raw },
           ),
-          ...(chainTime - timestamp < OLD_SECONDS
-            ? []
-            : [notes(toned("warn", describeOldBlock(chainTime - timestamp)))]),
+          notes(
+            age >= OLD_SECONDS &&
+              toned(
+                "warn",
+                `The newest block is ${age} s old. Times are counted from the time that the next block would have.`,
+              ),
+          ),
         ],
       };
     },

@@ -50,14 +50,11 @@ async function report(
       title("Vault report", envelope),
       notes(
         `Written to ${escapeUntrusted(out)}.`,
-        ...(failures === 0
-          ? []
-          : [
-              toned(
-                "bad",
-                `${describeCount(failures, "reading")} failed, as marked on the page.`,
-              ),
-            ]),
+        failures > 0 &&
+          toned(
+            "bad",
+            `${describeCount(failures, "reading")} failed, as marked on the page.`,
+          ),
       ),
     ],
   };
