@@ -68,9 +68,9 @@ async function captureToFile(
       title("Vault captured", envelope),
       notes(
         `Every reading and ${describeCount(orders.length, "order id")} written to ${escapeUntrusted(out)}.`,
-        ...(orders.length > 0 ? [] : [NO_ORDERS]),
+        orders.length === 0 && NO_ORDERS,
         `The margins of ${describeCount(captured.margins, "set")} of terms were captured: in a replay, other terms revert. --margins FILE captures more.`,
-        ...(failed === 0 ? [] : [toned("warn", failures)]),
+        failed > 0 && toned("warn", failures),
         `Replay it in a test: await connection.vault.deployMocks({ fixture: ${JSON.stringify(escapeUntrusted(fromRoot(vault, out)))} })`,
       ),
     ],

@@ -221,14 +221,10 @@ function toBlocks(decoded: Decoded, context: FormatContext): readonly Block[] {
         // Without a chain there is no clock for a countdown.
         { ...formatValue(field, values[field.name], context), note: undefined },
       ]),
-      ...(trailing === undefined
-        ? []
-        : [
-            [
-              "Trailing bytes",
-              { text: trailing, note: "no part of the arguments" },
-            ] as const,
-          ]),
+      trailing !== undefined && [
+        "Trailing bytes",
+        { text: trailing, note: "no part of the arguments" },
+      ],
     ]),
   ];
 }

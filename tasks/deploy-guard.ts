@@ -9,7 +9,7 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { deployGuardTask } from "./definitions/deploy-guard.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { readEnvelope, withVault } from "./open-vault.js";
-import { code, knownValues, notes, title } from "./output/blocks.js";
+import { code, labelledValues, notes, title } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
 import { say } from "./output/render-text.js";
 import { taskAction } from "./run-task.js";
@@ -61,7 +61,7 @@ export async function deploy(
     json: { ...envelope, guard },
     blocks: [
       title("Guard", envelope),
-      knownValues([
+      labelledValues([
         ["Address", guard.address],
         ["Settler", describeSettler(guard.settler)],
         ["Transaction", guard.hash ?? "none: it is there already"],
@@ -80,7 +80,7 @@ function deploymentBlocks(
 ): readonly Block[] {
   return [
     title("About to deploy a guard"),
-    knownValues([
+    labelledValues([
       ["Network", `${network} (chain id ${chainId})`],
       ["Deployed by", from],
       ["Settler", describeSettler(settler)],
@@ -99,13 +99,10 @@ function deploymentBlocks(
         },
       ],
     ]),
-    ...(settler === ZeroAddress
-      ? [
-          notes(
-            "Anyone may settle through this guard: a vault's allow-list must not name it.",
-          ),
-        ]
-      : []),
+    notes(
+      settler === ZeroAddress &&
+        "Anyone may settle through this guard: a vault's allow-list must not name it.",
+    ),
   ];
 }
 

@@ -40,7 +40,7 @@ export default taskAction(deployMocksTask, async (args, surroundings) => {
             addresses[role],
           ]),
         ),
-        ...(file === undefined ? [] : [notes(written)]),
+        notes(file !== undefined && written),
       ],
     };
   });

@@ -33,7 +33,7 @@ import {
 import { readEnvelope, withVault } from "./open-vault.js";
 import type { Options, ValuesOf } from "./definitions/options.js";
 import type { CommonValues, Task, TaskValues } from "./definitions/shared.js";
-import { notes, title } from "./output/blocks.js";
+import { notes, present, title } from "./output/blocks.js";
 import { taskAction } from "./run-task.js";
 
 /** The value of the key `mock`, and the same as a line of text. */
@@ -137,12 +137,12 @@ function parseTarget({
       orderID: orderID ?? null,
       from: from ?? null,
     },
-    text: [
+    text: present([
       operation,
-      ...(pool === undefined ? [] : [`of the ${pool} pool`]),
-      ...(orderID === undefined ? [] : [`of order ${orderID}`]),
-      ...(from === undefined ? [] : [`from ${from}`]),
-    ].join(" "),
+      pool !== undefined && `of the ${pool} pool`,
+      orderID !== undefined && `of order ${orderID}`,
+      from !== undefined && `from ${from}`,
+    ]).join(" "),
   };
 }
 

@@ -6,9 +6,7 @@ import { Socket } from "node:net";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import type { BlockTag } from "../src/client/inputs.js";
-import { tryLens } from "../src/client/lens/lens.js";
-import type { ReadCall } from "../src/client/lens/lens.js";
-import type { ReadOptions } from "../src/client/reader.js";
+import { readTogether } from "../src/client/snapshot.js";
 import type { VaultClient } from "../src/client/vault-client.js";
 import { asRecord } from "../src/json.js";
 import { settingsOf } from "../src/plugin/addresses.js";
@@ -16,7 +14,6 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { projectRedactor, redactorFor } from "../src/plugin/network-secrets.js";
 import { toRpcError } from "../src/rpc/errors.js";
 import { isHardhatsOwn, toHardhatError } from "../src/rpc/hardhat-error.js";
-import { fewRetries } from "../src/rpc/retry.js";
 import { escapeUntrusted } from "../src/escape.js";
 import type { Options, ValuesOf } from "./definitions/options.js";
 import type { CommonValues, Task } from "./definitions/shared.js";
@@ -142,31 +139,12 @@ export function readAction<Described extends Options>(
   });
 }
 
-/** Chain id and block; with the calls, in one request if the node can run the lens. */
-export async function readBlock(
-  vault: VaultClient,
-  options: Pick<ReadOptions, "from" | "blockTag">,
-  calls: readonly ReadCall[] = [],
-): Promise<{
-  readonly envelope: Envelope;
-  readonly lens: Awaited<ReturnType<typeof tryLens>>;
-}> {
-  const context = vault.readContext(options);
-  const { network } = context.rpc;
-  const rpc = context.rpc.withRetries(fewRetries);
-  const lens = await tryLens({ ...context, rpc }, calls);
-  const [chainId, block] =
-    lens === undefined
-      ? await Promise.all([vault.chainId(), vault.block(options.blockTag)])
-      : [lens.chainId, lens.block];
-  return { envelope: { network, chainId, block }, lens };
-}
-
 export async function readEnvelope(
   vault: VaultClient,
   blockTag?: BlockTag,
 ): Promise<Envelope> {
-  return (await readBlock(vault, { blockTag })).envelope;
+  const { chainId, block } = await readTogether(vault, [], { blockTag });
+  return { network: vault.networkName, chainId, block };
 }
 
 /** Hides secrets in the only text of an order, which anybody may have written. */

@@ -1,7 +1,6 @@
 import { EMPTY_IDS_AT_END } from "../src/client/orders/last-order.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import type { OrdersOptions } from "../src/client/orders/types.js";
-import type { ListedOrder } from "../src/client/index.js";
+import type { ListedOrder, OrdersOptions } from "../src/client/orders/types.js";
 import { ordersTask } from "./definitions/orders.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { parseListingForm, writeListing } from "./output/listing.js";

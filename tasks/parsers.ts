@@ -1,4 +1,4 @@
-import { parseUnits } from "ethers";
+import { ZeroAddress, parseUnits } from "ethers";
 
 import { fixedAddresses } from "../src/client/addresses.js";
 import type { ContractAddresses } from "../src/client/addresses.js";
@@ -80,15 +80,6 @@ export function parseWord<Word extends string>(
   };
 }
 
-/** Other texts than the word are parsed. */
-export function parseWordOr<Word extends string, Value>(
-  word: Word,
-  parse: Parse<Value>,
-): Parse<Value | Word> {
-  return (text, where, scales) =>
-    text === word ? word : parse(text, where, scales);
-}
-
 export function parseAddresses(
   text: string,
   where: string,
@@ -98,6 +89,11 @@ export function parseAddresses(
 
 export function parseOneAddress(text: string, where: string): Address {
   return parseAddress(text, where);
+}
+
+/** @returns The zero address for `anyone`. */
+export function parseSettler(text: string, where: string): string {
+  return text === "anyone" ? ZeroAddress : parseAddress(text, where);
 }
 
 /** Parses `vault=0x…,trading=0x…`. */

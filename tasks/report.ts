@@ -1,7 +1,7 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
 import { isFailedReading } from "../src/client/failed-reading.js";
-import { isFailedOrder } from "../src/client/index.js";
+import { isFailedOrder } from "../src/client/orders/types.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { assertInvariant, fallbackTo } from "../src/errors.js";
 import { findSender } from "../src/settlement/signer.js";
@@ -50,14 +50,11 @@ async function report(
       title("Vault report", envelope),
       notes(
         `Written to ${escapeUntrusted(out)}.`,
-        ...(failures === 0
-          ? []
-          : [
-              toned(
-                "bad",
-                `${describeCount(failures, "reading")} failed, as marked on the page.`,
-              ),
-            ]),
+        failures > 0 &&
+          toned(
+            "bad",
+            `${describeCount(failures, "reading")} failed, as marked on the page.`,
+          ),
       ),
     ],
   };

@@ -20,7 +20,7 @@ import { settleTask } from "./definitions/settle.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { messageForCommandLine, repeatFlags } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
-import { code, notes, toned } from "./output/blocks.js";
+import { code, notes, present, toned } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
 import { say } from "./output/render-text.js";
 import {
@@ -179,19 +179,13 @@ async function printCalldata(
   const { chainId, header, to, data, estimatedGas, refusal } = built;
   // If this one is sent too, two rounds may be settled.
   const open = await openSettlement(vault);
-  const warnings = [
-    ...(refusal === null
-      ? []
-      : [
-          `${from ?? "the zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may accept only another sender (--from).`,
-        ]),
-    ...(built.isContract ? [OTHER_ORIGIN] : []),
-    ...(open === null
-      ? []
-      : [
-          `a settlement is under way already: ${describeOpenSettlement(open)}. Finish it first, with --resume: both may be mined.`,
-        ]),
-  ].map((text) => toned("warn", `Warning: ${text}`));
+  const warnings = present([
+    refusal !== null &&
+      `${from ?? "the zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may accept only another sender (--from).`,
+    built.isContract && OTHER_ORIGIN,
+    open !== null &&
+      `a settlement is under way already: ${describeOpenSettlement(open)}. Finish it first, with --resume: both may be mined.`,
+  ]).map((text) => toned("warn", `Warning: ${text}`));
   if (warnings.length > 0) {
     await say(err, notes(...warnings));
   }
@@ -237,11 +231,10 @@ function questionOf({
   preview,
 }: SettlementPreflight): string {
   const question = questions[`${hasEnded(round, chainTime)}`];
-  return [
-    ...(headAge === null ? [] : [`The newest block is ${headAge} s old.`]),
-    ...(preview?.status === "not-settled"
-      ? ["The simulation does NOT settle the round."]
-      : []),
+  return present([
+    headAge !== null && `The newest block is ${headAge} s old.`,
+    preview?.status === "not-settled" &&
+      "The simulation does NOT settle the round.",
     question,
-  ].join(" ");
+  ]).join(" ");
 }

@@ -10,7 +10,7 @@ import { getNextBlock } from "../src/rpc/blocks.js";
 import { describeOpenSettlement } from "../src/settlement/open-settlement.js";
 import {
   chapter,
-  knownValues,
+  labelledValues,
   section,
   title,
   toned,
@@ -128,14 +128,14 @@ function reportStatus(
 
 function keeperBlock(state: VaultState): Block {
   const { canBeSettledBy, openSettlement: open } = state.keeper;
-  return knownValues([
+  return labelledValues([
     ["Can be settled", describeAttempt(state)],
     ["Asked as", canBeSettledBy],
-    [
+    open !== null && [
       "Under way",
       isFailedReading(open)
         ? toned("bad", `failed: ${open.error.shortMessage}`)
-        : toned("warn", open === null ? "" : describeOpenSettlement(open)),
+        : toned("warn", describeOpenSettlement(open)),
     ],
   ]);
 }

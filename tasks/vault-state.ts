@@ -5,7 +5,7 @@ import {
 } from "../src/client/failed-reading.js";
 import type { FailedReading } from "../src/client/failed-reading.js";
 import type { ReadOptions } from "../src/client/reader.js";
-import type { VaultSnapshot } from "../src/client/index.js";
+import type { VaultSnapshot } from "../src/client/snapshot.js";
 import type { VaultError } from "../src/errors.js";
 import type { VaultHost } from "../src/host.js";
 import type { DisplaySettings } from "../src/protocol/index.js";

@@ -1,4 +1,3 @@
-import { setTimeout } from "node:timers/promises";
 import { inspect } from "node:util";
 
 import { ZeroAddress, isHexString } from "ethers";
@@ -11,16 +10,15 @@ import { isInProcess } from "../host.js";
 import { asRecord } from "../json.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
-  getReceipt,
   getTransaction,
   getTransactions,
+  waitForReceipt,
 } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import { addressesOf, countScripts } from "../mocks/deployed-mocks.js";
 import { quoteForeignText } from "../redact.js";
 import { NoVerdict, requireVault } from "./assertion.js";
 
-const POLLING_INTERVAL_MS = 50;
 /** Time until a node has a transaction. */
 const UNKNOWN_LIMIT_MS = 1_000;
 const PENDING_LIMIT_MS = 30_000;
@@ -49,7 +47,7 @@ export async function readAroundTransaction<Value>(
   if (typeof hash === "object") {
     return hash;
   }
-  const { blockNumber, succeeded } = await waitForReceipt(client.rpc, hash);
+  const { blockNumber, succeeded } = await requireReceipt(client.rpc, hash);
   if (succeeded === false) {
     throw new NoVerdict(
       `transaction ${hash} reverted, so it changed nothing: assert the revert itself, with .revertedWith() and the like`,
@@ -121,30 +119,24 @@ export function hashOf(subject: unknown): string | Idle {
   return hash;
 }
 
-export async function waitForReceipt(
+export async function requireReceipt(
   rpc: RpcClient,
   hash: string,
 ): Promise<Receipt> {
-  const startedAt = Date.now();
-  for (;;) {
-    const receipt = await getReceipt(rpc, hash);
-    if (receipt !== undefined) {
-      return receipt;
-    }
-    const elapsed = Date.now() - startedAt;
-    if (
-      elapsed > UNKNOWN_LIMIT_MS &&
-      (await getTransaction(rpc, hash)) === undefined
-    ) {
-      throw new NoVerdict(
-        `transaction ${hash} is not known on the vault's network. Was it sent over another connection? hre.vault and network.create() are different chains`,
-      );
-    }
-    if (elapsed > PENDING_LIMIT_MS) {
-      throw new NoVerdict(
-        `transaction ${hash} was not mined within ${PENDING_LIMIT_MS / 1000} s`,
-      );
-    }
-    await setTimeout(POLLING_INTERVAL_MS);
+  const early = await waitForReceipt(rpc, hash, UNKNOWN_LIMIT_MS);
+  if (early !== undefined) {
+    return early;
   }
+  if ((await getTransaction(rpc, hash)) === undefined) {
+    throw new NoVerdict(
+      `transaction ${hash} is not known on the vault's network. Was it sent over another connection? hre.vault and network.create() are different chains`,
+    );
+  }
+  const late = await waitForReceipt(rpc, hash, PENDING_LIMIT_MS);
+  if (late === undefined) {
+    throw new NoVerdict(
+      `transaction ${hash} was not mined within ${PENDING_LIMIT_MS / 1000} s`,
+    );
+  }
+  return late;
 }

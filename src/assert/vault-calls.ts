@@ -21,7 +21,7 @@ import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { RpcClient } from "../rpc/rpc-client.js";
 import { NoVerdict, requireVault } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
-import { hashOf, waitForReceipt } from "./sent-transaction.js";
+import { hashOf, requireReceipt } from "./sent-transaction.js";
 
 /** Arguments of the client's method of that name; none for `settleAll`. */
 export type CallArguments<Name extends OperationName> =
@@ -140,7 +140,7 @@ async function traceCalls(
   rpc: RpcClient,
   hash: string,
 ): Promise<readonly MadeCall[]> {
-  await waitForReceipt(rpc, hash);
+  await requireReceipt(rpc, hash);
   const method = "debug_traceTransaction";
   const trace = await rpc
     .request(method, [hash, { tracer: "callTracer" }])

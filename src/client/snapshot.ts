@@ -5,7 +5,9 @@ import type {
   Query,
   StandaloneReadings,
 } from "../protocol/index.js";
+import type { LocatedAddress } from "./addresses.js";
 import { decodeOutputs, encodeCall } from "./codec.js";
+import type { EncodedCall } from "./codec.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { DEFAULT_TIMEOUT_MS } from "../rpc/rpc-client.js";
 import { failedReading } from "./failed-reading.js";
@@ -28,65 +30,92 @@ export async function takeSnapshot(
   options: ReadOptions,
 ): Promise<VaultSnapshot> {
   const client = vault.withOptions(options, DEFAULT_TIMEOUT_MS);
-  const context = client.readContext(options);
-  const { blockTag } = options;
   const prepared = await Promise.all(
-    standaloneQueries.map(async (query) => {
-      try {
-        const call = encodeCall(query.operation, query.args);
-        const target = await client.addressOf(call.role, query.operation);
-        return { ...query, call, target };
-      } catch (error) {
-        return { ...query, ...failedReading(error) };
-      }
-    }),
+    standaloneQueries.map(
+      async (query) => await locate(client, query).catch(failedReading),
+    ),
   );
+  const { blockTag } = options;
   const located = prepared.filter((query) => "call" in query);
+  const { values, ...pinned } = await readTogether(client, located, {
+    blockTag,
+  });
+  const readings: Record<string, unknown> = {};
+  for (const [index, { path }] of standaloneQueries.entries()) {
+    const query = prepared[index];
+    const isLocated = query !== undefined && "call" in query;
+    set(readings, path, isLocated ? values[located.indexOf(query)] : query);
+  }
+  const snapshot: unknown = { ...pinned, ...readings };
+  // the loop above fills exactly the places that the type names
+  return snapshot as VaultSnapshot;
+}
+
+type Call = Pick<Query, "operation" | "args">;
+
+interface LocatedCall extends Call {
+  readonly call: EncodedCall;
+  readonly target: LocatedAddress;
+}
+
+/** @throws VaultError for wrong arguments, and for a contract without an address */
+export async function locate(
+  client: VaultReader,
+  { operation, args }: Call,
+): Promise<LocatedCall> {
+  const call = encodeCall(operation, args);
+  const target = await client.addressOf(call.role, operation);
+  return { operation, args, call, target };
+}
+
+/**
+ * Reads chain, block and values, in one request if the node can run the lens.
+ *
+ * @returns In the place of each call its value, or a {@link FailedReading}.
+ */
+export async function readTogether(
+  client: VaultReader,
+  calls: readonly LocatedCall[],
+  { from, blockTag }: Pick<ReadOptions, "from" | "blockTag">,
+): Promise<{
+  readonly chainId: number;
+  readonly block: BlockInfo;
+  readonly values: readonly unknown[];
+}> {
   const lens = await tryLens(
-    context,
-    located.map(({ call, target }) => ({
+    client.readContext({ from, blockTag }),
+    calls.map(({ call: { data }, target }) => ({
       target: target.address,
-      data: call.data,
+      data,
     })),
   );
   const [chainId, block] =
     lens === undefined
       ? await Promise.all([client.chainId(), client.block(blockTag)])
       : [lens.chainId, lens.block];
-  const pinned = {
-    // A node does not accept the number of a pending block.
-    blockTag: blockTag === "pending" ? blockTag : block.number,
-  };
+  // A node does not accept the number of a pending block.
+  const pin = blockTag === "pending" ? blockTag : block.number;
   const values = await Promise.all(
-    prepared.map(async (query) => {
-      if ("error" in query) {
-        return { error: query.error };
-      }
-      const entry = lens?.entries[located.indexOf(query)];
+    calls.map(async (one, index) => {
+      const entry = lens?.entries[index];
       if (lens !== undefined && entry?.status === "returned") {
         const bytes = lens.bytes.subarray(entry.start, entry.end);
-        const decoded = decodeOutputs(query.operation, bytes);
+        const decoded = decodeOutputs(one.operation, bytes);
         if ("value" in decoded) {
           return decoded.value;
         }
       }
       // The contract may refuse callers with code, such as the lens: read without it.
-      return await readOne(client, query, pinned);
+      return await readOne(client, one, { from, blockTag: pin });
     }),
   );
-  const readings: Record<string, unknown> = {};
-  for (const [index, { path }] of prepared.entries()) {
-    set(readings, path, values[index]);
-  }
-  const snapshot: unknown = { chainId, block, ...readings };
-  // the loop above fills exactly the places that the type names
-  return snapshot as VaultSnapshot;
+  return { chainId, block, values };
 }
 
 /** @returns The value, or a {@link FailedReading}. */
 export async function readOne(
   client: VaultReader,
-  { operation, args }: Query,
+  { operation, args }: Call,
   options: ReadOptions,
 ): Promise<unknown> {
   try {

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { ZeroAddress } from "ethers";
@@ -11,7 +9,7 @@ import type { VaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { getReceipt } from "../rpc/transactions.js";
+import { waitForReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import { call, mockInterfaces } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
@@ -43,7 +41,7 @@ export async function sendToMocks(
     hashes.push(rpc.parser(method).hash(sent.result));
   }
   return await Promise.all(
-    hashes.map(async (hash) => await waitForReceipt(vault, hash)),
+    hashes.map(async (hash) => await requireSuccess(rpc, hash)),
   );
 }
 
@@ -60,28 +58,20 @@ async function firstAccount(vault: VaultClient): Promise<string> {
   return first;
 }
 
-/** Some two minutes. */
-const MOST_POLLS = 127;
+const WAIT_MS = 120_000;
 
-async function waitForReceipt(
-  vault: VaultClient,
-  hash: string,
-): Promise<Receipt> {
-  const { rpc } = vault;
-  for (let poll = 0; poll < MOST_POLLS; poll += 1) {
-    const receipt = await getReceipt(rpc, hash);
-    if (receipt?.succeeded === false) {
-      throw scriptFailed(rpc, "the transaction was mined and failed");
-    }
-    if (receipt !== undefined) {
-      return receipt;
-    }
-    await sleep(Math.min(10 * 2 ** poll, 1_000));
+async function requireSuccess(rpc: RpcClient, hash: string): Promise<Receipt> {
+  const receipt = await waitForReceipt(rpc, hash, WAIT_MS);
+  if (receipt === undefined) {
+    throw scriptFailed(
+      rpc,
+      `transaction ${hash} was not mined within two minutes; does the node mine blocks by itself?`,
+    );
   }
-  throw scriptFailed(
-    rpc,
-    `transaction ${hash} was not mined within two minutes; does the node mine blocks by itself?`,
-  );
+  if (receipt.succeeded === false) {
+    throw scriptFailed(rpc, "the transaction was mined and failed");
+  }
+  return receipt;
 }
 
 function scriptFailed({ network }: RpcClient, problem: string): VaultError {

@@ -6,6 +6,7 @@ import { findBlock } from "./blocks.js";
 import type { ResponseParser } from "./response-parser.js";
 import { BLOCK_METHOD } from "./rpc-client.js";
 import type { RpcClient } from "./rpc-client.js";
+import { pause } from "./signals.js";
 
 export interface Receipt {
   readonly hash: string;
@@ -26,7 +27,6 @@ export interface SeenTransaction {
   readonly to: string | undefined;
   readonly data: string;
   readonly nonce: number;
-  readonly isMined: boolean;
   /** Wei per gas; what it paid, once it is mined. Undefined if the node omits it. */
   readonly gasPrice: bigint | undefined;
 }
@@ -63,6 +63,25 @@ export async function getReceipt(
       isSuccess(status, read),
     ),
   };
+}
+
+const FIRST_POLL_MS = 10;
+const LONGEST_POLL_MS = 500;
+
+/** @returns Undefined if the transaction is not mined in this time. */
+export async function waitForReceipt(
+  rpc: RpcClient,
+  hash: string,
+  timeoutMs: number,
+): Promise<Receipt | undefined> {
+  const end = AbortSignal.timeout(timeoutMs);
+  for (let wait = FIRST_POLL_MS; ; wait *= 2) {
+    const receipt = await getReceipt(rpc, hash);
+    if (receipt !== undefined || end.aborted) {
+      return receipt;
+    }
+    await pause(Math.min(wait, LONGEST_POLL_MS), end);
+  }
 }
 
 /** Some chains write the status as a decimal text or as a boolean. */
@@ -113,7 +132,7 @@ function seenTransaction(
   read: ResponseParser,
 ): SeenTransaction {
   const fields = read.record(transaction);
-  const { hash, from, to, nonce, blockNumber, gasPrice } = fields;
+  const { hash, from, to, nonce, gasPrice } = fields;
   // Older nodes name it `data`.
   const input = fields["input"] ?? fields["data"];
   if (typeof from !== "string" || typeof input !== "string") {
@@ -125,7 +144,6 @@ function seenTransaction(
     to: typeof to === "string" ? to.toLowerCase() : undefined,
     data: input.toLowerCase(),
     nonce: read.number(nonce),
-    isMined: blockNumber !== null && blockNumber !== undefined,
     gasPrice: read.optional(gasPrice, (price) => read.quantity(price)),
   };
 }

@@ -1,4 +1,4 @@
-import { ZeroAddress, ZeroHash, concat } from "ethers";
+import { ZeroHash, concat } from "ethers";
 
 import { parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
@@ -13,10 +13,7 @@ import type { VaultHost } from "../host.js";
 import { getCode, hasCode } from "../rpc/accounts.js";
 import { getNextBlock } from "../rpc/blocks.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { pause } from "../rpc/signals.js";
-import { getReceipt } from "../rpc/transactions.js";
-import type { Receipt } from "../rpc/transactions.js";
-import { TimeLimit } from "./freshness.js";
+import { waitForReceipt } from "../rpc/transactions.js";
 import {
   estimateGas,
   limitFees,
@@ -50,7 +47,7 @@ export interface GuardDeployment {
 interface DeployGuardOptions {
   /** Account that deploys. Default: the network's `from`, else its first account. */
   readonly from?: string | undefined;
-  /** The only account that may settle, or `anyone`. Default: the one that deploys. */
+  /** The only account that may settle; the zero address for anyone. Default: the one that deploys. */
   readonly settler?: string | undefined;
   /** Called before anything is sent, unless the guard is there. Throws to refuse. */
   readonly confirm: (deployment: GuardDeployment) => Promise<void>;
@@ -58,7 +55,6 @@ interface DeployGuardOptions {
 }
 
 const WAIT_MS = 300_000;
-const POLL_MS = 500;
 
 /**
  * Deploys a guard, at the same address on every chain that has the CREATE2 deployer.
@@ -73,12 +69,7 @@ export async function deployGuard(
   const { rpc } = vault;
   const { networkConfig } = vault.connection;
   const signer = await resolveSigner(rpc, networkConfig, from);
-  const settler =
-    given === undefined
-      ? signer.address
-      : given === "anyone"
-        ? ZeroAddress
-        : parseAddress(given, "settler");
+  const settler = given ?? signer.address;
   const chainId = await vault.chainId();
   requireChain(vault, chainId);
   const hasDeployer = await hasCode(rpc, CREATE2_DEPLOYER);
@@ -123,7 +114,12 @@ export async function deployGuard(
   }
   const { hash } = answer;
   onHash(hash);
-  const { contractAddress, succeeded } = await waitFor(rpc, hash);
+  const receipt = await waitForReceipt(rpc, hash, WAIT_MS);
+  if (receipt === undefined) {
+    const problem = `transaction ${hash} was not mined within ${WAIT_MS / 1_000} s`;
+    throw notDeployed(rpc, problem);
+  }
+  const { contractAddress, succeeded } = receipt;
   const deployed = address ?? parseAddress(contractAddress, "its address");
   // Without a status, the code at the address decides.
   if (succeeded === false) {
@@ -131,21 +127,6 @@ export async function deployGuard(
   }
   await requireGuard(rpc, deployed, settler);
   return { address: deployed, settler, hash };
-}
-
-async function waitFor(rpc: RpcClient, hash: string): Promise<Receipt> {
-  const limit = new TimeLimit(WAIT_MS);
-  for (;;) {
-    const receipt = await getReceipt(rpc, hash);
-    if (receipt !== undefined) {
-      return receipt;
-    }
-    if (limit.isOver) {
-      const problem = `transaction ${hash} was not mined within ${WAIT_MS / 1_000} s`;
-      throw notDeployed(rpc, problem);
-    }
-    await pause(POLL_MS, limit.signal);
-  }
 }
 
 async function requireGuard(

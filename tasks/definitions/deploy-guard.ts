@@ -1,11 +1,11 @@
-import { address, flag, option, wordOr } from "./options.js";
+import { flag, option, settlerOfGuard } from "./options.js";
 import { describeTask, settler } from "./shared.js";
 
 export const deployGuardTask = describeTask(
   "Deploy a guard, which settles one round or reverts",
   {
     settler: option(
-      wordOr("anyone", address),
+      settlerOfGuard,
       "The only account that may settle through it",
       { default: "the account that deploys" },
     ),

@@ -100,6 +100,8 @@ function parser<Value>(from: Parser<Value>["from"], form = ""): Parser<Value> {
 export const text = parser((all) => all.parseText);
 export const file = parser((all) => all.parseFile);
 export const address = parser((all) => all.parseOneAddress);
+/** An address, or `anyone`. */
+export const settlerOfGuard = parser((all) => all.parseSettler);
 export const addresses = parser((all) => all.parseAddresses, ": 0x…[,0x…]");
 export const roles = parser(
   (all) => all.parseRoles,
@@ -159,12 +161,4 @@ export function oneOf<const Word extends string>(
     // The error has the whole list, which may be too long for the help.
     words.length > 4 ? "" : `: ${words.join(" or ")}`,
   );
-}
-
-/** A word, or what another parser takes. */
-export function wordOr<const Word extends string, Value>(
-  word: Word,
-  { form, from }: Parser<Value>,
-): Parser<Value | Word> {
-  return parser((all) => all.parseWordOr(word, from(all)), form);
 }

@@ -26,6 +26,13 @@ export type Content = string | Cell;
 
 export type LabelledValue = readonly [label: Content, value: Content];
 
+/** An item of a list; false, as of `isOld && "…"`, leaves it out. */
+type Optional<Item> = Item | false;
+
+export function present<Item>(items: ReadonlyArray<Optional<Item>>): Item[] {
+  return items.filter((item): item is Item => item !== false);
+}
+
 export interface Column {
   readonly heading: string;
   readonly align?: "left" | "right";
@@ -63,18 +70,16 @@ export function chapter(text: string): Block {
   return { kind: "heading", level: 2, text };
 }
 
-export function labelledValues(values: readonly LabelledValue[]): Block {
+export function labelledValues(
+  values: ReadonlyArray<Optional<LabelledValue>>,
+): Block {
   return {
     kind: "values",
-    values: values.map(([label, value]) => [toCell(label), toCell(value)]),
+    values: present(values).map(([label, value]) => [
+      toCell(label),
+      toCell(value),
+    ]),
   };
-}
-
-/** Leaves out values without text. */
-export function knownValues(values: readonly LabelledValue[]): Block {
-  return labelledValues(
-    values.filter(([, value]) => toCell(value).text !== ""),
-  );
 }
 
 /** Leaves out columns without text. */
@@ -93,8 +98,8 @@ export function table(
   };
 }
 
-export function notes(...contents: readonly Content[]): Block {
-  return { kind: "notes", notes: contents.map(toCell) };
+export function notes(...contents: ReadonlyArray<Optional<Content>>): Block {
+  return { kind: "notes", notes: present(contents).map(toCell) };
 }
 
 export function code(text: string): Block {

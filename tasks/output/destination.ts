@@ -13,7 +13,8 @@ import { escapeUntrusted } from "../../src/escape.js";
 
 /**
  * Creates or replaces a file once all pieces are written. A replaced file keeps
- * its mode. For a link, the file that it points to is replaced.
+ * its mode. For a link, the file that it points to is replaced. The pieces are
+ * streamed, which write-file-atomic cannot: it takes the whole text.
  */
 export async function writeToFile(
   pieces: AsyncIterable<string>,

@@ -8,7 +8,7 @@ import type { ordersTask } from "../definitions/orders.js";
 import type { TaskValues } from "../definitions/shared.js";
 import { toDocument } from "../error-texts.js";
 import type { Terminal } from "../terminal.js";
-import { notes } from "./blocks.js";
+import { notes, present } from "./blocks.js";
 import type { Block, Content } from "./blocks.js";
 import { writeToFile } from "./destination.js";
 import { describeCount } from "./format-value.js";
@@ -91,14 +91,11 @@ export async function writeListing<Item>(
       }
     }
   }
-  const said = [
-    ...(out === undefined
-      ? []
-      : [
-          `${describeCount(count, listing.noun)} written to ${escapeUntrusted(out)}.`,
-        ]),
+  const said = present([
+    out !== undefined &&
+      `${describeCount(count, listing.noun)} written to ${escapeUntrusted(out)}.`,
     ...(form === "csv" || form === "ndjson" ? listing.notes() : []),
-  ];
+  ]);
   if (said.length > 0) {
     await say(err, notes(...said));
   }

@@ -1,12 +1,12 @@
-import { isEmptyOrder, isFailedOrder } from "../../src/client/index.js";
+import { isEmptyOrder, isFailedOrder } from "../../src/client/orders/types.js";
 import type {
   FailedOrder,
   ListedOrder,
   Order,
-} from "../../src/client/index.js";
+} from "../../src/client/orders/types.js";
 import { operations } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
-import { notes, table, title, toned } from "./blocks.js";
+import { notes, present, table, title, toned } from "./blocks.js";
 import type { Block, Cell, Column, Content, Envelope } from "./blocks.js";
 import { decimalsOf, describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
@@ -58,8 +58,11 @@ export function orderListing(
         }
       }
       const scales = `${describeScales(context)} Fees: --json, --format ndjson or csv.${note}`;
-      const footnotes = heading.length === 0 ? [toned("dim", scales)] : [];
-      yield [...heading, notes(...tally.describe(), ...footnotes)];
+      const isTable = heading.length === 0;
+      yield [
+        ...heading,
+        notes(...tally.describe(), isTable && toned("dim", scales)),
+      ];
     },
     notes: () => (tally.empty + tally.failed === 0 ? [] : tally.describe()),
   };
@@ -143,17 +146,13 @@ export class Tally {
   public describe(): readonly Content[] {
     const { listed, empty, failed } = this;
     const first = this.#firstFailure;
-    return [
+    return present([
       `${describeCount(listed - empty - failed, "order")}.`,
-      ...(empty === 0
-        ? []
-        : [`Empty, with every value zero: ${describeCount(empty, "id")}.`]),
-      ...(first === undefined
-        ? []
-        : [
-            toned("bad", `Failed: ${describeCount(failed, "id")}.`),
-            `The first of these, ${first.orderID}: ${first.error.shortMessage}`,
-          ]),
-    ];
+      empty > 0 &&
+        `Empty, with every value zero: ${describeCount(empty, "id")}.`,
+      failed > 0 && toned("bad", `Failed: ${describeCount(failed, "id")}.`),
+      first !== undefined &&
+        `The first of these, ${first.orderID}: ${first.error.shortMessage}`,
+    ]);
   }
 }

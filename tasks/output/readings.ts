@@ -63,12 +63,11 @@ export function failureNotes(failures: readonly VaultError[]): Block {
     const { code } = error;
     remedies.set(code, remedies.get(code) ?? textsForCommandLine(error).fix);
   }
-  return failures.length === 0
-    ? notes()
-    : notes(
-        toned("bad", `${failures.length} of the readings failed.`),
-        ...remedies.values(),
-      );
+  return notes(
+    failures.length > 0 &&
+      toned("bad", `${failures.length} of the readings failed.`),
+    ...remedies.values(),
+  );
 }
 
 export function readingsBlock(

@@ -3,7 +3,7 @@ import { wrapAnsi } from "fast-wrap-ansi";
 
 import { describeTime } from "../../src/protocol/time.js";
 import { escapeUntrusted } from "../../src/escape.js";
-import { footnotesOf, isEmpty, toned } from "./blocks.js";
+import { footnotesOf, isEmpty, present, toned } from "./blocks.js";
 import type { Block, Cell, Envelope, Table } from "./blocks.js";
 import type { Output, Style } from "./style.js";
 
@@ -32,12 +32,12 @@ function renderBlock(block: Block, style: Style): string {
   switch (block.kind) {
     case "heading": {
       const { level, text, envelope } = block;
-      const place = [
-        ...(level === 1 && style.instance !== ""
-          ? [`instance ${escapeUntrusted(style.instance)}`]
-          : []),
-        ...(envelope === undefined ? [] : [describeEnvelope(envelope)]),
-      ];
+      const place = present([
+        level === 1 &&
+          style.instance !== "" &&
+          `instance ${escapeUntrusted(style.instance)}`,
+        envelope !== undefined && describeEnvelope(envelope),
+      ]);
       const shown = place.length > 0 ? GAP + style.dim(place.join(", ")) : "";
       const rule = level === 2 ? `\n${"=".repeat(stringWidth(text))}` : "";
       return wrapText(style.title(text) + shown, style) + rule;

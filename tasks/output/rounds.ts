@@ -1,7 +1,7 @@
-import type { PastRound } from "../../src/client/index.js";
+import type { PastRound } from "../../src/client/rounds.js";
 import { fieldsOf, operations, groupDigits } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { notes, table, title, toned } from "./blocks.js";
+import { notes, present, table, title, toned } from "./blocks.js";
 import type { Block, Column, Content, Envelope } from "./blocks.js";
 import { describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
@@ -130,23 +130,16 @@ function notesOnRounds(rounds: readonly PastRound[], latest: number): string[] {
   const unread = Math.max(0, ...rounds.map((round) => round.unreadBlocks ?? 0));
   const gaps = rounds.flatMap((round, index) => {
     const next = rounds[index + 1]?.firstBlock ?? latest + 1;
-    return [
-      ...(round.outOfOrder === true
-        ? [
-            `The round first seen in block ${round.firstBlock} breaks the order that the search relies on: a round before it starts later, or it came back, or it stopped being settled. There may be rounds that were passed over.`,
-          ]
-        : []),
-      ...(round.lastBlock + 1 < next
-        ? [
-            `No round could be read from block ${round.lastBlock + 1} to ${next - 1}: the contract was not there, or had none.`,
-          ]
-        : []),
-    ];
+    return present([
+      round.outOfOrder === true &&
+        `The round first seen in block ${round.firstBlock} breaks the order that the search relies on: a round before it starts later, or it came back, or it stopped being settled. There may be rounds that were passed over.`,
+      round.lastBlock + 1 < next &&
+        `No round could be read from block ${round.lastBlock + 1} to ${next - 1}: the contract was not there, or had none.`,
+    ]);
   });
-  return unread === 0
-    ? gaps
-    : [
-        ...gaps,
-        `Up to ${describeCount(unread, "block")} in a row ${unread === 1 ? "was" : "were"} not read, since the blocks before and after show the same round. If the contract was missing in between, the list does not show it.`,
-      ];
+  return present([
+    ...gaps,
+    unread > 0 &&
+      `Up to ${describeCount(unread, "block")} in a row ${unread === 1 ? "was" : "were"} not read, since the blocks before and after show the same round. If the contract was missing in between, the list does not show it.`,
+  ]);
 }

@@ -16,7 +16,7 @@ import type {
   SettlementStatus,
 } from "../../src/settlement/types.js";
 import { escapeUntrusted } from "../../src/escape.js";
-import { knownValues, notes, title, toned } from "./blocks.js";
+import { labelledValues, notes, title, toned } from "./blocks.js";
 import type { Block, Cell, Content, Envelope } from "./blocks.js";
 import { formatCountdown } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
@@ -37,26 +37,23 @@ export function preflightBlocks(
     title("About to settle this round"),
     readingsBlock("getLatestRoundInfo", [{ value: round }], context),
     ...(preview === null ? [] : previewBlocks(preview, preflight, context)),
-    knownValues([
+    labelledValues([
       ["Network", `${escapeUntrusted(network)} (chain ${chainId})`],
       ["Vault contract", { text: contract.address, note: contract.source }],
-      [
+      guard !== null && [
         "Guard",
-        {
-          text: guard ?? "",
-          note: "settles this round and no other, or reverts",
-        },
+        { text: guard, note: "settles this round and no other, or reverts" },
       ],
       ["Signer", { text: from, note: signingKinds[signing] }],
       ["Balance", { text: formatNative(balance), note: "native currency" }],
-      [
+      gas !== null && [
         "Gas",
-        { text: groupDigits(String(gas ?? "")), note: `limit${usedNote}` },
+        { text: groupDigits(String(gas)), note: `limit${usedNote}` },
       ],
-      [
+      cost !== null && [
         "Cost",
         {
-          text: cost === null ? "" : formatNative(cost),
+          text: formatNative(cost),
           note: `native currency; at most ${formatNative(maxCost ?? 0n)}`,
         },
       ],
@@ -113,9 +110,9 @@ function previewBlocks(
     ...effect,
     notes(
       // The line "Simulated" shows a revert.
-      ...(effect.length > 0 || simulation.status === "reverted"
-        ? []
-        : ["No reading changes, and nothing is transferred."]),
+      effect.length === 0 &&
+        simulation.status !== "reverted" &&
+        "No reading changes, and nothing is transferred.",
       ...simulation.notes
         // They hold for every settlement, and so do not help to decide.
         .filter((note) => note !== UNKNOWABLE && note !== RAISED_GAS_LIMIT)
@@ -197,23 +194,26 @@ export function settlementBlocks(
   const { status, code, reason, hash, blockNumber, gasUsed, before, after } =
     settlement;
   const isInHeading = blockNumber === envelope?.block.number;
-  const unsent = status === "reverted" ? "none: nothing was sent" : "";
   return [
     title(
       "Settlement",
       isInHeading || blockNumber === null ? envelope : undefined,
     ),
-    knownValues([
+    labelledValues([
       [
         "Outcome",
         code === "VAULT_SETTLEMENT_NEEDED"
           ? toned("warn", "Settlement needed")
           : outcomes[status],
       ],
-      ["Reason", escapeUntrusted(reason ?? "")],
-      ["Transaction", hash ?? unsent],
-      ["Block", isInHeading ? "" : String(blockNumber ?? "")],
-      ["Gas used", groupDigits(String(gasUsed ?? ""))],
+      // A contract can revert with an empty text.
+      reason !== null && reason !== "" && ["Reason", escapeUntrusted(reason)],
+      (hash !== null || status === "reverted") && [
+        "Transaction",
+        hash ?? "none: nothing was sent",
+      ],
+      blockNumber !== null && !isInHeading && ["Block", String(blockNumber)],
+      gasUsed !== null && ["Gas used", groupDigits(String(gasUsed))],
     ]),
     ...(before === null || after === null
       ? []

@@ -14,7 +14,7 @@ import type {
   Transfer,
 } from "../../src/simulation/types.js";
 import { escapeUntrusted } from "../../src/escape.js";
-import { knownValues, notes, section, table, toned } from "./blocks.js";
+import { labelledValues, notes, section, table, toned } from "./blocks.js";
 import type { Block, Cell, Content } from "./blocks.js";
 import { describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
@@ -32,21 +32,22 @@ export function simulationBlocks(
   const { simulation, sender } = shown;
   const { status, reason, engine, guard, gasUsed, block } = simulation;
   return [
-    knownValues([
+    labelledValues([
       ["Outcome", describeOutcome(status, escapeUntrusted(reason ?? ""))],
-      ["Guard", guard ?? ""],
+      guard !== null && ["Guard", guard],
       [status === "settled" ? "Settled by" : "Called by", sender],
-      ["Gas used", groupDigits(String(gasUsed ?? ""))],
-      [
+      gasUsed !== null && ["Gas used", groupDigits(String(gasUsed))],
+      block !== null && [
         "In block",
-        block === null
-          ? ""
-          : `${block.number}, ${describeTime(BigInt(block.timestamp))}`,
+        `${block.number}, ${describeTime(BigInt(block.timestamp))}`,
       ],
       ["Executed by", engineNames[engine]],
     ]),
     ...effectBlocks(shown, context),
-    ...unchangedOrders(shown),
+    notes(
+      areOrdersUnchanged(shown) &&
+        `${describeCount(shown.ordersRead, "order")} watched; none changed.`,
+    ),
     ...section(
       "Balances",
       table(
@@ -130,17 +131,16 @@ export function changesTable(
   );
 }
 
-/** A note that the watched orders do not change. */
-function unchangedOrders({
+/** False also if none is watched, or nothing was simulated. */
+function areOrdersUnchanged({
   simulation: { changes, status },
   ordersRead,
-}: ShownSimulation): readonly Block[] {
-  const isChanged = changes.some(({ reading }) =>
-    reading.startsWith("orders."),
+}: ShownSimulation): boolean {
+  return (
+    ordersRead > 0 &&
+    status !== "nothing-to-do" &&
+    !changes.some(({ reading }) => reading.startsWith("orders."))
   );
-  return ordersRead === 0 || isChanged || status === "nothing-to-do"
-    ? []
-    : [notes(`${describeCount(ordersRead, "order")} watched; none changed.`)];
 }
 
 export const engineNames: Readonly<Record<SimulationEngine, string>> = {

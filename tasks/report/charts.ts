@@ -1,6 +1,6 @@
 import { formatUnits } from "ethers";
 
-import type { Order } from "../../src/client/index.js";
+import type { Order } from "../../src/client/orders/types.js";
 import { units } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
 import { LAST_DATE_SECONDS, describeTime } from "../../src/protocol/time.js";

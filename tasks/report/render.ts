@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import type { ListedOrder } from "../../src/client/index.js";
+import type { ListedOrder } from "../../src/client/orders/types.js";
 import { escapeUntrusted } from "../../src/escape.js";
 import { footnotesOf, notes, section, title, toned } from "../output/blocks.js";
 import type { Block, Cell, Envelope, Table } from "../output/blocks.js";

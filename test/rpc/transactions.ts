@@ -4,19 +4,24 @@ import {
   getReceipt,
   getTransaction,
   getTransactions,
+  waitForReceipt,
 } from "../../src/rpc/transactions.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { ADDRESS, HASH, answering } from "../helpers/recording-client.js";
+import {
+  ADDRESS,
+  HASH,
+  answering,
+  recording,
+} from "../helpers/recording-client.js";
 
 describe("the answer about a transaction", () => {
-  it("to eth_getTransactionByHash has lower-case addresses, and isMined", async () => {
+  it("to eth_getTransactionByHash has lower-case addresses, and leaves out what the node omits", async () => {
     const transaction = {
       hash: HASH,
       from: ADDRESS,
       to: ADDRESS,
       input: "0xAB",
       nonce: "0x7",
-      blockNumber: "0x5",
       gasPrice: "0x9",
     };
     const lower = ADDRESS.toLowerCase();
@@ -26,20 +31,14 @@ describe("the answer about a transaction", () => {
       to: lower,
       data: "0xab",
       nonce: 7,
-      isMined: true,
       gasPrice: 9n,
     };
     expect(await getTransaction(answering(transaction), HASH)).to.deep.equal(
       seen,
     );
-    for (const blockNumber of [null, undefined]) {
-      expect(
-        await getTransaction(
-          answering({ ...transaction, to: null, blockNumber }),
-          HASH,
-        ),
-      ).to.deep.equal({ ...seen, to: undefined, isMined: false });
-    }
+    expect(
+      await getTransaction(answering({ ...transaction, to: null }), HASH),
+    ).to.deep.equal({ ...seen, to: undefined });
     const { input: data, gasPrice: _, ...older } = transaction;
     expect(
       await getTransaction(answering({ ...older, data }), HASH),
@@ -110,5 +109,18 @@ describe("the answer about a transaction", () => {
     ]) {
       expect(await getReceipt(answering(none), HASH)).to.equal(undefined);
     }
+  });
+
+  it("to eth_getTransactionReceipt is awaited: until the transaction is mined, or undefined after the time", async () => {
+    const mined = { blockNumber: "0x5", blockHash: HASH, gasUsed: "0x6" };
+    let looks = 0;
+    const { rpc } = recording(() => {
+      looks += 1;
+      return looks < 3 ? null : mined;
+    });
+    const receipt = await waitForReceipt(rpc, HASH, 60_000);
+    expect(receipt).to.include({ blockNumber: 5 });
+    expect(looks).to.equal(3);
+    expect(await waitForReceipt(answering(null), HASH, 1)).to.equal(undefined);
   });
 });

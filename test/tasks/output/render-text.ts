@@ -6,7 +6,6 @@ import fc from "fast-check";
 import {
   chapter,
   code,
-  knownValues,
   labelledValues,
   notes,
   section,
@@ -314,13 +313,19 @@ describe("blocks of a task as text", () => {
     expect(renderText([code("")], terminal(60))).to.equal("");
   });
 
-  it("knownValues leaves out a value without text", () => {
-    const block = knownValues([
-      ["One", ""],
-      ["Two", "2"],
-      ["Three", { text: "", note: "none" }],
+  it("labelledValues and notes leave out what is false, and keep a value without text", () => {
+    const isThere = Boolean(0);
+    const blocks = [
+      labelledValues([isThere && ["One", "1"], ["Two", "2"], ["Three", ""]]),
+      notes(isThere && "none"),
+      notes(isThere && "none", "4"),
+    ];
+    expect(shown(renderText(blocks, terminal(80)))).to.eql([
+      "Two    2",
+      "Three",
+      "",
+      "4",
     ]);
-    expect(shown(renderText([block], terminal(80)))).to.eql(["Two  2"]);
   });
 
   it("a table leaves out the cells of a column without text, too", () => {
