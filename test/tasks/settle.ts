@@ -274,9 +274,9 @@ describe("what vault settle prints", () => {
     const { settlement: value, ...rest } = await tasks.documentOf(typed, 1);
     const found = fieldsOf(value);
     expect(found).to.include({ code: "VAULT_NOTHING_TO_RESUME" });
-    // Where no block was seen, its key is there all the same.
+    const { number, timestamp } = await tasks.mocks.vault.block();
     expect(rest).to.deep.equal({
-      ...{ network: "live", chainId: 31_337, block: null },
+      ...{ network: "live", chainId: 31_337, block: { number, timestamp } },
     });
     expect(found["reason"]).to.include(
       "`npx hardhat vault settle --instance paying --network live`",
