@@ -17,7 +17,7 @@ export interface Attempts {
   readonly seconds: number;
 }
 
-/** Most attempts by kind of failure; other kinds are final. */
+/** A request ends with this failure of a kind, such as the sixth; other kinds are final. */
 export type RetryPolicy = Readonly<Record<RetryEvent["reason"], number>>;
 
 export const usualRetries: RetryPolicy = { busy: 15, transient: 6 };

@@ -56,7 +56,7 @@ const MOST_BLOCKS_BEHIND = 128;
  * deadline: its answer must not be lost.
  */
 const safeToResend =
-  /^(?:eth_(?:accounts|blockNumber|call|chainId|estimateGas|feeHistory|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|debug_traceTransaction|anvil_nodeInfo|hardhat_metadata|net_version|web3_clientVersion)$/u;
+  /^(?:eth_(?:accounts|blockNumber|call|chainId|estimateGas|feeHistory|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|debug_trace(?:Call|Transaction)|anvil_nodeInfo|hardhat_metadata|net_version|web3_clientVersion)$/u;
 
 /** State of a node, shared by all clients of a connection. */
 export class KnownNode {
@@ -189,6 +189,8 @@ export class RpcClient {
       ...signals,
     ];
     const begunAt = performance.now();
+    // Counted apart: a node that was busy for long may still fail in passing.
+    const failures = { busy: 0, transient: 0 };
     let failed: FailedAttempt | undefined;
     for (let attempt = 1; ; attempt += 1) {
       // Undefined if a signal came first.
@@ -199,7 +201,11 @@ export class RpcClient {
       // An earlier failure explains more than a timeout.
       failed = outcome ?? failed;
       const reason = outcome?.retry;
-      const mayRetry = reason !== undefined && attempt < this.policy[reason];
+      if (reason !== undefined) {
+        failures[reason] += 1;
+      }
+      const mayRetry =
+        reason !== undefined && failures[reason] < this.policy[reason];
       if (mayRetry && firstAborted(allSignals) === undefined) {
         const problem = this.#toError(outcome?.thrown, method).shortMessage;
         operation.onRetry?.({ method, reason, problem, attempt });
