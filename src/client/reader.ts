@@ -87,11 +87,11 @@ const clientOptionNames: OptionNames<VaultClientOptions> = {
 };
 
 /** The parts of a vault that a copy of it may have of its own. */
-export interface VaultParts {
-  readonly addresses?: AddressResolver;
+interface VaultParts {
+  readonly locate?: AddressResolver;
   readonly rpc?: RpcClient;
   /** Sender of reads that name none. */
-  readonly from?: AccountLike | undefined;
+  readonly from?: string;
 }
 
 /** The connection, the caller and the block of a read. */
@@ -110,8 +110,9 @@ export abstract class VaultReader {
   public readonly networkName: string;
   /** @internal */
   public readonly rpc: RpcClient;
-  protected readonly addresses: AddressResolver;
-  readonly #from: string;
+  protected readonly locate: AddressResolver;
+  /** Sender of reads that name none. Default: `defaultFrom()`. */
+  protected readonly from: string | undefined;
   /** @internal */
   protected readonly findErrors: FindErrors;
 
@@ -128,13 +129,13 @@ export abstract class VaultReader {
     this.provider = requireProvider(provider);
     this.networkName = options.networkName ?? GIVEN_PROVIDER;
     this.rpc = options.rpc ?? new RpcClient(provider, this.networkName);
-    this.addresses =
+    this.locate =
       typeof contracts === "function"
         ? contracts
         : fixedAddresses(contracts, "VaultClient");
-    this.#from =
+    this.from =
       options.from === undefined
-        ? ZeroAddress
+        ? undefined
         : parseAccount(options.from, "from");
     this.findErrors = options.findErrors ?? findInAbis(options.abis ?? []);
   }
@@ -151,7 +152,7 @@ export abstract class VaultReader {
     const context = { operation, network: this.networkName };
     return await this.rpc.withinDeadline(
       "the requests that look up an address",
-      requireAddress(this.addresses, role, context),
+      requireAddress(this.locate, role, context),
     );
   }
 
@@ -177,9 +178,11 @@ export abstract class VaultReader {
   ): Promise<OperationResult<Name>> {
     checkOptionNames(operation, options, readOptionNames);
     const call = encodeCall(operation, args);
-    const client = this.withOptions(options, DEFAULT_TIMEOUT_MS);
-    const { rpc, from, blockTag } = client.readContext(options);
-    const target = await client.addressOf(call.role, operation);
+    const vault = this.withOptions(options, DEFAULT_TIMEOUT_MS);
+    const { rpc, from, blockTag } = vault.readContext({
+      blockTag: options.blockTag,
+    });
+    const target = await vault.addressOf(call.role, operation);
     const request = { from, to: target.address, data: call.data };
     // If the state is missing, more requests look for the oldest block that has it.
     const answer = await explainMissingState(
@@ -225,12 +228,24 @@ export abstract class VaultReader {
       { timeout: milliseconds, signal, onRetry },
       standardTimeout,
     );
-    // each subclass copies itself
-    return this.copy({ rpc, from }) as this;
+    return this.copy({
+      rpc,
+      ...(from !== undefined && { from: parseAccount(from, "from") }),
+    });
   }
 
-  /** @internal Returns the same vault with other parts. */
-  protected abstract copy(parts: VaultParts): VaultReader;
+  /**
+   * Returns a vault that inherits from this one all but these parts, so that it has the
+   * methods and the fields of a subclass, too.
+   *
+   * @internal
+   */
+  protected copy(parts: VaultParts): this {
+    const own = Object.getOwnPropertyDescriptors(parts);
+    const copied: unknown = Object.create(this, own);
+    // it inherits from this vault
+    return copied as this;
+  }
 
   /** Reads number and timestamp (Unix seconds) of a block. */
   public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
@@ -250,7 +265,9 @@ export abstract class VaultReader {
     return {
       rpc: this.rpc,
       from:
-        from === undefined ? this.defaultFrom() : parseAccount(from, "from"),
+        from === undefined
+          ? (this.from ?? this.defaultFrom())
+          : parseAccount(from, "from"),
       blockTag: parseBlockTag(blockTag ?? "latest"),
     };
   }
@@ -260,8 +277,8 @@ export abstract class VaultReader {
     return await explainReason(reason, this.findErrors, this.rpc.hide);
   }
 
-  /** Sender of reads that name none; a subclass may override it. */
+  /** Sender if neither the vault nor the read has one; a subclass may override it. */
   protected defaultFrom(): string {
-    return this.#from;
+    return ZeroAddress;
   }
 }

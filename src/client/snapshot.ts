@@ -28,7 +28,7 @@ export async function takeSnapshot(
   options: ReadOptions,
 ): Promise<VaultSnapshot> {
   const client = vault.withOptions(options, DEFAULT_TIMEOUT_MS);
-  const context = client.readContext(options);
+  const context = client.readContext({ blockTag: options.blockTag });
   const { blockTag } = options;
   const prepared = await Promise.all(
     standaloneQueries.map(async (query) => {

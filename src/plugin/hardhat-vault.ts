@@ -9,10 +9,8 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
 import type { FindErrors } from "../client/error-abis.js";
 import { withCallerStack } from "../caller-stack.js";
-import { parseAccount, parseAddress } from "../client/inputs.js";
-import type { AccountLike } from "../client/inputs.js";
+import { parseAddress } from "../client/inputs.js";
 import type { ListedOrder, OrdersOptions } from "../client/orders/types.js";
-import type { VaultParts } from "../client/reader.js";
 import { VaultClient } from "../client/vault-client.js";
 import type {
   DeployMocksOptions,
@@ -78,13 +76,10 @@ export class HardhatVault extends VaultClient implements VaultHost {
   private constructor(
     private readonly network: NetworkParts,
     private readonly parts: InstanceParts,
-    addresses: AddressResolver = parts.addresses.locate,
-    rpc: RpcClient = network.rpc,
-    /** Replaces the configured sender during one operation. */
-    private readonly from?: AccountLike,
   ) {
-    const { connection, networkName, findErrors } = network;
-    super(connection.provider, addresses, { rpc, networkName, findErrors });
+    const { connection, networkName, rpc, findErrors } = network;
+    const { locate } = parts.addresses;
+    super(connection.provider, locate, { rpc, networkName, findErrors });
     this.connection = connection;
     this.context = network.context;
     this.instanceName = parts.instanceName;
@@ -163,15 +158,6 @@ export class HardhatVault extends VaultClient implements VaultHost {
     const { network, rpc } = this;
     const vault = network.vaults.get(name) ?? HardhatVault.#open(network, name);
     return rpc === network.rpc ? vault : vault.copy({ rpc });
-  }
-
-  /** @internal */
-  protected override copy({
-    addresses = this.addresses,
-    rpc = this.rpc,
-    from = this.from,
-  }: VaultParts): HardhatVault {
-    return new HardhatVault(this.network, this.parts, addresses, rpc, from);
   }
 
   public override orders(
@@ -379,9 +365,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** Parsed on use, because most connections do not read with this sender. */
   protected override defaultFrom(): string {
-    return this.from === undefined
-      ? configuredFrom(this.networkName, this.connection.networkConfig)
-      : parseAccount(this.from, "from");
+    return configuredFrom(this.networkName, this.connection.networkConfig);
   }
 
   protected override runner(): ContractRunner {
