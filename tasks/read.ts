@@ -1,6 +1,6 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import { requireValue, encodeCall } from "../src/client/codec.js";
+import { decodeOrThrow, encodeCall } from "../src/client/codec.js";
 import { failedReading } from "../src/client/failed-reading.js";
 import { entryAnswer } from "../src/client/lens/lens.js";
 import type { ReadOptions } from "../src/client/reader.js";
@@ -150,10 +150,10 @@ async function readAtOnce(
       const entry = lens?.entries[index];
       if (lens !== undefined && entry?.status === "returned") {
         const { network } = envelope;
-        const { hasCode } = entry;
+        const lacksCode = !entry.hasCode;
         const answer = entryAnswer(lens, entry);
         try {
-          return requireValue({ call, target, network, answer, hasCode });
+          return decodeOrThrow({ call, target, network, answer, lacksCode });
         } catch (error) {
           // The contract may answer a caller with code, such as the lens, otherwise.
           failedReading(error);

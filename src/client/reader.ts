@@ -26,15 +26,15 @@ import type {
   ContractAddresses,
   LocatedAddress,
 } from "./addresses.js";
-import { requireValue, encodeCall } from "./codec.js";
-import { explainReason, findInAbis } from "./error-abis.js";
-import type { FindErrors } from "./error-abis.js";
+import { decodeOrThrow, encodeCall } from "./codec.js";
+import { explainReason, errorAbisIn } from "./error-abis.js";
+import type { ErrorAbisOf } from "./error-abis.js";
 import { parseAccount, parseBlockTag, parseDuration } from "./inputs.js";
 import { checkOptionNames } from "./option-names.js";
 import type { OptionNames } from "./option-names.js";
 import { requireProvider } from "../rpc/eip1193.js";
 import type { AccountLike, BlockTag } from "./inputs.js";
-import { explainMissingState } from "./missing-state.js";
+import { requestAtBlock } from "./missing-state.js";
 
 /** Options of every read. */
 export interface ReadOptions {
@@ -73,7 +73,7 @@ export interface VaultClientOptions {
    */
   readonly abis?: readonly InterfaceAbi[] | undefined;
   /** @internal In place of `abis`. */
-  readonly findErrors?: FindErrors | undefined;
+  readonly errorAbisOf?: ErrorAbisOf | undefined;
   /** @internal */
   readonly rpc?: RpcClient | undefined;
 }
@@ -82,7 +82,7 @@ const clientOptionNames: OptionNames<VaultClientOptions> = {
   from: true,
   networkName: true,
   abis: true,
-  findErrors: true,
+  errorAbisOf: true,
   rpc: true,
 };
 
@@ -114,7 +114,7 @@ export abstract class VaultReader {
   /** Sender of reads that name none. Default: `defaultFrom()`. */
   protected readonly from: string | undefined;
   /** @internal */
-  protected readonly findErrors: FindErrors;
+  protected readonly errorAbisOf: ErrorAbisOf;
 
   /**
    * @param contracts Addresses by role. A missing one fails when it is used.
@@ -137,7 +137,7 @@ export abstract class VaultReader {
       options.from === undefined
         ? undefined
         : parseAccount(options.from, "from");
-    this.findErrors = options.findErrors ?? findInAbis(options.abis ?? []);
+    this.errorAbisOf = options.errorAbisOf ?? errorAbisIn(options.abis ?? []);
   }
 
   /**
@@ -163,7 +163,8 @@ export abstract class VaultReader {
    * VAULT_INVALID_ENUM, VAULT_INVALID_ADDRESS, VAULT_INVALID_BLOCK,
    * VAULT_INVALID_ARGUMENT; for the contract: VAULT_CONTRACT_NOT_CONFIGURED,
    * VAULT_CONFIG_VARIABLE, VAULT_NO_CODE, VAULT_CALL_REVERTED,
-   * VAULT_RETURN_DATA_MALFORMED; and errors of a request
+   * VAULT_RETURN_DATA_MALFORMED; for the block: VAULT_BLOCK_NOT_FOUND,
+   * VAULT_ARCHIVE_NODE_NEEDED; and errors of a request
    *
    * @example
    * ```ts
@@ -184,14 +185,14 @@ export abstract class VaultReader {
     });
     const target = await vault.addressOf(call.role, operation);
     const request = { from, to: target.address, data: call.data };
-    // If the state is missing, more requests look for the oldest block that has it.
-    const answer = await explainMissingState(
+    // Throws VAULT_ARCHIVE_NODE_NEEDED if the node has that block without its state.
+    const answer = await requestAtBlock(
       rpc,
       blockTag,
       async (block) => await callContract(rpc, request, block),
     );
     const isEmpty = "data" in answer && answer.data.length === 0;
-    const value = requireValue({
+    const value = decodeOrThrow({
       call,
       target,
       network: this.networkName,
@@ -201,7 +202,7 @@ export abstract class VaultReader {
           ? { reverted: await this.explain(answer.reverted) }
           : answer,
       // A call to an account without code succeeds with empty data.
-      hasCode: !isEmpty || (await hasCode(rpc, target.address, blockTag)),
+      lacksCode: isEmpty && !(await hasCode(rpc, target.address, blockTag)),
     });
     // the decoder follows the table entry that makes the type
     return value as OperationResult<Name>;
@@ -274,7 +275,7 @@ export abstract class VaultReader {
 
   /** @internal Decodes a custom error whose ABI is known. */
   public async explain(reason: RevertReason): Promise<RevertReason> {
-    return await explainReason(reason, this.findErrors, this.rpc.hide);
+    return await explainReason(reason, this.errorAbisOf, this.rpc.hide);
   }
 
   /** Sender if neither the vault nor the read has one; a subclass may override it. */

@@ -7,7 +7,7 @@ import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
-import type { FindErrors } from "../client/error-abis.js";
+import type { ErrorAbisOf } from "../client/error-abis.js";
 import { withCallerStack } from "../caller-stack.js";
 import { parseAddress } from "../client/inputs.js";
 import type { ListedOrder, OrdersOptions } from "../client/orders/types.js";
@@ -33,7 +33,7 @@ import {
 } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
 import type { DeploymentAddresses } from "./deployments.js";
-import { findInProject } from "./project-abis.js";
+import { errorAbisInProject } from "./project-abis.js";
 
 /** The handle that scripts mocks; its `vault` is bound to them. */
 export type MockVaultHandle<VaultT extends VaultClient = HardhatVault> =
@@ -44,7 +44,7 @@ interface NetworkParts extends Pick<
   HardhatVault,
   "connection" | "context" | "networkName" | "rpc"
 > {
-  readonly findErrors: FindErrors;
+  readonly errorAbisOf: ErrorAbisOf;
   readonly upstream: UpstreamAddresses | undefined;
   /** The vaults of the instances by name; undefined is the network's own. */
   readonly vaults: Map<string | undefined, HardhatVault>;
@@ -77,9 +77,9 @@ export class HardhatVault extends VaultClient implements VaultHost {
     private readonly network: NetworkParts,
     private readonly parts: InstanceParts,
   ) {
-    const { connection, networkName, rpc, findErrors } = network;
+    const { connection, networkName, rpc, errorAbisOf } = network;
     const { locate } = parts.addresses;
-    super(connection.provider, locate, { rpc, networkName, findErrors });
+    super(connection.provider, locate, { rpc, networkName, errorAbisOf });
     this.connection = connection;
     this.context = network.context;
     this.instanceName = parts.instanceName;
@@ -112,7 +112,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
         // Hardhat takes 0 for no limit.
         new KnownNode(redactor, true, timeout === 0 ? Infinity : timeout),
       ),
-      findErrors: findInProject(context.artifacts),
+      errorAbisOf: errorAbisInProject(context.artifacts),
       upstream,
       vaults: new Map(),
     });

@@ -154,11 +154,11 @@ describe("client - VaultClient", () => {
   });
 
   it("a read that reverts gives the reason, and why its custom error could not be looked up", async () => {
-    const findErrors = (): never => {
+    const errorAbisOf = (): never => {
       throw new Error("\u001b[2J");
     };
     const { details } = await expectVaultError(
-      new VaultClient(odd, { vault: VAULT }, { findErrors }).queryVolume(),
+      new VaultClient(odd, { vault: VAULT }, { errorAbisOf }).queryVolume(),
       "VAULT_CALL_REVERTED",
     );
     expect(details["reason"])
@@ -169,14 +169,14 @@ describe("client - VaultClient", () => {
 
   it("a read looks up a custom error by four bytes, and no other reason", async () => {
     const asked: string[] = [];
-    const findErrors = (selector: string): [] => {
+    const errorAbisOf = (selector: string): [] => {
       asked.push(selector);
       return [];
     };
     const text = encodeRevertData("too early");
     for (const data of [text, "0x", "0x1234", "0xABCDEF12"]) {
       const node = nodeThatReverts(data);
-      const client = new VaultClient(node, { vault: VAULT }, { findErrors });
+      const client = new VaultClient(node, { vault: VAULT }, { errorAbisOf });
       await expectVaultError(client.queryVolume(), "VAULT_CALL_REVERTED");
     }
     expect(asked).to.deep.equal(["0xabcdef12"]);
