@@ -143,7 +143,8 @@ export abstract class VaultReader {
   /**
    * Resolves the address of a contract and its source, such as a setting.
    *
-   * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED
+   * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED, VAULT_INVALID_ADDRESS,
+   * VAULT_CONFIG_VARIABLE
    */
   public async addressOf(
     role: ContractRole,

@@ -40,7 +40,7 @@ export type MockVaultHandle<VaultT extends VaultClient = HardhatVault> =
   MockHandle<VaultT>;
 
 /** The parts that all vaults on one connection share. */
-interface NetworkParts extends Pick<
+interface ConnectionParts extends Pick<
   HardhatVault,
   "connection" | "context" | "networkName" | "rpc"
 > {
@@ -74,14 +74,14 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public readonly deployments: (() => Promise<DeploymentAddresses>) | undefined;
 
   private constructor(
-    private readonly network: NetworkParts,
+    private readonly shared: ConnectionParts,
     private readonly parts: InstanceParts,
   ) {
-    const { connection, networkName, rpc, errorAbisOf } = network;
+    const { connection, networkName, rpc, errorAbisOf } = shared;
     const { locate } = parts.addresses;
     super(connection.provider, locate, { rpc, networkName, errorAbisOf });
     this.connection = connection;
-    this.context = network.context;
+    this.context = shared.context;
     this.instanceName = parts.instanceName;
     this.deployments = parts.deployments;
   }
@@ -118,8 +118,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
     });
   }
 
-  static #open(network: NetworkParts, instanceName?: string): HardhatVault {
-    const { connection, context, networkName, rpc, upstream, vaults } = network;
+  static #open(shared: ConnectionParts, instanceName?: string): HardhatVault {
+    const { connection, context, networkName, rpc, upstream, vaults } = shared;
     const { networkConfig } = connection;
     let opened: Promise<DeploymentAddresses> | undefined;
     const { root } = context.config.paths;
@@ -137,7 +137,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
       deployments,
     });
     const parts = { instanceName, deployments, addresses };
-    const vault = new HardhatVault(network, parts);
+    const vault = new HardhatVault(shared, parts);
     vaults.set(instanceName, vault);
     return vault;
   }
@@ -155,9 +155,9 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * ```
    */
   public instance(name: string): HardhatVault {
-    const { network, rpc } = this;
-    const vault = network.vaults.get(name) ?? HardhatVault.#open(network, name);
-    return rpc === network.rpc ? vault : vault.copy({ rpc });
+    const { shared, rpc } = this;
+    const vault = shared.vaults.get(name) ?? HardhatVault.#open(shared, name);
+    return rpc === shared.rpc ? vault : vault.copy({ rpc });
   }
 
   public override orders(
