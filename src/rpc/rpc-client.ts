@@ -177,12 +177,13 @@ export class RpcClient {
    * the policy and the deadline allow that.
    *
    * @returns The result, or the reason of a revert.
-   * @throws The reason of an aborted signal, or VaultError. By the last failure:
-   * VAULT_RPC_ERROR if the node refuses, VAULT_NETWORK_UNREACHABLE for a connection or an
-   * HTTP status, VAULT_RPC_INVALID_RESPONSE if the answer is no JSON-RPC,
-   * VAULT_BLOCK_NOT_FOUND for a header, VAULT_RPC_TIMEOUT if there is no answer in time;
-   * for a setting VAULT_WRONG_CHAIN, VAULT_CONFIG_VARIABLE or VAULT_INVALID_ARGUMENT; and
-   * VAULT_HARDHAT_ERROR.
+   * @throws The reason of an aborted signal, else a VaultError.
+   * Of the node: VAULT_RPC_ERROR if it refuses, VAULT_RPC_INVALID_RESPONSE if its answer
+   * is no JSON-RPC, VAULT_BLOCK_NOT_FOUND if it lacks a block that another one has.
+   * Of the way to it: VAULT_NETWORK_UNREACHABLE, also for an HTTP status, and
+   * VAULT_RPC_TIMEOUT.
+   * Of a setting: VAULT_WRONG_CHAIN, VAULT_CONFIG_VARIABLE and VAULT_INVALID_ARGUMENT.
+   * Of Hardhat or another plugin: VAULT_HARDHAT_ERROR.
    */
   public async requestOrRevert(
     method: string,
