@@ -4,11 +4,11 @@ import { ErrorFragment, dataLength, isHexString } from "ethers";
 
 import { IMockErrors__factory } from "../src/bindings/factories/IMockErrors__factory.js";
 import { decodeOutputs, fragmentOf } from "../src/client/codec.js";
-import type { FindErrors } from "../src/client/error-abis.js";
+import type { ErrorAbisOf } from "../src/client/error-abis.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { guardErrors } from "../src/guard/errors.js";
 import { settingsOf } from "../src/plugin/addresses.js";
-import { findInProject } from "../src/plugin/project-abis.js";
+import { errorAbisInProject } from "../src/plugin/project-abis.js";
 import type { DisplaySettings, OperationName } from "../src/protocol/index.js";
 import {
   contractRoles,
@@ -36,7 +36,7 @@ import type { TaskReport } from "./run-task.js";
 export default taskAction(decodeTask, async (args, { hre }) => {
   const { name, config } = selectedNetwork(hre);
   const settings = settingsOf(name, config, args.instance);
-  return await decode(args, settings, findInProject(hre.artifacts));
+  return await decode(args, settings, errorAbisInProject(hre.artifacts));
 });
 
 interface Decoded {
@@ -62,12 +62,12 @@ const knownErrors = [
 /**
  * Decodes call data, returned data or revert data, without any request.
  *
- * @param findErrors Finds errors of the project's own contracts.
+ * @param errorAbisOf Finds errors of the project's own contracts.
  */
 export async function decode(
   { hex, raw }: Pick<TaskValues<typeof decodeTask>, "hex" | "raw">,
   { tokenDecimals, displayDecimals }: DisplaySettings,
-  findErrors: FindErrors,
+  errorAbisOf: ErrorAbisOf,
 ): Promise<TaskReport> {
   const data = hex.trim().toLowerCase();
   if (!isHexString(data, true)) {
@@ -84,7 +84,7 @@ export async function decode(
     (operation === undefined ? undefined : decodeCall(data, operation)) ??
     decodeError(data, knownErrors) ??
     decodeReturned(data) ??
-    decodeError(data, await findErrors(selector));
+    decodeError(data, await errorAbisOf(selector));
   if (decoded === undefined) {
     const problem = describeUnknown(data, operation);
     const remedy =

@@ -68,11 +68,11 @@ export function firstOf(
 
 /** @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED, VAULT_INVALID_ADDRESS */
 export async function requireAddress(
-  addresses: AddressResolver,
+  locate: AddressResolver,
   role: ContractRole,
   { operation, network }: { operation: string; network: string },
 ): Promise<LocatedAddress> {
-  const found = await addresses(role);
+  const found = await locate(role);
   if (!("address" in found)) {
     throw vaultError("VAULT_CONTRACT_NOT_CONFIGURED", {
       operation,

@@ -231,22 +231,22 @@ interface AnsweredCall {
   /** Tag or hex quantity. Default: `latest`. */
   readonly blockTag?: string;
   readonly answer: CallResult;
-  /** Counts only if the answer is empty. */
-  readonly hasCode: boolean;
+  /** True if the account is known to have no code. Counts only if the answer is empty. */
+  readonly lacksCode: boolean;
 }
 
 /**
- * Returns the value of an answer.
+ * Decodes the value of an answer.
  *
  * @throws VaultError VAULT_CALL_REVERTED, VAULT_NO_CODE, VAULT_RETURN_DATA_MALFORMED
  */
-export function requireValue({
+export function decodeOrThrow({
   call: { operation, role },
   target: { address, source },
   network,
   blockTag = "latest",
   answer,
-  hasCode,
+  lacksCode,
 }: AnsweredCall): unknown {
   const contract = contractRoles[role].label;
   if ("reverted" in answer) {
@@ -258,13 +258,13 @@ export function requireValue({
       address,
       hint:
         kind === "none"
-          ? checkAddress(source, network)
+          ? wrongAddressHint(source, network)
           : "This reason is from the contract: correct what it names, or ask the contract's operator.",
     };
     throw vaultError("VAULT_CALL_REVERTED", details, answer.reverted);
   }
   const { data } = answer;
-  if (data.length === 0 && !hasCode) {
+  if (data.length === 0 && lacksCode) {
     throw noCode(role, { address, source }, network, blockTag);
   }
   const decoded = decodeOutputs(operation, data);
@@ -277,7 +277,7 @@ export function requireValue({
 }
 
 /** Advice for a revert without data, typical of another contract's fallback. */
-export function checkAddress(source: string, network: string): string {
+export function wrongAddressHint(source: string, network: string): string {
   return `The contract refused the call without a reason, as another contract would: check the address, which comes from ${source}, and that network ${network} is its chain.`;
 }
 

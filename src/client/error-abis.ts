@@ -7,12 +7,13 @@ import { decodeRevertReason, hideInReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { quoteForeignText } from "../redact.js";
 
-export type FindErrors = (
+/** Finds the ABIs of the custom errors that have a selector. */
+export type ErrorAbisOf = (
   selector: string,
 ) => Promise<readonly ErrorFragment[]> | readonly ErrorFragment[];
 
 /** @throws VaultError VAULT_INVALID_ARGUMENT for an ABI that cannot be parsed */
-export function findInAbis(abis: readonly InterfaceAbi[]): FindErrors {
+export function errorAbisIn(abis: readonly InterfaceAbi[]): ErrorAbisOf {
   const errors = abis.flatMap((abi, index) => {
     try {
       const entries: unknown = typeof abi === "string" ? JSON.parse(abi) : abi;
@@ -29,11 +30,11 @@ export function findInAbis(abis: readonly InterfaceAbi[]): FindErrors {
       );
     }
   });
-  return findAmong(errors);
+  return indexErrors(errors);
 }
 
 /** Indexes errors by selector, so that each is hashed once. */
-export function findAmong(
+export function indexErrors(
   errors: readonly ErrorFragment[],
 ): (selector: string) => readonly ErrorFragment[] {
   const found = new Map<string, ErrorFragment[]>();
@@ -50,7 +51,7 @@ export function findAmong(
  */
 export async function explainReason(
   given: RevertReason,
-  findErrors: FindErrors,
+  errorAbisOf: ErrorAbisOf,
   hide: (text: string) => string,
 ): Promise<RevertReason> {
   const reason = hideInReason(given, hide);
@@ -61,7 +62,7 @@ export async function explainReason(
   try {
     return decodeRevertReason(
       data,
-      await findErrors(data.slice(0, 10).toLowerCase()),
+      await errorAbisOf(data.slice(0, 10).toLowerCase()),
       hide,
     );
   } catch (error) {

@@ -5,14 +5,14 @@ import { isNodeRefusal, isRefusedAnyhow } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 
 /**
- * Makes a request at a block, and explains a refusal: a node without an archive has the
- * block, answers the same request at the newest block, but has no older state. Nodes
- * have no common words for this.
+ * Makes a request at a block. If the node refuses it, finds out if the block's state is
+ * missing: a node without an archive has the block, answers the same request at the
+ * newest block, but has no older state. Nodes have no common words for this.
  *
  * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED, VAULT_BLOCK_NOT_FOUND, else the error of
  * the request
  */
-export async function explainMissingState<Answer>(
+export async function requestAtBlock<Answer>(
   rpc: RpcClient,
   block: BlockId,
   request: (block: BlockId) => Promise<Answer>,

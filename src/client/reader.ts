@@ -26,15 +26,15 @@ import type {
   ContractAddresses,
   LocatedAddress,
 } from "./addresses.js";
-import { requireValue, encodeCall } from "./codec.js";
-import { explainReason, findInAbis } from "./error-abis.js";
-import type { FindErrors } from "./error-abis.js";
+import { decodeOrThrow, encodeCall } from "./codec.js";
+import { explainReason, errorAbisIn } from "./error-abis.js";
+import type { ErrorAbisOf } from "./error-abis.js";
 import { parseAccount, parseBlockTag, parseDuration } from "./inputs.js";
 import { checkOptionNames } from "./option-names.js";
 import type { OptionNames } from "./option-names.js";
 import { requireProvider } from "../rpc/eip1193.js";
 import type { AccountLike, BlockTag } from "./inputs.js";
-import { explainMissingState } from "./missing-state.js";
+import { requestAtBlock } from "./missing-state.js";
 
 /** Options of every read. */
 export interface ReadOptions {
@@ -73,7 +73,7 @@ export interface VaultClientOptions {
    */
   readonly abis?: readonly InterfaceAbi[] | undefined;
   /** @internal In place of `abis`. */
-  readonly findErrors?: FindErrors | undefined;
+  readonly errorAbisOf?: ErrorAbisOf | undefined;
   /** @internal */
   readonly rpc?: RpcClient | undefined;
 }
@@ -82,16 +82,16 @@ const clientOptionNames: OptionNames<VaultClientOptions> = {
   from: true,
   networkName: true,
   abis: true,
-  findErrors: true,
+  errorAbisOf: true,
   rpc: true,
 };
 
 /** The parts of a vault that a copy of it may have of its own. */
-export interface VaultParts {
-  readonly addresses?: AddressResolver;
+interface VaultParts {
+  readonly locate?: AddressResolver;
   readonly rpc?: RpcClient;
   /** Sender of reads that name none. */
-  readonly from?: AccountLike | undefined;
+  readonly from?: string;
 }
 
 /** The connection, the caller and the block of a read. */
@@ -110,10 +110,11 @@ export abstract class VaultReader {
   public readonly networkName: string;
   /** @internal */
   public readonly rpc: RpcClient;
-  protected readonly addresses: AddressResolver;
-  readonly #from: string;
+  protected readonly locate: AddressResolver;
+  /** Sender of reads that name none. Default: `defaultFrom()`. */
+  protected readonly from: string | undefined;
   /** @internal */
-  protected readonly findErrors: FindErrors;
+  protected readonly errorAbisOf: ErrorAbisOf;
 
   /**
    * @param contracts Addresses by role. A missing one fails when it is used.
@@ -128,21 +129,22 @@ export abstract class VaultReader {
     this.provider = requireProvider(provider);
     this.networkName = options.networkName ?? GIVEN_PROVIDER;
     this.rpc = options.rpc ?? new RpcClient(provider, this.networkName);
-    this.addresses =
+    this.locate =
       typeof contracts === "function"
         ? contracts
         : fixedAddresses(contracts, "VaultClient");
-    this.#from =
+    this.from =
       options.from === undefined
-        ? ZeroAddress
+        ? undefined
         : parseAccount(options.from, "from");
-    this.findErrors = options.findErrors ?? findInAbis(options.abis ?? []);
+    this.errorAbisOf = options.errorAbisOf ?? errorAbisIn(options.abis ?? []);
   }
 
   /**
    * Resolves the address of a contract and its source, such as a setting.
    *
-   * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED
+   * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED, VAULT_INVALID_ADDRESS,
+   * VAULT_CONFIG_VARIABLE
    */
   public async addressOf(
     role: ContractRole,
@@ -151,7 +153,7 @@ export abstract class VaultReader {
     const context = { operation, network: this.networkName };
     return await this.rpc.withinDeadline(
       "the requests that look up an address",
-      requireAddress(this.addresses, role, context),
+      requireAddress(this.locate, role, context),
     );
   }
 
@@ -162,7 +164,8 @@ export abstract class VaultReader {
    * VAULT_INVALID_ENUM, VAULT_INVALID_ADDRESS, VAULT_INVALID_BLOCK,
    * VAULT_INVALID_ARGUMENT; for the contract: VAULT_CONTRACT_NOT_CONFIGURED,
    * VAULT_CONFIG_VARIABLE, VAULT_NO_CODE, VAULT_CALL_REVERTED,
-   * VAULT_RETURN_DATA_MALFORMED; and errors of a request
+   * VAULT_RETURN_DATA_MALFORMED; for the block: VAULT_BLOCK_NOT_FOUND,
+   * VAULT_ARCHIVE_NODE_NEEDED; and errors of a request
    *
    * @example
    * ```ts
@@ -177,18 +180,20 @@ export abstract class VaultReader {
   ): Promise<OperationResult<Name>> {
     checkOptionNames(operation, options, readOptionNames);
     const call = encodeCall(operation, args);
-    const client = this.withOptions(options, DEFAULT_TIMEOUT_MS);
-    const { rpc, from, blockTag } = client.readContext(options);
-    const target = await client.addressOf(call.role, operation);
+    const vault = this.withOptions(options, DEFAULT_TIMEOUT_MS);
+    const { rpc, from, blockTag } = vault.readContext({
+      blockTag: options.blockTag,
+    });
+    const target = await vault.addressOf(call.role, operation);
     const request = { from, to: target.address, data: call.data };
-    // If the state is missing, more requests look for the oldest block that has it.
-    const answer = await explainMissingState(
+    // Throws VAULT_ARCHIVE_NODE_NEEDED if the node has that block without its state.
+    const answer = await requestAtBlock(
       rpc,
       blockTag,
       async (block) => await callContract(rpc, request, block),
     );
     const isEmpty = "data" in answer && answer.data.length === 0;
-    const value = requireValue({
+    const value = decodeOrThrow({
       call,
       target,
       network: this.networkName,
@@ -198,7 +203,7 @@ export abstract class VaultReader {
           ? { reverted: await this.explain(answer.reverted) }
           : answer,
       // A call to an account without code succeeds with empty data.
-      hasCode: !isEmpty || (await hasCode(rpc, target.address, blockTag)),
+      lacksCode: isEmpty && !(await hasCode(rpc, target.address, blockTag)),
     });
     // the decoder follows the table entry that makes the type
     return value as OperationResult<Name>;
@@ -225,12 +230,24 @@ export abstract class VaultReader {
       { timeout: milliseconds, signal, onRetry },
       standardTimeout,
     );
-    // each subclass copies itself
-    return this.copy({ rpc, from }) as this;
+    return this.copy({
+      rpc,
+      ...(from !== undefined && { from: parseAccount(from, "from") }),
+    });
   }
 
-  /** @internal Returns the same vault with other parts. */
-  protected abstract copy(parts: VaultParts): VaultReader;
+  /**
+   * Returns a vault that inherits from this one all but these parts, so that it has the
+   * methods and the fields of a subclass, too.
+   *
+   * @internal
+   */
+  protected copy(parts: VaultParts): this {
+    const own = Object.getOwnPropertyDescriptors(parts);
+    const copied: unknown = Object.create(this, own);
+    // it inherits from this vault
+    return copied as this;
+  }
 
   /** Reads number and timestamp (Unix seconds) of a block. */
   public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
@@ -250,18 +267,20 @@ export abstract class VaultReader {
     return {
       rpc: this.rpc,
       from:
-        from === undefined ? this.defaultFrom() : parseAccount(from, "from"),
+        from === undefined
+          ? (this.from ?? this.defaultFrom())
+          : parseAccount(from, "from"),
       blockTag: parseBlockTag(blockTag ?? "latest"),
     };
   }
 
   /** @internal Decodes a custom error whose ABI is known. */
   public async explain(reason: RevertReason): Promise<RevertReason> {
-    return await explainReason(reason, this.findErrors, this.rpc.hide);
+    return await explainReason(reason, this.errorAbisOf, this.rpc.hide);
   }
 
-  /** Sender of reads that name none; a subclass may override it. */
+  /** Sender if neither the vault nor the read has one; a subclass may override it. */
   protected defaultFrom(): string {
-    return this.#from;
+    return ZeroAddress;
   }
 }

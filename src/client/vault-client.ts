@@ -21,7 +21,7 @@ import { contractFactories } from "./codec.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
 import { checkOptionNames } from "./option-names.js";
 import { VaultReader, readOptionNames } from "./reader.js";
-import type { ReadOptions, VaultParts } from "./reader.js";
+import type { ReadOptions } from "./reader.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
 import type { VaultSnapshot } from "./snapshot.js";
 
@@ -34,13 +34,17 @@ export type VaultContracts = {
 /** The read methods of a client, one for each read operation. */
 export interface VaultReads extends Pick<VaultClient, ReadOperationName> {}
 
+/** Of each vault its own: in a field, a copy would have those of the vault it inherits. */
+const contractsOf = new WeakMap<VaultClient, VaultContracts>();
+
 /**
  * Reads the protocol's contracts over an EIP-1193 provider. Values are unscaled: each
  * uint256 is a `bigint`.
+ *
+ * A subclass may add methods that use no `#private` member: the vaults of `at()` inherit
+ * them.
  */
 export class VaultClient extends VaultReader {
-  #contracts: VaultContracts | undefined;
-
   /**
    * The ethers contracts by role, typed by TypeChain. Connect a signer to send.
    *
@@ -48,8 +52,10 @@ export class VaultClient extends VaultReader {
    * address is used
    */
   public get contracts(): VaultContracts {
-    this.#contracts ??= this.#createContracts();
-    return this.#contracts;
+    const contracts =
+      contractsOf.get(this) ?? createContracts(this, () => this.runner());
+    contractsOf.set(this, contracts);
+    return contracts;
   }
 
   /**
@@ -66,12 +72,8 @@ export class VaultClient extends VaultReader {
    * ```
    */
   public at(contracts: ContractAddresses, source = "at()"): this {
-    const addresses = firstOf(
-      fixedAddresses(contracts, source),
-      this.addresses,
-    );
-    // each subclass copies itself
-    return this.copy({ addresses }) as this;
+    const given = fixedAddresses(contracts, source);
+    return this.copy({ locate: firstOf(given, this.locate) });
   }
 
   /**
@@ -317,45 +319,41 @@ export class VaultClient extends VaultReader {
     });
   }
 
-  /** @internal */
-  protected override copy({
-    addresses = this.addresses,
-    rpc = this.rpc,
-    from = this.defaultFrom(),
-  }: VaultParts): VaultClient {
-    const { provider, networkName, findErrors } = this;
-    const options = { rpc, from, networkName, findErrors };
-    return new VaultClient(provider, addresses, options);
-  }
-
   /** Runs the calls of `contracts`; a subclass may override it. */
   protected runner(): ContractRunner {
     return new BrowserProvider(this.provider, "any");
   }
+}
 
-  #createContracts(): VaultContracts {
-    const contracts = {};
-    for (const role of contractRoleNames) {
-      let contract: Contract | undefined;
-      Object.defineProperty(contracts, role, {
-        enumerable: true,
-        get: () => (contract ??= this.#createContract(role)),
-      });
-    }
-    // TypeChain's types describe what the generic contract does with this ABI; its own connect() takes no addressable
-    return contracts as VaultContracts;
+function createContracts(
+  vault: VaultClient,
+  runner: () => ContractRunner,
+): VaultContracts {
+  const contracts = {};
+  for (const role of contractRoleNames) {
+    let contract: Contract | undefined;
+    Object.defineProperty(contracts, role, {
+      enumerable: true,
+      get: () => (contract ??= createContract(vault, role, runner())),
+    });
   }
+  // TypeChain's types describe what the generic contract does with this ABI; its own connect() takes no addressable
+  return contracts as VaultContracts;
+}
 
-  #createContract(role: ContractRole): Contract {
-    const { abi } = contractRoles[role];
-    const contract = new Contract(
-      { getAddress: async () => (await this.addressOf(role)).address },
-      contractFactories[abi].createInterface(),
-      this.runner(),
-    );
-    // ethers requests the address at once. A missing one is an error when the
-    // contract is used, not an unhandled rejection now.
-    contract.getAddress().catch(() => undefined);
-    return contract;
-  }
+function createContract(
+  vault: VaultClient,
+  role: ContractRole,
+  runner: ContractRunner,
+): Contract {
+  const { abi } = contractRoles[role];
+  const contract = new Contract(
+    { getAddress: async () => (await vault.addressOf(role)).address },
+    contractFactories[abi].createInterface(),
+    runner,
+  );
+  // ethers requests the address at once. A missing one is an error when the
+  // contract is used, not an unhandled rejection now.
+  contract.getAddress().catch(() => undefined);
+  return contract;
 }

@@ -7,12 +7,10 @@ import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
-import type { FindErrors } from "../client/error-abis.js";
+import type { ErrorAbisOf } from "../client/error-abis.js";
 import { withCallerStack } from "../caller-stack.js";
-import { parseAccount, parseAddress } from "../client/inputs.js";
-import type { AccountLike } from "../client/inputs.js";
+import { parseAddress } from "../client/inputs.js";
 import type { ListedOrder, OrdersOptions } from "../client/orders/types.js";
-import type { VaultParts } from "../client/reader.js";
 import { VaultClient } from "../client/vault-client.js";
 import type {
   DeployMocksOptions,
@@ -35,18 +33,18 @@ import {
 } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
 import type { DeploymentAddresses } from "./deployments.js";
-import { findInProject } from "./project-abis.js";
+import { errorAbisInProject } from "./project-abis.js";
 
 /** The handle that scripts mocks; its `vault` is bound to them. */
 export type MockVaultHandle<VaultT extends VaultClient = HardhatVault> =
   MockHandle<VaultT>;
 
 /** The parts that all vaults on one connection share. */
-interface NetworkParts extends Pick<
+interface ConnectionParts extends Pick<
   HardhatVault,
   "connection" | "context" | "networkName" | "rpc"
 > {
-  readonly findErrors: FindErrors;
+  readonly errorAbisOf: ErrorAbisOf;
   readonly upstream: UpstreamAddresses | undefined;
   /** The vaults of the instances by name; undefined is the network's own. */
   readonly vaults: Map<string | undefined, HardhatVault>;
@@ -76,17 +74,14 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public readonly deployments: (() => Promise<DeploymentAddresses>) | undefined;
 
   private constructor(
-    private readonly network: NetworkParts,
+    private readonly shared: ConnectionParts,
     private readonly parts: InstanceParts,
-    addresses: AddressResolver = parts.addresses.locate,
-    rpc: RpcClient = network.rpc,
-    /** Replaces the configured sender during one operation. */
-    private readonly from?: AccountLike,
   ) {
-    const { connection, networkName, findErrors } = network;
-    super(connection.provider, addresses, { rpc, networkName, findErrors });
+    const { connection, networkName, rpc, errorAbisOf } = shared;
+    const { locate } = parts.addresses;
+    super(connection.provider, locate, { rpc, networkName, errorAbisOf });
     this.connection = connection;
-    this.context = network.context;
+    this.context = shared.context;
     this.instanceName = parts.instanceName;
     this.deployments = parts.deployments;
   }
@@ -117,14 +112,14 @@ export class HardhatVault extends VaultClient implements VaultHost {
         // Hardhat takes 0 for no limit.
         new KnownNode(redactor, true, timeout === 0 ? Infinity : timeout),
       ),
-      findErrors: findInProject(context.artifacts),
+      errorAbisOf: errorAbisInProject(context.artifacts),
       upstream,
       vaults: new Map(),
     });
   }
 
-  static #open(network: NetworkParts, instanceName?: string): HardhatVault {
-    const { connection, context, networkName, rpc, upstream, vaults } = network;
+  static #open(shared: ConnectionParts, instanceName?: string): HardhatVault {
+    const { connection, context, networkName, rpc, upstream, vaults } = shared;
     const { networkConfig } = connection;
     let opened: Promise<DeploymentAddresses> | undefined;
     const { root } = context.config.paths;
@@ -142,7 +137,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
       deployments,
     });
     const parts = { instanceName, deployments, addresses };
-    const vault = new HardhatVault(network, parts);
+    const vault = new HardhatVault(shared, parts);
     vaults.set(instanceName, vault);
     return vault;
   }
@@ -160,18 +155,9 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * ```
    */
   public instance(name: string): HardhatVault {
-    const { network, rpc } = this;
-    const vault = network.vaults.get(name) ?? HardhatVault.#open(network, name);
-    return rpc === network.rpc ? vault : vault.copy({ rpc });
-  }
-
-  /** @internal */
-  protected override copy({
-    addresses = this.addresses,
-    rpc = this.rpc,
-    from = this.from,
-  }: VaultParts): HardhatVault {
-    return new HardhatVault(this.network, this.parts, addresses, rpc, from);
+    const { shared, rpc } = this;
+    const vault = shared.vaults.get(name) ?? HardhatVault.#open(shared, name);
+    return rpc === shared.rpc ? vault : vault.copy({ rpc });
   }
 
   public override orders(
@@ -382,9 +368,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** Parsed on use, because most connections do not read with this sender. */
   protected override defaultFrom(): string {
-    return this.from === undefined
-      ? configuredFrom(this.networkName, this.connection.networkConfig)
-      : parseAccount(this.from, "from");
+    return configuredFrom(this.networkName, this.connection.networkConfig);
   }
 
   protected override runner(): ContractRunner {

@@ -1,17 +1,17 @@
 import { ErrorFragment } from "ethers";
 import type { ArtifactManager } from "hardhat/types/artifacts";
 
-import { findAmong } from "../client/error-abis.js";
-import type { FindErrors } from "../client/error-abis.js";
+import { indexErrors } from "../client/error-abis.js";
+import type { ErrorAbisOf } from "../client/error-abis.js";
 
 /** Finds errors in the project's artifacts; the first call reads them all. */
-export function findInProject(
+export function errorAbisInProject(
   artifacts: Pick<
     ArtifactManager,
     "getAllFullyQualifiedNames" | "readArtifact"
   >,
-): FindErrors {
-  let find: Promise<ReturnType<typeof findAmong>> | undefined;
+): ErrorAbisOf {
+  let find: Promise<ReturnType<typeof indexErrors>> | undefined;
   const readErrors = async (): NonNullable<typeof find> => {
     const errors = new Map<string, ErrorFragment>();
     const names = [...(await artifacts.getAllFullyQualifiedNames())].toSorted();
@@ -27,7 +27,7 @@ export function findInProject(
         }
       }
     }
-    return findAmong([...errors.values()]);
+    return indexErrors([...errors.values()]);
   };
   return async (selector) => (await (find ??= readErrors()))(selector);
 }

@@ -19,7 +19,7 @@ interface Watched {
   /** When the newest answer began, by the clock of `performance`. */
   begunAt: number;
   newest: NewestRequest | undefined;
-  refusal: RefusedStatus | undefined;
+  statusError: StatusError | undefined;
 }
 
 interface AnswerLimits {
@@ -38,8 +38,8 @@ interface NewestRequest {
   readonly compressed: Uint8Array[];
 }
 
-/** A node's refusal by an HTTP status, of which nothing else was seen. */
-class RefusedStatus extends Error {
+/** An HTTP status that is not 2xx, of which nothing else was seen. */
+class StatusError extends Error {
   constructor(public readonly statusCode: number) {
     super(`HTTP status ${statusCode}`);
   }
@@ -57,7 +57,7 @@ export interface Exchanged {
   /** The answer's text, if it came as gzip: nobody asked for that, or unpacks it. */
   readonly unpacked: string | undefined;
   /** The last answer that was not 2xx: Hardhat repeats a request after status 429. */
-  readonly refusal: Error | undefined;
+  readonly statusError: Error | undefined;
 }
 
 // Hardhat and fetch send through undici, and have no way to cancel a request or to
@@ -87,7 +87,7 @@ subscribe("undici:request:headers", (message) => {
   if (watched !== undefined) {
     watched.begunAt = performance.now();
     if (Number(statusCode) >= 400) {
-      watched.refusal = new RefusedStatus(Number(statusCode));
+      watched.statusError = new StatusError(Number(statusCode));
     }
   }
 });
@@ -145,7 +145,7 @@ export function sendBounded<T>(
     bytes: 0,
     begunAt: 0,
     newest: undefined,
-    refusal: undefined,
+    statusError: undefined,
   };
   return {
     answer: answerOf(watched, context.run(watched, send)),
@@ -162,7 +162,7 @@ export function sendBounded<T>(
                 JSON.stringify(structuredClone(params)),
         method: String(sent["method"]),
         unpacked: compressed.length === 0 ? undefined : unpack(compressed),
-        refusal: watched.refusal,
+        statusError: watched.statusError,
       };
     },
   };

@@ -18,6 +18,11 @@ export interface CallRequest {
 
 export type CallResult = { readonly data: Buffer } | Reverted;
 
+/**
+ * Makes an `eth_call`.
+ *
+ * @returns The data, or the reason of a revert, which is no error here.
+ */
 export async function callContract(
   rpc: RpcClient,
   request: CallRequest | Readonly<Record<string, string>>,

@@ -17,7 +17,7 @@ export interface Attempts {
   readonly seconds: number;
 }
 
-/** Most attempts by kind of failure; other kinds are final. */
+/** Number of failures of a kind with which a request ends. Other kinds end it at once. */
 export type RetryPolicy = Readonly<Record<RetryEvent["reason"], number>>;
 
 export const usualRetries: RetryPolicy = { busy: 15, transient: 6 };

@@ -139,7 +139,7 @@ function hideInside(value: unknown, hide: HideSecrets): unknown {
 
 /**
  * Hides secrets in the words of a reason, not in the names and figures of an error.
- * A custom error that only the project's ABIs describe stays as it is.
+ * It decodes an error again, so call it before the project's ABIs have explained one.
  */
 export function hideInReason(
   reason: RevertReason,

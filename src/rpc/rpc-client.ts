@@ -28,16 +28,16 @@ interface Answered {
   readonly result: unknown;
 }
 
-/** Options of all requests of one operation. */
+/** Options of a group of requests, such as those of one read. */
 export interface RequestOptions {
-  /** Milliseconds for the whole operation, retries included. */
+  /** Milliseconds for the whole group, retries included. */
   readonly timeout?: number | undefined;
-  /** Ends the operation, which then throws its reason. A transaction is still sent. */
+  /** Ends the requests, which then throw its reason. A transaction is still sent. */
   readonly signal?: AbortSignal | undefined;
   readonly onRetry?: ((event: RetryEvent) => void) | undefined;
 }
 
-/** Deadline of a request whose operation has none. */
+/** Deadline of a request whose group has none. */
 export const DEFAULT_TIMEOUT_MS = 300_000;
 
 /**
@@ -56,7 +56,7 @@ const MOST_BLOCKS_BEHIND = 128;
  * deadline: its answer must not be lost.
  */
 const safeToResend =
-  /^(?:eth_(?:accounts|blockNumber|call|chainId|estimateGas|feeHistory|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|debug_traceTransaction|anvil_nodeInfo|hardhat_metadata|net_version|web3_clientVersion)$/u;
+  /^(?:eth_(?:accounts|blockNumber|call|chainId|estimateGas|feeHistory|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|debug_trace(?:Call|Transaction)|anvil_nodeInfo|hardhat_metadata|net_version|web3_clientVersion)$/u;
 
 /** State of a node, shared by all clients of a connection. */
 export class KnownNode {
@@ -76,8 +76,8 @@ export class KnownNode {
   ) {}
 }
 
-/** State that the requests of one operation share. */
-interface OperationState extends Pick<RequestOptions, "onRetry"> {
+/** State that the requests of one group share. */
+interface RequestGroup extends Pick<RequestOptions, "onRetry"> {
   /** Without one, each request has its own. */
   readonly deadlines: readonly AbortSignal[];
   /** Those of the caller, who gets their reason. */
@@ -102,7 +102,7 @@ export class RpcClient {
     private readonly provider: Eip1193Provider,
     public readonly network: string,
     public readonly node = new KnownNode(),
-    private readonly operation: OperationState = { deadlines: [], signals: [] },
+    private readonly group: RequestGroup = { deadlines: [], signals: [] },
     private readonly policy = usualRetries,
   ) {}
 
@@ -116,13 +116,13 @@ export class RpcClient {
     { timeout, signal, onRetry }: RequestOptions,
     standardTimeout?: number,
   ): RpcClient {
-    const { operation } = this;
-    const hasDeadline = operation.deadlines.length > 0;
+    const { group } = this;
+    const hasDeadline = group.deadlines.length > 0;
     const time = timeout ?? (hasDeadline ? undefined : standardTimeout);
     if (time === undefined && signal === undefined && onRetry === undefined) {
       return this;
     }
-    const { deadlines, signals } = operation;
+    const { deadlines, signals } = group;
     return this.#with(
       {
         deadlines:
@@ -130,19 +130,19 @@ export class RpcClient {
             ? deadlines
             : [...deadlines, AbortSignal.timeout(Math.ceil(time))],
         signals: signal === undefined ? signals : [...signals, signal],
-        onRetry: onRetry ?? operation.onRetry,
+        onRetry: onRetry ?? group.onRetry,
       },
       this.policy,
     );
   }
 
   public withRetries(policy: RetryPolicy): RpcClient {
-    return this.#with(this.operation, policy);
+    return this.#with(this.group, policy);
   }
 
-  #with(operation: OperationState, policy: RetryPolicy): RpcClient {
+  #with(group: RequestGroup, policy: RetryPolicy): RpcClient {
     const { provider, network, node } = this;
-    return new RpcClient(provider, network, node, operation, policy);
+    return new RpcClient(provider, network, node, group, policy);
   }
 
   /** Hides the secrets of the connection in texts from outside. */
@@ -175,13 +175,22 @@ export class RpcClient {
   /**
    * Sends a request that may execute a contract. Retries a failed one if its class,
    * the policy and the deadline allow that.
+   *
+   * @returns The result, or the reason of a revert.
+   * @throws The reason of an aborted signal, else a VaultError.
+   * Of the node: VAULT_RPC_ERROR if it refuses, VAULT_RPC_INVALID_RESPONSE if its answer
+   * is no JSON-RPC, VAULT_BLOCK_NOT_FOUND if it lacks a block that another one has.
+   * Of the way to it: VAULT_NETWORK_UNREACHABLE, also for an HTTP status, and
+   * VAULT_RPC_TIMEOUT.
+   * Of a setting: VAULT_WRONG_CHAIN, VAULT_CONFIG_VARIABLE and VAULT_INVALID_ARGUMENT.
+   * Of Hardhat or another plugin: VAULT_HARDHAT_ERROR.
    */
   public async requestOrRevert(
     method: string,
     params: readonly unknown[],
   ): Promise<Executed> {
-    const { operation } = this;
-    const { deadlines, signals } = operation;
+    const { group } = this;
+    const { deadlines, signals } = group;
     const allSignals = [
       ...(deadlines.length === 0
         ? [AbortSignal.timeout(DEFAULT_TIMEOUT_MS)]
@@ -189,6 +198,8 @@ export class RpcClient {
       ...signals,
     ];
     const begunAt = performance.now();
+    // Counted apart: a node that was busy for long may still fail in passing.
+    const failures = { busy: 0, transient: 0 };
     let failed: FailedAttempt | undefined;
     for (let attempt = 1; ; attempt += 1) {
       // Undefined if a signal came first.
@@ -199,10 +210,14 @@ export class RpcClient {
       // An earlier failure explains more than a timeout.
       failed = outcome ?? failed;
       const reason = outcome?.retry;
-      const mayRetry = reason !== undefined && attempt < this.policy[reason];
+      if (reason !== undefined) {
+        failures[reason] += 1;
+      }
+      const mayRetry =
+        reason !== undefined && failures[reason] < this.policy[reason];
       if (mayRetry && firstAborted(allSignals) === undefined) {
         const problem = this.#toError(outcome?.thrown, method).shortMessage;
-        operation.onRetry?.({ method, reason, problem, attempt });
+        group.onRetry?.({ method, reason, problem, attempt });
         await pause(waitAfter(attempt, outcome?.retryAfterMs), ...allSignals);
         if (firstAborted(allSignals) === undefined) {
           continue;
@@ -212,14 +227,14 @@ export class RpcClient {
         firstAborted(signals)?.throwIfAborted();
       }
       if (failed === undefined) {
-        throw operation.failureAtDeadline ?? this.#timedOut(method);
+        throw group.failureAtDeadline ?? this.#timedOut(method);
       }
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
       const attempts = attempt > 1 ? { count: attempt, seconds } : undefined;
       const error = this.#toError(failed.thrown, method, attempts);
       if (firstAborted(deadlines) !== undefined) {
         // The node's last error explains later requests, too.
-        operation.failureAtDeadline ??= error;
+        group.failureAtDeadline ??= error;
       }
       throw error;
     }
@@ -276,9 +291,9 @@ export class RpcClient {
         return this.#judge(thrown, method, params);
       }
       // A caller who aborts gets the reason of the signal instead.
-      const isAborted = firstAborted(this.operation.signals) !== undefined;
-      const refusal = isAborted ? undefined : seen?.().refusal;
-      return refusal === undefined ? undefined : { thrown: refusal };
+      const isAborted = firstAborted(this.group.signals) !== undefined;
+      const error = isAborted ? undefined : seen?.().statusError;
+      return error === undefined ? undefined : { thrown: error };
     }
   }
 
@@ -347,12 +362,12 @@ export class RpcClient {
   }
 
   /**
-   * Waits until the operation's deadline for work that does not use this client.
+   * Waits until the group's deadline for work that does not use this client.
    *
    * @param method Name of the work in error texts.
    */
   public async withinDeadline<T>(method: string, work: Promise<T>): Promise<T> {
-    const { deadlines, signals } = this.operation;
+    const { deadlines, signals } = this.group;
     try {
       return await orAbort(work, ...deadlines, ...signals);
     } catch (error) {

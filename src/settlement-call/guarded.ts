@@ -1,4 +1,4 @@
-import { explainMissingState } from "../client/missing-state.js";
+import { requestAtBlock } from "../client/missing-state.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import { settlerIn } from "../guard/round-guard.js";
 import type { GuardedSettlement } from "../guard/round-guard.js";
@@ -32,7 +32,7 @@ export async function findGuard(
     return undefined;
   }
   const { address, source } = located;
-  const code = await explainMissingState(
+  const code = await requestAtBlock(
     vault.rpc,
     block,
     async (at) => await getCode(vault.rpc, address, at),

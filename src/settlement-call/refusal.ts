@@ -1,4 +1,4 @@
-import { checkAddress } from "../client/codec.js";
+import { wrongAddressHint } from "../client/codec.js";
 import { vaultError } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import { guardErrors } from "../guard/errors.js";
@@ -48,7 +48,7 @@ export async function explainRefusal(
     return { code: "VAULT_CALL_REVERTED", reason: text };
   }
   const { source } = await vault.addressOf("vault");
-  const hint = checkAddress(source, vault.networkName);
+  const hint = wrongAddressHint(source, vault.networkName);
   return { code: "VAULT_CALL_REVERTED", reason: `${text}. ${hint}` };
 }
 

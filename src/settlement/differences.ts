@@ -1,6 +1,6 @@
 import { toQuantity } from "ethers";
 
-import { requireValue, encodeCall } from "../client/codec.js";
+import { decodeOrThrow, encodeCall } from "../client/codec.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { fallbackTo } from "../errors.js";
@@ -159,11 +159,11 @@ async function readLater(
     {},
     { number: toQuantity(number), time: toQuantity(timestamp) },
   );
-  return requireValue({
+  return decodeOrThrow({
     call,
     target,
     network: vault.networkName,
     answer,
-    hasCode: true,
+    lacksCode: false,
   });
 }

@@ -1,5 +1,5 @@
 import type { LocatedAddress } from "../client/addresses.js";
-import { requireValue, encodeCall, noCode } from "../client/codec.js";
+import { decodeOrThrow, encodeCall, noCode } from "../client/codec.js";
 import { entryAnswer, tryLens } from "../client/lens/lens.js";
 import type { LensAnswer } from "../client/lens/lens.js";
 import { vaultError } from "../errors.js";
@@ -88,14 +88,14 @@ async function observeAtOnce(
       contract,
       block,
       // the decoder follows the table entry that makes the type
-      round: requireValue({
+      round: decodeOrThrow({
         call,
         target: factory,
         network: vault.networkName,
         answer: entryAnswer(one, round, (text) =>
           vault.rpc.redactor.hide(text),
         ),
-        hasCode: round.hasCode,
+        lacksCode: !round.hasCode,
       }) as VaultRound,
     };
   };

@@ -1,6 +1,6 @@
 import { isHexString, zeroPadValue } from "ethers";
 
-import { requireValue, encodeCall } from "../client/codec.js";
+import { decodeOrThrow, encodeCall } from "../client/codec.js";
 import {
   encodeRead,
   parseRead,
@@ -143,12 +143,12 @@ async function roundWithout(
     return answer === undefined
       ? undefined
       : // the decoder follows the table entry that makes the type
-        (requireValue({
+        (decodeOrThrow({
           call,
           target,
           network: vault.networkName,
           answer,
-          hasCode: true,
+          lacksCode: false,
         }) as VaultRound);
   } catch (error) {
     fallbackTo(undefined)(error);

@@ -1,4 +1,4 @@
-import { requireValue, encodeCall } from "../client/codec.js";
+import { decodeOrThrow, encodeCall } from "../client/codec.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import { absentContract, failedReading } from "../client/failed-reading.js";
 import { factsCall, parseFacts } from "../client/lens/simulation-lens.js";
@@ -86,10 +86,10 @@ export function makeWatchList(
       const { address } = target;
       const name = path.join(".");
       const decode: WatchedRead["decode"] = (answer, facts) => {
-        const { hasCode } = accountIn(facts, address);
+        const lacksCode = !accountIn(facts, address).hasCode;
         try {
-          const answered = { call, target, network, answer, hasCode };
-          return { name, value: requireValue(answered) };
+          const answered = { call, target, network, answer, lacksCode };
+          return { name, value: decodeOrThrow(answered) };
         } catch (error) {
           return { name, value: failedReading(error) };
         }

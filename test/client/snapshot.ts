@@ -201,9 +201,6 @@ describe("client - snapshot", () => {
     const wrong = new VaultError("VAULT_INVALID_ADDRESS", {});
     for (const error of [defect, new Error("no"), wrong]) {
       class Failing extends VaultClient {
-        public override withOptions(): this {
-          return this;
-        }
         public override async addressOf(): Promise<never> {
           return await Promise.reject(error);
         }

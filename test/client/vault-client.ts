@@ -9,6 +9,7 @@ import {
   isFailedReading,
   operations,
 } from "../../src/client/index.js";
+import type { Address, ContractRole } from "../../src/protocol/index.js";
 import { encodeRevertData } from "../../src/mocks/index.js";
 import { Redactor } from "../../src/redact.js";
 import { KnownNode, RpcClient } from "../../src/rpc/rpc-client.js";
@@ -42,8 +43,10 @@ const odd = nodeThatReverts(
   new Interface(["error Odd(uint256)"]).encodeErrorResult("Odd", [7]),
 );
 
-const askedOf = (node: ScriptedNode, field: "from" | "to"): unknown[] =>
-  node.asked.map(({ params }) => fieldsOf(params[0])[field]);
+const askedOf = (
+  node: Pick<ScriptedNode, "asked">,
+  field: "from" | "to",
+): unknown[] => node.asked.map(({ params }) => fieldsOf(params[0])[field]);
 
 describe("client - VaultClient", () => {
   it("a client makes each of its contracts once, and when it is used", async () => {
@@ -151,11 +154,11 @@ describe("client - VaultClient", () => {
   });
 
   it("a read that reverts gives the reason, and why its custom error could not be looked up", async () => {
-    const findErrors = (): never => {
+    const errorAbisOf = (): never => {
       throw new Error("\u001b[2J");
     };
     const { details } = await expectVaultError(
-      new VaultClient(odd, { vault: VAULT }, { findErrors }).queryVolume(),
+      new VaultClient(odd, { vault: VAULT }, { errorAbisOf }).queryVolume(),
       "VAULT_CALL_REVERTED",
     );
     expect(details["reason"])
@@ -166,14 +169,14 @@ describe("client - VaultClient", () => {
 
   it("a read looks up a custom error by four bytes, and no other reason", async () => {
     const asked: string[] = [];
-    const findErrors = (selector: string): [] => {
+    const errorAbisOf = (selector: string): [] => {
       asked.push(selector);
       return [];
     };
     const text = encodeRevertData("too early");
     for (const data of [text, "0x", "0x1234", "0xABCDEF12"]) {
       const node = nodeThatReverts(data);
-      const client = new VaultClient(node, { vault: VAULT }, { findErrors });
+      const client = new VaultClient(node, { vault: VAULT }, { errorAbisOf });
       await expectVaultError(client.queryVolume(), "VAULT_CALL_REVERTED");
     }
     expect(asked).to.deep.equal(["0xabcdef12"]);
@@ -279,6 +282,32 @@ describe("client - VaultClient", () => {
       expect(details["where"]).to.equal("abis[1]");
       expect(details["problem"]).to.include(problem);
     }
+  });
+
+  it("a subclass keeps its methods, its addresses and its sender in a copy of at() and in every read", async () => {
+    class MarginVault extends VaultClient {
+      public readonly factor = 2n;
+      public async twice(): Promise<bigint> {
+        return this.factor * (await this.queryVolume());
+      }
+      public override async addressOf(role: ContractRole) {
+        const address: Address = role === "vaultFactory" ? FACTORY : VAULT;
+        return await Promise.resolve({ address, source: "a subclass" });
+      }
+      protected override defaultFrom(): string {
+        return FROM;
+      }
+    }
+    const node = nodeOfAddresses();
+    const vault = new MarginVault(node, {});
+    expect(await vault.at({}).twice()).to.equal(2n * BigInt(VAULT));
+    expect((await vault.snapshot()).minXMargin).to.equal(BigInt(FACTORY));
+    expect(await vault.minXMargin({ timeout: 9_000 })).to.equal(
+      BigInt(FACTORY),
+    );
+    expect(vault.at({}).contracts).not.to.equal(vault.contracts);
+    const asked = node.asked.filter(({ method }) => method === "eth_call");
+    expect(askedOf({ asked }, "from")).to.deep.equal(asked.map(() => FROM));
   });
 
   it("a client reads a block and the chain id, and names a network without a name", async () => {

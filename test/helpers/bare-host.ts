@@ -5,7 +5,6 @@ import type {
   AddressResolver,
   LocatedAddress,
 } from "../../src/client/addresses.js";
-import type { VaultParts } from "../../src/client/reader.js";
 import type { VaultHost } from "../../src/host.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import type { RpcClient } from "../../src/rpc/rpc-client.js";
@@ -28,7 +27,7 @@ export class BareHost extends VaultClient implements VaultHost {
 
   constructor(
     provider: Eip1193Provider,
-    private readonly contractAddresses: ContractAddresses | AddressResolver,
+    contractAddresses: ContractAddresses | AddressResolver,
     private readonly sender: string,
     private readonly hardhat?: HostSettings,
     rpc?: RpcClient,
@@ -60,18 +59,6 @@ export class BareHost extends VaultClient implements VaultHost {
 
   public async defaultSender(): Promise<string> {
     return await Promise.resolve(this.sender);
-  }
-
-  protected override copy({ addresses, rpc }: VaultParts): BareHost {
-    const host = new BareHost(
-      this.provider,
-      addresses ?? this.contractAddresses,
-      this.sender,
-      this.hardhat,
-      rpc,
-    );
-    host.guard = this.guard;
-    return host;
   }
 
   public async guardAddress(): Promise<LocatedAddress | undefined> {

@@ -81,6 +81,33 @@ describe("a client that retries requests", () => {
     expect(told).to.deep.equal([1, 2, 3, 4, 5]);
   });
 
+  it("answers if a node fails once after it was busy five times", async () => {
+    let asked = 0;
+    const client = clientOf(async () => {
+      asked += 1;
+      if (asked <= 6) {
+        throw new StatusError(asked === 6 ? 502 : 429);
+      }
+      return await Promise.resolve(WORD);
+    });
+    expect(await client.queryVolume()).to.equal(7n);
+    expect(asked).to.equal(7);
+  });
+
+  it("throws the sixth transient failure, however often the node was busy between", async () => {
+    let asked = 0;
+    const client = clientOf(() => {
+      asked += 1;
+      throw new StatusError(asked % 2 === 0 ? 502 : 429);
+    });
+    const { message } = await expectVaultError(
+      client.queryVolume(),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+    expect(message).to.match(/502.* \(tried 12 times in \d+ s\)/u);
+    expect(asked).to.equal(12);
+  });
+
   it("calls onRetry, and waits as long as Retry-After tells, at most ten seconds", async () => {
     const events: RetryEvent[] = [];
     const random = mock.method(Math, "random", () => 0.8);
@@ -176,8 +203,8 @@ describe("a client that retries requests", () => {
       ...["eth_accounts", "eth_blockNumber", "eth_call", "eth_chainId"],
       ...["eth_estimateGas", "eth_feeHistory", "eth_gasPrice", "eth_getCode"],
       ...["eth_maxPriorityFeePerGas", "eth_simulateV1", "net_version"],
-      ...["debug_traceTransaction", "anvil_nodeInfo", "hardhat_metadata"],
-      "web3_clientVersion",
+      ...["debug_traceCall", "debug_traceTransaction", "anvil_nodeInfo"],
+      ...["hardhat_metadata", "web3_clientVersion"],
     ]) {
       const { client, asked } = failing(1, codedError("ECONNRESET"));
       await client.rpc.request(method);

@@ -6,7 +6,7 @@ import { getBalance } from "../../rpc/accounts.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { LocatedAddress } from "../addresses.js";
-import { requireValue, encodeCall } from "../codec.js";
+import { decodeOrThrow, encodeCall } from "../codec.js";
 import {
   callLens,
   encodeReadCalls,
@@ -15,7 +15,7 @@ import {
   releaseAnswer,
 } from "../lens/lens.js";
 import type { LensAnswer, LensEntry } from "../lens/lens.js";
-import { explainMissingState } from "../missing-state.js";
+import { requestAtBlock } from "../missing-state.js";
 import type { VaultReader } from "../reader.js";
 import type { ListedOrder } from "./types.js";
 
@@ -205,13 +205,13 @@ export class OrderReader {
     orderID: bigint,
   ): ListedOrder {
     try {
-      const order = requireValue({
+      const order = decodeOrThrow({
         call,
         target: this.target,
         network: this.client.networkName,
         blockTag: toQuantity(this.blockTag),
         answer,
-        hasCode,
+        lacksCode: !hasCode,
       });
       // the decoder follows the table entry that makes the type
       return { orderID, ...(order as VaultOrder) };
@@ -252,7 +252,7 @@ export class OrderReader {
     }
     const { rpc } = this.client;
     const { address } = this.target;
-    await explainMissingState(
+    await requestAtBlock(
       rpc,
       this.blockTag,
       async (block) => await getBalance(rpc, address, block),

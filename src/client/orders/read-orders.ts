@@ -35,7 +35,7 @@ export async function* readOrders(
     .withOptions(options)
     // Ends requests under way when the reader leaves.
     .withOptions({ signal: stop.signal });
-  const context = client.readContext(options);
+  const context = client.readContext({ blockTag: options.blockTag });
   try {
     const target = await client.addressOf("trading", "orders");
     // At the caller's address, the lens would replace the trading contract.

@@ -1,6 +1,6 @@
 import { dataSlice } from "ethers";
 
-import { explainMissingState } from "../../client/missing-state.js";
+import { requestAtBlock } from "../../client/missing-state.js";
 import { fallbackTo } from "../../errors.js";
 import type { VaultHost } from "../../host.js";
 import { getCode } from "../../rpc/accounts.js";
@@ -96,7 +96,7 @@ async function explainMissing(
     return;
   }
   const rpc = vault.rpc.withRetries(fewRetries);
-  await explainMissingState(
+  await requestAtBlock(
     rpc,
     base,
     async (block) =>

@@ -42,7 +42,7 @@ const busy = (): never => {
   throw new StatusError(429);
 };
 
-describe("the options of an operation's requests", () => {
+describe("the options of a group of requests", () => {
   speedUpTime();
 
   /** Milliseconds of the test's clock until the work has failed. */
@@ -332,7 +332,7 @@ describe("a client with a deadline or a signal", () => {
   });
 });
 
-describe("a request without a deadline of its operation", () => {
+describe("a request without a deadline of its group", () => {
   const timeout = AbortSignal.timeout.bind(AbortSignal);
   // A mock of Node.js would keep what it returned.
   before(() => {
