@@ -1,3 +1,4 @@
+import { syncBuiltinESMExports } from "node:module";
 import { mock } from "node:test";
 
 /** How far the clock of the settlements' time limits is ahead. */
@@ -54,6 +55,9 @@ export function speedUpTime(): void {
     clearImmediate(turn);
     restoreClock();
     mock.timers.reset();
+    // Else a later file of this worker may import the mocks from `node:timers/promises`,
+    // and wait for ever.
+    syncBuiltinESMExports();
   });
 }
 

@@ -1,5 +1,6 @@
-import { spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { promisify } from "node:util";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createServer } from "node:http";
 import type { Server, ServerResponse } from "node:http";
@@ -238,16 +239,17 @@ describe("a network whose timeout is 0, which is no limit", () => {
 });
 
 describe("a provider that never answers, and holds no connection", () => {
-  it("keeps the process until the deadline, which then says so", () => {
+  it("keeps the process until the deadline, which then says so", async () => {
     const script = `
       const { VaultClient } = await import(${JSON.stringify(import.meta.resolve("../../src/client/index.js"))});
       const provider = { request: () => new Promise(() => {}) };
       const vault = new VaultClient(provider, { vault: "${VAULT}" });
       await vault.queryVolume({ timeout: 300 }).catch(({ code }) => console.log(code));`;
     const options = ["--import", "tsx", "--input-type=module", "--eval"];
-    const { stdout } = spawnSync(process.execPath, [...options, script], {
-      encoding: "utf8",
-    });
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      ...options,
+      script,
+    ]);
     expect(stdout).to.equal("VAULT_RPC_TIMEOUT\n");
   });
 });
