@@ -60,9 +60,10 @@ export class BlockCache {
 
   private constructor(private readonly block: PinnedBlock) {
     const { upstream, number, hash } = block;
-    const { network } = upstream;
+    const { network, redactor } = upstream;
+    const tip = { network, redactor, number, hash };
     this.#upstream = new Upstream(upstream);
-    this.#branch = new Branch(this.#upstream, { network, number, hash });
+    this.#branch = new Branch(this.#upstream, tip);
   }
 
   /** Takes part in the cache of a block. Each user closes it once. */
@@ -130,8 +131,8 @@ export class BlockCache {
       this.#get({ method: "eth_getBalance", params: [ZeroAddress, at] }),
     ]);
     if ("error" in answer) {
-      const { network } = this.block.upstream;
-      throw toRpcError(answer.error, network, BLOCK_METHOD);
+      const { network, redactor } = this.block.upstream;
+      throw toRpcError(answer.error, network, BLOCK_METHOD, redactor);
     }
   }
 
