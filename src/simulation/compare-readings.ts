@@ -84,8 +84,10 @@ export function pairBalances(
   before: readonly Balance[],
   after: readonly Balance[],
 ): readonly BalanceChange[] {
-  return before.map(({ account, token, amount }, index) => {
-    const later = after[index];
+  return before.map(({ account, token, amount }) => {
+    const later = after.find(
+      (one) => one.account === account && one.token === token,
+    );
     assertInvariant(later !== undefined, "a balance is not read again");
     return { account, token, before: amount, after: later.amount };
   });

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import {
   changedBalances,
   changesBetween,
+  pairBalances,
   unexplainedBalances,
 } from "../../src/simulation/compare-readings.js";
 
@@ -51,6 +52,25 @@ describe("changes of a simulation", () => {
       );
     });
   }
+
+  it("pairBalances() pairs the balances of the same account and token, in any order", () => {
+    const balances = [
+      { account: "A", token: "native", amount: 1n },
+      { account: "A", token: "0xT", amount: 2n },
+      { account: "B", token: "native", amount: 3n },
+    ];
+    expect(
+      pairBalances(
+        balances,
+        balances.map((one) => ({ ...one, amount: one.amount * 10n })).reverse(),
+      ),
+    ).to.deep.equal(
+      balances.map(({ account, token, amount }) => ({
+        ...{ account, token },
+        ...{ before: amount, after: amount * 10n },
+      })),
+    );
+  });
 
   it("changedBalances() subtracts the fee from the payer's native currency alone", () => {
     const balances = [
