@@ -22,7 +22,7 @@ import { tokensKept } from "../simulation/tokens.js";
 import type { FoundGuard } from "../settlement-call/guarded.js";
 import { explainRefusal } from "../settlement-call/refusal.js";
 import type { Refusal } from "../settlement-call/refusal.js";
-import { findTargetBlock } from "../settlement-call/next-block.js";
+import { chooseNextBlock } from "../settlement-call/next-block.js";
 import { escapeUntrusted } from "../escape.js";
 import { check, fail, failed, ok, warn } from "./check.js";
 import type { Check, Finding } from "./check.js";
@@ -77,7 +77,7 @@ async function examineSettlement(
 }
 
 async function trySettling(vault: VaultHost, from: string): Promise<Finding> {
-  const next = await findTargetBlock(vault);
+  const next = await chooseNextBlock(vault);
   const simulation = (await trySimulation(vault, from, next))?.simulation;
   const as = `settleAll as ${from}`;
   if (simulation === undefined) {
@@ -94,7 +94,7 @@ async function trySettling(vault: VaultHost, from: string): Promise<Finding> {
   if (status === "nothing-to-do") {
     return ok("the round is settled: a settlement cannot be tried now");
   }
-  const atEnd = await findTargetBlock(vault, undefined, "end")
+  const atEnd = await chooseNextBlock(vault, undefined, "end")
     .then(async (end) =>
       end.timestamp > next.timestamp
         ? await trySimulation(vault, from, end)
@@ -204,7 +204,7 @@ async function keepsNoTokens(
   const simulated = await trySimulation(
     vault,
     from,
-    await findTargetBlock(vault),
+    await chooseNextBlock(vault),
   );
   const kept =
     simulated === undefined ? [] : tokensKept(simulated.simulation, guard);
@@ -225,7 +225,7 @@ async function examineBalance(
   from: string,
 ): Promise<Finding & Pick<Check, "balance" | "maxCost">> {
   const { rpc } = vault;
-  const next = await findTargetBlock(vault);
+  const next = await chooseNextBlock(vault);
   const price = await resolveFees(rpc, vault.connection.networkConfig, next);
   const [balance, found] = await Promise.all([
     getBalance(rpc, from),

@@ -10,8 +10,8 @@ import type { Address, VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { resolveFees } from "../settlement-call/fees.js";
 import { findRoute } from "../settlement-call/guarded.js";
-import { findTargetBlock } from "../settlement-call/next-block.js";
-import type { TargetBlock } from "../settlement-call/next-block.js";
+import { chooseNextBlock } from "../settlement-call/next-block.js";
+import type { ChosenNextBlock } from "../settlement-call/next-block.js";
 import { OTHER_ORIGIN, isCalledOnly } from "../settlement-call/route.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
@@ -79,22 +79,22 @@ export async function simulateSettleAll(
 ): Promise<Simulated> {
   const request = checkOptions(vault, options);
   const client = vault.withOptions(options);
-  const [sender, target] = await Promise.all([
+  const [sender, next] = await Promise.all([
     request.sender ?? findSender?.() ?? client.defaultSender(),
-    findTargetBlock(client, options.blockNumber, options.atTime),
+    chooseNextBlock(client, options.blockNumber, options.atTime),
   ]);
-  return await simulateSettlement(client, { ...request, sender }, target);
+  return await simulateSettlement(client, { ...request, sender }, next);
 }
 
-/** @param target The block that the settlement would be in. */
+/** @param next The block that the settlement would be in. */
 export async function simulateSettlement(
   vault: VaultHost,
   request: SimulationRequest,
-  target: TargetBlock,
+  next: ChosenNextBlock,
 ): Promise<Simulated> {
   const { networkName: network } = vault;
   const { networkConfig } = vault.connection;
-  const base = target.number - 1;
+  const base = next.number - 1;
   const [contracts, vaultContract, route] = await Promise.all([
     findContracts(vault),
     vault.addressOf("vault", "settleAll"),
@@ -117,12 +117,12 @@ export async function simulateSettlement(
     watched,
     gas,
     base,
-    target,
+    next,
     hardfork: request.hardfork,
   };
   const [run, price] = await Promise.all([
     runFirstEngine(parameters, enginesFor(networkConfig, request)),
-    resolveFees(vault.rpc, networkConfig, target).catch(
+    resolveFees(vault.rpc, networkConfig, next).catch(
       fallbackTo(undefined, ({ kind }) => kind === "rpc"),
     ),
   ]);

@@ -47,7 +47,7 @@ export async function executeSettlement(
   time: number | undefined,
   ...notes: readonly string[]
 ): Promise<EngineResult> {
-  const { vault, route, gas, target } = parameters;
+  const { vault, route, gas, next } = parameters;
   const { from: sender } = route;
   const rpc = requireSimulator(vault);
   const blockTime = time ?? (await getNextBlock(rpc)).next.timestamp;
@@ -81,13 +81,9 @@ export async function executeSettlement(
   };
   // The configured cap, else the cap of the hardforks that have one.
   const cap = configuredGasCap(vault) ?? TRANSACTION_GAS_CAP;
-  const { hash, gasGiven, prepaid } = await send(gas ?? target.gasLimit).catch(
+  const { hash, gasGiven, prepaid } = await send(gas ?? next.gasLimit).catch(
     async (error: unknown) => {
-      if (
-        gas !== undefined ||
-        target.gasLimit <= cap ||
-        !isNodeRefusal(error)
-      ) {
+      if (gas !== undefined || next.gasLimit <= cap || !isNodeRefusal(error)) {
         throw error;
       }
       return await send(cap);
