@@ -90,8 +90,8 @@ export async function executeSettlement(
     },
   );
   await rpc.request("evm_mine", []);
-  const executed = await outcomeOf(rpc, hash, gasGiven);
-  const { block, gasUsed } = executed;
+  const mined = await readMined(rpc, hash, gasGiven);
+  const { block, gasUsed } = mined;
   if (block.timestamp !== blockTime) {
     throw minedMeanwhile();
   }
@@ -100,7 +100,7 @@ export async function executeSettlement(
   const funds = numberToHexString(left + gasUsed * gasPrice - prepaid);
   await rpc.request("hardhat_setBalance", [sender, funds]);
   return {
-    ...executed,
+    ...mined,
     answersBefore,
     answersAfter: await readAll(parameters, block.number),
     gasNeeded: beforeRefunds(gasUsed),
@@ -160,7 +160,7 @@ async function readAll(
 
 const TRACE = "debug_traceTransaction";
 
-async function outcomeOf(
+async function readMined(
   rpc: RpcClient,
   hash: string,
   gasGiven: bigint,

@@ -156,7 +156,7 @@ async function requestSimulation(
   if (known !== undefined) {
     throw new EngineUnsupportedError(known);
   }
-  const executed = await rpc
+  const answered = await rpc
     .withRetries(fewRetries)
     .requestOrRevert(METHOD, [
       { blockStateCalls: [block], traceTransfers: true },
@@ -172,12 +172,12 @@ async function requestSimulation(
         ? unsupported(vault, refused)
         : new EngineUnsupportedError(refused, { cause: error });
     });
-  if ("reverted" in executed) {
+  if ("reverted" in answered) {
     // The method never reverts: some nodes report "out of gas" this way.
-    const { text } = executed.reverted;
+    const { text } = answered.reverted;
     throw new EngineUnsupportedError(`${METHOD} as a whole reverts: ${text}`);
   }
-  return executed.result;
+  return answered.result;
 }
 
 /** Keeps later simulations from asking this node. */
