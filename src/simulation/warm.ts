@@ -154,8 +154,8 @@ export async function warm(
     ),
   );
   const [found] = await Promise.all([
-    placesOf(cache, at, calls),
-    // Else the search for places would go on behind a warming that has ended.
+    slotsOf(cache, at, calls),
+    // Else the search for slots would go on behind a warming that has ended.
     cache.prefetch(readsOfAccounts(known, at)).catch(() => undefined),
   ]);
   const others = found
@@ -184,8 +184,8 @@ function readsOfAccounts(
   );
 }
 
-/** @returns The accounts that the calls read, each with places in its storage. */
-async function placesOf(
+/** @returns The accounts that the calls read, each with slots of its storage. */
+async function slotsOf(
   cache: BlockCache,
   block: string,
   calls: readonly CallRequest[],
