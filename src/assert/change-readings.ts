@@ -80,7 +80,9 @@ export async function checkReadings(
     message: pass
       ? `expected transaction ${hash} not to change readings so, but it did:${done}`
       : `expected transaction ${hash} to change readings otherwise:${list(problems)}`,
-    expected: Object.fromEntries(compared.map((one) => [one.path, one.target])),
+    expected: Object.fromEntries(
+      compared.map((one) => [one.path, one.expected]),
+    ),
     actual: Object.fromEntries(compared.map((one) => [one.path, one.change])),
   };
 }
@@ -104,12 +106,12 @@ function compare(
   const [before, after] = snapshots.map((one) => valueAt(one, path));
   const change = `${String(before)} → ${String(after)}`;
   // The value after the expected change.
-  const target =
+  const expectedAfter =
     by !== undefined && typeof before === "bigint"
       ? before + by
       : (to ?? after);
   const happened =
-    before !== after && after === target && before === (from ?? before);
+    before !== after && after === expectedAfter && before === (from ?? before);
   const [start, shown] = [from, to].map(String);
   const wanted =
     by !== undefined
@@ -121,7 +123,7 @@ function compare(
     before === after ? `is ${String(before)} as before` : `changed ${change}`;
   return {
     path,
-    target: `${String(from ?? before)} → ${String(target)}`,
+    expected: `${String(from ?? before)} → ${String(expectedAfter)}`,
     change,
     problem: happened
       ? undefined

@@ -112,11 +112,11 @@ const SOURCE = "deployMocks()";
  * ```
  */
 export async function deployMocks<VaultT extends VaultClient = VaultClient>(
-  target: VaultT | Eip1193Provider,
+  vaultOrProvider: VaultT | Eip1193Provider,
   options: DeployMocksOptions = {},
 ): Promise<MockVaultHandle<VaultT>> {
   checkOptionNames(SOURCE, options, deployOptionNames);
-  const vault = vaultOf<VaultT>(target);
+  const vault = vaultOf<VaultT>(vaultOrProvider);
   return await withCallerStack(
     async () =>
       await oneChangeAtATime(
@@ -155,12 +155,14 @@ async function deployInOrder<VaultT extends VaultClient>(
 }
 
 function vaultOf<VaultT extends VaultClient>(
-  target: VaultT | Eip1193Provider,
+  vaultOrProvider: VaultT | Eip1193Provider,
   contracts: ContractAddresses = {},
 ): VaultT {
-  const isVault = target instanceof VaultClient;
+  const isVault = vaultOrProvider instanceof VaultClient;
   // for a provider, VaultT is VaultClient
-  return (isVault ? target : new VaultClient(target, contracts)) as VaultT;
+  return (
+    isVault ? vaultOrProvider : new VaultClient(vaultOrProvider, contracts)
+  ) as VaultT;
 }
 
 /** Places the code in process or at given addresses; elsewhere deploys it. */
@@ -293,7 +295,7 @@ async function chooseState(
  * Returns a handle for mocks that are already deployed, for example by
  * `vault deploy-mocks`.
  *
- * @param contracts Their addresses, if `target` is a provider.
+ * @param contracts Their addresses, if a provider is given.
  * @throws VaultError VAULT_NOT_A_MOCK, VAULT_CONTRACT_NOT_CONFIGURED and errors
  * of a request
  *
@@ -306,19 +308,21 @@ async function chooseState(
  * ```
  */
 export async function connectMocks(
-  target: Eip1193Provider,
+  provider: Eip1193Provider,
   contracts: Readonly<Record<ContractRole, string>>,
 ): Promise<MockVaultHandle>;
 export async function connectMocks<VaultT extends VaultClient>(
-  target: VaultT | { connect(): Promise<VaultT> },
+  vault: VaultT | { connect(): Promise<VaultT> },
 ): Promise<MockVaultHandle<VaultT>>;
 export async function connectMocks<VaultT extends VaultClient>(
-  target: VaultT | { connect(): Promise<VaultT> } | Eip1193Provider,
+  vaultOrProvider: VaultT | { connect(): Promise<VaultT> } | Eip1193Provider,
   contracts?: ContractAddresses,
 ): Promise<MockVaultHandle<VaultT>> {
   return await withCallerStack(async () => {
     const vault = vaultOf<VaultT>(
-      isLazyVault(target) ? await target.connect() : target,
+      isLazyVault(vaultOrProvider)
+        ? await vaultOrProvider.connect()
+        : vaultOrProvider,
       contracts,
     );
     const addresses = await addressesOf(vault, "Scripting mocks");
@@ -329,9 +333,9 @@ export async function connectMocks<VaultT extends VaultClient>(
 }
 
 function isLazyVault<VaultT extends VaultClient>(
-  target: VaultT | { connect(): Promise<VaultT> } | Eip1193Provider,
-): target is { connect(): Promise<VaultT> } {
-  const { connect, request } = asRecord(target);
+  vaultOrProvider: VaultT | { connect(): Promise<VaultT> } | Eip1193Provider,
+): vaultOrProvider is { connect(): Promise<VaultT> } {
+  const { connect, request } = asRecord(vaultOrProvider);
   return typeof connect === "function" && request === undefined;
 }
 

@@ -21,8 +21,8 @@ import { tokensKept } from "../simulation/tokens.js";
 import type { FoundGuard } from "../settlement-call/guarded.js";
 import { explainRefusal } from "../settlement-call/refusal.js";
 import type { Refusal } from "../settlement-call/refusal.js";
-import { findTargetBlock } from "../settlement-call/next-block.js";
-import type { TargetBlock } from "../settlement-call/next-block.js";
+import { chooseNextBlock } from "../settlement-call/next-block.js";
+import type { ChosenNextBlock } from "../settlement-call/next-block.js";
 import type { Simulated } from "../simulation/simulate-settle-all.js";
 import { escapeUntrusted } from "../escape.js";
 import { check, fail, failed, ok, warn } from "./check.js";
@@ -72,13 +72,13 @@ export async function examineSigner(
 /** A settlement in the next block, which is simulated once for all checks. */
 interface Attempt {
   readonly from: string;
-  readonly next: Promise<TargetBlock>;
+  readonly next: Promise<ChosenNextBlock>;
   /** Undefined if no engine works on the node. */
   readonly simulated: Promise<Simulated | undefined>;
 }
 
 function attemptNow(vault: VaultHost, from: string): Attempt {
-  const next = findTargetBlock(vault);
+  const next = chooseNextBlock(vault);
   const simulated = next.then(
     async (block) => await trySimulation(vault, from, block),
   );
@@ -120,7 +120,7 @@ async function trySettling(
   if (status === "nothing-to-do") {
     return ok("the round is settled: a settlement cannot be tried now");
   }
-  const atEnd = await findTargetBlock(vault, undefined, "end")
+  const atEnd = await chooseNextBlock(vault, undefined, "end")
     .then(async (end) =>
       end.timestamp > next.timestamp
         ? await trySimulation(vault, from, end)

@@ -18,7 +18,7 @@ import type { BlockInfo } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
 import { maxHeadAge } from "../settlement/freshness.js";
-import { findTargetBlock } from "../settlement-call/next-block.js";
+import { chooseNextBlock } from "../settlement-call/next-block.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import { check, fail, findingOf, ok, warn } from "./check.js";
 import type { Check, Finding } from "./check.js";
@@ -98,7 +98,7 @@ async function examineEngine(
   const found = await simulateSettlement(
     vault,
     { sender, engine: "simulateV1" },
-    await findTargetBlock(vault),
+    await chooseNextBlock(vault),
   ).catch(
     fallbackTo(undefined, ({ code }) => code === "VAULT_ENGINE_UNAVAILABLE"),
   );

@@ -360,7 +360,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
     fork.vault = HardhatVault.forConnection(
       fork,
       this.context,
-      fork.vault.rpc.redactor,
+      // A node behind a fork may repeat the secrets of this network.
+      this.rpc.redactor,
       name,
       upstream,
     );

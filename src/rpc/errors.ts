@@ -6,7 +6,8 @@ import {
 } from "../errors.js";
 import { MAX_FOREIGN_TEXT } from "../escape.js";
 import { asRecord } from "../json.js";
-import { Redactor, quoteForeignText, redactSecrets } from "../redact.js";
+import { quoteForeignText, redactSecrets } from "../redact.js";
+import type { Redactor } from "../redact.js";
 import { isOtherJson } from "./lenient-answer.js";
 import type { Attempts } from "./retry.js";
 import { findRevert } from "./revert-reason.js";
@@ -157,7 +158,7 @@ export function toRpcError(
   thrown: unknown,
   network: string,
   method: string,
-  redactor = new Redactor(),
+  redactor: Redactor,
   attempts?: Attempts,
 ): VaultError {
   const tried =

@@ -9,7 +9,8 @@ import type { Block, NextBlock } from "../rpc/blocks.js";
 /** Round's `end`, duration from the chain's clock (`+1h`), ISO date, or Unix seconds. */
 export type SimulationTime = string | number | bigint;
 
-export interface TargetBlock extends NextBlock {
+/** The block to simulate in, as the options of a simulation choose it. */
+export interface ChosenNextBlock extends NextBlock {
   /** True if the caller chose the block to start from, which may still be the newest. */
   readonly isBlockGiven?: boolean;
   /** True if the caller named a time, also an `end` that has passed. */
@@ -19,20 +20,18 @@ export interface TargetBlock extends NextBlock {
 const END = "end";
 const WHERE = "atTime";
 
-/**
- * Finds the block to simulate in: the one after `blockNumber`, else the node's next one.
- */
-export async function findTargetBlock(
+/** Finds the block after `blockNumber`, else the node's next one. */
+export async function chooseNextBlock(
   vault: VaultHost,
   blockNumber?: BlockTag,
   atTime?: SimulationTime,
-): Promise<TargetBlock> {
+): Promise<ChosenNextBlock> {
   const isBlockGiven = (blockNumber ?? "latest") !== "latest";
   const isTimed = atTime !== undefined;
   const { latest, next } = isBlockGiven
     ? await findPastBlock(vault, blockNumber)
     : await getNextBlock(vault.rpc);
-  const time = isTimed ? await targetTime(vault, latest, atTime) : undefined;
+  const time = isTimed ? await chosenTime(vault, latest, atTime) : undefined;
   return { ...next, timestamp: time ?? next.timestamp, isBlockGiven, isTimed };
 }
 
@@ -63,13 +62,13 @@ export function checkTime(time: SimulationTime | undefined): void {
 }
 
 /** @returns Undefined for the chain's own clock, also if the round's `end` has passed. */
-async function targetTime(
+async function chosenTime(
   vault: VaultHost,
   latest: Block,
   time: SimulationTime,
 ): Promise<number | undefined> {
   const { number, timestamp } = latest;
-  let target: bigint;
+  let seconds: bigint;
   if (time === END) {
     const round = await vault
       .getLatestRoundInfo({ blockTag: number })
@@ -79,17 +78,17 @@ async function targetTime(
         "the round's end is not known, since the round cannot be read";
       throw invalidArgument(WHERE, problem);
     }
-    target = round.endTime;
-    if (target <= BigInt(timestamp)) {
+    seconds = round.endTime;
+    if (seconds <= BigInt(timestamp)) {
       return undefined;
     }
   } else {
-    target = parseTime(String(time), WHERE, timestamp, [END]);
-    requireFuture(target, WHERE, timestamp);
+    seconds = parseTime(String(time), WHERE, timestamp, [END]);
+    requireFuture(seconds, WHERE, timestamp);
   }
-  if (target > BigInt(Number.MAX_SAFE_INTEGER)) {
-    const late = `${describeInput(time)}, which is ${target} seconds: too late for any block`;
+  if (seconds > BigInt(Number.MAX_SAFE_INTEGER)) {
+    const late = `${describeInput(time)}, which is ${seconds} seconds: too late for any block`;
     throw notATime(WHERE, [], late);
   }
-  return Number(target);
+  return Number(seconds);
 }

@@ -3,7 +3,7 @@ import type { VaultHost } from "../host.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
 import { offerAtMost } from "../settlement-call/fees.js";
 import type { GasPrice } from "../settlement-call/fees.js";
-import { findTargetBlock } from "../settlement-call/next-block.js";
+import { chooseNextBlock } from "../settlement-call/next-block.js";
 import { RECENT_BLOCKS } from "../settlement-call/recent-prices.js";
 import type { RecentPrices } from "../settlement-call/recent-prices.js";
 import { staleHead } from "./freshness.js";
@@ -169,7 +169,7 @@ async function proposeAgain(
   if (options.confirm === undefined && !isOld) {
     return undefined;
   }
-  const next = await findTargetBlock(vault);
+  const next = await chooseNextBlock(vault);
   if (!isOld && next.number - before.number <= MOST_BLOCKS) {
     return undefined;
   }

@@ -2,7 +2,7 @@ import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeRound } from "../protocol/round.js";
 import { noRetries } from "../rpc/retry.js";
-import { findTargetBlock } from "../settlement-call/next-block.js";
+import { chooseNextBlock } from "../settlement-call/next-block.js";
 import { settlementCall } from "../settlement-call/route.js";
 import type { Simulation } from "../simulation/types.js";
 import { agree } from "./agree.js";
@@ -76,7 +76,7 @@ async function settleNext(
   let known: KnownAtStop = {};
   try {
     const asked = assertOnly === true ? undefined : askAhead(vault, options);
-    const next = await findTargetBlock(vault);
+    const next = await chooseNextBlock(vault);
     const observation = await observe(vault, next.number - 1);
     const { chainId, block, round } = observation;
     known = { chainId, block, round };

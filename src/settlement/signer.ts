@@ -7,7 +7,6 @@ import type {
 
 import { parseAccount, parseAddress } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
-import type { Redactor } from "../redact.js";
 import { isFinalRefusal, toRpcError } from "../rpc/errors.js";
 import { refusesSettlement, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
@@ -107,7 +106,7 @@ export async function findSender(
 }
 
 async function findLocalKey(
-  { network, redactor }: RpcClient,
+  rpc: RpcClient,
   accounts: Extract<NetworkConfig, { type: "http" }>["accounts"],
   from: string | undefined,
 ): Promise<BaseWallet | undefined> {
@@ -117,14 +116,14 @@ async function findLocalKey(
   const keys = Array.isArray(accounts)
     ? accounts.map((account) => async () => {
         const key = await account.getHexString();
-        redactor.keepKey(key);
+        rpc.redactor.keepKey(key);
         return new Wallet(key);
       })
-    : await mnemonicKeys(network, accounts, redactor);
+    : await mnemonicKeys(rpc, accounts);
   for (const [index, readKey] of keys.entries()) {
     const wallet = await readKey().catch((error: unknown) => {
       const problem = "it is not a private key";
-      throw secretError(error, network, `accounts[${index}]`, problem);
+      throw secretError(error, rpc, `accounts[${index}]`, problem);
     });
     if (from === undefined || wallet.address === from) {
       return wallet;
@@ -134,20 +133,19 @@ async function findLocalKey(
 }
 
 async function mnemonicKeys(
-  network: string,
+  rpc: RpcClient,
   config: HttpNetworkHDAccountsConfig,
-  redactor: Redactor,
 ): Promise<ReadonlyArray<() => Promise<BaseWallet>>> {
   let mnemonic: Mnemonic;
   try {
     const phrase = await config.mnemonic.get();
     const passphrase = await config.passphrase.get();
-    redactor.keep(phrase, passphrase);
+    rpc.redactor.keep(phrase, passphrase);
     mnemonic = Mnemonic.fromPhrase(phrase.trim(), passphrase);
   } catch (error) {
     const problem =
       "a word is not in the BIP-39 list, or the last one does not match the others";
-    throw secretError(error, network, "accounts.mnemonic", problem);
+    throw secretError(error, rpc, "accounts.mnemonic", problem);
   }
   const parent = HDNodeWallet.fromMnemonic(
     mnemonic,
@@ -162,11 +160,11 @@ async function mnemonicKeys(
 /** Drops the cause, which may quote the secret, unless a variable is missing. */
 function secretError(
   error: unknown,
-  network: string,
+  { network, redactor }: RpcClient,
   setting: string,
   problem: string,
 ): VaultError {
-  const known = toRpcError(error, network, "the keys");
+  const known = toRpcError(error, network, "the keys", redactor);
   const where = `networks.${network}.${setting}`;
   return known.code === "VAULT_CONFIG_VARIABLE"
     ? known

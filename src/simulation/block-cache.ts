@@ -58,11 +58,12 @@ export class BlockCache {
   readonly #upstream: Upstream;
   readonly #branch: Branch;
 
-  private constructor(private readonly block: PinnedBlock) {
-    const { upstream, number, hash } = block;
-    const { network } = upstream;
+  private constructor(private readonly pinned: PinnedBlock) {
+    const { upstream, number, hash } = pinned;
+    const { network, redactor } = upstream;
+    const tip = { network, redactor, number, hash };
     this.#upstream = new Upstream(upstream);
-    this.#branch = new Branch(this.#upstream, { network, number, hash });
+    this.#branch = new Branch(this.#upstream, tip);
   }
 
   /** Takes part in the cache of a block. Each user closes it once. */
@@ -92,7 +93,7 @@ export class BlockCache {
     // A file that cannot be written costs requests only.
     await this.save().catch(() => undefined);
     if (this.#users === 0) {
-      const key = keyOfBlock(this.block);
+      const key = keyOfBlock(this.pinned);
       if (caches.get(key) === this) {
         caches.delete(key);
       }
@@ -121,7 +122,7 @@ export class BlockCache {
    * @throws VaultError
    */
   public async requireBlock(): Promise<void> {
-    const at = toQuantity(this.block.number);
+    const at = toQuantity(this.pinned.number);
     const [answer] = await Promise.all([
       this.#get({ method: BLOCK_METHOD, params: [at, true] }),
       this.#get({ method: BLOCK_METHOD, params: [at, false] }),
@@ -130,8 +131,8 @@ export class BlockCache {
       this.#get({ method: "eth_getBalance", params: [ZeroAddress, at] }),
     ]);
     if ("error" in answer) {
-      const { network } = this.block.upstream;
-      throw toRpcError(answer.error, network, BLOCK_METHOD);
+      const { network, redactor } = this.pinned.upstream;
+      throw toRpcError(answer.error, network, BLOCK_METHOD, redactor);
     }
   }
 
@@ -227,7 +228,7 @@ export class BlockCache {
     }
     if (!this.#isOfBlock(key, answer.result)) {
       // The simulator would take null for an empty slot.
-      const read = new ResponseParser(this.block.upstream.network, method);
+      const read = new ResponseParser(this.pinned.upstream.network, method);
       return { error: read.invalid("a value that is no hex value") };
     }
     this.#values.add(key, answer.result);
@@ -239,7 +240,7 @@ export class BlockCache {
     const { hash } = asRecord(value);
     const [method] = key.split(" ", 1);
     return method === BLOCK_METHOD.toLowerCase()
-      ? String(hash).toLowerCase() === this.block.hash.toLowerCase()
+      ? String(hash).toLowerCase() === this.pinned.hash.toLowerCase()
       : isHexString(value) ||
           (method === NETWORK_METHOD && typeof value === "string");
   }
@@ -260,7 +261,7 @@ function keyOfBlock({ upstream, chainId, hash }: PinnedBlock): string {
   return createHash("sha256").update(identity).digest("hex");
 }
 
-/** Nodes take a quantity and a word for a place in storage: both are one number. */
+/** Nodes take a quantity and a word for a slot of storage: both are one number. */
 function keyOfCall({ method, params }: UpstreamCall): string {
   const place = placeOfBlock(method);
   const parts = params.filter((_, index) => index !== place);

@@ -12,12 +12,14 @@ import type {
   Upstream,
   UpstreamAnswer,
   UpstreamCall,
+  UpstreamSettings,
   Urgency,
 } from "./upstream.js";
 
-export interface BranchTip {
-  /** Name of the network in error texts. */
-  readonly network: string;
+export interface BranchTip extends Pick<
+  UpstreamSettings,
+  "network" | "redactor"
+> {
   readonly number: number;
   readonly hash: string;
 }
@@ -197,7 +199,7 @@ export class Branch {
     calls: readonly UpstreamCall[],
     urgency?: Urgency,
   ): Promise<readonly UpstreamAnswer[] | undefined> {
-    const { network, number } = this.tip;
+    const { network, redactor, number } = this.tip;
     const check = headerCall(number);
     const asked = await this.node.ask([...calls, check], urgency);
     // Only what is asked last shows that nothing was read of another branch.
@@ -206,7 +208,7 @@ export class Branch {
       : (await this.node.ask([check], urgency)).answers[0];
     if (last !== undefined && "error" in last) {
       // Temporary failures were repeated already.
-      throw toRpcError(last.error, network, BLOCK_METHOD);
+      throw toRpcError(last.error, network, BLOCK_METHOD, redactor);
     }
     return this.#isTip(last?.result) ? asked.answers.slice(0, -1) : undefined;
   }

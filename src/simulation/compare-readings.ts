@@ -1,7 +1,7 @@
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { operationEntry, get, standaloneQueries } from "../protocol/index.js";
-import type { Field, VaultRound } from "../protocol/index.js";
+import type { Address, Field, VaultRound } from "../protocol/index.js";
 import { assertInvariant } from "../errors.js";
 import { asRecord } from "../json.js";
 import { NATIVE } from "./tokens.js";
@@ -16,9 +16,9 @@ import type {
 export type Readings = ReadonlyMap<string, unknown>;
 
 export interface Balance {
-  readonly account: string;
+  readonly account: Address;
   /** Address of an ERC-20 contract, or {@link NATIVE}. */
-  readonly token: string;
+  readonly token: Address | typeof NATIVE;
   readonly amount: bigint;
 }
 
@@ -84,8 +84,10 @@ export function pairBalances(
   before: readonly Balance[],
   after: readonly Balance[],
 ): readonly BalanceChange[] {
-  return before.map(({ account, token, amount }, index) => {
-    const later = after[index];
+  return before.map(({ account, token, amount }) => {
+    const later = after.find(
+      (one) => one.account === account && one.token === token,
+    );
     assertInvariant(later !== undefined, "a balance is not read again");
     return { account, token, before: amount, after: later.amount };
   });

@@ -91,7 +91,7 @@ async function askForInvalidOpcode(
 }
 
 function limitOn(
-  { vault, gas, target }: SimulationParameters,
+  { vault, gas, next }: SimulationParameters,
   { gasGiven }: FailedCall,
 ): GasLimit {
   const settings = `networks.${vault.networkName}`;
@@ -99,7 +99,7 @@ function limitOn(
     const remedy = `Raise ${settings}.gas, or \`gas\` of simulateSettleAll().`;
     return [gas, "it is given", remedy];
   }
-  if (gasGiven === target.gasLimit) {
+  if (gasGiven === next.gasLimit) {
     return [
       gasGiven,
       "a block of this chain has room for",

@@ -12,7 +12,7 @@ import { toRpcError } from "../rpc/errors.js";
 import { BlockCache } from "./block-cache.js";
 import type { PinnedBlock } from "./block-cache.js";
 import { FORK_REQUESTS } from "./upstream.js";
-import type { UpstreamAnswer } from "./upstream.js";
+import type { UpstreamAnswer, UpstreamSettings } from "./upstream.js";
 
 /** JSON-RPC error code of a server error. */
 const SERVER_ERROR = -32_000;
@@ -28,14 +28,14 @@ export class ForkCache {
   readonly #server: Server;
   /** Answers to the simulator's first requests, for which no node is needed. */
   readonly #known: Readonly<Record<string, string>>;
-  readonly #network: string;
+  readonly #upstream: UpstreamSettings;
   #failure: unknown;
 
   private constructor(
     { upstream, number, chainId }: PinnedBlock,
     public readonly block: BlockCache,
   ) {
-    this.#network = upstream.network;
+    this.#upstream = upstream;
     this.#known = {
       // The simulator would keep state of an old block on disk, by port and number.
       eth_blockNumber: toQuantity(number),
@@ -113,7 +113,13 @@ export class ForkCache {
       return answer;
     }
     this.#failure = answer.error;
-    const { message } = toRpcError(answer.error, this.#network, FORK_REQUESTS);
+    const { network, redactor } = this.#upstream;
+    const { message } = toRpcError(
+      answer.error,
+      network,
+      FORK_REQUESTS,
+      redactor,
+    );
     return { error: { code: SERVER_ERROR, message } };
   }
 }

@@ -192,6 +192,7 @@ export async function createFork(
   const cache = await ForkCache.open({
     upstream: {
       network: vault.networkName,
+      redactor: vault.rpc.redactor,
       url: await config.url.getUrl(),
       headers: config.httpHeaders,
       timeout: config.timeout,

@@ -3,15 +3,17 @@ import type { NetworkConfig } from "hardhat/types/config";
 
 import { noCode } from "../client/codec.js";
 import { isFailedReading } from "../client/failed-reading.js";
+import { checksumAddress } from "../client/inputs.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { VaultRound } from "../protocol/index.js";
+import type { Address, VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { resolveFees } from "../settlement-call/fees.js";
 import { findRoute } from "../settlement-call/guarded.js";
-import { findTargetBlock } from "../settlement-call/next-block.js";
-import type { TargetBlock } from "../settlement-call/next-block.js";
+import { chooseNextBlock } from "../settlement-call/next-block.js";
+import type { ChosenNextBlock } from "../settlement-call/next-block.js";
 import { OTHER_ORIGIN, isCalledOnly } from "../settlement-call/route.js";
+import type { SettlementRoute } from "../settlement-call/route.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
 import type { Readings } from "./compare-readings.js";
 import {
@@ -77,29 +79,29 @@ export async function simulateSettleAll(
 ): Promise<Simulated> {
   const request = checkOptions(vault, options);
   const client = vault.withOptions(options);
-  const [sender, target] = await Promise.all([
+  const [sender, next] = await Promise.all([
     request.sender ?? findSender?.() ?? client.defaultSender(),
-    findTargetBlock(client, options.blockNumber, options.atTime),
+    chooseNextBlock(client, options.blockNumber, options.atTime),
   ]);
-  return await simulateSettlement(client, { ...request, sender }, target);
+  return await simulateSettlement(client, { ...request, sender }, next);
 }
 
-/** @param target The block that the settlement would be in. */
+/** @param next The block that the settlement would be in. */
 export async function simulateSettlement(
   vault: VaultHost,
   request: SimulationRequest,
-  target: TargetBlock,
+  next: ChosenNextBlock,
 ): Promise<Simulated> {
   const { networkName: network } = vault;
   const { networkConfig } = vault.connection;
-  const base = target.number - 1;
+  const base = next.number - 1;
   const [contracts, vaultContract, route] = await Promise.all([
     findContracts(vault),
     vault.addressOf("vault", "settleAll"),
     request.route ?? findRoute(vault, request.sender, base),
   ]);
-  const { from: sender } = route;
-  const guard = route.guard?.address ?? null;
+  const sender = checksumAddress(route.from);
+  const guard = guardIn(route);
   // Tokens that stay in the guard are reported.
   const holders = guard === null ? [] : [guard];
   const watched = makeWatchList(network, contracts, sender, {
@@ -115,12 +117,12 @@ export async function simulateSettlement(
     watched,
     gas,
     base,
-    target,
+    next,
     hardfork: request.hardfork,
   };
   const [run, price] = await Promise.all([
     runFirstEngine(parameters, enginesFor(networkConfig, request)),
-    resolveFees(vault.rpc, networkConfig, target).catch(
+    resolveFees(vault.rpc, networkConfig, next).catch(
       fallbackTo(undefined, ({ kind }) => kind === "rpc"),
     ),
   ]);
@@ -150,6 +152,10 @@ export async function simulateSettlement(
         )
       : alreadySettled(run.engine, guard),
   };
+}
+
+function guardIn({ guard }: SettlementRoute): Address | null {
+  return guard === undefined ? null : checksumAddress(guard.address);
 }
 
 /** Engines to try, in this order: the chain's own EVM before that of a fork. */
@@ -239,7 +245,7 @@ async function describeEffects(
   gasPrice: bigint | undefined,
 ): Promise<Simulation> {
   const { vault, route, watched, base } = parameters;
-  const { from: sender } = route;
+  const sender = checksumAddress(route.from);
   const { status, before, after } = outcome;
   const { engine, failed, gasUsed, block } = run;
   const held = pairBalances(before.balances, after.balances);
@@ -251,7 +257,7 @@ async function describeEffects(
   const fee = gasUsed * (gasPrice ?? 0n);
   const isTooPoor = funds < fee;
   const balances = changedBalances(held, sender, isTooPoor ? 0n : fee);
-  const guard = route.guard?.address ?? null;
+  const guard = guardIn(route);
   const kept = guard === null ? [] : tokensKept({ transfers, balances }, guard);
   const { orderIDs } = watched;
   const unread = orderIDs.length - countOrders(before.readings);
@@ -321,7 +327,7 @@ async function findTransfers(
 
 function alreadySettled(
   engine: SimulationEngine,
-  guard: string | null,
+  guard: Address | null,
 ): Simulation {
   return {
     status: "nothing-to-do",

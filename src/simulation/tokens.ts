@@ -1,10 +1,12 @@
 import { Buffer } from "node:buffer";
 
-import { AbiCoder, dataLength, getAddress, isHexString } from "ethers";
+import { AbiCoder, dataLength, isHexString } from "ethers";
 
+import { checksumAddress } from "../client/inputs.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord, listOf } from "../json.js";
+import type { Address } from "../protocol/index.js";
 import { callContract } from "../rpc/calls.js";
 import type { TokenDescription, Transfer, Simulation } from "./types.js";
 
@@ -91,8 +93,8 @@ export function nativeTransfersOf(frame: unknown): readonly Transfer[] {
 }
 
 /** Ignores the case of a node's hex, which is no checksum. */
-function toAddress(hex: string): string {
-  return getAddress(`0x${hex.slice(-40).toLowerCase()}`);
+function toAddress(hex: string): Address {
+  return checksumAddress(`0x${hex.slice(-40).toLowerCase()}`);
 }
 
 /** The selectors of `symbol()` and `decimals()`. */

@@ -1,4 +1,5 @@
 import type { VaultErrorCode } from "../errors.js";
+import type { Address } from "../protocol/index.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 
 /**
@@ -32,9 +33,9 @@ export interface ReadingChange {
 export type ReadingValue = bigint | number | boolean | string | null;
 
 export interface BalanceChange {
-  readonly account: string;
+  readonly account: Address;
   /** Address of the token, or `native` for the chain's own currency. */
-  readonly token: string;
+  readonly token: Address | "native";
   /** Unscaled: wei, or the token's smallest unit. */
   readonly before: bigint;
   /** Unscaled, as `before`. */
@@ -43,9 +44,9 @@ export interface BalanceChange {
 
 export interface Transfer {
   /** Address of the token, or `native` for the chain's own currency. */
-  readonly token: string;
-  readonly from: string;
-  readonly to: string;
+  readonly token: Address | "native";
+  readonly from: Address;
+  readonly to: Address;
   /** Unscaled: wei, or the token's smallest unit. */
   readonly amount: bigint;
 }
@@ -65,7 +66,7 @@ export interface Simulation {
   readonly reason: string | null;
   readonly engine: SimulationEngine;
   /** Address of the guard that the settlement goes through. */
-  readonly guard: string | null;
+  readonly guard: Address | null;
   readonly gasUsed: bigint | null;
   /** Block of the simulated transaction. */
   readonly block: BlockInfo | null;

@@ -8,6 +8,7 @@ import pLimit from "p-limit";
 
 import { vaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
+import type { Redactor } from "../redact.js";
 import { sendBounded } from "../rpc/bounded-answer.js";
 import { classifyFailure } from "../rpc/errors.js";
 import { fewRetries, waitAfter } from "../rpc/retry.js";
@@ -29,6 +30,8 @@ export const NO_ANSWER: UpstreamAnswer = { error: undefined };
 export interface UpstreamSettings {
   /** Name of the network in error texts. */
   readonly network: string;
+  /** Knows the secrets that the node may repeat. */
+  readonly redactor: Redactor;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Milliseconds for one HTTP request. */

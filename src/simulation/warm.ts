@@ -1,11 +1,17 @@
 import { ZeroAddress, isAddress, isHexString, toQuantity } from "ethers";
 import { bytesToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
-import { describeInput, parseAccount, parseAddress } from "../client/inputs.js";
+import {
+  checksumAddress,
+  describeInput,
+  parseAccount,
+  parseAddress,
+} from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { asRecord, listOf } from "../json.js";
+import type { Address } from "../protocol/index.js";
 import type { CallRequest } from "../rpc/calls.js";
 import { findRoute } from "../settlement-call/guarded.js";
 import { settlementCall } from "../settlement-call/route.js";
@@ -25,7 +31,7 @@ export interface WarmCall {
 }
 
 /** Hardhat's own, which it gives a fork: to derive them takes longer than all else here. */
-const hardhatsAccounts: readonly string[] = [
+const hardhatsAccounts: readonly Address[] = [
   "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
   "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
   "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
@@ -70,8 +76,9 @@ export async function planForFork(
 ): Promise<WarmPlan> {
   const { from } = vault.readContext({});
   // As the fork's vault finds it.
-  const sender =
-    vault.connection.networkConfig.from ?? hardhatsAccounts[0] ?? from;
+  const sender = checksumAddress(
+    vault.connection.networkConfig.from ?? hardhatsAccounts[0] ?? from,
+  );
   const contracts = await findContracts(vault);
   const holders = hardhatsAccounts;
   const watched = makeWatchList(vault.networkName, contracts, sender, {
@@ -147,8 +154,8 @@ export async function warm(
     ),
   );
   const [found] = await Promise.all([
-    placesOf(cache, at, calls),
-    // Else the search for places would go on behind a warming that has ended.
+    slotsOf(cache, at, calls),
+    // Else the search for slots would go on behind a warming that has ended.
     cache.prefetch(readsOfAccounts(known, at)).catch(() => undefined),
   ]);
   const others = found
@@ -177,8 +184,8 @@ function readsOfAccounts(
   );
 }
 
-/** @returns The accounts that the calls read, each with places in its storage. */
-async function placesOf(
+/** @returns The accounts that the calls read, each with slots of its storage. */
+async function slotsOf(
   cache: BlockCache,
   block: string,
   calls: readonly CallRequest[],

@@ -8,7 +8,7 @@ import { hexWord } from "../client/words.js";
 import { assertInvariant, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { contractRoleNames, standaloneQueries } from "../protocol/index.js";
-import type { ContractRole } from "../protocol/index.js";
+import type { Address, ContractRole } from "../protocol/index.js";
 import type { CallResult } from "../rpc/calls.js";
 import type { Balance, Readings } from "./compare-readings.js";
 import { NATIVE } from "./tokens.js";
@@ -24,9 +24,9 @@ export interface KnownContract extends LocatedAddress {
 export interface WatchedSubjects {
   readonly orderIDs?: readonly bigint[];
   /** ERC-20 contracts. */
-  readonly tokens?: readonly string[];
+  readonly tokens?: readonly Address[];
   /** Accounts whose balances are read, too. */
-  readonly holders?: readonly string[];
+  readonly holders?: readonly Address[];
 }
 
 /** One read, before and after the settlement by the same item. */
@@ -39,7 +39,7 @@ type Decoded = { readonly name: string; readonly value: unknown } | Balance;
 /** Reads before and after a settlement. */
 export interface WatchList {
   /** The sender and the contracts, each once. */
-  readonly accounts: readonly string[];
+  readonly accounts: readonly Address[];
   /** Orders to read; none is if their contract is not known. */
   readonly orderIDs: readonly bigint[];
   /** Readings of known contracts, orders last; then the balances of tokens. */
@@ -68,7 +68,7 @@ export async function findContracts(
 export function makeWatchList(
   network: string,
   contracts: readonly KnownContract[],
-  sender: string,
+  sender: Address,
   { orderIDs = [], tokens = [], holders = [] }: WatchedSubjects,
 ): WatchList {
   const orders = orderIDs.map((orderID) => ({

@@ -11,7 +11,7 @@ import type {
   OperationName,
   ReadOperationName,
 } from "../../src/protocol/index.js";
-import { findTargetBlock } from "../../src/settlement-call/next-block.js";
+import { chooseNextBlock } from "../../src/settlement-call/next-block.js";
 import type { HttpEngine } from "../../src/simulation/options.js";
 import { simulateSettlement } from "../../src/simulation/simulate-settle-all.js";
 import type { Simulation } from "../../src/simulation/types.js";
@@ -171,7 +171,7 @@ async function simulate(
   const { simulation } = await simulateSettlement(
     host,
     { sender: SENDER, orderIDs: WATCHED_ORDERS, engine },
-    await findTargetBlock(host),
+    await chooseNextBlock(host),
   );
   return simulation;
 }

@@ -1,9 +1,10 @@
 import { expect } from "chai";
-import { getAddress } from "ethers";
 import type { Contract } from "ethers";
 
+import { checksumAddress } from "../../src/client/inputs.js";
 import { explainRefusal } from "../../src/settlement-call/refusal.js";
 import type {
+  Address,
   BlockInfo,
   HardhatVault,
   Simulation,
@@ -156,7 +157,7 @@ class EngineStage {
       transfers: logs
         .filter(({ topics }) => topics[0] === TRANSFER)
         .map(({ address: of, topics, data }) => ({
-          token: of,
+          token: checksumAddress(of),
           from: addressOf(topics[1]),
           to: addressOf(topics[2]),
           amount: BigInt(data),
@@ -287,6 +288,6 @@ function pathOf(reading: string, field: string): string {
     : `${reading}.${field}`;
 }
 
-function addressOf(topic = "0x"): string {
-  return getAddress(`0x${topic.slice(-40)}`);
+function addressOf(topic = "0x"): Address {
+  return checksumAddress(`0x${topic.slice(-40)}`);
 }

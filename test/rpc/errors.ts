@@ -27,7 +27,8 @@ const causedBy = (cause: Error, code?: number): Error =>
   Object.assign(new TypeError("no", { cause }), { code });
 const hardhatRefused = (message: string): Error =>
   hardhatError("HHE703", { message });
-const rpcErrorOf = (error: unknown) => toRpcError(error, "testnet", "eth_call");
+const rpcErrorOf = (error: unknown) =>
+  toRpcError(error, "testnet", "eth_call", new Redactor());
 
 describe("failed requests", () => {
   const refused = "the node refused the connection";
@@ -108,7 +109,12 @@ describe("failed requests", () => {
 
   it("an error names the provider's url if the client has no network's name, in its details too", () => {
     const gone = Object.assign(new Error("gone"), { code: "ECONNREFUSED" });
-    const { fix, details } = toRpcError(gone, GIVEN_PROVIDER, "eth_call");
+    const { fix, details } = toRpcError(
+      gone,
+      GIVEN_PROVIDER,
+      "eth_call",
+      new Redactor(),
+    );
     const advice =
       "Check that the node runs, and host, port and key in the provider's url.";
     expect([fix, details["remedy"]]).to.deep.equal([advice, advice]);

@@ -7,6 +7,7 @@ import { expect } from "chai";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
 
 import type { VaultErrorCode } from "../../src/errors.js";
+import { Redactor } from "../../src/redact.js";
 import { toRpcError } from "../../src/rpc/errors.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -164,7 +165,7 @@ describe("a request that fails on this side", () => {
     const ask = async (): Promise<unknown> => {
       const { provider } = await connectTo(url, settings).catch(
         (error: unknown) => {
-          throw toRpcError(error, "live", "the connection");
+          throw toRpcError(error, "live", "the connection", new Redactor());
         },
       );
       return await new RpcClient(provider, "live").request("eth_accounts");

@@ -19,8 +19,8 @@ import { ScriptedNode } from "../helpers/scripted-node.js";
 import { HASH, entry, unsigned } from "../helpers/settlement-stage.js";
 
 describe("the comparison of a settlement with its preview", () => {
-  const PAID = `0x${"33".repeat(20)}`;
-  const token = `0x${"44".repeat(20)}`;
+  const PAID = `0x${"33".repeat(20)}` as const;
+  const token = `0x${"44".repeat(20)}` as const;
 
   const margins = { baseMarginAmount: 1n, xMarginAmount: 2n };
   const pool = { deposit: 3n, availabe: 2n, locked: 1n };
@@ -122,7 +122,7 @@ describe("the comparison of a settlement with its preview", () => {
     ]);
   });
 
-  const moved = { token, from: VAULT, to: PAID };
+  const moved = { token, from: VAULT, to: PAID } as const;
   const moves = [1n, 2n].map((amount) => ({ ...moved, amount }));
   const change = (previewed: bigint, happened: bigint): PreviewDifference => ({
     reading: "transfers",

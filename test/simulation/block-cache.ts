@@ -6,6 +6,7 @@ import path from "node:path";
 import { expect } from "chai";
 import { id, toQuantity } from "ethers";
 
+import { Redactor } from "../../src/redact.js";
 import { BlockCache } from "../../src/simulation/block-cache.js";
 import type { PinnedBlock } from "../../src/simulation/block-cache.js";
 import { warm } from "../../src/simulation/warm.js";
@@ -77,7 +78,13 @@ describe("the state of one block", () => {
   }
 
   const upstream = () => ({
-    ...{ network: "live", url: server.url, headers: {}, timeout: 10_000 },
+    ...{
+      network: "live",
+      redactor: new Redactor(),
+      url: server.url,
+      headers: {},
+      timeout: 10_000,
+    },
   });
 
   const ask = async (

@@ -16,6 +16,7 @@ import { Readable } from "node:stream";
 import { expect } from "chai";
 import { toQuantity } from "ethers";
 
+import { Redactor } from "../../src/redact.js";
 import { BlockCache } from "../../src/simulation/block-cache.js";
 import type { PinnedBlock } from "../../src/simulation/block-cache.js";
 import { KeptValues } from "../../src/simulation/kept-values.js";
@@ -34,7 +35,12 @@ const OTHER_HASH = `0x${"ab".repeat(32)}`;
 const notFound = { error: { code: -32_000, message: "header not found" } };
 const badParams = { error: { code: -32_602, message: "invalid argument 1" } };
 
-const settings = { network: "live", headers: {}, timeout: 10_000 };
+const settings = {
+  network: "live",
+  redactor: new Redactor(),
+  headers: {},
+  timeout: 10_000,
+};
 
 const isByHash = ({ params }: Asked): boolean =>
   params.some((each) => fieldsOf(each)["blockHash"] !== undefined);

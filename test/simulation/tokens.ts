@@ -7,6 +7,7 @@ import {
   tokensKept,
   transfersIn,
 } from "../../src/simulation/tokens.js";
+import type { Simulation } from "../../src/simulation/types.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
@@ -126,13 +127,13 @@ describe("transfers in logs and traces", () => {
 });
 
 describe("tokens that a guard would keep", () => {
-  const guard = "G";
+  const guard = "0xG";
   for (const [title, transfers, balances, kept] of [
     [
       "gets one and passes on less",
       [
-        ["V", "G", 3n],
-        ["G", "S", 2n],
+        ["0xV", "0xG", 3n],
+        ["0xG", "0xS", 2n],
       ],
       [],
       true,
@@ -140,8 +141,8 @@ describe("tokens that a guard would keep", () => {
     [
       "passes on what it gets",
       [
-        ["V", "G", 3n],
-        ["G", "S", 3n],
+        ["0xV", "0xG", 3n],
+        ["0xG", "0xS", 3n],
       ],
       [],
       false,
@@ -149,16 +150,16 @@ describe("tokens that a guard would keep", () => {
     [
       "pays, and gets less back",
       [
-        ["G", "V", 3n],
-        ["V", "G", 2n],
+        ["0xG", "0xV", 3n],
+        ["0xV", "0xG", 2n],
       ],
       [],
       false,
     ],
-    ["gets nothing", [["V", "S", 3n]], [], false],
+    ["gets nothing", [["0xV", "0xS", 3n]], [], false],
     [
       "gets what its balance does not show",
-      [["V", "G", 3n]],
+      [["0xV", "0xG", 3n]],
       [[5n, 5n]],
       false,
     ],
@@ -166,21 +167,26 @@ describe("tokens that a guard would keep", () => {
     ["has less", [], [[5n, 4n]], false],
   ] as const) {
     it(`tokensKept() names ${kept ? "the token" : "no token"} if the guard ${title}`, () => {
-      const simulation = {
+      const simulation: Pick<Simulation, "transfers" | "balances"> = {
         transfers: transfers.map(([from, to, amount]) => ({
-          ...{ token: "T", from, to, amount },
+          ...{ token: "0xT", from, to, amount },
         })),
         balances: balances.flatMap(([before, after]) => [
-          { account: "G", token: "T", before, after },
-          { account: "S", token: "U", before: 0n, after: 1n },
+          { account: "0xG", token: "0xT", before, after },
+          { account: "0xS", token: "0xU", before: 0n, after: 1n },
         ]),
       };
-      expect(tokensKept(simulation, guard)).to.deep.equal(kept ? ["T"] : []);
+      expect(tokensKept(simulation, guard)).to.deep.equal(kept ? ["0xT"] : []);
     });
   }
 
   it("tokensKept() names no native currency, which the guard passes on", () => {
-    const one = { token: "native", from: "V", to: guard, amount: 3n };
+    const one = {
+      token: "native",
+      from: "0xV",
+      to: guard,
+      amount: 3n,
+    } as const;
     expect(tokensKept({ transfers: [one], balances: [] }, guard)).to.deep.equal(
       [],
     );

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 
+import { Redactor } from "../../src/redact.js";
 import { Upstream } from "../../src/simulation/upstream.js";
 import type { UpstreamCall } from "../../src/simulation/upstream.js";
 import { answerEach, startBatchServer } from "../helpers/batch-server.js";
@@ -31,7 +32,13 @@ describe("requests of a fork to its node", () => {
 
   function connect(): Upstream {
     const { url } = server;
-    return new Upstream({ network: "live", url, headers: {}, timeout: 10_000 });
+    return new Upstream({
+      network: "live",
+      redactor: new Redactor(),
+      url,
+      headers: {},
+      timeout: 10_000,
+    });
   }
 
   /** The methods of each HTTP request. */

@@ -10,12 +10,15 @@ import "../../src/chai/index.js";
 import { connectMocks } from "../../src/mocks/index.js";
 import vaultPlugin, { ContractType, VaultError } from "../../src/index.js";
 import type {
+  Address,
+  BalanceChange,
   ExpectedReadings,
   HardhatVault,
   LazyHardhatVault,
   MockVaultHandle,
   Settlement,
   Simulation,
+  Transfer,
   VaultClient,
   VaultContracts,
   VaultNetworkConfig,
@@ -148,6 +151,11 @@ export async function ownVault({ vault }: NetworkConnection): Promise<void> {
     >
   >();
   const simulated = await vault.simulateSettleAll();
+  expectType<Same<typeof simulated.guard, Address | null>>();
+  expectType<Same<BalanceChange["account"], Address>>();
+  expectType<Same<BalanceChange["token"], Address | "native">>();
+  expectType<Same<Transfer["from" | "to"], Address>>();
+  expectType<Same<Transfer["token"], Address | "native">>();
   expectType<
     Same<
       typeof simulated.status,

@@ -1,7 +1,7 @@
 import type { VaultHost } from "../../host.js";
 import type { BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/calls.js";
-import type { TargetBlock } from "../../settlement-call/next-block.js";
+import type { ChosenNextBlock } from "../../settlement-call/next-block.js";
 import { usesAllGas } from "../../settlement-call/refusal.js";
 import type { SettlementRoute } from "../../settlement-call/route.js";
 import type { Transfer } from "../types.js";
@@ -14,10 +14,10 @@ export interface SimulationParameters {
   readonly watched: WatchList;
   /** Gas limit, if one was given or configured. */
   readonly gas: bigint | undefined;
-  /** Number of the block that the simulation starts from: `target.number - 1`. */
+  /** Number of the block that the simulation starts from: `next.number - 1`. */
   readonly base: number;
   /** The block that the settlement would be in. */
-  readonly target: TargetBlock;
+  readonly next: ChosenNextBlock;
   readonly hardfork: string | undefined;
 }
 

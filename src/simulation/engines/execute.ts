@@ -47,7 +47,7 @@ export async function executeSettlement(
   time: number | undefined,
   ...notes: readonly string[]
 ): Promise<EngineResult> {
-  const { vault, route, gas, target } = parameters;
+  const { vault, route, gas, next } = parameters;
   const { from: sender } = route;
   const rpc = requireSimulator(vault);
   const blockTime = time ?? (await getNextBlock(rpc)).next.timestamp;
@@ -81,21 +81,17 @@ export async function executeSettlement(
   };
   // The configured cap, else the cap of the hardforks that have one.
   const cap = configuredGasCap(vault) ?? TRANSACTION_GAS_CAP;
-  const { hash, gasGiven, prepaid } = await send(gas ?? target.gasLimit).catch(
+  const { hash, gasGiven, prepaid } = await send(gas ?? next.gasLimit).catch(
     async (error: unknown) => {
-      if (
-        gas !== undefined ||
-        target.gasLimit <= cap ||
-        !isNodeRefusal(error)
-      ) {
+      if (gas !== undefined || next.gasLimit <= cap || !isNodeRefusal(error)) {
         throw error;
       }
       return await send(cap);
     },
   );
   await rpc.request("evm_mine", []);
-  const executed = await outcomeOf(rpc, hash, gasGiven);
-  const { block, gasUsed } = executed;
+  const mined = await readMined(rpc, hash, gasGiven);
+  const { block, gasUsed } = mined;
   if (block.timestamp !== blockTime) {
     throw minedMeanwhile();
   }
@@ -104,7 +100,7 @@ export async function executeSettlement(
   const funds = numberToHexString(left + gasUsed * gasPrice - prepaid);
   await rpc.request("hardhat_setBalance", [sender, funds]);
   return {
-    ...executed,
+    ...mined,
     answersBefore,
     answersAfter: await readAll(parameters, block.number),
     gasNeeded: beforeRefunds(gasUsed),
@@ -164,7 +160,7 @@ async function readAll(
 
 const TRACE = "debug_traceTransaction";
 
-async function outcomeOf(
+async function readMined(
   rpc: RpcClient,
   hash: string,
   gasGiven: bigint,

@@ -38,11 +38,11 @@ export async function runFork(
 async function simulateOnFork(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { vault, route, watched, target, base, hardfork } = parameters;
+  const { vault, route, watched, next, base, hardfork } = parameters;
   const { coinbase } = requireForkNetwork(vault);
   const header = getBlock(vault.rpc, base);
   const [node, plain] = await Promise.all([
-    askNode(vault, header, target.isBlockGiven === true),
+    askNode(vault, header, next.isBlockGiven === true),
     callPlainly(vault, parameters),
   ]);
   const reverted = plain?.reverted;
@@ -62,7 +62,7 @@ async function simulateOnFork(
       // Hardhat's accounts would overwrite balances of the forked chain.
       accounts: [],
       // The chain's cap is not known, so the hardfork's is lifted.
-      ...(hardfork === undefined && { transactionGasCap: target.gasLimit }),
+      ...(hardfork === undefined && { transactionGasCap: next.gasLimit }),
     },
   });
   try {
@@ -74,7 +74,7 @@ async function simulateOnFork(
     }
     return await executeSettlement(
       { ...parameters, vault: connection.vault },
-      target.timestamp,
+      next.timestamp,
       "Executed by Hardhat's EVM: precompiles and gas rules of the chain's own are not there.",
     );
   } finally {
@@ -89,10 +89,10 @@ async function simulateOnFork(
  * @throws VaultError VAULT_ARCHIVE_NODE_NEEDED
  */
 async function explainMissing(
-  { vault, route, base, target }: SimulationParameters,
+  { vault, route, base, next }: SimulationParameters,
   refusal: unknown,
 ): Promise<void> {
-  if (target.isBlockGiven !== true || !isNodeRefusal(refusal)) {
+  if (next.isBlockGiven !== true || !isNodeRefusal(refusal)) {
     return;
   }
   const rpc = vault.rpc.withRetries(fewRetries);
@@ -117,7 +117,7 @@ async function callPlainly(
   vault: VaultHost,
   parameters: SimulationParameters,
 ): Promise<PlainCall> {
-  const { route, target, base, gas = target.gasLimit } = parameters;
+  const { route, next, base, gas = next.gasLimit } = parameters;
   return await tryCall(vault.rpc, settlementCall(route), base, gas).then(
     (reverted) => ({ reverted }),
     async (error: unknown) => {

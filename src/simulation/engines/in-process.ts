@@ -25,7 +25,7 @@ async function runAndUndo(
   rpc: RpcClient,
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { target, route } = parameters;
+  const { next, route } = parameters;
   const { from: sender } = route;
   const isAutomatic = await rpc.request("hardhat_getAutomine", []);
   // No method reads impersonation; this one returns whether it was on.
@@ -44,7 +44,7 @@ async function runAndUndo(
         const { hash } = asRecord(transaction);
         await rpc.request("hardhat_dropTransaction", [hash]);
       }
-      const blockTime = target.isTimed === true ? target.timestamp : undefined;
+      const blockTime = next.isTimed === true ? next.timestamp : undefined;
       return await executeSettlement(parameters, blockTime);
     } finally {
       await rpc.request("evm_revert", [snapshot]);

@@ -64,14 +64,7 @@ interface SimulatedCall {
 export async function runSimulateV1(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const {
-    vault,
-    route,
-    watched,
-    target,
-    base,
-    gas = target.gasLimit,
-  } = parameters;
+  const { vault, route, watched, next, base, gas = next.gasLimit } = parameters;
   const { from: reader } = vault.readContext({});
   const reads = readsOf(watched, NOBODYS_ADDRESS);
   const readCalls = reads.map(({ target: to, data }) => ({
@@ -114,7 +107,7 @@ export async function runSimulateV1(
       `${METHOD} answers something else than it should`,
     );
   }
-  requireTarget(parameters, block);
+  requireNextBlock(parameters, block);
   const answersBefore = block.calls.slice(0, reads.length).map(toRead);
   const answersAfter = block.calls.slice(reads.length + 1).map(toRead);
   // The contracts may see another block than the answer states.
@@ -122,7 +115,7 @@ export async function runSimulateV1(
   if (seen === undefined) {
     throw unsupported(vault, `${METHOD} does not apply state overrides`);
   }
-  requireTarget(parameters, seen);
+  requireNextBlock(parameters, seen);
   const failed = settle.succeeded ? undefined : { ...settle, gasGiven: gas };
   if (failed !== undefined && isOutOfGas(failed) && !usesAllGas(failed)) {
     // Geth shares 50,000,000 gas among all calls of a request.
@@ -131,7 +124,7 @@ export async function runSimulateV1(
     );
   }
   const { gasUsed, maxUsedGas = beforeRefunds(gasUsed), transfers } = settle;
-  const { number, timestamp, baseFeePerGas = 0n } = target;
+  const { number, timestamp, baseFeePerGas = 0n } = next;
   return {
     answersBefore,
     answersAfter,
@@ -163,7 +156,7 @@ async function requestSimulation(
   if (known !== undefined) {
     throw new EngineUnsupportedError(known);
   }
-  const executed = await rpc
+  const answered = await rpc
     .withRetries(fewRetries)
     .requestOrRevert(METHOD, [
       { blockStateCalls: [block], traceTransfers: true },
@@ -179,12 +172,12 @@ async function requestSimulation(
         ? unsupported(vault, refused)
         : new EngineUnsupportedError(refused, { cause: error });
     });
-  if ("reverted" in executed) {
+  if ("reverted" in answered) {
     // The method never reverts: some nodes report "out of gas" this way.
-    const { text } = executed.reverted;
+    const { text } = answered.reverted;
     throw new EngineUnsupportedError(`${METHOD} as a whole reverts: ${text}`);
   }
-  return executed.result;
+  return answered.result;
 }
 
 /** Keeps later simulations from asking this node. */
@@ -196,14 +189,14 @@ function unsupported(
   return new EngineUnsupportedError(problem);
 }
 
-function requireTarget(
-  { vault, target }: SimulationParameters,
+function requireNextBlock(
+  { vault, next }: SimulationParameters,
   { number, timestamp }: BlockInfo,
 ): void {
-  if (number !== target.number || timestamp !== target.timestamp) {
+  if (number !== next.number || timestamp !== next.timestamp) {
     throw unsupported(
       vault,
-      `asked for block ${target.number} at ${target.timestamp}, ${METHOD} executes in block ${number} at ${timestamp}`,
+      `asked for block ${next.number} at ${next.timestamp}, ${METHOD} executes in block ${number} at ${timestamp}`,
     );
   }
 }
@@ -230,7 +223,7 @@ export async function traceNativeTransfers(
 }
 
 function blockOverrides({
-  target: { number, timestamp, baseFeePerGas },
+  next: { number, timestamp, baseFeePerGas },
 }: SimulationParameters): Readonly<Record<string, string>> {
   return {
     number: numberToHexString(number),

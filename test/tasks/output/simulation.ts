@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import type { Simulation } from "../../../src/types.js";
+import type { Simulation, Transfer } from "../../../src/types.js";
 import {
   describeTransfers,
   simulationBlocks,
@@ -81,7 +81,7 @@ describe("the screen of a simulation", () => {
   });
 
   it("the screen of a simulation names the accounts of a transfer by role, and scales by the token's own decimals only", () => {
-    const transfers = [
+    const transfers: readonly Transfer[] = [
       { token: "native", from: VAULT, to: SENDER, amount: 15n * 10n ** 17n },
       { token: TOKEN, from: SENDER, to: OTHER, amount: 1_234_567n },
       { token: OTHER, from: OTHER, to: VAULT, amount: 1_234_567n },
@@ -200,8 +200,11 @@ describe("the screen of a simulation", () => {
   }
 
   it("a simulation's document has symbol and decimals of each transfer, null if unknown", () => {
-    const transfer = { from: VAULT, to: OTHER, amount: 1n };
-    const transfers = [TOKEN, OTHER].map((token) => ({ ...transfer, token }));
+    const transfer = { from: VAULT, to: OTHER, amount: 1n } as const;
+    const transfers = ([TOKEN, OTHER] as const).map((token) => ({
+      ...transfer,
+      token,
+    }));
     const known = { symbol: "TST", decimals: 6 };
     const tokens = new Map([[TOKEN, known]]);
     expect(
