@@ -9,6 +9,7 @@ import { isNotConfigured } from "../client/failed-reading.js";
 import { fallbackTo } from "../errors.js";
 import { isInProcess } from "../host.js";
 import { asRecord } from "../json.js";
+import type { Hex } from "../protocol/index.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
   getReceipt,
@@ -97,7 +98,7 @@ async function requireUnchangedMocks(
   }
 }
 
-export function hashOf(subject: unknown): string | Idle {
+export function hashOf(subject: unknown): Hex | Idle {
   const { hash = subject, hashes, status, reason } = asRecord(subject);
   if (status === "nothing-to-do") {
     const isSent = Array.isArray(hashes) && hashes.length > 0;
@@ -123,7 +124,7 @@ export function hashOf(subject: unknown): string | Idle {
 
 export async function waitForReceipt(
   rpc: RpcClient,
-  hash: string,
+  hash: Hex,
 ): Promise<Receipt> {
   const startedAt = Date.now();
   for (;;) {

@@ -9,6 +9,7 @@ import { hexWord } from "../client/words.js";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
+import type { Hex } from "../protocol/index.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { getReceipt } from "../rpc/transactions.js";
@@ -34,7 +35,7 @@ export async function sendToMocks(
   const method = "eth_sendTransaction";
   const from = await firstAccount(vault);
   // All are sent before it waits for the first, so that they can share a block.
-  const hashes: string[] = [];
+  const hashes: Hex[] = [];
   for (const transaction of transactions) {
     const sent = await rpc.requestOrRevert(method, [{ from, ...transaction }]);
     if ("reverted" in sent) {
@@ -63,10 +64,7 @@ async function firstAccount(vault: VaultClient): Promise<string> {
 /** Some two minutes. */
 const MOST_POLLS = 127;
 
-async function waitForReceipt(
-  vault: VaultClient,
-  hash: string,
-): Promise<Receipt> {
+async function waitForReceipt(vault: VaultClient, hash: Hex): Promise<Receipt> {
   const { rpc } = vault;
   for (let poll = 0; poll < MOST_POLLS; poll += 1) {
     const receipt = await getReceipt(rpc, hash);

@@ -1,3 +1,4 @@
+import type { Hex } from "../protocol/index.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { pause, unlessAborted } from "../rpc/signals.js";
 import type { CheckRound } from "./check-round.js";
@@ -12,7 +13,11 @@ import type { SendAnswer } from "./send.js";
 import { depthOf, isSentHere } from "./sighting.js";
 import type { History, Plan, Replacement, Sighting } from "./sighting.js";
 import { newestOf } from "./transaction.js";
-import type { SentTransaction, SentTransactions } from "./transaction.js";
+import type {
+  SentTransaction,
+  SentTransactions,
+  SignedTransaction,
+} from "./transaction.js";
 import type { SettlementEvent } from "./types.js";
 
 const NO_ANSWER = "the node did not answer in time";
@@ -30,7 +35,7 @@ export interface Means extends Pick<
   readonly sign: (
     newest: SentTransaction,
     kind: RequestedReplacement,
-  ) => Promise<SentTransaction | string>;
+  ) => Promise<SignedTransaction | string>;
   /**
    * Writes the transactions to the journal.
    *
@@ -47,7 +52,7 @@ export interface CarriedOut {
   /** Those of the plan, and what replaced them. */
   readonly transactions: SentTransactions;
   /** All hashes that these had, oldest first. */
-  readonly hashes: readonly string[];
+  readonly hashes: readonly Hex[];
 }
 
 /** Of a plan at one moment. */
@@ -55,7 +60,7 @@ interface Progress {
   readonly plan: Plan;
   readonly history: History;
   /** Oldest first, without repetition. */
-  readonly hashes: readonly string[];
+  readonly hashes: readonly Hex[];
 }
 
 /** Looks, and does what is decided, until the end. Never throws. */
@@ -203,7 +208,7 @@ async function signAndRecord(
     if (transactions === undefined) {
       return failed("another process has finished this settlement");
     }
-    const { hash = "", nonce } = signed;
+    const { hash, nonce } = signed;
     emit({ type: "replacing", kind: signed.kind, hash, nonce });
     return { replacement: { kind: "made", hash }, transactions };
   } catch (error) {

@@ -5,6 +5,7 @@ import {
   reasonOf,
 } from "../files/project-file.js";
 import type { VaultHost } from "../host.js";
+import type { Hex } from "../protocol/index.js";
 import type { Simulation } from "../simulation/types.js";
 import type { CarriedOut } from "./carry-out.js";
 import type { TimeLimit } from "./freshness.js";
@@ -58,7 +59,7 @@ export async function conclude(
 
 function withHashes(
   result: SettlementResult,
-  known: readonly string[],
+  known: readonly Hex[],
 ): SettlementResult {
   const { settlement } = result;
   const { hash } = settlement;

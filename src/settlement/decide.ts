@@ -6,6 +6,7 @@ import {
   replacedReason,
   timeReason,
 } from "./endings.js";
+import type { Hex } from "../protocol/index.js";
 import { isRecent, lateAnswer } from "./freshness.js";
 import { refusedBy } from "./result.js";
 import type { Outcome, Stopped } from "./result.js";
@@ -125,7 +126,7 @@ function next(plan: Plan, history: History, now: number): Decision {
 function isOvertaken(
   { transactions }: Plan,
   history: History,
-  pending: string | undefined,
+  pending: Hex | undefined,
 ): boolean {
   const made = history.findLastIndex(
     ({ replacement }) => replacement?.kind === "made",

@@ -10,6 +10,7 @@ import {
   settlerIn,
 } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
+import type { Hex } from "../protocol/index.js";
 import { getCode, hasCode } from "../rpc/accounts.js";
 import { getNextBlock } from "../rpc/blocks.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
@@ -33,7 +34,7 @@ export interface DeployedGuard {
   /** The only account that may settle through it; the zero address for anyone. */
   readonly settler: string;
   /** Null if it was there already. */
-  readonly hash: string | null;
+  readonly hash: Hex | null;
 }
 
 /** Deployment to confirm. Costs are in wei. */
@@ -54,7 +55,7 @@ interface DeployGuardOptions {
   readonly settler?: string | undefined;
   /** Called before anything is sent, unless the guard is there. Throws to refuse. */
   readonly confirm: (deployment: GuardDeployment) => Promise<void>;
-  readonly onHash: (hash: string) => void;
+  readonly onHash: (hash: Hex) => void;
 }
 
 const WAIT_MS = 300_000;
@@ -133,7 +134,7 @@ export async function deployGuard(
   return { address: deployed, settler, hash };
 }
 
-async function waitFor(rpc: RpcClient, hash: string): Promise<Receipt> {
+async function waitFor(rpc: RpcClient, hash: Hex): Promise<Receipt> {
   const limit = new TimeLimit(WAIT_MS);
   for (;;) {
     const receipt = await getReceipt(rpc, hash);

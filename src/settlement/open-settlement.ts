@@ -1,5 +1,6 @@
 import type { VaultHost } from "../host.js";
 import { listProjectFiles } from "../files/project-file.js";
+import type { Hex } from "../protocol/index.js";
 import { describeTime } from "../protocol/time.js";
 import { Journal } from "./journal.js";
 import { newestOf } from "./transaction.js";
@@ -7,7 +8,7 @@ import { newestOf } from "./transaction.js";
 /** A settlement of this project whose outcome is not known yet. */
 export interface OpenSettlement {
   /** Null if the node or the wallet signs, and has not returned it. */
-  readonly hash: string | null;
+  readonly hash: Hex | null;
   readonly nonce: number;
   /** Time at which it was written down, Unix seconds; null in older journals. */
   readonly since: number | null;

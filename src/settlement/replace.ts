@@ -14,7 +14,7 @@ import type { FeeLimit, FeeLimits, Fees } from "../settlement-call/fees.js";
 import type { RequestedReplacement } from "./options.js";
 import { resolveSigner } from "./signer.js";
 import { sign } from "./transaction.js";
-import type { SentTransaction } from "./transaction.js";
+import type { SentTransaction, SignedTransaction } from "./transaction.js";
 
 /** Gas of a transfer to an account without code. */
 const TRANSFER_GAS = 21_000n;
@@ -98,7 +98,7 @@ export async function signReplacement(
   limits: FeeLimits,
   newest: SentTransaction,
   kind: RequestedReplacement,
-): Promise<SentTransaction | string> {
+): Promise<SignedTransaction | string> {
   const { from, nonce, chainId, fees: old } = newest;
   if (old === undefined || newest.raw === undefined) {
     throw cannotReplace(from, nonce);
@@ -120,11 +120,13 @@ export async function signReplacement(
     nonce,
     fees,
   });
-  if (signed.raw === undefined) {
+  const { raw, hash } = signed;
+  if (raw === undefined || hash === undefined) {
     throw cannotReplace(from, nonce);
   }
   return {
     ...signed,
+    ...{ raw, hash },
     kind: kind === "bump" ? newest.kind : "cancellation",
     preparedAt: Date.now(),
   };

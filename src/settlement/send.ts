@@ -1,6 +1,7 @@
 import { isHexString } from "ethers";
 
 import { VaultError, vaultError } from "../errors.js";
+import type { Hex } from "../protocol/index.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { noRetries } from "../rpc/retry.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
@@ -8,7 +9,7 @@ import { toRpcTransaction } from "./transaction.js";
 import type { SendableTransaction } from "./transaction.js";
 
 export type SendAnswer =
-  | { readonly kind: "accepted"; readonly hash: string | undefined }
+  | { readonly kind: "accepted"; readonly hash: Hex | undefined }
   /** The transaction may have arrived all the same: a gateway may have forwarded it. */
   | {
       readonly kind: "error";

@@ -1,5 +1,6 @@
 import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import type { Hex } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
 import { noRetries } from "../rpc/retry.js";
 import { findTargetBlock } from "../settlement-call/next-block.js";
@@ -162,7 +163,7 @@ async function resume(
   options: ParsedOptions,
 ): Promise<SettlementResult> {
   let known: KnownAtStop = {};
-  let knownHash: string | undefined;
+  let knownHash: Hex | undefined;
   try {
     const { chainId, contract, block, round } = await observe(vault, "latest");
     known = { chainId, block };

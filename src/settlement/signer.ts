@@ -5,8 +5,13 @@ import type {
   NetworkConfig,
 } from "hardhat/types/config";
 
-import { parseAccount, parseAddress } from "../client/inputs.js";
+import {
+  checksumAddress,
+  parseAccount,
+  parseAddress,
+} from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
+import type { Address } from "../protocol/index.js";
 import type { Redactor } from "../redact.js";
 import { isFinalRefusal, toRpcError } from "../rpc/errors.js";
 import { refusesSettlement, vaultError } from "../errors.js";
@@ -15,14 +20,14 @@ import type { KnownNode, RpcClient } from "../rpc/rpc-client.js";
 import type { SigningKind } from "./types.js";
 
 export interface Signer {
-  readonly address: string;
+  readonly address: Address;
   readonly kind: SigningKind;
   /** Signs with a configured key, which never leaves this file. */
   readonly sign?: (transaction: Transaction) => Promise<string>;
 }
 
 /** The default account that settles, once it is found. */
-const senders = new WeakMap<KnownNode, string>();
+const senders = new WeakMap<KnownNode, Address>();
 
 /**
  * Finds the account that settles: the given one, else the network's `from`, else its first.
@@ -42,7 +47,7 @@ export async function resolveSigner(
   if (config.type === "http") {
     const local = await findLocalKey(rpc, config.accounts, from);
     if (local !== undefined) {
-      const { address } = local;
+      const address = checksumAddress(local.address);
       const sign = async (transaction: Transaction): Promise<string> =>
         await local.signTransaction(transaction);
       return { address, kind: "local", sign };
@@ -87,7 +92,7 @@ export async function findSender(
   rpc: RpcClient,
   config: NetworkConfig,
   option: "as" | "from" = "as",
-): Promise<string> {
+): Promise<Address> {
   if (config.from !== undefined) {
     return parseAddress(config.from, `networks.${rpc.network}.from`);
   }

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
 import { endDeadlines } from "../helpers/deadlines.js";
-import { HASH } from "../helpers/settlement-stage.js";
+import { HASH, OTHER_HASH } from "../helpers/settlement-stage.js";
 import { ASK, open, soon, unsigned, useWays } from "../helpers/ways.js";
 
 describe("a settlement's transaction that the node signs", () => {
@@ -45,7 +45,7 @@ describe("a settlement's transaction that the node signs", () => {
       changes: () => ({
         ...soon(),
         record: async (transactions) => {
-          const hash = `noted ${transactions[0].hash ?? "nothing"}`;
+          const { hash = OTHER_HASH } = transactions[0];
           ways.stage.events.push({ type: "hash", hash });
           return await Promise.resolve(transactions);
         },
@@ -57,7 +57,8 @@ describe("a settlement's transaction that the node signs", () => {
         expect(all).to.deep.equal([
           { type: "sending", hash: null, nonce: 7 },
           { type: "hash", hash: HASH },
-          { type: "hash", hash: `noted ${HASH}` },
+          // By the journal.
+          { type: "hash", hash: HASH },
         ]);
       },
     },

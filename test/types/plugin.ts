@@ -15,6 +15,8 @@ import type {
   LazyHardhatVault,
   MockVaultHandle,
   Settlement,
+  SettlementEvent,
+  SettlementPreflight,
   Simulation,
   VaultClient,
   VaultContracts,
@@ -23,6 +25,7 @@ import type {
   VaultReads,
   VaultRound,
 } from "../../src/index.js";
+import type { Address as ViemAddress, Hash as ViemHash } from "viem";
 import { expectAssignable, expectType } from "./expect-type.js";
 import type { Same } from "./expect-type.js";
 
@@ -134,7 +137,10 @@ export async function ownVault({ vault }: NetworkConnection): Promise<void> {
   expectType<Same<typeof vault.contracts, VaultContracts>>();
   const { settledPrice } = (await vault.settleAll()).after ?? {};
   expectType<Same<typeof settledPrice, bigint | undefined>>();
-  const { status } = await vault.settleAll();
+  const { status, hash, hashes, guard } = await vault.settleAll();
+  expectAssignable<ViemAddress | null>(guard);
+  expectAssignable<ViemHash | null>(hash);
+  expectAssignable<readonly ViemHash[]>(hashes);
   expectType<
     Same<
       typeof status,
@@ -154,6 +160,20 @@ export async function ownVault({ vault }: NetworkConnection): Promise<void> {
       "settled" | "not-settled" | "reverted" | "nothing-to-do"
     >
   >();
+}
+
+export function settlementSteps(
+  event: SettlementEvent,
+  { from, guard }: SettlementPreflight,
+): void {
+  expectAssignable<ViemAddress>(from);
+  expectAssignable<ViemAddress | null>(guard);
+  if ("hash" in event) {
+    expectAssignable<ViemHash | null>(event.hash);
+  }
+  if (event.type === "mined") {
+    expectAssignable<ViemHash>(event.hash);
+  }
 }
 
 export const goodConfig = defineConfig({
