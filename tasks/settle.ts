@@ -1,7 +1,8 @@
 import type { VaultHost } from "../src/host.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { describeTransfers } from "./output/simulation.js";
-import { buildSettlement, toSafeBatch } from "../src/settlement/calldata.js";
+import { buildSettlement } from "../src/settlement/calldata.js";
+import { toSafeBatch } from "../src/settlement/safe.js";
 import {
   describeOpenSettlement,
   openSettlement,

@@ -24,9 +24,9 @@ import {
   resolveFees,
 } from "../settlement-call/fees.js";
 import { requireChain } from "./observe.js";
-import { findFreeNonce, sign } from "./transaction.js";
+import { sign } from "./transaction.js";
 import { send } from "./send.js";
-import { resolveSigner } from "./signer.js";
+import { findFreeNonce, resolveSigner } from "./signer.js";
 import { parseFeeLimits } from "./options.js";
 
 export interface DeployedGuard {

@@ -22,7 +22,8 @@ import { requireReplaceable, signReplacement } from "./replace.js";
 import { describeFinished, refusalOf, stopped } from "./result.js";
 import type { KnownAtStop, SettlementResult } from "./result.js";
 import { describeProblem } from "./send.js";
-import { findFreeNonce, newestOf, sign } from "./transaction.js";
+import { findFreeNonce } from "./signer.js";
+import { newestOf, sign } from "./transaction.js";
 import type { SettleAllOptions } from "./types.js";
 
 /** As in Hardhat Ignition. */

@@ -13,8 +13,9 @@ import {
 import type { AccountLike } from "../client/inputs.js";
 import type { Address } from "../protocol/index.js";
 import type { Redactor } from "../redact.js";
-import { isFinalRefusal, toRpcError } from "../rpc/errors.js";
-import { refusesSettlement, vaultError } from "../errors.js";
+import { getNonce } from "../rpc/accounts.js";
+import { isFinalRefusal, isNodeRefusal, toRpcError } from "../rpc/errors.js";
+import { fallbackTo, refusesSettlement, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { KnownNode, RpcClient } from "../rpc/rpc-client.js";
 import type { SigningKind } from "./types.js";
@@ -109,6 +110,40 @@ export async function findSender(
     }
     throw error;
   }
+}
+
+/**
+ * Returns the account's next nonce. Refuses pending transactions: the settlement would
+ * wait behind them, and one of them may be a settlement.
+ */
+export async function findFreeNonce(
+  rpc: RpcClient,
+  { address, kind }: Signer,
+  observed: number,
+): Promise<number> {
+  if (kind === "in-process") {
+    return await getNonce(rpc, address, "pending");
+  }
+  const [counted, pending] = await Promise.all([
+    // A node that lags does not have that block, so it returns no outdated count. The
+    // state may be pruned before a person has confirmed.
+    getNonce(rpc, address, observed).catch(fallbackTo(0, isNodeRefusal)),
+    getNonce(rpc, address, "pending"),
+  ]);
+  // Some may have been mined since.
+  const mined =
+    pending > counted
+      ? Math.max(counted, await getNonce(rpc, address, "latest"))
+      : counted;
+  if (pending > mined) {
+    throw vaultError("VAULT_PENDING_TRANSACTIONS", {
+      from: address,
+      network: rpc.network,
+      count: pending - mined,
+      nonce: mined,
+    });
+  }
+  return mined;
 }
 
 async function findLocalKey(

@@ -1,10 +1,9 @@
 import { Transaction, isHexString, toQuantity } from "ethers";
 import { z } from "zod";
 
-import { fallbackTo, vaultError } from "../errors.js";
+import { fallbackTo } from "../errors.js";
 import { asRecord } from "../json.js";
 import type { Hex } from "../protocol/index.js";
-import { getNonce } from "../rpc/accounts.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
@@ -76,40 +75,6 @@ type UnsignedTransaction = Omit<PreparedTransaction, "hash" | "raw" | "to"> & {
 type Signature = Pick<PreparedTransaction, "hash" | "raw">;
 
 export type SendableTransaction = Signature & UnsignedTransaction;
-
-/**
- * Returns the account's next nonce. Refuses pending transactions: the settlement would
- * wait behind them, and one of them may be a settlement.
- */
-export async function findFreeNonce(
-  rpc: RpcClient,
-  { address, kind }: Signer,
-  observed: number,
-): Promise<number> {
-  if (kind === "in-process") {
-    return await getNonce(rpc, address, "pending");
-  }
-  const [counted, pending] = await Promise.all([
-    // A node that lags does not have that block, so it returns no outdated count. The
-    // state may be pruned before a person has confirmed.
-    getNonce(rpc, address, observed).catch(fallbackTo(0, isNodeRefusal)),
-    getNonce(rpc, address, "pending"),
-  ]);
-  // Some may have been mined since.
-  const mined =
-    pending > counted
-      ? Math.max(counted, await getNonce(rpc, address, "latest"))
-      : counted;
-  if (pending > mined) {
-    throw vaultError("VAULT_PENDING_TRANSACTIONS", {
-      from: address,
-      network: rpc.network,
-      count: pending - mined,
-      nonce: mined,
-    });
-  }
-  return mined;
-}
 
 /** Signs if that is possible without sending. */
 export async function sign<Unsigned extends UnsignedTransaction>(
