@@ -108,10 +108,10 @@ async function trySettling(
   const as = `settleAll as ${from}`;
   if (simulation === undefined) {
     const route = await findRoute(vault, from);
-    const gas = await findGas(vault, route, next, undefined);
-    return typeof gas === "bigint"
+    const found = await findGas(vault, route, next, undefined);
+    return "gas" in found
       ? ok(`${as} succeeds; the node cannot show if it settles the round`)
-      : warn(`${as}: ${escapeUntrusted(gas.reason)}`, SETTLEMENT_FIX);
+      : warn(`${as}: ${escapeUntrusted(found.refusal.reason)}`, SETTLEMENT_FIX);
   }
   const { status, reason } = simulation;
   if (status === "settled") {
@@ -256,7 +256,7 @@ async function examineBalance(
       // A node may refuse the estimate because the balance is too low.
       .catch(fallbackTo(undefined)),
   ]);
-  const gas = typeof found === "bigint" ? found : undefined;
+  const gas = found !== undefined && "gas" in found ? found.gas : undefined;
   const cost = (gas ?? SUPPOSED_GAS) * price.highest;
   const detail = `${formatNative(balance)} in native currency; a settlement may cost ${formatNative(cost)}${gas === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
   const finding =

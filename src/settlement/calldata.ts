@@ -44,7 +44,7 @@ export async function buildSettlement(
   const isContract = from !== undefined && (await isCalledOnly(rpc, from));
   const call = settlementCall(route);
   const refused = await tryCall(rpc, call, header.number, header.gasLimit);
-  const gas =
+  const tried =
     refused !== undefined
       ? { reverted: refused }
       : from === undefined
@@ -56,10 +56,10 @@ export async function buildSettlement(
     to: call.to,
     data: call.data,
     isContract,
-    estimatedGas: typeof gas === "bigint" ? gas : null,
+    estimatedGas: tried !== undefined && "gas" in tried ? tried.gas : null,
     refusal:
-      typeof gas === "object"
-        ? (await explainRefusal(vault, gas.reverted, route)).reason
+      tried !== undefined && "reverted" in tried
+        ? (await explainRefusal(vault, tried.reverted, route)).reason
         : null,
     settles:
       route.guard === undefined

@@ -7,17 +7,14 @@ import type { TimeLimit } from "./freshness.js";
 import { look } from "./look.js";
 import type { Seen } from "./look.js";
 import type { ParsedOptions, RequestedReplacement } from "./options.js";
+import type { SignedReplacement } from "./replace.js";
 import type { Outcome } from "./result.js";
 import { describeProblem, send } from "./send.js";
 import type { SendAnswer } from "./send.js";
 import { depthOf, isSentHere } from "./sighting.js";
 import type { History, Plan, Replacement, Sighting } from "./sighting.js";
 import { newestOf } from "./transaction.js";
-import type {
-  SentTransaction,
-  SentTransactions,
-  SignedTransaction,
-} from "./transaction.js";
+import type { SentTransaction, SentTransactions } from "./transaction.js";
 import type { SettlementEvent } from "./types.js";
 
 const NO_ANSWER = "the node did not answer in time";
@@ -31,11 +28,10 @@ export interface Means extends Pick<
   readonly rpc: RpcClient;
   readonly limit: TimeLimit;
   readonly checkRound: CheckRound;
-  /** @returns A text if a limit forbids the replacement. */
   readonly sign: (
     newest: SentTransaction,
     kind: RequestedReplacement,
-  ) => Promise<SignedTransaction | string>;
+  ) => Promise<SignedReplacement>;
   /**
    * Writes the transactions to the journal.
    *
@@ -201,15 +197,16 @@ async function signAndRecord(
     if (signed === undefined || limit.isOver) {
       return failed(NO_ANSWER);
     }
-    if (typeof signed === "string") {
-      return failed(signed, "forbidden");
+    if (signed.kind === "forbidden") {
+      return failed(signed.problem, "forbidden");
     }
-    const transactions = await record([...plan.transactions, signed]);
+    const { transaction } = signed;
+    const transactions = await record([...plan.transactions, transaction]);
     if (transactions === undefined) {
       return failed("another process has finished this settlement");
     }
-    const { hash, nonce } = signed;
-    emit({ type: "replacing", kind: signed.kind, hash, nonce });
+    const { hash, nonce } = transaction;
+    emit({ type: "replacing", kind: transaction.kind, hash, nonce });
     return { replacement: { kind: "made", hash }, transactions };
   } catch (error) {
     return failed(describeProblem(error));

@@ -99,11 +99,11 @@ export async function deployGuard(
     parseFeeLimits(vault, {}),
   );
   const estimate = await estimateGas(rpc, { from: signer.address, ...call });
-  if (typeof estimate === "object") {
+  if ("reverted" in estimate) {
     throw notDeployed(rpc, estimate.reverted.text);
   }
   // A quarter more than the estimate.
-  const gas = (estimate * 5n) / 4n;
+  const gas = (estimate.gas * 5n) / 4n;
   await confirm({
     from: signer.address,
     ...{ settler, address, chainId },

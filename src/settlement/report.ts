@@ -234,7 +234,7 @@ async function describeEffect(
   }
   const around = { isOpenBefore: wasSame, isReplaced: !isSame };
   const whose = await whoseEffect(vault, before, receipt, preview, around);
-  if (typeof whose === "object") {
+  if (whose.kind === "not-ours") {
     return isUnchanged(whose.without, after)
       ? settledByOther(
           receipt,
@@ -242,7 +242,7 @@ async function describeEffect(
         )
       : elsewhere;
   }
-  return whose === "ours"
+  return whose.kind === "ours"
     ? { status: "settled" }
     : {
         status: "settled",

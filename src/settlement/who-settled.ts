@@ -29,10 +29,12 @@ const MOST_RECEIPTS = 20;
 
 /** The transaction that left the round as it is at the end of a block. */
 type Whose =
-  | "ours"
-  | "unknown"
-  /** The round that the block would end with, if this transaction had changed nothing. */
-  | { readonly without: VaultRound };
+  | { readonly kind: "ours" | "unknown" }
+  | {
+      readonly kind: "not-ours";
+      /** The round that the block would end with, without this transaction. */
+      readonly without: VaultRound;
+    };
 
 /**
  * Finds out if this transaction settled the round, which is settled at the end of its
@@ -60,16 +62,18 @@ export async function whoseEffect(
     previewed?.status === "settled" &&
     previewed.gasUsed === receipt.gasUsed
   ) {
-    return "ours";
+    return { kind: "ours" };
   }
   if (isOpenBefore && (await isFirst(vault, receipt, previewed))) {
-    return "ours";
+    return { kind: "ours" };
   }
   const without = await roundWithout(vault, receipt);
   if (without === undefined) {
-    return "unknown";
+    return { kind: "unknown" };
   }
-  return isSameRound(without, round) && !without.settled ? "ours" : { without };
+  return isSameRound(without, round) && !without.settled
+    ? { kind: "ours" }
+    : { kind: "not-ours", without };
 }
 
 /**

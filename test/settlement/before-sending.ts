@@ -305,7 +305,8 @@ describe("settleAll, before it sends", () => {
               answeredAt: Date.now(),
             });
           },
-          sign: async () => await Promise.resolve("never"),
+          sign: async () =>
+            await Promise.resolve({ kind: "forbidden", problem: "never" }),
           record: async (transactions) => await Promise.resolve(transactions),
           emit: () => undefined,
         },
