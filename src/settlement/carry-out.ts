@@ -17,7 +17,7 @@ import { newestOf } from "./transaction.js";
 import type { SentTransaction, SentTransactions } from "./transaction.js";
 import type { SettlementEvent } from "./types.js";
 
-const NO_ANSWER = "the node did not answer in time";
+const NOT_IN_TIME = "the node did not answer in time";
 
 /** The chain, the key and the journal, as a plan needs them. */
 export interface Means extends Pick<
@@ -125,7 +125,7 @@ export async function carryOut(plan: Plan, means: Means): Promise<CarriedOut> {
   } catch (error) {
     const reason = describeProblem(error);
     const { hash } = newestOf(progress.plan);
-    return end({ kind: "open", status: "unconfirmed", reason, hash });
+    return end({ kind: "undecided", status: "unconfirmed", reason, hash });
   }
 }
 
@@ -151,7 +151,7 @@ async function lookInTime(
     look(rpc, plan, scan, checkRound, readRound),
     limit.signal,
   );
-  const nothing = { kind: "unread", problem: NO_ANSWER } as const;
+  const nothing = { kind: "unread", problem: NOT_IN_TIME } as const;
   // The last sighting is all that is known.
   const { transaction = nothing, head } = history.at(-1) ?? {};
   return seen ?? { transaction, head };
@@ -168,7 +168,7 @@ async function sendNewest(
   plan: Plan,
   { rpc, limit }: Means,
 ): Promise<SendAnswer> {
-  const late = { kind: "lost", problem: "no answer in time" } as const;
+  const late = { kind: "unanswered", problem: "no answer in time" } as const;
   const answer = await unlessAborted(send(rpc, newestOf(plan)), limit.signal);
   return answer ?? late;
 }
@@ -195,7 +195,7 @@ async function signAndRecord(
       limit.signal,
     );
     if (signed === undefined || limit.isOver) {
-      return failed(NO_ANSWER);
+      return failed(NOT_IN_TIME);
     }
     if (signed.kind === "forbidden") {
       return failed(signed.problem, "forbidden");

@@ -11,7 +11,7 @@ import type { CarriedOut } from "./carry-out.js";
 import type { TimeLimit } from "./freshness.js";
 import type { Journal, JournalEntry } from "./journal.js";
 import type { ParsedOptions } from "./options.js";
-import { report } from "./report.js";
+import { describeEnd } from "./report.js";
 import { toSettlement } from "./result.js";
 import type { Outcome, SettlementResult } from "./result.js";
 import { describeProblem } from "./send.js";
@@ -37,7 +37,7 @@ export async function conclude(
     const timeout = Math.max(limit.remaining, LEAST_OUTCOME_MS);
     const reader = vault.withOptions({ timeout });
     const result = withHashes(
-      await report(reader, entry, outcome, preview, confirmations),
+      await describeEnd(reader, entry, outcome, preview, confirmations),
       outcome.kind === "stopped" ? [] : hashes,
     );
     if (result.isFinal) {

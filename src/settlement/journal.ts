@@ -140,7 +140,7 @@ export class Journal {
   }
 
   /** @param chain Default: it is asked for. */
-  public static async open(
+  public static async of(
     vault: VaultHost,
     chainId: number,
     address: Address,

@@ -27,7 +27,7 @@ export async function openSettlement(
   if (!(await hasJournal(vault, address))) {
     return null;
   }
-  const journal = await Journal.open(vault, await vault.chainId(), address);
+  const journal = await Journal.of(vault, await vault.chainId(), address);
   const entry = await journal.read();
   if (entry === undefined) {
     return null;

@@ -17,8 +17,8 @@ export type Outcome =
   | Stopped
   | Mined
   | (Reason & {
-      /** `open`: it may still be mined; `dropped`: it cannot be, or was lost. */
-      readonly kind: "dropped" | "open";
+      /** `undecided`: it may still be mined; `dropped`: it cannot be, or was lost. */
+      readonly kind: "dropped" | "undecided";
       readonly hash: Hex | undefined;
       readonly receipt?: Receipt | undefined;
       /** True if it was dropped and its nonce is not used. */

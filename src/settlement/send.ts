@@ -17,7 +17,7 @@ export type SendAnswer =
       /** True if the same transaction may be accepted later, such as by a full pool. */
       readonly isTransient: boolean;
     }
-  | { readonly kind: "lost"; readonly problem: string };
+  | { readonly kind: "unanswered"; readonly problem: string };
 
 /** Error texts of geth, erigon, nethermind, besu, reth, anvil and Hardhat. */
 const alreadyKnown =
@@ -59,13 +59,13 @@ export async function send(
           hash: raw === undefined ? result : (hash ?? result),
         }
       : {
-          kind: "lost",
+          kind: "unanswered",
           problem: "the node answered something else than a hash",
         };
   } catch (error) {
     const problem = describeProblem(error);
     if (!isNodeRefusal(error)) {
-      return { kind: "lost", problem };
+      return { kind: "unanswered", problem };
     }
     const words = String(error.details["problem"]);
     return alreadyKnown.test(words)

@@ -168,7 +168,7 @@ async function resume(
   try {
     const { chainId, contract, block, round } = await observe(vault, "latest");
     known = { chainId, block };
-    const journal = await Journal.open(vault, chainId, contract.address);
+    const journal = await Journal.of(vault, chainId, contract.address);
     // The connection may have been made to another node.
     await journal.requireSameChainKind(vault);
     const unfinished = await journal.read();

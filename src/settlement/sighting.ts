@@ -83,6 +83,7 @@ export type RoundSighting =
       readonly askedAt: number;
       readonly answeredAt: number;
     }
+  /** It is settled, another one is the latest, or it has not ended yet. */
   | {
       readonly kind: "closed";
       readonly obstacle: Stopped;

@@ -38,7 +38,7 @@ type Whose =
 
 /**
  * Finds out if this transaction settled the round, which is settled at the end of its
- * block, or replaced by the next one.
+ * block, or has made way for the next one.
  */
 export async function whoseEffect(
   vault: VaultHost,
@@ -47,18 +47,18 @@ export async function whoseEffect(
   previewed: Simulation | null,
   {
     isOpenBefore,
-    isReplaced,
+    isNextRound,
   }: {
     /** True if the round was not settled one block before. */
     readonly isOpenBefore: boolean;
     /** True if another round is the latest one at the end of the block. */
-    readonly isReplaced: boolean;
+    readonly isNextRound: boolean;
   },
 ): Promise<Whose> {
   // A call that finds the round settled does less, and so uses other gas. A call that
   // settles the next round may use the same.
   if (
-    !isReplaced &&
+    !isNextRound &&
     previewed?.status === "settled" &&
     previewed.gasUsed === receipt.gasUsed
   ) {
@@ -193,7 +193,7 @@ function undoing(
  *
  * @returns Undefined if the round is not settled: then the refusal is the vault's, not the guard's.
  */
-export async function describeSettler(
+export async function describeWhoSettled(
   vault: VaultHost,
   { round, sentAfterBlock }: JournalEntry,
   { transaction, receipt: { blockNumber: minedIn } }: Mined,
@@ -248,14 +248,14 @@ export async function settlingBlock(
  *
  * @returns Undefined if no settlement is seen.
  */
-export async function settledBeforeReplaced(
+export async function settledBeforeNext(
   vault: VaultHost,
   round: VaultRound,
   unsettled: number,
-  replaced: number,
+  next: number,
 ): Promise<number | undefined> {
   const isOther = (seen: VaultRound): boolean => !isSameRound(seen, round);
-  const first = await findChange(vault, unsettled, replaced, isOther).catch(
+  const first = await findChange(vault, unsettled, next, isOther).catch(
     fallbackTo(undefined),
   );
   if (first === undefined) {

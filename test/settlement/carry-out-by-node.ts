@@ -2,7 +2,7 @@ import { expect } from "chai";
 
 import { endDeadlines } from "../helpers/deadlines.js";
 import { HASH, OTHER_HASH } from "../helpers/settlement-stage.js";
-import { ASK, open, soon, unsigned, useWays } from "../helpers/ways.js";
+import { ASK, soon, undecided, unsigned, useWays } from "../helpers/ways.js";
 
 describe("a settlement's transaction that the node signs", () => {
   const ways = useWays();
@@ -24,7 +24,7 @@ describe("a settlement's transaction that the node signs", () => {
     },
     {
       title:
-        "resume keeps a transaction open while something with its nonce waits",
+        "resume keeps a transaction undecided while something with its nonce waits",
       start: "find",
       answers: {
         eth_getTransactionCount: (occurrence, [, tag]) => {
@@ -36,7 +36,7 @@ describe("a settlement's transaction that the node signs", () => {
         eth_getBlockByNumber: () => ({ transactions: [] }),
       },
       followed: unsigned,
-      is: { kind: "open", status: "unconfirmed" },
+      is: { kind: "undecided", status: "unconfirmed" },
     },
     {
       title: "settle asks once for what was taken, and notes its hash",
@@ -51,7 +51,7 @@ describe("a settlement's transaction that the node signs", () => {
         },
       }),
       followed: unsigned,
-      is: open,
+      is: undecided,
       sends: 1,
       then: (_, all) => {
         expect(all).to.deep.equal([
@@ -64,7 +64,7 @@ describe("a settlement's transaction that the node signs", () => {
     },
     {
       title:
-        "settle asks once, and stays open, if the answer was lost and nothing came",
+        "settle asks once, and stays undecided, if the answer was lost and nothing came",
       start: "send",
       answers: {
         [ASK]: () => null,
@@ -76,7 +76,7 @@ describe("a settlement's transaction that the node signs", () => {
         },
       },
       followed: unsigned,
-      is: { kind: "open", status: "unconfirmed" },
+      is: { kind: "undecided", status: "unconfirmed" },
       says: /the node does not have it, and sending it failed/u,
       sends: 1,
     },

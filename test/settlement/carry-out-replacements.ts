@@ -15,7 +15,7 @@ import {
   check,
   mined,
   minedIn6,
-  open,
+  undecided,
   pooled,
   useWays,
 } from "../helpers/ways.js";
@@ -130,7 +130,7 @@ describe("the replacement of a settlement's transaction", () => {
           return await Promise.resolve(signedAs("cancellation"));
         },
       }),
-      is: open,
+      is: undecided,
       says: /not cancelled: the node did not answer in time\.$/u,
       troubles: [/not cancelled/u],
     },

@@ -78,7 +78,7 @@ describe("the transaction of a settlement", () => {
   ]) {
     it(`is taken for one whose answer was lost if the node gives ${answer instanceof Error ? "no answer" : String(answer).slice(0, 6)} in place of a hash`, async () => {
       const { kind } = await send(nodeOf(answer), transaction);
-      expect(kind).to.equal("lost");
+      expect(kind).to.equal("unanswered");
     });
   }
 
