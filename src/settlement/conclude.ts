@@ -15,6 +15,7 @@ import { describeEnd } from "./report.js";
 import { toSettlement } from "./result.js";
 import type { Outcome, SettlementResult } from "./result.js";
 import { describeProblem } from "./send.js";
+import { newestOf } from "./transaction.js";
 
 /** Minimum time to read the outcome, even if the timeout is over. */
 const LEAST_OUTCOME_MS = 10_000;
@@ -49,7 +50,7 @@ export async function conclude(
     const reason = VaultError.isVaultError(error)
       ? error.message
       : String(error);
-    const hash = transactions.at(-1)?.hash;
+    const { hash } = newestOf({ transactions });
     const why = { status: "unconfirmed", reason, hash } as const;
     const settlement = toSettlement(why, { ...entry, preview });
     const { chainId } = entry.transactions[0];
