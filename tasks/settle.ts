@@ -4,9 +4,9 @@ import { describeTransfers } from "./output/simulation.js";
 import { buildSettlement } from "../src/settlement/calldata.js";
 import { toSafeBatch } from "../src/settlement/safe.js";
 import {
-  describeOpenSettlement,
-  openSettlement,
-} from "../src/settlement/open-settlement.js";
+  describeUnfinished,
+  findUnfinished,
+} from "../src/settlement/unfinished-settlement.js";
 import { settleAll } from "../src/settlement/settle-all.js";
 import type {
   SettleAllOptions,
@@ -179,7 +179,7 @@ async function printCalldata(
   const built = await buildSettlement(vault, from);
   const { chainId, header, to, data, estimatedGas, refusal } = built;
   // If this one is sent too, two rounds may be settled.
-  const open = await openSettlement(vault);
+  const open = await findUnfinished(vault);
   const warnings = [
     ...(refusal === null
       ? []
@@ -190,7 +190,7 @@ async function printCalldata(
     ...(open === null
       ? []
       : [
-          `a settlement is under way already: ${describeOpenSettlement(open)}. Finish it first, with --resume: both may be mined.`,
+          `a settlement is under way already: ${describeUnfinished(open)}. Finish it first, with --resume: both may be mined.`,
         ]),
   ].map((text) => toned("warn", `Warning: ${text}`));
   if (warnings.length > 0) {

@@ -7,9 +7,9 @@ import { formatNative } from "../protocol/amounts.js";
 import { getBalance } from "../rpc/accounts.js";
 import { tryCall } from "../rpc/calls.js";
 import {
-  describeOpenSettlement,
-  openSettlement,
-} from "../settlement/open-settlement.js";
+  describeUnfinished,
+  findUnfinished,
+} from "../settlement/unfinished-settlement.js";
 import { findGas, trySimulation } from "../settlement/propose.js";
 import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
@@ -142,14 +142,14 @@ export async function examineJournal(
 ): Promise<readonly Check[]> {
   const name = "journal";
   try {
-    const open = await openSettlement(vault);
+    const open = await findUnfinished(vault);
     return [
       {
         name,
         ...(open === null
           ? ok("no settlement is under way")
           : warn(
-              `a settlement is under way: ${describeOpenSettlement(open)}`,
+              `a settlement is under way: ${describeUnfinished(open)}`,
               `Finish it: \`npx hardhat vault settle --resume --network ${vault.networkName}${vault.instanceName === undefined ? "" : ` --instance ${vault.instanceName}`}\`.`,
             )),
       },

@@ -6,7 +6,7 @@ import { Journal } from "./journal.js";
 import { newestOf } from "./transaction.js";
 
 /** A settlement of this project whose outcome is not known yet. */
-export interface OpenSettlement {
+export interface UnfinishedSettlement {
   /** Null if the node or the wallet signs, and has not returned it. */
   readonly hash: Hex | null;
   readonly nonce: number;
@@ -20,9 +20,9 @@ export interface OpenSettlement {
  * @returns Null if no settlement is under way.
  * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED, VAULT_INVALID_JOURNAL
  */
-export async function openSettlement(
+export async function findUnfinished(
   vault: VaultHost,
-): Promise<OpenSettlement | null> {
+): Promise<UnfinishedSettlement | null> {
   const { address } = await vault.addressOf("vault", "settleAll");
   if (!(await hasJournal(vault, address))) {
     return null;
@@ -47,8 +47,8 @@ async function hasJournal(vault: VaultHost, address: string): Promise<boolean> {
 }
 
 /** Hash and age. @param now Unix seconds of this machine's clock. */
-export function describeOpenSettlement(
-  { hash, nonce, since }: OpenSettlement,
+export function describeUnfinished(
+  { hash, nonce, since }: UnfinishedSettlement,
   now = Math.floor(Date.now() / 1_000),
 ): string {
   const what = hash ?? `nonce ${nonce}, its hash not known`;
