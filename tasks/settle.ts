@@ -1,11 +1,12 @@
 import type { VaultHost } from "../src/host.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { describeTransfers } from "./output/simulation.js";
-import { buildSettlement, toSafeBatch } from "../src/settlement/calldata.js";
+import { buildSettlement } from "../src/settlement/calldata.js";
+import { toSafeBatch } from "../src/settlement/safe.js";
 import {
-  describeOpenSettlement,
-  openSettlement,
-} from "../src/settlement/open-settlement.js";
+  describeUnfinished,
+  findUnfinished,
+} from "../src/settlement/unfinished-settlement.js";
 import { settleAll } from "../src/settlement/settle-all.js";
 import type {
   SettleAllOptions,
@@ -178,13 +179,13 @@ async function printCalldata(
   const built = await buildSettlement(vault, from);
   const { chainId, header, to, data, estimatedGas, refusal } = built;
   // If this one is sent too, two rounds may be settled.
-  const open = await openSettlement(vault);
+  const open = await findUnfinished(vault);
   const warnings = present([
     refusal !== null &&
       `${from ?? "the zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may accept only another sender (--from).`,
     built.isContract && OTHER_ORIGIN,
     open !== null &&
-      `a settlement is under way already: ${describeOpenSettlement(open)}. Finish it first, with --resume: both may be mined.`,
+      `a settlement is under way already: ${describeUnfinished(open)}. Finish it first, with --resume: both may be mined.`,
   ]).map((text) => toned("warn", `Warning: ${text}`));
   if (warnings.length > 0) {
     await say(err, notes(...warnings));

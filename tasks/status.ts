@@ -7,7 +7,7 @@ import type { ReadOptions } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/escape.js";
 import { getNextBlock } from "../src/rpc/blocks.js";
-import { describeOpenSettlement } from "../src/settlement/open-settlement.js";
+import { describeUnfinished } from "../src/settlement/unfinished-settlement.js";
 import {
   chapter,
   labelledValues,
@@ -135,7 +135,7 @@ function keeperBlock(state: VaultState): Block {
       "Under way",
       isFailedReading(open)
         ? toned("bad", `failed: ${open.error.shortMessage}`)
-        : toned("warn", describeOpenSettlement(open)),
+        : toned("warn", describeUnfinished(open)),
     ],
   ]);
 }

@@ -10,14 +10,14 @@ import type { VaultError } from "../src/errors.js";
 import type { VaultHost } from "../src/host.js";
 import type { DisplaySettings } from "../src/protocol/index.js";
 import { hasEnded } from "../src/protocol/round.js";
-import { openSettlement } from "../src/settlement/open-settlement.js";
+import { findUnfinished } from "../src/settlement/unfinished-settlement.js";
 import type { NextBlock } from "../src/rpc/blocks.js";
-import type { OpenSettlement } from "../src/settlement/open-settlement.js";
+import type { UnfinishedSettlement } from "../src/settlement/unfinished-settlement.js";
 import {
   findSettler,
-  trySettlement,
-} from "../src/settlement/try-settlement.js";
-import type { Attempt } from "../src/settlement/try-settlement.js";
+  findIfSettleable,
+} from "../src/settlement/can-be-settled.js";
+import type { Attempt } from "../src/settlement/can-be-settled.js";
 import { escapeUntrusted } from "../src/escape.js";
 import { toned } from "./output/blocks.js";
 import type { Cell, Envelope } from "./output/blocks.js";
@@ -33,7 +33,7 @@ export interface KeeperState {
   readonly canBeSettled: Attempt["canBeSettled"] | FailedReading;
   readonly canBeSettledBy: string;
   /** Null if no settlement of this project is under way. */
-  readonly openSettlement: OpenSettlement | null | FailedReading;
+  readonly openSettlement: UnfinishedSettlement | null | FailedReading;
 }
 
 /** A vault at one block. */
@@ -69,14 +69,14 @@ export async function readState(
       vault.snapshot(target),
       clock,
       findSettler(vault, target.from),
-      openSettlement(vault).catch(failedReading),
+      findUnfinished(vault).catch(failedReading),
     ]);
   const { round } = readings;
   // Nodes behind one URL may be some blocks apart.
   const now = Math.max(block.timestamp, next?.timestamp ?? 0);
   const isRound = !isFailedReading(round) && round.endTime !== 0n;
   const at = target.blockTag === "pending" ? "pending" : block.number;
-  const attempt = await trySettlement(
+  const attempt = await findIfSettleable(
     vault,
     settler,
     readings,

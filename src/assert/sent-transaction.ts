@@ -8,6 +8,7 @@ import { isNotConfigured } from "../client/failed-reading.js";
 import { fallbackTo } from "../errors.js";
 import { isInProcess } from "../host.js";
 import { asRecord } from "../json.js";
+import type { Hex } from "../protocol/index.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
   getTransaction,
@@ -95,7 +96,7 @@ async function requireUnchangedMocks(
   }
 }
 
-export function hashOf(subject: unknown): string | Idle {
+export function hashOf(subject: unknown): Hex | Idle {
   const { hash = subject, hashes, status, reason } = asRecord(subject);
   if (status === "nothing-to-do") {
     const isSent = Array.isArray(hashes) && hashes.length > 0;
@@ -121,7 +122,7 @@ export function hashOf(subject: unknown): string | Idle {
 
 export async function requireReceipt(
   rpc: RpcClient,
-  hash: string,
+  hash: Hex,
 ): Promise<Receipt> {
   const early = await waitForReceipt(rpc, hash, UNKNOWN_LIMIT_MS);
   if (early !== undefined) {

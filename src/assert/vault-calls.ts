@@ -18,6 +18,7 @@ import type {
 import { quoteForeignText } from "../redact.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
+import type { Hex } from "../protocol/index.js";
 import { RpcClient } from "../rpc/rpc-client.js";
 import { NoVerdict, requireVault } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
@@ -138,7 +139,7 @@ function rpcOf(transaction: unknown): RpcClient {
 
 async function traceCalls(
   rpc: RpcClient,
-  hash: string,
+  hash: Hex,
 ): Promise<readonly MadeCall[]> {
   await requireReceipt(rpc, hash);
   const method = "debug_traceTransaction";

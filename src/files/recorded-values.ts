@@ -1,5 +1,7 @@
-import { MaxUint256 } from "ethers";
+import { MaxUint256, isHexString } from "ethers";
 import { z } from "zod";
+
+import type { Address, Hex } from "../protocol/index.js";
 
 // Schemas of the values that `toJsonValue()` writes.
 
@@ -12,9 +14,16 @@ export const recordedHex = z
   .string()
   .regex(/^0x(?:[0-9a-f]{2})*$/iu, "expected 0x hex data");
 
+export const recordedHash = z
+  .string()
+  .refine((value): value is Hex => isHexString(value, 32), "expected a hash");
+
 export const recordedAddress = z
   .string()
-  .regex(/^0x[0-9a-f]{40}$/iu, "expected an address");
+  .refine(
+    (value): value is Address => isHexString(value, 20),
+    "expected an address",
+  );
 
 const NO_INTEGER = "expected a whole number as a decimal string";
 

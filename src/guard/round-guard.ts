@@ -8,13 +8,13 @@ import {
   keccak256,
 } from "ethers";
 
-import type { VaultRound } from "../protocol/index.js";
+import type { Address, VaultRound } from "../protocol/index.js";
 import { RoundGuardArtifact } from "./artifact.js";
 
 /** The round that a guard accepts, and its conditions for the settlement. */
 export interface GuardedSettlement {
   /** Address of the guard. */
-  readonly address: string;
+  readonly address: Address;
   readonly factory: string;
   readonly round: Pick<VaultRound, "startTime" | "strikePrice">;
   /** Reverts before the end of the round. */
@@ -45,7 +45,7 @@ export function encodeGuarded(
 
 /** @returns Undefined for another call, or one that is encoded otherwise. */
 export function parseGuarded(
-  address: string,
+  address: Address,
   data: string,
 ): { readonly vault: string; readonly guard: GuardedSettlement } | undefined {
   try {

@@ -7,6 +7,7 @@ import { hexWord } from "../client/words.js";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
+import type { Hex } from "../protocol/index.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { waitForReceipt } from "../rpc/transactions.js";
@@ -32,7 +33,7 @@ export async function sendToMocks(
   const method = "eth_sendTransaction";
   const from = await firstAccount(vault);
   // All are sent before it waits for the first, so that they can share a block.
-  const hashes: string[] = [];
+  const hashes: Hex[] = [];
   for (const transaction of transactions) {
     const sent = await rpc.requestOrRevert(method, [{ from, ...transaction }]);
     if ("reverted" in sent) {
@@ -60,7 +61,7 @@ async function firstAccount(vault: VaultClient): Promise<string> {
 
 const WAIT_MS = 120_000;
 
-async function requireSuccess(rpc: RpcClient, hash: string): Promise<Receipt> {
+async function requireSuccess(rpc: RpcClient, hash: Hex): Promise<Receipt> {
   const receipt = await waitForReceipt(rpc, hash, WAIT_MS);
   if (receipt === undefined) {
     throw scriptFailed(

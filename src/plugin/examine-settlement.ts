@@ -7,9 +7,9 @@ import { formatNative } from "../protocol/amounts.js";
 import { getBalance } from "../rpc/accounts.js";
 import { tryCall } from "../rpc/calls.js";
 import {
-  describeOpenSettlement,
-  openSettlement,
-} from "../settlement/open-settlement.js";
+  describeUnfinished,
+  findUnfinished,
+} from "../settlement/unfinished-settlement.js";
 import { findGas, trySimulation } from "../settlement/propose.js";
 import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
@@ -108,10 +108,10 @@ async function trySettling(
   const as = `settleAll as ${from}`;
   if (simulation === undefined) {
     const route = await findRoute(vault, from);
-    const gas = await findGas(vault, route, next, undefined);
-    return typeof gas === "bigint"
+    const found = await findGas(vault, route, next, undefined);
+    return "gas" in found
       ? ok(`${as} succeeds; the node cannot show if it settles the round`)
-      : warn(`${as}: ${escapeUntrusted(gas.reason)}`, SETTLEMENT_FIX);
+      : warn(`${as}: ${escapeUntrusted(found.refusal.reason)}`, SETTLEMENT_FIX);
   }
   const { status, reason } = simulation;
   if (status === "settled") {
@@ -142,14 +142,14 @@ export async function examineJournal(
 ): Promise<readonly Check[]> {
   const name = "journal";
   try {
-    const open = await openSettlement(vault);
+    const open = await findUnfinished(vault);
     return [
       {
         name,
         ...(open === null
           ? ok("no settlement is under way")
           : warn(
-              `a settlement is under way: ${describeOpenSettlement(open)}`,
+              `a settlement is under way: ${describeUnfinished(open)}`,
               `Finish it: \`npx hardhat vault settle --resume --network ${vault.networkName}${vault.instanceName === undefined ? "" : ` --instance ${vault.instanceName}`}\`.`,
             )),
       },
@@ -256,7 +256,7 @@ async function examineBalance(
       // A node may refuse the estimate because the balance is too low.
       .catch(fallbackTo(undefined)),
   ]);
-  const gas = typeof found === "bigint" ? found : undefined;
+  const gas = found !== undefined && "gas" in found ? found.gas : undefined;
   const cost = (gas ?? SUPPOSED_GAS) * price.highest;
   const detail = `${formatNative(balance)} in native currency; a settlement may cost ${formatNative(cost)}${gas === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
   const finding =

@@ -4,6 +4,7 @@ import { isHexString } from "ethers";
 
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
+import type { Hex } from "../protocol/index.js";
 
 /** The year 5138: a later time is in milliseconds or less. */
 const LATEST_SECONDS = 100_000_000_000n;
@@ -63,7 +64,7 @@ export class ResponseParser {
     throw this.invalid("not hex data");
   }
 
-  public hash(value: unknown): string {
+  public hash(value: unknown): Hex {
     if (isHexString(value, 32)) {
       return value;
     }

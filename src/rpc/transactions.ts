@@ -1,6 +1,7 @@
 import { ZeroHash } from "ethers";
 
 import { fallbackTo } from "../errors.js";
+import type { Hex } from "../protocol/index.js";
 import type { BlockId } from "./block-id.js";
 import { findBlock } from "./blocks.js";
 import type { ResponseParser } from "./response-parser.js";
@@ -9,9 +10,9 @@ import type { RpcClient } from "./rpc-client.js";
 import { pause } from "./signals.js";
 
 export interface Receipt {
-  readonly hash: string;
+  readonly hash: Hex;
   readonly blockNumber: number;
-  readonly blockHash: string;
+  readonly blockHash: Hex;
   readonly gasUsed: bigint;
   /** Undefined on chains whose receipts have no status (before EIP-658). */
   readonly succeeded: boolean | undefined;
@@ -22,7 +23,7 @@ export interface Receipt {
 }
 
 export interface SeenTransaction {
-  readonly hash: string;
+  readonly hash: Hex;
   readonly from: string;
   readonly to: string | undefined;
   readonly data: string;
@@ -34,7 +35,7 @@ export interface SeenTransaction {
 /** @returns Undefined while the transaction is not mined. */
 export async function getReceipt(
   rpc: RpcClient,
-  hash: string,
+  hash: Hex,
 ): Promise<Receipt | undefined> {
   const method = "eth_getTransactionReceipt";
   const answer = await rpc.request(method, [hash]);
@@ -71,7 +72,7 @@ const LONGEST_POLL_MS = 500;
 /** @returns Undefined if the transaction is not mined in this time. */
 export async function waitForReceipt(
   rpc: RpcClient,
-  hash: string,
+  hash: Hex,
   timeoutMs: number,
 ): Promise<Receipt | undefined> {
   const end = AbortSignal.timeout(timeoutMs);
@@ -96,7 +97,7 @@ function isSuccess(status: unknown, read: ResponseParser): boolean {
 /** @returns A mined or waiting transaction, or undefined if the node has none. */
 export async function getTransaction(
   rpc: RpcClient,
-  hash: string,
+  hash: Hex,
 ): Promise<SeenTransaction | undefined> {
   const method = "eth_getTransactionByHash";
   const answer = await rpc.request(method, [hash]);

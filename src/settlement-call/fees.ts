@@ -167,6 +167,10 @@ export function offerAtMost(price: GasPrice, most: bigint): GasPrice {
     : withFees({ ...fees, current, maxFeePerGas: max(most, current) });
 }
 
+export interface Gas {
+  readonly gas: bigint;
+}
+
 /**
  * Returns the gas limit, or the revert of an estimate. A configured limit or multiplier
  * applies as in Hardhat. Otherwise a quarter is added to the simulated or estimated gas:
@@ -182,23 +186,25 @@ export async function resolveGas(
     /** Gas used before refunds, or an upper bound of it. */
     readonly needed: bigint;
   },
-): Promise<bigint | Reverted> {
+): Promise<Gas | Reverted> {
   if (gas !== "auto") {
-    return gas;
+    return { gas };
   }
   // The gas limit of later blocks may be lower.
   const limit = (blockGasLimit * 95n) / 100n;
   let expected = simulated;
   if (expected === undefined || gasMultiplier !== 1) {
     const estimate = await estimateGas(rpc, call);
-    if (typeof estimate === "object") {
+    if ("reverted" in estimate) {
       return estimate;
     }
     if (gasMultiplier !== 1) {
-      const multiplied = BigInt(Math.floor(Number(estimate) * gasMultiplier));
-      return multiplied > limit ? limit - 1n : multiplied;
+      const multiplied = BigInt(
+        Math.floor(Number(estimate.gas) * gasMultiplier),
+      );
+      return { gas: multiplied > limit ? limit - 1n : multiplied };
     }
-    expected = { used: estimate, needed: estimate };
+    expected = { used: estimate.gas, needed: estimate.gas };
   }
   const { used, needed } = expected;
   // The chain may cap the gas of a transaction: stay below the cap if the gas used fits.
@@ -207,7 +213,8 @@ export async function resolveGas(
       ? min(blockGasLimit, TRANSACTION_GAS_CAP)
       : blockGasLimit;
   const withMargin = (needed * 5n) / 4n;
-  return min(highest, withMargin > limit ? max(needed, limit) : withMargin);
+  const most = withMargin > limit ? max(needed, limit) : withMargin;
+  return { gas: min(highest, most) };
 }
 
 /** @param block State to estimate on. Default: the node's choice. */
@@ -215,7 +222,7 @@ export async function estimateGas(
   rpc: RpcClient,
   call: Partial<CallRequest>,
   block?: BlockId,
-): Promise<bigint | Reverted> {
+): Promise<Gas | Reverted> {
   const method = "eth_estimateGas";
   const answer = await rpc.requestOrRevert(method, [
     call,
@@ -223,5 +230,5 @@ export async function estimateGas(
   ]);
   return "reverted" in answer
     ? answer
-    : rpc.parser(method).quantity(answer.result);
+    : { gas: rpc.parser(method).quantity(answer.result) };
 }

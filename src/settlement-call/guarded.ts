@@ -3,6 +3,7 @@ import { fallbackTo, vaultError } from "../errors.js";
 import { settlerIn } from "../guard/round-guard.js";
 import type { GuardedSettlement } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
+import type { Address } from "../protocol/index.js";
 import { scale } from "../protocol/amounts.js";
 import { units } from "../protocol/index.js";
 import { describeTime } from "../protocol/time.js";
@@ -11,7 +12,7 @@ import type { BlockId } from "../rpc/block-id.js";
 import type { SettlementRoute } from "./route.js";
 
 export interface FoundGuard {
-  readonly address: string;
+  readonly address: Address;
   /** The only account that may settle through it; the zero address for anyone. */
   readonly settler: string;
 }

@@ -1,4 +1,4 @@
-import { ZeroAddress, id } from "ethers";
+import { ZeroAddress } from "ethers";
 
 import type { VaultHost } from "../host.js";
 import { getBlock } from "../rpc/blocks.js";
@@ -44,7 +44,7 @@ export async function buildSettlement(
   const isContract = from !== undefined && (await isCalledOnly(rpc, from));
   const call = settlementCall(route);
   const refused = await tryCall(rpc, call, header.number, header.gasLimit);
-  const gas =
+  const tried =
     refused !== undefined
       ? { reverted: refused }
       : from === undefined
@@ -56,71 +56,14 @@ export async function buildSettlement(
     to: call.to,
     data: call.data,
     isContract,
-    estimatedGas: typeof gas === "bigint" ? gas : null,
+    estimatedGas: tried !== undefined && "gas" in tried ? tried.gas : null,
     refusal:
-      typeof gas === "object"
-        ? (await explainRefusal(vault, gas.reverted, route)).reason
+      tried !== undefined && "reverted" in tried
+        ? (await explainRefusal(vault, tried.reverted, route)).reason
         : null,
     settles:
       route.guard === undefined
         ? "the round that is current when it is executed"
         : `${describeKey(route.guard.round)}, and no other, through the guard ${call.to}`,
   };
-}
-
-/** File that Safe's Transaction Builder imports. */
-export interface SafeBatch extends Readonly<Record<string, unknown>> {
-  readonly meta: Readonly<Record<string, string>>;
-}
-
-export function toSafeBatch({
-  to,
-  data,
-  chainId,
-  header,
-  settles,
-}: UnsignedSettlement): SafeBatch {
-  const batch: SafeBatch = {
-    version: "1.0",
-    chainId: String(chainId),
-    // Unix milliseconds.
-    createdAt: header.timestamp * 1000,
-    meta: {
-      name: "settleAll",
-      description: `Settles ${settles}`,
-      txBuilderVersion: "1.18.0",
-      createdFromSafeAddress: "",
-      createdFromOwnerAddress: "",
-    },
-    transactions: [
-      {
-        to,
-        value: "0",
-        data,
-        contractMethod: null,
-        contractInputsValues: null,
-      },
-    ],
-  };
-  // If the checksum differs, Safe warns of a changed file.
-  return { ...batch, meta: { ...batch.meta, checksum: safeChecksum(batch) } };
-}
-
-/** Hashes the batch as Safe does: keys sorted and before their values, the name as null. */
-export function safeChecksum(batch: SafeBatch): string {
-  return id(serialise({ ...batch, meta: { ...batch.meta, name: null } }));
-}
-
-function serialise(value: unknown): string {
-  if (Array.isArray(value)) {
-    return `[${value.map(serialise).join(",")}]`;
-  }
-  if (typeof value !== "object" || value === null) {
-    return JSON.stringify(value);
-  }
-  const entries = Object.entries(value).sort(([one], [other]) =>
-    one < other ? -1 : 1,
-  );
-  const keys = JSON.stringify(entries.map(([key]) => key));
-  return `{${keys}${entries.map(([, inner]) => `${serialise(inner)},`).join("")}}`;
 }

@@ -1,3 +1,4 @@
+import type { Hex } from "../protocol/index.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { pause, unlessAborted } from "../rpc/signals.js";
 import type { CheckRound } from "./check-round.js";
@@ -6,6 +7,7 @@ import type { TimeLimit } from "./freshness.js";
 import { look } from "./look.js";
 import type { Seen } from "./look.js";
 import type { ParsedOptions, RequestedReplacement } from "./options.js";
+import type { SignedReplacement } from "./replace.js";
 import type { Outcome } from "./result.js";
 import { describeProblem, send } from "./send.js";
 import type { SendAnswer } from "./send.js";
@@ -15,7 +17,7 @@ import { newestOf } from "./transaction.js";
 import type { SentTransaction, SentTransactions } from "./transaction.js";
 import type { SettlementEvent } from "./types.js";
 
-const NO_ANSWER = "the node did not answer in time";
+const NOT_IN_TIME = "the node did not answer in time";
 
 /** The chain, the key and the journal, as a plan needs them. */
 export interface Means extends Pick<
@@ -26,11 +28,10 @@ export interface Means extends Pick<
   readonly rpc: RpcClient;
   readonly limit: TimeLimit;
   readonly checkRound: CheckRound;
-  /** @returns A text if a limit forbids the replacement. */
   readonly sign: (
     newest: SentTransaction,
     kind: RequestedReplacement,
-  ) => Promise<SentTransaction | string>;
+  ) => Promise<SignedReplacement>;
   /**
    * Writes the transactions to the journal.
    *
@@ -47,7 +48,7 @@ export interface CarriedOut {
   /** Those of the plan, and what replaced them. */
   readonly transactions: SentTransactions;
   /** All hashes that these had, oldest first. */
-  readonly hashes: readonly string[];
+  readonly hashes: readonly Hex[];
 }
 
 /** Of a plan at one moment. */
@@ -55,7 +56,7 @@ interface Progress {
   readonly plan: Plan;
   readonly history: History;
   /** Oldest first, without repetition. */
-  readonly hashes: readonly string[];
+  readonly hashes: readonly Hex[];
 }
 
 /** Looks, and does what is decided, until the end. Never throws. */
@@ -124,7 +125,7 @@ export async function carryOut(plan: Plan, means: Means): Promise<CarriedOut> {
   } catch (error) {
     const reason = describeProblem(error);
     const { hash } = newestOf(progress.plan);
-    return end({ kind: "open", status: "unconfirmed", reason, hash });
+    return end({ kind: "undecided", status: "unconfirmed", reason, hash });
   }
 }
 
@@ -150,7 +151,7 @@ async function lookInTime(
     look(rpc, plan, scan, checkRound, readRound),
     limit.signal,
   );
-  const nothing = { kind: "unread", problem: NO_ANSWER } as const;
+  const nothing = { kind: "unread", problem: NOT_IN_TIME } as const;
   // The last sighting is all that is known.
   const { transaction = nothing, head } = history.at(-1) ?? {};
   return seen ?? { transaction, head };
@@ -167,7 +168,7 @@ async function sendNewest(
   plan: Plan,
   { rpc, limit }: Means,
 ): Promise<SendAnswer> {
-  const late = { kind: "lost", problem: "no answer in time" } as const;
+  const late = { kind: "unanswered", problem: "no answer in time" } as const;
   const answer = await unlessAborted(send(rpc, newestOf(plan)), limit.signal);
   return answer ?? late;
 }
@@ -194,17 +195,18 @@ async function signAndRecord(
       limit.signal,
     );
     if (signed === undefined || limit.isOver) {
-      return failed(NO_ANSWER);
+      return failed(NOT_IN_TIME);
     }
-    if (typeof signed === "string") {
-      return failed(signed, "forbidden");
+    if (signed.kind === "forbidden") {
+      return failed(signed.problem, "forbidden");
     }
-    const transactions = await record([...plan.transactions, signed]);
+    const { transaction } = signed;
+    const transactions = await record([...plan.transactions, transaction]);
     if (transactions === undefined) {
       return failed("another process has finished this settlement");
     }
-    const { hash = "", nonce } = signed;
-    emit({ type: "replacing", kind: signed.kind, hash, nonce });
+    const { hash, nonce } = transaction;
+    emit({ type: "replacing", kind: transaction.kind, hash, nonce });
     return { replacement: { kind: "made", hash }, transactions };
   } catch (error) {
     return failed(describeProblem(error));

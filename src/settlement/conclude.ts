@@ -5,15 +5,17 @@ import {
   reasonOf,
 } from "../files/project-file.js";
 import type { VaultHost } from "../host.js";
+import type { Hex } from "../protocol/index.js";
 import type { Simulation } from "../simulation/types.js";
 import type { CarriedOut } from "./carry-out.js";
 import type { TimeLimit } from "./freshness.js";
 import type { Journal, JournalEntry } from "./journal.js";
 import type { ParsedOptions } from "./options.js";
-import { report } from "./report.js";
+import { describeEnd } from "./report.js";
 import { toSettlement } from "./result.js";
 import type { Outcome, SettlementResult } from "./result.js";
 import { describeProblem } from "./send.js";
+import { newestOf } from "./transaction.js";
 
 /** Minimum time to read the outcome, even if the timeout is over. */
 const LEAST_OUTCOME_MS = 10_000;
@@ -36,7 +38,7 @@ export async function conclude(
     const timeout = Math.max(limit.remaining, LEAST_OUTCOME_MS);
     const reader = vault.withOptions({ timeout });
     const result = withHashes(
-      await report(reader, entry, outcome, preview, confirmations),
+      await describeEnd(reader, entry, outcome, preview, confirmations),
       outcome.kind === "stopped" ? [] : hashes,
     );
     if (result.isFinal) {
@@ -48,7 +50,7 @@ export async function conclude(
     const reason = VaultError.isVaultError(error)
       ? error.message
       : String(error);
-    const hash = transactions.at(-1)?.hash;
+    const { hash } = newestOf({ transactions });
     const why = { status: "unconfirmed", reason, hash } as const;
     const settlement = toSettlement(why, { ...entry, preview });
     const { chainId } = entry.transactions[0];
@@ -58,7 +60,7 @@ export async function conclude(
 
 function withHashes(
   result: SettlementResult,
-  known: readonly string[],
+  known: readonly Hex[],
 ): SettlementResult {
   const { settlement } = result;
   const { hash } = settlement;

@@ -3,9 +3,10 @@ import {
   lostReason,
   notBumped,
   notSentAgain,
-  replacedReason,
+  nonceUsedReason,
   timeReason,
 } from "./endings.js";
+import type { Hex } from "../protocol/index.js";
 import { isRecent, lateAnswer } from "./freshness.js";
 import { refusedBy } from "./result.js";
 import type { Outcome, Stopped } from "./result.js";
@@ -55,10 +56,10 @@ const wait: Extract<Decision, { kind: "wait" }> = {
  * - none yet: send if the round was just checked; after a resume, look.
  * - mined, with enough confirmations: end.
  * - another transaction surely used the nonce: end, dropped for good.
- * - the time is over: end, stopped if nothing has left, else mostly open.
+ * - the time is over: end, stopped if nothing has left, else mostly undecided.
  * - in the pool: bump or cancel if that is due, else wait.
  * - none of ours, the round open: bump, cancel, wait, or send again; at last give up.
- * - none of ours, the round closed: end, as stopped, as open if sent here, or as dropped.
+ * - none of ours, the round closed: end, as stopped, as undecided if sent here, or as dropped.
  * - no answer: wait.
  *
  * A settlement leaves only while its round was just seen open, and never while a person
@@ -98,7 +99,7 @@ function next(plan: Plan, history: History, now: number): Decision {
       depthOf(by.block, last.head) >= plan.confirmations
     ) {
       const { hash } = newestOf(plan);
-      const reason = replacedReason(plan, by);
+      const reason = nonceUsedReason(plan, by);
       return end({ kind: "dropped", hash, status: "unconfirmed", reason });
     }
   }
@@ -113,7 +114,7 @@ function next(plan: Plan, history: History, now: number): Decision {
     (transaction.kind === "unknown"
       ? notFound(plan, history, last, now)
       : isOvertaken(plan, history, transaction.hash)
-        ? sendNewest(plan, last, now)
+        ? sendOrReadRound(plan, last, now)
         : wait)
   );
 }
@@ -125,7 +126,7 @@ function next(plan: Plan, history: History, now: number): Decision {
 function isOvertaken(
   { transactions }: Plan,
   history: History,
-  pending: string | undefined,
+  pending: Hex | undefined,
 ): boolean {
   const made = history.findLastIndex(
     ({ replacement }) => replacement?.kind === "made",
@@ -133,7 +134,7 @@ function isOvertaken(
   const answers = history.slice(Math.max(0, made)).map(({ sent }) => sent);
   return (
     transactions.slice(0, -1).some(({ hash }) => hash === pending) &&
-    answers.every((sent) => sent === undefined || sent.kind === "lost")
+    answers.every((sent) => sent === undefined || sent.kind === "unanswered")
   );
 }
 
@@ -150,7 +151,11 @@ export function mayLeave(
 }
 
 /** Signed bytes may be sent often. */
-function sendNewest(plan: Plan, { round }: Sighting, now: number): Decision {
+function sendOrReadRound(
+  plan: Plan,
+  { round }: Sighting,
+  now: number,
+): Decision {
   return mayLeave(plan, round, now)
     ? { kind: "send" }
     : round === undefined || round.kind === "open"
@@ -245,7 +250,7 @@ function notFound(
   if (sends > 0 && looksInVain < LOOKS_BEFORE_RESENDING) {
     return wait;
   }
-  return sendNewest(plan, last, now);
+  return sendOrReadRound(plan, last, now);
 }
 
 function end(outcome: Outcome): Decision {
@@ -265,7 +270,7 @@ function roundIsClosed(
   if (isSentHere(history)) {
     // It may still arrive.
     const reason = notSentAgain(obstacle);
-    return { kind: "open", hash, status: "unconfirmed", reason };
+    return { kind: "undecided", hash, status: "unconfirmed", reason };
   }
   const reason = dropsFor(plan, obstacle);
   return { ...obstacle, kind: "dropped", hash, mayStillArrive: true, reason };
@@ -302,5 +307,5 @@ function timeIsOver(plan: Plan, history: History, last: Sighting): Outcome {
   const receipt =
     transaction.kind === "mined" ? transaction.receipt : undefined;
   const reason = timeReason(plan, history, last, hash);
-  return { kind: "open", hash, status: "unconfirmed", receipt, reason };
+  return { kind: "undecided", hash, status: "unconfirmed", receipt, reason };
 }

@@ -10,6 +10,7 @@ import {
   settlerIn,
 } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
+import type { Hex } from "../protocol/index.js";
 import { getCode, hasCode } from "../rpc/accounts.js";
 import { getNextBlock } from "../rpc/blocks.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
@@ -20,9 +21,9 @@ import {
   resolveFees,
 } from "../settlement-call/fees.js";
 import { requireChain } from "./observe.js";
-import { findFreeNonce, sign } from "./transaction.js";
+import { sign } from "./transaction.js";
 import { send } from "./send.js";
-import { resolveSigner } from "./signer.js";
+import { findFreeNonce, resolveSigner } from "./signer.js";
 import { parseFeeLimits } from "./options.js";
 
 export interface DeployedGuard {
@@ -30,7 +31,7 @@ export interface DeployedGuard {
   /** The only account that may settle through it; the zero address for anyone. */
   readonly settler: string;
   /** Null if it was there already. */
-  readonly hash: string | null;
+  readonly hash: Hex | null;
 }
 
 /** Deployment to confirm. Costs are in wei. */
@@ -51,7 +52,7 @@ interface DeployGuardOptions {
   readonly settler?: string | undefined;
   /** Called before anything is sent, unless the guard is there. Throws to refuse. */
   readonly confirm: (deployment: GuardDeployment) => Promise<void>;
-  readonly onHash: (hash: string) => void;
+  readonly onHash: (hash: Hex) => void;
 }
 
 const WAIT_MS = 300_000;
@@ -89,11 +90,11 @@ export async function deployGuard(
     parseFeeLimits(vault, {}),
   );
   const estimate = await estimateGas(rpc, { from: signer.address, ...call });
-  if (typeof estimate === "object") {
+  if ("reverted" in estimate) {
     throw notDeployed(rpc, estimate.reverted.text);
   }
   // A quarter more than the estimate.
-  const gas = (estimate * 5n) / 4n;
+  const gas = (estimate.gas * 5n) / 4n;
   await confirm({
     from: signer.address,
     ...{ settler, address, chainId },

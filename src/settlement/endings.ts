@@ -32,7 +32,7 @@ export function lostReason(
 }
 
 /** Reason for a settlement whose nonce another transaction used. */
-export function replacedReason(plan: Plan, by: NonceUser | "nothing"): string {
+export function nonceUsedReason(plan: Plan, by: NonceUser | "nothing"): string {
   const { from, nonce } = newestOf(plan);
   const user =
     by === "nothing"

@@ -8,7 +8,7 @@ import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
-import type { VaultRound } from "../protocol/index.js";
+import type { Address, VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import {
   PROJECT_FOLDER,
@@ -17,7 +17,11 @@ import {
   reasonOf,
   writeProjectFile,
 } from "../files/project-file.js";
-import { recordedAddress, recordedCount } from "../files/recorded-values.js";
+import {
+  recordedAddress,
+  recordedCount,
+  recordedHash,
+} from "../files/recorded-values.js";
 import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
 import {
   isDevelopmentNode,
@@ -56,7 +60,7 @@ const fileSchema = z
       .object({
         status: z.enum(SETTLEMENT_STATUSES),
         blockNumber: recordedCount,
-        hash: z.string(),
+        hash: recordedHash,
       })
       .strict()
       .optional(),
@@ -136,10 +140,10 @@ export class Journal {
   }
 
   /** @param chain Default: it is asked for. */
-  public static async open(
+  public static async of(
     vault: VaultHost,
     chainId: number,
-    address: string,
+    address: Address,
     chain: Promise<JournalChain> = journalChain(vault),
   ): Promise<Journal> {
     const { root } = vault.context.config.paths;

@@ -28,7 +28,7 @@ type SentWithNonce = Pick<
 >;
 
 /** Result of a search, and the state that the next one continues from. */
-export interface Found {
+export interface SearchResult {
   readonly transaction: FoundTransaction;
   readonly scan: Scan;
 }
@@ -98,7 +98,7 @@ export async function findTransaction(
   rpc: RpcClient,
   sent: SentWithNonce,
   scan: Scan = { next: 0, complete: 0 },
-): Promise<Found> {
+): Promise<SearchResult> {
   const newestFirst = [...sent.transactions].reverse();
   for (const transaction of newestFirst) {
     const { hash } = transaction;

@@ -61,7 +61,7 @@ export async function prepare(
   const signer = await (asked.signer ??
     resolveSigner(rpc, connection.networkConfig, from));
   const { address } = contract;
-  const journal = await Journal.open(vault, chainId, address, asked.chain);
+  const journal = await Journal.of(vault, chainId, address, asked.chain);
   await journal.refuseUnfinished();
   await refuseOtherAccount(vault.rpc, journal, signer);
   const demands = { round, mustHaveEnded: ifExpired, mustSettle: !partial };

@@ -23,7 +23,7 @@ import {
   resolveFees,
   resolveGas,
 } from "../settlement-call/fees.js";
-import type { GasPrice } from "../settlement-call/fees.js";
+import type { Gas, GasPrice } from "../settlement-call/fees.js";
 import { recentPrices } from "../settlement-call/recent-prices.js";
 import type { RecentPrices } from "../settlement-call/recent-prices.js";
 import { staleAge } from "./freshness.js";
@@ -93,7 +93,7 @@ export async function propose(
   }
   const moved = (simulation?.transfers ?? []).map(({ token }) => token);
   const tokens = await describeTokens(vault, moved);
-  const gas = await findGas(vault, route, next, simulated);
+  const found = await findGas(vault, route, next, simulated);
   const kind = "proposal" as const;
   const basis = { kind, observation, next, route, since, recent };
   const preflight = {
@@ -111,8 +111,8 @@ export async function propose(
     warnings,
     tokens,
   };
-  if (typeof gas === "object") {
-    const { code, reason } = gas;
+  if ("refusal" in found) {
+    const { code, reason } = found.refusal;
     const status = statusBeforeSending(code);
     if (status === "nothing-to-do") {
       return nothingToDo(code === null ? SETTLED_MEANWHILE : reason);
@@ -127,6 +127,7 @@ export async function propose(
       verdict: { kind: "stopped", status, code: code ?? undefined, reason },
     };
   }
+  const { gas } = found;
   requireGas(vault, gas, simulation?.gasUsed ?? INTRINSIC_GAS);
   const price = limitFees(vault.networkName, offered, limits);
   const [cost, maxCost] = [gas * price.current, gas * price.highest];
@@ -190,19 +191,23 @@ export async function trySimulation(
   );
 }
 
+interface Refused {
+  readonly refusal: Refusal;
+}
+
 /** @param simulated If undefined, the settlement is called instead. */
 export async function findGas(
   vault: VaultHost,
   route: SettlementRoute,
   next: NextBlock,
   simulated: Simulated | undefined,
-): Promise<bigint | Refusal> {
+): Promise<Gas | Refused> {
   const { networkConfig } = vault.connection;
   const { gas } = networkConfig;
   const call = settlementCall(route);
   const { status, code = null, reason, gasUsed } = simulated?.simulation ?? {};
   if (status === "reverted") {
-    return { code, reason: reason ?? "" };
+    return { refusal: { code, reason: reason ?? "" } };
   }
   const limit = gas === "auto" ? next.gasLimit : gas;
   const reverted =
@@ -217,9 +222,9 @@ export async function findGas(
     reverted === undefined
       ? await resolveGas(vault.rpc, networkConfig, call, next, used)
       : { reverted };
-  return typeof found === "bigint"
-    ? found
-    : await explainRefusal(vault, found.reverted, route);
+  return "reverted" in found
+    ? { refusal: await explainRefusal(vault, found.reverted, route) }
+    : found;
 }
 
 /** @param used Undefined if it exceeds any configured limit. */

@@ -14,7 +14,7 @@ import type { FeeLimit, FeeLimits, Fees } from "../settlement-call/fees.js";
 import type { RequestedReplacement } from "./options.js";
 import { resolveSigner } from "./signer.js";
 import { sign } from "./transaction.js";
-import type { SentTransaction } from "./transaction.js";
+import type { SentTransaction, SignedTransaction } from "./transaction.js";
 
 /** Gas of a transfer to an account without code. */
 const TRANSFER_GAS = 21_000n;
@@ -87,10 +87,14 @@ function cannotReplace(from: string, nonce: number) {
   });
 }
 
+export type SignedReplacement =
+  | { readonly kind: "signed"; readonly transaction: SignedTransaction }
+  /** A limit forbids it. */
+  | { readonly kind: "forbidden"; readonly problem: string };
+
 /**
  * Signs a transaction with the same nonce and higher fees.
  *
- * @returns A text if a limit forbids it.
  * @throws VaultError if it cannot be signed, or the node's prices cannot be read
  */
 export async function signReplacement(
@@ -98,7 +102,7 @@ export async function signReplacement(
   limits: FeeLimits,
   newest: SentTransaction,
   kind: RequestedReplacement,
-): Promise<SentTransaction | string> {
+): Promise<SignedReplacement> {
   const { from, nonce, chainId, fees: old } = newest;
   if (old === undefined || newest.raw === undefined) {
     throw cannotReplace(from, nonce);
@@ -106,7 +110,7 @@ export async function signReplacement(
   const fees = raiseFees(old, await askedFees(rpc, old, limits));
   const problem = forbiddenBy(fees, limits);
   if (problem !== undefined) {
-    return problem;
+    return { kind: "forbidden", problem };
   }
   const call =
     kind === "bump"
@@ -120,14 +124,17 @@ export async function signReplacement(
     nonce,
     fees,
   });
-  if (signed.raw === undefined) {
+  const { raw, hash } = signed;
+  if (raw === undefined || hash === undefined) {
     throw cannotReplace(from, nonce);
   }
-  return {
+  const transaction = {
     ...signed,
+    ...{ raw, hash },
     kind: kind === "bump" ? newest.kind : "cancellation",
     preparedAt: Date.now(),
   };
+  return { kind: "signed", transaction };
 }
 
 /**
@@ -150,9 +157,9 @@ async function transferGas(rpc: RpcClient, from: string): Promise<bigint> {
   const call = { from, to: from, data: "0x" };
   // Some rollups need more than the transfer itself.
   const estimate = await estimateGas(rpc, call).catch(
-    fallbackTo(TRANSFER_GAS, isNodeRefusal),
+    fallbackTo(undefined, isNodeRefusal),
   );
-  return typeof estimate === "bigint"
-    ? max(estimate, TRANSFER_GAS)
+  return estimate !== undefined && "gas" in estimate
+    ? max(estimate.gas, TRANSFER_GAS)
     : TRANSFER_GAS;
 }

@@ -28,14 +28,14 @@ import type {
   SettlementResult,
 } from "./result.js";
 import {
-  describeSettler,
-  settledBeforeReplaced,
+  describeWhoSettled,
+  settledBeforeNext,
   settlingBlock,
   whoseEffect,
 } from "./who-settled.js";
 
 /** Describes the end of a followed settlement, compared with the preview. */
-export async function report(
+export async function describeEnd(
   vault: VaultHost,
   entry: JournalEntry,
   end: Outcome,
@@ -45,7 +45,7 @@ export async function report(
   const known = { ...entry, preview };
   const [{ chainId }] = entry.transactions;
   if (end.kind !== "mined") {
-    const isFinal = end.kind !== "open";
+    const isFinal = end.kind !== "undecided";
     // In process there is no journal to resume from.
     const canResume =
       !isFinal && vault.connection.networkConfig.type === "http";
@@ -55,8 +55,8 @@ export async function report(
       : end.reason;
     const receipt = end.kind === "stopped" ? undefined : end.receipt;
     const settlement = toSettlement({ ...receipt, ...end, reason }, known);
-    const open = canResume ? { openReason: end.reason } : {};
-    return { settlement, isFinal, chainId, ...open };
+    const advised = canResume ? { openReason: end.reason } : {};
+    return { settlement, isFinal, chainId, ...advised };
   }
   const { receipt, transaction } = end;
   const { blockNumber, succeeded } = receipt;
@@ -81,7 +81,7 @@ export async function report(
   const earlier =
     succeeded === false || seen.round === undefined
       ? undefined
-      : await readState(vault, blockNumber - 1, seen.all !== undefined);
+      : await stateAt(vault, blockNumber - 1, seen.all !== undefined);
   const found =
     succeeded === false
       ? await findReason(vault, entry, end)
@@ -132,11 +132,11 @@ async function readAfter(
   blockNumber: number,
   wantsAll: boolean,
 ): Promise<StateAfter> {
-  const seen = await readState(vault, blockNumber, wantsAll);
+  const seen = await stateAt(vault, blockNumber, wantsAll);
   if (seen !== undefined) {
     return seen;
   }
-  const newest = await readState(vault, "latest", false);
+  const newest = await stateAt(vault, "latest", false);
   if (newest === undefined || newest.block.number < blockNumber) {
     return {};
   }
@@ -145,7 +145,7 @@ async function readAfter(
 }
 
 /** @returns Undefined if the node lacks the state. */
-async function readState(
+async function stateAt(
   vault: VaultHost,
   block: number | "latest",
   wantsAll: boolean,
@@ -211,7 +211,7 @@ async function describeEffect(
     return unknown;
   }
   if (!wasSame && previous !== undefined && isUnchanged(previous, after)) {
-    const block = await settledBeforeReplaced(
+    const block = await settledBeforeNext(
       vault,
       before,
       sentAfterBlock,
@@ -232,9 +232,9 @@ async function describeEffect(
   if (routeOf(entry, mined).guard?.mustSettle === true) {
     return { status: "settled" };
   }
-  const around = { isOpenBefore: wasSame, isReplaced: !isSame };
+  const around = { isOpenBefore: wasSame, isNextRound: !isSame };
   const whose = await whoseEffect(vault, before, receipt, preview, around);
-  if (typeof whose === "object") {
+  if (whose.kind === "not-ours") {
     return isUnchanged(whose.without, after)
       ? settledByOther(
           receipt,
@@ -242,7 +242,7 @@ async function describeEffect(
         )
       : elsewhere;
   }
-  return whose === "ours"
+  return whose.kind === "ours"
     ? { status: "settled" }
     : {
         status: "settled",
@@ -305,7 +305,7 @@ async function findReason(
   if (refusal.code !== null) {
     return { status, ...refusal };
   }
-  const settler = await describeSettler(vault, entry, mined);
+  const settler = await describeWhoSettled(vault, entry, mined);
   if (settler === undefined) {
     return {
       status,

@@ -3,7 +3,7 @@ import { isHexString } from "ethers";
 import { refusesSettlement } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { VaultRound } from "../protocol/index.js";
+import type { Address, Hex, VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import type { Receipt } from "../rpc/transactions.js";
@@ -17,9 +17,9 @@ export type Outcome =
   | Stopped
   | Mined
   | (Reason & {
-      /** `open`: it may still be mined; `dropped`: it cannot be, or was lost. */
-      readonly kind: "dropped" | "open";
-      readonly hash: string | undefined;
+      /** `undecided`: it may still be mined; `dropped`: it cannot be, or was lost. */
+      readonly kind: "dropped" | "undecided";
+      readonly hash: Hex | undefined;
       readonly receipt?: Receipt | undefined;
       /** True if it was dropped and its nonce is not used. */
       readonly mayStillArrive?: boolean | undefined;
@@ -27,7 +27,7 @@ export type Outcome =
 
 export interface Mined {
   readonly kind: "mined";
-  readonly hash: string;
+  readonly hash: Hex;
   readonly receipt: Receipt;
   /** The one of the transactions that was mined. */
   readonly transaction: SentTransaction;
@@ -43,7 +43,7 @@ interface Reason {
 export interface Stopped extends Reason {
   readonly kind: "stopped";
   /** Hash of an earlier transaction. */
-  readonly hash?: string | undefined;
+  readonly hash?: Hex | undefined;
   /** True if the round has not ended yet: the obstacle passes with time. */
   readonly isEarly?: boolean;
   /** Error with `reason` as its message. */
@@ -86,7 +86,7 @@ export interface SettlementResult {
 /** The known values of a settlement before it is sent. */
 export interface KnownBefore {
   readonly round?: VaultRound | undefined;
-  readonly guard?: string | undefined;
+  readonly guard?: Address | undefined;
   readonly preview?: Simulation | null | undefined;
 }
 

@@ -1,6 +1,7 @@
 import { isHexString } from "ethers";
 
 import { VaultError, vaultError } from "../errors.js";
+import type { Hex } from "../protocol/index.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { noRetries } from "../rpc/retry.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
@@ -8,7 +9,7 @@ import { toRpcTransaction } from "./transaction.js";
 import type { SendableTransaction } from "./transaction.js";
 
 export type SendAnswer =
-  | { readonly kind: "accepted"; readonly hash: string | undefined }
+  | { readonly kind: "accepted"; readonly hash: Hex | undefined }
   /** The transaction may have arrived all the same: a gateway may have forwarded it. */
   | {
       readonly kind: "error";
@@ -16,7 +17,7 @@ export type SendAnswer =
       /** True if the same transaction may be accepted later, such as by a full pool. */
       readonly isTransient: boolean;
     }
-  | { readonly kind: "lost"; readonly problem: string };
+  | { readonly kind: "unanswered"; readonly problem: string };
 
 /** Error texts of geth, erigon, nethermind, besu, reth, anvil and Hardhat. */
 const alreadyKnown =
@@ -58,13 +59,13 @@ export async function send(
           hash: raw === undefined ? result : (hash ?? result),
         }
       : {
-          kind: "lost",
+          kind: "unanswered",
           problem: "the node answered something else than a hash",
         };
   } catch (error) {
     const problem = describeProblem(error);
     if (!isNodeRefusal(error)) {
-      return { kind: "lost", problem };
+      return { kind: "unanswered", problem };
     }
     const words = String(error.details["problem"]);
     return alreadyKnown.test(words)

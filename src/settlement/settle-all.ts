@@ -1,5 +1,6 @@
 import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import type { Hex } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
 import { noRetries } from "../rpc/retry.js";
 import { chooseNextBlock } from "../settlement-call/next-block.js";
@@ -21,7 +22,8 @@ import { requireReplaceable, signReplacement } from "./replace.js";
 import { describeFinished, refusalOf, stopped } from "./result.js";
 import type { KnownAtStop, SettlementResult } from "./result.js";
 import { describeProblem } from "./send.js";
-import { findFreeNonce, newestOf, sign } from "./transaction.js";
+import { findFreeNonce } from "./signer.js";
+import { newestOf, sign } from "./transaction.js";
 import type { SettleAllOptions } from "./types.js";
 
 /** As in Hardhat Ignition. */
@@ -162,11 +164,11 @@ async function resume(
   options: ParsedOptions,
 ): Promise<SettlementResult> {
   let known: KnownAtStop = {};
-  let knownHash: string | undefined;
+  let knownHash: Hex | undefined;
   try {
     const { chainId, contract, block, round } = await observe(vault, "latest");
     known = { chainId, block };
-    const journal = await Journal.open(vault, chainId, contract.address);
+    const journal = await Journal.of(vault, chainId, contract.address);
     // The connection may have been made to another node.
     await journal.requireSameChainKind(vault);
     const unfinished = await journal.read();

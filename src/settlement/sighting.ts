@@ -1,4 +1,5 @@
 import { isRecent } from "./freshness.js";
+import type { Hex } from "../protocol/index.js";
 import type { SeenTransaction } from "../rpc/transactions.js";
 import type { RequestedReplacement } from "./options.js";
 import type { Mined, Stopped } from "./result.js";
@@ -28,7 +29,7 @@ export interface Plan {
 export type FoundTransaction =
   | Mined
   /** In the node's pool; the hash is undefined if only the nonce is used there. */
-  | { readonly kind: "pending"; readonly hash: string | undefined }
+  | { readonly kind: "pending"; readonly hash: Hex | undefined }
   | {
       readonly kind: "used";
       /**
@@ -82,6 +83,7 @@ export type RoundSighting =
       readonly askedAt: number;
       readonly answeredAt: number;
     }
+  /** It is settled, another one is the latest, or it has not ended yet. */
   | {
       readonly kind: "closed";
       readonly obstacle: Stopped;
@@ -91,7 +93,7 @@ export type RoundSighting =
   | { readonly kind: "unread"; readonly problem: string };
 
 export type Replacement =
-  | { readonly kind: "made"; readonly hash: string }
+  | { readonly kind: "made"; readonly hash: Hex }
   /** A limit forbids it. */
   | { readonly kind: "forbidden"; readonly problem: string }
   | { readonly kind: "failed"; readonly problem: string };

@@ -5,23 +5,29 @@ import type {
   NetworkConfig,
 } from "hardhat/types/config";
 
-import { parseAccount, parseAddress } from "../client/inputs.js";
+import {
+  checksumAddress,
+  parseAccount,
+  parseAddress,
+} from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
-import { isFinalRefusal, toRpcError } from "../rpc/errors.js";
-import { refusesSettlement, vaultError } from "../errors.js";
+import type { Address } from "../protocol/index.js";
+import { getNonce } from "../rpc/accounts.js";
+import { isFinalRefusal, isNodeRefusal, toRpcError } from "../rpc/errors.js";
+import { fallbackTo, refusesSettlement, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { KnownNode, RpcClient } from "../rpc/rpc-client.js";
 import type { SigningKind } from "./types.js";
 
 export interface Signer {
-  readonly address: string;
+  readonly address: Address;
   readonly kind: SigningKind;
   /** Signs with a configured key, which never leaves this file. */
   readonly sign?: (transaction: Transaction) => Promise<string>;
 }
 
 /** The default account that settles, once it is found. */
-const senders = new WeakMap<KnownNode, string>();
+const senders = new WeakMap<KnownNode, Address>();
 
 /**
  * Finds the account that settles: the given one, else the network's `from`, else its first.
@@ -41,7 +47,7 @@ export async function resolveSigner(
   if (config.type === "http") {
     const local = await findLocalKey(rpc, config.accounts, from);
     if (local !== undefined) {
-      const { address } = local;
+      const address = checksumAddress(local.address);
       const sign = async (transaction: Transaction): Promise<string> =>
         await local.signTransaction(transaction);
       return { address, kind: "local", sign };
@@ -86,7 +92,7 @@ export async function findSender(
   rpc: RpcClient,
   config: NetworkConfig,
   option: "as" | "from" = "as",
-): Promise<string> {
+): Promise<Address> {
   if (config.from !== undefined) {
     return parseAddress(config.from, `networks.${rpc.network}.from`);
   }
@@ -103,6 +109,40 @@ export async function findSender(
     }
     throw error;
   }
+}
+
+/**
+ * Returns the account's next nonce. Refuses pending transactions: the settlement would
+ * wait behind them, and one of them may be a settlement.
+ */
+export async function findFreeNonce(
+  rpc: RpcClient,
+  { address, kind }: Signer,
+  observed: number,
+): Promise<number> {
+  if (kind === "in-process") {
+    return await getNonce(rpc, address, "pending");
+  }
+  const [counted, pending] = await Promise.all([
+    // A node that lags does not have that block, so it returns no outdated count. The
+    // state may be pruned before a person has confirmed.
+    getNonce(rpc, address, observed).catch(fallbackTo(0, isNodeRefusal)),
+    getNonce(rpc, address, "pending"),
+  ]);
+  // Some may have been mined since.
+  const mined =
+    pending > counted
+      ? Math.max(counted, await getNonce(rpc, address, "latest"))
+      : counted;
+  if (pending > mined) {
+    throw vaultError("VAULT_PENDING_TRANSACTIONS", {
+      from: address,
+      network: rpc.network,
+      count: pending - mined,
+      nonce: mined,
+    });
+  }
+  return mined;
 }
 
 async function findLocalKey(

@@ -1,23 +1,28 @@
 import { Transaction, isHexString, toQuantity } from "ethers";
 import { z } from "zod";
 
-import { fallbackTo, vaultError } from "../errors.js";
+import { fallbackTo } from "../errors.js";
 import { asRecord } from "../json.js";
-import { getNonce } from "../rpc/accounts.js";
+import type { Hex } from "../protocol/index.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
   recordedAddress,
   recordedCount,
+  recordedHash,
   recordedHex,
   recordedInteger,
 } from "../files/recorded-values.js";
+import type { Schema } from "../files/recorded-values.js";
 import type { Signer } from "./signer.js";
+
+/** A transaction is made of a call, which names its accounts by any string. */
+const recordedAccount: Schema<string> = recordedAddress;
 
 const transactionSchema = z
   .object({
-    from: recordedAddress,
-    to: recordedAddress,
+    from: recordedAccount,
+    to: recordedAccount,
     data: recordedHex,
     chainId: recordedCount,
     nonce: recordedCount,
@@ -35,10 +40,7 @@ const transactionSchema = z
       ])
       .optional(),
     /** Known before sending if there are signed bytes. */
-    hash: z
-      .string()
-      .refine((value): boolean => isHexString(value, 32))
-      .optional(),
+    hash: recordedHash.optional(),
     /** Absent if only the node can sign: the nonce then identifies the transaction. */
     raw: recordedHex.optional(),
   })
@@ -58,6 +60,12 @@ export const sentSchema = transactionSchema.extend({
 /** One of the transactions of a settlement; all have the same nonce. */
 export type SentTransaction = Readonly<z.infer<typeof sentSchema>>;
 
+/** One that was signed without sending it: its bytes can be sent as often as needed. */
+export type SignedTransaction = SentTransaction & {
+  readonly raw: string;
+  readonly hash: Hex;
+};
+
 /** Without an account to send to, it deploys its data. */
 type UnsignedTransaction = Omit<PreparedTransaction, "hash" | "raw" | "to"> & {
   readonly to?: string;
@@ -67,40 +75,6 @@ type UnsignedTransaction = Omit<PreparedTransaction, "hash" | "raw" | "to"> & {
 type Signature = Pick<PreparedTransaction, "hash" | "raw">;
 
 export type SendableTransaction = Signature & UnsignedTransaction;
-
-/**
- * Returns the account's next nonce. Refuses pending transactions: the settlement would
- * wait behind them, and one of them may be a settlement.
- */
-export async function findFreeNonce(
-  rpc: RpcClient,
-  { address, kind }: Signer,
-  observed: number,
-): Promise<number> {
-  if (kind === "in-process") {
-    return await getNonce(rpc, address, "pending");
-  }
-  const [counted, pending] = await Promise.all([
-    // A node that lags does not have that block, so it returns no outdated count. The
-    // state may be pruned before a person has confirmed.
-    getNonce(rpc, address, observed).catch(fallbackTo(0, isNodeRefusal)),
-    getNonce(rpc, address, "pending"),
-  ]);
-  // Some may have been mined since.
-  const mined =
-    pending > counted
-      ? Math.max(counted, await getNonce(rpc, address, "latest"))
-      : counted;
-  if (pending > mined) {
-    throw vaultError("VAULT_PENDING_TRANSACTIONS", {
-      from: address,
-      network: rpc.network,
-      count: pending - mined,
-      nonce: mined,
-    });
-  }
-  return mined;
-}
 
 /** Signs if that is possible without sending. */
 export async function sign<Unsigned extends UnsignedTransaction>(
@@ -116,7 +90,12 @@ export async function sign<Unsigned extends UnsignedTransaction>(
       : await signer.sign(toEthers(unsigned));
   return raw === undefined
     ? unsigned
-    : { ...unsigned, raw, hash: Transaction.from(raw).hash ?? undefined };
+    : { ...unsigned, raw, hash: hashOfSigned(raw) };
+}
+
+function hashOfSigned(raw: string): Hex | undefined {
+  const { hash } = Transaction.from(raw);
+  return isHexString(hash, 32) ? hash : undefined;
 }
 
 export function toRpcTransaction(

@@ -2,7 +2,7 @@ import type { AccountLike } from "../client/inputs.js";
 import type { OptionNames } from "../client/option-names.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { LocatedAddress } from "../client/addresses.js";
-import type { VaultRound } from "../protocol/index.js";
+import type { Address, Hex, VaultRound } from "../protocol/index.js";
 import type {
   ReadingValue,
   Simulation,
@@ -45,11 +45,11 @@ export interface Settlement {
   /** Explains the status. Can contain the contract's text: escape it. */
   readonly reason: string | null;
   /** Set once a transaction may have been sent. */
-  readonly hash: string | null;
+  readonly hash: Hex | null;
   /** All that were sent, oldest first; `hash` is the one that counts. */
-  readonly hashes: readonly string[];
+  readonly hashes: readonly Hex[];
   /** Address of the guard that the settlement goes through. */
-  readonly guard: string | null;
+  readonly guard: Address | null;
   readonly blockNumber: number | null;
   readonly gasUsed: bigint | null;
   /** The round before anything was sent. */
@@ -98,9 +98,9 @@ export interface SettlementPreflight {
   readonly round: VaultRound;
   readonly contract: LocatedAddress;
   /** Address of the guard that the settlement goes through. */
-  readonly guard: string | null;
+  readonly guard: Address | null;
   /** Account that settles, with its checksum. */
-  readonly from: string;
+  readonly from: Address;
   readonly signing: SigningKind;
   readonly balance: bigint;
   /** Gas limit; null if it reverts, as are the costs. */
@@ -128,28 +128,28 @@ export type SettlementEvent =
   /** Sends a transaction, or follows an interrupted one. Null: not known yet. */
   | {
       readonly type: "sending" | "resuming";
-      readonly hash: string | null;
+      readonly hash: Hex | null;
       readonly nonce: number;
     }
   /** Sends another transaction with the nonce of the one that is not mined. */
   | {
       readonly type: "replacing";
       readonly kind: "settlement" | "cancellation";
-      readonly hash: string;
+      readonly hash: Hex;
       readonly nonce: number;
     }
   /** The interrupted settlement is finished; the next one begins. */
   | { readonly type: "resumed"; readonly settlement: Settlement }
-  | { readonly type: "hash"; readonly hash: string }
+  | { readonly type: "hash"; readonly hash: Hex }
   | {
       readonly type: "mined";
-      readonly hash: string;
+      readonly hash: Hex;
       readonly blockNumber: number;
     }
   /** One more confirmation, if `confirmations` is more than 1. */
   | {
       readonly type: "confirmed";
-      readonly hash: string;
+      readonly hash: Hex;
       readonly confirmations: number;
       readonly wanted: number;
     }

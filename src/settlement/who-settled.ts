@@ -29,14 +29,16 @@ const MOST_RECEIPTS = 20;
 
 /** The transaction that left the round as it is at the end of a block. */
 type Whose =
-  | "ours"
-  | "unknown"
-  /** The round that the block would end with, if this transaction had changed nothing. */
-  | { readonly without: VaultRound };
+  | { readonly kind: "ours" | "unknown" }
+  | {
+      readonly kind: "not-ours";
+      /** The round that the block would end with, without this transaction. */
+      readonly without: VaultRound;
+    };
 
 /**
  * Finds out if this transaction settled the round, which is settled at the end of its
- * block, or replaced by the next one.
+ * block, or has made way for the next one.
  */
 export async function whoseEffect(
   vault: VaultHost,
@@ -45,31 +47,33 @@ export async function whoseEffect(
   previewed: Simulation | null,
   {
     isOpenBefore,
-    isReplaced,
+    isNextRound,
   }: {
     /** True if the round was not settled one block before. */
     readonly isOpenBefore: boolean;
     /** True if another round is the latest one at the end of the block. */
-    readonly isReplaced: boolean;
+    readonly isNextRound: boolean;
   },
 ): Promise<Whose> {
   // A call that finds the round settled does less, and so uses other gas. A call that
   // settles the next round may use the same.
   if (
-    !isReplaced &&
+    !isNextRound &&
     previewed?.status === "settled" &&
     previewed.gasUsed === receipt.gasUsed
   ) {
-    return "ours";
+    return { kind: "ours" };
   }
   if (isOpenBefore && (await isFirst(vault, receipt, previewed))) {
-    return "ours";
+    return { kind: "ours" };
   }
   const without = await roundWithout(vault, receipt);
   if (without === undefined) {
-    return "unknown";
+    return { kind: "unknown" };
   }
-  return isSameRound(without, round) && !without.settled ? "ours" : { without };
+  return isSameRound(without, round) && !without.settled
+    ? { kind: "ours" }
+    : { kind: "not-ours", without };
 }
 
 /**
@@ -189,7 +193,7 @@ function undoing(
  *
  * @returns Undefined if the round is not settled: then the refusal is the vault's, not the guard's.
  */
-export async function describeSettler(
+export async function describeWhoSettled(
   vault: VaultHost,
   { round, sentAfterBlock }: JournalEntry,
   { transaction, receipt: { blockNumber: minedIn } }: Mined,
@@ -244,14 +248,14 @@ export async function settlingBlock(
  *
  * @returns Undefined if no settlement is seen.
  */
-export async function settledBeforeReplaced(
+export async function settledBeforeNext(
   vault: VaultHost,
   round: VaultRound,
   unsettled: number,
-  replaced: number,
+  next: number,
 ): Promise<number | undefined> {
   const isOther = (seen: VaultRound): boolean => !isSameRound(seen, round);
-  const first = await findChange(vault, unsettled, replaced, isOther).catch(
+  const first = await findChange(vault, unsettled, next, isOther).catch(
     fallbackTo(undefined),
   );
   if (first === undefined) {

@@ -24,7 +24,7 @@ import { runHardhat } from "../helpers/cli.js";
 import { guardCode } from "../helpers/guard.js";
 
 const root = path.resolve(import.meta.dirname, "../..");
-const ACCOUNT = `0x${"ab".repeat(20)}`;
+const ACCOUNT = `0x${"ab".repeat(20)}` as const;
 
 describe("RoundGuard", () => {
   it("passes all of its Solidity tests", async () => {

@@ -53,7 +53,7 @@ export const early = {
   },
 } as const satisfies RoundSighting;
 export const accepted: SendAnswer = { kind: "accepted", hash: HASH };
-export const lost: SendAnswer = { kind: "lost", problem: "cut" };
+export const lost: SendAnswer = { kind: "unanswered", problem: "cut" };
 export const refused: SendAnswer = {
   kind: "error",
   problem: "nonce too low",

@@ -2,8 +2,8 @@ import type { Eip1193Provider } from "../../src/client/index.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 
 export const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
-export const HASH = `0x${"ab".repeat(32)}`;
-export const OTHER_HASH = `0x${"cd".repeat(32)}`;
+export const HASH = `0x${"ab".repeat(32)}` as const;
+export const OTHER_HASH = `0x${"cd".repeat(32)}` as const;
 
 /** The block 5 as a node describes it. */
 export const header = {

@@ -1,5 +1,6 @@
 import { AbiCoder, Wallet } from "ethers";
 
+import { checksumAddress } from "../../src/client/inputs.js";
 import { operations } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
 import { fieldsOf } from "./fields.js";
@@ -7,7 +8,7 @@ import { fieldsOf } from "./fields.js";
 export const VAULT = "0x00000000000000000000000000000000000000A1";
 export const FACTORY = "0x00000000000000000000000000000000000000A2";
 export const KEY = `0x${"11".repeat(32)}`;
-export const SETTLER = new Wallet(KEY).address;
+export const SETTLER = checksumAddress(new Wallet(KEY).address);
 export const GENESIS = `0x${"ee".repeat(32)}`;
 export const SETTLE = operations.settleAll.selector;
 

@@ -37,8 +37,8 @@ export type NetworkChanges = Readonly<Record<string, unknown>>;
 
 export const SENDS = ["eth_sendRawTransaction", "eth_sendTransaction"];
 
-export const HASH = `0x${"ab".repeat(32)}`;
-export const OTHER_HASH = `0x${"cd".repeat(32)}`;
+export const HASH = `0x${"ab".repeat(32)}` as const;
+export const OTHER_HASH = `0x${"cd".repeat(32)}` as const;
 
 /** A settlement to sign, as it was sent, and as the journal has it. */
 export const unsigned = {

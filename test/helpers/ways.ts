@@ -106,7 +106,11 @@ export interface Way {
 export const SEND = "eth_sendRawTransaction";
 export const ASK = "eth_sendTransaction";
 export const mined = { kind: "mined", hash: HASH };
-export const open = { kind: "open", status: "unconfirmed", hash: HASH };
+export const undecided = {
+  kind: "undecided",
+  status: "unconfirmed",
+  hash: HASH,
+};
 export const unsigned = { ...transaction, raw: undefined, hash: undefined };
 
 interface WaysStage {

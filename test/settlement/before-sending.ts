@@ -260,7 +260,7 @@ describe("settleAll, before it sends", () => {
 
     it("a look at the round counts for 5 s, by a clock that does not stand still", async () => {
       const host = stage.host();
-      const journal = await Journal.open(host, 31_337, VAULT);
+      const journal = await Journal.of(host, 31_337, VAULT);
       const look = roundChecker(
         host,
         journal,
@@ -305,7 +305,8 @@ describe("settleAll, before it sends", () => {
               answeredAt: Date.now(),
             });
           },
-          sign: async () => await Promise.resolve("never"),
+          sign: async () =>
+            await Promise.resolve({ kind: "forbidden", problem: "never" }),
           record: async (transactions) => await Promise.resolve(transactions),
           emit: () => undefined,
         },

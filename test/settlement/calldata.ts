@@ -2,11 +2,8 @@ import { expect } from "chai";
 import { ZeroAddress, getAddress } from "ethers";
 
 import { parseGuarded } from "../../src/guard/round-guard.js";
-import {
-  buildSettlement,
-  safeChecksum,
-  toSafeBatch,
-} from "../../src/settlement/calldata.js";
+import { buildSettlement } from "../../src/settlement/calldata.js";
+import { safeChecksum, toSafeBatch } from "../../src/settlement/safe.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { BareHost } from "../helpers/bare-host.js";
 import { fieldsOf } from "../helpers/fields.js";

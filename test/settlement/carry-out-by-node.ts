@@ -1,8 +1,8 @@
 import { expect } from "chai";
 
 import { endDeadlines } from "../helpers/deadlines.js";
-import { HASH } from "../helpers/settlement-stage.js";
-import { ASK, open, soon, unsigned, useWays } from "../helpers/ways.js";
+import { HASH, OTHER_HASH } from "../helpers/settlement-stage.js";
+import { ASK, soon, undecided, unsigned, useWays } from "../helpers/ways.js";
 
 describe("a settlement's transaction that the node signs", () => {
   const ways = useWays();
@@ -24,7 +24,7 @@ describe("a settlement's transaction that the node signs", () => {
     },
     {
       title:
-        "resume keeps a transaction open while something with its nonce waits",
+        "resume keeps a transaction undecided while something with its nonce waits",
       start: "find",
       answers: {
         eth_getTransactionCount: (occurrence, [, tag]) => {
@@ -36,7 +36,7 @@ describe("a settlement's transaction that the node signs", () => {
         eth_getBlockByNumber: () => ({ transactions: [] }),
       },
       followed: unsigned,
-      is: { kind: "open", status: "unconfirmed" },
+      is: { kind: "undecided", status: "unconfirmed" },
     },
     {
       title: "settle asks once for what was taken, and notes its hash",
@@ -45,25 +45,26 @@ describe("a settlement's transaction that the node signs", () => {
       changes: () => ({
         ...soon(),
         record: async (transactions) => {
-          const hash = `noted ${transactions[0].hash ?? "nothing"}`;
+          const { hash = OTHER_HASH } = transactions[0];
           ways.stage.events.push({ type: "hash", hash });
           return await Promise.resolve(transactions);
         },
       }),
       followed: unsigned,
-      is: open,
+      is: undecided,
       sends: 1,
       then: (_, all) => {
         expect(all).to.deep.equal([
           { type: "sending", hash: null, nonce: 7 },
           { type: "hash", hash: HASH },
-          { type: "hash", hash: `noted ${HASH}` },
+          // By the journal.
+          { type: "hash", hash: HASH },
         ]);
       },
     },
     {
       title:
-        "settle asks once, and stays open, if the answer was lost and nothing came",
+        "settle asks once, and stays undecided, if the answer was lost and nothing came",
       start: "send",
       answers: {
         [ASK]: () => null,
@@ -75,7 +76,7 @@ describe("a settlement's transaction that the node signs", () => {
         },
       },
       followed: unsigned,
-      is: { kind: "open", status: "unconfirmed" },
+      is: { kind: "undecided", status: "unconfirmed" },
       says: /the node does not have it, and sending it failed/u,
       sends: 1,
     },

@@ -3,6 +3,8 @@ import { mock } from "node:test";
 import { expect } from "chai";
 
 import { TimeLimit } from "../../src/settlement/freshness.js";
+import type { SignedReplacement } from "../../src/settlement/replace.js";
+import type { SentTransaction } from "../../src/settlement/transaction.js";
 import {
   HASH,
   OTHER_HASH as OTHER,
@@ -13,11 +15,16 @@ import {
   check,
   mined,
   minedIn6,
-  open,
+  undecided,
   pooled,
   useWays,
 } from "../helpers/ways.js";
 import type { Answers } from "../helpers/ways.js";
+
+function signedAs(kind: SentTransaction["kind"]): SignedReplacement {
+  const replacing = { ...transaction, kind, raw: "0x03", hash: OTHER };
+  return { kind: "signed", transaction: replacing };
+}
 
 describe("the replacement of a settlement's transaction", () => {
   const ways = useWays();
@@ -40,12 +47,7 @@ describe("the replacement of a settlement's transaction", () => {
       changes: () => ({
         sign: async () => {
           ways.stage.asked.push("signed");
-          return await Promise.resolve({
-            ...transaction,
-            kind: "cancellation" as const,
-            raw: "0x03",
-            hash: OTHER,
-          });
+          return await Promise.resolve(signedAs("cancellation"));
         },
       }),
       is: { kind: "mined", hash: OTHER },
@@ -108,8 +110,7 @@ describe("the replacement of a settlement's transaction", () => {
           occurrence < 1 ? null : minedIn6,
       },
       changes: () => ({
-        sign: async () =>
-          await Promise.resolve({ ...transaction, raw: "0x03", hash: OTHER }),
+        sign: async () => await Promise.resolve(signedAs("settlement")),
         record: async () => await Promise.resolve(undefined),
       }),
       is: mined,
@@ -126,22 +127,17 @@ describe("the replacement of a settlement's transaction", () => {
       changes: () => ({
         sign: async () => {
           ways.clock.ahead = 61_000;
-          return await Promise.resolve({
-            ...transaction,
-            kind: "cancellation" as const,
-            raw: "0x03",
-            hash: OTHER,
-          });
+          return await Promise.resolve(signedAs("cancellation"));
         },
       }),
-      is: open,
+      is: undecided,
       says: /not cancelled: the node did not answer in time\.$/u,
       troubles: [/not cancelled/u],
     },
   ]);
 
   it("settle sends a replacement only after another look at the round if signing it took longer than five seconds", async () => {
-    const raised = { ...transaction, raw: "0x03", hash: OTHER };
+    const raised = signedAs("settlement");
     let ahead = 0;
     const clock = mock.method(Date, "now", () => 1_700_000_000_000 + ahead);
     let checks = 0;

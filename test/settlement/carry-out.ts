@@ -13,7 +13,7 @@ import {
   mined,
   minedIn6,
   never,
-  open,
+  undecided,
   pooled,
   rival,
   soon,
@@ -60,7 +60,7 @@ describe("the way of a settlement's transaction", () => {
         },
       }),
       answers: { eth_getTransactionReceipt: () => minedIn6 },
-      is: open,
+      is: undecided,
       says: /a bug/u,
       sends: 1,
     },
@@ -101,7 +101,7 @@ describe("the way of a settlement's transaction", () => {
       title: "settle sends once if the round's check has no answer in time",
       start: "send",
       changes: () => ({ ...soon(), checkRound: async () => await never }),
-      is: open,
+      is: undecided,
       sends: 1,
       troubles: [/^the node did not answer in time$/u],
     },
@@ -114,12 +114,12 @@ describe("the way of a settlement's transaction", () => {
           return await Promise.resolve(check());
         },
       }),
-      is: open,
+      is: undecided,
       sends: 1,
     },
     {
       title:
-        "settle ends open if the process was suspended until its time was over by the wall clock, and sends nothing after that",
+        "settle ends undecided if the process was suspended until its time was over by the wall clock, and sends nothing after that",
       start: "find",
       answers: {
         // The clock of timers stands still meanwhile.
@@ -128,11 +128,11 @@ describe("the way of a settlement's transaction", () => {
           return null;
         },
       },
-      is: open,
+      is: undecided,
     },
     {
       title:
-        "settle warns, and ends open with the reason, if the round cannot be checked",
+        "settle warns, and ends undecided with the reason, if the round cannot be checked",
       start: "send",
       answers: { eth_getTransactionReceipt: () => null },
       changes: () => ({
@@ -141,7 +141,7 @@ describe("the way of a settlement's transaction", () => {
           return await Promise.reject(new Error("There is no contract code."));
         },
       }),
-      is: open,
+      is: undecided,
       says: /^The time is over for .*: Error: There is no contract code\.$/u,
       sends: 1,
       troubles: [/There is no contract code/u],
@@ -188,7 +188,7 @@ describe("the way of a settlement's transaction", () => {
       start: "send",
       answers: { ...answeringWith("call rejected by upstream"), ...nonceWaits },
       changes: soon,
-      is: open,
+      is: undecided,
       sends: 1,
     },
     {
@@ -217,7 +217,7 @@ describe("the way of a settlement's transaction", () => {
           );
         },
       },
-      is: open,
+      is: undecided,
       sends: 9,
     },
     ...[11, 12].map((depth): Way => {
@@ -283,7 +283,7 @@ describe("the way of a settlement's transaction", () => {
       answers: { [ASK]: () => null },
       changes: soon,
       followed: unsigned,
-      is: { kind: "open", status: "unconfirmed" },
+      is: { kind: "undecided", status: "unconfirmed" },
       says: /^The time is over for the transaction of 0x\S+ with nonce 7: the node does not have it, and sending it failed: /u,
       sends: "any",
     },
@@ -294,7 +294,7 @@ describe("the way of a settlement's transaction", () => {
       answers: { [ASK]: async () => await never },
       changes: soon,
       followed: unsigned,
-      is: { kind: "open", status: "unconfirmed" },
+      is: { kind: "undecided", status: "unconfirmed" },
       says: /with nonce 7/u,
       sends: 1,
       troubles: [/no answer in time/u, /^the node did not answer in time$/u],
@@ -349,10 +349,10 @@ describe("the way of a settlement's transaction", () => {
         says: /^The round is settled\. .* is not sent again\. .* nonce 7, takes its place\.$/u,
       },
       {
-        title: "settle stays open if this process sent it",
+        title: "settle stays undecided if this process sent it",
         start: "send",
         changes: forbid,
-        is: open,
+        is: undecided,
         says: /^The round .* it is not sent again\.$/u,
         sends: 1,
       },

@@ -131,7 +131,7 @@ describe("what a settlement decides about its replacement", () => {
         "is named when the time is over if the pool has it, not the newest, which has not left",
         { transactions: [settlement, { ...settlement, hash: OTHER_HASH }] },
         [pending({ isOver: true })],
-        end({ kind: "open", hash: HASH }),
+        end({ kind: "undecided", hash: HASH }),
         /^The time is over for transaction 0xabab/u,
       ],
       [
@@ -150,7 +150,7 @@ describe("what a settlement decides about its replacement", () => {
         "names no replacement when the time is over and its nonce is used",
         bumping,
         [usedBy("unseen", { isOver: true, round: changed })],
-        end({ kind: "open", status: "unconfirmed" }),
+        end({ kind: "undecided", status: "unconfirmed" }),
         /by which transaction could not be seen\.$/u,
       ],
       [
@@ -160,7 +160,7 @@ describe("what a settlement decides about its replacement", () => {
           pending({ ...later, replacement: forbidden }),
           pending({ ...later, isOver: true }),
         ],
-        end({ kind: "open", status: "unconfirmed" }),
+        end({ kind: "undecided", status: "unconfirmed" }),
         /it waits in the node's pool; maxFeePerGasLimit allows 1 wei\.$/u,
       ],
     ],

@@ -6,7 +6,7 @@ import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { getReceipt } from "../../src/rpc/transactions.js";
 import type { Receipt } from "../../src/rpc/transactions.js";
 import { findDifferences } from "../../src/settlement/differences.js";
-import { report } from "../../src/settlement/report.js";
+import { describeEnd } from "../../src/settlement/report.js";
 import type { PreviewDifference } from "../../src/settlement/types.js";
 import type { ReadingValue, Simulation } from "../../src/simulation/types.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -206,7 +206,7 @@ describe("the differences of a settlement that time does not explain", () => {
     if (receipt === undefined) {
       throw new Error("it is not mined");
     }
-    const { settlement } = await report(
+    const { settlement } = await describeEnd(
       chain.host({ networkConfig: { type: "http" }, projectRoot: "" }),
       entry,
       {

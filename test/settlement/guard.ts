@@ -12,7 +12,8 @@ import type {
   Settlement,
   VaultRound,
 } from "../../src/types.js";
-import { buildSettlement, toSafeBatch } from "../../src/settlement/calldata.js";
+import { buildSettlement } from "../../src/settlement/calldata.js";
+import { toSafeBatch } from "../../src/settlement/safe.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { deployTestGuard, guardCode } from "../helpers/guard.js";

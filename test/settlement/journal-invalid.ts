@@ -92,6 +92,14 @@ describe("an invalid journal of a settlement", () => {
       [`vault ${FACTORY} on live chain 31337, not of vault ${VAULT}`],
     ],
     [
+      "the transaction that was mined has no hash",
+      (unsent) => ({
+        ...unsent,
+        mined: { status: "settled", blockNumber: 6, hash: "0x12" },
+      }),
+      ["mined", "expected a hash"],
+    ],
+    [
       "its cancellation does something else",
       (unsent) => {
         const [first] = listOf(unsent["transactions"]).map(fieldsOf);

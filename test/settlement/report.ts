@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { getReceipt } from "../../src/rpc/transactions.js";
 import type { Receipt } from "../../src/rpc/transactions.js";
-import { report } from "../../src/settlement/report.js";
+import { describeEnd } from "../../src/settlement/report.js";
 import type { SettlementResult } from "../../src/settlement/result.js";
 import type { Settlement } from "../../src/types.js";
 import type { BareHost } from "../helpers/bare-host.js";
@@ -373,7 +373,7 @@ describe("the report of a settlement that was followed", () => {
     it(one.title, async () => {
       one.given();
       const receipt = { ...(await receiptOf()), ...one.receipt };
-      const { settlement, isFinal, block } = await report(
+      const { settlement, isFinal, block } = await describeEnd(
         hostOf(),
         entry,
         { kind: "mined", hash: HASH, receipt, transaction },
@@ -398,7 +398,11 @@ describe("the report of a settlement that was followed", () => {
 
   it("has hash, status and reason of a transaction that is not mined", async () => {
     const hash = HASH;
-    const open = { hash, status: "unconfirmed", reason: "Still." } as const;
+    const undecided = {
+      hash,
+      status: "unconfirmed",
+      reason: "Still.",
+    } as const;
     const refusal = { status: "refused", code: "VAULT_RPC_ERROR" } as const;
     const dropped = { hash, ...refusal, reason: "No." } as const;
     mine(ours);
@@ -408,18 +412,18 @@ describe("the report of a settlement that was followed", () => {
       ["http", { kind: "dropped", ...dropped }, dropped, { isFinal: true }],
       [
         "http",
-        { kind: "open", ...open },
-        { ...open, reason: `Still. ${advice}` },
+        { kind: "undecided", ...undecided },
+        { ...undecided, reason: `Still. ${advice}` },
         { isFinal: false, openReason: "Still." },
       ],
       [
         "edr-simulated",
-        { kind: "open", ...open, receipt },
-        { ...open, blockNumber: 6, gasUsed: 60_000n },
+        { kind: "undecided", ...undecided, receipt },
+        { ...undecided, blockNumber: 6, gasUsed: 60_000n },
         { isFinal: false },
       ],
     ] as const) {
-      expect(await report(hostOf(type), entry, end, null)).to.deep.equal({
+      expect(await describeEnd(hostOf(type), entry, end, null)).to.deep.equal({
         settlement: {
           ...{ code: null, blockNumber: null, gasUsed: null, after: null },
           ...{ before: OPEN_ROUND, preview: null, differences: null },

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { Transaction } from "ethers";
 
 import { signReplacement } from "../../src/settlement/replace.js";
+import type { SignedReplacement } from "../../src/settlement/replace.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { SETTLER } from "../helpers/scripted-contracts.js";
@@ -20,10 +21,11 @@ describe("the transaction that replaces a settlement", () => {
     kind: "bump" | "cancel",
     old = newest,
   ): Promise<SentTransaction> => {
-    const signed = await signReplacement(stage.host(), {}, old, kind);
-    if (typeof signed === "string") {
-      throw new Error(signed);
+    const made = await signReplacement(stage.host(), {}, old, kind);
+    if (made.kind === "forbidden") {
+      throw new Error(made.problem);
     }
+    const signed = made.transaction;
     const { gasLimit, nonce } = Transaction.from(signed.raw);
     expect([gasLimit, nonce], "as signed").to.deep.equal([signed.gas, 7]);
     return signed;
@@ -79,7 +81,7 @@ describe("the transaction that replaces a settlement", () => {
     const sign = async (
       limit: bigint,
       old = 10n,
-    ): Promise<SentTransaction | string> => {
+    ): Promise<SignedReplacement> => {
       const fees = { maxFeePerGas: old, maxPriorityFeePerGas: 1n };
       const maxFeePerGas = { wei: limit, setting: "the limit" };
       return await signReplacement(
@@ -90,12 +92,16 @@ describe("the transaction that replaces a settlement", () => {
       );
     };
     // An eighth more than 10 is 12, and the reserve would make it 15.
-    expect(await sign(12n)).to.deep.include({
-      fees: { maxFeePerGas: 12n, maxPriorityFeePerGas: 2n },
+    expect(await sign(12n))
+      .to.have.property("transaction")
+      .that.deep.includes({
+        fees: { maxFeePerGas: 12n, maxPriorityFeePerGas: 2n },
+      });
+    expect(await sign(12n, 11n)).to.deep.equal({
+      kind: "forbidden",
+      problem:
+        "it would need a maxFeePerGas of 13 wei, and the limit allows 12 wei",
     });
-    expect(await sign(12n, 11n)).to.equal(
-      "it would need a maxFeePerGas of 13 wei, and the limit allows 12 wei",
-    );
   });
 
   it("is prepared now, so that the next one waits as long", async () => {

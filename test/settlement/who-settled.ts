@@ -4,8 +4,8 @@ import { encodeGuarded } from "../../src/guard/round-guard.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { getReceipt } from "../../src/rpc/transactions.js";
 import type { Receipt } from "../../src/rpc/transactions.js";
-import { report } from "../../src/settlement/report.js";
-import { describeSettler } from "../../src/settlement/who-settled.js";
+import { describeEnd } from "../../src/settlement/report.js";
+import { describeWhoSettled } from "../../src/settlement/who-settled.js";
 import type { Settlement } from "../../src/types.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -91,7 +91,7 @@ describe("who settled a round", () => {
   ): Promise<Settlement> => {
     const receipt = await receiptOf();
     const mined = { kind: "mined", hash: HASH, receipt, transaction } as const;
-    return (await report(host(), entry, mined, previewed)).settlement;
+    return (await describeEnd(host(), entry, mined, previewed)).settlement;
   };
 
   describe("in the block of a transaction", () => {
@@ -125,7 +125,7 @@ describe("who settled a round", () => {
       mine(ours, { ...theirs, data: "0x12" });
       chain.rounds[6] = NEXT;
       const guarded = { ...transaction, to: GUARD, data };
-      const { settlement: found } = await report(
+      const { settlement: found } = await describeEnd(
         host(),
         { ...entry, guard: GUARD, transactions: [guarded] },
         {
@@ -216,7 +216,7 @@ describe("who settled a round", () => {
     ): Promise<string | undefined> => {
       const receipt = await receiptOf();
       const guarded = { ...transaction, to: GUARD };
-      return await describeSettler(
+      return await describeWhoSettled(
         host(),
         { ...entry, ...entryChanges, transactions: [guarded] },
         { kind: "mined", hash: HASH, receipt, transaction: guarded },

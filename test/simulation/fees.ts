@@ -137,7 +137,7 @@ describe("fees and gas of a settlement", () => {
       const block = { gasLimit: 1_000_000n };
       expect(
         await resolveGas(rpc, { ...auto, ...settings }, call, block),
-      ).to.equal(gas);
+      ).to.deep.equal({ gas });
       expect(asked).to.deep.equal(
         "gas" in settings ? [] : [["eth_estimateGas", [call]]],
       );
@@ -159,7 +159,7 @@ describe("fees and gas of a settlement", () => {
       const rpc = chainOf({});
       expect(
         await resolveGas(rpc, auto, call, { gasLimit }, { used, needed }),
-      ).to.equal(gas);
+      ).to.deep.equal({ gas });
       expect(asked).to.deep.equal([]);
     });
   }

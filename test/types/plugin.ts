@@ -17,6 +17,8 @@ import type {
   LazyHardhatVault,
   MockVaultHandle,
   Settlement,
+  SettlementEvent,
+  SettlementPreflight,
   Simulation,
   Transfer,
   VaultClient,
@@ -26,6 +28,7 @@ import type {
   VaultReads,
   VaultRound,
 } from "../../src/index.js";
+import type { Address as ViemAddress, Hash as ViemHash } from "viem";
 import { expectAssignable, expectType } from "./expect-type.js";
 import type { Same } from "./expect-type.js";
 
@@ -137,7 +140,10 @@ export async function ownVault({ vault }: NetworkConnection): Promise<void> {
   expectType<Same<typeof vault.contracts, VaultContracts>>();
   const { settledPrice } = (await vault.settleAll()).after ?? {};
   expectType<Same<typeof settledPrice, bigint | undefined>>();
-  const { status } = await vault.settleAll();
+  const { status, hash, hashes, guard } = await vault.settleAll();
+  expectAssignable<ViemAddress | null>(guard);
+  expectAssignable<ViemHash | null>(hash);
+  expectAssignable<readonly ViemHash[]>(hashes);
   expectType<
     Same<
       typeof status,
@@ -162,6 +168,20 @@ export async function ownVault({ vault }: NetworkConnection): Promise<void> {
       "settled" | "not-settled" | "reverted" | "nothing-to-do"
     >
   >();
+}
+
+export function settlementSteps(
+  event: SettlementEvent,
+  { from, guard }: SettlementPreflight,
+): void {
+  expectAssignable<ViemAddress>(from);
+  expectAssignable<ViemAddress | null>(guard);
+  if ("hash" in event) {
+    expectAssignable<ViemHash | null>(event.hash);
+  }
+  if (event.type === "mined") {
+    expectAssignable<ViemHash>(event.hash);
+  }
 }
 
 export const goodConfig = defineConfig({

@@ -9,6 +9,7 @@ import {
 import type { VaultHost } from "../../host.js";
 import { assertInvariant, vaultError } from "../../errors.js";
 import type { VaultError } from "../../errors.js";
+import type { Hex } from "../../protocol/index.js";
 import { getBalance } from "../../rpc/accounts.js";
 import type { BlockId } from "../../rpc/block-id.js";
 import { getBlock, getNextBlock } from "../../rpc/blocks.js";
@@ -76,7 +77,7 @@ export async function executeSettlement(
         gasPrice: numberToHexString(gasPrice),
       },
     ]);
-    assertInvariant(typeof hash === "string", "a transaction without a hash");
+    assertInvariant(isHexString(hash, 32), "a transaction without a hash");
     return { hash, gasGiven, prepaid };
   };
   // The configured cap, else the cap of the hardforks that have one.
@@ -162,7 +163,7 @@ const TRACE = "debug_traceTransaction";
 
 async function readMined(
   rpc: RpcClient,
-  hash: string,
+  hash: Hex,
   gasGiven: bigint,
 ): Promise<Pick<EngineResult, "block" | "failed" | "gasUsed" | "transfers">> {
   const [receipt, traced] = await Promise.all([

@@ -1,13 +1,14 @@
 import type { VaultHost } from "../host.js";
 import { listProjectFiles } from "../files/project-file.js";
+import type { Hex } from "../protocol/index.js";
 import { describeTime } from "../protocol/time.js";
 import { Journal } from "./journal.js";
 import { newestOf } from "./transaction.js";
 
 /** A settlement of this project whose outcome is not known yet. */
-export interface OpenSettlement {
+export interface UnfinishedSettlement {
   /** Null if the node or the wallet signs, and has not returned it. */
-  readonly hash: string | null;
+  readonly hash: Hex | null;
   readonly nonce: number;
   /** Time at which it was written down, Unix seconds; null in older journals. */
   readonly since: number | null;
@@ -19,14 +20,14 @@ export interface OpenSettlement {
  * @returns Null if no settlement is under way.
  * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED, VAULT_INVALID_JOURNAL
  */
-export async function openSettlement(
+export async function findUnfinished(
   vault: VaultHost,
-): Promise<OpenSettlement | null> {
+): Promise<UnfinishedSettlement | null> {
   const { address } = await vault.addressOf("vault", "settleAll");
   if (!(await hasJournal(vault, address))) {
     return null;
   }
-  const journal = await Journal.open(vault, await vault.chainId(), address);
+  const journal = await Journal.of(vault, await vault.chainId(), address);
   const entry = await journal.read();
   if (entry === undefined) {
     return null;
@@ -46,8 +47,8 @@ async function hasJournal(vault: VaultHost, address: string): Promise<boolean> {
 }
 
 /** Hash and age. @param now Unix seconds of this machine's clock. */
-export function describeOpenSettlement(
-  { hash, nonce, since }: OpenSettlement,
+export function describeUnfinished(
+  { hash, nonce, since }: UnfinishedSettlement,
   now = Math.floor(Date.now() / 1_000),
 ): string {
   const what = hash ?? `nonce ${nonce}, its hash not known`;

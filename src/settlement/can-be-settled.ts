@@ -64,7 +64,7 @@ export async function findSettler(
  * @param next Has the gas limit of a block. Default: it is read.
  * @throws VaultError if the node does not answer
  */
-export async function trySettlement(
+export async function findIfSettleable(
   vault: VaultHost,
   { address: from, isKnown }: Settler,
   { round, volume }: Pick<VaultSnapshot, "round" | "volume">,
