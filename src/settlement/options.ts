@@ -17,7 +17,7 @@ export type RequestedReplacement = "bump" | "cancel";
 /** Options of `settleAll`, checked, with their defaults. */
 export interface ParsedOptions extends Pick<
   SettleAllOptions,
-  "assertOnly" | "confirm" | "from" | "resume"
+  "assertOnly" | "confirm" | "from" | "resume" | "resumeFirst"
 > {
   readonly ifExpired: boolean;
   /** True if a preview that does not settle the round is no obstacle. */
@@ -41,16 +41,21 @@ export function parseOptions(
   checkOptionNames("settleAll()", options, settleAllOptionNames);
   const defaults = DEFAULT_MS[vault.connection.networkConfig.type];
   const { timeout, pollingInterval = defaults.pollingInterval } = options;
-  const { from, confirm, assertOnly, resume, ifExpired, partial } = options;
-  for (const name of ["from", "confirm", "assertOnly"] as const) {
+  const { from, confirm, assertOnly, resume, resumeFirst } = options;
+  for (const name of [
+    "from",
+    "confirm",
+    "assertOnly",
+    "resumeFirst",
+  ] as const) {
     if (resume === true && (options[name] ?? false) !== false) {
       throw invalidArgument(name, "resuming does not take it", "Omit it.");
     }
   }
   return {
-    ...{ from, confirm, assertOnly, resume },
-    ifExpired: ifExpired === true,
-    partial: partial === true,
+    ...{ from, confirm, assertOnly, resume, resumeFirst },
+    ifExpired: options.ifExpired === true,
+    partial: options.partial === true,
     limits: parseFeeLimits(vault, options),
     confirmations: parseCount(options.confirmations, "confirmations") ?? 1,
     timeoutMs: parseDuration("timeout", timeout ?? defaults.timeout),

@@ -38,11 +38,11 @@ export async function settleAll(
   if (options.resume === true) {
     return await resume(vault, options);
   }
-  // settleNext() refuses if the journal has an earlier settlement. With if-interrupted
+  // settleNext() refuses if the journal has an earlier settlement. With resumeFirst
   // that one is resumed, and then the rest is settled.
   const first = await settleNext(vault, options);
   if (
-    options.resume !== "if-interrupted" ||
+    options.resumeFirst !== true ||
     first.settlement.code !== "VAULT_SETTLEMENT_UNFINISHED"
   ) {
     return first;

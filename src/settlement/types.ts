@@ -189,11 +189,15 @@ export interface SettleAllOptions {
   /** Sends nothing: `refused` if there is a round to settle. Default: false. */
   readonly assertOnly?: boolean | undefined;
   /**
-   * `true` finishes the settlement in the journal, and starts no other; it excludes
-   * `from`, `confirm` and `assertOnly`. "if-interrupted" finishes an interrupted
-   * settlement, if there is one, and then starts another.
+   * Finishes the settlement in the journal, and starts no other. Excludes `from`,
+   * `confirm`, `assertOnly` and `resumeFirst`. Default: false.
    */
-  readonly resume?: boolean | "if-interrupted" | undefined;
+  readonly resume?: boolean | undefined;
+  /**
+   * Finishes an interrupted settlement, if there is one, and then starts another. Default:
+   * false.
+   */
+  readonly resumeFirst?: boolean | undefined;
   /**
    * With `resume: true`: replaces the transaction by the same call, with the same nonce
    * and a higher fee. Needs the key of its account. Default: false.
@@ -225,6 +229,7 @@ export const settleAllOptionNames: OptionNames<SettleAllOptions> = {
   maxFeePerGas: true,
   assertOnly: true,
   resume: true,
+  resumeFirst: true,
   bump: true,
   cancel: true,
   confirm: true,

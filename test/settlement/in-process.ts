@@ -146,14 +146,14 @@ describe("settleAll in process", () => {
     expect(first.status).to.equal("unconfirmed");
     expect(first.reason).to.match(/with 1 of 2 confirmations\.$/u);
 
-    const next = await vault.settleAll({ resume: "if-interrupted" });
+    const next = await vault.settleAll({ resumeFirst: true });
     expect(next).to.include({ status: "nothing-to-do", hash: null });
   });
 
   it("settleAll throws VAULT_CONTRACT_NOT_CONFIGURED without addresses, also with resume", async () => {
     const other = await connectTo(undefined);
     await expectVaultError(
-      other.vault.settleAll({ resume: "if-interrupted" }),
+      other.vault.settleAll({ resumeFirst: true }),
       "VAULT_CONTRACT_NOT_CONFIGURED",
     );
     await other.close();

@@ -36,8 +36,8 @@ describe("the journal of a settlement on a live chain", () => {
       const { hash } = await stage.interrupt();
       const before = await text();
       stage.changeGenesis(genesis);
-      for (const resume of [false, true, "if-interrupted"] as const) {
-        const { reason, ...settlement } = await stage.settle({ resume });
+      for (const options of [{}, { resume: true }, { resumeFirst: true }]) {
+        const { reason, ...settlement } = await stage.settle(options);
         expect(settlement).to.include({
           status: "refused",
           code: "VAULT_JOURNAL_OF_OTHER_CHAIN",
@@ -216,14 +216,14 @@ describe("the journal of a settlement on a live chain", () => {
     expect(stage.sends).to.equal(1);
   });
 
-  for (const resume of [true, "if-interrupted"] as const) {
-    it(`resume: ${resume} throws VAULT_CHAIN_CHANGED if a fork takes the place of the live node of a connection`, async () => {
+  for (const option of ["resume", "resumeFirst"] as const) {
+    it(`${option} throws VAULT_CHAIN_CHANGED if a fork takes the place of the live node of a connection`, async () => {
       const host = stage.host();
       stage.loseTransactions(endDeadlines);
       await stage.end({}, host);
       stage.makeDevelopmentNode();
       await expectVaultError(
-        stage.end({ resume }, host),
+        stage.end({ [option]: true }, host),
         "VAULT_CHAIN_CHANGED",
       );
       expect(stage.sends).to.equal(1);
@@ -237,7 +237,7 @@ describe("the journal of a settlement on a live chain", () => {
     await stage.settle();
     expect(existsSync(stage.journalFile("", "development"))).to.equal(true);
     stage.chain = new ScriptedNode();
-    expect(await stage.settle({ resume: "if-interrupted" })).to.include({
+    expect(await stage.settle({ resumeFirst: true })).to.include({
       status: "settled",
     });
     expect(stage.types).not.to.include("resum");

@@ -147,8 +147,8 @@ describe("a settlement by a keeper", () => {
     expect(stage.types).to.equal("resuming mined");
   });
 
-  describe('with resume "if-interrupted"', () => {
-    const options = { resume: "if-interrupted" } as const;
+  describe("with resumeFirst", () => {
+    const options = { resumeFirst: true } as const;
 
     it("finishes an interrupted settlement of the current round with the bytes of before", async () => {
       const { hash } = await stage.interrupt();

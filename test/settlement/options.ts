@@ -30,6 +30,11 @@ describe("options of settleAll", () => {
     ["from beside resume", "from", { resume: true, from: SETTLER }],
     ["confirm beside resume", "confirm", { resume: true, ...yes }],
     [
+      "resumeFirst beside resume",
+      "resumeFirst",
+      { resume: true, resumeFirst: true },
+    ],
+    [
       "assertOnly beside resume",
       "assertOnly",
       { resume: true, assertOnly: true },

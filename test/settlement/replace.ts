@@ -370,7 +370,7 @@ describe("a settlement that is stuck in the pool of anvil", () => {
     for (const options of [
       { bump: true },
       { cancel: true },
-      { bump: true, resume: "if-interrupted" },
+      { bump: true, resumeFirst: true },
       { bump: true, cancel: true, resume: true },
     ] as const) {
       const { message } = await expectVaultError(

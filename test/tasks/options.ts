@@ -133,7 +133,8 @@ describe("options of tasks", () => {
     const optionsOf = (typed: Readonly<Record<string, unknown>>) =>
       toOptions(parseOptions(settleTask.options, typed, hre));
     const none = {
-      ...{ ifExpired: false, partial: false, assertOnly: false, resume: false },
+      ...{ ifExpired: false, partial: false, assertOnly: false },
+      ...{ resume: false, resumeFirst: false },
       ...{ bump: false, cancel: false, maxFeePerGas: undefined },
       ...{ from: undefined, confirmations: undefined, timeout: undefined },
     };
@@ -146,7 +147,7 @@ describe("options of tasks", () => {
       [{ from: ADDRESS }, { from: ADDRESS }],
       [{ confirmations: "3" }, { confirmations: 3 }],
       [{ timeout: "3" }, { timeout: 3_000 }],
-      [{ yes: true }, { resume: "if-interrupted" }],
+      [{ yes: true }, { resumeFirst: true }],
       [{ yes: true, resume: true }, { resume: true }],
       [
         { resume: true, bump: true },
