@@ -77,11 +77,13 @@ export class KnownNode {
 }
 
 /** State that the requests of one group share. */
-interface RequestGroup extends Pick<RequestOptions, "onRetry"> {
+interface RequestGroup {
   /** Without one, each request has its own. */
   readonly deadlines: readonly AbortSignal[];
   /** Those of the caller, who gets their reason. */
   readonly signals: readonly AbortSignal[];
+  /** Called before each retry, the outermost first. */
+  readonly listeners: ReadonlyArray<(event: RetryEvent) => void>;
   /** The failure of a request that went on until the deadline. */
   failureAtDeadline?: VaultError;
 }
@@ -102,13 +104,17 @@ export class RpcClient {
     private readonly provider: Eip1193Provider,
     public readonly network: string,
     public readonly node = new KnownNode(),
-    private readonly group: RequestGroup = { deadlines: [], signals: [] },
+    private readonly group: RequestGroup = {
+      deadlines: [],
+      signals: [],
+      listeners: [],
+    },
     private readonly policy = usualRetries,
   ) {}
 
   /**
    * Creates a client whose requests share these options, next to those that this client
-   * has: the first deadline counts.
+   * has: the first deadline counts, and each `onRetry` is called.
    *
    * @param standardTimeout Milliseconds if there is no deadline yet.
    */
@@ -122,7 +128,7 @@ export class RpcClient {
     if (time === undefined && signal === undefined && onRetry === undefined) {
       return this;
     }
-    const { deadlines, signals } = group;
+    const { deadlines, signals, listeners } = group;
     return this.#with(
       {
         deadlines:
@@ -130,7 +136,7 @@ export class RpcClient {
             ? deadlines
             : [...deadlines, AbortSignal.timeout(Math.ceil(time))],
         signals: signal === undefined ? signals : [...signals, signal],
-        onRetry: onRetry ?? group.onRetry,
+        listeners: onRetry === undefined ? listeners : [...listeners, onRetry],
       },
       this.policy,
     );
@@ -217,7 +223,9 @@ export class RpcClient {
         reason !== undefined && failures[reason] < this.policy[reason];
       if (mayRetry && firstAborted(allSignals) === undefined) {
         const problem = this.#toError(outcome?.thrown, method).shortMessage;
-        group.onRetry?.({ method, reason, problem, attempt });
+        for (const listener of group.listeners) {
+          listener({ method, reason, problem, attempt });
+        }
         await pause(waitAfter(attempt, outcome?.retryAfterMs), ...allSignals);
         if (firstAborted(allSignals) === undefined) {
           continue;

@@ -52,14 +52,14 @@ describe("the options of a group of requests", () => {
     return performance.now() - startedAt;
   }
 
-  it("call the inner onRetry if there are two", async () => {
+  it("call both functions if an operation and a read in it have an onRetry", async () => {
     const told: string[] = [];
     const { rpc } = answeringInTurn(busy, () => "0x1");
     await rpc
       .withOptions({ onRetry: () => told.push("outer") })
       .withOptions({ onRetry: () => told.push("inner") })
       .request("eth_chainId");
-    expect(told).to.deep.equal(["inner"]);
+    expect(told).to.deep.equal(["outer", "inner"]);
   });
 
   it("have the standard time only if no time was given", async () => {
