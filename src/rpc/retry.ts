@@ -26,6 +26,24 @@ export const fewRetries: RetryPolicy = { busy: 15, transient: 3 };
 /** For a caller with its own loop. */
 export const noRetries: RetryPolicy = { busy: 1, transient: 1 };
 
+/** The failed attempts of one request. */
+export class FailedAttempts {
+  // Counted apart: a node that was busy for long may still fail in passing.
+  readonly #failures = { busy: 0, transient: 0 };
+
+  constructor(private readonly policy: RetryPolicy) {}
+
+  public get count(): number {
+    return this.#failures.busy + this.#failures.transient;
+  }
+
+  /** Counts a failure. @returns True if the policy allows another attempt. */
+  public mayRetryAfter(reason: RetryEvent["reason"]): boolean {
+    this.#failures[reason] += 1;
+    return this.#failures[reason] < this.policy[reason];
+  }
+}
+
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 2_000;
 /** A node may request more, but the task would seem to hang. */

@@ -12,7 +12,7 @@ import { classifyFailure, toRpcError } from "./errors.js";
 import { isHardhatsOwn, toHardhatError } from "./hardhat-error.js";
 import { readRefusedAnswer, unpackBody } from "./lenient-answer.js";
 import { ResponseParser } from "./response-parser.js";
-import { usualRetries, waitAfter } from "./retry.js";
+import { FailedAttempts, usualRetries, waitAfter } from "./retry.js";
 import type { Attempts, RetryEvent, RetryPolicy } from "./retry.js";
 import { hideInReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
@@ -204,8 +204,7 @@ export class RpcClient {
       ...signals,
     ];
     const begunAt = performance.now();
-    // Counted apart: a node that was busy for long may still fail in passing.
-    const failures = { busy: 0, transient: 0 };
+    const failures = new FailedAttempts(this.policy);
     let failed: FailedAttempt | undefined;
     for (let attempt = 1; ; attempt += 1) {
       // Undefined if a signal came first.
@@ -216,11 +215,7 @@ export class RpcClient {
       // An earlier failure explains more than a timeout.
       failed = outcome ?? failed;
       const reason = outcome?.retry;
-      if (reason !== undefined) {
-        failures[reason] += 1;
-      }
-      const mayRetry =
-        reason !== undefined && failures[reason] < this.policy[reason];
+      const mayRetry = reason !== undefined && failures.mayRetryAfter(reason);
       if (mayRetry && firstAborted(allSignals) === undefined) {
         const problem = this.#toError(outcome?.thrown, method).shortMessage;
         for (const listener of group.listeners) {

@@ -10,7 +10,7 @@ import { vaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import { sendBounded } from "../rpc/bounded-answer.js";
 import { classifyFailure } from "../rpc/errors.js";
-import { fewRetries, waitAfter } from "../rpc/retry.js";
+import { FailedAttempts, fewRetries, waitAfter } from "../rpc/retry.js";
 import type { RetryPolicy } from "../rpc/retry.js";
 
 export interface UpstreamCall {
@@ -127,13 +127,13 @@ export class Upstream {
   async #send(
     body: unknown,
     urgency: Urgency,
-    policy: RetryPolicy,
+    failures: FailedAttempts,
   ): Promise<unknown> {
-    for (let attempt = 1; ; attempt += 1) {
+    for (;;) {
       try {
         return await this.#slots[urgency](async () => await this.#post(body));
       } catch (error) {
-        await this.#waitBeforeRetry(error, attempt, policy);
+        await this.#waitBeforeRetry(error, failures);
       }
     }
   }
@@ -167,17 +167,16 @@ export class Upstream {
   /** @throws The error if a retry would fail, too. */
   async #waitBeforeRetry(
     error: unknown,
-    attempt: number,
-    policy: RetryPolicy,
+    failures: FailedAttempts,
   ): Promise<void> {
     const failure = classifyFailure(error);
     const { kind } = failure;
     const isTemporary = kind === "busy" || kind === "transient";
-    if (!isTemporary || attempt >= policy[kind] || this.#isClosed) {
+    if (!isTemporary || !failures.mayRetryAfter(kind) || this.#isClosed) {
       this.#isLimited ||= kind === "busy";
       throw error;
     }
-    await sleep(waitAfter(attempt, failure.retryAfterMs));
+    await sleep(waitAfter(failures.count, failure.retryAfterMs));
   }
 
   async #askPart(
@@ -238,16 +237,18 @@ export class Upstream {
   }
 
   async #askOne(call: UpstreamCall, urgency: Urgency): Promise<UpstreamAnswer> {
-    const policy = urgency === "needed" ? fewRetries : batchRetries;
-    for (let attempt = 1; ; attempt += 1) {
+    const failures = new FailedAttempts(
+      urgency === "needed" ? fewRetries : batchRetries,
+    );
+    for (;;) {
       const body = { jsonrpc: "2.0", id: 1, ...call };
-      const response = await this.#send(body, urgency, policy);
+      const response = await this.#send(body, urgency, failures);
       const answer = answerOf(asRecord(response));
       if (!("error" in answer)) {
         return answer;
       }
       try {
-        await this.#waitBeforeRetry(answer.error, attempt, policy);
+        await this.#waitBeforeRetry(answer.error, failures);
       } catch {
         return answer;
       }
@@ -262,7 +263,8 @@ export class Upstream {
     const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
     let response: unknown;
     try {
-      response = await this.#send(body, urgency, batchRetries);
+      const failures = new FailedAttempts(batchRetries);
+      response = await this.#send(body, urgency, failures);
     } catch (error) {
       if (mayTakeSmaller(error)) {
         return new Map();
