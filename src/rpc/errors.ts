@@ -112,7 +112,7 @@ const rules: readonly Rule[] = [
   {
     // EIP-1474's code, of Infura, Tenderly and BNB's nodes; 429 of OnFinality. QuickNode,
     // Blast, 1RPC, Pocket and Proxyd have codes of their own.
-    kind: "busy",
+    kind: "rateLimited",
     codes: [-32_005],
     status: /^429$/u,
     words:
@@ -140,7 +140,7 @@ const rules: readonly Rule[] = [
   {
     // A node lacks the block: geth, besu, reth, Erigon, Nitro, Avalanche, zkSync, Hardhat,
     // and chains of Cosmos (height).
-    kind: "behind",
+    kind: "blockNotFound",
     words:
       /header (?:for hash )?not found|unknown block|block.{0,60}(?:not (?:yet |currently )?(?:available|found|exist)|doesn't exist|out ?of ?range|invalid)|invalid block|unfinalized|ahead of|height/iu,
   },
@@ -269,11 +269,16 @@ export type Failure =
   | { readonly kind: "reverted"; readonly reverted: RevertReason }
   | {
       /**
-       * `busy` and `transient`: a retry may succeed. `refused`: it may if the node
-       * should have the block. `behind`: the same, in words that name the block.
+       * `rateLimited` and `transient`: a retry may succeed. `refused`: it may if the node
+       * should have the block. `blockNotFound`: the same, in words that name the block.
        * `final`: a retry fails again.
        */
-      readonly kind: "busy" | "transient" | "behind" | "refused" | "final";
+      readonly kind:
+        | "rateLimited"
+        | "transient"
+        | "blockNotFound"
+        | "refused"
+        | "final";
       /** Wait that the node requested. */
       readonly retryAfterMs?: number | undefined;
     };

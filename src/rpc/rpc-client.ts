@@ -315,12 +315,12 @@ export class RpcClient {
       return { reverted: hideInReason(failure.reverted, this.hide) };
     }
     const { kind, retryAfterMs } = failure;
-    if (kind === "busy" || kind === "transient") {
+    if (kind === "rateLimited" || kind === "transient") {
       return { thrown, retry: kind, retryAfterMs };
     }
     // Of a request with overrides, the node may refuse those.
     const lacksBlock =
-      kind === "behind" ||
+      kind === "blockNotFound" ||
       (kind === "refused" && params.length <= 2 && method !== "eth_simulateV1");
     return lacksBlock && this.#isKnownBlock(method, params)
       ? { thrown, retry: "transient", retryAfterMs }

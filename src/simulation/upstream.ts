@@ -51,7 +51,7 @@ const BATCH_SIZES = [1_000, 100, 10, 1];
 const MAX_CONCURRENCY = 16;
 
 /** A batch has a fallback: smaller ones, or none. */
-const batchRetries: RetryPolicy = { busy: 2, transient: 3 };
+const batchRetries: RetryPolicy = { rateLimited: 2, transient: 3 };
 
 /** HTTP status of a wrong key: a smaller batch would not help. */
 const UNAUTHORIZED = [401, 403];
@@ -171,9 +171,9 @@ export class Upstream {
   ): Promise<void> {
     const failure = classifyFailure(error);
     const { kind } = failure;
-    const isTemporary = kind === "busy" || kind === "transient";
+    const isTemporary = kind === "rateLimited" || kind === "transient";
     if (!isTemporary || !failures.mayRetryAfter(kind) || this.#isClosed) {
-      this.#isLimited ||= kind === "busy";
+      this.#isLimited ||= kind === "rateLimited";
       throw error;
     }
     await sleep(waitAfter(failures.count, failure.retryAfterMs));
@@ -279,7 +279,7 @@ export class Upstream {
       const answer = answerOf(fields);
       if (!isRefusedInBatch(answer)) {
         found.set(place, answer);
-      } else if (classifyFailure(answer.error).kind === "busy") {
+      } else if (classifyFailure(answer.error).kind === "rateLimited") {
         this.#isLimited = true;
       }
     }
@@ -333,7 +333,7 @@ function isRefusedInBatch(
   const { kind } = classifyFailure(answer.error);
   const { message } = asRecord(answer.error);
   return (
-    kind === "busy" ||
+    kind === "rateLimited" ||
     kind === "transient" ||
     (typeof message === "string" && batchRefusal.test(message))
   );

@@ -130,7 +130,7 @@ describe("failed requests", () => {
   });
 
   const refusedBody = { error: said(-32000, "no") };
-  const busyBody = { error: said(-32005, "no") };
+  const limitedBody = { error: said(-32005, "no") };
   const withBody = (status: number, body: object, more: object = {}): Error =>
     Object.assign(new StatusError(status), { body, ...more });
   const date = { "retry-after": new Date(0).toUTCString() };
@@ -161,7 +161,7 @@ describe("failed requests", () => {
       // A body without a status.
       codedError("ECONNRESET", { body: refusedBody }),
     ],
-    busy: [
+    rateLimited: [
       said(-32005, "no"),
       said(-32000, "Too Many Requests"),
       said(-32029, "Too Many Request"),
@@ -172,10 +172,10 @@ describe("failed requests", () => {
       said(-32000, "request rate exceeded"),
       new StatusError(429),
       new StatusError(429, date),
-      withBody(400, busyBody),
+      withBody(400, limitedBody),
       withBody(429, refusedBody),
     ],
-    behind: [said(-32000, "header not found")],
+    blockNotFound: [said(-32000, "header not found")],
     reverted: [
       said(3, "reverted: timed out", "0x12345678"),
       said(3, "out of gas", "0x12345678"),
@@ -200,7 +200,7 @@ describe("failed requests", () => {
       said(-32603, "daily request count exceeded"),
       new StatusError(400),
       new StatusError(401),
-      withBody(399, busyBody),
+      withBody(399, limitedBody),
     ],
     // The node may have the block a moment later.
     refused: [
@@ -257,7 +257,7 @@ describe("failed requests", () => {
     const kindOf = (status: number) =>
       classifyFailure(causedBy(new HttpRequestError(status))).kind;
     expect([429, 503, 401].map(kindOf)).to.deep.equal([
-      "busy",
+      "rateLimited",
       "transient",
       "final",
     ]);
@@ -279,7 +279,7 @@ describe("failed requests", () => {
         said(3, "execution reverted: no", "0x"),
         said(-32601, "no such method"),
       ].map((error) => classifyFailure(wrapped(error)).kind),
-    ).to.deep.equal(["busy", "refused", "reverted", "final"]);
+    ).to.deep.equal(["rateLimited", "refused", "reverted", "final"]);
     expect(rpcErrorOf(wrapped(said(-32005, "daily limit"))).message).to.contain(
       "refused eth_call: daily limit",
     );
@@ -305,10 +305,12 @@ describe("failed requests", () => {
 
   it("the header Retry-After counts also where the body has the node's own error", () => {
     const headers = { "retry-after": "7" };
-    expect(classifyFailure(withBody(400, busyBody, { headers }))).to.include({
-      kind: "busy",
-      retryAfterMs: 7_000,
-    });
+    expect(classifyFailure(withBody(400, limitedBody, { headers }))).to.include(
+      {
+        kind: "rateLimited",
+        retryAfterMs: 7_000,
+      },
+    );
   });
 
   it("an error of this side counts where ethers wraps it", () => {
