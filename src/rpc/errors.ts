@@ -160,10 +160,6 @@ export function toRpcError(
   redactor = new Redactor(),
   attempts?: Attempts,
 ): VaultError {
-  const tried =
-    attempts === undefined
-      ? ""
-      : ` (tried ${attempts.count} times in ${attempts.seconds} s)`;
   const found = readThrown(thrown);
   const { said: error, links, status, match } = found;
   const ours = findOurs(links);
@@ -176,7 +172,7 @@ export function toRpcError(
     method,
     ...(typeof code === "number" && { rpcCode: code }),
     ...(status !== undefined && { httpStatus: status }),
-    ...(attempts !== undefined && { attempts: attempts.count }),
+    ...attempts,
   };
   const wrongChain = links.find(
     (link) => isHardhatError(link) && link["errorCode"] === "HHE708",
@@ -197,14 +193,13 @@ export function toRpcError(
     return toConfigVariableError(error, `A setting of networks.${network}`);
   }
   if (match(timeoutSign) !== undefined) {
-    return vaultError("VAULT_RPC_TIMEOUT", { ...facts, tried }, error);
+    return vaultError("VAULT_RPC_TIMEOUT", facts, error);
   }
   if (match(unreadableSign) !== undefined) {
     // Without the body and the cause: a proxy's page may contain the key.
-    const form = isOtherJson(thrown)
+    const problem = isOtherJson(thrown)
       ? "the answer is JSON, but has no result and no error"
       : "the answer is not JSON; the URL may lead or redirect to a web page";
-    const problem = `${form}${tried}`;
     return vaultError("VAULT_RPC_INVALID_RESPONSE", { ...facts, problem });
   }
   for (const [setting, sign] of settingSigns) {
@@ -226,7 +221,7 @@ export function toRpcError(
         "VAULT_NETWORK_UNREACHABLE",
         {
           ...facts,
-          problem: `${problem}${words === "" ? "" : ` (${words})`}${tried}`,
+          problem: `${problem}${words === "" ? "" : ` (${words})`}`,
           remedy:
             remedy ??
             `Check that the node runs, and host, port and key in ${settingOf(network, "url")}.`,
@@ -235,7 +230,7 @@ export function toRpcError(
       );
     }
   }
-  const problem = `${quoteWords(messageOf(error), redactor)}${tried}`;
+  const problem = quoteWords(messageOf(error), redactor);
   return vaultError("VAULT_RPC_ERROR", { ...facts, problem }, error);
 }
 

@@ -12,8 +12,9 @@ export interface RetryEvent {
   readonly attempt: number;
 }
 
+/** Details of the error of a request that was retried. */
 export interface Attempts {
-  readonly count: number;
+  readonly attempts: number;
   readonly seconds: number;
 }
 

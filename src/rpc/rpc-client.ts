@@ -233,7 +233,7 @@ export class RpcClient {
         throw group.failureAtDeadline ?? this.#timedOut(method);
       }
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
-      const attempts = attempt > 1 ? { count: attempt, seconds } : undefined;
+      const attempts = attempt > 1 ? { attempts: attempt, seconds } : undefined;
       const error = this.#toError(failed.thrown, method, attempts);
       if (firstAborted(deadlines) !== undefined) {
         // The node's last error explains later requests, too.
@@ -361,7 +361,7 @@ export class RpcClient {
 
   #timedOut(method: string): VaultError {
     const { network } = this;
-    return vaultError("VAULT_RPC_TIMEOUT", { network, method, tried: "" });
+    return vaultError("VAULT_RPC_TIMEOUT", { network, method });
   }
 
   /**

@@ -3,7 +3,11 @@ import { runInNewContext } from "node:vm";
 import { expect } from "chai";
 
 import type { VaultErrorCode } from "../../src/client/index.js";
-import { GIVEN_PROVIDER, vaultError } from "../../src/errors.js";
+import {
+  GIVEN_PROVIDER,
+  textsForCommandLine,
+  vaultError,
+} from "../../src/errors.js";
 import {
   classifyFailure,
   isFinalRefusal,
@@ -359,17 +363,30 @@ describe("failed requests", () => {
     expect(problemOf("HHE29")).to.include("it is no URL");
   });
 
-  it("an answer that is not JSON is told with the number of attempts", () => {
-    const { message } = toRpcError(
-      hardhatError("HHE702", { message: "<html>" }),
-      "testnet",
-      "eth_call",
-      new Redactor(),
-      { count: 3, seconds: 2 },
-    );
-    expect(message)
-      .to.include("not JSON")
-      .and.include("(tried 3 times in 2 s)");
+  it("the attempts of a request are details of its error, and the last words of its short message, for a task too", () => {
+    for (const [thrown, words] of [
+      [hardhatError("HHE702", { message: "<html>" }), "a web page"],
+      [hardhatError("HHE704", { message: "no" }), "eth_call in time"],
+      [codedError("ECONNRESET"), "closed the connection"],
+      [said(-32_000, "Too much."), "refused eth_call: Too much"],
+    ] as const) {
+      const attempts = { attempts: 3, seconds: 2 };
+      const error = toRpcError(
+        thrown,
+        "testnet",
+        "eth_call",
+        new Redactor(),
+        attempts,
+      );
+      const text = `${words} (tried 3 times in 2 s).`;
+      expect(error.shortMessage.endsWith(text)).to.equal(true);
+      expect(error.message).to.equal(`${error.shortMessage} ${error.fix}`);
+      expect(textsForCommandLine(error).shortMessage).to.equal(
+        error.shortMessage,
+      );
+      expect(error.details).to.include(attempts);
+      expect(String(error.details["problem"])).to.not.contain("tried");
+    }
   });
 
   it("a page in place of an answer is not kept as the cause, because it may repeat the key", () => {

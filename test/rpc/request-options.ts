@@ -229,7 +229,6 @@ describe("a client with a deadline or a signal", () => {
     expect(details).to.deep.equal({
       network: "testnet",
       method: "a fork",
-      tried: "",
     });
     for (const timeout of [undefined, 1_000]) {
       for (const value of [7, undefined]) {

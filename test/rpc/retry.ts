@@ -146,7 +146,6 @@ describe("a client that retries requests", () => {
       expect(details).to.deep.equal({
         network: "of the given provider",
         method: details["method"],
-        tried: "",
       });
       expect(details["method"]).to.match(/^eth_/u);
     }
