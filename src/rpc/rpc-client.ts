@@ -84,7 +84,10 @@ interface RequestGroup {
   readonly signals: readonly AbortSignal[];
   /** Called before each retry, the outermost first. */
   readonly listeners: ReadonlyArray<(event: RetryEvent) => void>;
-  /** The failure of a request that went on until the deadline. */
+  /**
+   * The failure of a request that was retried until the deadline. Later requests throw it,
+   * too: a snapshot makes others after it, and a time-out would hide the node's words.
+   */
   failureAtDeadline?: VaultError;
 }
 
@@ -236,7 +239,6 @@ export class RpcClient {
       const attempts = attempt > 1 ? { attempts: attempt, seconds } : undefined;
       const error = this.#toError(failed.thrown, method, attempts);
       if (firstAborted(deadlines) !== undefined) {
-        // The node's last error explains later requests, too.
         group.failureAtDeadline ??= error;
       }
       throw error;

@@ -171,6 +171,20 @@ describe("a client that retries requests", () => {
     expect(details["attempts"]).to.be.within(2, 9);
   });
 
+  it("says in the error of a snapshot what the node answered to calls until the timeout, though other requests were answered", async () => {
+    const client = clientOf(async ({ method }) => {
+      if (method === "eth_call") {
+        throw new StatusError(429);
+      }
+      return await Promise.resolve({ ...header, result: "0x1" });
+    });
+    const { message } = await expectVaultError(
+      client.snapshot({ timeout: 200 }),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+    expect(message).to.match(/status 429 \(tried [2-9] times in 0 s\)/u);
+  });
+
   it("throws VAULT_RPC_TIMEOUT after five minutes for all requests if the time-out is undefined", async () => {
     let asked = 0;
     const client = clientOf(async () => {
