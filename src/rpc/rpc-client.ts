@@ -1,4 +1,3 @@
-import { isHexString } from "ethers";
 import pLimit from "p-limit";
 
 import { vaultError } from "../errors.js";
@@ -10,6 +9,7 @@ import type { Exchanged } from "./bounded-answer.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { classifyFailure, toRpcError } from "./errors.js";
 import { isHardhatsOwn, toHardhatError } from "./hardhat-error.js";
+import { BLOCK_METHOD, KnownBlocks } from "./known-blocks.js";
 import { readRefusedAnswer, unpackBody } from "./lenient-answer.js";
 import { ResponseParser } from "./response-parser.js";
 import { FailedAttempts, usualRetries, waitAfter } from "./retry.js";
@@ -46,11 +46,6 @@ export const DEFAULT_TIMEOUT_MS = 300_000;
  */
 const MAX_CONCURRENCY = 16;
 
-export const BLOCK_METHOD = "eth_getBlockByNumber";
-
-/** A usable node is not further behind, and few keep older state. */
-const MOST_BLOCKS_BEHIND = 128;
-
 /**
  * Methods that are safe to send twice. Any other is sent once, at once and without a
  * deadline: its answer must not be lost.
@@ -61,8 +56,7 @@ const safeToResend =
 /** State of a node, shared by all clients of a connection. */
 export class KnownNode {
   public readonly readSlots = pLimit(MAX_CONCURRENCY);
-  /** Number of the newest block that was seen. */
-  public newestBlock = -1;
+  public readonly blocks = new KnownBlocks();
 
   /**
    * @param redactor Knows the secrets of the connection.
@@ -285,7 +279,7 @@ export class RpcClient {
       const answered = await orAbort(sending, ...allSignals);
       return method === BLOCK_METHOD &&
         answered.result === null &&
-        this.#isKnownBlock(method, params)
+        this.node.blocks.includeBlockOf(method, params)
         ? {
             thrown: blockNotFound(this.network, String(params[0])),
             retry: "transient",
@@ -308,7 +302,7 @@ export class RpcClient {
     method: string,
     params: readonly unknown[],
   ): Reverted | FailedAttempt {
-    const { redactor, isBehindHardhat } = this.node;
+    const { redactor, isBehindHardhat, blocks } = this.node;
     if (isBehindHardhat && isHardhatsOwn(thrown)) {
       return { thrown: toHardhatError(thrown, redactor) };
     }
@@ -324,7 +318,7 @@ export class RpcClient {
     const lacksBlock =
       kind === "blockNotFound" ||
       (kind === "refused" && params.length <= 2 && method !== "eth_simulateV1");
-    return lacksBlock && this.#isKnownBlock(method, params)
+    return lacksBlock && blocks.includeBlockOf(method, params)
       ? { thrown, retry: "transient", retryAfterMs }
       : { thrown };
   }
@@ -343,22 +337,6 @@ export class RpcClient {
     throw "error" in answer
       ? answer.error
       : this.parser(method).invalid(answer.problem);
-  }
-
-  /** True if the request is for a recent block that some node has. */
-  #isKnownBlock(method: string, params: readonly unknown[]): boolean {
-    const { newestBlock } = this.node;
-    const block = params[method === BLOCK_METHOD ? 0 : 1];
-    return (
-      isHexString(block) &&
-      Number(block) <= newestBlock &&
-      Number(block) > newestBlock - MOST_BLOCKS_BEHIND
-    );
-  }
-
-  /** Notes that some node has this block; others may be behind. */
-  public noteBlock(number: number): void {
-    this.node.newestBlock = Math.max(this.node.newestBlock, number);
   }
 
   #timedOut(method: string): VaultError {

@@ -335,7 +335,7 @@ describe("a client that retries requests", () => {
         code: -32_000,
         message: "no",
       });
-      client.rpc.noteBlock(10);
+      client.rpc.node.blocks.note(10);
       await client.rpc.request(method, params).catch(() => undefined);
       expect(asked()).to.equal(times);
     });
@@ -348,7 +348,7 @@ describe("a client that retries requests", () => {
       1,
       Object.assign(new StatusError(404, headers), { body }),
     );
-    client.rpc.noteBlock(10);
+    client.rpc.node.blocks.note(10);
     const startedAt = performance.now();
     await client.rpc.request("eth_call", [{}, "0xa"]);
     expect(performance.now() - startedAt).to.be.within(7_000, 8_000);
