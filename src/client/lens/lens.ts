@@ -31,17 +31,9 @@ export interface ReadCall {
   readonly data: string;
 }
 
-/** The last encoding: consecutive snapshots make the same calls. */
-let latest = { key: "", data: "" };
-
 export function encodeReadCalls(calls: readonly ReadCall[]): string {
-  const key = calls.map(({ target, data }) => `${target}:${data}`).join();
-  if (key !== latest.key || key === "") {
-    const list = calls.map(({ target, data }) => [target, data]);
-    const data = lensInterface.encodeFunctionData("readCalls", [list]);
-    latest = { key, data };
-  }
-  return latest.data;
+  const list = calls.map(({ target, data }) => [target, data]);
+  return lensInterface.encodeFunctionData("readCalls", [list]);
 }
 
 /** Encodes a read of up to `count` orders; the gas may allow fewer. */
