@@ -11,6 +11,7 @@ import { callContract } from "../../rpc/calls.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { getChainId } from "../../rpc/chain.js";
 import { isRefusedAnyhow } from "../../rpc/errors.js";
+import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { KnownNode, RpcClient } from "../../rpc/rpc-client.js";
 import type { ReadContext } from "../reader.js";
@@ -70,11 +71,13 @@ export async function tryLens(
   }
   const { blockTag } = context;
   const data = encodeReadCalls(calls);
+  // Without an answer of the lens, the caller reads in another way.
+  const attempt = { ...context, rpc: rpc.withRetries(fewRetries) };
   const isPending = blockTag === "pending";
   const header = isPending ? pendingHeader(rpc) : getBlock(rpc, blockTag);
   try {
-    const [answer] = await Promise.all([callLens(context, data), header]);
-    return await agreeWith(await header, answer, context, data);
+    const [answer] = await Promise.all([callLens(attempt, data), header]);
+    return await agreeWith(await header, answer, attempt, data);
   } catch (error) {
     // Without a header, nothing can be read.
     await header;
