@@ -98,7 +98,11 @@ interface Rule {
   readonly words: RegExp;
 }
 
-/** The first match counts. */
+/**
+ * The first match counts, so the words of a rule precede the codes of later rules. Nodes
+ * send general codes for failures that only words distinguish: -32005 for a quota of a
+ * month, -32603 for state that is gone.
+ */
 const rules: readonly Rule[] = [
   {
     // A retry meets the same failure of the EVM and the same limit of gas (geth, Erigon,
