@@ -297,7 +297,7 @@ const errors = {
       fix: "{remedy}",
     },
     VAULT_RPC_TIMEOUT: {
-      text: "Network {network} did not answer {method} in time{tried}.",
+      text: "Network {network} did not answer {method} in time.",
       fix: "Try again, or allow more time: raise networks.{network}.timeout for each request, or the option `timeout` for a whole read.",
       cli: "Try again, or allow more time: raise networks.{network}.timeout{--timeout}.",
     },
@@ -402,7 +402,7 @@ export class VaultError extends Error {
     cause?: unknown,
   ) {
     const shown = readArguments(args, "shown");
-    const shortMessage = fill(errorTable[code].text, shown);
+    const shortMessage = say(errorTable[code].text, shown);
     const fix = fill(errorTable[code].fix, shown);
     super(
       `${shortMessage} ${fix}`,
@@ -450,6 +450,18 @@ export function settingOf(network: string, setting: string): string {
     : `networks.${network}.${setting}`;
 }
 
+/** Fills in what happened. Of a request that was retried, that includes how often. */
+function say(
+  template: string,
+  shown: Readonly<Record<string, unknown>>,
+): string {
+  const text = fill(template, shown);
+  const { attempts, seconds } = shown;
+  return typeof attempts === "number" && typeof seconds === "number"
+    ? `${text.replace(/\.$/u, "")} (tried ${attempts} times in ${seconds} s).`
+    : text;
+}
+
 function fill(
   template: string,
   shown: Readonly<Record<string, unknown>>,
@@ -487,7 +499,7 @@ export function textsForCommandLine(
     ...flags,
   };
   return {
-    shortMessage: fill(entry.text, shown),
+    shortMessage: say(entry.text, shown),
     fix: fill(entry.cli ?? entry.fix, shown),
   };
 }

@@ -151,7 +151,6 @@ describe("errors", () => {
     const error = vaultError("VAULT_RPC_TIMEOUT", {
       network: "live",
       method: "eth_call",
-      tried: "",
     });
     const fixOf = (flags?: Readonly<Record<string, string>>): string =>
       textsForCommandLine(error, flags).fix;
@@ -181,7 +180,7 @@ describe("errors", () => {
       [Symbol.for("hardhat-vault.VaultError")]: {},
       code: "VAULT_NOT_CONFIRMED",
     };
-    const timeout = { network: "live", method: "eth_call", tried: "" };
+    const timeout = { network: "live", method: "eth_call" };
     expect(
       [
         vaultError("VAULT_NOT_CONFIRMED", {}),

@@ -20,6 +20,7 @@ import { isNodeRefusal } from "../rpc/errors.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import type { Hex } from "../protocol/index.js";
 import { RpcClient } from "../rpc/rpc-client.js";
+import { traceTransaction } from "../rpc/traces.js";
 import { NoVerdict, requireVault } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 import { hashOf, requireReceipt } from "./sent-transaction.js";
@@ -142,18 +143,17 @@ async function traceCalls(
   hash: Hex,
 ): Promise<readonly MadeCall[]> {
   await requireReceipt(rpc, hash);
-  const method = "debug_traceTransaction";
-  const trace = await rpc
-    .request(method, [hash, { tracer: "callTracer" }])
-    .catch((error: unknown) => {
+  const trace = await traceTransaction(rpc, hash, "calls").catch(
+    (error: unknown) => {
       throw isNodeRefusal(error)
         ? new NoVerdict(
             `the node cannot trace transaction ${hash} (${quoteForeignText(String(error.details["problem"]))}): use Hardhat's network in process, \`hardhat node\` or anvil`,
           )
         : error;
-    });
+    },
+  );
   const calls: MadeCall[] = [];
-  const frames = [trace];
+  const frames: unknown[] = [trace];
   for (const frame of frames) {
     const { type, to, input, calls: inner } = asRecord(frame);
     // The code of a deployment is no call data.

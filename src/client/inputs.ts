@@ -58,7 +58,7 @@ export function parseAccount(value: unknown, where: string): Address {
 const MAX_CACHED_ADDRESSES = 10_000;
 const checksumAddresses = new Map<string, Address>();
 
-/** Cached: the hash takes longer than decoding an order, and addresses repeat. */
+/** Cached: the hash takes about 20 µs, longer than decoding an order; holders repeat. */
 export function checksumAddress(value: string): Address {
   let address = checksumAddresses.get(value);
   if (address === undefined) {

@@ -6,10 +6,12 @@ import type { VaultClient } from "../client/vault-client.js";
 import { hexWord } from "../client/words.js";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import { asRecord, listOf } from "../json.js";
+import { asRecord } from "../json.js";
 import type { Hex } from "../protocol/index.js";
+import { getAccounts } from "../rpc/accounts.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
+import { traceCall } from "../rpc/traces.js";
 import { waitForReceipt } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import { call, mockInterfaces } from "./mock-contracts.js";
@@ -49,10 +51,7 @@ export async function sendToMocks(
 /** The network's `from`, else its first account. */
 async function firstAccount(vault: VaultClient): Promise<string> {
   const from = hasHost(vault) ? vault.connection.networkConfig.from : undefined;
-  const [first] =
-    from === undefined
-      ? listOf(await vault.rpc.request("eth_accounts"))
-      : [from];
+  const [first] = from === undefined ? await getAccounts(vault.rpc) : [from];
   if (typeof first !== "string") {
     throw vaultError("VAULT_NO_SIGNER", { network: vault.networkName });
   }
@@ -180,13 +179,7 @@ async function writeEffects(
   for (const { to, data } of transactions) {
     const gas = numberToHexString(TRANSACTION_GAS_CAP);
     const request = { from: ZeroAddress, to, data, gas };
-    const writes = storedBy(
-      await rpc.request("debug_traceCall", [
-        request,
-        "latest",
-        { tracer: "prestateTracer", tracerConfig: { diffMode: true } },
-      ]),
-    );
+    const writes = storedBy(await traceCall(rpc, request, "latest", "changes"));
     if (writes.length === 0) {
       // Nothing changes, or the call reverts: the trace does not show which.
       const called = await rpc.requestOrRevert("eth_call", [request, "latest"]);

@@ -2,6 +2,12 @@ import { toBlockId } from "./block-id.js";
 import type { BlockId } from "./block-id.js";
 import type { RpcClient } from "./rpc-client.js";
 
+/** The node's own accounts, not checked. */
+export async function getAccounts(rpc: RpcClient): Promise<readonly unknown[]> {
+  const method = "eth_accounts";
+  return rpc.parser(method).list(await rpc.request(method));
+}
+
 /** At the block `pending`, waiting transactions count, too. */
 export async function getNonce(
   rpc: RpcClient,

@@ -5,7 +5,7 @@ import { blockNotFound, describeBlock, toBlockId } from "./block-id.js";
 import type { BlockId } from "./block-id.js";
 import { TRANSACTION_GAS_CAP } from "./chain.js";
 import type { ResponseParser } from "./response-parser.js";
-import { BLOCK_METHOD } from "./rpc-client.js";
+import { BLOCK_METHOD } from "./known-blocks.js";
 import type { KnownNode, RpcClient } from "./rpc-client.js";
 
 export interface BlockInfo {
@@ -42,7 +42,7 @@ export function latestHashOf({ node }: RpcClient): string | undefined {
 export async function getBlockNumber(rpc: RpcClient): Promise<number> {
   const method = "eth_blockNumber";
   const number = rpc.parser(method).number(await rpc.request(method));
-  rpc.noteBlock(number);
+  rpc.node.blocks.note(number);
   return number;
 }
 
@@ -63,7 +63,7 @@ export async function getBlock(
     latestHashes.set(rpc.node, hash);
   }
   // The pending block does not exist yet, but the one before it does.
-  rpc.noteBlock(block === "pending" ? number - 1 : number);
+  rpc.node.blocks.note(block === "pending" ? number - 1 : number);
   return {
     number,
     timestamp: read.seconds(found["timestamp"]),

@@ -99,7 +99,11 @@ interface Rule {
   readonly words: RegExp;
 }
 
-/** The first match counts. */
+/**
+ * The first match counts, so the words of a rule precede the codes of later rules. Nodes
+ * send general codes for failures that only words distinguish: -32005 for a quota of a
+ * month, -32603 for state that is gone.
+ */
 const rules: readonly Rule[] = [
   {
     // A retry meets the same failure of the EVM and the same limit of gas (geth, Erigon,
@@ -113,7 +117,7 @@ const rules: readonly Rule[] = [
   {
     // EIP-1474's code, of Infura, Tenderly and BNB's nodes; 429 of OnFinality. QuickNode,
     // Blast, 1RPC, Pocket and Proxyd have codes of their own.
-    kind: "busy",
+    kind: "rateLimited",
     codes: [-32_005],
     status: /^429$/u,
     words:
@@ -141,7 +145,7 @@ const rules: readonly Rule[] = [
   {
     // A node lacks the block: geth, besu, reth, Erigon, Nitro, Avalanche, zkSync, Hardhat,
     // and chains of Cosmos (height).
-    kind: "behind",
+    kind: "blockNotFound",
     words:
       /header (?:for hash )?not found|unknown block|block.{0,60}(?:not (?:yet |currently )?(?:available|found|exist)|doesn't exist|out ?of ?range|invalid)|invalid block|unfinalized|ahead of|height/iu,
   },
@@ -161,10 +165,6 @@ export function toRpcError(
   redactor: Redactor,
   attempts?: Attempts,
 ): VaultError {
-  const tried =
-    attempts === undefined
-      ? ""
-      : ` (tried ${attempts.count} times in ${attempts.seconds} s)`;
   const found = readThrown(thrown);
   const { said: error, links, status, match } = found;
   const ours = findOurs(links);
@@ -177,7 +177,7 @@ export function toRpcError(
     method,
     ...(typeof code === "number" && { rpcCode: code }),
     ...(status !== undefined && { httpStatus: status }),
-    ...(attempts !== undefined && { attempts: attempts.count }),
+    ...attempts,
   };
   const wrongChain = links.find(
     (link) => isHardhatError(link) && link["errorCode"] === "HHE708",
@@ -198,14 +198,13 @@ export function toRpcError(
     return toConfigVariableError(error, `A setting of networks.${network}`);
   }
   if (match(timeoutSign) !== undefined) {
-    return vaultError("VAULT_RPC_TIMEOUT", { ...facts, tried }, error);
+    return vaultError("VAULT_RPC_TIMEOUT", facts, error);
   }
   if (match(unreadableSign) !== undefined) {
     // Without the body and the cause: a proxy's page may contain the key.
-    const form = isOtherJson(thrown)
+    const problem = isOtherJson(thrown)
       ? "the answer is JSON, but has no result and no error"
       : "the answer is not JSON; the URL may lead or redirect to a web page";
-    const problem = `${form}${tried}`;
     return vaultError("VAULT_RPC_INVALID_RESPONSE", { ...facts, problem });
   }
   for (const [setting, sign] of settingSigns) {
@@ -227,7 +226,7 @@ export function toRpcError(
         "VAULT_NETWORK_UNREACHABLE",
         {
           ...facts,
-          problem: `${problem}${words === "" ? "" : ` (${words})`}${tried}`,
+          problem: `${problem}${words === "" ? "" : ` (${words})`}`,
           remedy:
             remedy ??
             `Check that the node runs, and host, port and key in ${settingOf(network, "url")}.`,
@@ -236,7 +235,7 @@ export function toRpcError(
       );
     }
   }
-  const problem = `${quoteWords(messageOf(error), redactor)}${tried}`;
+  const problem = quoteWords(messageOf(error), redactor);
   return vaultError("VAULT_RPC_ERROR", { ...facts, problem }, error);
 }
 
@@ -270,11 +269,16 @@ export type Failure =
   | { readonly kind: "reverted"; readonly reverted: RevertReason }
   | {
       /**
-       * `busy` and `transient`: a retry may succeed. `refused`: it may if the node
-       * should have the block. `behind`: the same, in words that name the block.
+       * `rateLimited` and `transient`: a retry may succeed. `refused`: it may if the node
+       * should have the block. `blockNotFound`: the same, in words that name the block.
        * `final`: a retry fails again.
        */
-      readonly kind: "busy" | "transient" | "behind" | "refused" | "final";
+      readonly kind:
+        | "rateLimited"
+        | "transient"
+        | "blockNotFound"
+        | "refused"
+        | "final";
       /** Wait that the node requested. */
       readonly retryAfterMs?: number | undefined;
     };

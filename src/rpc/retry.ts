@@ -2,29 +2,48 @@
 export interface RetryEvent {
   readonly method: string;
   /**
-   * `busy`: the node limits the rate of requests. `transient`: any other temporary
+   * `rateLimited`: the node limits the rate of requests. `transient`: any other temporary
    * failure, such as a node that lacks a block that another one has.
    */
-  readonly reason: "busy" | "transient";
+  readonly reason: "rateLimited" | "transient";
   /** The failure, safe to show. */
   readonly problem: string;
   /** Number of attempts so far. */
   readonly attempt: number;
 }
 
+/** Details of the error of a request that was retried. */
 export interface Attempts {
-  readonly count: number;
+  readonly attempts: number;
   readonly seconds: number;
 }
 
 /** Number of failures of a kind with which a request ends. Other kinds end it at once. */
 export type RetryPolicy = Readonly<Record<RetryEvent["reason"], number>>;
 
-export const usualRetries: RetryPolicy = { busy: 15, transient: 6 };
+export const usualRetries: RetryPolicy = { rateLimited: 15, transient: 6 };
 /** For a large request, or one with a fallback: its size may be the reason. */
-export const fewRetries: RetryPolicy = { busy: 15, transient: 3 };
+export const fewRetries: RetryPolicy = { rateLimited: 15, transient: 3 };
 /** For a caller with its own loop. */
-export const noRetries: RetryPolicy = { busy: 1, transient: 1 };
+export const noRetries: RetryPolicy = { rateLimited: 1, transient: 1 };
+
+/** The failed attempts of one request. */
+export class FailedAttempts {
+  // Counted apart: a node that limited the rate for long may still fail in passing.
+  readonly #failures = { rateLimited: 0, transient: 0 };
+
+  constructor(private readonly policy: RetryPolicy) {}
+
+  public get count(): number {
+    return this.#failures.rateLimited + this.#failures.transient;
+  }
+
+  /** Counts a failure. @returns True if the policy allows another attempt. */
+  public mayRetryAfter(reason: RetryEvent["reason"]): boolean {
+    this.#failures[reason] += 1;
+    return this.#failures[reason] < this.policy[reason];
+  }
+}
 
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 2_000;

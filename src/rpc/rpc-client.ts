@@ -1,4 +1,3 @@
-import { isHexString } from "ethers";
 import pLimit from "p-limit";
 
 import { vaultError } from "../errors.js";
@@ -10,9 +9,10 @@ import type { Exchanged } from "./bounded-answer.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { classifyFailure, toRpcError } from "./errors.js";
 import { isHardhatsOwn, toHardhatError } from "./hardhat-error.js";
+import { BLOCK_METHOD, KnownBlocks } from "./known-blocks.js";
 import { readRefusedAnswer, unpackBody } from "./lenient-answer.js";
 import { ResponseParser } from "./response-parser.js";
-import { usualRetries, waitAfter } from "./retry.js";
+import { FailedAttempts, usualRetries, waitAfter } from "./retry.js";
 import type { Attempts, RetryEvent, RetryPolicy } from "./retry.js";
 import { hideInReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
@@ -46,11 +46,6 @@ export const DEFAULT_TIMEOUT_MS = 300_000;
  */
 const MAX_CONCURRENCY = 16;
 
-export const BLOCK_METHOD = "eth_getBlockByNumber";
-
-/** A usable node is not further behind, and few keep older state. */
-const MOST_BLOCKS_BEHIND = 128;
-
 /**
  * Methods that are safe to send twice. Any other is sent once, at once and without a
  * deadline: its answer must not be lost.
@@ -61,8 +56,7 @@ const safeToResend =
 /** State of a node, shared by all clients of a connection. */
 export class KnownNode {
   public readonly readSlots = pLimit(MAX_CONCURRENCY);
-  /** Number of the newest block that was seen. */
-  public newestBlock = -1;
+  public readonly blocks = new KnownBlocks();
 
   /**
    * @param redactor Knows the secrets of the connection.
@@ -77,12 +71,17 @@ export class KnownNode {
 }
 
 /** State that the requests of one group share. */
-interface RequestGroup extends Pick<RequestOptions, "onRetry"> {
+interface RequestGroup {
   /** Without one, each request has its own. */
   readonly deadlines: readonly AbortSignal[];
   /** Those of the caller, who gets their reason. */
   readonly signals: readonly AbortSignal[];
-  /** The failure of a request that went on until the deadline. */
+  /** Called before each retry, the outermost first. */
+  readonly listeners: ReadonlyArray<(event: RetryEvent) => void>;
+  /**
+   * The failure of a request that was retried until the deadline. Later requests throw it,
+   * too: a snapshot makes others after it, and a time-out would hide the node's words.
+   */
   failureAtDeadline?: VaultError;
 }
 
@@ -102,13 +101,17 @@ export class RpcClient {
     private readonly provider: Eip1193Provider,
     public readonly network: string,
     public readonly node = new KnownNode(),
-    private readonly group: RequestGroup = { deadlines: [], signals: [] },
+    private readonly group: RequestGroup = {
+      deadlines: [],
+      signals: [],
+      listeners: [],
+    },
     private readonly policy = usualRetries,
   ) {}
 
   /**
    * Creates a client whose requests share these options, next to those that this client
-   * has: the first deadline counts.
+   * has: the first deadline counts, and each `onRetry` is called.
    *
    * @param standardTimeout Milliseconds if there is no deadline yet.
    */
@@ -122,7 +125,7 @@ export class RpcClient {
     if (time === undefined && signal === undefined && onRetry === undefined) {
       return this;
     }
-    const { deadlines, signals } = group;
+    const { deadlines, signals, listeners } = group;
     return this.#with(
       {
         deadlines:
@@ -130,7 +133,7 @@ export class RpcClient {
             ? deadlines
             : [...deadlines, AbortSignal.timeout(Math.ceil(time))],
         signals: signal === undefined ? signals : [...signals, signal],
-        onRetry: onRetry ?? group.onRetry,
+        listeners: onRetry === undefined ? listeners : [...listeners, onRetry],
       },
       this.policy,
     );
@@ -198,8 +201,7 @@ export class RpcClient {
       ...signals,
     ];
     const begunAt = performance.now();
-    // Counted apart: a node that was busy for long may still fail in passing.
-    const failures = { busy: 0, transient: 0 };
+    const failures = new FailedAttempts(this.policy);
     let failed: FailedAttempt | undefined;
     for (let attempt = 1; ; attempt += 1) {
       // Undefined if a signal came first.
@@ -210,14 +212,12 @@ export class RpcClient {
       // An earlier failure explains more than a timeout.
       failed = outcome ?? failed;
       const reason = outcome?.retry;
-      if (reason !== undefined) {
-        failures[reason] += 1;
-      }
-      const mayRetry =
-        reason !== undefined && failures[reason] < this.policy[reason];
+      const mayRetry = reason !== undefined && failures.mayRetryAfter(reason);
       if (mayRetry && firstAborted(allSignals) === undefined) {
         const problem = this.#toError(outcome?.thrown, method).shortMessage;
-        group.onRetry?.({ method, reason, problem, attempt });
+        for (const listener of group.listeners) {
+          listener({ method, reason, problem, attempt });
+        }
         await pause(waitAfter(attempt, outcome?.retryAfterMs), ...allSignals);
         if (firstAborted(allSignals) === undefined) {
           continue;
@@ -230,10 +230,9 @@ export class RpcClient {
         throw group.failureAtDeadline ?? this.#timedOut(method);
       }
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
-      const attempts = attempt > 1 ? { count: attempt, seconds } : undefined;
+      const attempts = attempt > 1 ? { attempts: attempt, seconds } : undefined;
       const error = this.#toError(failed.thrown, method, attempts);
       if (firstAborted(deadlines) !== undefined) {
-        // The node's last error explains later requests, too.
         group.failureAtDeadline ??= error;
       }
       throw error;
@@ -280,7 +279,7 @@ export class RpcClient {
       const answered = await orAbort(sending, ...allSignals);
       return method === BLOCK_METHOD &&
         answered.result === null &&
-        this.#isKnownBlock(method, params)
+        this.node.blocks.includeBlockOf(method, params)
         ? {
             thrown: blockNotFound(this.network, String(params[0])),
             retry: "transient",
@@ -303,7 +302,7 @@ export class RpcClient {
     method: string,
     params: readonly unknown[],
   ): Reverted | FailedAttempt {
-    const { redactor, isBehindHardhat } = this.node;
+    const { redactor, isBehindHardhat, blocks } = this.node;
     if (isBehindHardhat && isHardhatsOwn(thrown)) {
       return { thrown: toHardhatError(thrown, redactor) };
     }
@@ -312,14 +311,14 @@ export class RpcClient {
       return { reverted: hideInReason(failure.reverted, this.hide) };
     }
     const { kind, retryAfterMs } = failure;
-    if (kind === "busy" || kind === "transient") {
+    if (kind === "rateLimited" || kind === "transient") {
       return { thrown, retry: kind, retryAfterMs };
     }
     // Of a request with overrides, the node may refuse those.
     const lacksBlock =
-      kind === "behind" ||
+      kind === "blockNotFound" ||
       (kind === "refused" && params.length <= 2 && method !== "eth_simulateV1");
-    return lacksBlock && this.#isKnownBlock(method, params)
+    return lacksBlock && blocks.includeBlockOf(method, params)
       ? { thrown, retry: "transient", retryAfterMs }
       : { thrown };
   }
@@ -340,25 +339,9 @@ export class RpcClient {
       : this.parser(method).invalid(answer.problem);
   }
 
-  /** True if the request is for a recent block that some node has. */
-  #isKnownBlock(method: string, params: readonly unknown[]): boolean {
-    const { newestBlock } = this.node;
-    const block = params[method === BLOCK_METHOD ? 0 : 1];
-    return (
-      isHexString(block) &&
-      Number(block) <= newestBlock &&
-      Number(block) > newestBlock - MOST_BLOCKS_BEHIND
-    );
-  }
-
-  /** Notes that some node has this block; others may be behind. */
-  public noteBlock(number: number): void {
-    this.node.newestBlock = Math.max(this.node.newestBlock, number);
-  }
-
   #timedOut(method: string): VaultError {
     const { network } = this;
-    return vaultError("VAULT_RPC_TIMEOUT", { network, method, tried: "" });
+    return vaultError("VAULT_RPC_TIMEOUT", { network, method });
   }
 
   /**

@@ -5,7 +5,7 @@ import type { Hex } from "../protocol/index.js";
 import type { BlockId } from "./block-id.js";
 import { findBlock } from "./blocks.js";
 import type { ResponseParser } from "./response-parser.js";
-import { BLOCK_METHOD } from "./rpc-client.js";
+import { BLOCK_METHOD } from "./known-blocks.js";
 import type { RpcClient } from "./rpc-client.js";
 import { pause } from "./signals.js";
 

@@ -76,7 +76,7 @@ export async function describeEnd(
     };
   }
   // The receipt proves that a node behind this provider has that block.
-  vault.rpc.noteBlock(blockNumber);
+  vault.rpc.node.blocks.note(blockNumber);
   const seen = await readAfter(vault, entry, blockNumber, preview !== null);
   const earlier =
     succeeded === false || seen.round === undefined

@@ -12,7 +12,7 @@ import {
 } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
 import type { Address } from "../protocol/index.js";
-import { getNonce } from "../rpc/accounts.js";
+import { getAccounts, getNonce } from "../rpc/accounts.js";
 import { isFinalRefusal, isNodeRefusal, toRpcError } from "../rpc/errors.js";
 import { fallbackTo, refusesSettlement, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
@@ -58,19 +58,15 @@ export async function resolveSigner(
   }
   // Accounts of the node, or of a plugin for a hardware wallet.
   const { network } = rpc;
-  const accounts = rpc
-    .parser("eth_accounts")
-    .list(
-      await rpc.request("eth_accounts").catch((error: unknown) => {
-        // Public endpoints have no accounts: some return an empty list, some refuse.
-        throw isFinalRefusal(error)
-          ? vaultError("VAULT_NO_SIGNER", { network }, error)
-          : error;
-      }),
-    )
-    .map((account) =>
-      parseAddress(account, `An account of network ${network}`),
-    );
+  const listed = await getAccounts(rpc).catch((error: unknown) => {
+    // Public endpoints have no accounts: some return an empty list, some refuse.
+    throw isFinalRefusal(error)
+      ? vaultError("VAULT_NO_SIGNER", { network }, error)
+      : error;
+  });
+  const accounts = listed.map((account) =>
+    parseAddress(account, `An account of network ${network}`),
+  );
   const address = from ?? accounts[0];
   if (address === undefined) {
     throw vaultError("VAULT_NO_SIGNER", { network });

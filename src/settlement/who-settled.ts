@@ -14,6 +14,7 @@ import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { callContract } from "../rpc/calls.js";
 import { fewRetries } from "../rpc/retry.js";
+import { traceTransaction } from "../rpc/traces.js";
 import { getReceipt, getTransactions } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { Simulation } from "../simulation/types.js";
@@ -126,10 +127,7 @@ async function roundWithout(
   const rpc = vault.rpc.withRetries(fewRetries);
   const call = encodeCall("getLatestRoundInfo", []);
   try {
-    const trace = await rpc.request("debug_traceTransaction", [
-      hash,
-      { tracer: "prestateTracer", tracerConfig: { diffMode: true } },
-    ]);
+    const trace = await traceTransaction(rpc, hash, "changes");
     const undone = undoing(trace);
     if (undone === undefined) {
       return undefined;

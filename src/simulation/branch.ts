@@ -339,6 +339,6 @@ function isBehind(answer: UpstreamAnswer): boolean {
   return (
     "error" in answer &&
     !refusesCall(answer) &&
-    classifyFailure(answer.error).kind === "behind"
+    classifyFailure(answer.error).kind === "blockNotFound"
   );
 }

@@ -11,7 +11,7 @@ import { asRecord, listOf } from "../json.js";
 import type { Redactor } from "../redact.js";
 import { sendBounded } from "../rpc/bounded-answer.js";
 import { classifyFailure } from "../rpc/errors.js";
-import { fewRetries, waitAfter } from "../rpc/retry.js";
+import { FailedAttempts, fewRetries, waitAfter } from "../rpc/retry.js";
 import type { RetryPolicy } from "../rpc/retry.js";
 
 export interface UpstreamCall {
@@ -54,7 +54,7 @@ const BATCH_SIZES = [1_000, 100, 10, 1];
 const MAX_CONCURRENCY = 16;
 
 /** A batch has a fallback: smaller ones, or none. */
-const batchRetries: RetryPolicy = { busy: 2, transient: 3 };
+const batchRetries: RetryPolicy = { rateLimited: 2, transient: 3 };
 
 /** HTTP status of a wrong key: a smaller batch would not help. */
 const UNAUTHORIZED = [401, 403];
@@ -130,13 +130,13 @@ export class Upstream {
   async #send(
     body: unknown,
     urgency: Urgency,
-    policy: RetryPolicy,
+    failures: FailedAttempts,
   ): Promise<unknown> {
-    for (let attempt = 1; ; attempt += 1) {
+    for (;;) {
       try {
         return await this.#slots[urgency](async () => await this.#post(body));
       } catch (error) {
-        await this.#waitBeforeRetry(error, attempt, policy);
+        await this.#waitBeforeRetry(error, failures);
       }
     }
   }
@@ -170,17 +170,16 @@ export class Upstream {
   /** @throws The error if a retry would fail, too. */
   async #waitBeforeRetry(
     error: unknown,
-    attempt: number,
-    policy: RetryPolicy,
+    failures: FailedAttempts,
   ): Promise<void> {
     const failure = classifyFailure(error);
     const { kind } = failure;
-    const isTemporary = kind === "busy" || kind === "transient";
-    if (!isTemporary || attempt >= policy[kind] || this.#isClosed) {
-      this.#isLimited ||= kind === "busy";
+    const isTemporary = kind === "rateLimited" || kind === "transient";
+    if (!isTemporary || !failures.mayRetryAfter(kind) || this.#isClosed) {
+      this.#isLimited ||= kind === "rateLimited";
       throw error;
     }
-    await sleep(waitAfter(attempt, failure.retryAfterMs));
+    await sleep(waitAfter(failures.count, failure.retryAfterMs));
   }
 
   async #askPart(
@@ -241,16 +240,18 @@ export class Upstream {
   }
 
   async #askOne(call: UpstreamCall, urgency: Urgency): Promise<UpstreamAnswer> {
-    const policy = urgency === "needed" ? fewRetries : batchRetries;
-    for (let attempt = 1; ; attempt += 1) {
+    const failures = new FailedAttempts(
+      urgency === "needed" ? fewRetries : batchRetries,
+    );
+    for (;;) {
       const body = { jsonrpc: "2.0", id: 1, ...call };
-      const response = await this.#send(body, urgency, policy);
+      const response = await this.#send(body, urgency, failures);
       const answer = answerOf(asRecord(response));
       if (!("error" in answer)) {
         return answer;
       }
       try {
-        await this.#waitBeforeRetry(answer.error, attempt, policy);
+        await this.#waitBeforeRetry(answer.error, failures);
       } catch {
         return answer;
       }
@@ -265,7 +266,8 @@ export class Upstream {
     const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
     let response: unknown;
     try {
-      response = await this.#send(body, urgency, batchRetries);
+      const failures = new FailedAttempts(batchRetries);
+      response = await this.#send(body, urgency, failures);
     } catch (error) {
       if (mayTakeSmaller(error)) {
         return new Map();
@@ -280,7 +282,7 @@ export class Upstream {
       const answer = answerOf(fields);
       if (!isRefusedInBatch(answer)) {
         found.set(place, answer);
-      } else if (classifyFailure(answer.error).kind === "busy") {
+      } else if (classifyFailure(answer.error).kind === "rateLimited") {
         this.#isLimited = true;
       }
     }
@@ -334,7 +336,7 @@ function isRefusedInBatch(
   const { kind } = classifyFailure(answer.error);
   const { message } = asRecord(answer.error);
   return (
-    kind === "busy" ||
+    kind === "rateLimited" ||
     kind === "transient" ||
     (typeof message === "string" && batchRefusal.test(message))
   );

@@ -105,7 +105,7 @@ describe("client - parseLensAnswer", () => {
 });
 
 describe("client - encodeReadCalls", () => {
-  it("encodeReadCalls() encodes the contracts and the data of each list of calls, whatever it encoded before", () => {
+  it("encodeReadCalls() encodes the contracts and the data of each list of calls", () => {
     const lens = new Interface(VaultLensArtifact.abi);
     const [one, other] = ["0xa1", "0xa2"].map(
       (end) => `0x${end.slice(2).padStart(40, "0")}`,

@@ -7,10 +7,12 @@ import {
   isFailedReading,
 } from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { speedUpTime } from "../helpers/deadlines.js";
 import {
   documentedContracts,
   documentedNode,
 } from "../helpers/documented-node.js";
+import { fieldsOf } from "../helpers/fields.js";
 import type { ScriptedNode } from "../helpers/scripted-node.js";
 
 /** What a snapshot of the documented contracts holds. */
@@ -264,6 +266,27 @@ describe("client - snapshot", () => {
     node.asked.length = 0;
     await client.snapshot();
     expect(lensCalls(node), "still in one call").to.equal(1);
+  });
+
+  describe("of a node that fails at large calls", () => {
+    speedUpTime();
+
+    it("snapshot() calls contract by contract after three attempts of the large call", async () => {
+      const node = documentedNode({ overrides: true });
+      const failed: string[] = [];
+      node.on("eth_call", async (params, answer) => {
+        const { data } = fieldsOf(params[0]);
+        if (params.length === 3 && String(data).length > 1_000) {
+          failed.push(String(data));
+          throw failure("no", { code: -32_603 });
+        }
+        return await answer();
+      });
+      const client = clientOf(node);
+      const snapshot = await client.snapshot();
+      expect(failed).to.have.length(3);
+      expect(snapshot).to.deep.equal(await documentedReadings(client));
+    });
   });
 
   it("snapshot() tries the lens a second time before it calls contract by contract", async () => {

@@ -93,7 +93,7 @@ describe("a block that a node describes", () => {
   it("is known by its number from eth_blockNumber, too", async () => {
     const { rpc } = recording(() => "0x5");
     await getBlockNumber(rpc);
-    expect(rpc.node.newestBlock).to.equal(5);
+    expect(rpc.node.blocks.newest).to.equal(5);
   });
 
   describe("that is the next", () => {

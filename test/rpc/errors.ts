@@ -3,7 +3,11 @@ import { runInNewContext } from "node:vm";
 import { expect } from "chai";
 
 import type { VaultErrorCode } from "../../src/client/index.js";
-import { GIVEN_PROVIDER, vaultError } from "../../src/errors.js";
+import {
+  GIVEN_PROVIDER,
+  textsForCommandLine,
+  vaultError,
+} from "../../src/errors.js";
 import {
   classifyFailure,
   isFinalRefusal,
@@ -136,7 +140,7 @@ describe("failed requests", () => {
   });
 
   const refusedBody = { error: said(-32000, "no") };
-  const busyBody = { error: said(-32005, "no") };
+  const limitedBody = { error: said(-32005, "no") };
   const withBody = (status: number, body: object, more: object = {}): Error =>
     Object.assign(new StatusError(status), { body, ...more });
   const date = { "retry-after": new Date(0).toUTCString() };
@@ -167,7 +171,7 @@ describe("failed requests", () => {
       // A body without a status.
       codedError("ECONNRESET", { body: refusedBody }),
     ],
-    busy: [
+    rateLimited: [
       said(-32005, "no"),
       said(-32000, "Too Many Requests"),
       said(-32029, "Too Many Request"),
@@ -178,10 +182,10 @@ describe("failed requests", () => {
       said(-32000, "request rate exceeded"),
       new StatusError(429),
       new StatusError(429, date),
-      withBody(400, busyBody),
+      withBody(400, limitedBody),
       withBody(429, refusedBody),
     ],
-    behind: [said(-32000, "header not found")],
+    blockNotFound: [said(-32000, "header not found")],
     reverted: [
       said(3, "reverted: timed out", "0x12345678"),
       said(3, "out of gas", "0x12345678"),
@@ -206,7 +210,7 @@ describe("failed requests", () => {
       said(-32603, "daily request count exceeded"),
       new StatusError(400),
       new StatusError(401),
-      withBody(399, busyBody),
+      withBody(399, limitedBody),
     ],
     // The node may have the block a moment later.
     refused: [
@@ -263,7 +267,7 @@ describe("failed requests", () => {
     const kindOf = (status: number) =>
       classifyFailure(causedBy(new HttpRequestError(status))).kind;
     expect([429, 503, 401].map(kindOf)).to.deep.equal([
-      "busy",
+      "rateLimited",
       "transient",
       "final",
     ]);
@@ -285,7 +289,7 @@ describe("failed requests", () => {
         said(3, "execution reverted: no", "0x"),
         said(-32601, "no such method"),
       ].map((error) => classifyFailure(wrapped(error)).kind),
-    ).to.deep.equal(["busy", "refused", "reverted", "final"]);
+    ).to.deep.equal(["rateLimited", "refused", "reverted", "final"]);
     expect(rpcErrorOf(wrapped(said(-32005, "daily limit"))).message).to.contain(
       "refused eth_call: daily limit",
     );
@@ -311,10 +315,12 @@ describe("failed requests", () => {
 
   it("the header Retry-After counts also where the body has the node's own error", () => {
     const headers = { "retry-after": "7" };
-    expect(classifyFailure(withBody(400, busyBody, { headers }))).to.include({
-      kind: "busy",
-      retryAfterMs: 7_000,
-    });
+    expect(classifyFailure(withBody(400, limitedBody, { headers }))).to.include(
+      {
+        kind: "rateLimited",
+        retryAfterMs: 7_000,
+      },
+    );
   });
 
   it("an error of this side counts where ethers wraps it", () => {
@@ -363,17 +369,30 @@ describe("failed requests", () => {
     expect(problemOf("HHE29")).to.include("it is no URL");
   });
 
-  it("an answer that is not JSON is told with the number of attempts", () => {
-    const { message } = toRpcError(
-      hardhatError("HHE702", { message: "<html>" }),
-      "testnet",
-      "eth_call",
-      new Redactor(),
-      { count: 3, seconds: 2 },
-    );
-    expect(message)
-      .to.include("not JSON")
-      .and.include("(tried 3 times in 2 s)");
+  it("the attempts of a request are details of its error, and the last words of its short message, for a task too", () => {
+    for (const [thrown, words] of [
+      [hardhatError("HHE702", { message: "<html>" }), "a web page"],
+      [hardhatError("HHE704", { message: "no" }), "eth_call in time"],
+      [codedError("ECONNRESET"), "closed the connection"],
+      [said(-32_000, "Too much."), "refused eth_call: Too much"],
+    ] as const) {
+      const attempts = { attempts: 3, seconds: 2 };
+      const error = toRpcError(
+        thrown,
+        "testnet",
+        "eth_call",
+        new Redactor(),
+        attempts,
+      );
+      const text = `${words} (tried 3 times in 2 s).`;
+      expect(error.shortMessage.endsWith(text)).to.equal(true);
+      expect(error.message).to.equal(`${error.shortMessage} ${error.fix}`);
+      expect(textsForCommandLine(error).shortMessage).to.equal(
+        error.shortMessage,
+      );
+      expect(error.details).to.include(attempts);
+      expect(String(error.details["problem"])).to.not.contain("tried");
+    }
   });
 
   it("a page in place of an answer is not kept as the cause, because it may repeat the key", () => {

@@ -38,7 +38,7 @@ function answeringInTurn(...answers: ReadonlyArray<() => unknown>): {
   return { rpc, asked: () => asked };
 }
 
-const busy = (): never => {
+const limitsRate = (): never => {
   throw new StatusError(429);
 };
 
@@ -52,14 +52,14 @@ describe("the options of a group of requests", () => {
     return performance.now() - startedAt;
   }
 
-  it("call the inner onRetry if there are two", async () => {
+  it("call both functions if an operation and a read in it have an onRetry", async () => {
     const told: string[] = [];
-    const { rpc } = answeringInTurn(busy, () => "0x1");
+    const { rpc } = answeringInTurn(limitsRate, () => "0x1");
     await rpc
       .withOptions({ onRetry: () => told.push("outer") })
       .withOptions({ onRetry: () => told.push("inner") })
       .request("eth_chainId");
-    expect(told).to.deep.equal(["inner"]);
+    expect(told).to.deep.equal(["outer", "inner"]);
   });
 
   it("have the standard time only if no time was given", async () => {
@@ -79,7 +79,7 @@ describe("the options of a group of requests", () => {
       .withRetries(noRetries);
     const time = await timeUntilFailed(hanging.request("eth_chainId"));
     expect(time).to.be.below(1_000);
-    const { rpc, asked } = answeringInTurn(busy);
+    const { rpc, asked } = answeringInTurn(limitsRate);
     const once = rpc.withRetries(noRetries).withOptions({ timeout: 9_000 });
     await timeUntilFailed(once.request("eth_chainId"));
     expect(asked()).to.equal(1);
@@ -99,7 +99,7 @@ describe("the options of a group of requests", () => {
   });
 
   it("throw the failure of an earlier attempt, not a time-out, if the deadline ends a later one", async () => {
-    const { rpc } = answeringInTurn(busy, hangs);
+    const { rpc } = answeringInTurn(limitsRate, hangs);
     const { message } = await expectVaultError(
       rpc.withOptions({ timeout: 2_000 }).request("eth_chainId"),
       "VAULT_NETWORK_UNREACHABLE",
@@ -193,7 +193,7 @@ describe("the options of a group of requests", () => {
 
   it("wait about twice as long before each attempt, two seconds at most, and tell the whole time", async () => {
     const random = mock.method(Math, "random", () => 0);
-    const { rpc, asked } = answeringInTurn(busy);
+    const { rpc, asked } = answeringInTurn(limitsRate);
     const times: number[] = [];
     const { message } = await expectVaultError(
       rpc
@@ -229,7 +229,6 @@ describe("a client with a deadline or a signal", () => {
     expect(details).to.deep.equal({
       network: "testnet",
       method: "a fork",
-      tried: "",
     });
     for (const timeout of [undefined, 1_000]) {
       for (const value of [7, undefined]) {

@@ -52,7 +52,7 @@ describe("a client that retries requests", () => {
 
   for (const [why, failure, times] of [
     ["fails in passing", codedError("ECONNRESET"), 3],
-    ["is busy", new StatusError(429), 3],
+    ["limits the rate", new StatusError(429), 3],
     ["has waited too long for the request", new StatusError(408), 3],
     ["does not want the request so early", new StatusError(425), 3],
     ["does not have the address", new StatusError(404), 1],
@@ -81,7 +81,7 @@ describe("a client that retries requests", () => {
     expect(told).to.deep.equal([1, 2, 3, 4, 5]);
   });
 
-  it("answers if a node fails once after it was busy five times", async () => {
+  it("answers if a node fails once after it limited the rate five times", async () => {
     let asked = 0;
     const client = clientOf(async () => {
       asked += 1;
@@ -94,7 +94,7 @@ describe("a client that retries requests", () => {
     expect(asked).to.equal(7);
   });
 
-  it("throws the sixth transient failure, however often the node was busy between", async () => {
+  it("throws the sixth transient failure, however often the node limited the rate between", async () => {
     let asked = 0;
     const client = clientOf(() => {
       asked += 1;
@@ -126,7 +126,7 @@ describe("a client that retries requests", () => {
     random.mock.restore();
     expect(events[0]).to.deep.equal({
       method: "eth_call",
-      reason: "busy",
+      reason: "rateLimited",
       problem:
         "Network of the given provider cannot be reached: the node answered HTTP status 429.",
       attempt: 1,
@@ -146,7 +146,6 @@ describe("a client that retries requests", () => {
       expect(details).to.deep.equal({
         network: "of the given provider",
         method: details["method"],
-        tried: "",
       });
       expect(details["method"]).to.match(/^eth_/u);
     }
@@ -159,17 +158,31 @@ describe("a client that retries requests", () => {
   });
 
   it("says in the error of a snapshot what the node answered until its timeout, and how often it tried", async () => {
-    const busy = failing(Infinity, {
+    const limited = failing(Infinity, {
       code: -32_005,
       message: "Too Many Requests",
     });
     const { message, details } = await expectVaultError(
-      busy.client.snapshot({ timeout: 200 }),
+      limited.client.snapshot({ timeout: 200 }),
       "VAULT_RPC_ERROR",
     );
     expect(message).to.match(/Too Many Requests \(tried [2-9] times in 0 s\)/u);
     expect(details).to.include({ rpcCode: -32_005 });
     expect(details["attempts"]).to.be.within(2, 9);
+  });
+
+  it("says in the error of a snapshot what the node answered to calls until the timeout, though other requests were answered", async () => {
+    const client = clientOf(async ({ method }) => {
+      if (method === "eth_call") {
+        throw new StatusError(429);
+      }
+      return await Promise.resolve({ ...header, result: "0x1" });
+    });
+    const { message } = await expectVaultError(
+      client.snapshot({ timeout: 200 }),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+    expect(message).to.match(/status 429 \(tried [2-9] times in 0 s\)/u);
   });
 
   it("throws VAULT_RPC_TIMEOUT after five minutes for all requests if the time-out is undefined", async () => {
@@ -322,7 +335,7 @@ describe("a client that retries requests", () => {
         code: -32_000,
         message: "no",
       });
-      client.rpc.noteBlock(10);
+      client.rpc.node.blocks.note(10);
       await client.rpc.request(method, params).catch(() => undefined);
       expect(asked()).to.equal(times);
     });
@@ -335,7 +348,7 @@ describe("a client that retries requests", () => {
       1,
       Object.assign(new StatusError(404, headers), { body }),
     );
-    client.rpc.noteBlock(10);
+    client.rpc.node.blocks.note(10);
     const startedAt = performance.now();
     await client.rpc.request("eth_call", [{}, "0xa"]);
     expect(performance.now() - startedAt).to.be.within(7_000, 8_000);

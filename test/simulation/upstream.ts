@@ -7,6 +7,7 @@ import { answerEach, startBatchServer } from "../helpers/batch-server.js";
 import type { AskedCall, BatchServer } from "../helpers/batch-server.js";
 
 const out = { error: { code: -32_000, message: "out of luck" } };
+const failed = { error: { code: -32_603, message: "no" } };
 const limited = { error: { code: -32_005, message: "limit exceeded" } };
 
 const named = (...methods: readonly string[]): readonly UpstreamCall[] =>
@@ -224,6 +225,34 @@ describe("requests of a fork to its node", () => {
     const needed = await upstream.ask(named("c"));
     expect(needed.answers).to.deep.equal([{ result: "c" }]);
     expect(sent().slice(2)).to.deep.equal([["c"], ["c"], ["c"]]);
+  });
+
+  for (const [title, failures] of [
+    ["an HTTP status", [429, 429, 429, 503, 503]],
+    ["a JSON-RPC error", [limited, limited, limited, failed, failed]],
+    ["one after the other", [429, failed, limited, 503, limited]],
+  ] as const) {
+    it(`a call is answered if the node limits the rate three times and fails twice: by ${title}`, async () => {
+      server.answer = ([call]) => {
+        const failure = failures[server.bodies.length - 1];
+        return typeof failure === "number"
+          ? failure
+          : { id: call?.id, result: "right", ...failure };
+      };
+      const { answers } = await upstream.ask(named("a"));
+      expect(answers).to.deep.equal([{ result: "right" }]);
+      expect(server.bodies).to.have.length(6);
+    });
+  }
+
+  it("a call is asked three times if each answer is another kind of failure in passing", async () => {
+    server.answer = ([call]) =>
+      server.bodies.length % 2 === 1 ? 503 : { id: call?.id, ...failed };
+    const error: unknown = await upstream
+      .ask(named("a"))
+      .catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(Error);
+    expect(server.bodies).to.have.length(3);
   });
 
   it("optional calls never take the place of a needed one, at most sixteen at the same time", async () => {

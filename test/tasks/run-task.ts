@@ -273,7 +273,7 @@ describe("running a task", () => {
 
 describe("what a task advises", () => {
   const late = vaultError("VAULT_RPC_TIMEOUT", {
-    ...{ network: "live", method: "eth_call", tried: "" },
+    ...{ network: "live", method: "eth_call" },
   });
 
   it("a task with --timeout advises it if the node does not answer, and no other task does", async () => {

@@ -285,7 +285,7 @@ describe("what vault watch prints of an event", () => {
 
   it("watch prints an outage in one line", () => {
     const error = vaultError("VAULT_RPC_TIMEOUT", {
-      ...{ network: "li\u001bve", method: "eth_call", tried: "" },
+      ...{ network: "li\u001bve", method: "eth_call" },
     });
     expect(print({ kind: "outage", isLast: false, error })).to.equal(
       "No answer, trying again: Network li\\u{1b}ve did not answer eth_call in time.\n",

@@ -11,6 +11,7 @@ import { callContract } from "../../rpc/calls.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { getChainId } from "../../rpc/chain.js";
 import { isRefusedAnyhow } from "../../rpc/errors.js";
+import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { KnownNode, RpcClient } from "../../rpc/rpc-client.js";
 import type { ReadContext } from "../reader.js";
@@ -31,17 +32,9 @@ export interface ReadCall {
   readonly data: string;
 }
 
-/** The last encoding: consecutive snapshots make the same calls. */
-let latest = { key: "", data: "" };
-
 export function encodeReadCalls(calls: readonly ReadCall[]): string {
-  const key = calls.map(({ target, data }) => `${target}:${data}`).join();
-  if (key !== latest.key || key === "") {
-    const list = calls.map(({ target, data }) => [target, data]);
-    const data = lensInterface.encodeFunctionData("readCalls", [list]);
-    latest = { key, data };
-  }
-  return latest.data;
+  const list = calls.map(({ target, data }) => [target, data]);
+  return lensInterface.encodeFunctionData("readCalls", [list]);
 }
 
 /** Encodes a read of up to `count` orders; the gas may allow fewer. */
@@ -78,11 +71,13 @@ export async function tryLens(
   }
   const { blockTag } = context;
   const data = encodeReadCalls(calls);
+  // Without an answer of the lens, the caller reads in another way.
+  const attempt = { ...context, rpc: rpc.withRetries(fewRetries) };
   const isPending = blockTag === "pending";
   const header = isPending ? pendingHeader(rpc) : getBlock(rpc, blockTag);
   try {
-    const [answer] = await Promise.all([callLens(context, data), header]);
-    return await agreeWith(await header, answer, context, data);
+    const [answer] = await Promise.all([callLens(attempt, data), header]);
+    return await agreeWith(await header, answer, attempt, data);
   } catch (error) {
     // Without a header, nothing can be read.
     await header;

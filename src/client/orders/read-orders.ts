@@ -80,7 +80,7 @@ async function findBlockNumber(
 ): Promise<number> {
   const { rpc, blockTag } = context;
   // A block that this connection has seen exists, and the lens works there.
-  if (isLensKnown(rpc) && Number(blockTag) <= rpc.node.newestBlock) {
+  if (isLensKnown(rpc) && Number(blockTag) <= rpc.node.blocks.newest) {
     return Number(blockTag);
   }
   const lens = isSelf ? undefined : await tryLens(context);

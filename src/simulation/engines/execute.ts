@@ -19,6 +19,7 @@ import { getGasPrice, TRANSACTION_GAS_CAP } from "../../rpc/chain.js";
 import { isNodeRefusal } from "../../rpc/errors.js";
 import type { RpcClient } from "../../rpc/rpc-client.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
+import { traceTransaction } from "../../rpc/traces.js";
 import { getReceipt } from "../../rpc/transactions.js";
 import { settlementCall } from "../../settlement-call/route.js";
 import { nativeTransfersOf, transfersIn } from "../tokens.js";
@@ -159,8 +160,6 @@ async function readAll(
   );
 }
 
-const TRACE = "debug_traceTransaction";
-
 async function readMined(
   rpc: RpcClient,
   hash: Hex,
@@ -168,7 +167,7 @@ async function readMined(
 ): Promise<Pick<EngineResult, "block" | "failed" | "gasUsed" | "transfers">> {
   const [receipt, traced] = await Promise.all([
     getReceipt(rpc, hash),
-    rpc.request(TRACE, [hash, { tracer: "callTracer" }]),
+    traceTransaction(rpc, hash, "calls"),
   ]);
   assertInvariant(receipt !== undefined, "a transaction that is not mined");
   const { gasUsed } = receipt;
@@ -176,7 +175,7 @@ async function readMined(
   assertInvariant(tokenTransfers !== undefined, "a receipt without logs");
   const { number, timestamp } = await getBlock(rpc, receipt.blockNumber);
   // The outermost call has the reason of a failure.
-  const { output, error } = rpc.parser(TRACE).record(traced);
+  const { output, error } = traced;
   return {
     block: { number, timestamp },
     gasUsed,

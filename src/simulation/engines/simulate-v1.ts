@@ -19,6 +19,7 @@ import { ResponseParser } from "../../rpc/response-parser.js";
 import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason, invalidOpcode } from "../../rpc/revert-reason.js";
 import type { KnownNode } from "../../rpc/rpc-client.js";
+import { traceCall } from "../../rpc/traces.js";
 import { usesAllGas } from "../../settlement-call/refusal.js";
 import { INTRINSIC_GAS, settlementCall } from "../../settlement-call/route.js";
 import {
@@ -211,14 +212,13 @@ export async function traceNativeTransfers(
   parameters: SimulationParameters,
 ): Promise<readonly Transfer[]> {
   const { vault, route, base } = parameters;
-  const trace = await vault.rpc
-    .withRetries(fewRetries)
-    .request("debug_traceCall", [
-      settlementCall(route),
-      toBlockId(base),
-      { tracer: "callTracer", blockOverrides: blockOverrides(parameters) },
-    ])
-    .catch(fallbackTo(undefined, ({ kind }) => kind === "rpc"));
+  const trace = await traceCall(
+    vault.rpc.withRetries(fewRetries),
+    settlementCall(route),
+    base,
+    "calls",
+    { blockOverrides: blockOverrides(parameters) },
+  ).catch(fallbackTo(undefined, ({ kind }) => kind === "rpc"));
   return nativeTransfersOf(trace);
 }
 
