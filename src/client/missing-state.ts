@@ -22,6 +22,7 @@ export async function requestAtBlock<Answer>(
     if (!isNodeRefusal(refusal) || !isFixed) {
       throw refusal;
     }
+    // VAULT_BLOCK_NOT_FOUND is no refusal: it is thrown.
     const onRefusal = fallbackTo(undefined, isRefusedAnyhow);
     const header = await getBlock(rpc, block).catch(onRefusal);
     const isAnswered =

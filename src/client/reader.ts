@@ -186,7 +186,8 @@ export abstract class VaultReader {
     });
     const target = await vault.addressOf(call.role, operation);
     const request = { from, to: target.address, data: call.data };
-    // Throws VAULT_ARCHIVE_NODE_NEEDED if the node has that block without its state.
+    // If the node refuses a past block, its header and the newest block show why:
+    // VAULT_BLOCK_NOT_FOUND, VAULT_ARCHIVE_NODE_NEEDED or the refusal itself.
     const answer = await requestAtBlock(
       rpc,
       blockTag,

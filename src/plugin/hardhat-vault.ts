@@ -214,7 +214,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * VAULT_INVALID_ENUM, VAULT_INVALID_INTEGER, VAULT_INVALID_TIME,
    * VAULT_TIME_IN_PAST, VAULT_BLOCK_NOT_FOUND, VAULT_ARCHIVE_NODE_NEEDED,
    * VAULT_ENGINE_UNAVAILABLE, VAULT_FORK_NETWORK_TAKEN, VAULT_FORK_REORGED,
-   * VAULT_MINED_MEANWHILE and errors of a request
+   * VAULT_MINED_MEANWHILE, with a guard VAULT_RETURN_DATA_MALFORMED, and errors of a
+   * request
    *
    * @example
    * ```ts

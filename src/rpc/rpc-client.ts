@@ -182,7 +182,7 @@ export class RpcClient {
    * @returns The result, or the reason of a revert.
    * @throws The reason of an aborted signal, else a VaultError.
    * Of the node: VAULT_RPC_ERROR if it refuses, VAULT_RPC_INVALID_RESPONSE if its answer
-   * is no JSON-RPC, VAULT_BLOCK_NOT_FOUND if it lacks a block that another one has.
+   * is no JSON-RPC; for a block's header, VAULT_BLOCK_NOT_FOUND if only another node has it.
    * Of the way to it: VAULT_NETWORK_UNREACHABLE, also for an HTTP status, and
    * VAULT_RPC_TIMEOUT.
    * Of a setting: VAULT_WRONG_CHAIN, VAULT_CONFIG_VARIABLE and VAULT_INVALID_ARGUMENT.

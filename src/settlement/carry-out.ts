@@ -92,6 +92,15 @@ export async function carryOut(plan: Plan, means: Means): Promise<CarriedOut> {
         await pause(isUsual ? pollingIntervalMs : 0, limit.signal);
       } else {
         if (decision.kind === "send") {
+          if (await isFinishedByOther(progress, means)) {
+            const { hash } = newestOf(progress.plan);
+            return end({
+              kind: "undecided",
+              status: "unconfirmed",
+              hash,
+              reason: FINISHED_BY_OTHER,
+            });
+          }
           announceFirst(progress, means);
         } else {
           const made = await signAndRecord(progress.plan, decision.kind, means);
@@ -155,6 +164,21 @@ async function lookInTime(
   // The last sighting is all that is known.
   const { transaction = nothing, head } = history.at(-1) ?? {};
   return seen ?? { transaction, head };
+}
+
+const FINISHED_BY_OTHER =
+  "Another process has finished this settlement, so it is not sent.";
+
+/** True if the journal that a process took over is no longer there before its first send. */
+async function isFinishedByOther(
+  { plan, history }: Progress,
+  { record }: Means,
+): Promise<boolean> {
+  return (
+    plan.checkedAt === undefined &&
+    !isSentHere(history) &&
+    (await record(plan.transactions)) === undefined
+  );
 }
 
 function announceFirst({ plan, history }: Progress, { emit }: Means): void {

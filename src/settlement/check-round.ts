@@ -18,8 +18,8 @@ import { describeProblem } from "./send.js";
 export interface RoundCheck {
   /** The obstacle to settling the round, if there is one. */
   readonly obstacle: Stopped | undefined;
-  /** Unix milliseconds. */
-  readonly answeredAt: number;
+  /** Before its requests, Unix milliseconds. */
+  readonly askedAt: number;
 }
 
 /**
@@ -47,14 +47,13 @@ export function roundChecker(
       at === undefined && ifExpired ? getNextBlock(vault.rpc) : undefined,
       at === undefined ? journal.requireSameChainKind(vault) : undefined,
     ]);
-    const answeredAt = Date.now();
     const time = clock?.next.timestamp ?? block.timestamp;
     // Of two blocks, the later one counts, and which one that is may not be certain.
     const obstacle =
       findObstacle(round, intended, ifExpired, time) ??
       findObstacle(laterRound, intended, ifExpired, time);
     if (at !== undefined || obstacle !== undefined) {
-      return { obstacle, answeredAt };
+      return { obstacle, askedAt };
     }
     if (!isRecent(askedAt)) {
       throw lateAnswer(vault.networkName);
@@ -63,7 +62,7 @@ export function roundChecker(
     if (age !== undefined) {
       throw staleHead(vault, block.number, age);
     }
-    return { obstacle, answeredAt };
+    return { obstacle, askedAt };
   };
 }
 

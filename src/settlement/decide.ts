@@ -51,19 +51,22 @@ const wait: Extract<Decision, { kind: "wait" }> = {
  * Decides by what was seen, and by nothing else, from the moment at which the journal has
  * the signed transaction. Before that, settle-all.ts decides whether one is made.
  *
- * By the last look:
+ * carry-out.ts asks for a decision, does it, pauses, and looks at the chain. The next entry
+ * of the history is what it saw, and what came of the decision. By the last look:
  *
  * - none yet: send if the round was just checked; after a resume, look.
- * - mined, with enough confirmations: end.
- * - another transaction surely used the nonce: end, dropped for good.
+ * - mined: end with enough confirmations, else wait.
+ * - the nonce is used by another transaction: end as dropped once that is sure, else wait.
  * - the time is over: end, stopped if nothing has left, else mostly undecided.
- * - in the pool: bump or cancel if that is due, else wait.
+ * - in the pool: bump or cancel if that is due; send the newest if the pool has only an
+ *   older one; else wait.
  * - none of ours, the round open: bump, cancel, wait, or send again; at last give up.
- * - none of ours, the round closed: end, as stopped, as undecided if sent here, or as dropped.
+ * - none of ours, the round closed: wait until it is sure that ours did not close it. Then
+ *   end, as stopped, as undecided if sent here, or as dropped.
  * - no answer: wait.
  *
- * A settlement leaves only while its round was just seen open, and never while a person
- * asks for its cancellation.
+ * A settlement leaves only while its round was just seen open, and never once a person
+ * asked for its cancellation.
  *
  * @param now Unix milliseconds: long after the last sighting if the process was suspended.
  */
@@ -113,28 +116,35 @@ function next(plan: Plan, history: History, now: number): Decision {
     replacementDue(plan, history, last, now) ??
     (transaction.kind === "unknown"
       ? notFound(plan, history, last, now)
-      : isOvertaken(plan, history, transaction.hash)
+      : last.sent === undefined && isOvertaken(plan, history, transaction.hash)
         ? sendOrReadRound(plan, last, now)
         : wait)
   );
 }
 
 /**
- * True if the pool has an older transaction, and the newest was not sent, or its answer was
- * lost.
+ * True if the pool has another transaction, or one of which only the nonce is known, and the
+ * newest has not left, was refused for the moment, or its answer was lost.
  */
 function isOvertaken(
-  { transactions }: Plan,
+  plan: Plan,
   history: History,
   pending: Hex | undefined,
 ): boolean {
+  const newest = newestOf(plan);
+  const others = plan.transactions.filter((one) => one !== newest);
   const made = history.findLastIndex(
     ({ replacement }) => replacement?.kind === "made",
   );
   const answers = history.slice(Math.max(0, made)).map(({ sent }) => sent);
   return (
-    transactions.slice(0, -1).some(({ hash }) => hash === pending) &&
-    answers.every((sent) => sent === undefined || sent.kind === "unanswered")
+    others.some(({ hash }) => pending === undefined || hash === pending) &&
+    answers.every(
+      (sent) =>
+        sent === undefined ||
+        sent.kind === "unanswered" ||
+        (sent.kind === "error" && sent.isTransient),
+    )
   );
 }
 
@@ -170,19 +180,23 @@ function replacementDue(
   { round, transaction, replacement }: Sighting,
   now: number,
 ): Decision | undefined {
-  if (replacement?.kind === "failed") {
-    // Tried again after the next look.
-    return undefined;
-  }
   const newest = newestOf(plan);
-  const tried = history.findLast((one) => one.replacement !== undefined);
-  const isRequested =
-    plan.requestedReplacement !== undefined &&
-    (tried === undefined || tried.replacement?.kind === "failed");
-  if (isRequested && plan.requestedReplacement === "cancel") {
-    return newest.kind === "cancellation" ? undefined : { kind: "cancel" };
+  if (replacement?.kind === "failed") {
+    // Tried again after the next look; a cancellation before the settlement is given up.
+    return plan.requestedReplacement === "cancel" &&
+      newest.kind === "settlement"
+      ? wait
+      : undefined;
   }
-  if (!isRequested && !isBumpDue(plan, now, tried)) {
+  const tried = history.findLast((one) => one.replacement !== undefined);
+  const requested =
+    tried === undefined || tried.replacement?.kind === "failed"
+      ? plan.requestedReplacement
+      : undefined;
+  if (requested === "cancel" && newest.kind === "settlement") {
+    return { kind: "cancel" };
+  }
+  if (requested !== "bump" && !isBumpDue(plan, now, tried)) {
     return undefined;
   }
   // At a higher fee it may be mined in the next round: only while this one was just seen open.

@@ -300,9 +300,13 @@ export class Journal {
       return entry;
     }
     const present = await this.read();
-    return present === undefined || !isSameNonce(present, entry)
+    return present === undefined || !isSameSettlement(present, entry)
       ? undefined
-      : { ...entry, transactions: mergeTransactions(present, entry) };
+      : {
+          ...entry,
+          resumed: entry.resumed ?? present.resumed,
+          transactions: mergeTransactions(present, entry),
+        };
   }
 
   async #write(
@@ -433,6 +437,12 @@ type Transactions = JournalEntry["transactions"];
 function isSameNonce(one: JournalEntry, other: JournalEntry): boolean {
   const [[first], [second]] = [one.transactions, other.transactions];
   return first.nonce === second.nonce && isSameAddress(first.from, second.from);
+}
+
+/** The next settlement can have the same nonce. */
+function isSameSettlement(one: JournalEntry, other: JournalEntry): boolean {
+  const [[first], [second]] = [one.transactions, other.transactions];
+  return isSameNonce(one, other) && first.preparedAt === second.preparedAt;
 }
 
 function mergeTransactions(

@@ -75,11 +75,10 @@ async function lookAtRound(
   { transactions: [{ from, nonce }] }: SentWithNonce,
   checkRound: CheckRound,
 ): Promise<RoundSighting> {
-  const askedAt = Date.now();
   try {
-    const { obstacle, answeredAt } = await checkRound();
+    const { obstacle, askedAt } = await checkRound();
     if (obstacle === undefined) {
-      return { kind: "open", askedAt, answeredAt };
+      return { kind: "open", askedAt };
     }
     const head = await getBlockNumber(rpc);
     // If its nonce is used at that block, this transaction may have settled the round:

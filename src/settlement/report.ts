@@ -104,7 +104,7 @@ export async function describeEnd(
     ),
     chainId,
     block,
-    isFinal: after !== undefined || isElsewhere,
+    isFinal: succeeded === false || after !== undefined || isElsewhere,
   };
 }
 

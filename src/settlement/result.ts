@@ -74,7 +74,7 @@ export function refusalOf(thrown: unknown): Stopped {
 export interface SettlementResult {
   readonly settlement: Settlement;
   readonly chainId: number;
-  /** Block of the last read before something was sent; undefined if none was read. */
+  /** Block of the round afterwards, else of the last read; undefined if none was read. */
   readonly block?: BlockInfo | undefined;
   /** False if a later check can find more. */
   readonly isFinal: boolean;

@@ -38,7 +38,7 @@ export async function settleAll(
   if (options.resume === true) {
     return await resume(vault, options);
   }
-  // settleNext() refuses if the journal has an earlier settlement. With resumeFirst
+  // prepare() refuses if the journal has an earlier settlement. With resumeFirst
   // that one is resumed, and then the rest is settled.
   const first = await settleNext(vault, options);
   if (
@@ -59,6 +59,9 @@ export async function settleAll(
       ? resumed
       : next;
   } catch (error) {
+    if (resumed.settlement.hash === null) {
+      throw error;
+    }
     // The result of a transaction that was sent is not lost by a later failure.
     const message = `the next settlement was not begun: ${describeProblem(error)}`;
     options.emit({ type: "trouble", message });
@@ -82,7 +85,8 @@ async function settleNext(
     const observation = await observe(vault, next.number - 1);
     const { chainId, block, round } = observation;
     known = { chainId, block, round };
-    // Before the round is judged, so that a wrong key or guard fails every run of a keeper.
+    // Refuses if an earlier settlement is unfinished. Before the round is judged, so that a
+    // wrong key or guard fails every run of a keeper.
     const prepared =
       asked === undefined
         ? undefined
@@ -111,6 +115,7 @@ async function settleNext(
       return await stopped(proposal, vault, known);
     }
     known = { ...known, preview: proposal.preflight.preview };
+    // Shows the proposal. It stops for a revert and for No.
     const agreement = await agree(vault, signer, proposal, options);
     if (agreement.kind === "stopped") {
       return await stopped(agreement, vault, known);
@@ -149,11 +154,13 @@ async function settleNext(
       return await stopped(checked.obstacle, vault, known);
     }
     const { preview } = preflight;
-    const checkedAt = checked.answeredAt;
+    const checkedAt = checked.askedAt;
     const followed = { journal, entry, acceptsOldHead, checkedAt, preview };
-    return { block, ...(await follow(vault, followed, options)) };
+    const result = await follow(vault, followed, options);
+    return { ...result, block: result.block ?? block };
   } catch (error) {
-    // An error with `refuses` in errors.ts becomes a result.
+    // An error with `refuses` in errors.ts becomes a result. Others are thrown: nothing has
+    // left yet, and follow() never throws.
     return await stopped(refusalOf(error), vault, known);
   }
 }
@@ -194,7 +201,8 @@ async function resume(
       const { hash = null, nonce } = newest;
       options.emit({ type: "resuming", hash, nonce });
       const followed = { journal, entry, preview: null };
-      return { block, ...(await follow(vault, followed, options)) };
+      const result = await follow(vault, followed, options);
+      return { ...result, block: result.block ?? block };
     }
     const last = await journal.readFinished();
     if (last === undefined) {
@@ -225,6 +233,14 @@ interface Followed {
 /**
  * Sends the transaction of the journal, or looks for it after a resume, and does what
  * decide.ts decides until the end. Never throws: after a failure it may have left.
+ *
+ * conclude() then makes the result, and decides about the journal:
+ *
+ * - mined: report.ts reads the round for `settled`, `not-settled`, `nothing-to-do`,
+ *   `reverted` or `cancelled`. Finished, unless the round cannot be read.
+ * - stopped: nothing has left. Abandoned: finished, unless another process resumed it.
+ * - dropped: it can never be mined, or was given up. Finished.
+ * - undecided: `unconfirmed`. The journal stays, to be resumed.
  */
 async function follow(
   vault: VaultHost,
@@ -242,7 +258,10 @@ async function follow(
       network: vault.networkName,
       ...{ transactions, sentAfterBlock, checkedAt, confirmations },
       ...{ requestedReplacement: replacement },
-      ...{ timeBeforeBumpingFees, maxFeeBumps },
+      // A person who resumes decides about the fee.
+      timeBeforeBumpingFees:
+        options.resume === true ? undefined : timeBeforeBumpingFees,
+      maxFeeBumps,
     },
     {
       ...options,

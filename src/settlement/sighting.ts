@@ -79,9 +79,8 @@ export interface Sighting {
 export type RoundSighting =
   | {
       readonly kind: "open";
-      /** Unix milliseconds, as `answeredAt`. */
+      /** Unix milliseconds. */
       readonly askedAt: number;
-      readonly answeredAt: number;
     }
   /** It is settled, another one is the latest, or it has not ended yet. */
   | {

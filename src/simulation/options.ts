@@ -110,8 +110,17 @@ export function checkOptions(
     tokens: [...new Set(tokens.map((token) => parseAddress(token, "tokens")))],
     hardfork,
     engine,
-    gas: gas === undefined ? undefined : parseUint256(gas, "gas"),
+    gas: gas === undefined ? undefined : parseGas(gas),
   };
+}
+
+/** Nodes refuse more than 64 bits, as a request that they do not understand. */
+function parseGas(given: bigint | number): bigint {
+  const gas = parseUint256(given, "gas");
+  if (gas >= 2n ** 64n) {
+    throw invalidArgument("gas", "it is above 2^64 - 1", "Pass less.");
+  }
+  return gas;
 }
 
 function checkEngine({ engine, hardfork }: SimulateSettleAllOptions): void {

@@ -126,6 +126,7 @@ export async function simulateSettlement(
       fallbackTo(undefined, ({ kind }) => kind === "rpc"),
     ),
   ]);
+  // A reading that fails is an error in its place; a token without a balance throws.
   const before = decodeState(vault, watched, run.answersBefore);
   const after = decodeState(vault, watched, run.answersAfter);
   if (!accountIn(before, vaultContract.address).hasCode) {

@@ -8,7 +8,8 @@ import type { BlockInfo } from "../rpc/blocks.js";
  * - `settled`: the contract settles the round.
  * - `not-settled`: the contract accepts the call but does not settle the round, or the
  *   round cannot be read; see `reason`.
- * - `reverted`: the contract refuses the call; see `reason`.
+ * - `reverted`: the contract refuses the call; see `reason`. A guard does, too, if its
+ *   call does not settle the round.
  * - `nothing-to-do`: the round is settled already.
  */
 export type SimulationStatus =

@@ -31,7 +31,6 @@ export const cancellation = {
 export const open = {
   kind: "open",
   askedAt: SENT_AT,
-  answeredAt: SENT_AT,
 } as const satisfies RoundSighting;
 export const changed = {
   kind: "closed",
@@ -94,7 +93,6 @@ export const later = { at: SENT_AT + MINUTE };
 export const freshThen = {
   kind: "open",
   askedAt: SENT_AT + MINUTE,
-  answeredAt: SENT_AT + MINUTE,
 } as const satisfies RoundSighting;
 export const bumping = { timeBeforeBumpingFees: MINUTE } as const;
 export const forbidden = {

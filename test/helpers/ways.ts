@@ -73,7 +73,7 @@ export const soon = (): Partial<Means> => ({ limit: new TimeLimit(400) });
 /** A look at the round, answered at once. */
 export const check = (obstacle?: Stopped): RoundCheck => ({
   obstacle,
-  answeredAt: Date.now(),
+  askedAt: Date.now(),
 });
 
 export const never = new Promise<never>(() => undefined);

@@ -267,11 +267,11 @@ describe("settleAll, before it sends", () => {
         { round: OPEN_ROUND },
         { ifExpired: false },
       );
-      const { answeredAt } = await look();
+      const { askedAt } = await look();
       const counts: boolean[] = [];
       for (const passes of [4_900, 200]) {
         clock.ahead += passes;
-        counts.push(isRecent(answeredAt));
+        counts.push(isRecent(askedAt));
       }
       expect(counts).to.deep.equal([true, false]);
     });
@@ -302,7 +302,7 @@ describe("settleAll, before it sends", () => {
             order.push("look");
             return await Promise.resolve({
               obstacle: undefined,
-              answeredAt: Date.now(),
+              askedAt: Date.now(),
             });
           },
           sign: async () =>

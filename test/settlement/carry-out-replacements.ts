@@ -34,6 +34,36 @@ describe("the replacement of a settlement's transaction", () => {
       ? { ...minedIn6, transactionHash: OTHER }
       : null;
 
+  it("settle sends the cancellation that another process signed, not its own higher fee", async () => {
+    const raws: unknown[] = [];
+    const cancels = {
+      ...transaction,
+      kind: "cancellation",
+      raw: "0x04",
+      hash: OTHER,
+    } as const;
+    await run({
+      title: "",
+      start: "find",
+      plan: { timeBeforeBumpingFees: 1 },
+      answers: {
+        eth_getTransactionByHash: () => pooled,
+        eth_getTransactionReceipt: otherOnceSent,
+        [SEND]: (_, [raw]) => {
+          raws.push(raw);
+          return OTHER;
+        },
+      },
+      changes: () => ({
+        sign: async () => await Promise.resolve(signedAs("settlement")),
+        record: async ([first, ...own]) =>
+          await Promise.resolve([first, cancels, ...own] as const),
+      }),
+      is: {},
+    });
+    expect(raws).to.deep.equal(["0x04"]);
+  });
+
   itGoes([
     {
       title: "resume sends a cancellation as soon as it is signed",

@@ -389,6 +389,19 @@ describe("the way of a settlement's transaction", () => {
     ]);
   });
 
+  it("resume sends nothing if another process has finished the journal meanwhile", async () => {
+    const end = await run({
+      title: "",
+      start: "find",
+      changes: () => ({
+        record: async () => await Promise.resolve(undefined),
+      }),
+      is: {},
+    });
+    expect(end).to.include({ kind: "undecided", status: "unconfirmed" });
+    expect(ways.sends()).to.equal(0);
+  });
+
   it("resume sends only after another look at the round if the answer to the first took longer than five seconds", async () => {
     let checks = 0;
     const checksAtSend: number[] = [];
@@ -405,8 +418,9 @@ describe("the way of a settlement's transaction", () => {
       changes: () => ({
         checkRound: async () => {
           checks += 1;
+          const answer = check();
           ways.clock.ahead += checks === 1 ? 6_000 : 0;
-          return await Promise.resolve(check());
+          return await Promise.resolve(answer);
         },
       }),
       is: {},

@@ -15,6 +15,7 @@ import {
   freshThen,
   bumping,
   forbidden,
+  full,
   wait,
   end,
   itDecides,
@@ -24,6 +25,8 @@ import {
   OTHER_HASH,
   sent as settlement,
 } from "../helpers/settlement-stage.js";
+
+const THIRD_HASH = `0x${"ef".repeat(32)}` as const;
 
 describe("what a settlement decides about its replacement", () => {
   itDecides({
@@ -270,6 +273,62 @@ describe("what a settlement decides about its replacement", () => {
           pending(),
         ],
         { kind: "send" },
+      ],
+      [
+        "is sent, not a settlement that another process signed after it",
+        {
+          transactions: [
+            settlement,
+            cancellation,
+            { ...settlement, hash: THIRD_HASH },
+          ],
+        },
+        [
+          pending({ sent: accepted }),
+          pending({ replacement: { kind: "made", hash: THIRD_HASH } }),
+          pending({ round: changed }),
+        ],
+        { kind: "send" },
+      ],
+      [
+        "is tried again, and the settlement not given up, if it failed and the round is closed",
+        { checkedAt: undefined, requestedReplacement: "cancel" },
+        [
+          unknown({
+            round: changed,
+            replacement: { kind: "failed", problem: "no answer" },
+          }),
+        ],
+        wait,
+      ],
+      [
+        "is sent again only after a pause if the node refused it for the moment",
+        { checkedAt: undefined, transactions: [settlement, cancellation] },
+        [pending({ sent: full })],
+        wait,
+      ],
+      [
+        "is sent again if the node refused it for the moment",
+        { checkedAt: undefined, transactions: [settlement, cancellation] },
+        [pending({ sent: full }), pending()],
+        { kind: "send" },
+      ],
+      [
+        "is sent by the next process if the node tells only that the nonce waits",
+        { checkedAt: undefined, transactions: [settlement, cancellation] },
+        [see({ kind: "pending", hash: undefined })],
+        { kind: "send" },
+      ],
+      [
+        "is raised if it is stuck and asked for again",
+        {
+          ...bumping,
+          checkedAt: undefined,
+          requestedReplacement: "cancel",
+          transactions: [settlement, cancellation],
+        },
+        [see({ kind: "pending", hash: OTHER_HASH }, later)],
+        { kind: "bump" },
       ],
       [
         "is sent as a cancellation, whatever the round is",

@@ -228,6 +228,28 @@ describe("the journal of a settlement", () => {
     expect(stage.chain.mined).to.have.length(1);
   });
 
+  it("stays with the process that resumed it though the one that began it updates it and has sent nothing", async () => {
+    await journal().begin(entry);
+    await journal().update({ ...entry, resumed: true });
+    await journal().update(entry);
+    await journal().abandon(entry);
+    expect(await journal().read()).to.include({ resumed: true });
+  });
+
+  it("of a later settlement with the same nonce is left alone by the process of an earlier one", async () => {
+    const [first] = entry.transactions;
+    const preparedAt = first.preparedAt + 1;
+    const later: JournalEntry = {
+      ...entry,
+      transactions: [{ ...first, preparedAt }],
+    };
+    await journal().begin(later);
+    await journal().abandon(entry);
+    expect(await journal().read()).to.deep.include({
+      transactions: later.transactions,
+    });
+  });
+
   it("begins once, then throws VAULT_SETTLEMENT_UNFINISHED until it is finished", async () => {
     const expectUnfinished = async (work: Promise<void>): Promise<void> => {
       const { message } = await expectVaultError(

@@ -362,6 +362,16 @@ describe("the report of a settlement that was followed", () => {
       says: /^out of gas, or an invalid instruction: it uses all of the 100000/u,
     },
     {
+      title: "is reverted for good also if no state can be read afterwards",
+      given: () => {
+        revert();
+        chain.on("eth_call", () => {
+          throw new Error("nope");
+        });
+      },
+      is: { status: "reverted", after: null },
+    },
+    {
       title: "is reverted with VAULT_CALL_REVERTED if it used less of its gas",
       given: revert,
       receipt: { gasUsed: 94_999n },

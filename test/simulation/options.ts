@@ -41,6 +41,7 @@ describe("options of simulateSettleAll", () => {
     [{ orders: ids(401) }, "orders", "VAULT_INVALID_ARGUMENT"],
     [{ gas: -1 }, "gas", "VAULT_INVALID_INTEGER"],
     [{ gas: 1.5 }, "gas", "VAULT_INVALID_INTEGER"],
+    [{ gas: 2n ** 64n }, "gas", "VAULT_INVALID_ARGUMENT"],
     [{ timeout: 0 }, "timeout", "VAULT_INVALID_ARGUMENT"],
     ...["soon", "", -1, 1.5].map(
       (atTime) => [{ atTime }, "atTime", "VAULT_INVALID_TIME"] as const,

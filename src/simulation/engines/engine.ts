@@ -21,13 +21,16 @@ export interface SimulationParameters {
   readonly hardfork: string | undefined;
 }
 
-/** Settlement executed by an engine, and the answers to `readsOf` before and after it. */
+/**
+ * Settlement executed by an engine, and the answers to `readsOf` before and after it: the
+ * facts of the lens first, then the readings.
+ */
 export interface EngineResult {
   readonly answersBefore: readonly CallResult[];
   /** The sender has not paid for gas. */
   readonly answersAfter: readonly CallResult[];
   readonly block: BlockInfo;
-  /** Undefined if the transaction succeeded; else the status is `reverted`. */
+  /** Undefined if the transaction succeeded. */
   readonly failed: FailedCall | undefined;
   readonly gasUsed: bigint;
   /** Gas used before refunds, or an upper bound of it. */

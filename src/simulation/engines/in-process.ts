@@ -44,6 +44,7 @@ async function runAndUndo(
         const { hash } = asRecord(transaction);
         await rpc.request("hardhat_dropTransaction", [hash]);
       }
+      // Else the network's own clock counts: it moves on while this waits for its turn.
       const blockTime = next.isTimed === true ? next.timestamp : undefined;
       return await executeSettlement(parameters, blockTime);
     } finally {
