@@ -8,9 +8,7 @@ import { VaultLensArtifact } from "../../src/client/lens/artifact.js";
 import {
   encodeReadCalls,
   parseLensAnswer,
-  releaseAnswer,
 } from "../../src/client/lens/lens.js";
-import type { LensAnswer } from "../../src/client/lens/lens.js";
 import {
   parseFacts,
   parseRead,
@@ -135,25 +133,6 @@ describe("client - encodeReadCalls", () => {
   });
 });
 
-describe("client - releaseAnswer", () => {
-  const entries = [{ status: 1, hasCode: true, data: new Uint8Array(40) }];
-  const encoded = encode({ ...whole, entries });
-
-  it("releaseAnswer() gives the memory of an answer back", () => {
-    const bytes = Buffer.allocUnsafeSlow(encoded.length);
-    bytes.set(encoded);
-    releaseAnswer(parse(bytes));
-    expect(bytes.buffer).to.have.property("detached", true);
-    expect(bytes).to.have.length(0);
-  });
-
-  it("releaseAnswer() leaves memory alone that others have a part of", () => {
-    const shared = Buffer.concat([encoded, Buffer.from("another's")]);
-    releaseAnswer(parse(shared.subarray(0, encoded.length)));
-    expect(shared.toString("utf8", encoded.length)).to.equal("another's");
-  });
-});
-
 const words = (...values: ReadonlyArray<bigint | number>): Buffer =>
   Buffer.from(
     values.map((value) => value.toString(16).padStart(64, "0")).join(""),
@@ -204,14 +183,6 @@ describe("client - parseFacts", () => {
     }
   });
 });
-
-function parse(bytes: Buffer): LensAnswer {
-  const result = parseLensAnswer(bytes);
-  if (result === undefined) {
-    throw new Error("not the answer of a lens");
-  }
-  return result;
-}
 
 describe("client - parseRead", () => {
   it("parseRead() has no result for a call that needs a request of its own, and none for an answer that reverted", () => {

@@ -289,15 +289,3 @@ export function entryAnswer(
       }
     : { data: bytes.subarray(start, end) };
 }
-
-/**
- * Frees the memory of an answer, whose bytes are then gone. The garbage collector
- * counts an answer as a small object and would let hundreds gather.
- */
-export function releaseAnswer({ bytes }: LensAnswer): void {
-  const { buffer } = bytes;
-  // A small Buffer shares its memory with other Buffers.
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === bytes.length) {
-    buffer.transfer(0);
-  }
-}

@@ -12,7 +12,6 @@ import {
   encodeReadCalls,
   encodeReadOrders,
   entryAnswer,
-  releaseAnswer,
 } from "../lens/lens.js";
 import type { LensAnswer, LensEntry } from "../lens/lens.js";
 import { requestAtBlock } from "../missing-state.js";
@@ -196,7 +195,6 @@ export class OrderReader {
         this.#decode(entryAnswer(answer, entry), entry, ids[index] ?? 0n)
       );
     }
-    releaseAnswer(answer);
   }
 
   #decode(
