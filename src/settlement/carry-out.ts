@@ -92,7 +92,8 @@ export async function carryOut(plan: Plan, means: Means): Promise<CarriedOut> {
         await pause(isUsual ? pollingIntervalMs : 0, limit.signal);
       } else {
         if (decision.kind === "send") {
-          if (await isFinishedByOther(progress, means)) {
+          const known = await transactionsToSend(progress, means);
+          if (known === undefined) {
             const { hash } = newestOf(progress.plan);
             return end({
               kind: "undecided",
@@ -101,6 +102,7 @@ export async function carryOut(plan: Plan, means: Means): Promise<CarriedOut> {
               reason: FINISHED_BY_OTHER,
             });
           }
+          progress = withTransactions(progress, known);
           announceFirst(progress, means);
         } else {
           const made = await signAndRecord(progress.plan, decision.kind, means);
@@ -169,16 +171,18 @@ async function lookInTime(
 const FINISHED_BY_OTHER =
   "Another process has finished this settlement, so it is not sent.";
 
-/** True if the journal that a process took over is no longer there before its first send. */
-async function isFinishedByOther(
+/**
+ * Reads the journal again before the first send of a process that took it over.
+ *
+ * @returns Undefined if another process has finished it.
+ */
+async function transactionsToSend(
   { plan, history }: Progress,
   { record }: Means,
-): Promise<boolean> {
-  return (
-    plan.checkedAt === undefined &&
-    !isSentHere(history) &&
-    (await record(plan.transactions)) === undefined
-  );
+): Promise<SentTransactions | undefined> {
+  return plan.checkedAt === undefined && !isSentHere(history)
+    ? await record(plan.transactions)
+    : plan.transactions;
 }
 
 function announceFirst({ plan, history }: Progress, { emit }: Means): void {

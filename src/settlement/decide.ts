@@ -21,9 +21,12 @@ import {
 import type { History, Plan, RoundSighting, Sighting } from "./sighting.js";
 import { newestOf } from "./transaction.js";
 
-/** Refused sends, or looks that find nothing, until a transaction counts as lost. */
+/**
+ * Lasting refusals of signed bytes, and then looks that find nothing, until a transaction
+ * counts as lost. Without signed bytes, those looks after a refusal or a resume.
+ */
 const MAX_ATTEMPTS = 5;
-/** Looks that find nothing before this process sends it again. */
+/** Looks that find nothing, the one after the send included, before it is sent again. */
 const LOOKS_BEFORE_RESENDING = 2;
 
 export type Decision =
@@ -31,14 +34,15 @@ export type Decision =
       readonly kind: "wait";
       /** Before the next look. */
       readonly pause: "none" | "usual";
+      /** Also if one of ours is found: else the round is read anyway. */
       readonly readRound: boolean;
       /** Warning, once while it does not change. */
       readonly say?: string | undefined;
     }
   /** Sends the newest transaction. */
   | { readonly kind: "send" }
-  | { readonly kind: "bump" }
-  | { readonly kind: "cancel" }
+  /** Sign a replacement, write it to the journal and send it, if it may leave then. */
+  | { readonly kind: "bump" | "cancel" }
   | { readonly kind: "end"; readonly outcome: Outcome };
 
 const wait: Extract<Decision, { kind: "wait" }> = {
@@ -60,10 +64,14 @@ const wait: Extract<Decision, { kind: "wait" }> = {
  * - the time is over: end, stopped if nothing has left, else mostly undecided.
  * - in the pool: bump or cancel if that is due; send the newest if the pool has only an
  *   older one; else wait.
- * - none of ours, the round open: bump, cancel, wait, or send again; at last give up.
+ * - none of ours, the round open: bump, cancel, wait, or send again; give up if it is refused
+ *   for good.
  * - none of ours, the round closed: wait until it is sure that ours did not close it. Then
  *   end, as stopped, as undecided if sent here, or as dropped.
  * - no answer: wait.
+ *
+ * carry-out.ts itself ends as undecided after an exception, and if another process has
+ * finished the settlement that it took over.
  *
  * A settlement leaves only while its round was just seen open, and never once a person
  * asked for its cancellation.
@@ -182,7 +190,8 @@ function replacementDue(
 ): Decision | undefined {
   const newest = newestOf(plan);
   if (replacement?.kind === "failed") {
-    // Tried again after the next look; a cancellation before the settlement is given up.
+    // One that is requested is tried again after the next look, an automatic one after its
+    // time. A settlement that is to be cancelled is not given up before.
     return plan.requestedReplacement === "cancel" &&
       newest.kind === "settlement"
       ? wait

@@ -115,7 +115,8 @@ async function settleNext(
       return await stopped(proposal, vault, known);
     }
     known = { ...known, preview: proposal.preflight.preview };
-    // Shows the proposal. It stops for a revert and for No.
+    // Shows the proposal and asks; unattended, it refuses what a person would have to see.
+    // It stops for a revert, for No (`refused`), and if the round changed meanwhile.
     const agreement = await agree(vault, signer, proposal, options);
     if (agreement.kind === "stopped") {
       return await stopped(agreement, vault, known);
@@ -160,7 +161,7 @@ async function settleNext(
     return { ...result, block: result.block ?? block };
   } catch (error) {
     // An error with `refuses` in errors.ts becomes a result. Others are thrown: nothing has
-    // left yet, and follow() never throws.
+    // left yet, and the journal is abandoned. follow() never throws.
     return await stopped(refusalOf(error), vault, known);
   }
 }
@@ -237,10 +238,13 @@ interface Followed {
  * conclude() then makes the result, and decides about the journal:
  *
  * - mined: report.ts reads the round for `settled`, `not-settled`, `nothing-to-do`,
- *   `reverted` or `cancelled`. Finished, unless the round cannot be read.
+ *   `reverted`, `cancelled` or `unconfirmed`. Finished, unless the round cannot be read now.
  * - stopped: nothing has left. Abandoned: finished, unless another process resumed it.
- * - dropped: it can never be mined, or was given up. Finished.
+ * - dropped: `unconfirmed` if it can never be mined; `refused` or `nothing-to-do` if it was
+ *   given up. Finished.
  * - undecided: `unconfirmed`. The journal stays, to be resumed.
+ *
+ * A log line is written before the journal, but not for what was stopped.
  */
 async function follow(
   vault: VaultHost,

@@ -5,7 +5,11 @@ import type { Means } from "../../src/settlement/carry-out.js";
 import { TimeLimit } from "../../src/settlement/freshness.js";
 import type { Stopped } from "../../src/settlement/result.js";
 import { endDeadlines } from "../helpers/deadlines.js";
-import { HASH, OTHER_HASH as OTHER } from "../helpers/settlement-stage.js";
+import {
+  HASH,
+  OTHER_HASH as OTHER,
+  sent as transaction,
+} from "../helpers/settlement-stage.js";
 import {
   ASK,
   SEND,
@@ -387,6 +391,33 @@ describe("the way of a settlement's transaction", () => {
         is: mined,
       },
     ]);
+  });
+
+  it("resume sends the cancellation that another process wrote to the journal meanwhile", async () => {
+    const cancels = {
+      ...transaction,
+      kind: "cancellation",
+      raw: "0x04",
+      hash: OTHER,
+    } as const;
+    const raws: unknown[] = [];
+    await run({
+      title: "",
+      start: "find",
+      answers: {
+        [SEND]: (_, [raw]) => {
+          raws.push(raw);
+          endDeadlines();
+          return OTHER;
+        },
+      },
+      changes: () => ({
+        record: async (known) =>
+          await Promise.resolve([...known, cancels] as const),
+      }),
+      is: {},
+    });
+    expect(raws).to.deep.equal(["0x04"]);
   });
 
   it("resume sends nothing if another process has finished the journal meanwhile", async () => {
