@@ -9,7 +9,8 @@ import {
   staleAge,
   staleHead,
 } from "./freshness.js";
-import type { Journal, JournalEntry } from "./journal.js";
+import type { Journal } from "./journal.js";
+import type { JournalEntry } from "./journal-file.js";
 import { findObstacle, observe } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
 import type { Stopped } from "./result.js";

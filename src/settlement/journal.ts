@@ -1,15 +1,10 @@
 import { rename, rm } from "node:fs/promises";
 import path from "node:path";
 
-import { z } from "zod";
-
-import { checkAnswer } from "../mocks/values.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
-import type { Address, VaultRound } from "../protocol/index.js";
-import { isSameRound } from "../protocol/round.js";
+import type { Address } from "../protocol/index.js";
 import {
   PROJECT_FOLDER,
   createProjectFile,
@@ -17,79 +12,25 @@ import {
   reasonOf,
   writeProjectFile,
 } from "../files/project-file.js";
-import {
-  recordedAddress,
-  recordedCount,
-  recordedHash,
-} from "../files/recorded-values.js";
 import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
 import {
   isDevelopmentNode,
   isDevelopmentNodeNow,
 } from "../rpc/development-node.js";
-import { settlementCall } from "../settlement-call/route.js";
-import { isSignedAs, newestOf, sentSchema } from "./transaction.js";
-import type { SentTransaction } from "./transaction.js";
-import { SETTLEMENT_STATUSES } from "./types.js";
+import { isSameAddress, journalSchema, problemOf } from "./journal-file.js";
+import type {
+  ChainKind,
+  JournalEntry,
+  JournalFile,
+  JournalSubject,
+} from "./journal-file.js";
+import { newestOf } from "./transaction.js";
 
 /** Only the owner reads and writes it. */
 const FILE_MODE = 0o600;
 
-function parseRound(round: unknown, { addIssue }: z.RefinementCtx): VaultRound {
-  try {
-    // the table of operations makes both the check and the type
-    return checkAnswer("getLatestRoundInfo", round, "round") as VaultRound;
-  } catch (error) {
-    addIssue({ code: "custom", message: String(error) });
-    return z.NEVER;
-  }
-}
-
-/** Never one journal for both: a fork has the chain id and the genesis of its chain. */
-type ChainKind = "live" | "development";
-
-const fileSchema = z
-  .object({
-    version: z.literal(1),
-    chainKind: z.enum(["live", "development"]),
-    chainId: recordedCount,
-    genesisHash: z.string(),
-    vault: recordedAddress,
-    /** Outcome of a finished settlement, with the transaction that was mined. */
-    mined: z
-      .object({
-        status: z.enum(SETTLEMENT_STATUSES),
-        blockNumber: recordedCount,
-        hash: recordedHash,
-      })
-      .strict()
-      .optional(),
-    /** True if it is finished, may have left, and its nonce was not used. */
-    mayStillArrive: z.literal(true).optional(),
-    /** True once another process may have sent the transactions. */
-    resumed: z.literal(true).optional(),
-    /** Time at which the settlement began, Unix seconds of this machine's clock. */
-    since: recordedCount.optional(),
-    /** Guard that the transaction goes to; absent if it goes to the vault. */
-    guard: recordedAddress.optional(),
-    /** Latest block before it was sent. */
-    sentAfterBlock: recordedCount,
-    round: z.unknown().transform(parseRound),
-    /** Oldest first: the settlement, then what replaced it. */
-    transactions: z.tuple([sentSchema]).rest(sentSchema),
-  })
-  .strict();
-
-type JournalFile = Readonly<z.infer<typeof fileSchema>>;
-
-/** Vault that a journal belongs to. */
-type Subject = Pick<
-  JournalFile,
-  "chainKind" | "chainId" | "genesisHash" | "vault"
->;
-
 /** The chain that a journal belongs to, without its id. */
-export type JournalChain = Pick<Subject, "chainKind" | "genesisHash">;
+export type JournalChain = Pick<JournalSubject, "chainKind" | "genesisHash">;
 
 /** Asks which chain it is; in process, where no journal is kept, nothing. */
 export async function journalChain(vault: VaultHost): Promise<JournalChain> {
@@ -110,9 +51,6 @@ function kindOf(isDevelopment: boolean): ChainKind {
   return isDevelopment ? "development" : "live";
 }
 
-/** Record of a settlement, written before it is sent. */
-export type JournalEntry = Omit<JournalFile, "version" | keyof Subject>;
-
 /**
  * Latest settlement of one vault on one kind of chain, in a file of the project. The file
  * is also the lock: it is created exclusively, and renamed when the outcome is known. It
@@ -125,7 +63,7 @@ export class Journal {
 
   constructor(
     private readonly projectRoot: string,
-    private readonly subject: Subject,
+    private readonly subject: JournalSubject,
     /** False in process, where nothing outlives the process. */
     public readonly isKept = true,
   ) {
@@ -327,9 +265,10 @@ export class Journal {
       vaultError("VAULT_INVALID_JOURNAL", { file, problem }, cause);
     const { projectRoot } = this;
     const found = this.isKept
-      ? await readProjectFile(projectRoot, file, fileSchema, invalid)
+      ? await readProjectFile(projectRoot, file, journalSchema, invalid)
       : undefined;
-    const problem = found === undefined ? undefined : this.#problemOf(found);
+    const problem =
+      found === undefined ? undefined : problemOf(found, this.subject);
     if (problem !== undefined) {
       throw invalid(problem);
     }
@@ -365,64 +304,10 @@ export class Journal {
     });
   }
 
-  /** A changed file must not make the package send another transaction. */
-  #problemOf(found: JournalFile): string | undefined {
-    const { chainKind, chainId, vault } = this.subject;
-    const { transactions } = found;
-    const [{ from, nonce }] = transactions;
-    if (
-      found.chainKind !== chainKind ||
-      found.chainId !== chainId ||
-      transactions.some((one) => one.chainId !== chainId) ||
-      !isSameAddress(found.vault, vault)
-    ) {
-      return `it is of vault ${found.vault} on ${found.chainKind} chain ${found.chainId}, not of vault ${vault} on ${chainKind} chain ${chainId}`;
-    }
-    for (const transaction of transactions) {
-      const { raw } = transaction;
-      const problem =
-        transaction.nonce === nonce && transaction.from === from
-          ? problemOfCall(transaction, found)
-          : "its transactions have not the same account and nonce";
-      if (problem !== undefined) {
-        return problem;
-      }
-      if (raw !== undefined && !isSignedAs(raw, transaction)) {
-        return "its signed bytes are not its transaction";
-      }
-    }
-    return undefined;
-  }
-
   readonly #notWritten = (error: unknown): never => {
     const details = { file: this.file, problem: reasonOf(error) };
     throw vaultError("VAULT_JOURNAL_NOT_WRITTEN", details, error);
   };
-}
-
-function problemOfCall(
-  { kind, from, to, data }: SentTransaction,
-  { vault, guard, round }: JournalFile,
-): string | undefined {
-  if (kind === "cancellation") {
-    return isSameAddress(to, from) && data === "0x"
-      ? undefined
-      : "its cancellation is not a transfer to the account itself";
-  }
-  if (!isSameAddress(to, guard ?? vault)) {
-    return `its transaction goes to ${to}, not to the ${guard === undefined ? `vault ${vault}` : `guard ${guard}`}`;
-  }
-  if (guard === undefined) {
-    return data === settlementCall({ from, vault }).data
-      ? undefined
-      : "its transaction does not call settleAll";
-  }
-  const call = parseGuarded(guard, data);
-  return call !== undefined &&
-    isSameAddress(call.vault, vault) &&
-    isSameRound({ ...round, ...call.guard.round }, round)
-    ? undefined
-    : "its transaction does not settle its round through its guard";
 }
 
 export function describeTransaction(
@@ -455,8 +340,4 @@ function mergeTransactions(
     ({ raw }) => raw !== undefined && !known.has(raw),
   );
   return [first, ...added, ...more];
-}
-
-function isSameAddress(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
 }

@@ -18,7 +18,7 @@ import {
 } from "../settlement-call/refusal.js";
 import type { Simulation } from "../simulation/types.js";
 import { differencesByMoreThanTime } from "./differences.js";
-import type { JournalEntry } from "./journal.js";
+import type { JournalEntry } from "./journal-file.js";
 import { observe } from "./observe.js";
 import { toSettlement } from "./result.js";
 import type {

@@ -8,7 +8,7 @@ import { describeRound, isSameRound } from "../protocol/round.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { Simulation } from "../simulation/types.js";
-import type { JournalEntry } from "./journal.js";
+import type { JournalEntry } from "./journal-file.js";
 import type { SentTransaction } from "./transaction.js";
 import type { Settlement, SettlementStatus } from "./types.js";
 

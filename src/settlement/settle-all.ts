@@ -12,7 +12,7 @@ import { checkOrAbandon, roundChecker } from "./check-round.js";
 import { conclude } from "./conclude.js";
 import { TimeLimit } from "./freshness.js";
 import { Journal } from "./journal.js";
-import type { JournalEntry } from "./journal.js";
+import type { JournalEntry } from "./journal-file.js";
 import { findNothingToDo, observe } from "./observe.js";
 import { parseOptions } from "./options.js";
 import type { ParsedOptions } from "./options.js";

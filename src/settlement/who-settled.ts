@@ -18,7 +18,7 @@ import { traceTransaction } from "../rpc/traces.js";
 import { getReceipt, getTransactions } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { Simulation } from "../simulation/types.js";
-import type { JournalEntry } from "./journal.js";
+import type { JournalEntry } from "./journal-file.js";
 import { observe } from "./observe.js";
 import type { Mined } from "./result.js";
 

@@ -6,7 +6,7 @@ import { expect } from "chai";
 
 import type { VaultErrorCode } from "../../src/errors.js";
 import { toJsonValue } from "../../src/json.js";
-import type { JournalEntry } from "../../src/settlement/journal.js";
+import type { JournalEntry } from "../../src/settlement/journal-file.js";
 import type { SettlementResult } from "../../src/settlement/result.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
 import { settleAll } from "../../src/settlement/settle-all.js";

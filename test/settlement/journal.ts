@@ -17,7 +17,7 @@ import { expect } from "chai";
 import { Wallet, keccak256 } from "ethers";
 
 import { Journal } from "../../src/settlement/journal.js";
-import type { JournalEntry } from "../../src/settlement/journal.js";
+import type { JournalEntry } from "../../src/settlement/journal-file.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { itOnPosix } from "../helpers/posix.js";
