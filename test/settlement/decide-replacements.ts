@@ -16,6 +16,7 @@ import {
   bumping,
   forbidden,
   full,
+  lost,
   wait,
   end,
   itDecides,
@@ -311,6 +312,28 @@ describe("what a settlement decides about its replacement", () => {
         "is sent again if the node refused it for the moment",
         { checkedAt: undefined, transactions: [settlement, cancellation] },
         [pending({ sent: full }), pending()],
+        { kind: "send" },
+      ],
+      [
+        "is sent again if the answer to it was lost",
+        { checkedAt: undefined, transactions: [settlement, cancellation] },
+        [pending({ sent: lost }), pending()],
+        { kind: "send" },
+      ],
+      [
+        "that fails is no reason to keep a settlement back that the node has lost",
+        { checkedAt: undefined, requestedReplacement: "bump" },
+        [unknown({ replacement: { kind: "failed", problem: "no key" } })],
+        { kind: "send" },
+      ],
+      [
+        "that fails is no reason to keep a cancellation back that the node has lost",
+        {
+          checkedAt: undefined,
+          requestedReplacement: "cancel",
+          transactions: [settlement, cancellation],
+        },
+        [unknown({ replacement: { kind: "failed", problem: "no key" } })],
         { kind: "send" },
       ],
       [
