@@ -1,7 +1,6 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import { isFailedReading } from "../src/client/failed-reading.js";
-import { locate, readTogether } from "../src/client/snapshot.js";
+import { locate, readOrThrow, readTogether } from "../src/client/snapshot.js";
 import { getNextBlock } from "../src/rpc/blocks.js";
 import { asRecord } from "../src/json.js";
 import { operationEntry, set, queriesOf } from "../src/protocol/index.js";
@@ -44,20 +43,22 @@ export function createReadAction(
         queries.map(async (query) => await locate(vault, query)),
       );
       const [{ values: results, ...pinned }, clock] = await Promise.all([
-        readTogether(vault, located, {
-          from,
-          // A pending block cannot be read by its number.
-          blockTag: block === "pending" ? block : (known?.number ?? block),
-        }),
+        readTogether(
+          vault,
+          located,
+          {
+            from,
+            // A pending block cannot be read by its number.
+            blockTag: block === "pending" ? block : (known?.number ?? block),
+          },
+          // The first failure ends the task, also if another read has no answer.
+          readOrThrow,
+        ),
         // A round ends by the clock, though the newest block may be old.
         operation === "getLatestRoundInfo" && (block ?? "latest") === "latest"
           ? getNextBlock(vault.rpc)
           : undefined,
       ]);
-      const failed = results.find(isFailedReading);
-      if (failed !== undefined) {
-        throw failed.error;
-      }
       const envelope = { network: vault.networkName, ...pinned };
       const { timestamp } = envelope.block;
       const chainTime = Math.max(timestamp, clock?.next.timestamp ?? 0);

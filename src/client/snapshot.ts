@@ -71,12 +71,14 @@ export async function locate(
 /**
  * Reads chain, block and values, in one request if the node can run the lens.
  *
+ * @param readAlone Reads a call that the lens does not answer. Default: {@link readOne}.
  * @returns In the place of each call its value, or a {@link FailedReading}.
  */
 export async function readTogether(
   client: VaultReader,
   calls: readonly LocatedCall[],
   { from, blockTag }: Pick<ReadOptions, "from" | "blockTag">,
+  readAlone = readOne,
 ): Promise<{
   readonly chainId: number;
   readonly block: BlockInfo;
@@ -106,7 +108,7 @@ export async function readTogether(
         }
       }
       // The contract may refuse callers with code, such as the lens: read without it.
-      return await readOne(client, one, { from, blockTag: pin });
+      return await readAlone(client, one, { from, blockTag: pin });
     }),
   );
   return { chainId, block, values };
@@ -115,17 +117,21 @@ export async function readTogether(
 /** @returns The value, or a {@link FailedReading}. */
 export async function readOne(
   client: VaultReader,
+  call: Call,
+  options: ReadOptions,
+): Promise<unknown> {
+  return await readOrThrow(client, call, options).catch(failedReading);
+}
+
+export async function readOrThrow(
+  client: VaultReader,
   { operation, args }: Call,
   options: ReadOptions,
 ): Promise<unknown> {
-  try {
-    return await client.read(
-      operation,
-      // the table that made this reading also makes the argument types
-      args as OperationArguments<ReadOperationName>,
-      options,
-    );
-  } catch (error) {
-    return failedReading(error);
-  }
+  return await client.read(
+    operation,
+    // the table that made this reading also makes the argument types
+    args as OperationArguments<ReadOperationName>,
+    options,
+  );
 }

@@ -159,5 +159,5 @@ describe("the connection of a task", () => {
     expect(hanging).to.have.lengthOf(1);
     await Promise.all(hanging);
     await stuck.stop();
-  });
+  }).timeout(60_000);
 });
