@@ -75,13 +75,13 @@ export async function waitForReceipt(
   hash: Hex,
   timeoutMs: number,
 ): Promise<Receipt | undefined> {
-  const end = AbortSignal.timeout(timeoutMs);
+  const end = Date.now() + timeoutMs;
   for (let wait = FIRST_POLL_MS; ; wait *= 2) {
     const receipt = await getReceipt(rpc, hash);
-    if (receipt !== undefined || end.aborted) {
+    if (receipt !== undefined || Date.now() >= end) {
       return receipt;
     }
-    await pause(Math.min(wait, LONGEST_POLL_MS), end);
+    await pause(Math.min(wait, LONGEST_POLL_MS));
   }
 }
 
