@@ -1,6 +1,6 @@
+import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import {
-  appendFile,
   link,
   mkdir,
   open,
@@ -122,11 +122,24 @@ export async function appendProjectFile(
 ): Promise<void> {
   const place = await locate(projectRoot, file);
   await mkdir(path.dirname(place), { recursive: true });
-  const earlier = await readFile(place, "utf8").catch(() => "");
-  // The last line may be cut, after a crash or on a full disk.
-  const start = earlier === "" || earlier.endsWith("\n") ? "" : "\n";
-  const line = `${start}${JSON.stringify(toJsonValue(value))}\n`;
-  await appendFile(place, line, { mode, flush: true });
+  const handle = await open(place, "a+", mode);
+  try {
+    const { size } = await handle.stat();
+    const { buffer } = await handle.read({
+      buffer: Buffer.alloc(1),
+      position: Math.max(0, size - 1),
+    });
+    // The last line may be cut, after a crash or on a full disk.
+    const start = size === 0 || buffer.toString() === "\n" ? "" : "\n";
+    const line = Buffer.from(`${start}${JSON.stringify(toJsonValue(value))}\n`);
+    const { bytesWritten } = await handle.write(line);
+    if (bytesWritten < line.length) {
+      throw new Error("the line was not written whole");
+    }
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 /**

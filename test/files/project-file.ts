@@ -143,6 +143,25 @@ describe("files of a project", () => {
     expect(await filesOfFolder()).to.deep.equal([]);
   });
 
+  it("a line that the disk took only a part of is a failure", async () => {
+    let isClosed = false;
+    const open = async (): Promise<object> =>
+      await Promise.resolve({
+        stat: async () => await Promise.resolve({ size: 0 }),
+        read: async () => await Promise.resolve({ buffer: Buffer.alloc(1) }),
+        write: async () => await Promise.resolve({ bytesWritten: 1 }),
+        close: async () => {
+          isClosed = true;
+          await Promise.resolve();
+        },
+      });
+    const failure = await withFileSystem({ open }, async () => {
+      await appendProjectFile(root, FILE, {}, 0o600);
+    });
+    expect(failure).to.equal("the line was not written whole");
+    expect(isClosed).to.equal(true);
+  });
+
   itOnPosix("a file is readable only for whom its mode says", async () => {
     const modeOf = async (file: string): Promise<number> =>
       (await stat(at(file))).mode & 0o777;

@@ -76,6 +76,14 @@ export const check = (obstacle?: Stopped): RoundCheck => ({
   askedAt: Date.now(),
 });
 
+/** Signed by another process, which wrote it to the journal. */
+export const cancels = {
+  ...transaction,
+  kind: "cancellation",
+  raw: "0x04",
+  hash: OTHER,
+} as const;
+
 export const never = new Promise<never>(() => undefined);
 
 /** More requests than any test's way needs. */

@@ -12,6 +12,7 @@ import {
 } from "../helpers/settlement-stage.js";
 import {
   SEND,
+  cancels,
   check,
   mined,
   minedIn6,
@@ -36,12 +37,6 @@ describe("the replacement of a settlement's transaction", () => {
 
   it("settle sends the cancellation that another process signed, not its own higher fee", async () => {
     const raws: unknown[] = [];
-    const cancels = {
-      ...transaction,
-      kind: "cancellation",
-      raw: "0x04",
-      hash: OTHER,
-    } as const;
     await run({
       title: "",
       start: "find",

@@ -5,14 +5,11 @@ import type { Means } from "../../src/settlement/carry-out.js";
 import { TimeLimit } from "../../src/settlement/freshness.js";
 import type { Stopped } from "../../src/settlement/result.js";
 import { endDeadlines } from "../helpers/deadlines.js";
-import {
-  HASH,
-  OTHER_HASH as OTHER,
-  sent as transaction,
-} from "../helpers/settlement-stage.js";
+import { HASH, OTHER_HASH as OTHER } from "../helpers/settlement-stage.js";
 import {
   ASK,
   SEND,
+  cancels,
   check,
   mined,
   minedIn6,
@@ -394,12 +391,6 @@ describe("the way of a settlement's transaction", () => {
   });
 
   it("resume sends the cancellation that another process wrote to the journal meanwhile", async () => {
-    const cancels = {
-      ...transaction,
-      kind: "cancellation",
-      raw: "0x04",
-      hash: OTHER,
-    } as const;
     const raws: unknown[] = [];
     await run({
       title: "",

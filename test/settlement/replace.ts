@@ -207,6 +207,13 @@ describe("a settlement that is stuck in the pool of anvil", () => {
     expect(replacements()).to.equal(0);
   });
 
+  it("resume raises no fee by itself, whatever the settings say", async () => {
+    await stuck();
+    const seen = await resume({}, ofVault({ timeBeforeBumpingFees: 1 }));
+    expect(seen.status).to.equal("unconfirmed");
+    expect(replacements()).to.equal(0);
+  });
+
   it("resume with bump sends the same call at a higher fee; what is mined counts", async () => {
     const { hash } = await stuck();
     const bumped = await resume({ bump: true });

@@ -26,6 +26,14 @@ describe("settleAll: resume", () => {
     throw Object.assign(new Error("nope"), { code: -32_000 });
   };
 
+  it("has the block that it looked at if the transaction is not mined in time", async () => {
+    await stage.interrupt();
+    await stage.stopMining();
+    const { settlement, block } = await stage.end(resume);
+    expect(settlement.status).to.equal("unconfirmed");
+    expect(block).to.include({ number: 5 });
+  });
+
   it("sends nothing if another process finishes the settlement as it takes it over", async () => {
     await stage.interrupt();
     const finishesAtKey = async (): Promise<string> => {

@@ -7,6 +7,7 @@ import { expect } from "chai";
 import { conclude } from "../../src/settlement/conclude.js";
 import { TimeLimit } from "../../src/settlement/freshness.js";
 import { nothingToDo } from "../../src/settlement/result.js";
+import type { SettlementResult } from "../../src/settlement/result.js";
 import { Journal } from "../../src/settlement/journal.js";
 import { parseOptions } from "../../src/settlement/options.js";
 import { endDeadlines } from "../helpers/deadlines.js";
@@ -47,23 +48,25 @@ describe("the log of settlements", () => {
     expect(lines[0]?.["time"]).to.match(/^\d{4}-\d\d-\d\dT/u);
   });
 
-  it("has no line for what was never sent, which has no hash and keeps no other account waiting", async () => {
-    await stage.settleByOther();
-    await journal().begin(sent);
+  const stopUnsent = async (): Promise<SettlementResult> => {
     const host = stage.host();
-    const { settlement } = await conclude(
+    const outcome = nothingToDo("settled meanwhile");
+    const { transactions } = sent;
+    return await conclude(
       host,
       journal(),
       sent,
-      {
-        outcome: nothingToDo("settled meanwhile"),
-        transactions: sent.transactions,
-        hashes: [],
-      },
+      { outcome, transactions, hashes: [] },
       null,
       new TimeLimit(60_000),
       parseOptions(host, {}),
     );
+  };
+
+  it("has no line for what was never sent, which has no hash and keeps no other account waiting", async () => {
+    await stage.settleByOther();
+    await journal().begin(sent);
+    const { settlement } = await stopUnsent();
     expect(settlement).to.deep.include({
       status: "nothing-to-do",
       hash: null,
@@ -74,6 +77,13 @@ describe("the log of settlements", () => {
     expect(await stage.journal(".finished")).not.to.have.property(
       "mayStillArrive",
     );
+  });
+
+  it("leaves the journal of what stops unsent to a process that resumed it", async () => {
+    await journal().begin(sent);
+    await journal().update({ ...sent, resumed: true });
+    await stopUnsent();
+    expect(await stage.journal()).to.include({ resumed: true });
   });
 
   it("goes on in a new line after one that was cut", async () => {
