@@ -8,15 +8,13 @@
  * - src/mocks/build-info.ts: what Hardhat's network needs to name the mocks in stacks
  * - src/client/lens/artifact.ts: ABI and runtime code of the lens
  * - src/guard/artifact.ts: ABI and code of the guard, and where its settler is in it
- *
- * Does nothing when neither these inputs nor this script nor TypeChain changed.
  */
-import { createHash } from "node:crypto";
 import fs from "node:fs";
-import { createRequire } from "node:module";
 import path from "node:path";
 
-import { mocksBuildInfo, mocksBuildInfoId } from "./mocks-build-info.ts";
+import { runTypeChain } from "typechain";
+
+import { mocksBuildInfo } from "./mocks-build-info.ts";
 
 interface Contract {
   name: string;
@@ -37,7 +35,6 @@ const buildInfoModule = path.join(root, "src/mocks/build-info.ts");
 const lensModule = path.join(root, "src/client/lens/artifact.ts");
 const guardModule = path.join(root, "src/guard/artifact.ts");
 const bindings = path.join(root, "src/bindings");
-const stampFile = path.join(bindings, ".inputs");
 // On the same disk as the results, so that these can be moved into place.
 const workspace = path.join(root, "cache");
 
@@ -181,8 +178,6 @@ async function generateBindings(
     fs.writeFileSync(file, JSON.stringify(contract));
     return file;
   });
-  // Loaded here since it takes longer than finding that nothing has changed.
-  const { runTypeChain } = await import("typechain");
   await runTypeChain({
     cwd: directory,
     target: "ethers-v6",
@@ -199,30 +194,6 @@ async function generateBindings(
   });
 }
 
-function hashInputs(...inputs: unknown[]): string {
-  const hash = createHash("sha256").update(
-    fs.readFileSync(import.meta.filename),
-  );
-  hash.update(fs.readFileSync(path.join(root, "scripts/mocks-build-info.ts")));
-  const { resolve } = createRequire(import.meta.url);
-  for (const name of ["typechain", "@typechain/ethers-v6"]) {
-    hash.update(fs.readFileSync(resolve(`${name}/package.json`)));
-  }
-  // A hash of sources and settings: lines of stacks change with a comment.
-  const buildInfo = mocksBuildInfoId(root);
-  return hash.update(JSON.stringify([inputs, buildInfo])).digest("hex");
-}
-
-function isUpToDate(inputs: string): boolean {
-  return (
-    [
-      ...[abiModule, artifactsModule, buildInfoModule, lensModule],
-      ...[guardModule, stampFile],
-    ].every((file) => fs.existsSync(file)) &&
-    fs.readFileSync(stampFile, "utf8") === inputs
-  );
-}
-
 const abis = readAbis();
 const artifacts = readArtifacts("mocks");
 const lensArtifacts = readArtifacts("lens");
@@ -234,42 +205,34 @@ if (
     "No artifacts of contracts/mocks/, contracts/lens/ and contracts/guard/: run `hardhat build` first",
   );
 }
-const inputs = hashInputs(abis, artifacts, lensArtifacts, guardArtifacts);
 
-if (!isUpToDate(inputs)) {
-  fs.mkdirSync(workspace, { recursive: true });
-  const temporary = fs.mkdtempSync(path.join(workspace, "generate-"));
-  try {
-    await generateBindings(
-      [
-        ...abis,
-        ...artifacts.filter(
-          (artifact) => isDeployable(artifact) || isInterface(artifact),
-        ),
-      ],
-      temporary,
-    );
-    for (const [file, source] of [
-      [abiModule, abiSource(abis)],
-      [
-        artifactsModule,
-        artifactsSource(artifacts.filter(isDeployable), "mocks"),
-      ],
-      [
-        buildInfoModule,
-        `${notice}\n/** JSON, compressed by Brotli, as base64. */\nexport const buildInfo: string =\n  "${mocksBuildInfo(root)}";\n`,
-      ],
-      [lensModule, artifactsSource(lensArtifacts, "lens")],
-      [guardModule, artifactsSource(guardArtifacts, "guard")],
-    ] as const) {
-      fs.mkdirSync(path.dirname(file), { recursive: true });
-      fs.writeFileSync(file, source);
-    }
-    fs.rmSync(bindings, { recursive: true, force: true });
-    fs.renameSync(path.join(temporary, "bindings"), bindings);
-    // Last, so that an interrupted run is not taken for a complete one.
-    fs.writeFileSync(stampFile, inputs);
-  } finally {
-    fs.rmSync(temporary, { recursive: true, force: true });
+fs.mkdirSync(workspace, { recursive: true });
+const temporary = fs.mkdtempSync(path.join(workspace, "generate-"));
+try {
+  await generateBindings(
+    [
+      ...abis,
+      ...artifacts.filter(
+        (artifact) => isDeployable(artifact) || isInterface(artifact),
+      ),
+    ],
+    temporary,
+  );
+  for (const [file, source] of [
+    [abiModule, abiSource(abis)],
+    [artifactsModule, artifactsSource(artifacts.filter(isDeployable), "mocks")],
+    [
+      buildInfoModule,
+      `${notice}\n/** JSON, compressed by Brotli, as base64. */\nexport const buildInfo: string =\n  "${mocksBuildInfo(root)}";\n`,
+    ],
+    [lensModule, artifactsSource(lensArtifacts, "lens")],
+    [guardModule, artifactsSource(guardArtifacts, "guard")],
+  ] as const) {
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, source);
   }
+  fs.rmSync(bindings, { recursive: true, force: true });
+  fs.renameSync(path.join(temporary, "bindings"), bindings);
+} finally {
+  fs.rmSync(temporary, { recursive: true, force: true });
 }

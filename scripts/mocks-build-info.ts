@@ -88,18 +88,14 @@ function slimContract(contract: Json): Json {
   };
 }
 
-/** The build info that the mocks' artifacts are of: an earlier one may lie beside it. */
-export function mocksBuildInfoId(root: string): string {
+/** @returns A compressed JSON text, as base64. */
+export function mocksBuildInfo(root: string): string {
+  // An earlier build info may lie next to theirs.
   const artifact = readJson(
     root,
     "artifacts/contracts/mocks/MockVault.sol/MockVault.json",
   );
-  return String(artifact["buildInfoId"]);
-}
-
-/** @returns A compressed JSON text, as base64. */
-export function mocksBuildInfo(root: string): string {
-  const file = `artifacts/build-info/${mocksBuildInfoId(root)}`;
+  const file = `artifacts/build-info/${String(artifact["buildInfoId"])}`;
   const { solcVersion, input: given } = readJson(root, `${file}.json`);
   const input = recordIn({ given }, "given");
   const output = recordIn(readJson(root, `${file}.output.json`), "output");

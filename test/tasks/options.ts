@@ -33,6 +33,22 @@ describe("options of tasks", () => {
     });
   });
 
+  it("the help of a task names only options that it has", () => {
+    for (const task of vaultTasks) {
+      if (task.type === TaskDefinitionType.NEW_TASK) {
+        const { options, positionalArguments } = task;
+        const flags = Object.keys(options).map(
+          (name) => `--${name.replaceAll(/(?=[A-Z])/gu, "-").toLowerCase()}`,
+        );
+        const all = [task, ...Object.values(options), ...positionalArguments];
+        for (const { description } of all) {
+          const named = description.match(/--[a-z-]+/gu) ?? [];
+          expect(flags).to.include.members(named);
+        }
+      }
+    }
+  });
+
   it("parseOptions makes a value of each kind", () => {
     const typed = {
       ids: "1, 2,5-9,7,0x10",
