@@ -21,6 +21,8 @@ export interface GuardedSettlement {
   readonly mustHaveEnded: boolean;
   /** Reverts if the vault does not settle the round. */
   readonly mustSettle: boolean;
+  /** ERC-20 tokens that are forwarded to the caller. */
+  readonly tokens: readonly string[];
 }
 
 /** The usual deployer of contracts at addresses that their code decides. */
@@ -32,7 +34,7 @@ export function encodeGuarded(
   vault: string,
   guard: Omit<GuardedSettlement, "address">,
 ): string {
-  const { factory, round, mustHaveEnded, mustSettle } = guard;
+  const { factory, round, mustHaveEnded, mustSettle, tokens } = guard;
   return guardInterface.encodeFunctionData("settle", [
     vault,
     factory,
@@ -40,6 +42,7 @@ export function encodeGuarded(
     round.strikePrice,
     mustHaveEnded,
     mustSettle,
+    tokens,
   ]);
 }
 
@@ -52,8 +55,8 @@ export function parseGuarded(
     const values: readonly unknown[] = guardInterface
       .decodeFunctionData("settle", data)
       .toArray();
-    const [vault, factory, startTime, strikePrice, mustHaveEnded, mustSettle] =
-      values;
+    const [vault, factory, startTime, strikePrice] = values;
+    const [, , , , mustHaveEnded, mustSettle, tokens] = values;
     const guard = {
       address,
       factory: String(factory),
@@ -63,12 +66,30 @@ export function parseGuarded(
       },
       mustHaveEnded: mustHaveEnded === true,
       mustSettle: mustSettle === true,
+      tokens: Array.isArray(tokens) ? tokens.map(String) : [],
     };
     const call = { vault: String(vault), guard };
     return encodeGuarded(call.vault, guard) === data ? call : undefined;
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Finds what the vault or the factory reverted with, in the guard's error around it.
+ *
+ * @param data Revert data of a call of the guard, 0x hex.
+ * @returns Undefined for every other error.
+ */
+export function unwrapReverted(data: string): string | undefined {
+  for (const name of ["VaultReverted", "FactoryReverted"]) {
+    try {
+      return String(guardInterface.decodeErrorResult(name, data)[0]);
+    } catch {
+      // Another error, or bytes that are none.
+    }
+  }
+  return undefined;
 }
 
 /** @param settler The only account that may settle; the zero address for anyone. */

@@ -95,6 +95,7 @@ export async function findRoute(
     round: { startTime, strikePrice },
     mustHaveEnded,
     mustSettle,
+    tokens: [],
   };
   return { from, vault: address, guard };
 }

@@ -2,9 +2,10 @@ import { wrongAddressHint } from "../client/codec.js";
 import { vaultError } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import { guardErrors } from "../guard/errors.js";
+import { unwrapReverted } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import { describeTime } from "../protocol/time.js";
-import { decodeArguments } from "../rpc/revert-reason.js";
+import { decodeArguments, decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { describeKey } from "./guarded.js";
 import type { SettlementRoute } from "./route.js";
@@ -43,13 +44,23 @@ export async function explainRefusal(
   if (refused !== undefined) {
     return refused;
   }
-  const { kind, text } = await vault.explain(reverted);
+  const { kind, text } = await vault.explain(innerReason(reverted, route));
   if (kind !== "none") {
     return { code: "VAULT_CALL_REVERTED", reason: text };
   }
   const { source } = await vault.addressOf("vault");
   const hint = wrongAddressHint(source, vault.networkName);
   return { code: "VAULT_CALL_REVERTED", reason: `${text}. ${hint}` };
+}
+
+/** What the vault or the factory reverted with, also if a guard on the way wraps it. */
+export function innerReason(
+  reverted: RevertReason,
+  route: SettlementRoute | undefined,
+): RevertReason {
+  const data =
+    route?.guard === undefined ? undefined : unwrapReverted(reverted.data);
+  return data === undefined ? reverted : decodeRevertReason(data);
 }
 
 /** @returns Undefined if the vault or the factory reverts, not the guard. */
@@ -92,13 +103,8 @@ function explainGuard(
       return refusalBy(vaultError("VAULT_WOULD_NOT_SETTLE", details));
     }
     case "NotSettler": {
-      // A vault that calls the guard again is refused in the same way.
-      const isFrom =
-        String(values["caller"]).toLowerCase() === from.toLowerCase();
       const details = { from, guard: guard.address };
-      return isFrom
-        ? refusalBy(vaultError("VAULT_NOT_SETTLER", details))
-        : undefined;
+      return refusalBy(vaultError("VAULT_NOT_SETTLER", details));
     }
     default:
       return undefined;

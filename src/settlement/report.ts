@@ -13,6 +13,7 @@ import type { SettlementRoute } from "../settlement-call/route.js";
 import { changesBetween, readingsIn } from "../simulation/compare-readings.js";
 import {
   explainRefusal,
+  innerReason,
   usesAllGas,
   outOfGas,
 } from "../settlement-call/refusal.js";
@@ -290,7 +291,9 @@ async function findReason(
   // The outcome is known even without a reason.
   const asked = await ask().catch(fallbackTo(undefined));
   const reverted = asked?.reverted;
-  if (isUp && (reverted === undefined || reverted.kind === "none")) {
+  const route = routeOf(entry, mined);
+  const inner = reverted && innerReason(reverted, route);
+  if (isUp && (inner === undefined || inner.kind === "none")) {
     const remedy =
       "Give it more (gas, or gasMultiplier, of the network's configuration).";
     const isCertain = asked !== undefined;
@@ -301,7 +304,7 @@ async function findReason(
   if (reverted === undefined) {
     return { status, code: "VAULT_CALL_REVERTED", reason };
   }
-  const refusal = await explainRefusal(vault, reverted, routeOf(entry, mined));
+  const refusal = await explainRefusal(vault, reverted, route);
   if (refusal.code !== null) {
     return { status, ...refusal };
   }

@@ -2,7 +2,11 @@ import { tryCall } from "../rpc/calls.js";
 import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { fallbackTo, vaultError } from "../errors.js";
-import { explainRefusal, outOfGas } from "../settlement-call/refusal.js";
+import {
+  explainRefusal,
+  innerReason,
+  outOfGas,
+} from "../settlement-call/refusal.js";
 import type { GasLimit, Refusal } from "../settlement-call/refusal.js";
 import { settlementCall } from "../settlement-call/route.js";
 import { roundOf } from "./compare-readings.js";
@@ -51,10 +55,13 @@ async function explainFailure(
   failed: FailedCall,
 ): Promise<Refusal> {
   const { vault, route } = parameters;
-  const { data, message } = failed;
-  if (data !== "0x") {
-    return await explainRefusal(vault, decodeRevertReason(data), route);
+  const reverted = decodeRevertReason(failed.data);
+  const inner = innerReason(reverted, route);
+  if (inner.data !== "0x") {
+    return await explainRefusal(vault, reverted, route);
   }
+  // The node's text is about the guard, not about what the guard wraps.
+  const message = inner === reverted ? failed.message : undefined;
   const invalid =
     message === undefined
       ? await askForInvalidOpcode(parameters, failed)
@@ -68,7 +75,7 @@ async function explainFailure(
     return outOfGas(vault.networkName, isCertain, ...limit);
   }
   return message === undefined
-    ? await explainRefusal(vault, decodeRevertReason(data), route)
+    ? await explainRefusal(vault, reverted, route)
     : {
         code: "VAULT_CALL_REVERTED",
         reason: vault.rpc.redactor.quote(message),

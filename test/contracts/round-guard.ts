@@ -28,11 +28,13 @@ const ACCOUNT = `0x${"ab".repeat(20)}` as const;
 
 describe("RoundGuard", () => {
   it("passes all of its Solidity tests", async () => {
-    const source = await readFile(
-      path.join(root, "test/solidity/RoundGuard.t.sol"),
-      "utf8",
+    const sources = await Promise.all(
+      ["RoundGuard.t.sol", "RoundGuardTokens.t.sol"].map(
+        async (file) =>
+          await readFile(path.join(root, "test/solidity", file), "utf8"),
+      ),
     );
-    const tests = source.match(/function test/gu) ?? [];
+    const tests = sources.join("").match(/function test/gu) ?? [];
     const { stdout, stderr, exitCode } = await runHardhat(
       ["test", "solidity", "--no-compile"],
       { cwd: root },
@@ -44,10 +46,10 @@ describe("RoundGuard", () => {
   it("has the same address with every build, one for each settler", () => {
     // Guards with other code are refused, so a new address is a breaking change.
     expect(guardAddressOf(ZeroAddress)).to.equal(
-      "0xaEa6C7cBB406e704161CE3Ef3b4726c99E1e9A56",
+      "0x00D1f21580c40fbda82dAb50F03ed3393d708AE7",
     );
     expect(guardAddressOf(ACCOUNT)).to.equal(
-      "0xd3f4b3079b8C12043aC95d136094b991EDFb8Fc2",
+      "0x36312Fb6E534BC5168d4a864a72Dc10d2392797F",
     );
     expect(guardCreationCode(ACCOUNT)).to.match(/(?:ab){20}$/u);
   });
@@ -64,7 +66,8 @@ describe("RoundGuard", () => {
   it("has a call that is read only if it is encoded as this package does", () => {
     const [vault, factory] = [ACCOUNT, ZeroAddress];
     const round = { startTime: 1n, strikePrice: 2n };
-    const terms = { factory, round, mustHaveEnded: true, mustSettle: false };
+    const demands = { mustHaveEnded: true, mustSettle: false };
+    const terms = { factory, round, ...demands, tokens: [factory] };
     const data = encodeGuarded(vault, terms);
     expect(parseGuarded(ACCOUNT, data)?.guard).to.deep.equal({
       ...{ address: ACCOUNT, ...terms },
@@ -100,20 +103,25 @@ describe("RoundGuard", () => {
       round: { startTime: 7n, strikePrice: 8n },
     };
 
-    for (const [mustHaveEnded, mustSettle] of [
-      [true, false],
-      [false, true],
+    const TOKENS = [ZeroAddress, VAULT];
+    const signature =
+      "settle(address,address,uint256,uint256,bool,bool,address[])";
+
+    for (const [mustHaveEnded, mustSettle, tokens] of [
+      [true, false, []],
+      [false, true, TOKENS],
     ] as const) {
-      it(`is encoded and read with mustHaveEnded ${mustHaveEnded} and mustSettle ${mustSettle}`, () => {
-        const given = { ...guard, mustHaveEnded, mustSettle };
+      it(`is encoded and read with mustHaveEnded ${mustHaveEnded}, mustSettle ${mustSettle} and ${tokens.length} tokens`, () => {
+        const given = { ...guard, mustHaveEnded, mustSettle, tokens };
         const data = encodeGuarded(VAULT, given);
-        const words = [VAULT, FACTORY, 7, 8, mustHaveEnded, mustSettle];
+        const words = [
+          ...[VAULT, FACTORY, 7, 8, mustHaveEnded, mustSettle],
+          // Where the list is, and its length.
+          ...[7 * 32, tokens.length, ...tokens],
+        ];
         expect(data).to.equal(
           concat([
-            id("settle(address,address,uint256,uint256,bool,bool)").slice(
-              0,
-              10,
-            ),
+            id(signature).slice(0, 10),
             ...words.map((word) => toBeHex(BigInt(word), 32)),
           ]),
         );
@@ -124,7 +132,8 @@ describe("RoundGuard", () => {
     }
 
     it("is not read from bytes after it, another function, or nothing", () => {
-      const given = { ...guard, mustHaveEnded: true, mustSettle: true };
+      const demands = { mustHaveEnded: true, mustSettle: true, tokens: TOKENS };
+      const given = { ...guard, ...demands };
       const data = encodeGuarded(VAULT, given);
       for (const other of [
         ...[`${data}00`, data.slice(0, -2), "0xa015aefe", "0x"],

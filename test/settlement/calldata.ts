@@ -108,6 +108,7 @@ describe("buildSettlement", () => {
         round: { startTime, strikePrice },
         mustHaveEnded: false,
         mustSettle: true,
+        tokens: [],
       },
     });
   });

@@ -328,14 +328,29 @@ describe("a guard's refusal before anything is sent", () => {
     ["RoundNotEnded", "nothing-to-do", null, OPEN_ROUND.endTime],
     ["RoundNotSettled", "refused", "VAULT_WOULD_NOT_SETTLE"],
     ["NestedCall", "reverted", "VAULT_CALL_REVERTED"],
+    ["PaymentRefused", "reverted", "VAULT_CALL_REVERTED"],
+    ["TokenNotForwarded", "reverted", "VAULT_CALL_REVERTED", GUARD],
     ["NotSettler", "refused", "VAULT_NOT_SETTLER", SETTLER],
-    // A vault that calls the guard again.
-    ["NotSettler", "reverted", "VAULT_CALL_REVERTED", GUARD],
+    // As a vault that imitates the guard, or calls it again.
+    [
+      "VaultReverted",
+      "reverted",
+      "VAULT_CALL_REVERTED",
+      encode("RoundAlreadySettled"),
+    ],
+    [
+      "FactoryReverted",
+      "reverted",
+      "VAULT_CALL_REVERTED",
+      encode("NotSettler", SETTLER),
+    ],
   ] as const;
   const reasons: Readonly<Record<string, RegExp>> = {
     RoundAlreadySettled:
       /^The round was settled by somebody else meanwhile\.$/u,
     RoundNotEnded: /2027-01-22/u,
+    VaultReverted: /^RoundAlreadySettled\(\)$/u,
+    FactoryReverted: /^NotSettler\(caller: "0x/u,
   };
   for (const [name, status, code, ...values] of refusals) {
     it(`settleAll is ${status}, ${String(code)}, for ${name}`, async () => {

@@ -185,7 +185,7 @@ describe("an invalid journal of a settlement", () => {
     const round = { ...OPEN_ROUND, ...changes };
     const data = encodeGuarded(of, {
       ...{ factory: FACTORY, round },
-      ...{ mustHaveEnded: false, mustSettle: true },
+      ...{ mustHaveEnded: false, mustSettle: true, tokens: [] },
     });
     const through = {
       ...unsignedSettlement,

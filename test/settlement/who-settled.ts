@@ -121,6 +121,7 @@ describe("who settled a round", () => {
         round: OPEN_ROUND,
         mustHaveEnded: false,
         mustSettle: true,
+        tokens: [],
       });
       mine(ours, { ...theirs, data: "0x12" });
       chain.rounds[6] = NEXT;

@@ -21,15 +21,15 @@ contract GuardedVault {
         Nothing,
         Roll,
         Reprice,
+        Clear,
         MoveEnd,
+        Break,
         Reenter,
-        Empty,
-        Text,
-        Custom,
+        Revert,
+        Invalid,
+        UseUpGas,
         Pay
     }
-
-    error Custom(uint256 number, string text);
 
     uint256 public strikePrice = 1_900e18;
     uint256 public startTime = 1_000;
@@ -37,11 +37,22 @@ contract GuardedVault {
     bool public settled;
     Way public way;
     uint256 public calls;
+    bytes private reason;
+    bool private broken;
+    bool private settledByReprice;
 
     receive() external payable {}
 
+    function revertWith(bytes calldata newReason) external {
+        (way, reason) = (Way.Revert, newReason);
+    }
+
     function set(Way newWay) external {
         way = newWay;
+    }
+
+    function setSettledByReprice(bool isSettled) external {
+        settledByReprice = isSettled;
     }
 
     function setEndTime(uint256 newEndTime) external {
@@ -52,7 +63,7 @@ contract GuardedVault {
         settled = isSettled;
     }
 
-    function settleAll() external {
+    function settleAll() public virtual {
         ++calls;
         if (way == Way.Nothing) return;
         if (way == Way.MoveEnd) {
@@ -65,8 +76,14 @@ contract GuardedVault {
         }
         if (way == Way.Reprice) {
             strikePrice += 1;
+            settled = settledByReprice;
             return;
         }
+        if (way == Way.Clear) {
+            (strikePrice, startTime, endTime) = (0, 0, 0);
+            return;
+        }
+        if (way == Way.Break) broken = true;
         if (way == Way.Reenter) {
             // Once: without a lock it would never end.
             way = Way.Settle;
@@ -77,15 +94,17 @@ contract GuardedVault {
                     startTime,
                     strikePrice,
                     false,
-                    false
+                    false,
+                    new address[](0)
                 );
         }
-        if (way == Way.Empty) {
-            // solhint-disable-next-line
-            revert();
+        if (way == Way.Revert) _revert(reason);
+        if (way == Way.Invalid) {
+            assembly {
+                invalid()
+            }
         }
-        if (way == Way.Text) revert("not yet");
-        if (way == Way.Custom) revert Custom(7, "paused");
+        while (way == Way.UseUpGas) {}
         if (way == Way.Pay) _pay();
         settled = true;
     }
@@ -112,7 +131,32 @@ contract GuardedVault {
             bool
         )
     {
+        require(!broken, "broken");
         return (strikePrice, 0, 0, 0, 0, startTime, endTime, 0, 0, settled);
+    }
+}
+
+function _revert(bytes memory reason) pure {
+    assembly {
+        revert(add(reason, 0x20), mload(reason))
+    }
+}
+
+/// Answers every call with the same bytes, or reverts with them.
+contract OddFactory {
+    bytes private answer;
+    bool private reverts;
+
+    function set(bool newReverts, bytes calldata newAnswer) external {
+        (reverts, answer) = (newReverts, newAnswer);
+    }
+
+    fallback() external {
+        bytes memory bytesOfAnswer = answer;
+        if (reverts) _revert(bytesOfAnswer);
+        assembly {
+            return(add(bytesOfAnswer, 0x20), mload(bytesOfAnswer))
+        }
     }
 }
 
@@ -132,15 +176,19 @@ contract GreedyCaller {
 
     function settle() public {
         guard.settle(
-            address(vault), address(vault), 1_000, 1_900e18, false, true
+            address(vault),
+            address(vault),
+            1_000,
+            1_900e18,
+            false,
+            true,
+            new address[](0)
         );
     }
 }
 
 /// Refuses money, with a reason or without one.
 contract RefusingCaller {
-    error Never();
-
     bool private immutable hasReason;
 
     constructor(bool saysWhy) {
@@ -148,13 +196,15 @@ contract RefusingCaller {
     }
 
     receive() external payable {
-        if (hasReason) revert Never();
+        if (hasReason) revert RoundGuard.RoundAlreadySettled();
         // solhint-disable-next-line
         revert();
     }
 
     function settle(RoundGuard guard, address vault) external {
-        guard.settle(vault, vault, 1_000, 1_900e18, false, true);
+        guard.settle(
+            vault, vault, 1_000, 1_900e18, false, true, new address[](0)
+        );
     }
 }
 
@@ -190,7 +240,32 @@ contract RoundGuardTest {
             START,
             STRIKE,
             mustHaveEnded,
-            mustSettle
+            mustSettle,
+            new address[](0)
+        );
+    }
+
+    function settleWith(address factory) private {
+        guard.settle(
+            address(vault),
+            factory,
+            START,
+            STRIKE,
+            false,
+            true,
+            new address[](0)
+        );
+    }
+
+    function expectVaultReverted(bytes memory reason) private {
+        vm.expectRevert(
+            abi.encodeWithSelector(RoundGuard.VaultReverted.selector, reason)
+        );
+    }
+
+    function expectFactoryReverted(bytes memory reason) private {
+        vm.expectRevert(
+            abi.encodeWithSelector(RoundGuard.FactoryReverted.selector, reason)
         );
     }
 
@@ -216,7 +291,13 @@ contract RoundGuardTest {
             )
         );
         guard.settle(
-            address(vault), address(vault), startTime, strikePrice, false, false
+            address(vault),
+            address(vault),
+            startTime,
+            strikePrice,
+            false,
+            false,
+            new address[](0)
         );
     }
 
@@ -233,7 +314,8 @@ contract RoundGuardTest {
                 START + i,
                 STRIKE + 1 - i,
                 false,
-                false
+                false,
+                new address[](0)
             );
         }
     }
@@ -270,12 +352,6 @@ contract RoundGuardTest {
         settle(true, true);
     }
 
-    function test_ANextRoundMayDifferInItsStrikeAlone() public {
-        vault.set(GuardedVault.Way.Reprice);
-        settle();
-        require(vault.strikePrice() == STRIKE + 1, "not called");
-    }
-
     function test_SettlesBeforeTheEndUnlessAsked() public {
         vm.warp(1_999);
         settle(false, true);
@@ -292,8 +368,24 @@ contract RoundGuardTest {
         require(vault.calls() == 1, "not called once");
     }
 
-    function test_ARoundThatOnlyMovesItsEndIsNotSettled() public {
-        vault.set(GuardedVault.Way.MoveEnd);
+    function test_ARoundWithoutALaterStartIsNoNextRound() public {
+        GuardedVault.Way[3] memory ways = [
+            GuardedVault.Way.MoveEnd,
+            GuardedVault.Way.Reprice,
+            GuardedVault.Way.Clear
+        ];
+        for (uint256 i = 0; i < ways.length; ++i) {
+            vault.set(ways[i]);
+            vm.expectRevert(
+                abi.encodeWithSelector(RoundGuard.RoundNotSettled.selector)
+            );
+            settle();
+        }
+    }
+
+    function test_ASettledRoundWithAnotherStrikeIsNotTheRound() public {
+        vault.set(GuardedVault.Way.Reprice);
+        vault.setSettledByReprice(true);
         vm.expectRevert(
             abi.encodeWithSelector(RoundGuard.RoundNotSettled.selector)
         );
@@ -320,10 +412,12 @@ contract RoundGuardTest {
     function test_AVaultCannotSettleAgainFromWithin() public {
         guard = new RoundGuard(address(0));
         vault.set(GuardedVault.Way.Reenter);
-        vm.expectRevert(abi.encodeWithSelector(RoundGuard.NestedCall.selector));
+        expectVaultReverted(
+            abi.encodeWithSelector(RoundGuard.NestedCall.selector)
+        );
         settle();
         guard = new RoundGuard(address(this));
-        vm.expectRevert(
+        expectVaultReverted(
             abi.encodeWithSelector(
                 RoundGuard.NotSettler.selector, address(vault)
             )
@@ -336,7 +430,9 @@ contract RoundGuardTest {
         GreedyCaller greedy = new GreedyCaller(vault, guard);
         vm.deal(address(vault), 6);
         vault.set(GuardedVault.Way.Pay);
-        vm.expectRevert(abi.encodeWithSelector(RoundGuard.NestedCall.selector));
+        vm.expectRevert(
+            abi.encodeWithSelector(RoundGuard.PaymentRefused.selector)
+        );
         greedy.settle();
     }
 
@@ -347,18 +443,18 @@ contract RoundGuardTest {
         require(paid == 3 && address(guard).balance == 0, "not forwarded");
     }
 
-    function test_RevertsWhereTheCallerRefusesMoney() public {
+    function test_RevertsIfTheCallerRefusesMoney() public {
         guard = new RoundGuard(address(0));
         vm.deal(address(vault), 10);
         vault.set(GuardedVault.Way.Pay);
-        RefusingCaller silent = new RefusingCaller(false);
-        vm.expectRevert(
-            abi.encodeWithSelector(RoundGuard.PaymentRefused.selector)
-        );
-        silent.settle(guard, address(vault));
-        RefusingCaller loud = new RefusingCaller(true);
-        vm.expectRevert(abi.encodeWithSelector(RefusingCaller.Never.selector));
-        loud.settle(guard, address(vault));
+        // Without a reason, and with one that imitates the guard.
+        for (uint256 i = 0; i < 2; ++i) {
+            RefusingCaller caller = new RefusingCaller(i == 1);
+            vm.expectRevert(
+                abi.encodeWithSelector(RoundGuard.PaymentRefused.selector)
+            );
+            caller.settle(guard, address(vault));
+        }
         require(!vault.settled(), "settled without its payment");
     }
 
@@ -371,28 +467,112 @@ contract RoundGuardTest {
         );
     }
 
-    function test_PassesOnWhatTheVaultRevertsWith() public {
-        vault.set(GuardedVault.Way.Text);
-        vm.expectRevert(abi.encodeWithSignature("Error(string)", "not yet"));
-        settle();
-        vault.set(GuardedVault.Way.Custom);
-        vm.expectRevert(
-            abi.encodeWithSelector(GuardedVault.Custom.selector, 7, "paused")
+    /// What a vault or a factory may revert with: nothing, a text, and each
+    /// error that the guard has.
+    function reasons() private pure returns (bytes[] memory all) {
+        all = new bytes[](12);
+        all[0] = "";
+        all[1] = abi.encodeWithSignature("Error(string)", "not yet");
+        all[2] = abi.encodeWithSelector(
+            RoundGuard.NotSettler.selector, address(0xbeef)
+        );
+        all[3] = abi.encodeWithSelector(RoundGuard.RoundChanged.selector, 1, 2);
+        all[4] = abi.encodeWithSelector(RoundGuard.RoundAlreadySettled.selector);
+        all[5] = abi.encodeWithSelector(RoundGuard.RoundNotEnded.selector, 3);
+        all[6] = abi.encodeWithSelector(RoundGuard.RoundNotSettled.selector);
+        all[7] = abi.encodeWithSelector(RoundGuard.VaultReverted.selector, "");
+        all[8] = abi.encodeWithSelector(RoundGuard.FactoryReverted.selector, "");
+        all[9] = abi.encodeWithSelector(RoundGuard.NestedCall.selector);
+        all[10] = abi.encodeWithSelector(RoundGuard.PaymentRefused.selector);
+        all[11] =
+            abi.encodeWithSelector(RoundGuard.TokenNotForwarded.selector, 4);
+    }
+
+    function test_WrapsWhateverTheVaultRevertsWith() public {
+        bytes[] memory all = reasons();
+        for (uint256 i = 0; i < all.length; ++i) {
+            vault.revertWith(all[i]);
+            expectVaultReverted(all[i]);
+            settle();
+        }
+    }
+
+    function test_WrapsWhateverTheFactoryRevertsWith() public {
+        OddFactory factory = new OddFactory();
+        bytes[] memory all = reasons();
+        for (uint256 i = 0; i < all.length; ++i) {
+            factory.set(true, all[i]);
+            expectFactoryReverted(all[i]);
+            settleWith(address(factory));
+        }
+    }
+
+    function test_WrapsAnAnswerThatIsNotARound() public {
+        OddFactory factory = new OddFactory();
+        bytes memory nine = abi.encode(STRIKE, 0, 0, 0, 0, START, 2_000, 0, 0);
+        bytes[5] memory answers = [
+            bytes(""),
+            nine,
+            // One byte less than ten words.
+            bytes.concat(nine, new bytes(31)),
+            // Its boolean is neither 0 nor 1.
+            bytes.concat(nine, abi.encode(2)),
+            abi.encodeWithSelector(RoundGuard.RoundAlreadySettled.selector)
+        ];
+        for (uint256 i = 0; i < answers.length; ++i) {
+            factory.set(false, answers[i]);
+            expectFactoryReverted("");
+            settleWith(address(factory));
+        }
+        expectFactoryReverted("");
+        settleWith(address(0xbeef));
+        require(vault.calls() == 0, "the vault was called");
+    }
+
+    function test_WrapsAFactoryThatFailsOnceTheVaultHasSettled() public {
+        vault.set(GuardedVault.Way.Break);
+        expectFactoryReverted(
+            abi.encodeWithSignature("Error(string)", "broken")
         );
         settle();
-        vault.set(GuardedVault.Way.Empty);
-        try guard.settle(
-            address(vault), address(vault), START, STRIKE, false, true
-        ) {
-            revert("it settled");
-        } catch (bytes memory reason) {
-            require(reason.length == 0, "a reason");
+    }
+
+    function test_WrapsAVaultThatUsesUpItsGas() public {
+        GuardedVault.Way[2] memory ways =
+            [GuardedVault.Way.Invalid, GuardedVault.Way.UseUpGas];
+        for (uint256 i = 0; i < ways.length; ++i) {
+            vault.set(ways[i]);
+            (bool success, bytes memory reason) = address(guard)
+            .call{gas: 500_000}(
+                abi.encodeCall(
+                    RoundGuard.settle,
+                    (
+                        address(vault),
+                        address(vault),
+                        START,
+                        STRIKE,
+                        false,
+                        true,
+                        new address[](0)
+                    )
+                )
+            );
+            require(
+                !success
+                    && keccak256(reason)
+                        == keccak256(
+                            abi.encodeWithSelector(
+                                RoundGuard.VaultReverted.selector, ""
+                            )
+                        ),
+                "not wrapped"
+            );
         }
     }
 
     function test_IsFreeAgainAfterAReversion() public {
-        vault.set(GuardedVault.Way.Text);
-        vm.expectRevert(abi.encodeWithSignature("Error(string)", "not yet"));
+        vault.revertWith("");
+        expectVaultReverted("");
         settle();
         vault.set(GuardedVault.Way.Settle);
         settle();
@@ -400,10 +580,15 @@ contract RoundGuardTest {
     }
 
     function test_AVaultWithoutCodeIsNotSettled() public {
-        try guard.settle(
-            address(0xbeef), address(vault), START, STRIKE, false, false
-        ) {
-            revert("it settled");
-        } catch {}
+        expectVaultReverted("");
+        guard.settle(
+            address(0xbeef),
+            address(vault),
+            START,
+            STRIKE,
+            false,
+            false,
+            new address[](0)
+        );
     }
 }
