@@ -292,7 +292,8 @@ async function findReason(
   const asked = await ask().catch(fallbackTo(undefined));
   const reverted = asked?.reverted;
   const route = routeOf(entry, mined);
-  const inner = reverted && innerReason(reverted, route);
+  const inner =
+    reverted === undefined ? undefined : innerReason(reverted, route);
   if (isUp && (inner === undefined || inner.kind === "none")) {
     const remedy =
       "Give it more (gas, or gasMultiplier, of the network's configuration).";
