@@ -205,6 +205,10 @@ const errors = {
       text: "networks.{network} is not of type edr-simulated, but this package makes forks with it.",
       fix: "Rename that network in the configuration.",
     },
+    VAULT_FORK_CLOSED: {
+      text: "The fork of network {network} is closed.",
+      fix: "Make a new fork, or close this one later.",
+    },
     VAULT_MINED_MEANWHILE: {
       text: "Network {network} mined a block by itself during the simulation, with another time than the simulated one.",
       fix: "Turn interval mining off during the simulation: send evm_setIntervalMining with 0.",

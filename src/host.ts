@@ -4,6 +4,7 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 import type { AddressResolver, LocatedAddress } from "./client/addresses.js";
 import type { VaultClient } from "./client/vault-client.js";
 import type { DisplaySettings } from "./protocol/index.js";
+import type { Eip1193Provider } from "./rpc/eip1193.js";
 import type { SettlementSettings } from "./protocol/settlement-settings.js";
 
 /**
@@ -29,10 +30,14 @@ export interface VaultHost extends VaultClient {
   bind(addresses: AddressResolver): void;
   /** Returns the vault of another instance on the same network. */
   instance(name: string): VaultHost;
-  /** @internal Gives a fork a vault with the addresses of this network. */
+  /**
+   * @internal Gives a fork a vault with the addresses of this network, which asks this
+   * provider.
+   */
   adoptFork(
     fork: NetworkConnection<ChainType | string>,
-    upstream: UpstreamAddresses,
+    provider: Eip1193Provider,
+    upstream?: UpstreamAddresses,
   ): void;
 }
 

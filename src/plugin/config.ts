@@ -81,6 +81,16 @@ async function resolveUserConfig(
       ),
     };
   }
+  const fork = networks[FORK_NETWORK];
+  const { forking } = asRecord(userConfig.networks?.[FORK_NETWORK]);
+  const { cacheDir } = asRecord(forking);
+  if (
+    fork?.type === "edr-simulated" &&
+    fork.forking !== undefined &&
+    typeof cacheDir === "string"
+  ) {
+    fork.forking.cacheDir = cacheDir;
+  }
   return { ...resolvedConfig, networks };
 }
 

@@ -19,6 +19,7 @@ import type {
 import type { MockVaultHandle as MockHandle } from "../mocks/handle.js";
 import type { UpstreamAddresses, VaultHost } from "../host.js";
 import type { Redactor } from "../redact.js";
+import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { KnownNode, RpcClient } from "../rpc/rpc-client.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import type { SettlementSettings } from "../protocol/settlement-settings.js";
@@ -48,6 +49,13 @@ interface ConnectionParts extends Pick<
   readonly upstream: UpstreamAddresses | undefined;
   /** The vaults of the instances by name; undefined is the network's own. */
   readonly vaults: Map<string | undefined, HardhatVault>;
+}
+
+/** The parts of a connection that differ for a fork. */
+interface ForkParts {
+  readonly provider: Eip1193Provider;
+  readonly networkName: string;
+  readonly upstream?: UpstreamAddresses | undefined;
 }
 
 /** The parts that all vaults of one instance share. */
@@ -88,18 +96,18 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /**
    * @param redactor Knows the secrets of the connection.
-   * @param networkName The network's name in error texts.
-   * @param upstream The addresses of the network, if this is a fork of one.
+   * @param fork If this is a fork: its provider, the name of the network in error texts,
+   * and the addresses of that network.
    * @internal
    */
   public static forConnection(
     connection: NetworkConnection<ChainType | string>,
     context: HookContext,
     redactor: Redactor,
-    networkName = connection.networkName,
-    upstream?: UpstreamAddresses,
+    fork: ForkParts = connection,
   ): HardhatVault {
     const { networkConfig } = connection;
+    const { provider, networkName, upstream } = fork;
     const { timeout } =
       networkConfig.type === "http" ? networkConfig : { timeout: undefined };
     return HardhatVault.#open({
@@ -107,7 +115,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
       context,
       networkName,
       rpc: new RpcClient(
-        connection.provider,
+        provider,
         networkName,
         // Hardhat takes 0 for no limit.
         new KnownNode(redactor, true, timeout === 0 ? Infinity : timeout),
@@ -355,16 +363,22 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /** @internal */
-  public adoptFork(fork: ForkConnection, upstream: UpstreamAddresses): void {
-    // Errors name the user's network, not the one that forks are made with.
-    const name = `${this.networkName} (fork)`;
+  public adoptFork(
+    fork: ForkConnection,
+    provider: Eip1193Provider,
+    upstream?: UpstreamAddresses,
+  ): void {
     fork.vault = HardhatVault.forConnection(
       fork,
       this.context,
       // A node behind a fork may repeat the secrets of this network.
       this.rpc.redactor,
-      name,
-      upstream,
+      {
+        provider,
+        // Errors name the user's network, not the one that forks are made with.
+        networkName: `${this.networkName} (fork)`,
+        upstream,
+      },
     );
   }
 

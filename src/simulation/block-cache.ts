@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { ZeroAddress, isHexString, toQuantity } from "ethers";
 
+import type { VaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import { toRpcError } from "../rpc/errors.js";
 import { ResponseParser } from "../rpc/response-parser.js";
@@ -88,6 +89,11 @@ export class BlockCache {
     return cache;
   }
 
+  /** Set once the node has another block at this number. */
+  public get ended(): VaultError | undefined {
+    return this.#branch.ended;
+  }
+
   public async close(): Promise<void> {
     this.#users -= 1;
     // A file that cannot be written costs requests only.
@@ -107,9 +113,12 @@ export class BlockCache {
       return await this.#get(call);
     }
     try {
-      return this.#branch.isOfChain(call)
+      const answer = this.#branch.isOfChain(call)
         ? await this.#branch.readBelow(call)
         : ((await this.#upstream.ask([call])).answers[0] ?? NO_ANSWER);
+      return "error" in answer || hasForm(call.method, answer.result)
+        ? answer
+        : { error: this.#formError(call.method) };
     } catch (error) {
       return { error };
     }
@@ -227,9 +236,7 @@ export class BlockCache {
       return answer;
     }
     if (!this.#isOfBlock(key, answer.result)) {
-      // The simulator would take null for an empty slot.
-      const read = new ResponseParser(this.pinned.upstream.network, method);
-      return { error: read.invalid("a value that is no hex value") };
+      return { error: this.#formError(method) };
     }
     this.#values.add(key, answer.result);
     return answer;
@@ -238,12 +245,33 @@ export class BlockCache {
   /** True if the value has the form of its kind, and is not of another block. */
   #isOfBlock(key: string, value: unknown): boolean {
     const { hash } = asRecord(value);
-    const [method] = key.split(" ", 1);
-    return method === BLOCK_METHOD.toLowerCase()
+    const [method = ""] = key.split(" ", 1);
+    return method === BLOCK_METHOD
       ? String(hash).toLowerCase() === this.pinned.hash.toLowerCase()
-      : isHexString(value) ||
-          (method === NETWORK_METHOD && typeof value === "string");
+      : hasForm(method, value);
   }
+
+  #formError(method: string): VaultError {
+    const read = new ResponseParser(this.pinned.upstream.network, method);
+    return read.invalid("the value has another form");
+  }
+}
+
+const isQuantity = (value: unknown): boolean =>
+  typeof value === "string" && /^0x[0-9a-f]{1,64}$/iu.test(value);
+
+/** Forms of values. The simulator would take null and `0x` for 0. */
+const forms: Readonly<Record<string, (value: unknown) => boolean>> = {
+  eth_getBalance: isQuantity,
+  eth_getTransactionCount: isQuantity,
+  eth_getStorageAt: isQuantity,
+  eth_getCode: (value) => isHexString(value, true),
+  [NETWORK_METHOD]: (value) => typeof value === "string",
+};
+
+/** False for a value of state that has another form. */
+function hasForm(method: string, value: unknown): boolean {
+  return forms[method]?.(value) ?? true;
 }
 
 /** Those in use that are shared. */
@@ -270,9 +298,7 @@ function keyOfCall({ method, params }: UpstreamCall): string {
     ...parts.map((part) =>
       isHexString(part) && part.length > 2 && !isHexString(part, 20)
         ? BigInt(part)
-        : part,
+        : String(part).toLowerCase(),
     ),
-  ]
-    .join(" ")
-    .toLowerCase();
+  ].join(" ");
 }

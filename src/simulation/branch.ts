@@ -7,6 +7,7 @@ import type { VaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import { classifyFailure, toRpcError } from "../rpc/errors.js";
 import { waitAfter } from "../rpc/retry.js";
+import { messageOf } from "../rpc/thrown.js";
 import { NO_ANSWER, refusesCall } from "./upstream.js";
 import type {
   Upstream,
@@ -172,7 +173,7 @@ export class Branch {
     }
     // The node is behind, has another block at this number, or takes no hashes.
     const mayTakeNumbers =
-      this.#takesHashes === undefined || ofState.some(refusesCall);
+      this.#takesHashes === undefined || ofState.some(refusesHash);
     const failed = mayTakeNumbers
       ? calls.filter((_, index) => !hasResult(answers[index]))
       : [];
@@ -338,7 +339,16 @@ function hasValue(answer: UpstreamAnswer): boolean {
 function isBehind(answer: UpstreamAnswer): boolean {
   return (
     "error" in answer &&
-    !refusesCall(answer) &&
+    !refusesHash(answer) &&
     classifyFailure(answer.error).kind === "blockNotFound"
+  );
+}
+
+/** True for a node that does not understand a hash in the place of a number. */
+function refusesHash(answer: UpstreamAnswer): boolean {
+  return (
+    refusesCall(answer) ||
+    ("error" in answer &&
+      /invalid block (?:parameter|number|tag)/iu.test(messageOf(answer.error)))
   );
 }

@@ -1,12 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { IncomingMessage, Server } from "node:http";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { text } from "node:stream/consumers";
 
 import { toQuantity } from "ethers";
 
-import { assertInvariant } from "../errors.js";
+import { assertInvariant, vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import { toRpcError } from "../rpc/errors.js";
 import { BlockCache } from "./block-cache.js";
@@ -30,10 +34,16 @@ export class ForkCache {
   readonly #known: Readonly<Record<string, string>>;
   readonly #upstream: UpstreamSettings;
   #failure: unknown;
+  #closed: VaultError | undefined;
 
+  /**
+   * @param folder Empty folder for the simulator, which must have one. Its own is kept by
+   * port, and another fork on that port would read it.
+   */
   private constructor(
     { upstream, number, chainId }: PinnedBlock,
     public readonly block: BlockCache,
+    public readonly folder: string,
   ) {
     this.#upstream = upstream;
     this.#known = {
@@ -60,7 +70,8 @@ export class ForkCache {
 
   public static async open(pinned: PinnedBlock): Promise<ForkCache> {
     const block = await BlockCache.open(pinned);
-    const cache = new ForkCache(pinned, block);
+    const folder = await mkdtemp(path.join(tmpdir(), "vault-fork-"));
+    const cache = new ForkCache(pinned, block, folder);
     cache.#server.listen(0, "127.0.0.1");
     await once(cache.#server, "listening");
     return cache;
@@ -80,10 +91,21 @@ export class ForkCache {
     return this.#failure;
   }
 
+  /** The reason why the fork reads nothing more, if there is one. */
+  public get ended(): VaultError | undefined {
+    return this.#closed ?? this.block.ended;
+  }
+
   public async close(): Promise<void> {
+    const { network } = this.#upstream;
+    this.#closed = vaultError("VAULT_FORK_CLOSED", { network });
     this.#server.close();
     this.#server.closeAllConnections();
-    await this.block.close();
+    await Promise.all([this.block.close(), this.removeFolder()]);
+  }
+
+  public async removeFolder(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
   }
 
   async #respond(request: IncomingMessage): Promise<unknown> {

@@ -22,7 +22,8 @@ import { getBlockNumber } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
 import { isHardhatsOwn, toHardhatError } from "../rpc/hardhat-error.js";
-import { toRpcError } from "../rpc/errors.js";
+import type { Eip1193Provider } from "../rpc/eip1193.js";
+import { classifyFailure, toRpcError } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { readUpstreamBlock } from "../settlement-call/next-block.js";
 import { ForkCache, bindForkCache } from "./fork-cache.js";
@@ -221,6 +222,8 @@ export async function createFork(
         enabled: true,
         url: cache.url,
         blockNumber: BigInt(block.number),
+        // Hardhat drops it; the plugin's own hook does not.
+        cacheDir: cache.folder,
       },
       ...(config.from !== undefined && { from: config.from }),
       ...(hardfork !== undefined && { hardfork }),
@@ -252,8 +255,10 @@ export async function createFork(
         (await networkConfig.forking.url.getUrl()) === cache.url,
       "what should be a fork in process is another network",
     );
+    // It must be there while the simulator starts.
+    await cache.removeFolder();
     bindForkCache(forked, cache);
-    vault.adoptFork(forked, upstream ?? (() => undefined));
+    vault.adoptFork(forked, endingWith(cache, forked), upstream);
     return forked;
   } catch (error) {
     const { failure } = cache;
@@ -263,6 +268,23 @@ export async function createFork(
       toForkError(failure ?? error, vault.rpc)
     );
   }
+}
+
+/** The fork's provider; after the fork's end, its failures are the reason of that. */
+function endingWith(
+  cache: ForkCache,
+  { provider }: ForkConnection,
+): Eip1193Provider {
+  return {
+    request: async (args) =>
+      await provider.request(args).catch((error: unknown) => {
+        const { ended } = cache;
+        // A contract can still revert on what the fork has read.
+        throw ended === undefined || classifyFailure(error).kind === "reverted"
+          ? error
+          : ended;
+      }),
+  };
 }
 
 const oneAtATime = new AsyncMutex();

@@ -223,14 +223,43 @@ describe("the state of one block", () => {
     await expectVaultError(other.requireBlock(), "VAULT_FORK_REORGED");
   });
 
-  it("a value that is null is refused each time that it is asked for, and read once the node has it", async () => {
-    server.answer = answerEach(() => ({ result: null }));
-    const cache = await open();
-    expect(await balance(cache)).to.match(/no hex value/u);
-    expect(await balance(cache)).to.match(/no hex value/u);
-    server.answer = answerEach(answerOf());
-    expect(await balance(cache)).to.equal("0x7");
-  });
+  const slot = ["eth_getStorageAt", ACCOUNT, "0x1"] as const;
+  for (const [[method, ...params], answers] of [
+    [slot, [null, "0x", `${WORD}00`, "7"]],
+    [
+      ["eth_getBalance", ACCOUNT],
+      [null, "0x", `${WORD}00`, 7],
+    ],
+    [
+      ["eth_getTransactionCount", ACCOUNT],
+      [null, "0x", "seven"],
+    ],
+    [
+      ["eth_getCode", ACCOUNT],
+      [null, "0x7", "code"],
+    ],
+  ] as const) {
+    for (const block of [NUMBER, NUMBER - 1]) {
+      it(`a fork refuses ${answers.map((one) => JSON.stringify(one)).join(", ")} as the answer to ${method} ${block === NUMBER ? "at" : "below"} its block, and reads the value once the node has it`, async () => {
+        const cache = await open();
+        const at = [...params, toQuantity(block)];
+        for (const result of answers) {
+          server.answer = answerEach((call) =>
+            call.method === method ? { result } : answerOf()(call),
+          );
+          expect(
+            await ask(cache, method, ...at),
+            JSON.stringify(result),
+          ).to.contain(`did not answer ${method} with valid JSON-RPC`);
+        }
+        const result = method === "eth_getCode" ? "0x60" : WORD;
+        server.answer = answerEach((call) =>
+          call.method === method ? { result } : answerOf()(call),
+        );
+        expect(await ask(cache, method, ...at)).to.equal(result);
+      });
+    }
+  }
 
   it("warming asks for no value that is there or on its way, and nobody asks for what it has", async () => {
     const cache = await open();

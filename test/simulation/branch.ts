@@ -145,13 +145,16 @@ describe("reads of one branch of the chain", () => {
     );
   });
 
-  it("a fork reads by number from a node that refuses a hash as an invalid block", async () => {
-    node.answer = (call) =>
-      isByHash(call)
-        ? { error: { code: -32_602, message: "invalid block number" } }
-        : undefined;
-    expect(await balance(await open())).to.equal(RICH);
-  });
+  for (const [code, message] of [
+    [-32_602, "invalid block number"],
+    [-32_000, "invalid block parameter"],
+  ] as const) {
+    it(`a fork reads by number from a node that refuses a hash with ${code} "${message}"`, async () => {
+      node.answer = (call) =>
+        isByHash(call) ? { error: { code, message } } : undefined;
+      expect(await balance(await open())).to.equal(RICH);
+    });
+  }
 
   it("a fork takes no state of a node without batches that replaced the block between state and header", async () => {
     node.batch = () => 413;

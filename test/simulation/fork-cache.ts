@@ -4,6 +4,7 @@ import path from "node:path";
 import { tmpdir } from "node:os";
 
 import { expect } from "chai";
+import { toQuantity } from "ethers";
 
 import { encodeCall } from "../../src/client/codec.js";
 import type { ForkConnection } from "../../src/types.js";
@@ -216,9 +217,9 @@ describe("the cache of a fork", () => {
     ["is no JSON", "{"],
     [
       "has another block",
-      `{"eth_getblockbynumber true":{"hash":"0x${"12".repeat(32)}"}}`,
+      `{"eth_getBlockByNumber true":{"hash":"0x${"12".repeat(32)}"}}`,
     ],
-    ["has a value of another form", '{"eth_getcode 0x1":{"hash":"0x1"}}'],
+    ["has a value of another form", '{"eth_getCode 0x1":{"hash":"0x1"}}'],
   ] as const) {
     it(`a fork of a past block asks the node if its file ${title}`, async () => {
       const number = await provider.getBlockNumber();
@@ -326,40 +327,75 @@ describe("the cache of a fork", () => {
       });
     const error: unknown = await slot().catch((thrown: unknown) => thrown);
     expect(String(error)).to.contain("eth_getStorageAt");
-    expect(String(error)).to.contain("is no hex value");
+    expect(String(error)).to.contain("the value has another form");
     node.answer = () => undefined;
     expect(await slot()).to.equal(`0x${"0".repeat(64)}`);
   });
 
-  it("a fork ends if the chain replaces its block: VAULT_FORK_REORGED for a simulation, and its text for a read", async () => {
+  /** Once a fork has read its block, the node has another one at the number. */
+  const replaceBlockAfter = (method: string): void => {
+    let isReplaced = false;
+    node.answer = (call, real) => {
+      isReplaced ||= call.method === method;
+      return !isReplaced
+        ? undefined
+        : call.method === "eth_getBlockByNumber"
+          ? { result: { ...fieldsOf(real), hash: `0x${"ab".repeat(32)}` } }
+          : /^eth_get(?:Balance|Code|Storage|TransactionC)/u.test(call.method)
+            ? { error: { code: -32_000, message: "header not found" } }
+            : undefined;
+    };
+  };
+
+  for (const method of ["net_version", "eth_createAccessList"]) {
+    it(`simulateSettleAll on a fork throws VAULT_FORK_REORGED if the chain replaces the block after ${method}`, async () => {
+      replaceBlockAfter(method);
+      await expectVaultError(
+        (await open()).simulateSettleAll({ engine: "fork" }),
+        "VAULT_FORK_REORGED",
+      );
+    });
+  }
+
+  it("a fork whose block the chain replaces throws VAULT_FORK_REORGED for what it has not read, and answers what it has", async () => {
     const forked = await fork();
     await forked.vault.snapshot();
-    const checkpoint: unknown = await provider.send("evm_snapshot", []);
-    await provider.send("anvil_mine", []);
-    const later = await fork();
-    let headers = 0;
-    node.answer = ({ method, params }, real) =>
-      method === "eth_getBlockByNumber" &&
-      String(params[0]).startsWith("0x") &&
-      headers++ > 0
-        ? { result: { ...fieldsOf(real), hash: `0x${"ab".repeat(32)}` } }
-        : undefined;
+    replaceBlockAfter("eth_getStorageAt");
     await expectVaultError(
-      (await open()).simulateSettleAll({ engine: "fork" }),
+      forked.vault.getOrderInfo(1_000n),
       "VAULT_FORK_REORGED",
     );
-    node.answer = () => undefined;
-    await provider.send("evm_revert", [checkpoint]);
-    await provider.send("evm_setNextBlockTimestamp", [3_000_000_000]);
-    await provider.send("evm_mine", []);
-    const error: unknown = await later.provider
-      .request({ method: "eth_getBalance", params: [NOBODY, "latest"] })
-      .catch((thrown: unknown) => thrown);
-    expect(String(error)).to.match(/chain replaced block \d+/u);
-    // Its block is still part of the chain.
     expect((await forked.vault.snapshot()).round).to.include({
       settled: false,
     });
+  });
+
+  it("a read of a fork that is closed throws VAULT_FORK_CLOSED", async () => {
+    const forked = await fork();
+    await forked.close();
+    for (const read of [
+      forked.vault.queryVolume(),
+      forked.vault.snapshot(),
+      forked.vault.simulateSettleAll(),
+      forked.vault.settleAll(),
+    ]) {
+      const { message } = await expectVaultError(read, "VAULT_FORK_CLOSED");
+      expect(message).to.contain("network live");
+    }
+  });
+
+  it("a fork leaves no folder of Hardhat's simulator behind: it is removed when the fork is made, and when it is closed after it has read an old block", async () => {
+    const old = toQuantity((await provider.getBlockNumber()) - 1);
+    const forked = await fork();
+    const { cacheDir } = fieldsOf(fieldsOf(forked.networkConfig)["forking"]);
+    expect(path.dirname(String(cacheDir))).to.equal(tmpdir());
+    expect(existsSync(String(cacheDir)), "made").to.equal(false);
+    await forked.provider.request({
+      ...{ method: "eth_getBlockByNumber", params: [old, false] },
+    });
+    await forked.close();
+    expect(existsSync(String(cacheDir)), "closed").to.equal(false);
+    expect(await readdir(root)).to.deep.equal(["package.json"]);
   });
 
   it("fork() refuses a call to warm for that is none: VAULT_INVALID_ARGUMENT, VAULT_INVALID_ADDRESS", async () => {
