@@ -20,7 +20,8 @@ import { isNodeRefusal } from "../rpc/errors.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import type { Hex } from "../protocol/index.js";
 import { RpcClient } from "../rpc/rpc-client.js";
-import { traceTransaction } from "../rpc/traces.js";
+import { framesOf, traceTransaction } from "../rpc/traces.js";
+import type { CallFrame } from "../rpc/traces.js";
 import { NoVerdict, requireVault } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 import { hashOf, requireReceipt } from "./sent-transaction.js";
@@ -28,14 +29,6 @@ import { hashOf, requireReceipt } from "./sent-transaction.js";
 /** Arguments of the client's method of that name; none for `settleAll`. */
 export type CallArguments<Name extends OperationName> =
   Name extends ReadOperationName ? OperationArguments<Name> : [];
-
-/** A call that a transaction made, at any depth. */
-interface MadeCall {
-  /** Lower case. */
-  readonly to: string;
-  /** Selector and arguments, 0x hex. */
-  readonly data: string;
-}
 
 /**
  * Checks whether a transaction called an operation, itself or by a contract.
@@ -68,15 +61,15 @@ export async function checkCalled(
   }
   const calls = await traceCalls(client?.rpc ?? rpcOf(sent), hash);
   const { selector } = operationEntry(operation);
-  const ofOperation = calls.filter(({ data }) => data.startsWith(selector));
+  const ofOperation = calls.filter(({ input }) => input.startsWith(selector));
   const pass = ofOperation.some(
-    ({ to, data }) =>
-      data.startsWith(wanted.data) && (wanted.to?.includes(to) ?? true),
+    ({ to, input }) =>
+      input.startsWith(wanted.data) && (wanted.to?.includes(to) ?? true),
   );
   const shown =
     args === undefined ? operation : showCall(operation, wanted.data);
   const made = ofOperation.map(
-    ({ to, data }) => `\n  ${showCall(operation, data)} of ${to}`,
+    ({ to, input }) => `\n  ${showCall(operation, input)} of ${to}`,
   );
   return {
     pass,
@@ -141,7 +134,7 @@ function rpcOf(transaction: unknown): RpcClient {
 async function traceCalls(
   rpc: RpcClient,
   hash: Hex,
-): Promise<readonly MadeCall[]> {
+): Promise<readonly CallFrame[]> {
   await requireReceipt(rpc, hash);
   const trace = await traceTransaction(rpc, hash, "calls").catch(
     (error: unknown) => {
@@ -152,21 +145,8 @@ async function traceCalls(
         : error;
     },
   );
-  const calls: MadeCall[] = [];
-  const frames: unknown[] = [trace];
-  for (const frame of frames) {
-    const { type, to, input, calls: inner } = asRecord(frame);
-    // The code of a deployment is no call data.
-    if (
-      typeof to === "string" &&
-      typeof input === "string" &&
-      !String(type).startsWith("CREATE")
-    ) {
-      calls.push({ to: to.toLowerCase(), data: input.toLowerCase() });
-    }
-    frames.push(...listOf(inner));
-  }
-  return calls;
+  // The code of a deployment is no call data.
+  return framesOf(trace).filter(({ type }) => !type.startsWith("CREATE"));
 }
 
 /** Example: `calMargins({ maxVolume: 5, APY: 6, endTime: 7 })`. */

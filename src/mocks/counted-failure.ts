@@ -5,6 +5,8 @@ import type { VaultClient } from "../client/vault-client.js";
 import { hasHost } from "../host.js";
 import type { VaultHost } from "../host.js";
 import { asRecord, listOf } from "../json.js";
+import { framesOf } from "../rpc/traces.js";
+import type { CallFrame } from "../rpc/traces.js";
 import type { MockAddresses } from "./deployed-mocks.js";
 import { ANYBODY } from "./failure.js";
 import { call, mockInterfaces } from "./mock-contracts.js";
@@ -76,8 +78,11 @@ async function countRequest(
 ): Promise<void> {
   // Not by the hook's next(), which can be called once.
   const traced = await trace(connection, request).catch(() => undefined);
+  const frames = framesOf(traced);
   const all = [...failures.values()];
-  const met = all.filter((failure) => meets(traced, failure));
+  const met = all.filter((failure) =>
+    frames.some((frame) => meets(frame, failure)),
+  );
   for (const count of new Set(met.map((failure) => failure.count))) {
     if (count.left > 0) {
       count.left -= 1;
@@ -163,17 +168,15 @@ async function trace(
   });
 }
 
-/** True if a call in the trace failed as the mock does. */
-function meets(frame: unknown, failure: CountedFailure): boolean {
-  const { addresses, made } = failure;
+/** True if the call failed as the mock does. */
+function meets(frame: CallFrame, { addresses, made }: CountedFailure): boolean {
   const [selector, caller = "", args = "", revertData] = parse(made).args;
-  const { from, to, input, output = "0x", error, calls } = asRecord(frame);
+  const { from, to, input, output, isFailed } = frame;
   return (
-    (error !== undefined &&
-      to === addresses[made.role].toLowerCase() &&
-      String(input).startsWith(`${selector}${args.slice(2)}`) &&
-      [ANYBODY, from].includes(caller.toLowerCase()) &&
-      output === revertData) ||
-    listOf(calls).some((each) => meets(each, failure))
+    isFailed &&
+    to === addresses[made.role].toLowerCase() &&
+    input.startsWith(`${selector}${args.slice(2)}`) &&
+    [ANYBODY, from].includes(caller.toLowerCase()) &&
+    output === revertData
   );
 }

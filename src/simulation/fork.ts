@@ -276,7 +276,7 @@ function endingWith(
   { provider }: ForkConnection,
 ): Eip1193Provider {
   return {
-    request: async (args) =>
+    request: async (args): Promise<unknown> =>
       await provider.request(args).catch((error: unknown) => {
         const { ended } = cache;
         // A contract can still revert on what the fork has read.

@@ -5,9 +5,10 @@ import { AbiCoder, dataLength, isHexString } from "ethers";
 import { checksumAddress } from "../client/inputs.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { asRecord, listOf } from "../json.js";
+import { asRecord } from "../json.js";
 import type { Address } from "../protocol/index.js";
 import { callContract } from "../rpc/calls.js";
+import { framesOf } from "../rpc/traces.js";
 import type { TokenDescription, Transfer, Simulation } from "./types.js";
 
 /** Replaces a token's address for the chain's own currency. */
@@ -62,34 +63,28 @@ export function transfersIn(logs: unknown): readonly Transfer[] | undefined {
 }
 
 /** Calls that run code in the caller's place, or without value. */
-const movesNothing: ReadonlySet<unknown> = new Set([
+const movesNothing: ReadonlySet<string> = new Set([
   "DELEGATECALL",
   "STATICCALL",
   "CALLCODE",
 ]);
 
-/** Finds the native transfers in a frame of Geth's `callTracer`; reverted calls have none. */
-export function nativeTransfersOf(frame: unknown): readonly Transfer[] {
-  const { type, from, to, value, error, calls } = asRecord(frame);
-  if (error !== undefined && error !== null) {
-    return [];
-  }
-  const inside = listOf(calls).flatMap(nativeTransfersOf);
-  if (
-    movesNothing.has(type) ||
-    !isHexString(from, 20) ||
-    !isHexString(to, 20) ||
-    !isHexString(value) ||
-    // No quantity, or none.
-    /^0x0*$/u.test(value)
-  ) {
-    return inside;
-  }
-  const [payer, payee] = [toAddress(from), toAddress(to)];
-  return [
-    { token: NATIVE, from: payer, to: payee, amount: BigInt(value) },
-    ...inside,
-  ];
+/** Finds the native transfers in a trace of Geth's `callTracer`. */
+export function nativeTransfersOf(trace: unknown): readonly Transfer[] {
+  return framesOf(trace)
+    .filter(
+      ({ type, from, to, value, isUndone }) =>
+        !isUndone &&
+        value > 0n &&
+        !movesNothing.has(type) &&
+        [from, to].every((account) => isHexString(account, 20)),
+    )
+    .map(({ from, to, value: amount }) => ({
+      token: NATIVE,
+      from: toAddress(from),
+      to: toAddress(to),
+      amount,
+    }));
 }
 
 /** Ignores the case of a node's hex, which is no checksum. */
