@@ -8,23 +8,16 @@ import { escapeUntrusted } from "../src/escape.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { deployGuardTask } from "./definitions/deploy-guard.js";
 import type { TaskValues } from "./definitions/shared.js";
-import { readEnvelope, withVault } from "./open-vault.js";
+import { readEnvelope, writeAction } from "./open-vault.js";
 import { code, labelledValues, notes, title } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
 import { say } from "./output/render-text.js";
-import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 import type { Terminal } from "./terminal.js";
 
-export default taskAction(
+export default writeAction(
   deployGuardTask,
-  async (args, surroundings) =>
-    await withVault(
-      surroundings,
-      "write",
-      args,
-      async (vault) => await deploy(vault, args, surroundings.terminal),
-    ),
+  async (vault, args, { terminal }) => await deploy(vault, args, terminal),
 );
 
 export async function deploy(

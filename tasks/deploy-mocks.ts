@@ -1,15 +1,13 @@
-import { requireScenario } from "../src/mocks/scenarios.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { deployMocksTask } from "./definitions/deploy-mocks.js";
-import { readEnvelope, withVault } from "./open-vault.js";
+import { readEnvelope, writeAction } from "./open-vault.js";
 import { labelledValues, notes, title } from "./output/blocks.js";
 import { say } from "./output/render-text.js";
-import { taskAction } from "./run-task.js";
 
-export default taskAction(deployMocksTask, async (args, surroundings) => {
-  const scenario = requireScenario(args.scenario ?? "open-round");
-  const { err } = surroundings.terminal;
-  return await withVault(surroundings, "write", args, async (vault) => {
+export default writeAction(
+  deployMocksTask,
+  async (vault, args, { terminal: { err } }) => {
+    const { scenario = "open-round" } = args;
     const { addresses } = await vault.deployMocks({
       scenario,
       allowLiveNetwork: args.yes,
@@ -43,5 +41,5 @@ export default taskAction(deployMocksTask, async (args, surroundings) => {
         notes(file !== undefined && written),
       ],
     };
-  });
-});
+  },
+);

@@ -30,11 +30,10 @@ import {
   setTask,
   succeedTask,
 } from "./definitions/mock.js";
-import { readEnvelope, withVault } from "./open-vault.js";
+import { readEnvelope, writeAction } from "./open-vault.js";
 import type { Options, ValuesOf } from "./definitions/options.js";
 import type { CommonValues, Task, TaskValues } from "./definitions/shared.js";
 import { notes, present, title } from "./output/blocks.js";
-import { taskAction } from "./run-task.js";
 
 /** The value of the key `mock`, and the same as a line of text. */
 interface Scripted {
@@ -49,21 +48,16 @@ function scriptingAction<Described extends Options>(
     args: ValuesOf<Described> & CommonValues,
   ) => (mocks: MockVaultHandle, now: number) => Promise<Scripted>,
 ): NewTaskActionFunction {
-  return taskAction(described, async (args, surroundings) => {
+  return writeAction(described, async (vault, args) => {
     const script = prepare(args);
-    return await withVault(surroundings, "write", args, async (vault) => {
-      await requireDevelopmentNode(vault);
-      const mocks = await connectMocks(vault);
-      const { json, text } = await script(
-        mocks,
-        Number(await readClock(vault)),
-      );
-      const envelope = await readEnvelope(vault);
-      return {
-        json: { ...envelope, mock: json },
-        blocks: [title("Mocks scripted", envelope), notes(text)],
-      };
-    });
+    await requireDevelopmentNode(vault);
+    const mocks = await connectMocks(vault);
+    const { json, text } = await script(mocks, Number(await readClock(vault)));
+    const envelope = await readEnvelope(vault);
+    return {
+      json: { ...envelope, mock: json },
+      blocks: [title("Mocks scripted", envelope), notes(text)],
+    };
   });
 }
 

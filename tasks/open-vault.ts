@@ -88,7 +88,17 @@ export async function withVault<T>(
     try {
       const { vault: own } = connection;
       const vault = instance === undefined ? own : own.instance(instance);
-      return await work(at === undefined ? vault : vault.at(at, "--at"));
+      return await work(
+        (at === undefined ? vault : vault.at(at, "--at")).withOptions({
+          onRetry: ({ method, reason, problem, attempt }) => {
+            if (reason === "pending" || attempt > 1) {
+              terminal.progress(
+                `Waiting for ${escapeUntrusted(network)}: ${reason === "pending" ? problem : `${method} failed ${attempt} times`}`,
+              );
+            }
+          },
+        }),
+      );
     } catch (error) {
       throw toVaultError(error, redactor);
     } finally {
@@ -101,6 +111,12 @@ export async function withVault<T>(
   });
 }
 
+type VaultWork<Described extends Options> = (
+  vault: HardhatVault,
+  args: ValuesOf<Described> & CommonValues,
+  surroundings: TaskSurroundings,
+) => Promise<TaskReport | StreamedReport>;
+
 /**
  * The action of a task that reads from the selected network.
  *
@@ -108,32 +124,32 @@ export async function withVault<T>(
  */
 export function readAction<Described extends Options>(
   described: Task<Described>,
-  work: (
-    vault: HardhatVault,
-    args: ValuesOf<Described> & CommonValues,
-    surroundings: TaskSurroundings,
-  ) => Promise<TaskReport | StreamedReport>,
+  work: VaultWork<Described>,
+): NewTaskActionFunction {
+  return vaultAction("read", described, work);
+}
+
+/** The same for a task that sends transactions. */
+export function writeAction<Described extends Options>(
+  described: Task<Described>,
+  work: VaultWork<Described>,
+): NewTaskActionFunction {
+  return vaultAction("write", described, work);
+}
+
+function vaultAction<Described extends Options>(
+  access: "read" | "write",
+  described: Task<Described>,
+  work: VaultWork<Described>,
 ): NewTaskActionFunction {
   return taskAction(described, async (args, surroundings) => {
     const { timeout } = args;
-    const { terminal } = surroundings;
     return await withVault(
       surroundings,
-      "read",
+      access,
       args,
-      async (opened) => {
-        const vault = opened.withOptions({
-          timeout,
-          onRetry: ({ method, attempt }) => {
-            if (attempt > 1) {
-              terminal.progress(
-                `Waiting for ${escapeUntrusted(opened.networkName)}: ${method} failed ${attempt} times`,
-              );
-            }
-          },
-        });
-        return await work(vault, args, surroundings);
-      },
+      async (vault) =>
+        await work(vault.withOptions({ timeout }), args, surroundings),
       timeout,
     );
   });

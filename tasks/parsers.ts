@@ -16,6 +16,8 @@ import {
 import type { BlockTag } from "../src/client/inputs.js";
 import { parseTime, requireFuture } from "../src/client/parse-time.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
+import { requireScenario } from "../src/mocks/scenarios.js";
+import type { ScenarioName } from "../src/mocks/scenarios.js";
 import { groupDigits, units } from "../src/protocol/index.js";
 import type { Address } from "../src/protocol/index.js";
 
@@ -66,6 +68,10 @@ export function parseFile(text: string, where: string): string {
     throw invalidArgument(where, "a file name is needed, and it is empty");
   }
   return text;
+}
+
+export function parseScenario(text: string): ScenarioName {
+  return requireScenario(text);
 }
 
 export function parseWord<Word extends string>(

@@ -6,7 +6,10 @@ import { asRecord } from "../src/json.js";
 import { operationEntry, set, queriesOf } from "../src/protocol/index.js";
 import type { Field, ReadOperationName } from "../src/protocol/index.js";
 import { hideInOrder, readAction, readEnvelope } from "./open-vault.js";
-import { notes, title, toned } from "./output/blocks.js";
+import { labelledValues, notes, title, toned } from "./output/blocks.js";
+import type { Block } from "./output/blocks.js";
+import { formatValue } from "./output/format-value.js";
+import type { FormatContext } from "./output/format-value.js";
 import { readingsBlock } from "./output/readings.js";
 import { Time } from "./parsers.js";
 import { readTask } from "./definitions/read.js";
@@ -72,6 +75,11 @@ export function createReadAction(
         json: { ...envelope, ...places },
         blocks: [
           title(name, envelope),
+          ...argumentBlocks(inputs, given, {
+            ...vault.settings,
+            chainTime,
+            raw,
+          }),
           readingsBlock(
             operation,
             queries.map(({ path: [, variant] }, index) => ({
@@ -91,6 +99,24 @@ export function createReadAction(
       };
     },
   );
+}
+
+/** Shows how several arguments were read, such as the time of `+7d`. */
+function argumentBlocks(
+  inputs: readonly Field[],
+  given: readonly unknown[],
+  context: FormatContext,
+): readonly Block[] {
+  return inputs.length <= 1
+    ? []
+    : [
+        labelledValues(
+          inputs.map((field, index) => [
+            field.label,
+            formatValue(field, given[index], context),
+          ]),
+        ),
+      ];
 }
 
 /** Several arguments become one object, as `vault.read` takes them. */

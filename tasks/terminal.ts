@@ -1,5 +1,6 @@
 import type { Buffer } from "node:buffer";
-import { createInterface } from "node:readline";
+import { constants } from "node:os";
+import { clearLine, createInterface, moveCursor } from "node:readline";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 
 import type {
@@ -13,6 +14,7 @@ import { asRecord } from "../src/json.js";
 import { groupDigits } from "../src/protocol/index.js";
 import { messageOf } from "../src/rpc/thrown.js";
 import { quoteForeignText } from "../src/redact.js";
+import { cutToWidth } from "./output/render-text.js";
 import { createStyle } from "./output/style.js";
 import type { Output } from "./output/style.js";
 
@@ -46,16 +48,15 @@ export async function withTerminal<T>(
       stream.on("error", ignore);
     }
   }
-  const line = await createLine();
+  const line = createLine();
+  const ignoreSignals = endOnSignals();
   const hideFor = async <Answer>(
     context: HookContext,
     from: string,
     text: string,
     next: (context: HookContext, from: string, text: string) => Promise<Answer>,
-  ): Promise<Answer> => {
-    line.hide();
-    return await next(context, from, text);
-  };
+  ): Promise<Answer> =>
+    await line.aside(async () => await next(context, from, text));
   // Hardhat's own questions, for example for the password of a keystore.
   const questions: Partial<UserInterruptionHooks> = {
     displayMessage: hideFor,
@@ -86,10 +87,8 @@ export async function withTerminal<T>(
       },
       ask:
         stdin.isTTY && stderr.isTTY
-          ? async (question) => {
-              line.hide();
-              return await confirm(question);
-            }
+          ? async (question) =>
+              await line.aside(async () => await confirm(question))
           : undefined,
       progress: (doing, far) => {
         line.show(
@@ -101,28 +100,106 @@ export async function withTerminal<T>(
     });
   } finally {
     restoreStdout();
+    ignoreSignals();
     hooks.unregisterHandlers("userInterruptions", questions);
-    line.hide();
+    line.end();
   }
 }
 
-async function createLine(): Promise<{
+/**
+ * Makes process 1, as in a container, end on a signal as any other process does: the
+ * system ignores a signal for it unless there is a handler.
+ *
+ * @returns Removes the handlers.
+ */
+function endOnSignals(): () => void {
+  const removals = (["SIGINT", "SIGTERM"] as const)
+    .filter(
+      (signal) => process.pid === 1 && process.listenerCount(signal) === 0,
+    )
+    .map((signal) => {
+      const end = (): void => {
+        process.exit(128 + constants.signals[signal]);
+      };
+      process.on(signal, end);
+      return () => process.off(signal, end);
+    });
+  return () => {
+    for (const remove of removals) {
+      remove();
+    }
+  };
+}
+
+/** The line that shows what a task waits for, and for how long. */
+interface ProgressLine {
+  /** Shows a text, and how long it has been shown, until {@link end}. */
   readonly show: (text: string) => void;
+  /** Erases the line; it comes back within a second. */
   readonly hide: () => void;
-}> {
+  /** Erases the line while somebody else uses the terminal. */
+  readonly aside: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly end: () => void;
+}
+
+const TICK_MS = 1_000;
+
+function createLine(): ProgressLine {
   const { stderr } = process;
   if (!stderr.isTTY || process.env["TERM"] === "dumb") {
-    return { show: ignore, hide: ignore };
+    const aside: ProgressLine["aside"] = async (work) => await work();
+    return { show: ignore, hide: ignore, aside, end: ignore };
   }
-  // Loaded only for a terminal.
-  const { createLogUpdate } = await import("log-update");
-  // After Ctrl-C a hidden cursor would stay hidden.
-  const show = createLogUpdate(stderr, { showCursor: true });
+  let doing = "";
+  let since = 0;
+  let isShown = false;
+  let timer: NodeJS.Timeout | undefined;
+  const hide = (): void => {
+    if (isShown) {
+      moveCursor(stderr, 0, -1);
+      clearLine(stderr, 0);
+      isShown = false;
+    }
+  };
+  const draw = (): void => {
+    hide();
+    const seconds = Math.floor((performance.now() - since) / 1_000);
+    const text = seconds === 0 ? doing : `${doing} ${seconds} s`;
+    stderr.write(`${cutToWidth(text, createStyle(stderr))}\n`);
+    isShown = true;
+  };
+  const end = (): void => {
+    hide();
+    clearInterval(timer);
+    timer = undefined;
+  };
+  const start = (): void => {
+    timer ??= setInterval(draw, TICK_MS).unref();
+  };
   return {
-    show,
-    hide: () => {
-      show.clear();
+    show: (text) => {
+      if (text !== doing) {
+        doing = text;
+        since = performance.now();
+      } else if (isShown) {
+        return;
+      }
+      draw();
+      start();
     },
+    hide,
+    aside: async (work) => {
+      const isActive = timer !== undefined;
+      end();
+      try {
+        return await work();
+      } finally {
+        if (isActive) {
+          start();
+        }
+      }
+    },
+    end,
   };
 }
 

@@ -9,8 +9,9 @@ import type { VaultHost } from "../src/host.js";
 import { placesOf, get, standaloneQueries } from "../src/protocol/index.js";
 import type { DisplaySettings, VaultRound } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
+import { describeTime } from "../src/protocol/time.js";
 import { getNextBlock } from "../src/rpc/blocks.js";
-import { toSafeJson } from "../src/escape.js";
+import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { watchTask } from "./definitions/watch.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { toDocument } from "./error-texts.js";
@@ -43,7 +44,7 @@ export default taskAction(
       "read",
       args,
       async (vault) => {
-        const { out } = surroundings.terminal;
+        const { out, progress } = surroundings.terminal;
         const show = createDisplay({ ...args, ...vault.settings }, out);
         let isMet = args.until === undefined;
         for await (const event of watch(vault, args)) {
@@ -51,6 +52,7 @@ export default taskAction(
           if (!(await out.write(show(event)))) {
             return { streamed: true, ok: isMet };
           }
+          progress(`Watching ${escapeUntrusted(vault.networkName)}`);
         }
         return { streamed: true, ok: true };
       },
@@ -155,7 +157,7 @@ export async function* watch(
 }
 
 function createCondition(
-  until: TaskValues<typeof watchTask>["until"],
+  until: Until,
   first: VaultState,
 ): (seen: VaultState, now: number) => boolean {
   if (until === undefined) {
@@ -246,12 +248,16 @@ function changesBetween(before: VaultState, after: VaultState): string[] {
   ];
 }
 
+type Until = TaskValues<typeof watchTask>["until"];
+
+interface WatchedValues {
+  readonly raw: boolean;
+  readonly until?: Until | undefined;
+}
+
 /** Lines of text on a terminal, JSON elsewhere. */
 export function createDisplay(
-  settings: DisplaySettings & {
-    readonly json: boolean;
-    readonly raw: boolean;
-  },
+  settings: DisplaySettings & WatchedValues & { readonly json: boolean },
   { isTTY, style }: Terminal["out"],
 ): (event: WatchEvent) => string {
   if (!isTTY || settings.json) {
@@ -274,7 +280,7 @@ function documentOf(event: WatchEvent): unknown {
 
 function eventBlocks(
   event: WatchEvent,
-  settings: DisplaySettings & { readonly raw: boolean },
+  settings: DisplaySettings & WatchedValues,
 ): readonly Block[] {
   if (event.kind === "outage") {
     const { shortMessage } = event.error;
@@ -286,7 +292,7 @@ function eventBlocks(
   const context = { ...settings, chainTime: seen.time };
   if (kind === "first") {
     return [
-      title("Watching", seen.envelope),
+      title(`Watching${describeEnd(settings.until, seen.time)}`, seen.envelope),
       readingsBlock("getLatestRoundInfo", [{ value: round }], context),
       notes(
         describeChange("canBeSettled", seen, context),
@@ -305,6 +311,12 @@ function eventBlocks(
       changes.map((change) => [toned("dim", `block ${block.number}`), change]),
     ),
   ];
+}
+
+function describeEnd(until: Until, now: number): string {
+  return until === undefined
+    ? ""
+    : ` until ${until instanceof Time ? describeTime(until.after(now)) : until}`;
 }
 
 const fields = new Map(

@@ -1,4 +1,4 @@
-import { vaultError } from "../errors.js";
+import { invalidArgument, vaultError } from "../errors.js";
 import type { ErrorArgument, VaultError } from "../errors.js";
 import { describeTime } from "../protocol/time.js";
 import { givenInput, parseUint256 } from "./inputs.js";
@@ -13,7 +13,8 @@ const spanSeconds: Readonly<Record<string, bigint>> = {
 
 /**
  * Parses Unix seconds, a span from the chain's clock such as `+1h`, or an ISO date.
- * A date without a zone is UTC. Fractions of a second are dropped.
+ * A date without a zone is UTC. Fractions of a second are dropped. Seconds that could be
+ * milliseconds are refused.
  *
  * @param words Other values that the caller accepts, for the error.
  */
@@ -24,7 +25,9 @@ export function parseTime(
   words: readonly string[] = [],
 ): bigint {
   if (/^[0-9]+$/u.test(text)) {
-    return parseUint256(BigInt(text), where);
+    const seconds = parseUint256(BigInt(text), where);
+    refuseMilliseconds(seconds, where);
+    return seconds;
   }
   const [, count, spanUnit = ""] = /^\+([0-9]+)([smhdw])$/u.exec(text) ?? [];
   if (count !== undefined) {
@@ -47,6 +50,23 @@ export function parseTime(
     throw notATime(where, words, givenInput(text));
   }
   return BigInt(Math.floor(milliseconds / 1_000));
+}
+
+/** The year 5138 in seconds, and 1973 in milliseconds. */
+const FIRST_DOUBTFUL = 10n ** 11n;
+/** The year 5138 in milliseconds. */
+const LAST_DOUBTFUL = 10n ** 14n;
+
+/** Refuses seconds that are far from any round, but a usual time as milliseconds. */
+function refuseMilliseconds(time: bigint, where: string): void {
+  if (time >= FIRST_DOUBTFUL && time < LAST_DOUBTFUL) {
+    const seconds = time / 1_000n;
+    throw invalidArgument(
+      where,
+      `${time} is ${describeTime(time)} in seconds, and ${describeTime(seconds)} in milliseconds`,
+      `Give seconds: ${seconds}.`,
+    );
+  }
 }
 
 export function notATime(

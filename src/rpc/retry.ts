@@ -1,11 +1,15 @@
-/** A failed request that is about to be retried. */
+/** The kinds of failures after which a request is retried. */
+export type FailureReason = "rateLimited" | "transient";
+
+/** A request that is about to be repeated. */
 export interface RetryEvent {
   readonly method: string;
   /**
    * `rateLimited`: the node limits the rate of requests. `transient`: any other temporary
-   * failure, such as a node that lacks a block that another one has.
+   * failure, such as a node that lacks a block that another one has. `pending`: it did
+   * not fail, but a transaction is not mined yet.
    */
-  readonly reason: "rateLimited" | "transient";
+  readonly reason: FailureReason | "pending";
   /** The failure, safe to show. */
   readonly problem: string;
   /** Number of attempts so far. */
@@ -19,7 +23,7 @@ export interface Attempts {
 }
 
 /** Number of failures of a kind with which a request ends. Other kinds end it at once. */
-export type RetryPolicy = Readonly<Record<RetryEvent["reason"], number>>;
+export type RetryPolicy = Readonly<Record<FailureReason, number>>;
 
 export const usualRetries: RetryPolicy = { rateLimited: 15, transient: 6 };
 /** For a large request, or one with a fallback: its size may be the reason. */
@@ -39,7 +43,7 @@ export class FailedAttempts {
   }
 
   /** Counts a failure. @returns True if the policy allows another attempt. */
-  public mayRetryAfter(reason: RetryEvent["reason"]): boolean {
+  public mayRetryAfter(reason: FailureReason): boolean {
     this.#failures[reason] += 1;
     return this.#failures[reason] < this.policy[reason];
   }

@@ -13,7 +13,12 @@ import { BLOCK_METHOD, KnownBlocks } from "./known-blocks.js";
 import { readRefusedAnswer, unpackBody } from "./lenient-answer.js";
 import { ResponseParser } from "./response-parser.js";
 import { FailedAttempts, usualRetries, waitAfter } from "./retry.js";
-import type { Attempts, RetryEvent, RetryPolicy } from "./retry.js";
+import type {
+  Attempts,
+  FailureReason,
+  RetryEvent,
+  RetryPolicy,
+} from "./retry.js";
 import { hideInReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 import { firstAborted, isAbortOf, orAbort, pause } from "./signals.js";
@@ -88,7 +93,7 @@ interface RequestGroup {
 /** A failed attempt; another one may succeed if `retry` is given. */
 interface FailedAttempt {
   readonly thrown: unknown;
-  readonly retry?: RetryEvent["reason"] | undefined;
+  readonly retry?: FailureReason | undefined;
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -342,6 +347,25 @@ export class RpcClient {
   #timedOut(method: string): VaultError {
     const { network } = this;
     return vaultError("VAULT_RPC_TIMEOUT", { network, method });
+  }
+
+  /**
+   * Waits before a request is repeated, and reports it to the group's listeners.
+   *
+   * @returns False if the group's deadline came first.
+   * @throws the reason of an aborted signal
+   */
+  public async waitBefore(
+    event: RetryEvent,
+    milliseconds: number,
+  ): Promise<boolean> {
+    const { deadlines, signals, listeners } = this.group;
+    for (const listener of listeners) {
+      listener(event);
+    }
+    await pause(milliseconds, ...deadlines, ...signals);
+    firstAborted(signals)?.throwIfAborted();
+    return firstAborted(deadlines) === undefined;
   }
 
   /**

@@ -7,7 +7,6 @@ import { findBlock } from "./blocks.js";
 import type { ResponseParser } from "./response-parser.js";
 import { BLOCK_METHOD } from "./known-blocks.js";
 import type { RpcClient } from "./rpc-client.js";
-import { pause } from "./signals.js";
 
 export interface Receipt {
   readonly hash: Hex;
@@ -69,19 +68,33 @@ export async function getReceipt(
 const FIRST_POLL_MS = 10;
 const LONGEST_POLL_MS = 500;
 
-/** @returns Undefined if the transaction is not mined in this time. */
+/**
+ * @returns Undefined if the transaction is not mined in this time, or until the deadline
+ * of the client.
+ */
 export async function waitForReceipt(
   rpc: RpcClient,
   hash: Hex,
-  timeoutMs: number,
+  timeoutMs = Infinity,
 ): Promise<Receipt | undefined> {
   const end = Date.now() + timeoutMs;
-  for (let wait = FIRST_POLL_MS; ; wait *= 2) {
+  for (let attempt = 1; ; attempt += 1) {
     const receipt = await getReceipt(rpc, hash);
     if (receipt !== undefined || Date.now() >= end) {
       return receipt;
     }
-    await pause(Math.min(wait, LONGEST_POLL_MS));
+    const isBeforeDeadline = await rpc.waitBefore(
+      {
+        method: "eth_getTransactionReceipt",
+        reason: "pending",
+        problem: `transaction ${hash} is not mined yet`,
+        attempt,
+      },
+      Math.min(FIRST_POLL_MS * 2 ** (attempt - 1), LONGEST_POLL_MS),
+    );
+    if (!isBeforeDeadline) {
+      return undefined;
+    }
   }
 }
 

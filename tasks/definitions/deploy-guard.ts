@@ -1,5 +1,5 @@
 import { flag, option, settlerOfGuard } from "./options.js";
-import { describeTask, settler } from "./shared.js";
+import { describeTask, settler, timeoutOfTransactions } from "./shared.js";
 
 export const deployGuardTask = describeTask(
   "Deploy a guard, which settles one round or reverts",
@@ -11,5 +11,6 @@ export const deployGuardTask = describeTask(
     ),
     from: settler("Account that deploys"),
     yes: flag("Deploy without a question"),
+    timeout: timeoutOfTransactions,
   },
 );

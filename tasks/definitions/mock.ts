@@ -6,10 +6,18 @@ import {
   text,
   variadic,
 } from "./options.js";
-import { at, describeTask, operation, pools } from "./shared.js";
+import {
+  at,
+  describeTask,
+  operation,
+  pools,
+  timeoutOfTransactions,
+} from "./shared.js";
+
+const ofMocks = { at, timeout: timeoutOfTransactions } as const;
 
 const failingCalls = {
-  at,
+  ...ofMocks,
   pool: option(pools, "Pool of getLPAmountInfo", { default: "both" }),
   orderId: option(integer, "Order of getOrderInfo that fails", {
     default: "every order",
@@ -20,7 +28,7 @@ const failingCalls = {
 } as const;
 
 export const nextRoundTask = describeTask("Start a new round on the mocks", {
-  at,
+  ...ofMocks,
   terms: variadic(
     text,
     "Terms that differ from the latest round, unscaled: strikePrice=66000e18 endTime=+7d",
@@ -29,7 +37,7 @@ export const nextRoundTask = describeTask("Start a new round on the mocks", {
 });
 
 export const setTask = describeTask("Change values that the mocks return", {
-  at,
+  ...ofMocks,
   changes: variadic(
     text,
     "Unscaled values by path: round.APY=185e15 pools.public.locked=0 orders.7.state=closed orders.8=none",

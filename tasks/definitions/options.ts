@@ -99,6 +99,8 @@ function parser<Value>(from: Parser<Value>["from"], form = ""): Parser<Value> {
 
 export const text = parser((all) => all.parseText);
 export const file = parser((all) => all.parseFile);
+/** A scenario of the mocks. */
+export const scenario = parser((all) => all.parseScenario);
 export const address = parser((all) => all.parseOneAddress);
 /** An address, or `anyone`. */
 export const settlerOfGuard = parser((all) => all.parseSettler);

@@ -20,6 +20,13 @@ export const timeout = option(
   { default: "300 for each request" },
 );
 
+/** Of tasks that wait until their transactions are mined. */
+export const timeoutOfTransactions: typeof timeout = option(
+  seconds(),
+  "Fail after this many seconds",
+  { default: "120 until a transaction is mined" },
+);
+
 /** The sender of calls. */
 export const from = option(address, "Sender of the calls", {
   default: "networks.<name>.from, else the zero address",

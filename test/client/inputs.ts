@@ -246,6 +246,19 @@ describe("times", () => {
     });
   }
 
+  it("parseTime() refuses milliseconds, and names both readings: VAULT_INVALID_ARGUMENT", async () => {
+    const { message } = await expectVaultError(
+      () => parseTime("1798761600000", "--end-time", NOW),
+      "VAULT_INVALID_ARGUMENT",
+    );
+    expect(message).to.include(
+      "1798761600000 is +058970-06-27T00:00:00Z in seconds, and 2027-01-01T00:00:00Z in milliseconds. Give seconds: 1798761600.",
+    );
+    for (const far of [10n ** 11n - 1n, 10n ** 14n, MAX]) {
+      expect(parseTime(String(far), "--end-time", NOW)).to.equal(far);
+    }
+  });
+
   it("parseTime() names what else can be given: VAULT_INVALID_TIME", async () => {
     for (const [words, form] of [
       [[], "a time"],

@@ -23,14 +23,17 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** What is typed; without it there is no standard input. */
   readonly input?: string;
+  /** A command that runs the rest, such as `unshare`, with its options. */
+  readonly under?: readonly string[];
 }
 
 /** Starts `hardhat <args>` as a child process, as a user would. */
 export function startHardhat(
   args: readonly string[],
-  { cwd, env = {}, input }: CommandOptions,
+  { cwd, env = {}, input, under = [] }: CommandOptions,
 ): ChildProcess {
-  return spawn(process.execPath, [hardhatCli, ...args], {
+  const [command = "", ...rest] = [...under, process.execPath, hardhatCli];
+  return spawn(command, [...rest, ...args], {
     cwd,
     env: { ...environmentWithoutColours(), ...env },
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],

@@ -1,11 +1,12 @@
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { stripVTControlCharacters } from "node:util";
 
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { operations } from "../../src/client/index.js";
-import { useAnvil } from "../helpers/anvil.js";
+import { startAnvil, useAnvil } from "../helpers/anvil.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
@@ -13,7 +14,11 @@ import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
 import { asLiveNode, startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
-import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
+import {
+  parseDocument,
+  runOnTerminal,
+  runTyped,
+} from "../helpers/run-vault-task.js";
 
 describe("deploy-mocks, mock and capture", () => {
   const anvil = useAnvil();
@@ -53,6 +58,22 @@ describe("deploy-mocks, mock and capture", () => {
     const typed = "deploy-mocks --json";
     const { stderr } = await runTyped(await createTestHre(), typed);
     expect(stderr).to.contain("the mocks end with it");
+  });
+
+  it("deploy-mocks names the transaction that it waits for, and fails after --timeout, on a node that does not mine", async () => {
+    const idle = await startAnvil({ args: ["--no-mining"] });
+    try {
+      const hre = await open(idle.url);
+      const shown = await runOnTerminal(hre, "deploy-mocks --timeout 3", 200);
+      expect(shown).to.match(
+        /Waiting for live: transaction 0x[0-9a-f]{64} is not mined yet… 1 s/u,
+      );
+      expect(stripVTControlCharacters(shown)).to.match(
+        /0x[0-9a-f]{64} is not mined in time; the node may not mine .*VAULT_MOCK_SCRIPT_FAILED/su,
+      );
+    } finally {
+      await idle.stop();
+    }
   });
 
   it("deploy-mocks prints the scenario, each address and its file, which has the block", async () => {

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 
 import { expect } from "chai";
@@ -91,6 +92,39 @@ describe("the line on a terminal while a task waits", () => {
       ).catch(String);
       expect(result).to.equal("Error: no");
       expect(latest()).to.match(/^⌫+$/u);
+    });
+  });
+
+  it("after a second without news, the line shows for how long, also after output", async () => {
+    const { hooks } = await createTestHre();
+    await onTerminal(true, async (latest) => {
+      await withTerminal(hooks, async ({ progress, err }) => {
+        let shown = "";
+        const shows = async (text: string): Promise<void> => {
+          while (!shown.includes(text)) {
+            await setTimeout(20);
+            shown += latest();
+          }
+        };
+        progress("Waiting for live");
+        await shows("Waiting for live… 1 s\n");
+        await err.write("told\n");
+        await shows("told\nWaiting for live… 2 s\n");
+        progress("Waiting for another");
+        await shows("Waiting for another…\n⌫Waiting for another… 1 s\n");
+      });
+    });
+  });
+
+  it("the line fits a terminal of unknown width, which has 0 columns", async () => {
+    const { hooks } = await createTestHre();
+    await onTerminal(true, async (latest) => {
+      replace(process.stderr, { columns: 0 });
+      await withTerminal(hooks, async ({ progress }) => {
+        progress("long ".repeat(20));
+        expect(latest()).to.equal(`${"long ".repeat(16)}\n`);
+        await Promise.resolve();
+      });
     });
   });
 

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 
 import { vaultError } from "../../src/errors.js";
+import { describeTime } from "../../src/protocol/time.js";
 import { operations } from "../../src/protocol/index.js";
 import type { OperationName, VaultRound } from "../../src/protocol/index.js";
 import { createStyle } from "../../tasks/output/style.js";
@@ -235,10 +236,18 @@ describe("what vault watch prints of an event", () => {
 
   const print = (
     event: WatchEvent,
-    { json = false, isTTY = true }: { json?: boolean; isTTY?: boolean } = {},
+    {
+      json = false,
+      isTTY = true,
+      until,
+    }: {
+      json?: boolean;
+      isTTY?: boolean;
+      until?: "settled" | Time | undefined;
+    } = {},
   ): string =>
     createDisplay(
-      { json, raw: false, tokenDecimals: 0 },
+      { json, raw: false, tokenDecimals: 0, until },
       {
         isTTY,
         style: createStyle({}),
@@ -281,6 +290,25 @@ describe("what vault watch prints of an event", () => {
         "",
       ].join("\n"),
     );
+  });
+
+  it("watch names the end of --until in its title, a time as it was read", () => {
+    const first: WatchEvent = {
+      ...{ kind: "first", seen, changed: [], isLast: false },
+    };
+    const { time } = seen;
+    for (const [until, expected] of [
+      [undefined, "Watching  "],
+      ["settled", "Watching until settled  "],
+      [
+        new Time("+1d", (now) => BigInt(now) + 86_400n),
+        `Watching until ${describeTime(BigInt(time) + 86_400n)}  `,
+      ],
+    ] as const) {
+      expect(print(first, { until }).slice(0, expected.length)).to.equal(
+        expected,
+      );
+    }
   });
 
   it("watch prints an outage in one line", () => {
