@@ -107,7 +107,7 @@ function argumentBlocks(
   given: readonly unknown[],
   context: FormatContext,
 ): readonly Block[] {
-  return inputs.length <= 1
+  return inputs.length <= 1 || context.raw
     ? []
     : [
         labelledValues(
@@ -124,7 +124,7 @@ export function toCallArguments(
   inputs: readonly Field[],
   given: readonly unknown[],
 ): readonly unknown[] {
-  return inputs.length <= 1
+  return inputs.length <= 1 || context.raw
     ? given
     : [
         Object.fromEntries(
