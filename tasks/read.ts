@@ -124,7 +124,7 @@ export function toCallArguments(
   inputs: readonly Field[],
   given: readonly unknown[],
 ): readonly unknown[] {
-  return inputs.length <= 1 || context.raw
+  return inputs.length <= 1
     ? given
     : [
         Object.fromEntries(
