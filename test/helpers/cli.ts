@@ -32,7 +32,7 @@ export function startHardhat(
   args: readonly string[],
   { cwd, env = {}, input, under = [] }: CommandOptions,
 ): ChildProcess {
-  const [command = "", ...rest] = [...under, process.execPath, hardhatCli];
+  const [command, ...rest] = [...under, process.execPath, hardhatCli];
   return spawn(command, [...rest, ...args], {
     cwd,
     env: { ...environmentWithoutColours(), ...env },
