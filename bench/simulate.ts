@@ -82,15 +82,15 @@ export async function benchSimulateOnNode({
 async function countRequests(
   upstream: string,
   addresses: MockAddresses,
-  as: string | undefined,
+  from: string | undefined,
 ): Promise<[first: number, next: number]> {
   const server = await startRpcServer({ upstream });
   try {
     const connection = await connectTo(server.url);
     const vault = connection.vault.at(addresses);
-    await simulate(vault, { as });
+    await simulate(vault, { from });
     const first = server.requests.length;
-    await simulate(vault, { as });
+    await simulate(vault, { from });
     return [first, server.requests.length - first];
   } finally {
     await server.stop();

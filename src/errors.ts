@@ -215,8 +215,8 @@ const errors = {
     },
     VAULT_NO_SENDER: {
       text: "Network {network} has no account to settle with.",
-      fix: "Name an account with the option `{option}`, or set networks.{network}.from. Its key is not needed.",
-      cli: "Name an account with --{option}, or set networks.{network}.from. Its key is not needed.",
+      fix: "Name an account with the option `from`, or set networks.{network}.from. Its key is not needed.",
+      cli: "Name an account with --from, or set networks.{network}.from. Its key is not needed.",
     },
     VAULT_NOT_A_TOKEN: {
       text: "{token} on network {network} does not return a balance as ERC-20 tokens do: {problem}.",

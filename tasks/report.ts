@@ -107,7 +107,7 @@ async function gather(
   if (simulate) {
     const { config } = selectedNetwork(hre);
     const shown = await simulateToShow(vault, {
-      as: from ?? (await findSender(vault.rpc, config, "from")),
+      from: from ?? (await findSender(vault.rpc, config)),
       // In process, only the newest block can be simulated on.
       blockNumber:
         config.type === "http" ||

@@ -15,11 +15,11 @@ import type { TaskReport } from "./run-task.js";
 export default readAction(
   simulateTask,
   async (vault, args, { hre, terminal }) => {
-    const { as, atTime, ids, tokens, block, hardfork, fork, timeout } = args;
+    const { from, atTime, ids, tokens, block, hardfork, fork, timeout } = args;
     const { config } = selectedNetwork(hre);
     terminal.progress(`Simulating a settlement of ${vault.networkName}`);
     const options = {
-      as,
+      from,
       atTime: atTime instanceof Time ? atTime.text : atTime,
       orders: ids,
       tokens,
@@ -31,7 +31,7 @@ export default readAction(
     return await simulate(
       vault,
       options,
-      async () => await findSender(vault.rpc, config, "as"),
+      async () => await findSender(vault.rpc, config),
     );
   },
 );

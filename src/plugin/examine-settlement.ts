@@ -134,7 +134,7 @@ async function trySettling(
 }
 
 const SETTLEMENT_FIX =
-  "If the contract has a list of accounts that may settle, this one has to be on it: choose another with --from. `vault simulate --as` shows more.";
+  "If the contract has a list of accounts that may settle, this one has to be on it: choose another with --from. `vault simulate --from` shows more.";
 
 /** Warns of a settlement that is under way. */
 export async function examineJournal(

@@ -81,13 +81,10 @@ export async function resolveSigner(
 /**
  * Finds the default sender: the network's `from`, else its first account, kept
  * for the connection.
- *
- * @param option The option that names another account, for the error.
  */
 export async function findSender(
   rpc: RpcClient,
   config: NetworkConfig,
-  option: "as" | "from" = "as",
 ): Promise<Address> {
   if (config.from !== undefined) {
     return parseAddress(config.from, `networks.${rpc.network}.from`);
@@ -101,7 +98,7 @@ export async function findSender(
     return sender;
   } catch (error) {
     if (refusesSettlement(error)) {
-      throw vaultError("VAULT_NO_SENDER", { network, option }, error);
+      throw vaultError("VAULT_NO_SENDER", { network }, error);
     }
     throw error;
   }

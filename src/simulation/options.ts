@@ -35,7 +35,7 @@ export interface SimulateSettleAllOptions
    * Account that settles: an address or a signer, whose key is not needed. Default: the
    * network's `from`, else its first account.
    */
-  readonly as?: AccountLike | undefined;
+  readonly from?: AccountLike | undefined;
   /** Time of the settlement. Default: the chain's own time. */
   readonly atTime?: SimulationTime | undefined;
   /** Orders to read before and after, at most 400. */
@@ -57,7 +57,7 @@ const simulateOptionNames: OptionNames<SimulateSettleAllOptions> = {
   onRetry: true,
   signal: true,
   timeout: true,
-  as: true,
+  from: true,
   atTime: true,
   orders: true,
   tokens: true,
@@ -84,7 +84,7 @@ export function checkOptions(
   options: SimulateSettleAllOptions,
 ): Omit<SimulationRequest, "sender"> & { readonly sender: string | undefined } {
   checkOptionNames("simulateSettleAll()", options, simulateOptionNames);
-  const { as, orders = [], tokens = [], gas, hardfork, engine } = options;
+  const { from, orders = [], tokens = [], gas, hardfork, engine } = options;
   checkTime(options.atTime);
   const orderIDs = [...new Set(orders.map((id) => parseUint256(id, "orders")))];
   if (orderIDs.length > MOST_ORDERS) {
@@ -105,7 +105,7 @@ export function checkOptions(
   }
   checkEngine(options);
   return {
-    sender: as === undefined ? undefined : parseAccount(as, "as"),
+    sender: from === undefined ? undefined : parseAccount(from, "from"),
     orderIDs,
     tokens: [...new Set(tokens.map((token) => parseAddress(token, "tokens")))],
     hardfork,

@@ -11,7 +11,7 @@ import { at, describeTask, settler, timeout } from "./shared.js";
 
 export const simulateTask = describeTask("Simulate a settlement", {
   at,
-  as: settler("Account that settles; needs no key"),
+  from: settler("Account that settles; needs no key"),
   atTime: option(
     timeOr("end"),
     "Block time of the settlement; end means the round's end",

@@ -113,18 +113,18 @@ class EngineStage {
   public async settleReally(
     vault: HardhatVault,
     {
-      as,
+      from,
       token,
       time,
     }: {
-      readonly as: string;
+      readonly from: string;
       readonly token?: string;
       readonly time: number | undefined;
     },
   ): Promise<RealSettlement> {
     const { address: to } = await vault.addressOf("vault");
-    const read = async () => await this.#readAll(vault, [as, to], token);
-    const call = { from: as, to, data: "0xa015aefe" };
+    const read = async () => await this.#readAll(vault, [from, to], token);
+    const call = { from, to, data: "0xa015aefe" };
     const before = await read();
     if (time !== undefined) {
       await this.send("evm_setNextBlockTimestamp", time);

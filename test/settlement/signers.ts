@@ -319,7 +319,7 @@ describe("settleAll: signers", () => {
         const { message, fix } = await expectVaultError(find(), code);
         expect(message).to.include("scripted");
         const isAdvised = code === "VAULT_NO_SENDER";
-        expect(fix.includes("the option `as`")).to.equal(isAdvised);
+        expect(fix.includes("the option `from`")).to.equal(isAdvised);
       });
     }
   });

@@ -265,9 +265,9 @@ describe("simulateSettleAll with the engine fork", () => {
 
   const senderOf = async (
     vault: HardhatVault,
-    as?: string,
+    from?: string,
   ): Promise<string | undefined> =>
-    (await vault.simulateSettleAll({ engine: "fork", as })).balances[0]
+    (await vault.simulateSettleAll({ engine: "fork", from })).balances[0]
       ?.account;
 
   it("fork settles as the network's from, else as its first account, also as a contract", async () => {
@@ -306,7 +306,7 @@ describe("simulateSettleAll with the engine fork", () => {
     await provider.send("anvil_setBalance", [FIRST_ACCOUNT, toQuantity(funds)]);
     const { balances } = await (
       await open()
-    ).simulateSettleAll({ engine: "fork", as: FIRST_ACCOUNT });
+    ).simulateSettleAll({ engine: "fork", from: FIRST_ACCOUNT });
     expect(balances[0]).to.include({ account: FIRST_ACCOUNT, before: funds });
   });
 
@@ -315,7 +315,7 @@ describe("simulateSettleAll with the engine fork", () => {
     await provider.send("anvil_setBalance", [NOBODY, toQuantity(balance)]);
     const vault = await open();
     const { status, balances } = await vault.simulateSettleAll({
-      ...{ engine: "fork", as: NOBODY },
+      ...{ engine: "fork", from: NOBODY },
     });
     expect(status).to.equal("settled");
     const [paid] = balances;
@@ -328,7 +328,7 @@ describe("simulateSettleAll with the engine fork", () => {
   it("fork settles as an account without money, and says in a note that it cannot pay", async () => {
     const vault = await open();
     const { status, balances, notes } = await vault.simulateSettleAll({
-      ...{ engine: "fork", as: NOBODY },
+      ...{ engine: "fork", from: NOBODY },
     });
     expect(status).to.equal("settled");
     expect(balances).to.deep.equal([]);

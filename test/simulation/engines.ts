@@ -111,9 +111,9 @@ describe("every engine predicts what a settlement then does", () => {
       } = more;
       it(`${engine} predicts ${status} for a vault that ${title}`, async () => {
         const { vault, token } = await stage.deploy(name, set);
-        const as = await stage.accountOf(sender);
+        const from = await stage.accountOf(sender);
         const asked = {
-          as,
+          from,
           orders: [1, 2, 3],
           tokens: [token],
           ...options,
@@ -125,7 +125,7 @@ describe("every engine predicts what a settlement then does", () => {
         expect(simulation.reason ?? "").to.match(reason);
         expect(notes.join(" ")).to.match(note);
         const time = options.atTime === undefined ? undefined : set.endTime;
-        const real = await stage.settleReally(vault, { as, token, time });
+        const real = await stage.settleReally(vault, { from, token, time });
         expect(real.succeeded).to.equal(status !== "reverted");
         expectReality(simulation, real, drifts);
         expect(gasUsed).to.equal(real.gasUsed);
@@ -139,12 +139,14 @@ describe("every engine predicts what a settlement then does", () => {
       const { vault, token, contract } = await stage.deploy("MixedVault", {
         orders: 2,
       });
-      const as = await stage.accountOf(0);
-      await mined(await contract.getFunction("give").send(as, 4n * 10n ** 18n));
-      const asked = { as, orders: [1, 2, 3, 2], tokens: [token] };
+      const from = await stage.accountOf(0);
+      await mined(
+        await contract.getFunction("give").send(from, 4n * 10n ** 18n),
+      );
+      const asked = { from, orders: [1, 2, 3, 2], tokens: [token] };
       const simulation = await stage.simulate(vault, asked);
       const real = await stage.settleReally(vault, {
-        as,
+        from,
         token,
         time: undefined,
       });

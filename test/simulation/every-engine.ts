@@ -24,13 +24,13 @@ describe("what every engine sees, lists and notes", () => {
 
     it(`${engine} sees native currency move between any accounts`, async () => {
       const { vault, address: from } = await stage.deploy("NativeVault");
-      const as = await stage.accountOf(4);
-      const { transfers } = await stage.simulate(vault, { as });
+      const sender = await stage.accountOf(4);
+      const { transfers } = await stage.simulate(vault, { from: sender });
       const to = (tail: string): string =>
         getAddress(`0x${tail.padStart(40, "0")}`);
       expect(transfers).to.deep.equal(
         [
-          { to: as, amount: 1_000n },
+          { to: sender, amount: 1_000n },
           { to: to("beef0001"), amount: 3n * 10n ** 18n },
           { to: to("beef0002"), amount: 5n },
         ].map((moved) => ({ token: "native", from, ...moved })),
@@ -77,11 +77,11 @@ describe("what every engine sees, lists and notes", () => {
 
     it(`${engine} leaves the balance of a sender without money as it is, and notes the fee that it cannot pay`, async () => {
       const { vault } = await stage.deploy("SilentVault");
-      const as = getAddress(`0x${"00".repeat(18)}beef`);
+      const from = getAddress(`0x${"00".repeat(18)}beef`);
       const set =
         engine === "in-process" ? "hardhat_setBalance" : "anvil_setBalance";
-      await stage.send(set, as, "0x3e8");
-      const { status, balances, notes } = await stage.simulate(vault, { as });
+      await stage.send(set, from, "0x3e8");
+      const { status, balances, notes } = await stage.simulate(vault, { from });
       expect({ status, balances }).to.deep.equal({
         status: "settled",
         balances: [],
@@ -99,13 +99,13 @@ describe("what every engine sees, lists and notes", () => {
       const set = engine === "in-process" ? "hardhat_setCode" : "anvil_setCode";
       await stage.send(set, safe, "0x00");
       await stage.send(set, delegating, `0xef0100${"11".repeat(20)}`);
-      for (const [as, isNoted] of [
+      for (const [from, isNoted] of [
         [safe, true],
         [delegating, false],
       ] as const) {
-        const { status, notes } = await stage.simulate(vault, { as });
+        const { status, notes } = await stage.simulate(vault, { from });
         expect(status).to.equal("settled");
-        expect(notes.join(" ").includes("tx.origin"), as).to.equal(isNoted);
+        expect(notes.join(" ").includes("tx.origin"), from).to.equal(isNoted);
       }
     });
   });

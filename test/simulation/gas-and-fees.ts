@@ -49,12 +49,12 @@ describe("the fee in a simulation", () => {
     });
   }
 
-  for (const as of [VAULT, FACTORY]) {
-    it(`simulateSettleAll subtracts the fee from ${as} once if that contract is the sender`, async () => {
-      const { balances } = await simulateOn(new ScriptedNode(), { as });
+  for (const from of [VAULT, FACTORY]) {
+    it(`simulateSettleAll subtracts the fee from ${from} once if that contract is the sender`, async () => {
+      const { balances } = await simulateOn(new ScriptedNode(), { from });
       expect(balances).to.deep.equal([
         {
-          ...{ account: as, token: "native", before: 10n ** 18n },
+          ...{ account: from, token: "native", before: 10n ** 18n },
           after: 10n ** 18n - 480_000n,
         },
       ]);

@@ -35,7 +35,7 @@ describe("options of simulateSettleAll", () => {
       code: VaultErrorCode,
     ]
   > = [
-    [{ as: "0x12" }, "as", "VAULT_INVALID_ADDRESS"],
+    [{ from: "0x12" }, "from", "VAULT_INVALID_ADDRESS"],
     [{ tokens: ["SHARE"] }, "tokens", "VAULT_INVALID_ADDRESS"],
     [{ orders: [1, -1] }, "orders", "VAULT_INVALID_INTEGER"],
     [{ orders: ids(401) }, "orders", "VAULT_INVALID_ARGUMENT"],

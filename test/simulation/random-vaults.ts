@@ -97,10 +97,10 @@ describe("every engine predicts random vaults", () => {
           await (turn === "refused"
             ? mocks.fail("settleAll", reason)
             : mocks.succeed("settleAll"));
-          const as = await stage.accountOf(drawn.sender);
+          const from = await stage.accountOf(drawn.sender);
           const { timestamp } = await vault.block();
           const predicted = await stage.simulate(vault, {
-            as,
+            from,
             orders: [1],
             ...(delay === null ? {} : { atTime: `+${delay}s` }),
           });
@@ -110,7 +110,7 @@ describe("every engine predicts random vaults", () => {
             return;
           }
           const time = delay === null ? undefined : timestamp + delay;
-          const real = await stage.settleReally(vault, { as, time });
+          const real = await stage.settleReally(vault, { from, time });
           expect(predicted.status).to.equal(
             real.succeeded ? "settled" : "reverted",
           );

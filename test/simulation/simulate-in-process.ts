@@ -67,7 +67,7 @@ describe("simulateSettleAll in process", () => {
 
   const simulate = async (): Promise<void> => {
     const { status } = await world.vault.simulateSettleAll({
-      as: NOBODY,
+      from: NOBODY,
       atTime: "+30d",
     });
     expect(status).to.equal("settled");
@@ -335,7 +335,7 @@ describe("simulateSettleAll in process", () => {
     // The first ones ask for the price, which the others then know.
     for (let round = 0; round < 3; round += 1) {
       asked.length = 0;
-      await world.vault.simulateSettleAll({ as: NOBODY, atTime: "end" });
+      await world.vault.simulateSettleAll({ from: NOBODY, atTime: "end" });
     }
     const methods = [...asked];
     const snapshot = await world.send("evm_snapshot");
@@ -353,7 +353,7 @@ describe("simulateSettleAll in process", () => {
         asked.length = 0;
         failing = index < undoing ? index : -1;
         const end = await world.vault
-          .simulateSettleAll({ as: NOBODY, atTime: "end" })
+          .simulateSettleAll({ from: NOBODY, atTime: "end" })
           .then(({ status }) => status, String);
         failing = -1;
 
@@ -378,7 +378,7 @@ describe("simulateSettleAll in process", () => {
     it(`simulateSettleAll in process works on a network with ${Object.entries(settings).join(" and ")}`, async () => {
       const odd = await createWorld(settings);
       try {
-        const { status } = await odd.vault.simulateSettleAll({ as: NOBODY });
+        const { status } = await odd.vault.simulateSettleAll({ from: NOBODY });
         expect(status).to.equal("settled");
       } finally {
         await odd.close();

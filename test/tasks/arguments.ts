@@ -69,7 +69,7 @@ const wrong: Readonly<Record<string, WrongTexts>> = {
   ...{ changes: none, reason: none, args: none, hex: none },
   out: { VAULT_INVALID_ARGUMENT: [""] },
   margins: { VAULT_INVALID_ARGUMENT: [""] },
-  ...{ from: wrongAddresses, as: wrongAddresses, holder: wrongAddresses },
+  ...{ from: wrongAddresses, holder: wrongAddresses },
   settler: wrongAddresses,
   tokens: { VAULT_INVALID_ADDRESS: ["0x12", `${ADDRESS},`, ""] },
   at: {

@@ -65,7 +65,7 @@ describe("options of tasks", () => {
       block: 1_000n,
       atTime: "end",
       fork: true,
-      as: undefined,
+      from: undefined,
     });
     for (const [ids, selected] of [
       ["0-499999", { firstId: 0n, lastId: 499_999n }],

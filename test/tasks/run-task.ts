@@ -245,9 +245,9 @@ describe("running a task", () => {
         /^Error networks\.main\.url: it is wrong\.\nCorrect that value\. /u,
       ],
       [
-        vaultError("VAULT_NO_SENDER", { network: "main", option: "as" }),
+        vaultError("VAULT_NO_SENDER", { network: "main" }),
         undefined,
-        /\nName an account with --as, or set/u,
+        /\nName an account with --from, or set/u,
       ],
       [
         vaultError("VAULT_SETTLEMENT_UNFINISHED", {

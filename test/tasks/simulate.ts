@@ -96,13 +96,13 @@ describe("vault simulate", () => {
     ]);
   });
 
-  it("simulate calls as the account that would settle, or as --as names, and exits with 1 if that one is refused", async () => {
+  it("simulate calls as the account that would settle, or as --from names, and exits with 1 if that one is refused", async () => {
     expect(await simulation("--instance keeper")).to.include({
       status: "settled",
     });
     for (const typed of [
       "--instance keeper --network other",
-      `--instance keeper --as ${NOBODY}`,
+      `--instance keeper --from ${NOBODY}`,
     ]) {
       const found = await simulation(typed, 1);
       expect(found).to.include({
@@ -111,9 +111,9 @@ describe("vault simulate", () => {
       });
       expect(found["reason"], typed).to.match(/^unknown error 0xccf79b67 /u);
     }
-    expect(await lines(`simulate --instance paying --as ${NOBODY}`)).to.include(
-      `Settled by · ${NOBODY}`,
-    );
+    expect(
+      await lines(`simulate --instance paying --from ${NOBODY}`),
+    ).to.include(`Settled by · ${NOBODY}`);
   });
 
   it("simulate --at-time end settles at the round's end what is refused before it", async () => {
