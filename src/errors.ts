@@ -332,6 +332,10 @@ const errors = {
       fix: "Use an archive node, or a newer block.{hint}",
       cli: "Use an archive node, or a newer block.{cliHint}",
     },
+    VAULT_REORGED: {
+      text: "Network {network} replaced block {block} while it was read: its hash was {expected} and is {found} now.",
+      fix: "Read again, at a finalized block if this happens again.",
+    },
     VAULT_FORK_REORGED: {
       text: "The fork of network {network} has ended: the chain replaced block {block}, which was forked as {expected} and is {found} now.",
       fix: "Close it and make a new fork, of a finalized block if this happens again.",

@@ -14,10 +14,13 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { projectRedactor, redactorFor } from "../src/plugin/network-secrets.js";
 import { toRpcError } from "../src/rpc/errors.js";
 import { isHardhatsOwn, toHardhatError } from "../src/rpc/hardhat-error.js";
+import { isReorganised } from "../src/rpc/pinned-block.js";
 import { escapeUntrusted } from "../src/escape.js";
 import type { Options, ValuesOf } from "./definitions/options.js";
 import type { CommonValues, Task } from "./definitions/shared.js";
+import { notes, toned } from "./output/blocks.js";
 import type { Envelope } from "./output/blocks.js";
+import { say } from "./output/render-text.js";
 import { selectedNetwork } from "./parse-options.js";
 import { taskAction, toVaultError } from "./run-task.js";
 import type {
@@ -148,8 +151,13 @@ function vaultAction<Described extends Options>(
       surroundings,
       access,
       args,
-      async (vault) =>
-        await work(vault.withOptions({ timeout }), args, surroundings),
+      async (opened) => {
+        const vault = opened.withOptions({ timeout });
+        return await retryIfReorganised(
+          surroundings,
+          async (again) => await work(vault, args, again),
+        );
+      },
       timeout,
     );
   });
@@ -159,8 +167,47 @@ export async function readEnvelope(
   vault: VaultClient,
   blockTag?: BlockTag,
 ): Promise<Envelope> {
-  const { chainId, block } = await readTogether(vault, [], { blockTag });
-  return { network: vault.networkName, chainId, block };
+  return (await pinVault(vault, blockTag)).envelope;
+}
+
+/** Begins a series of reads that are all of one branch of the chain. */
+export async function pinVault<Vault extends VaultClient>(
+  vault: Vault,
+  blockTag?: BlockTag,
+): Promise<{ readonly envelope: Envelope; readonly pinned: Vault }> {
+  const { chainId, block, pin } = await readTogether(vault, [], { blockTag });
+  const { networkName: network } = vault;
+  return {
+    envelope: { network, chainId, block },
+    pinned: vault.pinnedTo(pin),
+  };
+}
+
+/** Does the work once more if the chain replaced its block before it wrote anything. */
+export async function retryIfReorganised<Result>(
+  surroundings: TaskSurroundings,
+  work: (surroundings: TaskSurroundings) => Promise<Result>,
+): Promise<Result> {
+  const { terminal } = surroundings;
+  const { out, err } = terminal;
+  let hasWritten = false;
+  const write = async (text: string): Promise<boolean> => {
+    hasWritten = true;
+    return await out.write(text);
+  };
+  try {
+    return await work({
+      ...surroundings,
+      terminal: { ...terminal, out: { ...out, write } },
+    });
+  } catch (error) {
+    if (!isReorganised(error) || hasWritten) {
+      throw error;
+    }
+    const { shortMessage } = error;
+    await say(err, notes(toned("warn", `${shortMessage} Starting again.`)));
+    return await work(surroundings);
+  }
 }
 
 /** Hides secrets in the only text of an order, which anybody may have written. */

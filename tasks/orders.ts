@@ -5,7 +5,7 @@ import { ordersTask } from "./definitions/orders.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import { Tally, orderListing } from "./output/orders.js";
-import { hideInOrder, readAction, readEnvelope } from "./open-vault.js";
+import { hideInOrder, readAction, pinVault } from "./open-vault.js";
 import type { StreamedReport, TaskSurroundings } from "./run-task.js";
 
 export default readAction(ordersTask, listOrders);
@@ -17,13 +17,13 @@ async function listOrders(
 ): Promise<StreamedReport> {
   const form = parseListingForm(args);
   const { block, from, ids: selection, state, holder, skipEmpty } = args;
-  const envelope = await readEnvelope(vault, block);
+  const { envelope, pinned } = await pinVault(vault, block);
   const isSearch =
     selection?.ids === undefined && selection?.lastId === undefined;
   const tally = new Tally();
   const listing = orderListing(
     envelope,
-    listed(vault, {
+    listed(pinned, {
       ...selection,
       state,
       holder,

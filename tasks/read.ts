@@ -5,7 +5,7 @@ import { getNextBlock } from "../src/rpc/blocks.js";
 import { asRecord } from "../src/json.js";
 import { operationEntry, set, queriesOf } from "../src/protocol/index.js";
 import type { Field, ReadOperationName } from "../src/protocol/index.js";
-import { hideInOrder, readAction, readEnvelope } from "./open-vault.js";
+import { hideInOrder, pinVault, readAction } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
 import { formatValue } from "./output/format-value.js";
@@ -28,10 +28,11 @@ export function createReadAction(
       const values = inputs.map((field) => typed[field.option ?? field.name]);
       // The clock of the chain is read first only if a time counts from it.
       const known = values.some((value) => value instanceof Time)
-        ? (await readEnvelope(vault, block)).block
+        ? await pinVault(vault, block)
         : undefined;
+      const time = known?.envelope.block.timestamp ?? 0;
       const given = values.map((value) =>
-        value instanceof Time ? value.after(known?.timestamp ?? 0) : value,
+        value instanceof Time ? value.after(time) : value,
       );
       const queries = given.every((value) => value === undefined)
         ? queriesOf(operation)
@@ -45,24 +46,28 @@ export function createReadAction(
       const located = await Promise.all(
         queries.map(async (query) => await locate(vault, query)),
       );
-      const [{ values: results, ...pinned }, clock] = await Promise.all([
-        readTogether(
-          vault,
-          located,
-          {
-            from,
-            // A pending block cannot be read by its number.
-            blockTag: block === "pending" ? block : (known?.number ?? block),
-          },
-          // The first failure ends the task, also if another read has no answer.
-          readOrThrow,
-        ),
-        // A round ends by the clock, though the newest block may be old.
-        operation === "getLatestRoundInfo" && (block ?? "latest") === "latest"
-          ? getNextBlock(vault.rpc)
-          : undefined,
-      ]);
-      const envelope = { network: vault.networkName, ...pinned };
+      const [{ values: results, chainId, block: at }, clock] =
+        await Promise.all([
+          readTogether(
+            known?.pinned ?? vault,
+            located,
+            {
+              from,
+              // A pending block cannot be read by its number.
+              blockTag:
+                block === "pending"
+                  ? block
+                  : (known?.envelope.block.number ?? block),
+            },
+            // The first failure ends the task, also if another read has no answer.
+            readOrThrow,
+          ),
+          // A round ends by the clock, though the newest block may be old.
+          operation === "getLatestRoundInfo" && (block ?? "latest") === "latest"
+            ? getNextBlock(vault.rpc)
+            : undefined,
+        ]);
+      const envelope = { network: vault.networkName, chainId, block: at };
       const { timestamp } = envelope.block;
       const chainTime = Math.max(timestamp, clock?.next.timestamp ?? 0);
       const age = chainTime - timestamp;

@@ -2,6 +2,7 @@ import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
 import { isFailedReading } from "../src/client/failed-reading.js";
 import { isFailedOrder } from "../src/client/orders/types.js";
+import { takePinnedSnapshot } from "../src/client/snapshot.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { assertInvariant, fallbackTo } from "../src/errors.js";
 import { findSender } from "../src/settlement/signer.js";
@@ -61,7 +62,7 @@ async function report(
 }
 
 async function gather(
-  vault: HardhatVault,
+  opened: HardhatVault,
   {
     ids,
     block: blockTag,
@@ -72,7 +73,11 @@ async function gather(
   }: TaskValues<typeof reportTask>,
   { hre, terminal, typed }: TaskSurroundings,
 ): Promise<Report> {
-  const snapshot = await vault.snapshot({ blockTag, from });
+  const { snapshot, pin } = await takePinnedSnapshot(opened, {
+    blockTag,
+    from,
+  });
+  const vault = opened.pinnedTo(pin);
   const { chainId, block, round } = snapshot;
   const context = { ...vault.settings, chainTime: block.timestamp, raw };
   const chapters: Chapter[] = [
@@ -147,6 +152,7 @@ async function gather(
     heading: "Contracts",
     blocks: [await locateContracts(vault)],
   });
+  await vault.requirePin();
   return {
     envelope: { network: vault.networkName, chainId, block },
     instance: vault.instanceName,

@@ -3,7 +3,7 @@ import { roundsTask } from "./definitions/rounds.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import { roundListing } from "./output/rounds.js";
-import { readAction, readEnvelope } from "./open-vault.js";
+import { readAction, pinVault } from "./open-vault.js";
 import type { StreamedReport, TaskSurroundings } from "./run-task.js";
 
 export default readAction(roundsTask, listRounds);
@@ -15,8 +15,8 @@ async function listRounds(
 ): Promise<StreamedReport> {
   const form = parseListingForm(args);
   const { fromBlock, block, toBlock = block, from, raw } = args;
-  const envelope = await readEnvelope(vault, toBlock);
-  const rounds = vault.rounds({
+  const { envelope, pinned } = await pinVault(vault, toBlock);
+  const rounds = pinned.rounds({
     fromBlock,
     toBlock: envelope.block.number,
     from,

@@ -62,11 +62,12 @@ async function readAll(
       ? getNextBlock(vault.rpc).then(({ next }) => next)
       : null;
   const own = await readState(vault, target, clock);
-  const { envelope } = own;
+  const { envelope, pin } = own;
   const pinned = { ...target, blockTag: envelope.block.number };
   const instances = await Promise.all(
     names.map(
-      async (name) => await readState(vault.instance(name), pinned, clock),
+      async (name) =>
+        await readState(vault.instance(name).pinnedTo(pin), pinned, clock),
     ),
   );
   // Some networks configure contracts only in their instances.

@@ -5,12 +5,14 @@ import {
 } from "../src/client/failed-reading.js";
 import type { FailedReading } from "../src/client/failed-reading.js";
 import type { ReadOptions } from "../src/client/reader.js";
+import { takePinnedSnapshot } from "../src/client/snapshot.js";
 import type { VaultSnapshot } from "../src/client/snapshot.js";
 import type { VaultError } from "../src/errors.js";
 import type { VaultHost } from "../src/host.js";
 import type { DisplaySettings } from "../src/protocol/index.js";
 import { hasEnded } from "../src/protocol/round.js";
 import { findUnfinished } from "../src/settlement/unfinished-settlement.js";
+import type { PinnedBlock } from "../src/rpc/block-id.js";
 import type { NextBlock } from "../src/rpc/blocks.js";
 import type { UnfinishedSettlement } from "../src/settlement/unfinished-settlement.js";
 import {
@@ -42,6 +44,7 @@ export interface VaultState {
   readonly name: string | undefined;
   readonly settings: DisplaySettings;
   readonly envelope: Envelope;
+  readonly pin: PinnedBlock;
   readonly readings: Omit<VaultSnapshot, "chainId" | "block">;
   /** Unix seconds that `keeper.expired` compares with the round's end. */
   readonly time: number;
@@ -64,25 +67,25 @@ export async function readState(
   target: ReadOptions,
   clock: Promise<NextBlock> | null,
 ): Promise<VaultState> {
-  const [{ chainId, block, ...readings }, next, settler, open] =
-    await Promise.all([
-      vault.snapshot(target),
-      clock,
-      findSettler(vault, target.from),
-      findUnfinished(vault).catch(failedReading),
-    ]);
+  const [{ snapshot, pin }, next, settler, open] = await Promise.all([
+    takePinnedSnapshot(vault, target),
+    clock,
+    findSettler(vault, target.from),
+    findUnfinished(vault).catch(failedReading),
+  ]);
+  const { chainId, block, ...readings } = snapshot;
   const { round } = readings;
   // Nodes behind one URL may be some blocks apart.
   const now = Math.max(block.timestamp, next?.timestamp ?? 0);
   const isRound = !isFailedReading(round) && round.endTime !== 0n;
-  const at = target.blockTag === "pending" ? "pending" : block.number;
-  const attempt = await findIfSettleable(
-    vault,
-    settler,
-    readings,
-    at,
-    next ?? undefined,
-  ).catch(failedReading);
+  const at = target.blockTag === "pending" ? "pending" : pin;
+  const attempt = await vault
+    .pinnedTo(pin)
+    .withProof(
+      async () =>
+        await findIfSettleable(vault, settler, readings, at, next ?? undefined),
+    )
+    .catch(failedReading);
   const failures = [
     ...failuresOf(readings),
     ...[attempt, open].flatMap((one) =>
@@ -94,6 +97,7 @@ export async function readState(
     name: vault.instanceName,
     settings: vault.settings,
     envelope: { network: vault.networkName, chainId, block },
+    pin,
     readings,
     time: now,
     keeper: {

@@ -11,11 +11,12 @@ import type { DisplaySettings, VaultRound } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
 import { describeTime } from "../src/protocol/time.js";
 import { getNextBlock } from "../src/rpc/blocks.js";
+import { isReorganised } from "../src/rpc/pinned-block.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { watchTask } from "./definitions/watch.js";
 import type { TaskValues } from "./definitions/shared.js";
 import { toDocument } from "./error-texts.js";
-import { withVault } from "./open-vault.js";
+import { retryIfReorganised, withVault } from "./open-vault.js";
 import { labelledValues, notes, title, toned } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
 import { describeAnswer, formatValue } from "./output/format-value.js";
@@ -43,19 +44,22 @@ export default taskAction(
       surroundings,
       "read",
       args,
-      async (vault) => {
-        const { out, progress } = surroundings.terminal;
-        const show = createDisplay({ ...args, ...vault.settings }, out);
-        let isMet = args.until === undefined;
-        for await (const event of watch(vault, args)) {
-          isMet ||= event.isLast;
-          if (!(await out.write(show(event)))) {
-            return { streamed: true, ok: isMet };
-          }
-          progress(`Watching ${escapeUntrusted(vault.networkName)}`);
-        }
-        return { streamed: true, ok: true };
-      },
+      async (vault) =>
+        await retryIfReorganised(
+          surroundings,
+          async ({ terminal: { out, progress } }) => {
+            const show = createDisplay({ ...args, ...vault.settings }, out);
+            let isMet = args.until === undefined;
+            for await (const event of watch(vault, args)) {
+              isMet ||= event.isLast;
+              if (!(await out.write(show(event)))) {
+                return { streamed: true, ok: isMet };
+              }
+              progress(`Watching ${escapeUntrusted(vault.networkName)}`);
+            }
+            return { streamed: true, ok: true };
+          },
+        ),
       CHECK_TIMEOUT_MS,
     ),
 );
@@ -145,6 +149,9 @@ export async function* watch(
         yield { kind: "change", seen, changed, isLast: isLast() };
       }
     } catch (error) {
+      if (isReorganised(error)) {
+        continue;
+      }
       if (!isOutage(error)) {
         throw error;
       }

@@ -48,7 +48,10 @@ export async function readAroundTransaction<Value>(
   if (typeof hash === "object") {
     return hash;
   }
-  const { blockNumber, succeeded } = await requireReceipt(client.rpc, hash);
+  const { blockNumber, blockHash, succeeded } = await requireReceipt(
+    client.rpc,
+    hash,
+  );
   if (succeeded === false) {
     throw new NoVerdict(
       `transaction ${hash} reverted, so it changed nothing: assert the revert itself, with .revertedWith() and the like`,
@@ -61,10 +64,12 @@ export async function readAroundTransaction<Value>(
     );
   }
   await requireUnchangedMocks(client, hash, blockNumber);
+  const pinned = client.pinnedTo({ number: blockNumber, hash: blockHash });
   const [before, after] = await Promise.all([
-    read(client, { blockTag: blockNumber - 1 }),
-    read(client, { blockTag: blockNumber }),
+    read(pinned, { blockTag: blockNumber - 1 }),
+    read(pinned, { blockTag: blockNumber }),
   ]);
+  await pinned.requirePin();
   return { hash, before, after };
 }
 

@@ -228,8 +228,8 @@ interface AnsweredCall {
   readonly call: Pick<EncodedCall, "operation" | "role">;
   readonly target: LocatedAddress;
   readonly network: string;
-  /** Tag or hex quantity. Default: `latest`. */
-  readonly blockTag?: string;
+  /** Default: `latest`. */
+  readonly block?: BlockId;
   readonly answer: CallResult;
   /** True if the account is known to have no code. Counts only if the answer is empty. */
   readonly lacksCode: boolean;
@@ -244,7 +244,7 @@ export function decodeOrThrow({
   call: { operation, role },
   target: { address, source },
   network,
-  blockTag = "latest",
+  block = "latest",
   answer,
   lacksCode,
 }: AnsweredCall): unknown {
@@ -265,7 +265,7 @@ export function decodeOrThrow({
   }
   const { data } = answer;
   if (data.length === 0 && lacksCode) {
-    throw noCode(role, { address, source }, network, blockTag);
+    throw noCode(role, { address, source }, network, block);
   }
   const decoded = decodeOutputs(operation, data);
   if ("value" in decoded) {

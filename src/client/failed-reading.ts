@@ -1,14 +1,22 @@
 import { VaultError } from "../errors.js";
 import { asRecord } from "../json.js";
+import { isReorganised } from "../rpc/pinned-block.js";
 
 /** The error in place of a reading that failed. */
 export interface FailedReading {
   readonly error: VaultError;
 }
 
-/** Wraps the error of a reading; throws a bug of this package. */
+/**
+ * Wraps the error of a reading; throws a bug of this package, and VAULT_REORGED, after
+ * which all readings are of another branch.
+ */
 export function failedReading(error: unknown): FailedReading {
-  if (!VaultError.isVaultError(error) || error.kind === "bug") {
+  if (
+    !VaultError.isVaultError(error) ||
+    error.kind === "bug" ||
+    isReorganised(error)
+  ) {
     throw error;
   }
   return { error };

@@ -1,4 +1,5 @@
 import { fallbackTo, vaultError } from "../errors.js";
+import { toBlockId } from "../rpc/block-id.js";
 import type { BlockId } from "../rpc/block-id.js";
 import { getBlock } from "../rpc/blocks.js";
 import { isNodeRefusal, isRefusedAnyhow } from "../rpc/errors.js";
@@ -18,7 +19,8 @@ export async function requestAtBlock<Answer>(
   request: (block: BlockId) => Promise<Answer>,
 ): Promise<Answer> {
   return await request(block).catch(async (refusal: unknown) => {
-    const isFixed = block === "earliest" || !Number.isNaN(Number(block));
+    const isFixed =
+      block === "earliest" || !Number.isNaN(Number(toBlockId(block)));
     if (!isNodeRefusal(refusal) || !isFixed) {
       throw refusal;
     }

@@ -12,11 +12,14 @@ import type {
 } from "../protocol/index.js";
 import { contractRoles } from "../protocol/index.js";
 import { hasCode } from "../rpc/accounts.js";
+import { toBlockId } from "../rpc/block-id.js";
+import type { BlockId, PinnedBlock } from "../rpc/block-id.js";
 import { getBlock } from "../rpc/blocks.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { callContract } from "../rpc/calls.js";
 import { getChainId } from "../rpc/chain.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
+import { requireSameBranch, takesHashes } from "../rpc/pinned-block.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { DEFAULT_TIMEOUT_MS, RpcClient } from "../rpc/rpc-client.js";
 import type { RequestOptions } from "../rpc/rpc-client.js";
@@ -92,6 +95,7 @@ interface VaultParts {
   readonly rpc?: RpcClient;
   /** Sender of reads that name none. */
   readonly from?: string;
+  readonly pin?: PinnedBlock;
 }
 
 /** The connection, the caller and the block of a read. */
@@ -99,8 +103,7 @@ export interface ReadContext {
   readonly rpc: RpcClient;
   /** The caller that the contracts see. */
   readonly from: string;
-  /** Tag or hex quantity. */
-  readonly blockTag: string;
+  readonly block: BlockId;
 }
 
 /** The single reads of a {@link VaultClient}, on which its other methods build. */
@@ -113,6 +116,8 @@ export abstract class VaultReader {
   protected readonly locate: AddressResolver;
   /** Sender of reads that name none. Default: `defaultFrom()`. */
   protected readonly from: string | undefined;
+  /** The block whose reads are all of one branch of the chain. */
+  protected readonly pin?: PinnedBlock;
   /** @internal */
   protected readonly errorAbisOf: ErrorAbisOf;
 
@@ -181,7 +186,7 @@ export abstract class VaultReader {
     checkOptionNames(operation, options, readOptionNames);
     const call = encodeCall(operation, args);
     const vault = this.withOptions(options, DEFAULT_TIMEOUT_MS);
-    const { rpc, from, blockTag } = vault.readContext({
+    const { rpc, from, block } = vault.readContext({
       blockTag: options.blockTag,
     });
     const target = await vault.addressOf(call.role, operation);
@@ -190,21 +195,21 @@ export abstract class VaultReader {
     // VAULT_BLOCK_NOT_FOUND, VAULT_ARCHIVE_NODE_NEEDED or the refusal itself.
     const answer = await requestAtBlock(
       rpc,
-      blockTag,
-      async (block) => await callContract(rpc, request, block),
+      block,
+      async (at) => await callContract(rpc, request, at),
     );
     const isEmpty = "data" in answer && answer.data.length === 0;
     const value = decodeOrThrow({
       call,
       target,
       network: this.networkName,
-      blockTag,
+      block,
       answer:
         "reverted" in answer
           ? { reverted: await this.explain(answer.reverted) }
           : answer,
       // A call to an account without code succeeds with empty data.
-      lacksCode: isEmpty && !(await hasCode(rpc, target.address, blockTag)),
+      lacksCode: isEmpty && !(await hasCode(rpc, target.address, block)),
     });
     // the decoder follows the table entry that makes the type
     return value as OperationResult<Name>;
@@ -263,15 +268,55 @@ export abstract class VaultReader {
     return await getChainId(this.rpc);
   }
 
+  /**
+   * Returns the same vault, whose reads at this block's number are of this branch of the
+   * chain. At the end of a series of reads, {@link VaultReader.requirePin} shows that the
+   * block is still there.
+   *
+   * @internal
+   */
+  public pinnedTo(pin: PinnedBlock): this {
+    return this.copy({ pin });
+  }
+
+  /**
+   * @throws VaultError VAULT_REORGED if the chain has replaced the block
+   * @internal
+   */
+  public async requirePin(): Promise<void> {
+    if (this.pin !== undefined) {
+      await requireSameBranch(this.rpc, this.pin);
+    }
+  }
+
+  /**
+   * Makes the last reads of a series at a pinned block, and compares the block's hash
+   * once more: beside them if they are by hash, else after them.
+   *
+   * @throws VaultError VAULT_REORGED if the chain has replaced the block
+   * @internal
+   */
+  public async withProof<Answer>(
+    lastReads: () => Promise<Answer>,
+  ): Promise<Answer> {
+    const [answer] = await Promise.all([lastReads(), this.requirePin()]);
+    if (!takesHashes(this.rpc)) {
+      await this.requirePin();
+    }
+    return answer;
+  }
+
   /** @internal Validates the sender and the block of a read. */
   public readContext({ from, blockTag }: ReadOptions): ReadContext {
+    const tag = parseBlockTag(blockTag ?? "latest");
+    const { pin } = this;
     return {
       rpc: this.rpc,
       from:
         from === undefined
           ? (this.from ?? this.defaultFrom())
           : parseAccount(from, "from"),
-      blockTag: parseBlockTag(blockTag ?? "latest"),
+      block: pin !== undefined && tag === toBlockId(pin) ? pin : tag,
     };
   }
 

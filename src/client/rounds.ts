@@ -10,6 +10,8 @@ import {
 import type { VaultRound } from "../protocol/index.js";
 import { identityOf, isSameRound } from "../protocol/round.js";
 import { getBalance } from "../rpc/accounts.js";
+import type { PinnedBlock } from "../rpc/block-id.js";
+import { getBlock } from "../rpc/blocks.js";
 import { isFinalRefusal } from "../rpc/errors.js";
 import { fewRetries } from "../rpc/retry.js";
 import { getReceipt, getTransactions } from "../rpc/transactions.js";
@@ -109,14 +111,19 @@ export async function* readRounds(
   checkOptionNames("rounds()", options, roundsOptionNames);
   options.signal?.throwIfAborted();
   const client = vault.withOptions(options);
-  const range = await parseRange(client, options);
-  const read = roundReader(client, range[1]);
-  const seen = [...joinRounds(await search(range, read, options))];
-  yield* await Promise.all(
+  const [first, last] = await parseRange(client, options);
+  const pinned = client.pinnedTo(last);
+  const read = roundReader(pinned, last.number);
+  const points = await search([first, last.number], read, options);
+  const seen = [...joinRounds(points)];
+  const rounds = await Promise.all(
     seen.map(async (round, index) =>
-      toPastRound(round, await isRolledOver(client, round, seen[index + 1])),
+      toPastRound(round, await isRolledOver(pinned, round, seen[index + 1])),
     ),
   );
+  // The blocks below the last one were read by their numbers.
+  await pinned.requirePin();
+  yield* rounds;
 }
 
 async function isRolledOver(
@@ -323,22 +330,23 @@ async function nameOldestState(
 async function parseRange(
   client: VaultReader,
   { fromBlock = 0, toBlock = "latest", concurrency }: RoundsOptions,
-): Promise<readonly [first: number, last: number]> {
+): Promise<readonly [first: number, last: PinnedBlock]> {
   for (const [where, tag] of Object.entries({ fromBlock, toBlock })) {
     parseBlockTag(tag, where);
     requireFixedBlock(tag, where);
   }
   parseCount(concurrency, "concurrency");
-  const [first, { number: last }] = await Promise.all([
+  const { rpc, block } = client.readContext({ blockTag: toBlock });
+  const [first, last] = await Promise.all([
     typeof fromBlock === "string"
       ? client.block(fromBlock).then(({ number }) => number)
       : Number(fromBlock),
-    client.block(toBlock),
+    typeof block === "object" ? block : getBlock(rpc, block),
   ]);
-  if (first > last) {
+  if (first > last.number) {
     throw invalidArgument(
       "fromBlock",
-      `${first} is above the last block to look at, which is ${last}`,
+      `${first} is above the last block to look at, which is ${last.number}`,
     );
   }
   return [first, last];

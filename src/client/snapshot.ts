@@ -8,6 +8,8 @@ import type {
 import type { LocatedAddress } from "./addresses.js";
 import { decodeOutputs, encodeCall } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
+import type { PinnedBlock } from "../rpc/block-id.js";
+import { getBlock } from "../rpc/blocks.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { DEFAULT_TIMEOUT_MS } from "../rpc/rpc-client.js";
 import { failedReading } from "./failed-reading.js";
@@ -29,6 +31,14 @@ export async function takeSnapshot(
   vault: VaultReader,
   options: ReadOptions,
 ): Promise<VaultSnapshot> {
+  return (await takePinnedSnapshot(vault, options)).snapshot;
+}
+
+/** Takes a snapshot with which a series of reads begins. */
+export async function takePinnedSnapshot(
+  vault: VaultReader,
+  options: ReadOptions,
+): Promise<{ readonly snapshot: VaultSnapshot; readonly pin: PinnedBlock }> {
   const client = vault.withOptions(options, DEFAULT_TIMEOUT_MS);
   const prepared = await Promise.all(
     standaloneQueries.map(
@@ -37,7 +47,7 @@ export async function takeSnapshot(
   );
   const { blockTag } = options;
   const located = prepared.filter((query) => "call" in query);
-  const { values, ...pinned } = await readTogether(client, located, {
+  const { values, pin, ...pinned } = await readTogether(client, located, {
     blockTag,
   });
   const readings: Record<string, unknown> = {};
@@ -48,7 +58,7 @@ export async function takeSnapshot(
   }
   const snapshot: unknown = { ...pinned, ...readings };
   // the loop above fills exactly the places that the type names
-  return snapshot as VaultSnapshot;
+  return { snapshot: snapshot as VaultSnapshot, pin };
 }
 
 type Call = Pick<Query, "operation" | "args">;
@@ -82,6 +92,7 @@ export async function readTogether(
 ): Promise<{
   readonly chainId: number;
   readonly block: BlockInfo;
+  readonly pin: PinnedBlock;
   readonly values: readonly unknown[];
 }> {
   const lens = await tryLens(
@@ -91,27 +102,50 @@ export async function readTogether(
       data,
     })),
   );
-  const [chainId, block] =
-    lens === undefined
-      ? await Promise.all([client.chainId(), client.block(blockTag)])
-      : [lens.chainId, lens.block];
-  // A node does not accept the number of a pending block.
-  const pin = blockTag === "pending" ? blockTag : block.number;
-  const values = await Promise.all(
-    calls.map(async (one, index) => {
-      const entry = lens?.entries[index];
-      if (lens !== undefined && entry?.status === "returned") {
-        const bytes = lens.bytes.subarray(entry.start, entry.end);
-        const decoded = decodeOutputs(one.operation, bytes);
-        if ("value" in decoded) {
-          return decoded.value;
-        }
-      }
-      // The contract may refuse callers with code, such as the lens: read without it.
-      return await readAlone(client, one, { from, blockTag: pin });
-    }),
-  );
-  return { chainId, block, values };
+  const { chainId, block, pin } = lens ?? (await readHeader(client, blockTag));
+  const pinned = client.pinnedTo(pin);
+  const options = {
+    from,
+    // A node does not accept the number of a pending block.
+    blockTag: blockTag === "pending" ? blockTag : block.number,
+  };
+  const answers = calls.map(({ operation }, index) => {
+    const entry = lens?.entries[index];
+    return lens !== undefined && entry?.status === "returned"
+      ? decodeOutputs(operation, lens.bytes.subarray(entry.start, entry.end))
+      : {};
+  });
+  const readMissing = async (): Promise<readonly unknown[]> =>
+    await Promise.all(
+      calls.map(async (one, index) => {
+        const answer = answers[index] ?? {};
+        // The contract may refuse callers with code, such as the lens: read without it.
+        return "value" in answer
+          ? answer.value
+          : await readAlone(pinned, one, options);
+      }),
+    );
+  const isSeries = answers.some((answer) => !("value" in answer));
+  const values = await (isSeries
+    ? pinned.withProof(readMissing)
+    : readMissing());
+  return { chainId, block, pin, values };
+}
+
+async function readHeader(
+  client: VaultReader,
+  blockTag: ReadOptions["blockTag"],
+): Promise<{
+  readonly chainId: number;
+  readonly block: BlockInfo;
+  readonly pin: PinnedBlock;
+}> {
+  const { rpc, block: asked } = client.readContext({ blockTag });
+  const [chainId, { number, timestamp, hash }] = await Promise.all([
+    client.chainId(),
+    getBlock(rpc, asked),
+  ]);
+  return { chainId, block: { number, timestamp }, pin: { number, hash } };
 }
 
 /** @returns The value, or a {@link FailedReading}. */

@@ -269,8 +269,9 @@ export class VaultClient extends VaultReader {
    * behind it, and no order at a distance of 2^9, 2^10, … 2^20 ids. If every id
    * reverts, the first error is thrown.
    *
-   * @throws VaultError when iterated, for an invalid option, a missing contract or a
-   * node that does not answer. An aborted `signal` throws its reason.
+   * @throws VaultError when iterated: VAULT_REORGED if the chain replaced the block
+   * meanwhile; and for an invalid option, a missing contract or a node that does not
+   * answer. An aborted `signal` throws its reason.
    *
    * @example
    * ```ts
@@ -298,8 +299,9 @@ export class VaultClient extends VaultReader {
    * times must never go back; if one does, a round has `outOfOrder`. A round that came
    * and went within one block is not found.
    *
-   * @throws VaultError when iterated: VAULT_ARCHIVE_NODE_NEEDED, an invalid option, or
-   * a node that does not answer. If no block has a round, the last block's error is
+   * @throws VaultError when iterated: VAULT_ARCHIVE_NODE_NEEDED, VAULT_REORGED if the
+   * chain replaced the last block meanwhile, an invalid option, or a node that does not
+   * answer. If no block has a round, the last block's error is
    * thrown. An aborted `signal` throws its reason.
    *
    * @example

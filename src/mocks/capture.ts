@@ -3,6 +3,7 @@ import { parseUint256, requireFixedBlock } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
 import { checkOptionNames } from "../client/option-names.js";
 import type { OptionNames } from "../client/option-names.js";
+import { takePinnedSnapshot } from "../client/snapshot.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { VaultError } from "../errors.js";
 import { asRecord, toJsonValue } from "../json.js";
@@ -51,8 +52,9 @@ export interface Capture {
  * `deployMocks({ fixture })`. A reading that a contract reverts is recorded as a
  * failure. The fixture has public data of the chain only.
  *
- * @throws VaultError VAULT_INVALID_ARGUMENT for the pending block; any error of a
- * reading that is not caused by the contract
+ * @throws VaultError VAULT_INVALID_ARGUMENT for the pending block; VAULT_REORGED if the
+ * chain replaced the block meanwhile; any error of a reading that is not caused by the
+ * contract
  *
  * @example
  * ```ts
@@ -69,7 +71,8 @@ export async function capture(
   const { orders = [], margins = [], blockTag } = options;
   const ids = orders.map((id) => parseUint256(id, "orders"));
   requireFixedBlock(blockTag, "blockTag");
-  const snapshot = await vault.snapshot({ blockTag });
+  const { snapshot, pin } = await takePinnedSnapshot(vault, { blockTag });
+  const series = vault.pinnedTo(pin);
   const { chainId, block, round } = snapshot;
   const pinned = { blockTag: block.number };
   let failed = 0;
@@ -101,7 +104,7 @@ export async function capture(
   const recordedMargins: unknown[] = [];
   for (const { maxVolume, APY, endTime } of [...ofRound, ...margins]) {
     const terms = { maxVolume, APY, endTime };
-    const result = await vault.calMargins(terms, pinned).catch(failedReading);
+    const result = await series.calMargins(terms, pinned).catch(failedReading);
     recordedMargins.push({
       ...asRecord(toJsonValue(terms)),
       ...asRecord(record(result, "margins")),
@@ -110,10 +113,13 @@ export async function capture(
   readings["margins"] = recordedMargins;
   const recordedOrders: Record<string, unknown> = {};
   const found =
-    ids.length === 0 ? [] : vault.orders({ ids: [...new Set(ids)], ...pinned });
+    ids.length === 0
+      ? []
+      : series.orders({ ids: [...new Set(ids)], ...pinned });
   for await (const { orderID, ...order } of found) {
     recordedOrders[String(orderID)] = record(order, `order ${orderID}`);
   }
+  await series.requirePin();
   return {
     fixture: {
       format: "hardhat-vault/fixture",

@@ -1,5 +1,6 @@
 import { toBlockId } from "./block-id.js";
 import type { BlockId } from "./block-id.js";
+import { requestAt } from "./pinned-block.js";
 import type { RpcClient } from "./rpc-client.js";
 
 /** The node's own accounts, not checked. */
@@ -26,7 +27,11 @@ export async function getBalance(
   block: BlockId = "latest",
 ): Promise<bigint> {
   const method = "eth_getBalance";
-  const balance = await rpc.request(method, [address, toBlockId(block)]);
+  const balance = await requestAt(
+    rpc,
+    block,
+    async (at) => await rpc.request(method, [address, at]),
+  );
   return rpc.parser(method).quantity(balance);
 }
 
@@ -37,7 +42,11 @@ export async function getCode(
   block: BlockId,
 ): Promise<string> {
   const method = "eth_getCode";
-  const code = await rpc.request(method, [address, toBlockId(block)]);
+  const code = await requestAt(
+    rpc,
+    block,
+    async (at) => await rpc.request(method, [address, at]),
+  );
   return `0x${rpc.parser(method).bytes(code).toString("hex")}`;
 }
 

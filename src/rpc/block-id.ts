@@ -3,18 +3,32 @@ import { toQuantity } from "ethers";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 
-/** A block's number, its hex quantity, or a tag. */
-export type BlockId = number | string;
+/** A block of one branch of the chain. */
+export interface PinnedBlock {
+  readonly number: number;
+  /** Undefined for the pending block. */
+  readonly hash: string | undefined;
+}
 
+/** A block's number, its hex quantity, a tag, or a pinned block. */
+export type BlockId = number | string | PinnedBlock;
+
+/** @returns The tag, or the number as a hex quantity. */
 export function toBlockId(block: BlockId): string {
-  return typeof block === "number" ? toQuantity(block) : block;
+  return typeof block === "string" ? block : toQuantity(numberOf(block));
+}
+
+function numberOf(block: Exclude<BlockId, string>): number {
+  return typeof block === "object" ? block.number : block;
 }
 
 /** Shows a hex quantity as a decimal number. */
 export function describeBlock(block: BlockId): string {
-  return typeof block === "string" && block.startsWith("0x")
-    ? BigInt(block).toString()
-    : String(block);
+  return typeof block === "object"
+    ? String(block.number)
+    : typeof block === "string" && block.startsWith("0x")
+      ? BigInt(block).toString()
+      : String(block);
 }
 
 export function blockNotFound(network: string, block: BlockId): VaultError {

@@ -1,8 +1,8 @@
 import { ZeroHash } from "ethers";
 
-import { fallbackTo } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
 import { blockNotFound, describeBlock, toBlockId } from "./block-id.js";
-import type { BlockId } from "./block-id.js";
+import type { BlockId, PinnedBlock } from "./block-id.js";
 import { TRANSACTION_GAS_CAP } from "./chain.js";
 import type { ResponseParser } from "./response-parser.js";
 import { BLOCK_METHOD } from "./known-blocks.js";
@@ -46,6 +46,7 @@ export async function getBlockNumber(rpc: RpcClient): Promise<number> {
   return number;
 }
 
+/** @throws VaultError VAULT_REORGED if a pinned block is another one now */
 export async function getBlock(
   rpc: RpcClient,
   block: BlockId = "latest",
@@ -53,12 +54,16 @@ export async function getBlock(
   const read = rpc.parser(BLOCK_METHOD);
   const found = await findBlock(rpc, block);
   const number = read.number(found["number"]);
-  if (!isNaN(Number(block)) && number !== Number(block)) {
+  const asked = Number(toBlockId(block));
+  if (!isNaN(asked) && number !== asked) {
     throw read.invalid(
       `block ${number} in place of block ${describeBlock(block)}`,
     );
   }
   const hash = read.optional(found["hash"], (value) => read.hash(value));
+  if (typeof block === "object") {
+    requireHash(rpc, block, hash);
+  }
   if (block === "latest") {
     latestHashes.set(rpc.node, hash);
   }
@@ -74,6 +79,24 @@ export async function getBlock(
       TRANSACTION_GAS_CAP,
     baseFeePerGas: baseFeeOf(found, read),
   };
+}
+
+function requireHash(
+  { network }: RpcClient,
+  { number, hash: expected }: PinnedBlock,
+  found = "none",
+): void {
+  if (
+    expected !== undefined &&
+    found.toLowerCase() !== expected.toLowerCase()
+  ) {
+    throw vaultError("VAULT_REORGED", {
+      network,
+      block: number,
+      expected,
+      found,
+    });
+  }
 }
 
 /** Hash of the first block; {@link UNKNOWN_GENESIS} if the node has pruned it. */

@@ -2,10 +2,10 @@ import type { Buffer } from "node:buffer";
 
 import { toQuantity } from "ethers";
 
-import { toBlockId } from "./block-id.js";
 import type { BlockId } from "./block-id.js";
 import { isNodeRefusal } from "./errors.js";
 import { TRANSACTION_GAS_CAP } from "./chain.js";
+import { requestAt } from "./pinned-block.js";
 import { hideInReason, revertInResult } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 import type { Reverted, RpcClient } from "./rpc-client.js";
@@ -30,8 +30,12 @@ export async function callContract(
   ...overrides: readonly object[]
 ): Promise<CallResult> {
   const method = "eth_call";
-  const params = [request, toBlockId(block), ...overrides];
-  const executed = await rpc.requestOrRevert(method, params);
+  const executed = await requestAt(
+    rpc,
+    block,
+    async (at) =>
+      await rpc.requestOrRevert(method, [request, at, ...overrides]),
+  );
   if ("reverted" in executed) {
     return executed;
   }

@@ -7,6 +7,7 @@ import { parseAccount } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
 import type { VaultHost } from "../host.js";
 import { getBlock } from "../rpc/blocks.js";
+import type { BlockId } from "../rpc/block-id.js";
 import type { NextBlock } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
 import { settlementCall } from "../settlement-call/route.js";
@@ -68,7 +69,7 @@ export async function findIfSettleable(
   vault: VaultHost,
   { address: from, isKnown }: Settler,
   { round, volume }: Pick<VaultSnapshot, "round" | "volume">,
-  block: number | "pending",
+  block: BlockId,
   next?: Pick<NextBlock, "gasLimit">,
 ): Promise<Attempt> {
   const canBeSettledBy = from;

@@ -64,7 +64,15 @@ export async function answerBehind(
     return undefined;
   }
   const block = params[index];
-  if (typeof block === "string" && Number(block) > head) {
+  const { blockHash } = fieldsOf(block);
+  const number =
+    blockHash === undefined
+      ? block
+      : fieldsOf(
+          (await ask(exchange, "eth_getBlockByHash", [blockHash, false]))
+            .result,
+        )["number"];
+  if (typeof number === "string" && Number(number) > head) {
     return method === "eth_getBlockByNumber"
       ? { result: null }
       : { error: { code: -32000, message: "header not found" } };

@@ -98,9 +98,9 @@ export const thrownBy = async (work: Promise<unknown>): Promise<unknown> =>
 export const singleReads = (node: ScriptedNode): unknown[] =>
   node.asked
     .filter(({ method, params }) => method === "eth_call" && params.length < 3)
-    .map(({ params: [call, tag] }) => [
-      Number(idOf(fieldsOf(call)["data"])),
-      tag,
+    .map((asked) => [
+      Number(idOf(fieldsOf(asked.params[0])["data"])),
+      node.blockOf(asked),
     ]);
 
 /** Hex digits before the entries of a lens' answer, and those of an entry. */

@@ -2,6 +2,7 @@ import { AbiCoder, id, toQuantity as hex } from "ethers";
 import type { Transaction } from "ethers";
 
 import type { VaultRound } from "../../src/protocol/index.js";
+import { fieldsOf } from "./fields.js";
 import {
   GENESIS,
   OPEN_ROUND,
@@ -54,6 +55,11 @@ export class ScriptedChain {
   /** Data that settleAll reverts with; a settled round always reverts. */
   public revertsWith: string | undefined;
 
+  #branch = 0;
+  #replacedFrom = Infinity;
+  /** Numbers of the blocks whose hashes were shown. */
+  readonly #shown = new Map<string, number>();
+
   /** @param fixedHead The latest block; blocks are mined if there is none. */
   constructor(private readonly fixedHead?: number) {}
 
@@ -85,7 +91,26 @@ export class ScriptedChain {
     this.rounds.push(round);
   }
 
+  /** Replaces this block and those above it by others. */
+  public reorganise(from: number): void {
+    this.#replacedFrom = from;
+    this.#branch += 1;
+  }
+
+  protected hashOf(block: number): string {
+    const branch = block < this.#replacedFrom ? "" : ` of ${this.#branch}`;
+    const hash = block === 0 ? GENESIS : id(`block ${block}${branch}`);
+    this.#shown.set(hash, block);
+    return hash;
+  }
+
+  /** @returns A block above the head if a hash is not of this branch. */
   protected numberOf(tag: unknown): number {
+    const { blockHash } = fieldsOf(tag);
+    if (blockHash !== undefined) {
+      const number = this.#shown.get(String(blockHash)) ?? Infinity;
+      return this.hashOf(number) === blockHash ? number : Infinity;
+    }
     return tag === "earliest"
       ? 0
       : tag === "pending"
@@ -143,7 +168,7 @@ export class ScriptedChain {
     return {
       transactionHash: hash,
       blockNumber: hex(found.blockNumber),
-      blockHash: hashOf(found.blockNumber),
+      blockHash: this.hashOf(found.blockNumber),
       gasUsed: hex(found.gasUsed),
       status: found.succeeded ? "0x1" : "0x0",
       transactionIndex: hex(index),
@@ -171,7 +196,7 @@ export class ScriptedChain {
     return {
       number: hex(number),
       timestamp: hex(TIME_OF_GENESIS + number),
-      hash: isPending ? null : hashOf(number),
+      hash: isPending ? null : this.hashOf(number),
       gasLimit: hex(GAS_LIMIT),
       gasUsed: hex(sumOfGas(this.#minedIn(number))),
       baseFeePerGas: hex(BASE_FEE),
@@ -208,10 +233,6 @@ function describeTransaction(transaction: Waiting | Mined): object {
     blockNumber:
       "blockNumber" in transaction ? hex(transaction.blockNumber) : null,
   };
-}
-
-function hashOf(block: number): string {
-  return block === 0 ? GENESIS : id(`block ${block}`);
 }
 
 function sumOfGas(mined: readonly Mined[]): number {

@@ -42,6 +42,8 @@ export interface ScriptedNodeOptions extends Partial<Contracts> {
   readonly head?: number;
   /** False for a node that refuses state overrides. */
   readonly overrides?: boolean | "ignored";
+  /** False for a node that takes no hashes of blocks. */
+  readonly hashes?: boolean;
   /** First block that the node has the state of. */
   readonly oldestState?: number;
   readonly chainId?: number;
@@ -176,6 +178,10 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
 
   #answer(method: string, params: readonly unknown[]): unknown {
     const [first, second] = params;
+    const named: unknown = params[blockParameter[method] ?? Infinity];
+    if (this.options.hashes === false && typeof named === "object") {
+      throw rpcError(REFUSED, "invalid block parameter");
+    }
     const block = this.blockOf({ method, params }) ?? this.head;
     const isMissing = block > this.head && !params.includes("pending");
     if (method === "eth_getBlockByNumber") {

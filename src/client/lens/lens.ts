@@ -5,12 +5,14 @@ import { Interface, id } from "ethers";
 import { VaultError, fallbackTo, vaultError } from "../../errors.js";
 import { quoteForeignText } from "../../redact.js";
 import { toBlockId } from "../../rpc/block-id.js";
+import type { PinnedBlock } from "../../rpc/block-id.js";
 import { getBlock } from "../../rpc/blocks.js";
 import type { BlockInfo } from "../../rpc/blocks.js";
 import { callContract } from "../../rpc/calls.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { getChainId } from "../../rpc/chain.js";
 import { isRefusedAnyhow } from "../../rpc/errors.js";
+import { isReorganised } from "../../rpc/pinned-block.js";
 import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { KnownNode, RpcClient } from "../../rpc/rpc-client.js";
@@ -69,19 +71,23 @@ export async function tryLens(
   ) {
     return undefined;
   }
-  const { blockTag } = context;
+  const { block } = context;
   const data = encodeReadCalls(calls);
   // Without an answer of the lens, the caller reads in another way.
   const attempt = { ...context, rpc: rpc.withRetries(fewRetries) };
-  const isPending = blockTag === "pending";
-  const header = isPending ? pendingHeader(rpc) : getBlock(rpc, blockTag);
+  const isPending = block === "pending";
+  const header = isPending ? pendingHeader(rpc) : getBlock(rpc, block);
   try {
     const [answer] = await Promise.all([callLens(attempt, data), header]);
     return await agreeWith(await header, answer, attempt, data);
   } catch (error) {
     // Without a header, nothing can be read.
     await header;
-    if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
+    if (
+      !VaultError.isVaultError(error) ||
+      error.kind !== "rpc" ||
+      isReorganised(error)
+    ) {
       throw error;
     }
   }
@@ -89,7 +95,7 @@ export async function tryLens(
     // The result is kept for good, but this call alone may have failed, or the
     // node for a moment. So probe with an empty call.
     await getChainId(rpc);
-    const probe = { rpc, from, blockTag: "latest" };
+    const probe = { rpc, from, block: "latest" };
     const isSupported = await callLens(probe, encodeReadCalls([])).then(
       () => true,
       fallbackTo(false, isRefusedAnyhow),
@@ -100,15 +106,15 @@ export async function tryLens(
 }
 
 /** Without a time if the node has no pending block, as many public endpoints. */
-type Header = Pick<BlockInfo, "number"> & Partial<BlockInfo>;
+type Header = PinnedBlock & Partial<BlockInfo>;
 
 async function pendingHeader(rpc: RpcClient): Promise<Header> {
   try {
-    return await getBlock(rpc, "pending");
+    return { ...(await getBlock(rpc, "pending")), hash: undefined };
   } catch (error) {
     fallbackTo(undefined)(error);
     const { number } = await getBlock(rpc);
-    return { number: number + 1 };
+    return { number: number + 1, hash: undefined };
   }
 }
 
@@ -128,22 +134,27 @@ async function agreeWith(
   data: string,
 ): Promise<PinnedAnswer> {
   const { block: seen } = answer;
-  const { number, timestamp = seen.timestamp } = header;
-  const { blockTag } = context;
+  const { number, hash, timestamp = seen.timestamp } = header;
+  const { block: asked } = context;
   const isSame =
-    blockTag.startsWith("0x") ||
+    typeof asked === "object" ||
+    toBlockId(asked).startsWith("0x") ||
     // It changes from request to request, and nodes do not accept its number.
-    blockTag === "pending" ||
+    asked === "pending" ||
     (seen.number === number && seen.timestamp === timestamp);
   const agreed = isSame
     ? answer
-    : await callLens({ ...context, blockTag: toBlockId(number) }, data);
+    : await callLens({ ...context, block: { number, hash } }, data);
   const isLater =
     !isSame &&
     (seen.timestamp > timestamp ||
       (seen.timestamp === timestamp && seen.number > number));
-  const block = { number, timestamp };
-  return { ...agreed, block, later: isLater ? answer : undefined };
+  return {
+    ...agreed,
+    block: { number, timestamp },
+    pin: { number, hash },
+    later: isLater ? answer : undefined,
+  };
 }
 
 /**
@@ -151,10 +162,10 @@ async function agreeWith(
  * address, so that contracts see this caller. It hides the caller's own code.
  */
 export async function callLens(
-  { rpc, from, blockTag }: ReadContext,
+  { rpc, from, block }: ReadContext,
   data: string,
 ): Promise<LensAnswer> {
-  const answer = await callContract(rpc, { from, to: from, data }, blockTag, {
+  const answer = await callContract(rpc, { from, to: from, data }, block, {
     [from]: { code: VaultLensArtifact.deployedBytecode },
   });
   if ("reverted" in answer) {
@@ -200,6 +211,7 @@ export interface LensAnswer {
 
 /** An answer at the block of a header. */
 interface PinnedAnswer extends LensAnswer {
+  readonly pin: PinnedBlock;
   /** The same calls as answered at a block that may come after the header's. */
   readonly later: LensAnswer | undefined;
 }

@@ -36,14 +36,18 @@ export interface OrdersEnd {
  * from the farthest order among them. If there is none, the next 500 ids are read. An
  * unknown id returns zeros or reverts.
  *
- * @param read Reads the orders of these ids, in that order.
+ * @param read Reads the orders of these ids, in that order. `mayBeLast` is true if the
+ * search ends unless there is an order among them.
  * @param onFound Called with each order that is the last one so far, once an unknown id
  * behind it is known: the ids up to it can be read meanwhile.
  * @throws VaultError VAULT_INVALID_ARGUMENT if there is an order 2^40 ids behind the
  * first. If every id reverts, the first error, since an empty contract may do the same.
  */
 export async function findLastOrder(
-  read: (ids: readonly bigint[]) => AsyncIterable<Iterable<ListedOrder>>,
+  read: (
+    ids: readonly bigint[],
+    mayBeLast: boolean,
+  ) => AsyncIterable<Iterable<ListedOrder>>,
   first: bigint,
   onFound?: (last: bigint) => void,
 ): Promise<OrdersEnd> {
@@ -56,10 +60,11 @@ export async function findLastOrder(
   const findAmong = async (
     ids: readonly bigint[],
     near: readonly bigint[],
+    mayBeLast: boolean,
   ): Promise<bigint | undefined> => {
     let found: bigint | undefined;
     missing = new Set();
-    for await (const orders of read(ids)) {
+    for await (const orders of read(ids, mayBeLast)) {
       for (const order of orders) {
         const reason = reasonOf(order);
         if (reason !== undefined) {
@@ -96,10 +101,10 @@ export async function findLastOrder(
     // Together, if the last order is near: the next search is likely to be the last one.
     const isNear = end !== undefined && end - next <= BigInt(EMPTY_IDS_AT_END);
     let asked: readonly bigint[] = isNear ? [...near, ...ids] : ids;
-    let found = await findAmong(asked, near);
+    let found = await findAmong(asked, near, isNear);
     if (found === undefined && !isNear) {
       asked = near;
-      found = await findAmong(asked, near);
+      found = await findAmong(asked, near, true);
     }
     if (found === undefined) {
       break;

@@ -1,9 +1,9 @@
-import { toQuantity } from "ethers";
-
 import { VaultError } from "../../errors.js";
 import type { VaultOrder } from "../../protocol/index.js";
 import { getBalance } from "../../rpc/accounts.js";
+import type { PinnedBlock } from "../../rpc/block-id.js";
 import type { CallResult } from "../../rpc/calls.js";
+import { isReorganised } from "../../rpc/pinned-block.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { LocatedAddress } from "../addresses.js";
 import { decodeOrThrow, encodeCall } from "../codec.js";
@@ -31,7 +31,7 @@ export class OrderReader {
   constructor(
     private readonly client: VaultReader,
     private readonly target: LocatedAddress,
-    private readonly blockTag: number,
+    private readonly block: PinnedBlock,
     private chunkSize: number,
     private readonly concurrency: number,
   ) {}
@@ -41,24 +41,30 @@ export class OrderReader {
    * iterated, because its bytes take a fraction of the memory of its orders. Whenever an
    * answer comes, the next chunk is requested, up to `concurrency` at a time.
    *
-   * @throws VaultError if the node does not answer; VAULT_NO_CODE, also while a chunk
-   * is iterated
+   * @param onLast Called once the last chunk is requested.
+   * @throws VaultError if the node does not answer; VAULT_REORGED; VAULT_NO_CODE, also
+   * while a chunk is iterated
    */
   public async *read(
     ids: Iterable<bigint>,
+    onLast?: () => void,
   ): AsyncGenerator<Iterable<ListedOrder>, void, undefined> {
     const chunks = this.#chunksOf(ids);
     const { concurrency } = this;
     const requested: Array<Promise<Iterable<ListedOrder>>> = [];
     let underWay = 0;
+    let tellLast: typeof onLast;
     const requestMore = (): void => {
       // Answers that wait for the reader are bounded, too.
       while (underWay < concurrency && requested.length < 2 * concurrency - 1) {
         const { value: chunk } = chunks.next();
         if (chunk === undefined) {
+          tellLast?.();
+          tellLast = undefined;
           return;
         }
         underWay += 1;
+        tellLast = onLast;
         const orders = this.#readChunk(chunk);
         const whenAnswered = (): void => {
           underWay -= 1;
@@ -128,8 +134,7 @@ export class OrderReader {
 
   /** @returns Undefined if the lens fails but the node answers. */
   async #tryLens(ids: readonly bigint[]): Promise<LensAnswer | undefined> {
-    const { blockTag } = this;
-    const context = this.client.readContext({ blockTag });
+    const context = this.client.readContext({ blockTag: this.block.number });
     const rpc = context.rpc.withRetries(fewRetries);
     try {
       const answer = await callLens({ ...context, rpc }, this.#encode(ids));
@@ -207,7 +212,7 @@ export class OrderReader {
         call,
         target: this.target,
         network: this.client.networkName,
-        blockTag: toQuantity(this.blockTag),
+        block: this.block,
         answer,
         lacksCode: !hasCode,
       });
@@ -219,7 +224,7 @@ export class OrderReader {
   }
 
   async #readAlone(orderID: bigint): Promise<ListedOrder> {
-    const { blockTag } = this;
+    const { number: blockTag } = this.block;
     try {
       const order = await this.client.read(call.operation, [orderID], {
         blockTag,
@@ -244,7 +249,8 @@ export class OrderReader {
     if (
       !VaultError.isVaultError(error) ||
       error.kind !== "rpc" ||
-      error.code === "VAULT_ARCHIVE_NODE_NEEDED"
+      error.code === "VAULT_ARCHIVE_NODE_NEEDED" ||
+      isReorganised(error)
     ) {
       throw error;
     }
@@ -252,7 +258,7 @@ export class OrderReader {
     const { address } = this.target;
     await requestAtBlock(
       rpc,
-      this.blockTag,
+      this.block,
       async (block) => await getBalance(rpc, address, block),
     );
   }
@@ -263,6 +269,7 @@ function errorOfOrder(error: unknown): VaultError {
   if (
     !VaultError.isVaultError(error) ||
     error.code === "VAULT_NO_CODE" ||
+    isReorganised(error) ||
     (error.kind !== "chain" && error.kind !== "rpc")
   ) {
     throw error;

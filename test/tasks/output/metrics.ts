@@ -41,6 +41,7 @@ const state = (more: Partial<VaultState> = {}): VaultState => ({
     chainId: 56,
     block: { number: 7, timestamp: 1_700_000_001 },
   },
+  pin: { number: 7, hash: undefined },
   ...{ readings, time: 5, keeper, reason: null, failures: [], isUp: true },
   ...more,
 });

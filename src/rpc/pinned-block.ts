@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { VaultError } from "../errors.js";
+import { toBlockId } from "./block-id.js";
+import type { BlockId, PinnedBlock } from "./block-id.js";
+import { getBlock } from "./blocks.js";
+import { classifyFailure, isRefusedAnyhow } from "./errors.js";
+import { waitAfter } from "./retry.js";
+import type { KnownNode, RpcClient } from "./rpc-client.js";
+
+/** Attempts to read from a node that does not have the block yet. */
+const ATTEMPTS = 6;
+
+/** False for nodes that take a block's number, and not its hash (EIP-1898). */
+const hashSupport = new WeakMap<KnownNode, boolean>();
+
+export function takesHashes({ node }: RpcClient): boolean {
+  return hashSupport.get(node) === true;
+}
+
+/**
+ * Sends a request at a block. A pinned block is named by its hash if the node takes one.
+ * Else it is named by its number: then only {@link requireSameBranch}, called after the
+ * last answer, shows that all answers are of one branch.
+ *
+ * @param send Gets the block as JSON-RPC names it.
+ * @throws VaultError VAULT_REORGED if the node has another block with that number
+ */
+export async function requestAt<Answer>(
+  rpc: RpcClient,
+  block: BlockId,
+  send: (block: unknown) => Promise<Answer>,
+): Promise<Answer> {
+  if (
+    typeof block !== "object" ||
+    block.hash === undefined ||
+    hashSupport.get(rpc.node) === false
+  ) {
+    return await send(toBlockId(block));
+  }
+  const byHash = { blockHash: block.hash, requireCanonical: true };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const answer = await send(byHash);
+      hashSupport.set(rpc.node, true);
+      return answer;
+    } catch (error) {
+      const isBehind = lacksBlock(error);
+      const isKnown = takesHashes(rpc);
+      if (
+        isKnown ? !isBehind || attempt === ATTEMPTS : !isRefusedAnyhow(error)
+      ) {
+        throw error;
+      }
+      await requireSameBranch(rpc, block);
+      if (!isKnown && (!isBehind || attempt > 1)) {
+        const answer = await send(toBlockId(block));
+        hashSupport.set(rpc.node, false);
+        return answer;
+      }
+      await sleep(waitAfter(attempt));
+    }
+  }
+}
+
+/** @throws VaultError VAULT_REORGED if the chain has replaced the block */
+export async function requireSameBranch(
+  rpc: RpcClient,
+  pin: PinnedBlock,
+): Promise<void> {
+  if (pin.hash !== undefined) {
+    await getBlock(rpc, pin);
+  }
+}
+
+export function isReorganised(
+  error: unknown,
+): error is VaultError & { readonly code: "VAULT_REORGED" } {
+  return VaultError.isVaultError(error) && error.code === "VAULT_REORGED";
+}
+
+/** The node may get the block later, or have another one in its place. */
+function lacksBlock(error: unknown): boolean {
+  return (
+    VaultError.isVaultError(error) &&
+    (error.code === "VAULT_BLOCK_NOT_FOUND" ||
+      (error.code === "VAULT_RPC_ERROR" &&
+        ["blockNotFound", "refused"].includes(
+          classifyFailure(error.cause).kind,
+        )))
+  );
+}

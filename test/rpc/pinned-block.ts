@@ -1,0 +1,87 @@
+import { expect } from "chai";
+
+import { getBalance } from "../../src/rpc/accounts.js";
+import { getBlock } from "../../src/rpc/blocks.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { speedUpTime } from "../helpers/deadlines.js";
+import { failure } from "../helpers/order-book.js";
+import { VAULT } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
+
+describe("reads at a pinned block", () => {
+  speedUpTime();
+
+  const pinOn = async (
+    node: ScriptedNode,
+  ): Promise<{ rpc: RpcClient; read: () => Promise<bigint> }> => {
+    const rpc = new RpcClient(node, "live");
+    const pin = await getBlock(rpc, 4);
+    node.asked.length = 0;
+    return { rpc, read: async () => await getBalance(rpc, VAULT, pin) };
+  };
+  /** The blocks that requests for balances named: by hash, or by number. */
+  const named = (node: ScriptedNode): string[] =>
+    node.asked
+      .filter(({ method }) => method === "eth_getBalance")
+      .map(({ params }) => (typeof params[1] === "object" ? "hash" : "number"));
+
+  it("requestAt() names the block by its hash, and asks for nothing else", async () => {
+    const node = new ScriptedNode();
+    const { read } = await pinOn(node);
+    await read();
+    expect(named(node)).to.deep.equal(["hash"]);
+    expect(node.asked).to.have.length(1);
+  });
+
+  for (const [code, message] of [
+    [-32_602, "invalid argument 1: json: cannot unmarshal object"],
+    [-32_000, "invalid block parameter"],
+    [-32_603, "Internal error"],
+  ] as const) {
+    it(`requestAt() names the block by its number from then on if the node refuses a hash with ${code} "${message}"`, async () => {
+      const node = new ScriptedNode();
+      node.on("eth_getBalance", async (params, answer) => {
+        if (typeof params[1] === "object") {
+          throw failure(message, code);
+        }
+        return await answer();
+      });
+      const { read } = await pinOn(node);
+      await read();
+      node.asked.length = 0;
+      await read();
+      expect(named(node)).to.deep.equal(["number"]);
+    });
+  }
+
+  it("requestAt() asks a node that is behind again, and by hash", async () => {
+    const node = new ScriptedNode();
+    const { read } = await pinOn(node);
+    await read();
+    let lacking = 3;
+    node.on("eth_getBalance", async (_, answer) => {
+      if (lacking-- > 0) {
+        throw failure("header for hash not found", -32_000);
+      }
+      return await answer();
+    });
+    node.asked.length = 0;
+    expect(await read()).to.equal(10n ** 18n);
+    expect(named(node)).to.deep.equal(["hash", "hash", "hash", "hash"]);
+  });
+
+  for (const isKnown of [true, false]) {
+    it(`requestAt() throws VAULT_REORGED, which names the block, for another one, ${isKnown ? "and" : "also before it"} is known that the node takes hashes`, async () => {
+      const node = new ScriptedNode();
+      const { read } = await pinOn(node);
+      if (isKnown) {
+        await read();
+      }
+      node.reorganise(3);
+      const { details } = await expectVaultError(read(), "VAULT_REORGED");
+      expect(details["block"]).to.equal(4);
+      expect(named(node)).to.not.include("number");
+    });
+  }
+});
