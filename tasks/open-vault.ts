@@ -129,7 +129,15 @@ export function readAction<Described extends Options>(
   described: Task<Described>,
   work: VaultWork<Described>,
 ): NewTaskActionFunction {
-  return vaultAction("read", described, work);
+  return vaultAction(
+    "read",
+    described,
+    async (vault, args, surroundings) =>
+      await retryIfReorganised(
+        surroundings,
+        async (again) => await work(vault, args, again),
+      ),
+  );
 }
 
 /** The same for a task that sends transactions. */
@@ -151,13 +159,8 @@ function vaultAction<Described extends Options>(
       surroundings,
       access,
       args,
-      async (opened) => {
-        const vault = opened.withOptions({ timeout });
-        return await retryIfReorganised(
-          surroundings,
-          async (again) => await work(vault, args, again),
-        );
-      },
+      async (vault) =>
+        await work(vault.withOptions({ timeout }), args, surroundings),
       timeout,
     );
   });
