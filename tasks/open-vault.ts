@@ -193,9 +193,9 @@ export async function retryIfReorganised<Result>(
 ): Promise<Result> {
   const { terminal } = surroundings;
   const { out, err } = terminal;
-  let hasWritten = false;
+  const output = { isBegun: false };
   const write = async (text: string): Promise<boolean> => {
-    hasWritten = true;
+    output.isBegun = true;
     return await out.write(text);
   };
   try {
@@ -204,7 +204,7 @@ export async function retryIfReorganised<Result>(
       terminal: { ...terminal, out: { ...out, write } },
     });
   } catch (error) {
-    if (!isReorganised(error) || hasWritten) {
+    if (!isReorganised(error) || output.isBegun) {
       throw error;
     }
     const { shortMessage } = error;

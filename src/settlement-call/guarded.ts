@@ -8,6 +8,7 @@ import { scale } from "../protocol/amounts.js";
 import { units } from "../protocol/index.js";
 import { describeTime } from "../protocol/time.js";
 import { getCode } from "../rpc/accounts.js";
+import { describeBlock } from "../rpc/block-id.js";
 import type { BlockId } from "../rpc/block-id.js";
 import type { SettlementRoute } from "./route.js";
 
@@ -46,7 +47,7 @@ export async function findGuard(
       source,
       problem:
         code === "0x"
-          ? `there is no contract code${block === "latest" ? "" : ` at block ${block}`}`
+          ? `there is no contract code${block === "latest" ? "" : ` at block ${describeBlock(block)}`}`
           : "the code is that of another contract, or of another version",
     });
   }

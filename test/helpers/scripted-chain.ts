@@ -107,8 +107,8 @@ export class ScriptedChain {
   /** @returns A block above the head if a hash is not of this branch. */
   protected numberOf(tag: unknown): number {
     const { blockHash } = fieldsOf(tag);
-    if (blockHash !== undefined) {
-      const number = this.#shown.get(String(blockHash)) ?? Infinity;
+    if (typeof blockHash === "string") {
+      const number = this.#shown.get(blockHash) ?? Infinity;
       return this.hashOf(number) === blockHash ? number : Infinity;
     }
     return tag === "earliest"

@@ -58,7 +58,17 @@ describe("tasks while the chain replaces blocks", () => {
     folder = project.path;
     const contracts = { ...addresses, trading };
     hre = await hreOnLive(server.url, { vault: { contracts } }, folder);
-    stops.push(server.stop, anvil.stop, project.remove);
+    stops.push(
+      async () => {
+        await server.stop();
+      },
+      async () => {
+        await anvil.stop();
+      },
+      async () => {
+        await project.remove();
+      },
+    );
   });
   after(async () => {
     for (const stop of stops) {
