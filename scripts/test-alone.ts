@@ -7,10 +7,9 @@ const files = globSync("test/**/*.ts", {
 }).sort();
 
 const failed = files.filter((file) => {
-  const args = ["node_modules/hardhat/dist/src/cli.js", "test", "mocha"];
   const { status, stdout } = spawnSync(
     process.execPath,
-    [...args, "--no-compile", file],
+    ["node_modules/mocha/bin/mocha.js", file],
     { encoding: "utf8" },
   );
   if (status !== 0) {

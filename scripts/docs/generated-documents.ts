@@ -7,7 +7,6 @@ import type { FormatConfig } from "oxfmt";
 import type { Examples } from "./examples.js";
 import { renderErrors } from "./render-errors.js";
 import { renderTasks } from "./render-tasks.js";
-import { renderContributing } from "./test-index.js";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
@@ -25,7 +24,6 @@ export async function generatedDocuments(
   const documents = [
     ["docs/tasks.md", renderTasks(examples)],
     ["docs/troubleshooting.md", renderErrors()],
-    ["CONTRIBUTING.md", renderContributing()],
   ] as const;
   const settings = path.join(root, ".oxfmtrc.json");
   // its schema is oxfmt's

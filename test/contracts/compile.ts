@@ -14,7 +14,7 @@ import { isFull } from "../helpers/sample.js";
 import { compile, contractSources } from "../helpers/solc.js";
 
 describe("contracts in projects of others", () => {
-  // The settings that no project of test/consumers/ compiles them with.
+  // The settings that no project of test/nightly/consumers.ts compiles them with.
   const inProjects = new Set(
     consumers.flatMap(({ compiler }) =>
       compiler === undefined ? [] : describeSettings(compiler),

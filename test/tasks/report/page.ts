@@ -10,10 +10,10 @@ import {
   missingBrowser,
   openFile,
   startBrowser,
-} from "../helpers/browser.js";
-import { createTestHre } from "../helpers/hre.js";
-import { runVaultTask } from "../helpers/run-vault-task.js";
-import { sample } from "../helpers/sample.js";
+} from "../../helpers/browser.js";
+import { createTestHre } from "../../helpers/hre.js";
+import { runVaultTask } from "../../helpers/run-vault-task.js";
+import { sample } from "../../helpers/sample.js";
 
 const HOSTILE = `</td></script></style></title><img src=x onerror=alert(1)><script>alert(2)</script>"'>`;
 const ORDERS = 1_100;

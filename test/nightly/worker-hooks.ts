@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 import { expect } from "chai";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Runs the files in two workers of Mocha, and returns what it prints. */
 async function runInTwoWorkers(files: readonly string[]): Promise<string> {
@@ -61,7 +61,7 @@ describe("a failure that compares a number with a bigint", () => {
 
 describe("a test that is only for POSIX", () => {
   it("is registered also in a file that comes after others in its worker", async () => {
-    const helper = new URL("helpers/posix.ts", import.meta.url);
+    const helper = new URL("../helpers/posix.ts", import.meta.url);
     const file = `import { itOnPosix } from ${JSON.stringify(helper)}; itOnPosix("is listed", () => {});`;
     const printed = await runInTwoWorkers([file, file, file, file]);
     expect(printed).to.match(/4 (?:passing|pending)/u);

@@ -44,7 +44,7 @@ describe("documents", () => {
         ([, language = "", code = ""]) => ({ file, language, code }),
       ),
     );
-    // test/consumers compiles or runs code; commands are compared below.
+    // consumers.ts compiles or runs code; commands are compared below.
     const others = blocks.filter(
       ({ language }) =>
         !["ts", "js", "solidity", "console", "sh"].includes(language),
