@@ -38,6 +38,10 @@ contract OddToken {
         balances[to] += amount;
     }
 
+    function take(address from, uint256 amount) external {
+        balances[from] -= amount;
+    }
+
     function balanceOf(address account) external view returns (uint256) {
         if (way == Way.Unreadable) revert("unreadable");
         if (way == Way.ShortBalance) {
@@ -87,6 +91,12 @@ contract OddToken {
 contract TokenVault is GuardedVault {
     OddToken[] private tokens;
     uint256[] private amounts;
+    OddToken private taken;
+
+    /// Takes 2 from its caller.
+    function take(OddToken token) external {
+        taken = token;
+    }
 
     function pay(OddToken token, uint256 amount) external {
         tokens.push(token);
@@ -98,6 +108,7 @@ contract TokenVault is GuardedVault {
         for (uint256 i = 0; i < tokens.length; ++i) {
             tokens[i].mint(msg.sender, amounts[i]);
         }
+        if (address(taken) != address(0)) taken.take(msg.sender, 2);
     }
 }
 
@@ -244,6 +255,10 @@ contract RoundGuardTokensTest {
         token.mint(address(guard), 5);
         settle(one(address(token)));
         require(vault.settled() && token.transfers() == 0, "sent");
+        vault.setSettled(false);
+        vault.take(token);
+        settle(one(address(token)));
+        require(vault.settled() && token.transfers() == 0, "sent less");
     }
 
     function test_KeepsATokenThatIsNotNamed() public {

@@ -1,0 +1,152 @@
+import { expect } from "chai";
+import { Interface, toBeHex } from "ethers";
+
+import { VaultClient } from "../../src/client/index.js";
+import type { Eip1193Provider } from "../../src/client/index.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import {
+  deployInstance,
+  deployInstances,
+  outages,
+} from "../helpers/deployment/deploy.js";
+import type { RoundState } from "../helpers/deployment/deploy.js";
+import { connectTo } from "../helpers/hre.js";
+
+const ORDERS = 100;
+const SETTLE_ALL = "0xa015aefe";
+const getOrderInfo = (id: number): string =>
+  `0xd311636b${toBeHex(id, 32).slice(2)}`;
+
+describe("contracts that behave as the deployed ones", () => {
+  let provider: Eip1193Provider;
+
+  before(async () => {
+    ({ provider } = await connectTo(undefined));
+  });
+  const call = async (
+    to: string,
+    data: string,
+    gas = 200_000,
+  ): Promise<unknown> =>
+    await provider.request({
+      method: "eth_call",
+      params: [{ to, data, gas: toBeHex(gas) }, "latest"],
+    });
+
+  it("the trading contract has ids from 0 on, and INVALID behind the last one", async () => {
+    const { contracts } = await deployInstance(provider, { orders: ORDERS });
+    const { trading } = contracts;
+    const client = new VaultClient(provider, { trading });
+    expect((await client.getOrderInfo(0)).exType).to.equal("ETHDAI");
+    expect((await client.getOrderInfo(ORDERS - 1)).exType).to.equal("ETHDAI");
+    const failure = await call(trading, getOrderInfo(ORDERS)).catch(String);
+    expect(failure).to.match(/invalid opcode/iu);
+  });
+
+  it("the trading contract answers zeros for orders that its owner removed", async () => {
+    const instance = await deployInstance(provider, { orders: ORDERS });
+    const { trading } = instance.contracts;
+    const zeros = `0x${toBeHex(13 * 32, 32).slice(2)}${"00".repeat(13 * 32)}`;
+    expect(await call(trading, getOrderInfo(11))).to.equal(zeros);
+    expect(await call(trading, getOrderInfo(12))).not.to.equal(zeros);
+    await instance.send("Trading", "remove", 12);
+    expect(await call(trading, getOrderInfo(12))).to.equal(zeros);
+  });
+
+  it("the trading contract has orders of every state, most of them closed", async () => {
+    const { contracts } = await deployInstance(provider, { orders: ORDERS });
+    const client = new VaultClient(provider, contracts);
+    const counts = new Map<number, number>();
+    for (let id = 0; id < ORDERS; id += 1) {
+      const { state } = await client.getOrderInfo(id);
+      counts.set(state, (counts.get(state) ?? 0) + 1);
+    }
+    expect([...counts.keys()].sort()).to.eql([0, 1, 2, 3, 4]);
+    expect(counts.get(2)).to.be.above(ORDERS / 2);
+  });
+
+  it("the trading contract opens orders behind those that it was given, pairs of any length among them", async () => {
+    const instance = await deployInstance(provider, { orders: ORDERS });
+    const pair = "X".repeat(10_000);
+    await instance.send("Trading", "open", pair, 2);
+    const client = new VaultClient(provider, instance.contracts);
+    expect(await client.getOrderInfo(ORDERS)).to.include({
+      ...{ exType: pair, contractType: 2, state: 1 },
+    });
+  });
+
+  const refusals: ReadonlyArray<readonly [RoundState, string]> = [
+    ["open", "no price is set"],
+    ["ended", "no price is set"],
+    ["below the strike", "the price is below the strike"],
+    ["settled", "nothing is left to settle"],
+    ["terminated", "terminated"],
+  ];
+  for (const [round, text] of refusals) {
+    it(`the vault refuses a settlement of a round that is ${round}: ${text}`, async () => {
+      const { contracts } = await deployInstance(provider, { round });
+      const failure = await call(contracts.vault, SETTLE_ALL).catch(String);
+      expect(failure).to.contain(`'${text}'`);
+    });
+  }
+
+  it("the vault pays anyone who settles a token, and settledAmount counts orders", async () => {
+    const instance = await deployInstance(provider, {
+      vaultOrders: 40,
+      round: "settled in part",
+    });
+    const { contracts, rewardToken } = instance;
+    const client = new VaultClient(provider, contracts);
+    const token = new Interface([
+      "function balanceOf(address) view returns (uint256)",
+    ]);
+    const margin = async (): Promise<bigint> =>
+      (await client.queryMarginBalance()).xMarginAmount;
+    const held = async (): Promise<bigint> => {
+      const data = token.encodeFunctionData("balanceOf", [contracts.vault]);
+      return BigInt(String(await call(rewardToken, data)));
+    };
+    const before = await client.getLatestRoundInfo();
+    expect(before).to.include({ settledAmount: 1n, settled: false });
+    const marginBefore = await margin();
+    await instance.send("Vault", "settleAll");
+    const after = await client.getLatestRoundInfo();
+    expect(after).to.include({ settledAmount: 40n, settled: true });
+    expect(await margin()).to.be.below(marginBefore);
+    expect(await held()).to.equal(await margin());
+  });
+
+  it("three instances share their underlying asset, and have the decimals of their stable coin", async () => {
+    const { dai, usdt, usdc } = await deployInstances(provider, {
+      dai: {},
+      usdt: {},
+      usdc: { decimals: 6 },
+    });
+    expect([usdt, usdc].map(({ contracts }) => contracts.underlyingAsset))
+      .to //
+      .eql(Array.from({ length: 2 }, () => dai.contracts.underlyingAsset));
+    const deposits = [dai, usdt, usdc].map(
+      async ({ contracts }) =>
+        (await new VaultClient(provider, contracts).getLPAmountInfo("public"))
+          .deposit,
+    );
+    expect(await Promise.all(deposits)).to.eql(
+      [18n, 18n, 6n].map((decimals) => 900_000n * 10n ** decimals),
+    );
+    expect(new Set(Object.values(dai.contracts)).size).to.equal(6);
+  });
+
+  it("the funding rate reverts while its feed has no price, and the private pool while too much is locked", async () => {
+    const instance = await deployInstance(provider);
+    const client = new VaultClient(provider, instance.contracts);
+    for (const outage of [outages.text, outages.silent, outages.zero]) {
+      await instance.send("PriceFeed", "setOutage", outage);
+      const rate = client.getFundingFeeRate(1);
+      await expectVaultError(rate, "VAULT_CALL_REVERTED");
+    }
+    await instance.send("PrivatePool", "setLocked", 10n ** 30n);
+    const pool = client.getLPAmountInfo("private");
+    const { details } = await expectVaultError(pool, "VAULT_CALL_REVERTED");
+    expect(details["reason"]).to.contain("subtraction overflow");
+  });
+});

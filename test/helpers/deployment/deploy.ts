@@ -1,0 +1,300 @@
+/**
+ * Deploys contracts that behave as the protocol's public versions do, from the first
+ * account of a node, without a request more than it needs.
+ */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+
+import { Interface, concat, getCreateAddress, toQuantity } from "ethers";
+
+import type { Address, ContractRole } from "../../../src/protocol/index.js";
+import type { Eip1193Provider } from "../../../src/rpc/eip1193.js";
+import { fieldsOf, listOf } from "../fields.js";
+import { compile } from "../solc.js";
+import type { CompiledContract } from "../solc.js";
+import { untilFound } from "../transactions.js";
+
+/** As `PriceFeed.Outage`. */
+export const outages = { none: 0, text: 1, silent: 2, zero: 3 } as const;
+
+/** What has happened to the latest round. */
+export type RoundState =
+  | "open"
+  | "ended"
+  | "priced"
+  | "below the strike"
+  | "settled in part"
+  | "settled"
+  | "terminated";
+
+export interface InstanceOptions {
+  /** Decimals of the stable coin. Default: 18. */
+  readonly decimals?: 6 | 18;
+  /** Orders of the trading contract, ids from 0 on. Default: 40. */
+  readonly orders?: number;
+  /** Orders of the vault. Default: 3. */
+  readonly vaultOrders?: number;
+  /** Default: "priced". */
+  readonly round?: RoundState;
+}
+
+/** One set of contracts, by role, and what else there is for a test to change. */
+export interface Instance {
+  /** For `vault.contracts` of a network. */
+  readonly contracts: Readonly<Record<ContractRole, Address>>;
+  readonly decimals: number;
+  /** What the vault pays its caller with, 18 decimals. */
+  readonly rewardToken: Address;
+  readonly feed: Address;
+  /** Calls a function of a contract, by a transaction of the first account. */
+  send(
+    contract: DeployedName,
+    method: string,
+    ...args: readonly unknown[]
+  ): Promise<void>;
+}
+
+const WEEK = 604_800;
+const STRIKE = 1_900n * 10n ** 18n;
+/** Prices of the feed have 8 decimals. */
+const PRICE = 2_000n * 10n ** 8n;
+const LOW_PRICE = 1_800n * 10n ** 8n;
+const COIN_PRICE = 600n * 10n ** 8n;
+const REWARDS = 100_000n * 10n ** 18n;
+/** Enough for each deployment, and below the cap of a transaction since Osaka. */
+const GAS = 8_000_000;
+
+const files = {
+  Trading: "Trading",
+  PriceFeed: "Markets",
+  Formula: "Markets",
+  UnderlyingAsset: "Markets",
+  PublicPool: "Markets",
+  PrivatePool: "Markets",
+  Token: "Vault",
+  VaultFactory: "Vault",
+  Vault: "Vault",
+} as const;
+type DeployedName = keyof typeof files;
+
+const compiled = new Map<DeployedName, CompiledContract>();
+
+/** The compiler's output of a contract of this folder. */
+export function compiledContract(name: DeployedName): CompiledContract {
+  const known = compiled.get(name);
+  if (known !== undefined) {
+    return known;
+  }
+  const file = `${files[name]}.sol`;
+  const content = readFileSync(path.join(import.meta.dirname, file), "utf8");
+  const { errors = [], contracts } = compile(
+    file === "Vault.sol" ? "0.8.37" : "0.6.12",
+    { [file]: { content } },
+    {
+      optimizer: { enabled: true },
+      // Nodes of every hardfork run it.
+      evmVersion: file === "Vault.sol" ? "paris" : "istanbul",
+    },
+  );
+  const found = contracts[file]?.[name];
+  if (found === undefined) {
+    throw new Error(errors.map((one) => one.formattedMessage).join("\n"));
+  }
+  compiled.set(name, found);
+  return found;
+}
+
+const interfaces = new Map<DeployedName, Interface>();
+
+function interfaceOf(name: DeployedName): Interface {
+  const known =
+    interfaces.get(name) ??
+    new Interface(JSON.stringify(compiledContract(name).abi));
+  interfaces.set(name, known);
+  return known;
+}
+
+/** Sends transactions one after the other, and does not wait for each. */
+class Sender {
+  readonly #provider: Eip1193Provider;
+  readonly #from: string;
+  #nonce: number;
+  readonly #sent: Array<{ hash: unknown; what: string }> = [];
+
+  private constructor(provider: Eip1193Provider, from: string, nonce: number) {
+    this.#provider = provider;
+    this.#from = from;
+    this.#nonce = nonce;
+  }
+
+  public static async at(provider: Eip1193Provider): Promise<Sender> {
+    const accounts = await provider.request({ method: "eth_accounts" });
+    const from = String(listOf(accounts)[0]);
+    const method = "eth_getTransactionCount";
+    const nonce = await provider.request({ method, params: [from, "pending"] });
+    return new Sender(provider, from, Number(nonce));
+  }
+
+  /** @returns The address that the contract will have. */
+  public async deploy(
+    name: DeployedName,
+    ...args: readonly unknown[]
+  ): Promise<Address> {
+    const { object } = compiledContract(name).evm.bytecode;
+    const data = concat([
+      `0x${object}`,
+      interfaceOf(name).encodeDeploy([...args]),
+    ]);
+    const address = getCreateAddress({ from: this.#from, nonce: this.#nonce });
+    await this.#send({ data }, name);
+    // ethers' addresses begin with 0x
+    return address as Address;
+  }
+
+  public async call(
+    name: DeployedName,
+    to: Address,
+    method: string,
+    ...args: readonly unknown[]
+  ): Promise<void> {
+    const data = interfaceOf(name).encodeFunctionData(method, [...args]);
+    await this.#send({ to, data }, `${name}.${method}`);
+  }
+
+  async #send(
+    transaction: { readonly to?: string; readonly data: string },
+    what: string,
+  ): Promise<void> {
+    const gas = toQuantity(GAS);
+    const nonce = toQuantity(this.#nonce);
+    const params = [{ from: this.#from, gas, nonce, ...transaction }];
+    const method = "eth_sendTransaction";
+    const hash = await this.#provider.request({ method, params });
+    this.#nonce += 1;
+    this.#sent.push({ hash, what });
+  }
+
+  /** @throws Error for one that reverts */
+  public async waitForAll(): Promise<void> {
+    const method = "eth_getTransactionReceipt";
+    for (const { hash, what } of this.#sent.splice(0)) {
+      const receipt = await untilFound(
+        async () => await this.#provider.request({ method, params: [hash] }),
+      );
+      if (fieldsOf(receipt)["status"] !== "0x1") {
+        throw new Error(`${what} reverted`);
+      }
+    }
+  }
+}
+
+/** What every instance shares. */
+async function deployMarkets(sender: Sender): Promise<{
+  readonly feed: Address;
+  readonly coinFeed: Address;
+  readonly underlyingAsset: Address;
+}> {
+  const feed = await sender.deploy("PriceFeed", PRICE);
+  const coinFeed = await sender.deploy("PriceFeed", COIN_PRICE);
+  const formula = await sender.deploy("Formula");
+  const underlyingAsset = await sender.deploy("UnderlyingAsset", feed, formula);
+  return { feed, coinFeed, underlyingAsset };
+}
+
+async function bringTo(
+  round: RoundState,
+  sender: Sender,
+  { vault, feed }: { readonly vault: Address; readonly feed: Address },
+): Promise<void> {
+  if (round === "open" || round === "ended") {
+    return;
+  }
+  if (round === "terminated") {
+    await sender.call("Vault", vault, "terminate");
+    return;
+  }
+  const isLow = round === "below the strike";
+  await sender.call("PriceFeed", feed, "set", isLow ? LOW_PRICE : PRICE);
+  await sender.call("Vault", vault, "updatePrice");
+  if (isLow) {
+    await sender.call("PriceFeed", feed, "set", PRICE);
+  } else if (round === "settled in part") {
+    await sender.call("Vault", vault, "settle", [0]);
+  } else if (round === "settled") {
+    await sender.call("Vault", vault, "settleAll");
+  }
+}
+
+/** Deploys several instances under one underlying asset. */
+export async function deployInstances<Name extends string>(
+  provider: Eip1193Provider,
+  instances: Readonly<Record<Name, InstanceOptions>>,
+): Promise<Readonly<Record<Name, Instance>>> {
+  const block = await provider.request({
+    method: "eth_getBlockByNumber",
+    params: ["latest", false],
+  });
+  const now = Number(fieldsOf(block)["timestamp"]);
+  const sender = await Sender.at(provider);
+  const { feed, coinFeed, underlyingAsset } = await deployMarkets(sender);
+  const rewardToken = await sender.deploy("Token", "SLD", 18);
+  const deployed = {} as Record<Name, Instance>; // filled below
+  for (const name of Object.keys(instances) as Name[]) {
+    const options: InstanceOptions = instances[name];
+    const { decimals = 18, orders = 40, round = "priced" } = options;
+    const { vaultOrders = round === "terminated" ? 0 : 3 } = options;
+    const unit = 10n ** BigInt(decimals);
+    const trading = await sender.deploy("Trading", decimals);
+    const publicPool = await sender.deploy("PublicPool", unit);
+    const privatePool = await sender.deploy("PrivatePool", unit);
+    const vault = await sender.deploy(
+      ...(["Vault", rewardToken, feed, coinFeed, unit] as const),
+    );
+    const vaultFactory = await sender.deploy("VaultFactory");
+    await sender.call("VaultFactory", vaultFactory, "setVault", vault);
+    await sender.call("Token", rewardToken, "mint", vault, REWARDS);
+    await sender.call("Trading", trading, "seed", orders);
+    const end = round === "open" ? now + WEEK : now;
+    await sender.call(
+      ...(["Vault", vault, "startRound", STRIKE, end - WEEK, end] as const),
+      vaultOrders,
+    );
+    await bringTo(round, sender, { vault, feed });
+    const addresses = {
+      ...{ Trading: trading, PriceFeed: feed, Token: rewardToken },
+      ...{ PublicPool: publicPool, PrivatePool: privatePool },
+      ...{ Vault: vault, VaultFactory: vaultFactory },
+      UnderlyingAsset: underlyingAsset,
+    };
+    deployed[name] = {
+      contracts: {
+        underlyingAsset,
+        publicPool,
+        privatePool,
+        trading,
+        vaultFactory,
+        vault,
+      },
+      decimals,
+      rewardToken,
+      feed,
+      send: async (contract, method, ...args) => {
+        const to = Reflect.get(addresses, contract) as Address;
+        const own = await Sender.at(provider);
+        await own.call(contract, to, method, ...args);
+        await own.waitForAll();
+      },
+    };
+  }
+  await sender.waitForAll();
+  return deployed;
+}
+
+/** Deploys one instance. */
+export async function deployInstance(
+  provider: Eip1193Provider,
+  options: InstanceOptions = {},
+): Promise<Instance> {
+  const { only } = await deployInstances(provider, { only: options });
+  return only;
+}
