@@ -192,13 +192,14 @@ class Sender {
 async function deployMarkets(sender: Sender): Promise<{
   readonly feed: Address;
   readonly coinFeed: Address;
+  readonly formula: Address;
   readonly underlyingAsset: Address;
 }> {
   const feed = await sender.deploy("PriceFeed", PRICE);
   const coinFeed = await sender.deploy("PriceFeed", COIN_PRICE);
   const formula = await sender.deploy("Formula");
   const underlyingAsset = await sender.deploy("UnderlyingAsset", feed, formula);
-  return { feed, coinFeed, underlyingAsset };
+  return { feed, coinFeed, formula, underlyingAsset };
 }
 
 async function bringTo(
@@ -236,9 +237,12 @@ export async function deployInstances<Name extends string>(
   });
   const now = Number(fieldsOf(block)["timestamp"]);
   const sender = await Sender.at(provider);
-  const { feed, coinFeed, underlyingAsset } = await deployMarkets(sender);
+  const markets = await deployMarkets(sender);
+  const { feed, coinFeed, formula, underlyingAsset } = markets;
   const rewardToken = await sender.deploy("Token", "SLD", 18);
-  const deployed = {} as Record<Name, Instance>; // filled below
+  // Filled below, name by name.
+  const deployed = {} as Record<Name, Instance>;
+  // The type has no other keys.
   for (const name of Object.keys(instances) as Name[]) {
     const options: InstanceOptions = instances[name];
     const { decimals = 18, orders = 40, round = "priced" } = options;
@@ -264,7 +268,7 @@ export async function deployInstances<Name extends string>(
       ...{ Trading: trading, PriceFeed: feed, Token: rewardToken },
       ...{ PublicPool: publicPool, PrivatePool: privatePool },
       ...{ Vault: vault, VaultFactory: vaultFactory },
-      UnderlyingAsset: underlyingAsset,
+      ...{ UnderlyingAsset: underlyingAsset, Formula: formula },
     };
     deployed[name] = {
       contracts: {
@@ -279,9 +283,8 @@ export async function deployInstances<Name extends string>(
       rewardToken,
       feed,
       send: async (contract, method, ...args) => {
-        const to = Reflect.get(addresses, contract) as Address;
         const own = await Sender.at(provider);
-        await own.call(contract, to, method, ...args);
+        await own.call(contract, addresses[contract], method, ...args);
         await own.waitForAll();
       },
     };
