@@ -12,10 +12,9 @@ import {
 } from "node:fs/promises";
 import path from "node:path";
 
-import writeFileAtomic from "write-file-atomic";
-
 import { toJsonValue } from "../json.js";
 import type { Schema } from "./recorded-values.js";
+import { replaceFile } from "./replace-file.js";
 import { destinationOf, isWithin, requireRegularFile } from "./regular-file.js";
 
 /** The folder of this package's files, relative to the project's root. */
@@ -58,7 +57,7 @@ export async function writeProjectFile(
 ): Promise<void> {
   const place = await locate(projectRoot, file);
   await mkdir(path.dirname(place), { recursive: true });
-  await writeFileAtomic(place, toText(value), { mode });
+  await replaceFile(place, toText(value), mode);
 }
 
 function toText(value: unknown): string {

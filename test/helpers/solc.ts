@@ -1,10 +1,14 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
 import { glob, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
-
-import writeFileAtomic from "write-file-atomic";
 
 const load = createRequire(import.meta.url);
 const root = path.resolve(import.meta.dirname, "../..");
@@ -89,7 +93,10 @@ export function compile(
   const kept = path.join(root, "cache", "solc", `${version}-${key}.json`);
   if (!existsSync(kept)) {
     mkdirSync(path.dirname(kept), { recursive: true });
-    writeFileAtomic.sync(kept, run(version, input));
+    // Another worker may read it meanwhile.
+    const written = `${kept}.${process.pid}`;
+    writeFileSync(written, run(version, input));
+    renameSync(written, kept);
   }
   const output: unknown = JSON.parse(readFileSync(kept, "utf8"));
   // the shape that the compiler documents

@@ -2,12 +2,14 @@ import fs, { existsSync } from "node:fs";
 import {
   mkdir,
   mkdtemp,
+  open,
   readFile,
   readdir,
   rm,
   symlink,
   writeFile,
 } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -53,6 +55,14 @@ describe("the journal of a settlement", () => {
     new Journal(stage.projectRoot, { ...journalSubject, genesisHash });
   const folder = (): string => path.dirname(stage.journalFile());
 
+  let fileHandles: FileHandle;
+  before(async () => {
+    const handle = await open(import.meta.filename);
+    // the prototype has the methods of every handle
+    fileHandles = Object.getPrototypeOf(handle) as FileHandle;
+    await handle.close();
+  });
+
   /** Not `mock.restoreAll()`, which brings the mocks of earlier files back. */
   let empty = (): void => undefined;
 
@@ -61,19 +71,11 @@ describe("the journal of a settlement", () => {
     const full = Object.assign(new Error("ENOSPC: no space left on device"), {
       code: "ENOSPC",
     });
-    const methods = [
-      mock.method(fs, "writeFileSync", () => {
-        throw full;
-      }),
-      mock.method(fs, "write", (...args: readonly unknown[]) => {
-        // of its many forms each has the callback last
-        (args.at(-1) as (error: Error) => void)(full);
-      }),
-    ];
+    const writing = mock.method(fileHandles, "writeFile", async () => {
+      throw await Promise.resolve(full);
+    });
     empty = () => {
-      methods.forEach((method) => {
-        method.mock.restore();
-      });
+      writing.mock.restore();
     };
   };
   afterEach(() => {
