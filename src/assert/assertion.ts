@@ -19,9 +19,14 @@ export interface Verdict {
 /** Fails an assertion and its negation, because the check could not be made. */
 export class NoVerdict extends Error {}
 
-/** @param called Function that the test called: the stack begins at its caller. */
+/**
+ * @param subject Awaited before a refusal: a transaction that is mined later would be one
+ * of the next test.
+ * @param called Function that the test called: the stack begins at its caller.
+ */
 export async function assertVerdict(
   check: Promise<Verdict>,
+  subject: unknown,
   called: unknown,
   createError: (failure: Omit<Verdict, "pass">) => Error,
   negated = false,
@@ -38,7 +43,8 @@ export async function assertVerdict(
     error.stack = `${error.name}: ${error.message}${stack.slice(stack.indexOf("\n"))}`;
     throw error;
   };
-  const found = await check.catch((error: unknown) => {
+  const found = await check.catch(async (error: unknown) => {
+    await Promise.allSettled([subject]);
     if (error instanceof NoVerdict) {
       return fail(error);
     }

@@ -11,18 +11,13 @@ import type { VaultClient } from "../client/vault-client.js";
 import type { VaultErrorCode } from "../errors.js";
 import { toJsonValue } from "../json.js";
 import type { OperationName } from "../protocol/index.js";
+import { keysOf } from "../protocol/keys-of.js";
 import { NoVerdict, assertVerdict, requireExpected } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
-import { checkReadings } from "./change-readings.js";
 import type { ExpectedReadings } from "./change-readings.js";
-import { checkRejection } from "./rejection.js";
+import { checks, settledValues } from "./checks.js";
 import type { ExpectedVaultError } from "./rejection.js";
-import {
-  checkSettledRound,
-  checkSettledWith,
-  checkSettlement,
-} from "./settled-round.js";
-import { checkCalled } from "./vault-calls.js";
+import { checkSettledWith } from "./settled-round.js";
 import type { CallArguments } from "./vault-calls.js";
 
 export type { ExpectedVaultError } from "./rejection.js";
@@ -59,7 +54,8 @@ export async function settlesRound(
   expected: ExpectedSettlement = {},
 ): Promise<void> {
   await assertCheck(
-    checkWith(checkSettlement(vault, transaction), expected),
+    checkWith(checks.settleRound(transaction, false, vault), expected),
+    transaction,
     settlesRound,
   );
 }
@@ -77,7 +73,8 @@ export async function roundSettled(
   expected: ExpectedSettlement = {},
 ): Promise<void> {
   await assertCheck(
-    checkWith(checkSettledRound(vault), expected),
+    checkWith(checks.settledRound(vault), expected),
+    vault,
     roundSettled,
   );
 }
@@ -104,7 +101,8 @@ export async function changesReadings(
   expected?: ExpectedReadings,
 ): Promise<void> {
   await assertCheck(
-    checkReadings(vault, transaction, expected),
+    checks.changeReadings(transaction, false, vault, expected),
+    transaction,
     changesReadings,
   );
 }
@@ -129,7 +127,8 @@ export async function callsVault<Name extends OperationName>(
   args?: CallArguments<Name>,
 ): Promise<void> {
   await assertCheck(
-    checkCalled(transaction, operation, args, vault),
+    checks.calledVault(transaction, false, operation, args, vault),
+    transaction,
     callsVault,
   );
 }
@@ -151,39 +150,39 @@ export async function rejectsWithVaultError(
   expected: ExpectedVaultError = {},
 ): Promise<void> {
   await assertCheck(
-    checkRejection(work, code, expected),
+    checks.rejectedWithVaultError(work, false, code, expected),
+    work,
     rejectsWithVaultError,
   );
 }
-
-const fields = { price: "settledPrice", amount: "settledAmount" } as const;
 
 async function checkWith(
   check: Promise<Verdict>,
   expected: ExpectedSettlement,
 ): Promise<Verdict> {
-  // If the expectation is refused, nobody waits for the check.
-  check.catch(() => undefined);
-  requireExpected(expected, "an object with price and amount");
   let found = await check;
+  requireExpected(expected, "an object with price and amount");
   for (const [key, value] of Object.entries(expected)) {
-    if (key !== "price" && key !== "amount") {
+    const known = keysOf(settledValues).find((name) => name === key);
+    if (known === undefined) {
       throw new NoVerdict(
-        `there is no ${inspect(key)} of a settlement to expect; there are price, amount`,
+        `there is no ${inspect(key)} of a settlement to expect; there are ${keysOf(settledValues).join(", ")}`,
       );
     }
     // Undefined is refused, too: it comes of a value that the test did not find.
-    found = checkSettledWith(found, fields[key], value);
+    found = checkSettledWith(found, settledValues[known], value);
   }
   return found;
 }
 
 async function assertCheck(
   check: Promise<Verdict>,
+  subject: unknown,
   called: (...args: never) => Promise<void>,
 ): Promise<void> {
   await assertVerdict(
     check,
+    subject,
     called,
     ({ message, expected, actual }) =>
       new AssertionError({

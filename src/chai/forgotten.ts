@@ -42,6 +42,29 @@ export class PendingCheck {
     return await this.found;
   }
 
+  /**
+   * The words that follow on an assertion. One that Chai does not know throws at once, which
+   * fails the test: nobody awaits the check then.
+   */
+  public throughWords(
+    assertion: object,
+    Assertion: abstract new (...args: never) => object,
+  ): object {
+    return new Proxy(assertion, {
+      get: (target, name): unknown => {
+        try {
+          const word: unknown = Reflect.get(target, name);
+          return word instanceof Assertion
+            ? this.throughWords(word, Assertion)
+            : word;
+        } catch (error) {
+          this.take().catch(() => undefined);
+          throw error;
+        }
+      },
+    });
+  }
+
   /** The methods of a promise, for an assertion. */
   public asPromise(): Omit<Promise<Verdict>, typeof Symbol.toStringTag> {
     return {
@@ -65,21 +88,31 @@ function failForUndecided(): void {
 export class UncalledMatcher {
   public isCalled = false;
 
-  public constructor(private readonly error: Error) {
+  public constructor(
+    private readonly error: Error,
+    private readonly subject: unknown,
+  ) {
     // Without the frames of Chai, which reads properties through a proxy.
     const [title = "", ...frames] = (error.stack ?? "").split("\n");
     const start = frames.findLastIndex((line) => line.includes("proxyGetter"));
     error.stack = [title, ...frames.slice(start + 1)].join("\n");
     // After the microtask of an `await`.
     queueMicrotask(() => {
-      queueMicrotask(this.refuse);
+      queueMicrotask(() => {
+        if (!this.isCalled) {
+          throw error;
+        }
+      });
     });
   }
 
-  public readonly refuse = (): void => {
-    if (!this.isCalled) {
-      this.isCalled = true;
-      throw this.error;
-    }
+  /** The `then` of an `await`: rejects once the subject's promise is settled. */
+  public readonly reject = async (
+    _: unknown,
+    onRejected: (error: unknown) => unknown,
+  ): Promise<void> => {
+    this.isCalled = true;
+    await Promise.allSettled([this.subject]);
+    onRejected(this.error);
   };
 }

@@ -8,7 +8,9 @@ import type { OperationName } from "../protocol/index.js";
 // @types/chai declares its types globally, in a namespace.
 declare global {
   namespace Chai {
-    interface Assertion {
+    interface Assertion extends VaultMatchers {}
+
+    interface VaultMatchers {
       /**
        * Asserts that a transaction settled the latest round: it is not settled in the
        * block before the transaction, and settled in the transaction's block. `await` it.

@@ -1,15 +1,12 @@
+import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import type { use } from "chai";
 
 import { NoVerdict, assertVerdict } from "../assert/assertion.js";
 import type { Verdict } from "../assert/assertion.js";
-import { checkReadings } from "../assert/change-readings.js";
-import { checkRejection } from "../assert/rejection.js";
-import {
-  checkSettledRound,
-  checkSettledWith,
-  checkSettlement,
-} from "../assert/settled-round.js";
-import { checkCalled } from "../assert/vault-calls.js";
+import { checks, settledValues } from "../assert/checks.js";
+import type { Check } from "../assert/checks.js";
+import { checkSettledWith } from "../assert/settled-round.js";
+import { keysOf } from "../protocol/keys-of.js";
 import { PendingCheck, UncalledMatcher } from "./forgotten.js";
 
 // Derived from `use`, so that the declarations import Chai's types for consumers.
@@ -30,14 +27,17 @@ interface MatcherContext {
   readonly pending: unknown;
 }
 
-type Check = (
-  context: MatcherContext,
-  ...args: readonly unknown[]
-) => Promise<Verdict>;
+const matchers: Readonly<Record<keyof Chai.VaultMatchers, Check>> = checks;
 
 export const vaultMatchers: ChaiPlugin = (chai, utils) => {
   // Chainable, because of those Chai calls a function when they are named.
-  const addMethod = (name: string, check: Check): void => {
+  const addMethod = (
+    name: string,
+    check: (
+      context: MatcherContext,
+      ...args: readonly unknown[]
+    ) => Promise<Verdict>,
+  ): void => {
     utils.addChainableMethod(
       chai.Assertion.prototype,
       name,
@@ -57,6 +57,7 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
         };
         const found = assertVerdict(
           check(context, ...args),
+          context.subject,
           flag("ssfi"),
           ({ message }) =>
             new chai.AssertionError(
@@ -68,54 +69,46 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
         utils.flag(this, PREVIOUS_MATCHER, name);
         utils.flag(this, PENDING_CHECK, pending);
         // Makes the assertion awaitable.
-        return Object.assign(this, pending.asPromise());
+        return pending.throughWords(
+          Object.assign(this, pending.asPromise()),
+          chai.Assertion,
+        );
       },
       function (this: object): void {
         const uncalled = new UncalledMatcher(
           new chai.AssertionError(
             `.${name} is a function: write .${name}(), else nothing is checked`,
           ),
+          utils.flag(this, "object"),
         );
         utils.flag(this, UNCALLED, uncalled);
         // An `await` of the function finds it here.
-        Object.assign(this, { then: uncalled.refuse });
+        Object.assign(this, { then: uncalled.reject });
       },
     );
   };
 
-  const addMatcher = (name: string, check: Check): void => {
-    addMethod(name, async (context, ...args) => {
-      // Of two asynchronous matchers, the result of one would be lost.
-      if (typeof context.previous === "string") {
-        // It goes on reading, and nobody else awaits it.
-        if (context.pending instanceof PendingCheck) {
-          await Promise.allSettled([context.pending.take()]);
+  for (const name of keysOf(checks)) {
+    addMethod(
+      name,
+      async ({ subject, negated, previous, pending }, ...args) => {
+        // Of two asynchronous matchers, the result of one would be lost.
+        if (typeof previous === "string") {
+          // It goes on reading, and nobody else awaits it.
+          if (pending instanceof PendingCheck) {
+            await Promise.allSettled([pending.take()]);
+          }
+          throw new NoVerdict(
+            `${name} cannot be chained after ${previous}: write a second expect()`,
+          );
         }
-        throw new NoVerdict(
-          `${name} cannot be chained after ${context.previous}: write a second expect()`,
-        );
-      }
-      return await check(context, ...args);
-    });
-  };
-  addMatcher("settleRound", ({ subject }, vault) =>
-    checkSettlement(vault, subject),
-  );
-  addMatcher("settledRound", ({ subject }) => checkSettledRound(subject));
-  addMatcher("changeReadings", ({ subject, negated }, vault, expected) =>
-    checkReadings(vault, subject, expected, negated),
-  );
-  addMatcher("calledVault", ({ subject }, operation, args, vault) =>
-    checkCalled(subject, operation, args, vault),
-  );
-  addMatcher("rejectedWithVaultError", ({ subject }, code, expected) =>
-    checkRejection(subject, code, expected),
-  );
+        return await matchers[name](subject, negated, ...args);
+      },
+    );
+  }
 
-  for (const [name, field] of [
-    ["withPrice", "settledPrice"],
-    ["withAmount", "settledAmount"],
-  ] as const) {
+  for (const value of keysOf(settledValues)) {
+    const name = `with${capitalize(value)}`;
     addMethod(name, async ({ negated, pending }, expected) => {
       const found =
         pending instanceof PendingCheck ? await pending.take() : undefined;
@@ -129,7 +122,7 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
           `.${name}() must follow .settleRound() or .settledRound()`,
         );
       }
-      return checkSettledWith(found, field, expected);
+      return checkSettledWith(found, settledValues[value], expected);
     });
   }
 };

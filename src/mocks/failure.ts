@@ -6,9 +6,15 @@ import {
   id,
   isHexString,
 } from "ethers";
+import type { ErrorFragment } from "ethers";
 
 import { encodeCall } from "../client/codec.js";
-import { describeInput, notOneOf, parseAccount } from "../client/inputs.js";
+import {
+  describeInput,
+  notOneOf,
+  parseAccount,
+  parseAddress,
+} from "../client/inputs.js";
 import type { OptionNames } from "../client/option-names.js";
 import { requireKnownKeys } from "./values.js";
 import { VaultError, invalidArgument } from "../errors.js";
@@ -28,6 +34,8 @@ import type {
   ScriptedReason,
 } from "./types.js";
 
+const REASON = "The reason to revert";
+
 /**
  * Encodes the data that a mock reverts with, as 0x hex.
  *
@@ -41,7 +49,7 @@ import type {
  */
 export function encodeRevertData(
   reason: ScriptedReason,
-  where = "The reason to revert",
+  where = REASON,
 ): string {
   const coder = AbiCoder.defaultAbiCoder();
   const invalid = (problem: string): VaultError =>
@@ -68,7 +76,9 @@ export function encodeRevertData(
           `the mocks have no error ${describeInput(customError)}; give the signature of another one, for example "Paused(address account)"`,
         );
       }
-      return errors.encodeErrorResult(error, [...listOf(args)]);
+      const values = listOf(args);
+      checkArguments(error, values, where);
+      return errors.encodeErrorResult(error, [...values]);
     }
     if (data === undefined) {
       throw invalid(
@@ -85,6 +95,36 @@ export function encodeRevertData(
       : invalid(
           `it cannot be encoded: ${describeInput(error instanceof Error ? error.message : error)}`,
         );
+  }
+}
+
+/** @throws VaultError that names the first argument that the error does not take */
+function checkArguments(
+  { inputs }: ErrorFragment,
+  args: readonly unknown[],
+  where: string,
+): void {
+  if (args.length !== inputs.length) {
+    const names = inputs.map(({ name, type }) => name || type).join(", ");
+    throw invalidArgument(
+      where,
+      `args has ${args.length} values in place of ${inputs.length}${names === "" ? "" : ` (${names})`}`,
+    );
+  }
+  for (const [index, input] of inputs.entries()) {
+    const value = args[index];
+    const place = `${where === REASON ? "" : `${where}.`}args[${index}]${input.name === "" ? "" : ` (${input.name})`}`;
+    if (input.type === "address") {
+      parseAddress(value, place);
+    }
+    try {
+      AbiCoder.defaultAbiCoder().encode([input], [value]);
+    } catch (error) {
+      throw invalidArgument(
+        place,
+        `${describeInput(value)} is no ${input.format()} (${describeInput(asRecord(error)["shortMessage"])})`,
+      );
+    }
   }
 }
 

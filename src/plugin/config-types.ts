@@ -37,7 +37,8 @@ export interface VaultInstanceUserConfig extends SettlementSettings {
 export interface VaultNetworkUserConfig extends VaultInstanceUserConfig {
   /**
    * More instances on this network, by name, for `--instance` and
-   * `vault.instance()`. An instance inherits the settings that it omits.
+   * `vault.instance()`. An instance inherits the settings that it omits, but
+   * `displayDecimals` only if it has the same `tokenDecimals`.
    */
   instances?: { [name: string]: VaultInstanceUserConfig };
 }

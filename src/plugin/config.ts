@@ -118,19 +118,24 @@ function resolveVaultNetworkConfig(
     };
   };
   const { contracts: _ownAddresses, ...inherited } = network;
+  const inherit = (instance: VaultInstanceUserConfig) => {
+    const settings = { ...inherited, ...withoutUndefined(instance) };
+    // Another token has other scales: an inherited one would show wrong values.
+    const isSameToken = settings.tokenDecimals === inherited.tokenDecimals;
+    return resolveInstance({
+      ...settings,
+      displayDecimals: {
+        ...(isSameToken ? inherited.displayDecimals : {}),
+        ...withoutUndefined(instance.displayDecimals ?? {}),
+      },
+    });
+  };
   return {
     ...resolveInstance(network),
     instances: Object.fromEntries(
       Object.entries(instances).map(([name, instance]) => [
         name,
-        resolveInstance({
-          ...inherited,
-          ...withoutUndefined(instance),
-          displayDecimals: {
-            ...inherited.displayDecimals,
-            ...withoutUndefined(instance.displayDecimals ?? {}),
-          },
-        }),
+        inherit(instance),
       ]),
     ),
   };

@@ -34,6 +34,7 @@ import {
 } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
 import type { DeploymentAddresses } from "./deployments.js";
+import { showVault } from "./lazy-hardhat-vault.js";
 import { errorAbisInProject } from "./project-abis.js";
 
 /** The handle that scripts mocks; its `vault` is bound to them. */
@@ -319,12 +320,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal */
   public override [inspect.custom](): string {
-    const { networkName, instanceName } = this;
-    const shown = {
-      networkName,
-      ...(instanceName !== undefined && { instanceName }),
-    };
-    return `HardhatVault ${inspect(shown, { breakLength: Infinity })}`;
+    return showVault(this);
   }
 
   /** @internal No others: forks are configured with these. */

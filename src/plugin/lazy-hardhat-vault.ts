@@ -53,7 +53,12 @@ export interface LazyHardhatVault extends Pick<
 export default async (): Promise<Partial<HardhatRuntimeEnvironmentHooks>> => ({
   created: async (_context, hre) => {
     const getOrCreate = oneAtATime(hre.network);
-    hre.vault = lazyVault(getOrCreate, async () => (await getOrCreate()).vault);
+    hre.vault = lazyVault(
+      getOrCreate,
+      // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- typed as always there, but undefined without --network
+      { networkName: hre.globalOptions.network ?? "default" },
+      async () => (await getOrCreate()).vault,
+    );
   },
 });
 
@@ -74,6 +79,7 @@ function oneAtATime(network: NetworkManager): GetOrCreate {
 
 function lazyVault(
   getOrCreate: GetOrCreate,
+  shown: ShownVault,
   open: () => Promise<HardhatVault>,
 ): LazyHardhatVault {
   const names = [...operationNames, ...otherMethods];
@@ -93,9 +99,11 @@ function lazyVault(
       (typeof names)[number]
     >),
     at: (contracts) =>
-      lazyVault(getOrCreate, async () => (await open()).at(contracts)),
+      lazyVault(getOrCreate, shown, async () => (await open()).at(contracts)),
     instance: (name) =>
-      lazyVault(getOrCreate, async () => (await open()).instance(name)),
+      lazyVault(getOrCreate, { ...shown, instanceName: name }, async () =>
+        (await open()).instance(name),
+      ),
     connect: async (target) =>
       target === undefined
         ? await open()
@@ -109,8 +117,22 @@ function lazyVault(
     contracts: lazyPromise(async () => (await open()).contracts),
   };
   return Object.defineProperty(lazy, inspect.custom, {
-    value: () => "LazyHardhatVault {}",
+    value: () => showVault(shown),
   });
+}
+
+/** The names that tell vaults apart. */
+type ShownVault = Pick<HardhatVault, "networkName"> & {
+  readonly instanceName?: string | undefined;
+};
+
+/** Shows a vault on one line, without opening it. */
+export function showVault({ networkName, instanceName }: ShownVault): string {
+  const shown = {
+    networkName,
+    ...(instanceName !== undefined && { instanceName }),
+  };
+  return `HardhatVault ${inspect(shown, { breakLength: Infinity })}`;
 }
 
 /**

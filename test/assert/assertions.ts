@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setTimeout } from "node:timers/promises";
 import { inspect } from "node:util";
 
 import { expect } from "chai";
@@ -6,7 +6,7 @@ import { expect } from "chai";
 import * as functions from "../../src/assert/index.js";
 import "../../src/chai/index.js";
 import type { HardhatVault } from "../../src/types.js";
-import { failureOf, useOpenRound } from "../helpers/open-round.js";
+import { failureOf, untyped, useOpenRound } from "../helpers/open-round.js";
 
 /** Every assertion, on a transaction that changes the volume of an open round. */
 const failing: Readonly<
@@ -89,16 +89,36 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
     }
   });
 
-  it("settlesRound that refuses an expectation leaves no rejected promise if the transaction fails, too", async () => {
-    const failed = Promise.reject(new Error("no gas"));
-    const { message } = await failureOf(
+  const refused: Readonly<
+    Record<string, (sent: Promise<unknown>) => PromiseLike<unknown>>
+  > = {
+    "an expectation of settlesRound": (sent) =>
       // @ts-expect-error -- an object
-      functions.settlesRound(round().vault, failed, 1n),
-    );
-    expect(message).to.contain("is needed, got 1n");
-    // Node.js reports a rejection without a handler at the end of a turn.
-    await setImmediate();
-  });
+      functions.settlesRound(round().vault, sent, 1n),
+    "a transaction in place of a vault": (sent) =>
+      expect(sent).to.have.settledRound(),
+    "withPrice without a check before it": (sent) =>
+      untyped(expect(sent), "withPrice", 1n),
+    "a matcher that is not called": (sent) =>
+      // eslint-disable-next-line @typescript-eslint/unbound-method -- it is not called
+      expect(sent).to.settleRound as unknown as PromiseLike<unknown>,
+    "a matcher after another one": (sent) =>
+      expect(sent)
+        .to.settleRound(round().vault)
+        .and.to.changeReadings(round().vault),
+  };
+  for (const [what, check] of Object.entries(refused)) {
+    it(`${what} is refused once the transaction is mined`, async () => {
+      let isMined = false;
+      const sent = Promise.resolve(round().settle()).then(async (settled) => {
+        await setTimeout(20);
+        isMined = true;
+        return settled;
+      });
+      await failureOf(check(sent));
+      expect(isMined).to.equal(true);
+    });
+  }
 
   it("settlesRound waits for a transaction that the node does not have yet", async () => {
     const { vault, setVolume } = round();

@@ -302,6 +302,28 @@ describe("calledVault, rejectedWithVaultError, and matchers that nobody calls or
     expect(String(thrown)).to.contain("is not known on the vault's network");
   });
 
+  for (const misspell of [
+    (chain: object): unknown => Reflect.get(chain, "withPrise"),
+    (chain: object): unknown =>
+      Reflect.get(Object(Reflect.get(chain, "and")), "withPrise"),
+  ]) {
+    it("a misspelt word after a matcher fails at once, and the matcher's failure no later test", async () => {
+      const hash = `0x${"12".repeat(32)}`;
+      let thrown: unknown;
+      const later = await firstErrorOf(async () => {
+        try {
+          misspell(expect(hash).to.settleRound(vault));
+        } catch (error) {
+          thrown = error;
+        }
+        // It fails by then, since the node does not have the transaction.
+        await failed(expect(hash).to.settleRound(vault));
+      });
+      expect(String(thrown)).to.contain("Invalid Chai property: withPrise");
+      expect(later).to.equal(undefined);
+    });
+  }
+
   it("a matcher that nobody awaits fails a process that ends before its verdict", async () => {
     const matchers = new URL("../../src/chai/index.ts", import.meta.url).href;
     const script = `

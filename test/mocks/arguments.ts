@@ -382,7 +382,6 @@ describe("arguments of mocks", () => {
       { customError: 5 },
       { customError: "OrderNotFound" },
       { customError: "OrderNotFound", args: [1, 2] },
-      { customError: "OrderNotFound", args: ["one"] },
       { customError: "Paused()", args: [1] },
       { panic: -1 },
       { panic: "one" },
@@ -396,6 +395,26 @@ describe("arguments of mocks", () => {
           ARGUMENT,
         );
         expect(details["where"]).to.equal("here");
+      });
+    }
+
+    for (const [signature, args, problem] of [
+      [
+        "NotSettler(address caller)",
+        ["0x12"],
+        "args[0] (caller) is not a valid address",
+      ],
+      ["A(uint8 n, string)", [256, "x"], "args[0] (n): 256 is no uint8 ("],
+      ["A(uint8 n, string)", [1, 2], "args[1]: 2 is no string ("],
+      ["A(uint8 n, string)", [], "args has 0 values in place of 2 (n, string)"],
+      ["A()", [1], "args has 1 values in place of 0"],
+    ] as const) {
+      it(`fail() names the argument of a custom error that it refuses: ${problem}`, async () => {
+        const reason = { customError: signature, args };
+        const { message } = await mocks
+          .fail("queryVolume", reason)
+          .then(() => expect.fail("accepted"), Object);
+        expect(message).to.contain(problem);
       });
     }
 

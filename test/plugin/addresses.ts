@@ -275,7 +275,7 @@ describe("addresses of a vault", () => {
     });
   }
 
-  it("an instance inherits the settings that it omits, and adds its displayDecimals to those of the network", async () => {
+  it("an instance inherits the settings that it omits, and adds its displayDecimals to those of the network, unless it has other tokenDecimals", async () => {
     const { vault } = await hre.network.create({
       network: "plain",
       override: {
@@ -286,6 +286,7 @@ describe("addresses of a vault", () => {
           contracts: { vault: THIRD },
           instances: {
             volume: { displayDecimals: { volume: 6 } },
+            same: { tokenDecimals: 77 },
             tokens: { tokenDecimals: 0, contracts: { vault: undefined } },
             unset: {
               ...{ tokenDecimals: undefined, guard: undefined },
@@ -305,7 +306,10 @@ describe("addresses of a vault", () => {
       ...{ tokenDecimals: 77, displayDecimals: { pools: 0, volume: 6 } },
     });
     expect(vault.instance("tokens").settings).to.deep.equal({
-      ...{ tokenDecimals: 0, displayDecimals: inherited },
+      ...{ tokenDecimals: 0, displayDecimals: {} },
+    });
+    expect(vault.instance("same").settings).to.deep.equal({
+      ...{ tokenDecimals: 77, displayDecimals: inherited },
     });
     expect(vault.instance("unset").settings).to.deep.equal(vault.settings);
     const guards = ["unset", "direct", "guarded"].map(

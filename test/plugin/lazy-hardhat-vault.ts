@@ -93,7 +93,13 @@ describe("hre.vault", () => {
     });
     const vault = hre.vault.instance("typo");
     const copy = { ...vault };
-    expect(inspect(vault)).to.equal("LazyHardhatVault {}");
+    expect(
+      [hre.vault, hre.vault.at({}), vault].map((one) => inspect(one)),
+    ).to.deep.equal([
+      "HardhatVault { networkName: 'default' }",
+      "HardhatVault { networkName: 'default' }",
+      "HardhatVault { networkName: 'default', instanceName: 'typo' }",
+    ]);
     inspect(copy, { getters: true, showHidden: true });
     expect(copy).to.not.deep.equal(hre.vault);
     await setImmediate();
