@@ -105,7 +105,7 @@ function checkArguments(
   where: string,
 ): void {
   if (args.length !== inputs.length) {
-    const names = inputs.map(({ name, type }) => name || type).join(", ");
+    const names = inputs.map((input) => input.format("full")).join(", ");
     throw invalidArgument(
       where,
       `args has ${args.length} values in place of ${inputs.length}${names === "" ? "" : ` (${names})`}`,

@@ -34,8 +34,8 @@ import {
 } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
 import type { DeploymentAddresses } from "./deployments.js";
-import { showVault } from "./lazy-hardhat-vault.js";
 import { errorAbisInProject } from "./project-abis.js";
+import { showVault } from "./show-vault.js";
 
 /** The handle that scripts mocks; its `vault` is bound to them. */
 export type MockVaultHandle<VaultT extends VaultClient = HardhatVault> =

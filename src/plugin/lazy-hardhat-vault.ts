@@ -9,6 +9,8 @@ import type { VaultContracts } from "../client/vault-client.js";
 import { operationNames } from "../protocol/index.js";
 import type { OperationName } from "../protocol/index.js";
 import type { HardhatVault } from "./hardhat-vault.js";
+import { showVault } from "./show-vault.js";
+import type { ShownVault } from "./show-vault.js";
 
 /** Forwarded to the connection's vault, as all operations are. */
 const otherMethods = [
@@ -119,20 +121,6 @@ function lazyVault(
   return Object.defineProperty(lazy, inspect.custom, {
     value: () => showVault(shown),
   });
-}
-
-/** The names that tell vaults apart. */
-type ShownVault = Pick<HardhatVault, "networkName"> & {
-  readonly instanceName?: string | undefined;
-};
-
-/** Shows a vault on one line, without opening it. */
-export function showVault({ networkName, instanceName }: ShownVault): string {
-  const shown = {
-    networkName,
-    ...(instanceName !== undefined && { instanceName }),
-  };
-  return `HardhatVault ${inspect(shown, { breakLength: Infinity })}`;
 }
 
 /**

@@ -406,15 +406,17 @@ describe("arguments of mocks", () => {
       ],
       ["A(uint8 n, string)", [256, "x"], "args[0] (n): 256 is no uint8 ("],
       ["A(uint8 n, string)", [1, 2], "args[1]: 2 is no string ("],
-      ["A(uint8 n, string)", [], "args has 0 values in place of 2 (n, string)"],
+      [
+        "A(uint8 n, string)",
+        [],
+        "args has 0 values in place of 2 (uint8 n, string)",
+      ],
       ["A()", [1], "args has 1 values in place of 0"],
     ] as const) {
       it(`fail() names the argument of a custom error that it refuses: ${problem}`, async () => {
         const reason = { customError: signature, args };
-        const { message } = await mocks
-          .fail("queryVolume", reason)
-          .then(() => expect.fail("accepted"), Object);
-        expect(message).to.contain(problem);
+        const refused = await mocks.fail("queryVolume", reason).catch(String);
+        expect(refused).to.contain(problem);
       });
     }
 
