@@ -151,7 +151,7 @@ describe("client - rounds", () => {
   const nested = `0x6a761202${VAULT.slice(2).padStart(64, "0")}${SETTLE.slice(2)}`;
   const guarded = new Interface(RoundGuardArtifact.abi).encodeFunctionData(
     "settle",
-    [VAULT, FACTORY, 1n, 2n, false, false],
+    [VAULT, FACTORY, 1n, 2n, false, false, []],
   );
   for (const [title, to, data, isSettled, reverts = false] of [
     ["a call of settleAll", VAULT, SETTLE, true],
