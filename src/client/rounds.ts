@@ -396,7 +396,7 @@ const SELECTOR_DIGITS = 8;
 /** First hex digits of the calls that settle: the vault's own, and the guard's. */
 const settlingCalls: readonly string[] = [
   encodeCall("settleAll", []).data,
-  id("settle(address,address,uint256,uint256,bool,bool)"),
+  id("settle(address,address,uint256,uint256,bool,bool,address[])"),
 ].map((data) => data.slice(2, 2 + SELECTOR_DIGITS));
 
 /**
