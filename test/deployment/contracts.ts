@@ -8,6 +8,7 @@ import {
   deployInstance,
   deployInstances,
   outages,
+  sendTo,
 } from "../helpers/deployment/deploy.js";
 import type { RoundState } from "../helpers/deployment/deploy.js";
 import { connectTo } from "../helpers/hre.js";
@@ -49,7 +50,7 @@ describe("contracts that behave as the deployed ones", () => {
     const zeros = `0x${toBeHex(13 * 32, 32).slice(2)}${"00".repeat(13 * 32)}`;
     expect(await call(trading, getOrderInfo(11))).to.equal(zeros);
     expect(await call(trading, getOrderInfo(12))).not.to.equal(zeros);
-    await instance.send("Trading", "remove", 12);
+    await sendTo(provider, instance, "Trading", "remove", 12);
     expect(await call(trading, getOrderInfo(12))).to.equal(zeros);
   });
 
@@ -68,7 +69,7 @@ describe("contracts that behave as the deployed ones", () => {
   it("the trading contract opens orders behind those that it was given, pairs of any length among them", async () => {
     const instance = await deployInstance(provider, { orders: ORDERS });
     const pair = "X".repeat(10_000);
-    await instance.send("Trading", "open", pair, 2);
+    await sendTo(provider, instance, "Trading", "open", pair, 2);
     const client = new VaultClient(provider, instance.contracts);
     expect(await client.getOrderInfo(ORDERS)).to.include({
       ...{ exType: pair, contractType: 2, state: 1 },
@@ -95,7 +96,7 @@ describe("contracts that behave as the deployed ones", () => {
       vaultOrders: 40,
       round: "settled in part",
     });
-    const { contracts, rewardToken } = instance;
+    const { contracts, addresses } = instance;
     const client = new VaultClient(provider, contracts);
     const token = new Interface([
       "function balanceOf(address) view returns (uint256)",
@@ -104,12 +105,12 @@ describe("contracts that behave as the deployed ones", () => {
       (await client.queryMarginBalance()).xMarginAmount;
     const held = async (): Promise<bigint> => {
       const data = token.encodeFunctionData("balanceOf", [contracts.vault]);
-      return BigInt(String(await call(rewardToken, data)));
+      return BigInt(String(await call(addresses.Token, data)));
     };
     const before = await client.getLatestRoundInfo();
     expect(before).to.include({ settledAmount: 1n, settled: false });
     const marginBefore = await margin();
-    await instance.send("Vault", "settleAll");
+    await sendTo(provider, instance, "Vault", "settleAll");
     const after = await client.getLatestRoundInfo();
     expect(after).to.include({ settledAmount: 40n, settled: true });
     expect(await margin()).to.be.below(marginBefore);
@@ -140,11 +141,11 @@ describe("contracts that behave as the deployed ones", () => {
     const instance = await deployInstance(provider);
     const client = new VaultClient(provider, instance.contracts);
     for (const outage of [outages.text, outages.silent, outages.zero]) {
-      await instance.send("PriceFeed", "setOutage", outage);
+      await sendTo(provider, instance, "PriceFeed", "setOutage", outage);
       const rate = client.getFundingFeeRate(1);
       await expectVaultError(rate, "VAULT_CALL_REVERTED");
     }
-    await instance.send("PrivatePool", "setLocked", 10n ** 30n);
+    await sendTo(provider, instance, "PrivatePool", "setLocked", 10n ** 30n);
     const pool = client.getLPAmountInfo("private");
     const { details } = await expectVaultError(pool, "VAULT_CALL_REVERTED");
     expect(details["reason"]).to.contain("subtraction overflow");

@@ -8,21 +8,22 @@ export interface TestNode {
   stop(): Promise<void>;
 }
 
+/** Hardhat's own process. */
+export async function noNode(): Promise<TestNode> {
+  return await Promise.resolve({
+    url: undefined,
+    stop: async () => {
+      await Promise.resolve();
+    },
+  });
+}
+
 /** The nodes that everything has to work on. */
 export const everyNode: ReadonlyArray<{
   readonly name: string;
   readonly start: () => Promise<TestNode>;
 }> = [
-  {
-    name: "an in-process network",
-    start: async () =>
-      await Promise.resolve({
-        url: undefined,
-        stop: async () => {
-          await Promise.resolve();
-        },
-      }),
-  },
+  { name: "an in-process network", start: noNode },
   { name: "hardhat node", start: startHardhatNode },
   { name: "anvil", start: async () => await startAnvil() },
   // A mutation run starts them for each change.

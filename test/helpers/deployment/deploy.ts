@@ -38,20 +38,13 @@ export interface InstanceOptions {
   readonly round?: RoundState;
 }
 
-/** One set of contracts, by role, and what else there is for a test to change. */
+/** One set of contracts, and the others that they use. */
 export interface Instance {
   /** For `vault.contracts` of a network. */
   readonly contracts: Readonly<Record<ContractRole, Address>>;
   readonly decimals: number;
-  /** What the vault pays its caller with, 18 decimals. */
-  readonly rewardToken: Address;
-  readonly feed: Address;
-  /** Calls a function of a contract, by a transaction of the first account. */
-  send(
-    contract: DeployedName,
-    method: string,
-    ...args: readonly unknown[]
-  ): Promise<void>;
+  /** Of every contract; `Token` is what the vault pays its caller with, 18 decimals. */
+  readonly addresses: Readonly<Record<DeployedName, Address>>;
 }
 
 const WEEK = 604_800;
@@ -280,17 +273,24 @@ export async function deployInstances<Name extends string>(
         vault,
       },
       decimals,
-      rewardToken,
-      feed,
-      send: async (contract, method, ...args) => {
-        const own = await Sender.at(provider);
-        await own.call(contract, addresses[contract], method, ...args);
-        await own.waitForAll();
-      },
+      addresses,
     };
   }
   await sender.waitForAll();
   return deployed;
+}
+
+/** Calls a function of a contract, by a transaction of the node's first account. */
+export async function sendTo(
+  provider: Eip1193Provider,
+  { addresses }: Instance,
+  contract: DeployedName,
+  method: string,
+  ...args: readonly unknown[]
+): Promise<void> {
+  const sender = await Sender.at(provider);
+  await sender.call(contract, addresses[contract], method, ...args);
+  await sender.waitForAll();
 }
 
 /** Deploys one instance. */
