@@ -174,12 +174,6 @@ const errors = {
       text: "The settlement's transaction of {from} with nonce {nonce} cannot be replaced: {problem}.",
       fix: "{remedy}",
     },
-    VAULT_ACCOUNT_MUST_WAIT: {
-      refuses: true,
-      text: "An earlier settlement was sent by {from} and not mined: transaction {transaction}. It may still arrive and settle the next round, because nonce {nonce} of {from} is not used.",
-      fix: "Settle with {from}, which uses that nonce, or use it up: the options `resume` and `cancel` of settleAll(), with the key of {from}. Nothing was sent.",
-      cli: "Settle with {from}, which uses that nonce, or use it up: `npx hardhat vault settle --resume --cancel{--network}` with the key of {from}. Nothing was sent.",
-    },
     VAULT_JOURNAL_OF_OTHER_CHAIN: {
       refuses: true,
       text: "The journal {file} has an unfinished settlement ({transaction}) of chain {chainId} with the first block {genesis}, and the node answers {found} for its first block.",
@@ -317,11 +311,6 @@ const errors = {
       refuses: true,
       text: "The newest block of network {network} is {age} s old (block {block}), and the limit is {limit} s: the node may be behind.",
       fix: "Check that the node is synchronised, and this machine's clock. If the chain makes blocks on demand, set `maxHeadAge` in networks.{network}.vault. Nothing was sent.",
-    },
-    VAULT_LATE_ANSWER: {
-      refuses: true,
-      text: "Network {network} did not answer within {seconds} s about the round, so the round may have changed before the settlement was sent.",
-      fix: "Settle again, or use a faster node. Nothing was sent.",
     },
     VAULT_CHAIN_CHANGED: {
       text: "Network {network} returned chain id {expected} at first and {actual} now.",

@@ -6,7 +6,6 @@ import {
   open,
   readFile,
   readdir,
-  realpath,
   rm,
   stat,
 } from "node:fs/promises";
@@ -15,7 +14,7 @@ import path from "node:path";
 import { toJsonValue } from "../json.js";
 import type { Schema } from "./recorded-values.js";
 import { replaceFile } from "./replace-file.js";
-import { destinationOf, isWithin, requireRegularFile } from "./regular-file.js";
+import { requireRegularFile } from "./regular-file.js";
 
 /** The folder of this package's files, relative to the project's root. */
 export const PROJECT_FOLDER = "vault-deployments";
@@ -47,7 +46,7 @@ export async function newestProjectFile(
 /**
  * Writes a file as JSON, atomically.
  *
- * @throws Error of the system, or if the path is not a regular file of the project
+ * @throws Error of the system, or if the path is not a regular file
  */
 export async function writeProjectFile(
   projectRoot: string,
@@ -111,7 +110,7 @@ async function createExclusively(
 /**
  * Appends a value as one line of JSON, with one write, on disk when this returns.
  *
- * @throws Error of the system, or if the path is not a regular file of the project
+ * @throws Error of the system, or if the path is not a regular file
  */
 export async function appendProjectFile(
   projectRoot: string,
@@ -186,16 +185,11 @@ export function reasonOf(error: unknown): string {
 }
 
 /**
- * Returns the absolute path. Refuses a link out of the project: a cloned
- * repository must not choose which file of this machine is read or replaced.
+ * Returns the absolute path. Links are followed, as by other programs: the folder may be on
+ * another disk.
  */
 async function locate(projectRoot: string, file: string): Promise<string> {
   const place = path.join(projectRoot, file);
-  const root = await realpath(projectRoot);
-  const destination = await destinationOf(place);
-  if (!isWithin(root, destination)) {
-    throw new Error("a symbolic link leads out of the project");
-  }
   await requireRegularFile(place);
   return place;
 }

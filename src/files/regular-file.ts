@@ -15,21 +15,6 @@ export async function requireRegularFile(file: string): Promise<void> {
   }
 }
 
-/**
- * Returns whether a file is in a folder or below it. A file on another drive of
- * Windows is not.
- *
- * @param rules Those of paths, for tests; default: of this system
- */
-export function isWithin(
-  folder: string,
-  file: string,
-  rules: Pick<typeof path, "isAbsolute" | "relative" | "sep"> = path,
-): boolean {
-  const way = rules.relative(folder, file);
-  return !rules.isAbsolute(way) && way.split(rules.sep)[0] !== "..";
-}
-
 /** Resolves the links to a file, which may not exist yet. */
 export async function destinationOf(file: string): Promise<string> {
   const existing = await realpath(file).catch(ignoreMissing);

@@ -17,7 +17,7 @@ import type { ContractRole, Query } from "../protocol/index.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
-import { maxHeadAge } from "../settlement/freshness.js";
+import { maxHeadAge } from "../settlement/head-age.js";
 import { chooseNextBlock } from "../settlement-call/next-block.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import { check, fail, findingOf, ok, warn } from "./check.js";

@@ -42,9 +42,7 @@ const known = new WeakMap<KnownNode, boolean>();
  * @throws VaultError VAULT_RPC_TIMEOUT
  */
 export async function isDevelopmentNode(rpc: RpcClient): Promise<boolean> {
-  const is = known.get(rpc.node) ?? (await isDevelopmentNodeNow(rpc));
-  known.set(rpc.node, is);
-  return is;
+  return known.get(rpc.node) ?? (await isDevelopmentNodeNow(rpc));
 }
 
 /** Asks in any case: another node may listen at the same address by now. */
@@ -58,7 +56,9 @@ export async function isDevelopmentNodeNow(rpc: RpcClient): Promise<boolean> {
       return isTheirs(asRecord(answer));
     }),
   );
-  return answers.includes(true);
+  const is = answers.includes(true);
+  known.set(rpc.node, is);
+  return is;
 }
 
 function isCount(value: unknown): boolean {

@@ -141,6 +141,22 @@ export async function getTransactions(
   });
 }
 
+/** The transactions that made a contract write logs in a block. */
+export async function getLogs(
+  rpc: RpcClient,
+  filter: { readonly address: string; readonly blockHash: Hex },
+): Promise<ReadonlyArray<{ readonly transactionHash: Hex }>> {
+  const method = "eth_getLogs";
+  const read = rpc.parser(method);
+  const logs = await rpc.request(method, [filter]);
+  if (!Array.isArray(logs)) {
+    throw read.invalid("no list of logs");
+  }
+  return logs.map((log) => ({
+    transactionHash: read.hash(read.record(log)["transactionHash"]),
+  }));
+}
+
 function seenTransaction(
   transaction: unknown,
   read: ResponseParser,

@@ -1,3 +1,5 @@
+import type { Stopped } from "../settlement-call/outcome.js";
+import { obstacleIn, refusedBy } from "../settlement-call/outcome.js";
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
@@ -6,13 +8,11 @@ import type { GasPrice } from "../settlement-call/fees.js";
 import { chooseNextBlock } from "../settlement-call/next-block.js";
 import { RECENT_BLOCKS } from "../settlement-call/recent-prices.js";
 import type { RecentPrices } from "../settlement-call/recent-prices.js";
-import { staleHead } from "./freshness.js";
-import { findObstacle, observe } from "./observe.js";
+import { staleHead } from "./head-age.js";
+import { observe } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
 import { propose } from "./propose.js";
 import type { Proposal, Terms } from "./propose.js";
-import { refusedBy } from "./result.js";
-import type { Stopped } from "./result.js";
 import type { Signer } from "./signer.js";
 import type { SettlementPreflight } from "./types.js";
 
@@ -175,8 +175,9 @@ async function proposeAgain(
   }
   const observation = await observe(vault, next.number - 1);
   const { round: current } = observation;
+  const { ifExpired } = options;
   return (
-    findObstacle(current, round, options.ifExpired, next.timestamp) ??
+    obstacleIn(current, { intended: round, ifExpired, time: next.timestamp }) ??
     (await propose(vault, signer, next, observation, route, options))
   );
 }

@@ -5,7 +5,7 @@ import { getBlock } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
 import { estimateGas } from "../settlement-call/fees.js";
-import { explainRefusal } from "../settlement-call/refusal.js";
+import { explainRefusal } from "../settlement-call/outcome.js";
 import { isCalledOnly } from "../settlement-call/route.js";
 import { locateVault } from "./observe.js";
 import { settlementCall } from "../settlement-call/route.js";

@@ -12,7 +12,7 @@ import type { NextBlock } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
 import { settlementCall } from "../settlement-call/route.js";
 import { findRoute } from "../settlement-call/guarded.js";
-import { explainRefusal } from "../settlement-call/refusal.js";
+import { explainRefusal } from "../settlement-call/outcome.js";
 import { findSender } from "./signer.js";
 
 /** The account that a settlement is tried as, without its key. */

@@ -1,18 +1,19 @@
-import type { Hex } from "../protocol/index.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { pause, unlessAborted } from "../rpc/signals.js";
 import type { CheckRound } from "./check-round.js";
-import { decide, mayLeave } from "./decide.js";
-import type { TimeLimit } from "./freshness.js";
-import { look } from "./look.js";
-import type { Seen } from "./look.js";
+import { decide } from "./decide.js";
+import { notBumped } from "./endings.js";
+import { look, readRound } from "./look.js";
 import type { ParsedOptions, RequestedReplacement } from "./options.js";
 import type { SignedReplacement } from "./replace.js";
 import type { Outcome } from "./result.js";
 import { describeProblem, send } from "./send.js";
 import type { SendAnswer } from "./send.js";
-import { depthOf, isSentHere } from "./sighting.js";
-import type { History, Plan, Replacement, Sighting } from "./sighting.js";
+import { depthOf } from "./sighting.js";
+import type { Look, Replacement, RoundSighting, Sighting } from "./sighting.js";
+import { step } from "./state.js";
+import type { Plan, State } from "./state.js";
+import type { TimeLimit } from "./time-limit.js";
 import { newestOf } from "./transaction.js";
 import type { SentTransaction, SentTransactions } from "./transaction.js";
 import type { SettlementEvent } from "./types.js";
@@ -42,267 +43,279 @@ export interface Means extends Pick<
   ) => Promise<SentTransactions | undefined>;
 }
 
-/** The end of a plan, and what it came to. */
+/** The end of a plan, and what was known of its transactions then. */
 export interface CarriedOut {
   readonly outcome: Outcome;
-  /** Those of the plan, and what replaced them. */
-  readonly transactions: SentTransactions;
-  /** All hashes that these had, oldest first. */
-  readonly hashes: readonly Hex[];
-}
-
-/** Of a plan at one moment. */
-interface Progress {
-  readonly plan: Plan;
-  readonly history: History;
-  /** Oldest first, without repetition. */
-  readonly hashes: readonly Hex[];
+  readonly state: State;
 }
 
 /** Looks, and does what is decided, until the end. Never throws. */
-export async function carryOut(plan: Plan, means: Means): Promise<CarriedOut> {
-  const { limit, emit, pollingIntervalMs, firstCheckAfterMs } = means;
-  const warn = (message: string): void => {
-    emit({ type: "trouble", message });
-  };
-  let progress = withTransactions(
-    { plan, history: [], hashes: [] },
-    plan.transactions,
-  );
-  const end = (outcome: Outcome): CarriedOut => ({
-    outcome,
-    transactions: progress.plan.transactions,
-    hashes: progress.hashes,
-  });
-  let said: string | undefined;
+export async function carryOut(
+  plan: Plan,
+  from: State,
+  means: Means,
+): Promise<CarriedOut> {
+  const run = new Run(plan, from, means);
   try {
-    for (;;) {
-      const decision = decide(progress.plan, progress.history, Date.now());
-      if (decision.kind === "end") {
-        return end(decision.outcome);
-      }
-      let replacement: Replacement | undefined;
-      let sent: SendAnswer | undefined;
-      if (decision.kind === "wait") {
-        if (decision.say !== undefined && decision.say !== said) {
-          warn(decision.say);
-        }
-        said = decision.say;
-        const isUsual = decision.pause === "usual";
-        await pause(isUsual ? pollingIntervalMs : 0, limit.signal);
-      } else {
-        if (decision.kind === "send") {
-          const known = await transactionsToSend(progress, means);
-          if (known === undefined) {
-            const { hash } = newestOf(progress.plan);
-            return end({
-              kind: "undecided",
-              status: "unconfirmed",
-              hash,
-              reason: FINISHED_BY_OTHER,
-            });
-          }
-          progress = withTransactions(progress, known);
-          announceFirst(progress, means);
-        } else {
-          const made = await signAndRecord(progress.plan, decision.kind, means);
-          ({ replacement } = made);
-          progress = withTransactions(progress, made.transactions);
-        }
-        const { round } = progress.history.at(-1) ?? {};
-        // The journal has a replacement: if signing took too long, it is sent later.
-        if (
-          decision.kind === "send" ||
-          (replacement?.kind === "made" &&
-            mayLeave(progress.plan, round, Date.now()))
-        ) {
-          sent = await sendNewest(progress.plan, means);
-          progress = await learn(progress, sent, means);
-        }
-        const problem = problemOf({ sent, replacement });
-        if (problem !== undefined) {
-          warn(problem);
-        }
-        await pause(firstCheckAfterMs, limit.signal);
-      }
-      const readRound = decision.kind === "wait" && decision.readRound;
-      const seen = await lookInTime(progress, readRound, means);
-      const { isOver } = limit;
-      const now = { at: Date.now(), isOver, ...seen, sent, replacement };
-      progress = { ...progress, history: [...progress.history, now] };
-      progress = await learn(progress, seen.transaction, means);
-      newsOf(progress.plan, progress.history).forEach(emit);
-    }
+    return { outcome: await run.toEnd(), state: run.state };
   } catch (error) {
-    const reason = describeProblem(error);
-    const { hash } = newestOf(progress.plan);
-    return end({ kind: "undecided", status: "unconfirmed", reason, hash });
+    return { outcome: run.undecided(describeProblem(error)), state: run.state };
   }
-}
-
-function withTransactions(
-  progress: Progress,
-  transactions: SentTransactions,
-): Progress {
-  const known = transactions.flatMap(({ hash }) => hash ?? []);
-  return {
-    ...progress,
-    plan: { ...progress.plan, transactions },
-    hashes: [...new Set([...progress.hashes, ...known])],
-  };
-}
-
-async function lookInTime(
-  { plan, history }: Progress,
-  readRound: boolean,
-  { rpc, limit, checkRound }: Means,
-): Promise<Seen> {
-  const { scan } = history.findLast((one) => one.scan !== undefined) ?? {};
-  const seen = await unlessAborted(
-    look(rpc, plan, scan, checkRound, readRound),
-    limit.signal,
-  );
-  const nothing = { kind: "unread", problem: NOT_IN_TIME } as const;
-  // The last sighting is all that is known.
-  const { transaction = nothing, head } = history.at(-1) ?? {};
-  return seen ?? { transaction, head };
 }
 
 const FINISHED_BY_OTHER =
   "Another process has finished this settlement, so it is not sent.";
 
-/**
- * Reads the journal again before the first send of a process that took it over.
- *
- * @returns Undefined if another process has finished it.
- */
-async function transactionsToSend(
-  { plan, history }: Progress,
-  { record }: Means,
-): Promise<SentTransactions | undefined> {
-  return plan.checkedAt === undefined && !isSentHere(history)
-    ? await record(plan.transactions)
-    : plan.transactions;
-}
+class Run {
+  readonly #said = new Set<string>();
 
-function announceFirst({ plan, history }: Progress, { emit }: Means): void {
-  if (!isSentHere(history)) {
-    const { hash = null, nonce } = newestOf(plan);
-    emit({ type: "sending", hash, nonce });
+  constructor(
+    private readonly plan: Plan,
+    public state: State,
+    private readonly means: Means,
+  ) {}
+
+  public async toEnd(): Promise<Outcome> {
+    const { limit, firstCheckAfterMs, pollingIntervalMs } = this.means;
+    for (;;) {
+      const decision = decide(this.plan, this.state, Date.now());
+      switch (decision.kind) {
+        case "end":
+          return decision.outcome;
+        case "wait":
+          if (this.state.transaction !== undefined) {
+            await pause(pollingIntervalMs, limit.signal);
+          }
+          break;
+        case "send":
+          if (!(await this.#takeOver())) {
+            return this.undecided(FINISHED_BY_OTHER);
+          }
+          await this.#send();
+          await pause(firstCheckAfterMs, limit.signal);
+          break;
+        default:
+          await this.#replace(decision.kind);
+          await pause(firstCheckAfterMs, limit.signal);
+      }
+      await this.#see(await this.#look());
+    }
   }
-}
 
-async function sendNewest(
-  plan: Plan,
-  { rpc, limit }: Means,
-): Promise<SendAnswer> {
-  const late = { kind: "unanswered", problem: "no answer in time" } as const;
-  const answer = await unlessAborted(send(rpc, newestOf(plan)), limit.signal);
-  return answer ?? late;
-}
+  public undecided(reason: string): Outcome {
+    const { hash } = newestOf(this.state);
+    return { kind: "undecided", status: "unconfirmed", reason, hash };
+  }
 
-/** Signs a replacement and writes it to the journal; it is sent only then. */
-async function signAndRecord(
-  plan: Plan,
-  kind: RequestedReplacement,
-  { limit, sign, record, emit }: Means,
-): Promise<{
-  readonly replacement: Replacement;
-  readonly transactions: SentTransactions;
-}> {
-  const failed = (problem: string, how: "failed" | "forbidden" = "failed") => ({
-    replacement: {
-      kind: how,
-      problem: `the transaction is not ${kind === "bump" ? "replaced at a higher fee" : "cancelled"}: ${problem}`,
-    },
-    transactions: plan.transactions,
-  });
-  try {
-    const signed = await unlessAborted(
-      sign(newestOf(plan), kind),
+  async #look(): Promise<Look> {
+    const { rpc, limit, checkRound } = this.means;
+    const { transactions, scan, transaction, head } = this.state;
+    const seen = await unlessAborted(
+      look(rpc, { ...this.plan, transactions }, scan, checkRound),
       limit.signal,
     );
-    if (signed === undefined || limit.isOver) {
-      return failed(NOT_IN_TIME);
+    const nothing = { kind: "unread", problem: NOT_IN_TIME } as const;
+    // If the time ends meanwhile, the look before is all that is known.
+    const found = seen ?? { transaction: transaction ?? nothing, head };
+    return { kind: "look", isOver: limit.isOver, ...found };
+  }
+
+  /**
+   * Reads the journal again before the first send of a process that took it over.
+   *
+   * @returns False if another process has finished it.
+   */
+  async #takeOver(): Promise<boolean> {
+    if (!this.plan.isResumed || this.state.sends > 0) {
+      return true;
     }
-    if (signed.kind === "forbidden") {
-      return failed(signed.problem, "forbidden");
+    const { record } = this.means;
+    const transactions = await record(this.state.transactions);
+    if (transactions !== undefined) {
+      await this.#see({ kind: "journal", transactions });
     }
-    const { transaction } = signed;
-    const transactions = await record([...plan.transactions, transaction]);
-    if (transactions === undefined) {
-      return failed("another process has finished this settlement");
+    return transactions !== undefined;
+  }
+
+  /** Sends the newest transaction; a settlement only if its round is open just before. */
+  async #send(): Promise<void> {
+    const { rpc, limit } = this.means;
+    const newest = newestOf(this.state);
+    if (newest.kind === "settlement") {
+      const round = await this.#readRound();
+      if (round.kind !== "open") {
+        return;
+      }
     }
-    const { hash, nonce } = transaction;
-    emit({ type: "replacing", kind: transaction.kind, hash, nonce });
-    return { replacement: { kind: "made", hash }, transactions };
-  } catch (error) {
-    return failed(describeProblem(error));
+    if (this.state.sends === 0) {
+      const { hash = null, nonce } = newest;
+      this.means.emit({ type: "sending", hash, nonce });
+    }
+    const late = { kind: "unanswered", problem: "no answer in time" } as const;
+    const sent = await unlessAborted(send(rpc, newest), limit.signal);
+    const answer: SendAnswer = sent ?? late;
+    await this.#see({ kind: "sent", answer });
+    if (answer.kind !== "accepted") {
+      this.#warn(problemOf(answer));
+    }
+  }
+
+  async #readRound(): Promise<RoundSighting> {
+    const { checkRound, limit } = this.means;
+    const read = await unlessAborted(readRound(checkRound), limit.signal);
+    const late = { kind: "unread", problem: NOT_IN_TIME } as const;
+    const round = read === undefined || limit.isOver ? late : read;
+    await this.#see({ kind: "round", round });
+    return round;
+  }
+
+  /** Signs a replacement, writes it to the journal, and only then sends it. */
+  async #replace(kind: RequestedReplacement): Promise<void> {
+    const isSettlement = newestOf(this.state).kind === "settlement";
+    if (kind === "bump" && isSettlement) {
+      // No higher fee is signed for a round that is over.
+      const round = await this.#readRound();
+      if (round.kind === "unread") {
+        return;
+      }
+      if (round.kind === "closed") {
+        const problem = notBumped(round.obstacle.reason);
+        await this.#tried({ kind: "failed", problem });
+        return;
+      }
+    }
+    const replacement = await this.#sign(kind);
+    await this.#tried(replacement);
+    if (replacement.kind === "made") {
+      await this.#send();
+    }
+  }
+
+  async #tried(replacement: Replacement): Promise<void> {
+    await this.#see({ kind: "replacement", at: Date.now(), replacement });
+    if (replacement.kind !== "made") {
+      this.#warnOnce(replacement.problem);
+    }
+  }
+
+  async #sign(kind: RequestedReplacement): Promise<Replacement> {
+    const { limit, sign, record, emit } = this.means;
+    const failed = (
+      problem: string,
+      how: "failed" | "forbidden" = "failed",
+    ) => ({
+      kind: how,
+      problem:
+        kind === "bump"
+          ? notBumped(problem)
+          : `the transaction is not cancelled: ${problem}`,
+    });
+    try {
+      const signed = await unlessAborted(
+        sign(newestOf(this.state), kind),
+        limit.signal,
+      );
+      if (signed === undefined || limit.isOver) {
+        return failed(NOT_IN_TIME);
+      }
+      if (signed.kind === "forbidden") {
+        return failed(signed.problem, "forbidden");
+      }
+      const { transaction } = signed;
+      const { hash, nonce } = transaction;
+      const transactions = await record([
+        ...this.state.transactions,
+        transaction,
+      ]);
+      if (transactions === undefined) {
+        return failed("another process has finished this settlement");
+      }
+      await this.#see({ kind: "journal", transactions });
+      emit({ type: "replacing", kind: transaction.kind, hash, nonce });
+      return { kind: "made", hash };
+    } catch (error) {
+      return failed(describeProblem(error));
+    }
+  }
+
+  /** Takes a sighting in, tells what is new, and notes a hash that the journal lacks. */
+  async #see(sighting: Sighting): Promise<void> {
+    const before = this.state;
+    this.state = step(before, sighting);
+    if (sighting.kind !== "journal") {
+      await this.#noteHash(before, this.state);
+    }
+    if (sighting.kind === "look" || sighting.kind === "round") {
+      newsOf(this.plan, before, this.state).forEach(this.means.emit);
+    }
+  }
+
+  async #noteHash(before: State, after: State): Promise<void> {
+    const { emit, record } = this.means;
+    for (const hash of after.hashes.slice(before.hashes.length)) {
+      if (newestOf(before).hash !== undefined) {
+        this.#warn(
+          `the transaction was replaced by ${hash}, which makes the same settlement`,
+        );
+      }
+      emit({ type: "hash", hash });
+    }
+    if (after.transactions !== before.transactions) {
+      await record(after.transactions).catch((error: unknown) => {
+        this.#warn(describeProblem(error));
+      });
+    }
+  }
+
+  #warn(message: string): void {
+    this.means.emit({ type: "trouble", message });
+  }
+
+  #warnOnce(message: string): void {
+    if (!this.#said.has(message)) {
+      this.#said.add(message);
+      this.#warn(message);
+    }
   }
 }
 
-/** Notes a hash that was not known before. */
-async function learn(
-  progress: Progress,
-  found: SendAnswer | Sighting["transaction"],
-  { emit, record }: Means,
-): Promise<Progress> {
-  const { plan, hashes } = progress;
-  const hash = "hash" in found ? found.hash : undefined;
-  if (hash === undefined || hashes.includes(hash)) {
-    return progress;
+function problemOf(answer: Exclude<SendAnswer, { kind: "accepted" }>): string {
+  const { kind, problem } = answer;
+  switch (kind) {
+    case "refused":
+      return `the node answered the transaction with an error (${problem}); looking for it`;
+    case "unanswered":
+      return `the answer to sending was lost (${problem}); looking for the transaction`;
+    case "failed":
+      return `the transaction may not have left this process (${problem}); looking for it`;
   }
-  const warn = (message: string): void => {
-    emit({ type: "trouble", message });
-  };
-  const newest = newestOf(plan);
-  if (newest.hash !== undefined) {
-    warn(
-      `the transaction was replaced by ${hash}, which makes the same settlement`,
-    );
-  }
-  emit({ type: "hash", hash });
-  const learnt = { ...progress, hashes: [...hashes, hash] };
-  // Signed bytes keep the hash that the journal has.
-  if (newest.raw !== undefined) {
-    return learnt;
-  }
-  const [first, ...others] = plan.transactions;
-  const known: SentTransactions = [{ ...first, hash }, ...others];
-  await record(known).catch((error: unknown) => {
-    warn(describeProblem(error));
-  });
-  return { ...learnt, plan: { ...plan, transactions: known } };
 }
 
-/** Returns the events of the latest sighting: what is new since the one before. */
+/** Returns the events of what is new in a state. */
 function newsOf(
   { confirmations }: Pick<Plan, "confirmations">,
-  history: History,
+  before: State,
+  now: State,
 ): readonly SettlementEvent[] {
-  const [before, now] = [history.at(-2), history.at(-1)];
-  if (now === undefined) {
-    return [];
-  }
-  // A look that failed changes nothing.
-  const known = history
-    .slice(0, -1)
-    .findLast(({ transaction: { kind } }) => kind !== "unread");
-  const was = known?.transaction;
-  const is = now.transaction;
   const events: SettlementEvent[] = [];
   const warn = (message: string): void => {
     events.push({ type: "trouble", message });
   };
+  if (now.round?.kind === "unread" && before.round?.kind !== "unread") {
+    warn(now.round.problem);
+  }
+  const { transaction: is } = now;
+  if (is === undefined || is === before.transaction) {
+    return events;
+  }
   if (is.kind === "unread") {
-    if (before?.transaction.kind !== "unread") {
+    // A look that failed changes nothing.
+    if (before.transaction?.kind !== "unread") {
       warn(is.problem);
     }
     return events;
   }
-  if (now.round?.kind === "unread" && before?.round?.kind !== "unread") {
-    warn(now.round.problem);
-  }
+  const was = before.known;
   const isReorged =
     was?.kind === "mined" &&
     (is.kind !== "mined" || is.receipt.blockHash !== was.receipt.blockHash);
@@ -325,26 +338,11 @@ function newsOf(
   if (!isKnown) {
     events.push({ type: "mined", hash, blockNumber });
   }
-  const countOf = (sighting: Sighting | undefined): number =>
-    Math.min(depthOf(blockNumber, sighting?.head), confirmations);
-  if (confirmations > 1 && (!isKnown || countOf(now) > countOf(known))) {
-    const [count, wanted] = [countOf(now), confirmations];
+  const countAt = ({ head }: State): number =>
+    Math.min(depthOf(blockNumber, head), confirmations);
+  if (confirmations > 1 && (!isKnown || countAt(now) > countAt(before))) {
+    const [count, wanted] = [countAt(now), confirmations];
     events.push({ type: "confirmed", hash, confirmations: count, wanted });
   }
   return events;
-}
-
-/** Returns the failure of a send or a replacement. */
-function problemOf({
-  sent,
-  replacement,
-}: Pick<Sighting, "sent" | "replacement">): string | undefined {
-  if (replacement !== undefined && replacement.kind !== "made") {
-    return replacement.problem;
-  }
-  return sent === undefined || sent.kind === "accepted"
-    ? undefined
-    : sent.kind === "error"
-      ? `the node answered the transaction with an error (${sent.problem}); looking for it`
-      : `the answer to sending was lost (${sent.problem}); looking for the transaction`;
 }

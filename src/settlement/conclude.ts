@@ -8,7 +8,7 @@ import type { VaultHost } from "../host.js";
 import type { Hex } from "../protocol/index.js";
 import type { Simulation } from "../simulation/types.js";
 import type { CarriedOut } from "./carry-out.js";
-import type { TimeLimit } from "./freshness.js";
+import type { TimeLimit } from "./time-limit.js";
 import type { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal-file.js";
 import type { ParsedOptions } from "./options.js";
@@ -30,7 +30,7 @@ export async function conclude(
   vault: VaultHost,
   journal: Journal,
   entry: JournalEntry,
-  { outcome, transactions, hashes }: CarriedOut,
+  { outcome, state: { transactions, hashes } }: CarriedOut,
   preview: Simulation | null,
   limit: TimeLimit,
   { emit, confirmations }: ParsedOptions,

@@ -1,8 +1,9 @@
+import type { Stopped } from "../settlement-call/outcome.js";
+import { refusedBy } from "../settlement-call/outcome.js";
 import { vaultError } from "../errors.js";
-import { refusedBy } from "./result.js";
-import type { Stopped } from "./result.js";
 import { depthOf } from "./sighting.js";
-import type { History, NonceUser, Plan, Sighting } from "./sighting.js";
+import type { NonceUser, RoundSighting } from "./sighting.js";
+import type { Plan, State } from "./state.js";
 import { newestOf } from "./transaction.js";
 
 /** Reason for a settlement of this process whose round is settled or another one. */
@@ -11,17 +12,17 @@ export function notSentAgain({ reason }: Stopped): string {
 }
 
 /** The same for the settlement of an earlier process, which is given up. */
-export function dropsFor(plan: Plan, obstacle: Stopped): string {
-  const { from, nonce } = newestOf(plan);
+export function dropsFor(state: State, obstacle: Stopped): string {
+  const { from, nonce } = newestOf(state);
   return `${notSentAgain(obstacle)} Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`;
 }
 
 /** Reason for a settlement that the node does not have: its last error, if there was one. */
 export function lostReason(
-  plan: Plan,
+  state: State,
   problem: string | undefined,
 ): Pick<Stopped, "status" | "code" | "reason"> {
-  const { from, nonce } = newestOf(plan);
+  const { from, nonce } = newestOf(state);
   return problem === undefined
     ? refusedBy(vaultError("VAULT_SETTLEMENT_LOST", { from, nonce }))
     : {
@@ -32,8 +33,11 @@ export function lostReason(
 }
 
 /** Reason for a settlement whose nonce another transaction used. */
-export function nonceUsedReason(plan: Plan, by: NonceUser | "nothing"): string {
-  const { from, nonce } = newestOf(plan);
+export function nonceUsedReason(
+  state: State,
+  by: NonceUser | "nothing",
+): string {
+  const { from, nonce } = newestOf(state);
   const user =
     by === "nothing"
       ? `no transaction of ${from} has its nonce ${nonce}, which is used (an EIP-7702 authorization uses one, too)`
@@ -41,31 +45,40 @@ export function nonceUsedReason(plan: Plan, by: NonceUser | "nothing"): string {
   return `It was replaced: ${user}, so it can never be mined.`;
 }
 
+/** The time was over before the round could be read. */
+export function neverSent(
+  network: string,
+  round: RoundSighting | undefined,
+): Stopped {
+  const { code, shortMessage } =
+    round?.kind === "unread" && round.error !== undefined
+      ? round.error
+      : vaultError("VAULT_RPC_TIMEOUT", { network, method: "eth_call" });
+  const reason = `The round could not be read in time, so nothing was sent: ${shortMessage}`;
+  return { kind: "stopped", status: "refused", code, reason };
+}
+
 /** Reason for a settlement whose time is over: what the last look saw. */
 export function timeReason(
   plan: Plan,
-  history: History,
-  last: Sighting,
+  state: State,
   hash: string | undefined,
 ): string {
-  const { from, nonce } = newestOf(plan);
+  const { from, nonce } = newestOf(state);
   const what = hash === undefined ? "the transaction" : `transaction ${hash}`;
-  const state = [
-    describeState(plan, history, last),
-    describeReplacement(history, last),
-  ]
-    .filter((part) => part !== undefined)
-    .map((part) => part.replace(/\.$/u, ""))
-    .join("; ");
-  return `The time is over for ${what} of ${from} with nonce ${nonce}: ${state}.`;
+  const { tried } = state.replacement ?? {};
+  const parts = [
+    describeState(plan, state),
+    ...(tried === undefined || tried.kind === "made" ? [] : [tried.problem]),
+  ].map((part) => part.replace(/\.$/u, ""));
+  return `The time is over for ${what} of ${from} with nonce ${nonce}: ${parts.join("; ")}.`;
 }
 
 function describeState(
   { confirmations }: Plan,
-  history: History,
-  { transaction, head, round }: Sighting,
+  { transaction, head, round, answer }: State,
 ): string {
-  switch (transaction.kind) {
+  switch (transaction?.kind) {
     case "mined": {
       const { blockNumber } = transaction.receipt;
       return `it is in block ${blockNumber}, with ${depthOf(blockNumber, head)} of ${confirmations} confirmations`;
@@ -80,8 +93,7 @@ function describeState(
         : `transaction ${transaction.by.transaction.hash} used its nonce, with ${depthOf(transaction.by.block, head)} of ${confirmations} confirmations`;
     case "unread":
       return transaction.problem;
-    case "unknown": {
-      const sent = history.findLast((one) => one.sent !== undefined)?.sent;
+    default: {
       const problem =
         round?.kind === "unread"
           ? `, and it could not be sent again: ${round.problem}`
@@ -89,27 +101,12 @@ function describeState(
             ? round.obstacle.isEarly === true
               ? `, and it is not sent again: ${round.obstacle.reason}`
               : ", though it may be what settled the round"
-            : sent === undefined || sent.kind === "accepted"
+            : answer === undefined || answer.kind === "accepted"
               ? ""
-              : `, and sending it failed: ${sent.problem}`;
+              : `, and sending it failed: ${answer.problem}`;
       return `the node does not have it${problem}`;
     }
   }
-}
-
-/** Returns the reason that it was not replaced, if it was to be. */
-function describeReplacement(
-  history: History,
-  { round, transaction }: Sighting,
-): string | undefined {
-  const { replacement } =
-    history.findLast((one) => one.replacement !== undefined) ?? {};
-  if (replacement !== undefined && replacement.kind !== "made") {
-    return replacement.problem;
-  }
-  return transaction.kind === "pending" && round?.kind === "closed"
-    ? notBumped(round.obstacle.reason)
-    : undefined;
 }
 
 export function notBumped(reason: string): string {

@@ -13,10 +13,7 @@ import {
   writeProjectFile,
 } from "../files/project-file.js";
 import { UNKNOWN_GENESIS, getGenesisHash } from "../rpc/blocks.js";
-import {
-  isDevelopmentNode,
-  isDevelopmentNodeNow,
-} from "../rpc/development-node.js";
+import { isDevelopmentNodeNow } from "../rpc/development-node.js";
 import { isSameAddress, journalSchema, problemOf } from "./journal-file.js";
 import type {
   ChainKind,
@@ -36,7 +33,7 @@ export type JournalChain = Pick<JournalSubject, "chainKind" | "genesisHash">;
 export async function journalChain(vault: VaultHost): Promise<JournalChain> {
   const [isDevelopment, genesisHash] = isKeptBy(vault)
     ? await Promise.all([
-        isDevelopmentNode(vault.rpc),
+        isDevelopmentNodeNow(vault.rpc),
         getGenesisHash(vault.rpc),
       ])
     : [true, UNKNOWN_GENESIS];
@@ -91,8 +88,8 @@ export class Journal {
   }
 
   /**
-   * Refuses if a live node has taken the place of the development node that a settlement
-   * was confirmed for, or the other way round, behind the same URL.
+   * Asked once, after a person agreed and before anything is signed: refuses if a live node
+   * has taken the place of a development node behind the same URL, or the other way round.
    *
    * @throws VaultError VAULT_CHAIN_CHANGED
    */
@@ -120,20 +117,16 @@ export class Journal {
    * @throws VaultError VAULT_JOURNAL_OF_OTHER_CHAIN, VAULT_INVALID_JOURNAL
    */
   public async read(): Promise<JournalEntry | undefined> {
-    return await this.#readOwn(this.file, () => true);
+    return await this.#readOwn(this.file, true);
   }
 
   /**
    * Reads the last finished settlement, if it was on this chain.
    *
-   * @throws VaultError VAULT_JOURNAL_OF_OTHER_CHAIN if it may still arrive: one wrong
-   * answer for the first block must not let another account settle, VAULT_INVALID_JOURNAL
+   * @throws VaultError VAULT_INVALID_JOURNAL
    */
   public async readFinished(): Promise<JournalEntry | undefined> {
-    return await this.#readOwn(
-      this.finishedFile,
-      ({ mayStillArrive }) => mayStillArrive === true,
-    );
+    return await this.#readOwn(this.finishedFile, false);
   }
 
   /**
@@ -278,7 +271,7 @@ export class Journal {
   /** @returns Undefined if there is none, or one of another chain that locks nothing. */
   async #readOwn(
     file: string,
-    locks: (found: JournalFile) => boolean,
+    isLock: boolean,
   ): Promise<JournalFile | undefined> {
     const found = await this.#read(file);
     const { chainKind, genesisHash: own } = this.subject;
@@ -291,7 +284,7 @@ export class Journal {
     ) {
       return found;
     }
-    if (chainKind === "development" || !locks(found)) {
+    if (chainKind === "development" || !isLock) {
       return undefined;
     }
     throw vaultError("VAULT_JOURNAL_OF_OTHER_CHAIN", {

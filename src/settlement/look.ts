@@ -1,4 +1,4 @@
-import { fallbackTo } from "../errors.js";
+import { VaultError, fallbackTo } from "../errors.js";
 import { getNonce } from "../rpc/accounts.js";
 import { getBlockNumber } from "../rpc/blocks.js";
 import { isNodeRefusal } from "../rpc/errors.js";
@@ -13,19 +13,17 @@ import type { CheckRound } from "./check-round.js";
 import { describeProblem } from "./send.js";
 import type {
   FoundTransaction,
+  Look,
   NonceUser,
-  Plan,
   RoundSighting,
   Scan,
-  Sighting,
 } from "./sighting.js";
+import type { Plan, State } from "./state.js";
 import { newestOf } from "./transaction.js";
 import type { SentTransaction } from "./transaction.js";
 
-type SentWithNonce = Pick<
-  Plan,
-  "confirmations" | "sentAfterBlock" | "transactions"
->;
+type SentWithNonce = Pick<Plan, "confirmations" | "sentAfterBlock"> &
+  Pick<State, "transactions">;
 
 /** Result of a search, and the state that the next one continues from. */
 export interface SearchResult {
@@ -38,32 +36,31 @@ const BLOCKS_AT_A_TIME = 64;
 /** A re-org may move a transaction while the blocks are searched. */
 const COMPLETE_SCANS = 2;
 
-/** Result of one look. */
-export type Seen = Pick<Sighting, "transaction" | "head" | "round" | "scan">;
-
 /** Looks at the chain once. Never throws: what fails is part of what is seen. */
 export async function look(
   rpc: RpcClient,
   sent: SentWithNonce,
   scan: Scan | undefined,
   checkRound: CheckRound,
-  readRound: boolean,
-): Promise<Seen> {
+): Promise<Omit<Look, "isOver" | "kind">> {
   try {
     const head = sent.confirmations > 1 ? await getBlockNumber(rpc) : undefined;
-    let found = await findTransaction(rpc, sent, scan);
-    const isUnknown = found.transaction.kind === "unknown";
-    const { kind } = newestOf(sent);
-    if (!readRound && (!isUnknown || kind === "cancellation")) {
+    const found = await findTransaction(rpc, sent, scan);
+    if (
+      found.transaction.kind !== "unknown" ||
+      newestOf(sent).kind === "cancellation"
+    ) {
       return { ...found, head };
     }
     const round = await lookAtRound(rpc, sent, checkRound);
-    if (round.kind === "closed" && isUnknown) {
+    return {
       // Searched after the round was read: a transaction that is not there did not
       // settle it.
-      found = await findTransaction(rpc, sent, found.scan);
-    }
-    return { ...found, head, round };
+      ...(round.kind === "closed"
+        ? await findTransaction(rpc, sent, found.scan)
+        : found),
+      ...{ head, round },
+    };
   } catch (error) {
     const problem = describeProblem(error);
     return { transaction: { kind: "unread", problem } };
@@ -75,20 +72,38 @@ async function lookAtRound(
   { transactions: [{ from, nonce }] }: SentWithNonce,
   checkRound: CheckRound,
 ): Promise<RoundSighting> {
+  const round = await readRound(checkRound);
+  if (round.kind !== "closed") {
+    return round;
+  }
   try {
-    const { obstacle, askedAt } = await checkRound();
-    if (obstacle === undefined) {
-      return { kind: "open", askedAt };
-    }
     const head = await getBlockNumber(rpc);
     // If its nonce is used at that block, this transaction may have settled the round:
     // the node may not find it by its hash yet.
     const isNonceFree =
-      (await checkRound(head)).obstacle !== undefined &&
+      (await checkRound(head)) !== undefined &&
       (await getNonce(rpc, from, head)) <= nonce;
-    return { kind: "closed", obstacle, isNonceFree };
+    return { ...round, isNonceFree };
   } catch (error) {
     return { kind: "unread", problem: describeProblem(error) };
+  }
+}
+
+/** Reads the round at the newest block. Never throws. */
+export async function readRound(
+  checkRound: CheckRound,
+): Promise<RoundSighting> {
+  try {
+    const obstacle = await checkRound();
+    return obstacle === undefined
+      ? { kind: "open" }
+      : { kind: "closed", obstacle, isNonceFree: false };
+  } catch (error) {
+    return {
+      kind: "unread",
+      problem: describeProblem(error),
+      error: VaultError.isVaultError(error) ? error : undefined,
+    };
   }
 }
 

@@ -5,17 +5,8 @@ import type { LensAnswer } from "../client/lens/lens.js";
 import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
-import {
-  NO_ROUND,
-  describeRound,
-  hasEnded,
-  isSameRound,
-} from "../protocol/round.js";
-import { describeTime } from "../protocol/time.js";
 import { hasCode } from "../rpc/accounts.js";
 import type { BlockInfo } from "../rpc/blocks.js";
-import { nothingToDo, refusedBy } from "./result.js";
-import type { Stopped } from "./result.js";
 
 /** State of the chain that a settlement depends on, at one block. */
 export interface Observation {
@@ -107,45 +98,6 @@ async function observeAtOnce(
   return later === undefined
     ? undefined
     : { ...pinned, laterRound: later.round };
-}
-
-/** @param time Time of the block that would have the settlement, Unix seconds. */
-export function findObstacle(
-  round: VaultRound,
-  intended: VaultRound,
-  ifExpired: boolean,
-  time: number,
-): Stopped | undefined {
-  if (!isSameRound(round, intended)) {
-    const [expected, actual] = [describeRound(intended), describeRound(round)];
-    return refusedBy(vaultError("VAULT_ROUND_CHANGED", { expected, actual }));
-  }
-  return findNothingToDo(round, ifExpired, time, SETTLED_MEANWHILE);
-}
-
-export const SETTLED_MEANWHILE =
-  "The round was settled by somebody else meanwhile.";
-
-/**
- * @param time Time of the block that would have the settlement, Unix seconds. The newest
- * block may be old: some chains make blocks only for transactions.
- * @returns Undefined if the round is to be settled.
- */
-export function findNothingToDo(
-  round: VaultRound,
-  ifExpired: boolean,
-  time: number,
-  settled = "The round is settled already.",
-): Stopped | undefined {
-  if (round.settled) {
-    return nothingToDo(settled);
-  }
-  const isExpired = !ifExpired || hasEnded(round, time);
-  if (isExpired === false) {
-    const reason = `The round has not ended yet: it ends at ${describeTime(round.endTime)}.`;
-    return { ...nothingToDo(reason), isEarly: true };
-  }
-  return isExpired === null ? nothingToDo(NO_ROUND) : undefined;
 }
 
 /** @throws VaultError VAULT_WRONG_CHAIN */

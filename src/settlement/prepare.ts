@@ -1,10 +1,7 @@
-import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { getNonce } from "../rpc/accounts.js";
-import type { RpcClient } from "../rpc/rpc-client.js";
 import { findGuard, findRoute } from "../settlement-call/guarded.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
-import { Journal, describeTransaction, journalChain } from "./journal.js";
+import { Journal, journalChain } from "./journal.js";
 import type { JournalChain } from "./journal.js";
 import type { Observation } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
@@ -20,7 +17,7 @@ interface Asked {
 }
 
 /** Account, journal and route of a settlement. */
-interface Prepared {
+export interface Prepared {
   readonly signer: Signer;
   readonly journal: Journal;
   readonly route: SettlementRoute;
@@ -48,8 +45,8 @@ export function askAhead(vault: VaultHost, { from }: ParsedOptions): Asked {
 /**
  * Finds the signer, the journal and the route of a new settlement.
  *
- * @throws VaultError if there is no signer, or an earlier settlement is unfinished or may
- * still arrive, or the guard is not valid
+ * @throws VaultError if there is no signer, an earlier settlement is unfinished, or the
+ * guard is not valid
  */
 export async function prepare(
   vault: VaultHost,
@@ -63,7 +60,6 @@ export async function prepare(
   const { address } = contract;
   const journal = await Journal.of(vault, chainId, address, asked.chain);
   await journal.refuseUnfinished();
-  await refuseOtherAccount(vault.rpc, journal, signer);
   const demands = { round, mustHaveEnded: ifExpired, mustSettle: !partial };
   const { guard } = asked;
   const route = await findRoute(
@@ -74,29 +70,4 @@ export async function prepare(
     guard,
   );
   return { signer, journal, route };
-}
-
-/**
- * Refuses another account while an earlier settlement may still arrive: it would settle
- * the next round.
- *
- * @throws VaultError VAULT_ACCOUNT_MUST_WAIT, VAULT_INVALID_JOURNAL
- */
-export async function refuseOtherAccount(
-  rpc: RpcClient,
-  journal: Journal,
-  { address }: Signer,
-): Promise<void> {
-  const last = await journal.readStillArriving();
-  if (last === undefined) {
-    return;
-  }
-  const [{ from, nonce }] = last.transactions;
-  if (
-    from.toLowerCase() !== address.toLowerCase() &&
-    (await getNonce(rpc, from, "latest")) <= nonce
-  ) {
-    const transaction = describeTransaction(last);
-    throw vaultError("VAULT_ACCOUNT_MUST_WAIT", { from, nonce, transaction });
-  }
 }

@@ -1,3 +1,4 @@
+import type { Stopped } from "../settlement-call/outcome.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
@@ -10,10 +11,13 @@ import { INTRINSIC_GAS, settlementCall } from "../settlement-call/route.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
 import { describeTokens, tokensKept } from "../simulation/tokens.js";
 import {
+  SETTLED_MEANWHILE,
   explainRefusal,
-  statusBeforeSending,
-} from "../settlement-call/refusal.js";
-import type { Refusal } from "../settlement-call/refusal.js";
+  nothingToDo,
+  refusedBy,
+  statusOfRefusal,
+} from "../settlement-call/outcome.js";
+import type { Refusal } from "../settlement-call/outcome.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import type { HttpEngine } from "../simulation/options.js";
 import type { Simulated } from "../simulation/simulate-settle-all.js";
@@ -26,12 +30,9 @@ import {
 import type { Gas, GasPrice } from "../settlement-call/fees.js";
 import { recentPrices } from "../settlement-call/recent-prices.js";
 import type { RecentPrices } from "../settlement-call/recent-prices.js";
-import { staleAge } from "./freshness.js";
-import { SETTLED_MEANWHILE } from "./observe.js";
+import { staleAge } from "./head-age.js";
 import type { Observation } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
-import { nothingToDo, refusedBy } from "./result.js";
-import type { Stopped } from "./result.js";
 import type { Signer } from "./signer.js";
 import type { SettlementPreflight } from "./types.js";
 
@@ -113,7 +114,7 @@ export async function propose(
   };
   if ("refusal" in found) {
     const { code, reason } = found.refusal;
-    const status = statusBeforeSending(code);
+    const status = statusOfRefusal(code);
     if (status === "nothing-to-do") {
       return nothingToDo(code === null ? SETTLED_MEANWHILE : reason);
     }

@@ -10,13 +10,14 @@ import type { BlockInfo } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
-import { changesBetween, readingsIn } from "../simulation/compare-readings.js";
 import {
+  effectOf,
   explainRefusal,
+  fateOf,
   innerReason,
-  usesAllGas,
   outOfGas,
-} from "../settlement-call/refusal.js";
+  usesAllGas,
+} from "../settlement-call/outcome.js";
 import type { Simulation } from "../simulation/types.js";
 import { differencesByMoreThanTime } from "./differences.js";
 import type { JournalEntry } from "./journal-file.js";
@@ -30,9 +31,9 @@ import type {
 } from "./result.js";
 import {
   describeWhoSettled,
+  othersTouchVault,
   settledBeforeNext,
   settlingBlock,
-  whoseEffect,
 } from "./who-settled.js";
 
 /** Describes the end of a followed settlement, compared with the preview. */
@@ -56,8 +57,13 @@ export async function describeEnd(
       : end.reason;
     const receipt = end.kind === "stopped" ? undefined : end.receipt;
     const settlement = toSettlement({ ...receipt, ...end, reason }, known);
-    const advised = canResume ? { openReason: end.reason } : {};
-    return { settlement, isFinal, chainId, ...advised };
+    const forCommandLine =
+      end.kind === "stopped"
+        ? { refusal: end.error }
+        : canResume
+          ? { openReason: end.reason }
+          : {};
+    return { settlement, isFinal, chainId, ...forCommandLine };
   }
   const { receipt, transaction } = end;
   const { blockNumber, succeeded } = receipt;
@@ -86,7 +92,7 @@ export async function describeEnd(
   const found =
     succeeded === false
       ? await findReason(vault, entry, end)
-      : await describeEffect(vault, entry, end, seen, earlier ?? {}, preview);
+      : await describeEffect(vault, entry, end, seen, earlier?.round);
   const differences =
     preview === null || seen.all === undefined
       ? null
@@ -163,11 +169,10 @@ async function describeEffect(
   vault: VaultHost,
   entry: JournalEntry,
   mined: Mined,
-  { round: after, all, isElsewhere }: StateAfter,
-  { round: previous, all: allBefore }: Partial<State>,
-  preview: Simulation | null,
+  { round: after, isElsewhere }: StateAfter,
+  previous: VaultRound | undefined,
 ): Promise<KnownValues> {
-  const { round: before, sentAfterBlock } = entry;
+  const { round: intended, sentAfterBlock } = entry;
   const { receipt } = mined;
   const { blockNumber, succeeded } = receipt;
   const how =
@@ -178,84 +183,77 @@ async function describeEffect(
     status,
     reason: `It was mined in block ${blockNumber} ${how} ${what}`,
   });
-  const unknown = end(
-    "unconfirmed",
-    "the node no longer has the state of that block or the one before, and the vault is in another round by now. Only an archive node can show which round was settled.",
-  );
   if (after === undefined) {
-    const unread =
-      "the round could not be read afterwards, so what it settled is not known.";
-    return isElsewhere === true ? unknown : end("unconfirmed", unread);
+    return end("unconfirmed", isElsewhere === true ? NO_STATE : UNREAD);
   }
-  const isSame = isSameRound(after, before);
-  if (isSame && !after.settled) {
-    const unsettled = `${describeRound(after)} is not settled in that block.`;
-    return end("not-settled", unsettled);
-  }
-  const hasMoved =
-    all !== undefined &&
-    allBefore !== undefined &&
-    changesBetween(readingsIn(allBefore), readingsIn(all)).length > 0;
-  const wasSame = previous !== undefined && isSameRound(previous, before);
-  if (isSame && wasSame && previous.settled) {
-    const last = blockNumber - 1;
-    const block = await settlingBlock(vault, sentAfterBlock, last);
-    const where =
-      block === undefined ? `block ${last} or before` : `block ${block}`;
-    return settledByOther(receipt, `in ${where}`);
-  }
-  const elsewhere: KnownValues = {
-    status: "not-settled",
-    reason: `MISMATCH: it was meant for ${describeRound(before)}, but in block ${blockNumber} the vault is in another one, ${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
-  };
-  if (!isSame && previous === undefined) {
-    return unknown;
-  }
-  if (!wasSame && previous !== undefined && isUnchanged(previous, after)) {
-    const block = await settledBeforeNext(
-      vault,
-      before,
-      sentAfterBlock,
-      blockNumber - 1,
-    );
-    // A settlement in parts may have begun to settle the other round.
-    return block === undefined || hasMoved
-      ? end(
-          "not-settled",
-          `another round had taken the place of ${describeRound(before)} before it, and is as it was: ${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}. ${block === undefined ? "No transaction is seen that settled the one that was meant." : `The one that was meant was settled by somebody else, in block ${block}, but this transaction changed other values: look at that block.`}`,
-        )
-      : settledByOther(receipt, `in block ${block}`);
-  }
-  if (!isSame && (!wasSame || previous.settled)) {
-    return elsewhere;
-  }
-  // A guard reverts unless its call settles the round.
-  if (routeOf(entry, mined).guard?.mustSettle === true) {
-    return { status: "settled" };
-  }
-  const around = { isOpenBefore: wasSame, isNextRound: !isSame };
-  const whose = await whoseEffect(vault, before, receipt, preview, around);
-  if (whose.kind === "not-ours") {
-    return isUnchanged(whose.without, after)
-      ? settledByOther(
-          receipt,
-          `by a transaction that comes earlier in block ${blockNumber}`,
-        )
-      : elsewhere;
-  }
-  return whose.kind === "ours"
-    ? { status: "settled" }
-    : {
-        status: "settled",
-        reason: wasSame
-          ? `The round is settled${isSame ? "" : ", and the vault is in its next round,"} at the end of block ${blockNumber}, and was not one block before. Other transactions of that block may have settled it, and the node shows no state between them: whose settlement it is is not known.`
-          : `The round is settled at the end of block ${blockNumber}, but the node no longer has the state of the block before: whose settlement it is is not known.`,
+  const latest = `${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}`;
+  const isFollowed = fateOf(intended, after) === "followed";
+  switch (effectOf(intended, previous, after)) {
+    case "open":
+      return end(
+        "not-settled",
+        `${describeRound(after)} is not settled in that block.`,
+      );
+    case "replaced":
+      return end(
+        "not-settled",
+        `in that block the vault's round is another one, which does not follow ${describeRound(intended)}: ${latest}. A later start would show that it was settled.`,
+      );
+    case "settled-before": {
+      const last = blockNumber - 1;
+      const block = await settlingBlock(vault, sentAfterBlock, last);
+      return settledByOther(
+        receipt,
+        block === undefined ? `block ${last} or before` : `block ${block}`,
+      );
+    }
+    case "followed-before": {
+      const block = await settledBeforeNext(
+        vault,
+        intended,
+        sentAfterBlock,
+        blockNumber - 1,
+      );
+      return block === undefined
+        ? end(
+            "not-settled",
+            `another round had taken the place of ${describeRound(intended)} before it, and is as it was: ${latest}. No transaction is seen that settled the one that was meant.`,
+          )
+        : settledByOther(receipt, `block ${block}`);
+    }
+    case "other":
+      return {
+        status: "not-settled",
+        reason: `MISMATCH: it was meant for ${describeRound(intended)}, but in block ${blockNumber} the vault is in another one, ${latest}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
       };
+    // A guard reverts unless its call settles the round.
+    case "unseen":
+      return guardSettles(entry, mined)
+        ? { status: "settled" }
+        : isFollowed
+          ? end("unconfirmed", NO_STATE)
+          : {
+              status: "settled",
+              reason: `The round is settled at the end of block ${blockNumber}, but the node no longer has the state of the block before: whose settlement it is is not known.`,
+            };
+    case "settles":
+      return guardSettles(entry, mined) ||
+        (await othersTouchVault(vault, receipt)) === false
+        ? { status: "settled" }
+        : {
+            status: "settled",
+            reason: `The round is settled${isFollowed ? ", and the vault is in its next round," : ""} at the end of block ${blockNumber}, and was not one block before. Another transaction of that block may have settled it: whose settlement it is cannot be known.`,
+          };
+  }
 }
 
-/** True if a round is the same, and no more settled than before. */
-function isUnchanged(before: VaultRound, after: VaultRound): boolean {
-  return isSameRound(before, after) && before.settled === after.settled;
+const UNREAD =
+  "the round could not be read afterwards, so what it settled is not known.";
+const NO_STATE =
+  "the node no longer has the state of that block or the one before, and the vault is in another round by now. Only an archive node can show which round was settled.";
+
+function guardSettles(entry: JournalEntry, mined: Mined): boolean {
+  return routeOf(entry, mined).guard?.mustSettle === true;
 }
 
 function settledByOther(
@@ -264,7 +262,7 @@ function settledByOther(
 ): KnownValues {
   return {
     status: "nothing-to-do",
-    reason: `The round was settled by somebody else, ${where}. This transaction was mined after that, in block ${blockNumber}, and settled nothing.`,
+    reason: `The round was settled by somebody else, in ${where}. This transaction was mined after that, in block ${blockNumber}, and settled nothing.`,
     hash,
     hashes: [hash],
   };

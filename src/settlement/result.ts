@@ -7,6 +7,8 @@ import type { Address, Hex, VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import type { Receipt } from "../rpc/transactions.js";
+import { refusedBy } from "../settlement-call/outcome.js";
+import type { Stopped } from "../settlement-call/outcome.js";
 import type { Simulation } from "../simulation/types.js";
 import type { JournalEntry } from "./journal-file.js";
 import type { SentTransaction } from "./transaction.js";
@@ -39,26 +41,6 @@ interface Reason {
   readonly reason: string;
 }
 
-/** Nothing was sent. */
-export interface Stopped extends Reason {
-  readonly kind: "stopped";
-  /** Hash of an earlier transaction. */
-  readonly hash?: Hex | undefined;
-  /** True if the round has not ended yet: the obstacle passes with time. */
-  readonly isEarly?: boolean;
-  /** Error with `reason` as its message. */
-  readonly error?: VaultError;
-}
-
-export function refusedBy(error: VaultError): Stopped {
-  const { code, message: reason } = error;
-  return { kind: "stopped", status: "refused", code, reason, error };
-}
-
-export function nothingToDo(reason: string): Stopped {
-  return { kind: "stopped", status: "nothing-to-do", reason };
-}
-
 /** @throws The same error, if it does not refuse a settlement. */
 export function refusalOf(thrown: unknown): Stopped {
   if (!refusesSettlement(thrown)) {
@@ -83,16 +65,46 @@ export interface SettlementResult {
   readonly openReason?: string;
 }
 
-/** The known values of a settlement before it is sent. */
-export interface KnownBefore {
+/** What is known before a settlement is sent; each value only from its step on. */
+export interface Known extends Partial<
+  Pick<SettlementResult, "block" | "chainId">
+> {
   readonly round?: VaultRound | undefined;
   readonly guard?: Address | undefined;
   readonly preview?: Simulation | null | undefined;
 }
 
-/** The known values of a settlement that stops: each only from its step on. */
-export type KnownAtStop = KnownBefore &
-  Partial<Pick<SettlementResult, "block" | "chainId">>;
+/** A step of a settlement that goes on, and what is known then. */
+export interface Next {
+  readonly kind: "next";
+  readonly known: Known;
+}
+
+/** A step that ends the settlement before anything was sent. */
+export interface Stop {
+  readonly kind: "stop";
+  readonly known: Known;
+  readonly why: Stopped;
+}
+
+export function stop(known: Known, why: Stopped): Stop {
+  return { kind: "stop", known, why };
+}
+
+/**
+ * Takes a step. An error with `refuses` in errors.ts stops the settlement; others are
+ * thrown: nothing has left yet.
+ */
+export async function orStop<Taken extends Next>(
+  known: Known,
+  take: () => Promise<Stop | Taken>,
+): Promise<Stop | Taken> {
+  try {
+    return await take();
+  } catch (error) {
+    return stop(known, refusalOf(error));
+  }
+}
 
 /** The known values of a settlement's end; the others are null. */
 export type KnownValues = Pick<Settlement, "status"> & {
@@ -101,7 +113,7 @@ export type KnownValues = Pick<Settlement, "status"> & {
 
 export function toSettlement(
   { status, differences = null, ...known }: KnownValues,
-  { round, guard, preview = null }: KnownBefore,
+  { round, guard, preview = null }: Known,
 ): Settlement {
   return {
     status,
@@ -147,9 +159,8 @@ export function describeFinished(
 
 /** Result of a settlement that sent nothing. */
 export async function stopped(
-  why: Stopped,
   vault: VaultHost,
-  known: KnownAtStop,
+  { known, why }: Stop,
 ): Promise<SettlementResult> {
   return {
     settlement: toSettlement(why, known),

@@ -10,14 +10,20 @@ import type { SendableTransaction } from "./transaction.js";
 
 export type SendAnswer =
   | { readonly kind: "accepted"; readonly hash: Hex | undefined }
-  /** The transaction may have arrived all the same: a gateway may have forwarded it. */
+  /** The node's error. A gateway may have forwarded the transaction all the same. */
   | {
-      readonly kind: "error";
+      readonly kind: "refused";
       readonly problem: string;
       /** True if the same transaction may be accepted later, such as by a full pool. */
       readonly isTransient: boolean;
     }
-  | { readonly kind: "unanswered"; readonly problem: string };
+  | { readonly kind: "unanswered"; readonly problem: string }
+  /** Thrown by this process, such as by a plugin for a wallet: no answer of a node. */
+  | {
+      readonly kind: "failed";
+      readonly problem: string;
+      readonly error: VaultError;
+    };
 
 /** Error texts of geth, erigon, nethermind, besu, reth, anvil and Hardhat. */
 const alreadyKnown =
@@ -65,7 +71,9 @@ export async function send(
   } catch (error) {
     const problem = describeProblem(error);
     if (!isNodeRefusal(error)) {
-      return { kind: "unanswered", problem };
+      return isOfThisProcess(error)
+        ? { kind: "failed", problem, error }
+        : { kind: "unanswered", problem };
     }
     const words = String(error.details["problem"]);
     return alreadyKnown.test(words)
@@ -100,7 +108,12 @@ function writtenOnce(
 
 function refusal(problem: string, code?: unknown): SendAnswer {
   const isTransient = transientCodes.has(code) || transient.test(problem);
-  return { kind: "error", problem, isTransient };
+  return { kind: "refused", problem, isTransient };
+}
+
+/** True for an error of Hardhat or a plugin, which no node answered. */
+function isOfThisProcess(error: unknown): error is VaultError {
+  return VaultError.isVaultError(error) && error.code === "VAULT_HARDHAT_ERROR";
 }
 
 export function describeProblem(error: unknown): string {

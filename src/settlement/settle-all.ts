@@ -2,27 +2,39 @@ import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Hex } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
+import type { NextBlock } from "../rpc/blocks.js";
 import { noRetries } from "../rpc/retry.js";
 import { chooseNextBlock } from "../settlement-call/next-block.js";
+import { obstacleIn } from "../settlement-call/outcome.js";
 import { settlementCall } from "../settlement-call/route.js";
-import type { Simulation } from "../simulation/types.js";
 import { agree } from "./agree.js";
+import type { Agreement } from "./agree.js";
 import { carryOut } from "./carry-out.js";
-import { checkOrAbandon, roundChecker } from "./check-round.js";
+import { roundChecker } from "./check-round.js";
 import { conclude } from "./conclude.js";
-import { TimeLimit } from "./freshness.js";
 import { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal-file.js";
-import { findNothingToDo, observe } from "./observe.js";
+import { observe } from "./observe.js";
+import type { Observation } from "./observe.js";
 import { parseOptions } from "./options.js";
 import type { ParsedOptions } from "./options.js";
-import { askAhead, prepare, refuseOtherAccount } from "./prepare.js";
+import { askAhead, prepare } from "./prepare.js";
+import type { Prepared } from "./prepare.js";
 import { propose } from "./propose.js";
+import type { Proposal } from "./propose.js";
 import { requireReplaceable, signReplacement } from "./replace.js";
-import { describeFinished, refusalOf, stopped } from "./result.js";
-import type { KnownAtStop, SettlementResult } from "./result.js";
+import {
+  describeFinished,
+  orStop,
+  refusalOf,
+  stop,
+  stopped,
+} from "./result.js";
+import type { Known, Next, SettlementResult, Stop } from "./result.js";
 import { describeProblem } from "./send.js";
 import { findFreeNonce } from "./signer.js";
+import { begin } from "./state.js";
+import { TimeLimit } from "./time-limit.js";
 import { newestOf, sign } from "./transaction.js";
 import type { SettleAllOptions } from "./types.js";
 
@@ -37,6 +49,9 @@ export async function settleAll(
   const options = parseOptions(vault, given);
   if (options.resume === true) {
     return await resume(vault, options);
+  }
+  if (options.assertOnly === true) {
+    return await assertSettled(vault, options);
   }
   // prepare() refuses if the journal has an earlier settlement. With resumeFirst
   // that one is resumed, and then the rest is settled.
@@ -69,40 +84,108 @@ export async function settleAll(
   }
 }
 
+/** Refuses if there is a round to settle; sends nothing. */
+async function assertSettled(
+  vault: VaultHost,
+  { ifExpired }: ParsedOptions,
+): Promise<SettlementResult> {
+  const seen = await seeRound(vault);
+  if (seen.kind === "stop") {
+    return await stopped(vault, seen);
+  }
+  const { known, next, observation } = seen;
+  const { round } = observation;
+  const details = { round: describeRound(round) };
+  const why =
+    obstacleIn(round, { ifExpired, time: next.timestamp }) ??
+    refusalOf(vaultError("VAULT_SETTLEMENT_NEEDED", details));
+  return await stopped(vault, stop(known, why));
+}
+
 /**
- * Observes, proposes, asks for consent, signs, writes the journal, checks the round again,
- * then sends and follows.
+ * The course of a new settlement. Each step stops it, before anything has left, or hands on
+ * what the next one needs.
  */
 async function settleNext(
   vault: VaultHost,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
-  const { ifExpired, assertOnly, limits } = options;
-  let known: KnownAtStop = {};
-  try {
-    const asked = assertOnly === true ? undefined : askAhead(vault, options);
+  const asked = askAhead(vault, options);
+  const seen = await seeRound(vault);
+  if (seen.kind === "stop") {
+    return await stopped(vault, seen);
+  }
+  const ready = await makeReady(vault, seen, asked, options);
+  if (ready.kind === "stop") {
+    return await stopped(vault, ready);
+  }
+  const previewed = await preview(vault, ready, options);
+  if (previewed.kind === "stop") {
+    return await stopped(vault, previewed);
+  }
+  const agreed = await ask(vault, previewed, options);
+  if (agreed.kind === "stop") {
+    return await stopped(vault, agreed);
+  }
+  const begun = await signAndBegin(vault, agreed, options);
+  if (begun.kind === "stop") {
+    return await stopped(vault, begun);
+  }
+  return await follow(vault, begun, options);
+}
+
+interface Seen extends Next {
+  readonly next: NextBlock;
+  readonly observation: Observation;
+}
+
+/** Reads the round. */
+async function seeRound(vault: VaultHost): Promise<Seen | Stop> {
+  return await orStop({}, async () => {
     const next = await chooseNextBlock(vault);
     const observation = await observe(vault, next.number - 1);
     const { chainId, block, round } = observation;
-    known = { chainId, block, round };
-    // Refuses if an earlier settlement is unfinished. Before the round is judged, so that a
-    // wrong key or guard fails every run of a keeper.
-    const prepared =
-      asked === undefined
-        ? undefined
-        : await prepare(vault, observation, options, asked);
-    const guard = prepared?.route.guard?.address;
-    known = { ...known, guard };
-    const nothing = findNothingToDo(round, ifExpired, next.timestamp);
-    if (nothing !== undefined) {
-      return await stopped(nothing, vault, known);
-    }
-    // With assertOnly nothing is prepared: a round to settle is a failure.
-    if (prepared === undefined) {
-      const details = { round: describeRound(round) };
-      throw vaultError("VAULT_SETTLEMENT_NEEDED", details);
-    }
-    const { signer, journal, route } = prepared;
+    const known = { chainId, block, round };
+    return { kind: "next", known, next, observation };
+  });
+}
+
+type Ready = Prepared & Seen;
+
+/**
+ * Finds account, journal and guard, and stops if there is nothing to do. In this order, so
+ * that a wrong key or guard fails every run of a keeper.
+ */
+async function makeReady(
+  vault: VaultHost,
+  seen: Seen,
+  asked: ReturnType<typeof askAhead>,
+  options: ParsedOptions,
+): Promise<Ready | Stop> {
+  return await orStop(seen.known, async () => {
+    const { next, observation } = seen;
+    const prepared = await prepare(vault, observation, options, asked);
+    const guard = prepared.route.guard?.address;
+    const known = { ...seen.known, guard };
+    const { ifExpired } = options;
+    const terms = { ifExpired, time: next.timestamp };
+    const nothing = obstacleIn(observation.round, terms);
+    return nothing === undefined
+      ? { ...seen, ...prepared, known }
+      : stop(known, nothing);
+  });
+}
+
+type Previewed = Ready & { readonly proposal: Proposal };
+
+/** Simulates the settlement, and computes its cost. */
+async function preview(
+  vault: VaultHost,
+  ready: Ready,
+  options: ParsedOptions,
+): Promise<Previewed | Stop> {
+  return await orStop(ready.known, async () => {
+    const { signer, next, observation, route } = ready;
     const proposal = await propose(
       vault,
       signer,
@@ -111,27 +194,69 @@ async function settleNext(
       route,
       options,
     );
-    if (proposal.kind === "stopped") {
-      return await stopped(proposal, vault, known);
-    }
-    known = { ...known, preview: proposal.preflight.preview };
-    // Shows the proposal and asks; unattended, it refuses what a person would have to see.
-    // It stops for a revert, for No (`refused`), and if the round changed meanwhile.
+    return proposal.kind === "stopped"
+      ? stop(ready.known, proposal)
+      : { ...ready, proposal, known: previewedBy(ready.known, proposal) };
+  });
+}
+
+function previewedBy(
+  known: Known,
+  { preflight }: Pick<Proposal, "preflight">,
+): Known {
+  return { ...known, preview: preflight.preview };
+}
+
+type Agreed = Previewed & { readonly agreement: Agreement };
+
+/**
+ * Shows the proposal and asks; unattended, it refuses what a person would have to see. Stops
+ * for a revert, for No, and if the round changed meanwhile.
+ */
+async function ask(
+  vault: VaultHost,
+  previewed: Previewed,
+  options: ParsedOptions,
+): Promise<Agreed | Stop> {
+  return await orStop(previewed.known, async () => {
+    const { signer, proposal, known } = previewed;
     const agreement = await agree(vault, signer, proposal, options);
-    if (agreement.kind === "stopped") {
-      return await stopped(agreement, vault, known);
-    }
+    return agreement.kind === "stopped"
+      ? stop(known, agreement)
+      : { ...previewed, agreement, known: previewedBy(known, agreement) };
+  });
+}
+
+interface Followed extends Next {
+  readonly journal: Journal;
+  readonly entry: JournalEntry;
+  /** True if another process may have sent a transaction of it. */
+  readonly isResumed: boolean;
+  readonly acceptsOldHead?: boolean;
+}
+
+/** Signs the transaction, and writes it to the journal before anything is sent. */
+async function signAndBegin(
+  vault: VaultHost,
+  { known, signer, journal, route, observation, agreement }: Agreed,
+  { limits }: ParsedOptions,
+): Promise<Followed | Stop> {
+  return await orStop(known, async () => {
+    const { chainId, block, round } = observation;
     const { gas, price, preflight } = agreement;
-    known = { ...known, preview: preflight.preview };
+    const [nonce] = await Promise.all([
+      findFreeNonce(vault.rpc, signer, block.number),
+      journal.requireSameChainKind(vault),
+    ]);
     // In process Hardhat fills in the fees, which are free, unless there is a limit.
     const fees =
       signer.kind === "in-process" && limits.maxFeePerGas === undefined
         ? undefined
         : price.fees;
-    const nonce = await findFreeNonce(vault.rpc, signer, block.number);
     const call = { ...settlementCall(route), chainId, nonce, gas, fees };
     const transaction = await sign(vault.rpc, signer, call);
     const preparedAt = Date.now();
+    const guard = route.guard?.address;
     const entry: JournalEntry = {
       since: Math.floor(preparedAt / 1_000),
       sentAfterBlock: block.number,
@@ -139,31 +264,13 @@ async function settleNext(
       transactions: [{ ...transaction, kind: "settlement", preparedAt }],
       ...(guard !== undefined && { guard }),
     };
-    // Another process may have begun one, or ended it, before the user confirmed.
-    await refuseOtherAccount(vault.rpc, journal, signer);
+    // Refuses if another process began one before the user confirmed.
     await journal.begin(entry);
     // An age is shown only of a block that is too old, and a person agreed to it.
     const acceptsOldHead = preflight.headAge !== null;
-    const checked = await checkOrAbandon(
-      vault,
-      journal,
-      entry,
-      options,
-      acceptsOldHead,
-    );
-    if (checked.obstacle !== undefined) {
-      return await stopped(checked.obstacle, vault, known);
-    }
-    const { preview } = preflight;
-    const checkedAt = checked.askedAt;
-    const followed = { journal, entry, acceptsOldHead, checkedAt, preview };
-    const result = await follow(vault, followed, options);
-    return { ...result, block: result.block ?? block };
-  } catch (error) {
-    // An error with `refuses` in errors.ts becomes a result. Others are thrown: nothing has
-    // left yet, and the journal is abandoned. follow() never throws.
-    return await stopped(refusalOf(error), vault, known);
-  }
+    const isResumed = false;
+    return { kind: "next", known, journal, entry, acceptsOldHead, isResumed };
+  });
 }
 
 /** Follows the transaction of an earlier process, or replaces it. */
@@ -171,14 +278,12 @@ async function resume(
   vault: VaultHost,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
-  let known: KnownAtStop = {};
+  let known: Known = {};
   let knownHash: Hex | undefined;
   try {
     const { chainId, contract, block, round } = await observe(vault, "latest");
     known = { chainId, block };
     const journal = await Journal.of(vault, chainId, contract.address);
-    // The connection may have been made to another node.
-    await journal.requireSameChainKind(vault);
     const unfinished = await journal.read();
     // A finished one that may still arrive is replaced, too.
     const found =
@@ -201,9 +306,8 @@ async function resume(
       }
       const { hash = null, nonce } = newest;
       options.emit({ type: "resuming", hash, nonce });
-      const followed = { journal, entry, preview: null };
-      const result = await follow(vault, followed, options);
-      return { ...result, block: result.block ?? block };
+      const followed = { journal, entry, known, isResumed: true };
+      return await follow(vault, { kind: "next", ...followed }, options);
     }
     const last = await journal.readFinished();
     if (last === undefined) {
@@ -218,22 +322,14 @@ async function resume(
   } catch (error) {
     const refusal = refusalOf(error);
     const hash = refusal.hash ?? knownHash;
-    return await stopped({ ...refusal, hash }, vault, known);
+    return await stopped(vault, stop(known, { ...refusal, hash }));
   }
 }
 
-interface Followed {
-  readonly journal: Journal;
-  readonly entry: JournalEntry;
-  readonly acceptsOldHead?: boolean;
-  /** Time of the check after which it is sent; undefined if it may have been sent. */
-  readonly checkedAt?: number;
-  readonly preview: Simulation | null;
-}
-
 /**
- * Sends the transaction of the journal, or looks for it after a resume, and does what
- * decide.ts decides until the end. Never throws: after a failure it may have left.
+ * Reads the round and sends the transaction of the journal, or looks for it after a resume,
+ * and does what decide.ts decides until the end. Never throws: after a failure it may have
+ * left.
  *
  * conclude() then makes the result, and decides about the journal:
  *
@@ -248,30 +344,30 @@ interface Followed {
  */
 async function follow(
   vault: VaultHost,
-  { journal, entry, acceptsOldHead, checkedAt, preview }: Followed,
+  { known, journal, entry, isResumed, acceptsOldHead }: Followed,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
   const { confirmations, replacement, timeoutMs } = options;
   const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
     vault.settlementSettings;
-  const { transactions, sentAfterBlock } = entry;
   const limit = new TimeLimit(timeoutMs);
   const reader = vault.withOptions({ signal: limit.signal });
   const end = await carryOut(
     {
       network: vault.networkName,
-      ...{ transactions, sentAfterBlock, checkedAt, confirmations },
-      ...{ requestedReplacement: replacement },
+      sentAfterBlock: entry.sentAfterBlock,
+      ...{ isResumed, confirmations, maxFeeBumps },
+      requestedReplacement: replacement,
       // A person who resumes decides about the fee.
       timeBeforeBumpingFees:
         options.resume === true ? undefined : timeBeforeBumpingFees,
-      maxFeeBumps,
     },
+    begin(entry.transactions),
     {
       ...options,
       limit,
       rpc: reader.rpc.withRetries(noRetries),
-      checkRound: roundChecker(reader, journal, entry, options, acceptsOldHead),
+      checkRound: roundChecker(reader, entry, options, acceptsOldHead),
       sign: async (newest, kind) =>
         await signReplacement(vault, options.limits, newest, kind),
       record: async (all) =>
@@ -279,5 +375,15 @@ async function follow(
           ?.transactions,
     },
   );
-  return await conclude(vault, journal, entry, end, preview, limit, options);
+  const { preview: previewed = null } = known;
+  const result = await conclude(
+    vault,
+    journal,
+    entry,
+    end,
+    previewed,
+    limit,
+    options,
+  );
+  return { ...result, block: result.block ?? known.block };
 }

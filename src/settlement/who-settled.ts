@@ -1,189 +1,39 @@
-import { isHexString, zeroPadValue } from "ethers";
-
-import { decodeOrThrow, encodeCall } from "../client/codec.js";
-import {
-  encodeRead,
-  parseRead,
-  simulationLensCode,
-} from "../client/lens/simulation-lens.js";
 import { halve, hasSettlement } from "../client/rounds.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { asRecord } from "../json.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
-import { callContract } from "../rpc/calls.js";
-import { fewRetries } from "../rpc/retry.js";
-import { traceTransaction } from "../rpc/traces.js";
-import { getReceipt, getTransactions } from "../rpc/transactions.js";
+import { getLogs, getTransactions } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
-import type { Simulation } from "../simulation/types.js";
 import type { JournalEntry } from "./journal-file.js";
 import { observe } from "./observe.js";
 import type { Mined } from "./result.js";
 
-/** A transfer of native currency to an account without code: it runs none. */
-const PLAIN_TRANSFER_GAS = 21_000n;
-
-/** Receipts to ask for, one request each; a block of a live chain has hundreds. */
-const MOST_RECEIPTS = 20;
-
-/** The transaction that left the round as it is at the end of a block. */
-type Whose =
-  | { readonly kind: "ours" | "unknown" }
-  | {
-      readonly kind: "not-ours";
-      /** The round that the block would end with, without this transaction. */
-      readonly without: VaultRound;
-    };
-
 /**
- * Finds out if this transaction settled the round, which is settled at the end of its
- * block, or has made way for the next one.
- */
-export async function whoseEffect(
-  vault: VaultHost,
-  round: VaultRound,
-  receipt: Receipt,
-  previewed: Simulation | null,
-  {
-    isOpenBefore,
-    isNextRound,
-  }: {
-    /** True if the round was not settled one block before. */
-    readonly isOpenBefore: boolean;
-    /** True if another round is the latest one at the end of the block. */
-    readonly isNextRound: boolean;
-  },
-): Promise<Whose> {
-  // A call that finds the round settled does less, and so uses other gas. A call that
-  // settles the next round may use the same.
-  if (
-    !isNextRound &&
-    previewed?.status === "settled" &&
-    previewed.gasUsed === receipt.gasUsed
-  ) {
-    return { kind: "ours" };
-  }
-  if (isOpenBefore && (await isFirst(vault, receipt, previewed))) {
-    return { kind: "ours" };
-  }
-  const without = await roundWithout(vault, receipt);
-  if (without === undefined) {
-    return { kind: "unknown" };
-  }
-  return isSameRound(without, round) && !without.settled
-    ? { kind: "ours" }
-    : { kind: "not-ours", without };
-}
-
-/**
- * True if no other transaction of the block can have settled the round: there is none, or
- * they failed or ran no code, or come after one that was previewed to settle it.
- */
-async function isFirst(
-  { rpc }: VaultHost,
-  { hash, blockNumber }: Receipt,
-  previewed: Simulation | null,
-): Promise<boolean> {
-  const all = await getTransactions(rpc, blockNumber).catch(
-    fallbackTo(undefined),
-  );
-  const hashes = all?.map((one) => one.hash) ?? [];
-  const place = hashes.indexOf(hash);
-  if (place === -1) {
-    return false;
-  }
-  const settlesFirst = previewed?.status === "settled";
-  const others = settlesFirst
-    ? hashes.slice(0, place)
-    : hashes.filter((one) => one !== hash);
-  if (others.length > MOST_RECEIPTS) {
-    return false;
-  }
-  const receipts = await Promise.all(
-    others.map(
-      async (other) =>
-        await getReceipt(rpc, other).catch(fallbackTo(undefined)),
-    ),
-  );
-  return receipts.every(
-    (other) =>
-      other !== undefined &&
-      (other.succeeded === false || other.gasUsed <= PLAIN_TRANSFER_GAS),
-  );
-}
-
-/**
- * Reads the round at the end of the transaction's block as if the transaction had written
- * nothing: its trace names what was there before it, which a state override puts back.
+ * Finds out if another transaction of the block touched the vault: it goes there, or the
+ * vault wrote a log in it.
  *
- * @returns Undefined if the node cannot trace, or takes no state overrides.
+ * @returns Undefined if the node does not show it.
  */
-async function roundWithout(
+export async function othersTouchVault(
   vault: VaultHost,
-  { hash, blockNumber }: Receipt,
-): Promise<VaultRound | undefined> {
-  const rpc = vault.rpc.withRetries(fewRetries);
-  const call = encodeCall("getLatestRoundInfo", []);
+  { hash, blockHash, blockNumber }: Receipt,
+): Promise<boolean | undefined> {
+  const { address } = await vault.addressOf("vault");
+  const target = address.toLowerCase();
   try {
-    const trace = await traceTransaction(rpc, hash, "changes");
-    const undone = undoing(trace);
-    if (undone === undefined) {
-      return undefined;
-    }
-    const target = await vault.addressOf(call.role, "getLatestRoundInfo");
-    const { from } = vault.readContext({});
-    const data = encodeRead([{ target: target.address, data: call.data }]);
-    // Without state overrides there is no lens to answer.
-    const [answer] = parseRead(
-      await callContract(rpc, { from, to: from, data }, blockNumber, {
-        ...undone,
-        [from]: { code: simulationLensCode },
-      }),
-    );
-    return answer === undefined
-      ? undefined
-      : // the decoder follows the table entry that makes the type
-        (decodeOrThrow({
-          call,
-          target,
-          network: vault.networkName,
-          answer,
-          lacksCode: false,
-        }) as VaultRound);
+    const [transactions, logs] = await Promise.all([
+      getTransactions(vault.rpc, blockNumber),
+      getLogs(vault.rpc, { address, blockHash }),
+    ]);
+    // Without its own transaction it is another block.
+    return transactions.some((one) => one.hash === hash)
+      ? transactions.some((one) => one.to === target && one.hash !== hash) ||
+          logs.some(({ transactionHash }) => transactionHash !== hash)
+      : undefined;
   } catch (error) {
-    fallbackTo(undefined)(error);
-    return undefined;
+    return fallbackTo(undefined)(error);
   }
-}
-
-/** State overrides that put back all storage that a `prestateTracer` diff names. */
-function undoing(
-  trace: unknown,
-): Readonly<Record<string, { stateDiff: Record<string, string> }>> | undefined {
-  const { pre, post } = asRecord(trace);
-  if (typeof pre !== "object" || typeof post !== "object") {
-    return undefined;
-  }
-  const undone: Record<string, { stateDiff: Record<string, string> }> = {};
-  for (const [account, changed] of Object.entries(asRecord(post))) {
-    const was = asRecord(asRecord(asRecord(pre)[account])["storage"]);
-    const is = asRecord(asRecord(changed)["storage"]);
-    const stateDiff: Record<string, string> = {};
-    for (const slot of new Set([...Object.keys(was), ...Object.keys(is)])) {
-      // A slot that was zero is not listed.
-      const value = was[slot] ?? "0x";
-      if (!isHexString(value)) {
-        return undefined;
-      }
-      stateDiff[slot] = zeroPadValue(value, 32);
-    }
-    if (Object.keys(stateDiff).length > 0) {
-      undone[account] = { stateDiff };
-    }
-  }
-  return undone;
 }
 
 /**

@@ -6,8 +6,8 @@ import {
   explainRefusal,
   innerReason,
   outOfGas,
-} from "../settlement-call/refusal.js";
-import type { GasLimit, Refusal } from "../settlement-call/refusal.js";
+} from "../settlement-call/outcome.js";
+import type { GasLimit, Refusal } from "../settlement-call/outcome.js";
 import { settlementCall } from "../settlement-call/route.js";
 import { roundOf } from "./compare-readings.js";
 import { isOutOfGas } from "./engines/engine.js";

@@ -7,11 +7,11 @@ import { checksumAddress } from "../client/inputs.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Address, VaultRound } from "../protocol/index.js";
-import { isSameRound } from "../protocol/round.js";
 import { resolveFees } from "../settlement-call/fees.js";
 import { findRoute } from "../settlement-call/guarded.js";
 import { chooseNextBlock } from "../settlement-call/next-block.js";
 import type { ChosenNextBlock } from "../settlement-call/next-block.js";
+import { fateOf } from "../settlement-call/outcome.js";
 import { OTHER_ORIGIN, isCalledOnly } from "../settlement-call/route.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
@@ -233,9 +233,12 @@ function statusOf(
   if (round === undefined) {
     return "not-settled";
   }
-  // A contract that opens its next round has settled the one before.
-  const isNext = earlier !== undefined && !isSameRound(earlier, round);
-  return round.settled || isNext ? "settled" : "not-settled";
+  const fate = earlier === undefined ? undefined : fateOf(earlier, round);
+  const isSettled =
+    fate === undefined
+      ? round.settled
+      : fate === "settled" || fate === "followed";
+  return isSettled ? "settled" : "not-settled";
 }
 
 /** @param gasPrice In wei; undefined if it is not known. */

@@ -36,7 +36,6 @@ import {
 import {
   destinationOf,
   requireRegularFile,
-  isWithin,
 } from "../../src/files/regular-file.js";
 import { itOnPosix } from "../helpers/posix.js";
 
@@ -231,16 +230,6 @@ describe("files of a project", () => {
       );
     },
   );
-
-  it("a file on another drive of Windows is not taken for one of the project", () => {
-    const inside = (name: string): boolean =>
-      isWithin("C:\\project", name, path.win32);
-    expect(inside("C:\\project\\vault-deployments\\1.json")).to.equal(true);
-    expect(inside("C:\\project\\..1.json")).to.equal(true);
-    expect(inside("C:\\other\\1.json")).to.equal(false);
-    expect(inside("D:\\project\\1.json")).to.equal(false);
-    expect(inside("\\\\server\\share\\1.json")).to.equal(false);
-  });
 
   itOnPosix("a folder and a device are no regular files", async () => {
     expect(await failureOf(requireRegularFile(root))).to.equal(

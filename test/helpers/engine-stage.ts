@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Contract } from "ethers";
 
 import { checksumAddress } from "../../src/client/inputs.js";
-import { explainRefusal } from "../../src/settlement-call/refusal.js";
+import { explainRefusal } from "../../src/settlement-call/outcome.js";
 import type {
   Address,
   BlockInfo,

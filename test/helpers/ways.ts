@@ -4,14 +4,15 @@ import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { noRetries } from "../../src/rpc/retry.js";
 import { carryOut } from "../../src/settlement/carry-out.js";
 import type { Means } from "../../src/settlement/carry-out.js";
-import { TimeLimit } from "../../src/settlement/freshness.js";
-import type { RoundCheck } from "../../src/settlement/check-round.js";
-import type { Outcome, Stopped } from "../../src/settlement/result.js";
-import type { Plan } from "../../src/settlement/sighting.js";
-import type { SentTransaction } from "../../src/settlement/transaction.js";
+import type { Outcome } from "../../src/settlement/result.js";
+import { begin } from "../../src/settlement/state.js";
+import type { Plan } from "../../src/settlement/state.js";
+import { TimeLimit } from "../../src/settlement/time-limit.js";
+import type {
+  SentTransaction,
+  SentTransactions,
+} from "../../src/settlement/transaction.js";
 import type { SettlementEvent } from "../../src/settlement/types.js";
-import { useWallClock } from "./deadlines.js";
-import type { WallClock } from "./deadlines.js";
 import { endDeadlines } from "./deadlines.js";
 import {
   HASH,
@@ -70,12 +71,6 @@ export const usedBy = (...transactions: readonly object[]): Answers => ({
 /** For what the time ends. */
 export const soon = (): Partial<Means> => ({ limit: new TimeLimit(400) });
 
-/** A look at the round, answered at once. */
-export const check = (obstacle?: Stopped): RoundCheck => ({
-  obstacle,
-  askedAt: Date.now(),
-});
-
 /** Signed by another process, which wrote it to the journal. */
 export const cancels = {
   ...transaction,
@@ -97,6 +92,8 @@ export interface Way {
   readonly changes?: () => Partial<Means>;
   readonly plan?: Partial<Plan>;
   readonly followed?: SentTransaction;
+  /** Those of the journal. Default: `followed`. */
+  readonly transactions?: SentTransactions;
   readonly is: object;
   /** The reason. */
   readonly says?: RegExp;
@@ -129,7 +126,6 @@ interface WaysStage {
 
 interface Ways {
   readonly stage: WaysStage;
-  readonly clock: WallClock;
   readonly told: () => readonly string[];
   readonly run: (way: Way) => Promise<Outcome>;
   /** Number of requests that sent a transaction. */
@@ -140,7 +136,6 @@ interface Ways {
 /** Ways of a transaction, each on a node of its own. */
 export function useWays(): Ways {
   const stage: WaysStage = { asked: [], events: [] };
-  const clock = useWallClock();
 
   beforeEach(() => {
     Object.assign(stage, { asked: [], events: [] });
@@ -164,6 +159,7 @@ export function useWays(): Ways {
     changes = () => ({}),
     plan = {},
     followed = transaction,
+    transactions = [followed],
   }: Way): Promise<Outcome> => {
     const all = { ...unseen, ...answers };
     const rpc = new RpcClient(
@@ -182,21 +178,21 @@ export function useWays(): Ways {
     const { outcome } = await carryOut(
       {
         network: "test",
-        transactions: [followed],
         sentAfterBlock: 5,
-        checkedAt: start === "send" ? Date.now() : undefined,
+        isResumed: start === "find",
         confirmations: 1,
         maxFeeBumps: 4,
         ...plan,
       },
+      begin(transactions),
       {
         rpc: rpc.withRetries(noRetries),
         limit: new TimeLimit(60_000),
         pollingIntervalMs: 5,
         firstCheckAfterMs: 0,
-        checkRound: async () => await Promise.resolve(check()),
+        checkRound: async () => await Promise.resolve(undefined),
         sign: async () => await Promise.reject(new Error("no key")),
-        record: async (transactions) => await Promise.resolve(transactions),
+        record: async (all) => await Promise.resolve(all),
         emit: (event) => {
           stage.events.push(event);
         },
@@ -227,7 +223,8 @@ export function useWays(): Ways {
         const expected =
           way.troubles ??
           troubles.map(
-            () => /^the (?:node answered|answer to sending was lost)/u,
+            () =>
+              /^the (?:node answered|answer to sending was lost|transaction may not have left)/u,
           );
         expect(troubles, troubles.join()).to.have.lengthOf(expected.length);
         for (const [index, text] of expected.entries()) {
@@ -238,5 +235,5 @@ export function useWays(): Ways {
     }
   };
 
-  return { stage, clock, told, run, sends, itGoes };
+  return { stage, told, run, sends, itGoes };
 }

@@ -3,30 +3,14 @@ import { setImmediate } from "node:timers/promises";
 
 import { expect } from "chai";
 
-import { noRetries } from "../../src/rpc/retry.js";
-import { RpcClient } from "../../src/rpc/rpc-client.js";
-import { carryOut } from "../../src/settlement/carry-out.js";
-import {
-  TimeLimit,
-  isRecent,
-  staleAge,
-} from "../../src/settlement/freshness.js";
-import { Journal } from "../../src/settlement/journal.js";
-import { roundChecker } from "../../src/settlement/check-round.js";
-import { useWallClock } from "../helpers/deadlines.js";
-import { endDeadlines } from "../helpers/deadlines.js";
+import { staleAge } from "../../src/settlement/head-age.js";
+import { endDeadlines, useWallClock } from "../helpers/deadlines.js";
 import {
   OPEN_ROUND,
-  VAULT,
   nextRound,
   settledRound,
 } from "../helpers/scripted-contracts.js";
-import {
-  HASH,
-  itSettles,
-  sent,
-  useStage,
-} from "../helpers/settlement-stage.js";
+import { itSettles, useStage } from "../helpers/settlement-stage.js";
 import type { SettlementStage } from "../helpers/settlement-stage.js";
 
 // The scripted node has none of the methods of development nodes, so it is a live one.
@@ -180,23 +164,9 @@ describe("settleAll, before it sends", () => {
       });
     };
 
-    it("settleAll looks again if the answer came 15 s late, and refuses if the round changed meanwhile", async () => {
-      atLastLook((look) => {
-        clock.ahead += look === 1 ? 15_000 : 0;
-        if (look === 2) {
-          stage.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
-        }
-      });
-      expect(await stage.settle()).to.include({
-        status: "refused",
-        code: "VAULT_ROUND_CHANGED",
-      });
-      expect(stage.sends).to.equal(0);
-    });
-
     it("settleAll says that the round changed also if its journal cannot be finished, which is a warning", async () => {
       atLastLook(() => {
-        mkdirSync(stage.journalFile(".finished"));
+        mkdirSync(stage.journalFile(".finished"), { recursive: true });
         stage.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
       });
       expect(await stage.settle()).to.include({ code: "VAULT_ROUND_CHANGED" });
@@ -227,92 +197,40 @@ describe("settleAll, before it sends", () => {
       expect(transactions).to.have.length(1);
     });
 
-    itSettles(stage, [
-      {
-        title:
-          "settleAll refuses if every answer comes late, until its timeout: VAULT_LATE_ANSWER",
-        given: () => {
-          atLastLook((look) => {
-            clock.ahead += 15_000;
-            if (look === 3) {
-              endDeadlines();
-            }
-          });
-        },
-        is: { status: "refused", code: "VAULT_LATE_ANSWER" },
-        then: async () => {
-          expect(await stage.journal(".finished")).to.not.have.property(
-            "mined",
-          );
-        },
-      },
-    ]);
-
-    it("settleAll refuses if the look has no answer within its timeout: VAULT_LATE_ANSWER", async () => {
+    it("settleAll refuses, and finishes its journal, if the look has no answer within its timeout", async () => {
       stage.chain.on("eth_call", async (_, answer) =>
         stage.chain.count("eth_getTransactionCount") > 0
           ? await new Promise<never>(() => undefined)
           : await answer(),
       );
-      const { code } = await stage.settle({ timeout: 50 });
-      expect([code, stage.sends]).to.deep.equal(["VAULT_LATE_ANSWER", 0]);
+      const { code, hash } = await stage.settle({ timeout: 50 });
+      expect([code, hash, stage.sends]).to.deep.equal([
+        "VAULT_RPC_TIMEOUT",
+        null,
+        0,
+      ]);
+      expect(await stage.journal(".finished")).to.not.have.property("mined");
     }).timeout(100_000);
 
-    it("a look at the round counts for 5 s, by a clock that does not stand still", async () => {
-      const host = stage.host();
-      const journal = await Journal.of(host, 31_337, VAULT);
-      const look = roundChecker(
-        host,
-        journal,
-        { round: OPEN_ROUND },
-        { ifExpired: false },
-      );
-      const { askedAt } = await look();
-      const counts: boolean[] = [];
-      for (const passes of [4_900, 200]) {
-        clock.ahead += passes;
-        counts.push(isRecent(askedAt));
-      }
-      expect(counts).to.deep.equal([true, false]);
-    });
-
-    it("a process that was suspended after its look looks again before it sends", async () => {
-      const order: string[] = [];
-      stage.chain.on("eth_sendRawTransaction", () => {
-        order.push("send");
-        endDeadlines();
-        return HASH;
+    it("settleAll reads the round again if an answer takes more than five seconds, and refuses if the round changed meanwhile", async () => {
+      let looks = 0;
+      stage.chain.on("eth_call", async (_, answer) => {
+        if (stage.chain.count("eth_getTransactionCount") > 0) {
+          looks += 1;
+          if (looks === 1) {
+            stage.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
+            return await new Promise<never>(() => undefined);
+          }
+        }
+        return await answer();
       });
-      const rpc = new RpcClient(stage.chain, "scripted");
-      await carryOut(
-        {
-          network: "scripted",
-          transactions: [sent],
-          sentAfterBlock: 5,
-          checkedAt: Date.now() - 6_000,
-          confirmations: 1,
-          maxFeeBumps: 0,
-        },
-        {
-          rpc: rpc.withRetries(noRetries),
-          limit: new TimeLimit(60_000),
-          pollingIntervalMs: 1,
-          firstCheckAfterMs: 0,
-          checkRound: async () => {
-            order.push("look");
-            return await Promise.resolve({
-              obstacle: undefined,
-              askedAt: Date.now(),
-            });
-          },
-          sign: async () =>
-            await Promise.resolve({ kind: "forbidden", problem: "never" }),
-          record: async (transactions) => await Promise.resolve(transactions),
-          emit: () => undefined,
-        },
-      );
-      expect(order.slice(0, 2)).to.deep.equal(["look", "send"]);
-    });
+      expect(await stage.settle()).to.include({
+        status: "refused",
+        code: "VAULT_ROUND_CHANGED",
+      });
+      expect(stage.sends).to.equal(0);
+      expect(stage.troubles).to.include("did not answer");
+    }).timeout(60_000);
   });
 
   describe("by a last look whose header and call are of two blocks", () => {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { toQuantity } from "ethers";
 
 import type { Outcome } from "../../src/settlement/result.js";
-import { TimeLimit } from "../../src/settlement/freshness.js";
+import { TimeLimit } from "../../src/settlement/time-limit.js";
 import { OTHER_HASH as OTHER } from "../helpers/settlement-stage.js";
 import {
   mined,

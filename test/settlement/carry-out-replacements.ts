@@ -1,10 +1,9 @@
-import { mock } from "node:test";
-
 import { expect } from "chai";
 
-import { TimeLimit } from "../../src/settlement/freshness.js";
+import { TimeLimit } from "../../src/settlement/time-limit.js";
 import type { SignedReplacement } from "../../src/settlement/replace.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
+import { endDeadlines } from "../helpers/deadlines.js";
 import {
   HASH,
   OTHER_HASH as OTHER,
@@ -13,7 +12,6 @@ import {
 import {
   SEND,
   cancels,
-  check,
   mined,
   minedIn6,
   undecided,
@@ -85,12 +83,10 @@ describe("the replacement of a settlement's transaction", () => {
       title:
         "resume sends a cancellation of the journal though the round cannot be read",
       start: "find",
-      plan: {
-        transactions: [
-          transaction,
-          { ...transaction, kind: "cancellation", raw: "0x03", hash: OTHER },
-        ],
-      },
+      transactions: [
+        transaction,
+        { ...transaction, kind: "cancellation", raw: "0x03", hash: OTHER },
+      ],
       answers: {
         eth_getTransactionByHash: (_, [hash]) =>
           hash === HASH ? pooled : null,
@@ -117,9 +113,11 @@ describe("the replacement of a settlement's transaction", () => {
       },
       changes: () => ({
         checkRound: async () =>
-          await Promise.resolve(
-            check({ kind: "stopped", status: "refused", reason: "Changed." }),
-          ),
+          await Promise.resolve({
+            kind: "stopped" as const,
+            status: "refused" as const,
+            reason: "Changed.",
+          }),
       }),
       is: mined,
       troubles: [/not replaced at a higher fee: Changed\.$/u],
@@ -151,7 +149,7 @@ describe("the replacement of a settlement's transaction", () => {
       answers: { eth_getTransactionByHash: () => pooled },
       changes: () => ({
         sign: async () => {
-          ways.clock.ahead = 61_000;
+          endDeadlines();
           return await Promise.resolve(signedAs("cancellation"));
         },
       }),
@@ -160,43 +158,4 @@ describe("the replacement of a settlement's transaction", () => {
       troubles: [/not cancelled/u],
     },
   ]);
-
-  it("settle sends a replacement only after another look at the round if signing it took longer than five seconds", async () => {
-    const raised = signedAs("settlement");
-    let ahead = 0;
-    const clock = mock.method(Date, "now", () => 1_700_000_000_000 + ahead);
-    let checks = 0;
-    let checksAtSend = 0;
-    try {
-      const end = await run({
-        title: "",
-        start: "find",
-        plan: { requestedReplacement: "bump" },
-        answers: {
-          eth_getTransactionByHash: (_, [hash]) =>
-            hash === HASH ? pooled : null,
-          eth_sendRawTransaction: () => {
-            checksAtSend = checks;
-            return OTHER;
-          },
-          eth_getTransactionReceipt: otherOnceSent,
-        },
-        changes: () => ({
-          checkRound: async () => {
-            checks += 1;
-            return await Promise.resolve(check());
-          },
-          sign: async () => {
-            ahead += 40_000;
-            return await Promise.resolve(raised);
-          },
-        }),
-        is: {},
-      });
-      expect(end).to.include({ kind: "mined", hash: OTHER });
-      expect([sends(), checksAtSend]).to.deep.equal([1, 2]);
-    } finally {
-      clock.mock.restore();
-    }
-  });
 });

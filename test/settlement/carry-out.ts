@@ -2,15 +2,18 @@ import { expect } from "chai";
 import { toQuantity } from "ethers";
 
 import type { Means } from "../../src/settlement/carry-out.js";
-import { TimeLimit } from "../../src/settlement/freshness.js";
-import type { Stopped } from "../../src/settlement/result.js";
+import type { Stopped } from "../../src/settlement-call/outcome.js";
+import { TimeLimit } from "../../src/settlement/time-limit.js";
 import { endDeadlines } from "../helpers/deadlines.js";
-import { HASH, OTHER_HASH as OTHER } from "../helpers/settlement-stage.js";
+import {
+  HASH,
+  OTHER_HASH as OTHER,
+  sent as signed,
+} from "../helpers/settlement-stage.js";
 import {
   ASK,
   SEND,
   cancels,
-  check,
   mined,
   minedIn6,
   never,
@@ -98,54 +101,77 @@ describe("the way of a settlement's transaction", () => {
       sends: 2,
       troubles: [],
     },
-    {
-      title: "settle sends once if the round's check has no answer in time",
-      start: "send",
-      changes: () => ({ ...soon(), checkRound: async () => await never }),
-      is: undecided,
-      sends: 1,
-      troubles: [/^the node did not answer in time$/u],
-    },
-    {
-      title: "settle sends once if the time is over with the round's check",
-      start: "send",
-      changes: () => ({
-        checkRound: async () => {
-          endDeadlines();
-          return await Promise.resolve(check());
-        },
-      }),
-      is: undecided,
-      sends: 1,
-    },
-    {
-      title:
-        "settle ends undecided if the process was suspended until its time was over by the wall clock, and sends nothing after that",
-      start: "find",
-      answers: {
-        // The clock of timers stands still meanwhile.
-        eth_getTransactionReceipt: () => {
-          ways.clock.ahead = 61_000;
-          return null;
-        },
+    ...[
+      async () => await never,
+      async () => {
+        endDeadlines();
+        return await Promise.resolve(undefined);
       },
-      is: undecided,
+    ].map((checkRound, index): Way => ({
+      title: `settle sends nothing if the round has ${["no answer in time", "its answer when the time is over"][index]}`,
+      start: "send",
+      changes: () => ({ ...soon(), checkRound }),
+      is: { kind: "stopped", status: "refused", code: "VAULT_RPC_TIMEOUT" },
+      // The last look has no answer in time either.
+      troubles: Array.from(
+        { length: 2 - index },
+        () => /^the node did not answer in time$/u,
+      ),
+    })),
+    {
+      title:
+        "settle warns once, and reads the round again until it has an answer, before it sends",
+      start: "send",
+      answers: { eth_getTransactionReceipt: minedOnceSent(1) },
+      changes: () => {
+        let reads = 0;
+        return {
+          checkRound: async () => {
+            reads += 1;
+            return reads < 4
+              ? await Promise.reject(new Error("There is no state."))
+              : await Promise.resolve(undefined);
+          },
+        };
+      },
+      is: mined,
+      sends: 1,
+      troubles: [/There is no state/u],
     },
     {
       title:
-        "settle warns, and ends undecided with the reason, if the round cannot be checked",
+        "settle reads the round as the last request before each send, a bump included",
       start: "send",
-      answers: { eth_getTransactionReceipt: () => null },
+      plan: { timeBeforeBumpingFees: 1 },
+      answers: {
+        eth_getTransactionReceipt: (_, [hash]) =>
+          sends() >= 3 ? { ...minedIn6, transactionHash: hash } : null,
+        eth_getTransactionByHash: () => (sends() > 1 ? pooled : null),
+      },
       changes: () => ({
         checkRound: async () => {
-          endDeadlines();
-          return await Promise.reject(new Error("There is no contract code."));
+          ways.stage.asked.push("round");
+          return await Promise.resolve(undefined);
+        },
+        sign: async () => {
+          ways.stage.asked.push("signed");
+          return await Promise.resolve({
+            kind: sends() === 2 ? ("signed" as const) : ("forbidden" as const),
+            problem: "not yet",
+            transaction: { ...signed, raw: "0x03", hash: OTHER },
+          });
         },
       }),
-      is: undecided,
-      says: /^The time is over for .*: Error: There is no contract code\.$/u,
-      sends: 1,
-      troubles: [/There is no contract code/u],
+      is: { kind: "mined" },
+      sends: 3,
+      troubles: [/not yet/u],
+      then: (all) => {
+        const before = all.flatMap((method, index) =>
+          method === SEND ? [all[index - 1]] : [],
+        );
+        expect(before).to.deep.equal(["round", "round", "round"]);
+        expect(all).to.include("signed");
+      },
     },
     ...[
       "upstream request cancelled by timeout",
@@ -310,7 +336,7 @@ describe("the way of a settlement's transaction", () => {
       code: "VAULT_WRONG_CHAIN",
     };
     const forbid = (): Partial<Means> => ({
-      checkRound: async () => await Promise.resolve(check(over)),
+      checkRound: async () => await Promise.resolve(over),
     });
     /** It is mined two looks after the round was checked. */
     const minedLater = (
@@ -330,7 +356,7 @@ describe("the way of a settlement's transaction", () => {
         changes: () => ({
           checkRound: async (block) => {
             isChecked = true;
-            return await Promise.resolve(check(obstacleAt(block)));
+            return await Promise.resolve(obstacleAt(block));
           },
         }),
       };
@@ -352,7 +378,10 @@ describe("the way of a settlement's transaction", () => {
       {
         title: "settle stays undecided if this process sent it",
         start: "send",
-        changes: forbid,
+        changes: () => ({
+          checkRound: async () =>
+            await Promise.resolve(sends() === 0 ? undefined : over),
+        }),
         is: undecided,
         says: /^The round .* it is not sent again\.$/u,
         sends: 1,
@@ -422,31 +451,5 @@ describe("the way of a settlement's transaction", () => {
     });
     expect(end).to.include({ kind: "undecided", status: "unconfirmed" });
     expect(ways.sends()).to.equal(0);
-  });
-
-  it("resume sends only after another look at the round if the answer to the first took longer than five seconds", async () => {
-    let checks = 0;
-    const checksAtSend: number[] = [];
-    await run({
-      title: "",
-      start: "find",
-      answers: {
-        [SEND]: () => {
-          checksAtSend.push(checks);
-          endDeadlines();
-          return HASH;
-        },
-      },
-      changes: () => ({
-        checkRound: async () => {
-          checks += 1;
-          const answer = check();
-          ways.clock.ahead += checks === 1 ? 6_000 : 0;
-          return await Promise.resolve(answer);
-        },
-      }),
-      is: {},
-    });
-    expect(checksAtSend).to.deep.equal([2]);
   });
 });

@@ -142,7 +142,7 @@ describe("settleAll in process", () => {
   });
 
   it("settleAll does not advise to resume if its time is over, and the round is settled for the next", async () => {
-    const first = await vault.settleAll({ confirmations: 2, timeout: 200 });
+    const first = await vault.settleAll({ confirmations: 2, timeout: 2_000 });
     expect(first.status).to.equal("unconfirmed");
     expect(first.reason).to.match(/with 1 of 2 confirmations\.$/u);
 

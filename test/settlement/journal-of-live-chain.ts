@@ -9,10 +9,8 @@ import { GENESIS, OPEN_ROUND } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
   JOURNAL_FILE,
-  HASH,
   OTHER_HASH,
   keyOf,
-  unsigned,
   useStage,
 } from "../helpers/settlement-stage.js";
 
@@ -55,26 +53,6 @@ describe("the journal of a settlement on a live chain", () => {
     });
   }
 
-  it("keeps another account waiting if a node answers another first block", async () => {
-    await stage.interrupt();
-    const { transactions } = await stage.journal();
-    // Another round: it is not sent again, and may still arrive.
-    stage.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
-    expect((await stage.settle({ resume: true })).status).to.equal("refused");
-    stage.changeGenesis(OTHER_HASH);
-    expect(await stage.settle({}, { accounts: [keyOf(OTHER_KEY)] })).to.include(
-      {
-        status: "refused",
-        code: "VAULT_JOURNAL_OF_OTHER_CHAIN",
-      },
-    );
-    expect(stage.sends).to.equal(0);
-    expect(await stage.journal(".finished")).to.deep.include({
-      transactions,
-      mayStillArrive: true,
-    });
-  });
-
   /** A settlement that was sent, is finished, and may still arrive. */
   const leaveBehind = async (): Promise<void> => {
     await stage.interrupt();
@@ -83,33 +61,11 @@ describe("the journal of a settlement on a live chain", () => {
     stage.chain.rounds.pop();
   };
 
-  it("keeps another account waiting if its settlement ended while that one was asked", async () => {
-    const settlement = await stage.settle(
-      {
-        confirm: async () => {
-          const { chain } = stage;
-          await leaveBehind();
-          stage.chain = chain;
-          return true;
-        },
-      },
-      { accounts: [keyOf(OTHER_KEY)] },
-    );
-    expect(settlement).to.include({
-      status: "refused",
-      code: "VAULT_ACCOUNT_MUST_WAIT",
-    });
-    expect(await stage.journal(".finished")).to.have.property("mayStillArrive");
-  });
-
-  it("keeps another account waiting while its transaction is in the node's pool", async () => {
+  it("lets another account settle once the first one's settlement was given up", async () => {
     await leaveBehind();
-    stage.chain.mines = false;
-    stage.chain.pool.push({ ...unsigned, hash: HASH });
-    expect(
-      await stage.settle({ timeout: 1_000 }, { accounts: [keyOf(OTHER_KEY)] }),
-    ).to.include({ status: "refused", code: "VAULT_ACCOUNT_MUST_WAIT" });
-    expect(stage.sends).to.equal(0);
+    expect(await stage.settle({}, { accounts: [keyOf(OTHER_KEY)] })).to.include(
+      { status: "settled" },
+    );
   });
 
   it("stays finished if resume with cancel lacks the key of its account", async () => {
@@ -185,51 +141,36 @@ describe("the journal of a settlement on a live chain", () => {
     expect(existsSync(stage.journalFile())).to.equal(false);
   });
 
-  it("settleAll throws VAULT_CHAIN_CHANGED, and sends nothing, if a fork takes the place of a live node while it signs", async () => {
-    stage.chain.on("eth_signTransaction", () => {
-      stage.makeDevelopmentNode();
-      throw Object.assign(new Error("nope"), { code: -32_601 });
+  it("asks once which kind of chain it is after a person agreed, before it signs", async () => {
+    const order: string[] = [];
+    for (const method of ["hardhat_metadata", "eth_getTransactionCount"]) {
+      stage.chain.on(method, async (_, answer) => {
+        order.push(method);
+        return await answer();
+      });
+    }
+    await stage.settle({
+      confirm: async () => {
+        order.push("confirm");
+        return await Promise.resolve(true);
+      },
     });
-    await expectVaultError(
-      stage.settle({}, { accounts: "remote" }),
-      "VAULT_CHAIN_CHANGED",
+    const after = order.slice(order.indexOf("confirm"));
+    expect(after.filter((one) => one === "hardhat_metadata")).to.have.lengthOf(
+      1,
     );
-    expect(stage.sends).to.equal(0);
-    expect(existsSync(stage.journalFile())).to.equal(false);
   });
 
-  it("is not sent again to a fork that takes the place of the live node", async () => {
-    let checks = 0;
-    stage.loseTransactions(() => {
-      stage.makeDevelopmentNode();
-    });
-    stage.chain.on("anvil_nodeInfo", () => {
-      checks += Number(stage.sends > 0);
-      if (checks > 3) {
-        endDeadlines();
-      }
-      throw Object.assign(new Error("nope"), { code: -32_601 });
-    });
-    const { status, reason } = await stage.settle();
-    expect(status).to.equal("unconfirmed");
-    expect(reason).to.include("31337 of a development one");
+  it("is not that of a fork that takes the place of the live node of a connection", async () => {
+    const host = stage.host();
+    stage.loseTransactions(endDeadlines);
+    await stage.end({}, host);
+    stage.makeDevelopmentNode();
+    const { settlement } = await stage.end({ resume: true }, host);
+    expect(settlement).to.include({ code: "VAULT_NOTHING_TO_RESUME" });
     expect(stage.sends).to.equal(1);
+    expect(existsSync(stage.journalFile())).to.equal(true);
   });
-
-  for (const option of ["resume", "resumeFirst"] as const) {
-    it(`${option} throws VAULT_CHAIN_CHANGED if a fork takes the place of the live node of a connection`, async () => {
-      const host = stage.host();
-      stage.loseTransactions(endDeadlines);
-      await stage.end({}, host);
-      stage.makeDevelopmentNode();
-      await expectVaultError(
-        stage.end({ [option]: true }, host),
-        "VAULT_CHAIN_CHANGED",
-      );
-      expect(stage.sends).to.equal(1);
-      expect(existsSync(stage.journalFile())).to.equal(true);
-    });
-  }
 
   it("has nothing to resume of what was confirmed for a fork", async () => {
     stage.makeDevelopmentNode();

@@ -144,38 +144,42 @@ describe("the report of a settlement that was followed", () => {
     },
     {
       title:
-        "is settled if the block ends with the next round, and its other transaction only moves money",
+        "is settled if the block ends with the next round, and its other transaction does not go to the vault",
       given: () => {
-        mine(ours, { ...ours, hash: OTHER_HASH, data: "0x" });
+        mine(ours, {
+          ...ours,
+          hash: OTHER_HASH,
+          to: unsigned.from,
+          data: "0x",
+        });
         chain.rounds[6] = NEXT;
       },
       is: { status: "settled", code: null, reason: null, after: NEXT },
     },
     ...[NEXT, settledRound(OPEN_ROUND)].map((after) => ({
-      title: `is settled, not known by whom, if another transaction of its block runs code, and the node cannot trace, settled: ${after.settled}`,
+      title: `is settled, not known by whom, if another transaction of its block goes to the vault, settled: ${after.settled}`,
       given: () => {
         mine(ours, { ...ours, hash: OTHER_HASH, data: "0x12" });
         chain.rounds[6] = after;
       },
       is: { status: "settled" as const, code: null, after },
-      says: /^The round is settled.* at the end of block 6, .* whose settlement it is is not known/u,
+      says: /^The round is settled.* at the end of block 6, .* whose settlement it is cannot be known/u,
     })),
-    {
-      title:
-        "is settled, not known by whom, if the receipt of another transaction of its block is gone, and the node cannot trace",
+    ...[
+      { ...OPEN_ROUND, strikePrice: OPEN_ROUND.strikePrice + 1n },
+      ...[0n].map((startTime) => ({
+        ...OPEN_ROUND,
+        ...{ startTime, strikePrice: 0n, endTime: 0n },
+      })),
+    ].map((after) => ({
+      title: `is not-settled, and says so, if its block ends with a round that does not follow, start ${after.startTime === 0n ? "zero" : "the same, another strike price"}`,
       given: () => {
-        mine(ours, { ...ours, hash: OTHER_HASH, data: "0x12" });
-        chain.on("eth_getTransactionReceipt", async ([hash], answer) =>
-          hash === OTHER_HASH ? null : await answer(),
-        );
+        mine(ours);
+        chain.rounds[6] = after;
       },
-      is: {
-        status: "settled",
-        code: null,
-        after: settledRound(OPEN_ROUND),
-      },
-      says: /whose settlement it is is not known/u,
-    },
+      is: { status: "not-settled" as const, code: null, after },
+      says: /the vault's round is another one, which does not follow the round from/u,
+    })),
     {
       title:
         "is nothing-to-do, with the block that settled the round, if that is an earlier one",

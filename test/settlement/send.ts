@@ -56,17 +56,17 @@ describe("the transaction of a settlement", () => {
     ["anvil", "transaction already imported", "accepted"],
     ["hardhat", "Known transaction: 0xabab", "accepted"],
     // None of them proves that the transaction did not arrive.
-    ["geth", "nonce too low: next nonce 8, tx nonce 7", "error"],
-    ["a wallet", "User rejected the request.", "error"],
-    ["a gateway", "upstream timed out", "error"],
-    ["a node without words", "", "error"],
+    ["geth", "nonce too low: next nonce 8, tx nonce 7", "refused"],
+    ["a wallet", "User rejected the request.", "refused"],
+    ["a gateway", "upstream timed out", "refused"],
+    ["a node without words", "", "refused"],
   ] as const) {
     it(`is taken for ${kind === "accepted" ? kind : "one that may have arrived"} if the error of ${node} is "${message}"`, async () => {
       const answer = await send(refusing(message), transaction);
       if (kind === "accepted") {
         expect(answer).to.deep.equal(accepted);
       } else {
-        expect(answer.kind).to.equal("error");
+        expect(answer.kind).to.equal("refused");
         expect(answer).to.have.property("problem").that.includes(message);
       }
     });
@@ -85,7 +85,7 @@ describe("the transaction of a settlement", () => {
   it("is taken for one that may have arrived if the node answers that it reverted", async () => {
     const rpc = refusing("execution reverted", { code: 3, data: "0x" });
     expect(await send(rpc, transaction)).to.deep.equal({
-      kind: "error",
+      kind: "refused",
       problem: "no reason given",
       isTransient: false,
     });
@@ -99,7 +99,7 @@ describe("the transaction of a settlement", () => {
     it(`${isTransient ? "may be accepted later" : "is refused"} if the code of the error is ${code}, whatever its words`, async () => {
       const answer = await send(refusing("no", { code }), transaction);
       expect(answer).to.deep.equal({
-        ...{ kind: "error", problem: "no", isTransient },
+        ...{ kind: "refused", problem: "no", isTransient },
       });
     });
   }

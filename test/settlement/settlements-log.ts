@@ -5,8 +5,9 @@ import path from "node:path";
 import { expect } from "chai";
 
 import { conclude } from "../../src/settlement/conclude.js";
-import { TimeLimit } from "../../src/settlement/freshness.js";
-import { nothingToDo } from "../../src/settlement/result.js";
+import { TimeLimit } from "../../src/settlement/time-limit.js";
+import { nothingToDo } from "../../src/settlement-call/outcome.js";
+import { begin } from "../../src/settlement/state.js";
 import type { SettlementResult } from "../../src/settlement/result.js";
 import { Journal } from "../../src/settlement/journal.js";
 import { parseOptions } from "../../src/settlement/options.js";
@@ -51,19 +52,18 @@ describe("the log of settlements", () => {
   const stopUnsent = async (): Promise<SettlementResult> => {
     const host = stage.host();
     const outcome = nothingToDo("settled meanwhile");
-    const { transactions } = sent;
     return await conclude(
       host,
       journal(),
       sent,
-      { outcome, transactions, hashes: [] },
+      { outcome, state: begin(sent.transactions) },
       null,
       new TimeLimit(60_000),
       parseOptions(host, {}),
     );
   };
 
-  it("has no line for what was never sent, which has no hash and keeps no other account waiting", async () => {
+  it("has no line for what was never sent, which has no hash", async () => {
     await stage.settleByOther();
     await journal().begin(sent);
     const { settlement } = await stopUnsent();

@@ -7,17 +7,14 @@ import type { Receipt } from "../../src/rpc/transactions.js";
 import { describeEnd } from "../../src/settlement/report.js";
 import { describeWhoSettled } from "../../src/settlement/who-settled.js";
 import type { Settlement } from "../../src/types.js";
-import type { Simulation } from "../../src/simulation/types.js";
 import { fieldsOf } from "../helpers/fields.js";
 import type { Waiting } from "../helpers/scripted-chain.js";
 import {
   FACTORY,
   OPEN_ROUND,
-  SETTLER,
   VAULT,
   nextRound,
   settledRound,
-  valuesAnswer,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
@@ -41,34 +38,11 @@ const plain = (index: number): Waiting => ({
   data: "0x",
 });
 
-const preview: Simulation = {
-  status: "settled",
-  code: null,
-  reason: null,
-  engine: "simulateV1",
-  guard: null,
-  gasUsed: 60_000n,
-  block: null,
-  changes: [],
-  balances: [],
-  transfers: [],
-  notes: [],
-};
-
 describe("who settled a round", () => {
   let chain: ScriptedNode;
-  /** Of the vault from block 9 on; 1 before. */
-  let volume: bigint;
 
   beforeEach(() => {
-    volume = 1n;
-    chain = new ScriptedNode({
-      answerOf: ({ data, block }) =>
-        valuesAnswer(data, {
-          ...(chain.rounds[block] ?? OPEN_ROUND),
-          volume: block < 9 ? 1n : volume,
-        }),
-    });
+    chain = new ScriptedNode();
     chain.mines = false;
   });
 
@@ -86,36 +60,50 @@ describe("who settled a round", () => {
     }
     return receipt;
   };
-  const settlement = async (
-    previewed: Simulation | null = null,
-  ): Promise<Settlement> => {
+  const settlement = async (): Promise<Settlement> => {
     const receipt = await receiptOf();
     const mined = { kind: "mined", hash: HASH, receipt, transaction } as const;
-    return (await describeEnd(host(), entry, mined, previewed)).settlement;
+    return (await describeEnd(host(), entry, mined, null)).settlement;
   };
 
   describe("in the block of a transaction", () => {
-    it("is that transaction, if it is the only one but for twenty transfers", async () => {
-      mine(ours, ...Array.from({ length: 20 }, (_, index) => plain(index)));
-      expect(await settlement()).to.include({
-        status: "settled",
-        reason: null,
+    const log = (hash: string): object => ({ transactionHash: hash });
+    const toVault: Waiting = { ...theirs, data: "0x12" };
+    for (const [title, others, logs, isKnown] of [
+      [
+        "that transaction, if no other went to the vault",
+        [plain(1)],
+        [HASH],
+        true,
+      ],
+      ["not known, if another went to the vault", [toVault], [HASH], false],
+      [
+        "not known, if the vault wrote a log in another",
+        [plain(1)],
+        [HASH, plain(1).hash],
+        false,
+      ],
+      ["not known, if the node does not list logs", [], undefined, false],
+    ] as const) {
+      it(`is ${title}`, async () => {
+        chain.on("eth_getLogs", ([filter]) => {
+          const { address, blockHash } = fieldsOf(filter);
+          expect([address, typeof blockHash]).to.deep.equal([VAULT, "string"]);
+          if (logs === undefined) {
+            throw Object.assign(new Error("no logs"), { code: -32_601 });
+          }
+          return logs.map(log);
+        });
+        mine(...others, ours);
+        const { status, reason } = await settlement();
+        expect(status).to.equal("settled");
+        expect(reason ?? "").to.match(
+          isKnown ? /^$/u : /whose settlement it is cannot be known/u,
+        );
       });
-    });
+    }
 
-    it("is not known, and no receipt is asked for, if there are more than twenty others", async () => {
-      mine(ours, ...Array.from({ length: 21 }, (_, index) => plain(index)));
-      const { reason } = await settlement();
-      expect(reason).to.include("whose settlement it is is not known");
-      expect(
-        chain.asked.filter(
-          ({ method, params: [hash] }) =>
-            method === "eth_getTransactionReceipt" && hash !== HASH,
-        ),
-      ).to.eql([]);
-    });
-
-    it("is that transaction, though another runs code, if a guard made sure of it", async () => {
+    it("is that transaction, though another went to the vault, if a guard made sure of it", async () => {
       const data = encodeGuarded(VAULT, {
         factory: FACTORY,
         round: OPEN_ROUND,
@@ -123,7 +111,7 @@ describe("who settled a round", () => {
         mustSettle: true,
         tokens: [],
       });
-      mine(ours, { ...theirs, data: "0x12" });
+      mine(ours, toVault);
       chain.rounds[6] = NEXT;
       const guarded = { ...transaction, to: GUARD, data };
       const { settlement: found } = await describeEnd(
@@ -136,78 +124,6 @@ describe("who settled a round", () => {
         null,
       );
       expect(found).to.include({ status: "settled", reason: null });
-    });
-
-    it("is not known by the previewed gas, if the block ends with the next round and another transaction runs code before it", async () => {
-      mine({ ...theirs, data: "0x12" }, ours);
-      chain.rounds[6] = NEXT;
-      expect((await settlement(preview)).reason).to.include("is not known");
-    });
-
-    it("is that transaction, if it used the previewed gas", async () => {
-      mine({ ...theirs, data: "0x12" }, ours);
-      expect(await settlement(preview)).to.include({
-        status: "settled",
-        reason: null,
-      });
-    });
-
-    for (const [title, changes] of [
-      ["used other gas", { gasUsed: 59_999n }],
-      ["was not previewed to settle", { status: "not-settled" }],
-    ] as const) {
-      it(`is not known, if it ${title} and another runs code before it`, async () => {
-        mine({ ...theirs, data: "0x12" }, ours);
-        const { reason } = await settlement({ ...preview, ...changes });
-        expect(reason).to.include("is not known");
-      });
-    }
-
-    for (const [title, changes, reason] of [
-      ["that transaction, if it was previewed to settle", {}, /^$/u],
-      [
-        "not known, if it was previewed to settle nothing",
-        { status: "not-settled" },
-        /is not known/u,
-      ],
-    ] as const) {
-      it(`is ${title}, and another runs code after it`, async () => {
-        mine(ours, { ...theirs, data: "0x12" });
-        const previewed = { ...preview, gasUsed: 1n, ...changes };
-        const found = await settlement(previewed);
-        expect(found.reason ?? "").to.match(reason);
-      });
-    }
-
-    it("is read with each slot of the trace as it was before, zero where the trace has no value", async () => {
-      mine(ours, { ...theirs, data: "0x12" });
-      const [was, is] = ["0x1", "0x2"].map((digit) => digit.padEnd(66, "0"));
-      const [first, second, third] = ["a", "b", "c"].map((digit) =>
-        `0x${digit}`.padEnd(66, digit),
-      );
-      const [before, after, before3] = [
-        { storage: { [String(first)]: was, [String(third)]: "0x03" } },
-        { storage: { [String(first)]: is, [String(second)]: is } },
-        `0x${"3".padStart(64, "0")}`,
-      ];
-      chain.on("debug_traceTransaction", () => ({
-        pre: { [VAULT]: before, [SETTLER]: { balance: "0x1" } },
-        post: { [VAULT]: after, [SETTLER]: { balance: "0x0" } },
-      }));
-      await settlement();
-      expect(
-        chain.asked.filter(({ method }) => method === "debug_traceTransaction"),
-      ).to.have.nested.property("[0].params[0]", HASH);
-      const undone = chain.asked.flatMap(({ params: [, block, given] }) => {
-        const { stateDiff } = fieldsOf(fieldsOf(given)[VAULT]);
-        return stateDiff === undefined ? [] : [[block, stateDiff]];
-      });
-      const diff = {
-        [String(first)]: was,
-        [String(second)]: `0x${"0".repeat(64)}`,
-        [String(third)]: before3,
-      };
-      expect(undone).to.eql([["0x6", diff]]);
     });
   });
 
@@ -302,21 +218,6 @@ describe("who settled a round", () => {
       chain.mine(nextRound);
       mine(idle);
       expect(await settlement()).to.include({ status: "not-settled" });
-    });
-
-    it("is somebody else, but the transaction is not-settled, if it moved other values", async () => {
-      chain.mine(settledRound);
-      chain.mine();
-      chain.mine(nextRound);
-      mine(idle);
-      const { reason } = await settlement(preview);
-      expect(reason).to.include("settled by somebody else, in block 6.");
-      volume = 2n;
-      const moved = await settlement(preview);
-      expect(moved).to.include({ status: "not-settled" });
-      expect(moved.reason).to.include(
-        "settled by somebody else, in block 6, but this transaction changed other values",
-      );
     });
   });
 });

@@ -91,6 +91,12 @@ const cases: ReadonlyArray<
     "not-settled",
     { reason: unsettled },
   ],
+  [
+    "raises only its strike price",
+    "StrikeRaisingVault",
+    "not-settled",
+    { reason: unsettled },
+  ],
   ["swallows failures", "SwallowingVault", "settled", { orders: 20 }],
 ];
 

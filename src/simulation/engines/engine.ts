@@ -2,7 +2,7 @@ import type { VaultHost } from "../../host.js";
 import type { BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/calls.js";
 import type { ChosenNextBlock } from "../../settlement-call/next-block.js";
-import { usesAllGas } from "../../settlement-call/refusal.js";
+import { usesAllGas } from "../../settlement-call/outcome.js";
 import type { SettlementRoute } from "../../settlement-call/route.js";
 import type { Transfer } from "../types.js";
 import type { WatchList } from "../watch-list.js";

@@ -20,7 +20,7 @@ import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason, invalidOpcode } from "../../rpc/revert-reason.js";
 import type { KnownNode } from "../../rpc/rpc-client.js";
 import { traceCall } from "../../rpc/traces.js";
-import { usesAllGas } from "../../settlement-call/refusal.js";
+import { usesAllGas } from "../../settlement-call/outcome.js";
 import { INTRINSIC_GAS, settlementCall } from "../../settlement-call/route.js";
 import {
   EngineUnsupportedError,

@@ -405,6 +405,13 @@ contract MovingEndVault is SettlingVault {
     }
 }
 
+/// Raises only the strike price of the open round, and settles nothing.
+contract StrikeRaisingVault is SettlingVault {
+    function settleAll() external override {
+        round.strikePrice += 1;
+    }
+}
+
 /// Writes when it was settled into its end.
 contract EndWritingVault is SettlingVault {
     function settleAll() external override {

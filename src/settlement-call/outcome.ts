@@ -1,14 +1,157 @@
+// What a round, an error of a guard or a refusal means for the status of a settlement.
+
 import { wrongAddressHint } from "../client/codec.js";
 import { vaultError } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import { guardErrors } from "../guard/errors.js";
 import { unwrapReverted } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
+import type { Hex, VaultRound } from "../protocol/index.js";
+import {
+  NO_ROUND,
+  describeRound,
+  hasEnded,
+  isSameRound,
+} from "../protocol/round.js";
 import { describeTime } from "../protocol/time.js";
 import { decodeArguments, decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { describeKey } from "./guarded.js";
 import type { SettlementRoute } from "./route.js";
+
+/** Nothing was sent. */
+export interface Stopped {
+  readonly kind: "stopped";
+  readonly status: "nothing-to-do" | "refused" | "reverted";
+  readonly code?: VaultErrorCode | undefined;
+  readonly reason: string;
+  /** Hash of an earlier transaction. */
+  readonly hash?: Hex | undefined;
+  /** True if the round has not ended yet: the obstacle goes away with time. */
+  readonly isEarly?: boolean;
+  /** Error with `reason` as its message. */
+  readonly error?: VaultError;
+}
+
+export function refusedBy(error: VaultError): Stopped {
+  const { code, message: reason } = error;
+  return { kind: "stopped", status: "refused", code, reason, error };
+}
+
+export function nothingToDo(reason: string): Stopped {
+  return { kind: "stopped", status: "nothing-to-do", reason };
+}
+
+/** Before anything is sent: the round may be settled, or may not have ended. */
+export interface RoundTerms {
+  readonly ifExpired: boolean;
+  /**
+   * Time of the block that would have the settlement, Unix seconds. The newest block may be
+   * old: some chains make blocks only for transactions.
+   */
+  readonly time: number;
+  /** The round that was seen before; undefined if this is the first look. */
+  readonly intended?: VaultRound;
+}
+
+/** @returns Undefined if the round is to be settled. */
+export function obstacleIn(
+  round: VaultRound,
+  { intended, ifExpired, time }: RoundTerms,
+): Stopped | undefined {
+  if (intended !== undefined && !isSameRound(round, intended)) {
+    const [expected, actual] = [describeRound(intended), describeRound(round)];
+    return refusedBy(vaultError("VAULT_ROUND_CHANGED", { expected, actual }));
+  }
+  if (round.settled) {
+    return nothingToDo(
+      intended === undefined
+        ? "The round is settled already."
+        : SETTLED_MEANWHILE,
+    );
+  }
+  const isExpired = !ifExpired || hasEnded(round, time);
+  if (isExpired === false) {
+    const reason = `The round has not ended yet: it ends at ${describeTime(round.endTime)}.`;
+    return { ...nothingToDo(reason), isEarly: true };
+  }
+  return isExpired === null ? nothingToDo(NO_ROUND) : undefined;
+}
+
+export const SETTLED_MEANWHILE =
+  "The round was settled by somebody else meanwhile.";
+
+/**
+ * What became of a round, by a later reading:
+ *
+ * - `settled`, `open`: it is the latest still.
+ * - `followed`: a round with a later start is the latest, so it was settled.
+ * - `replaced`: the latest has the same start and another strike price, an earlier start, or
+ *   only zeros. That settles nothing.
+ */
+export type Fate = "followed" | "open" | "replaced" | "settled";
+
+export function fateOf(
+  round: Pick<VaultRound, "startTime" | "strikePrice">,
+  later: VaultRound,
+): Fate {
+  if (isSameRound(round, later)) {
+    return later.settled ? "settled" : "open";
+  }
+  return later.startTime > round.startTime ? "followed" : "replaced";
+}
+
+/**
+ * What a block did to the round that its transaction was meant for, if that succeeded:
+ *
+ * - `settles`: the round was open before the block and is settled by it, or made way for the
+ *   next one.
+ * - `settled-before`: it was settled before the block, and the block did nothing more.
+ * - `followed-before`: the next round was there before the block, and is as it was.
+ * - `other`: the next round was there before, or took its place after the round was settled:
+ *   the transaction may have settled that one.
+ * - `open`, `replaced`: as {@link Fate}, at the end of the block.
+ * - `unseen`: the state before the block is not known.
+ */
+export type Effect =
+  | "followed-before"
+  | "open"
+  | "other"
+  | "replaced"
+  | "settled-before"
+  | "settles"
+  | "unseen";
+
+/** @param previous The round one block before; undefined if it could not be read. */
+export function effectOf(
+  intended: VaultRound,
+  previous: VaultRound | undefined,
+  after: VaultRound,
+): Effect {
+  const end = fateOf(intended, after);
+  if (end === "open" || end === "replaced") {
+    return end;
+  }
+  if (previous === undefined) {
+    return "unseen";
+  }
+  switch (fateOf(intended, previous)) {
+    case "open":
+      return "settles";
+    case "settled":
+      return end === "settled" ? "settled-before" : "other";
+    default:
+      return isUnchanged(previous, after) ? "followed-before" : "other";
+  }
+}
+
+function isUnchanged(before: VaultRound, after: VaultRound): boolean {
+  return (
+    isSameRound(before, after) &&
+    before.settled === after.settled &&
+    before.settledAmount === after.settledAmount
+  );
+}
 
 export interface Refusal {
   /** Null if a guard refuses a round that is settled already. */
@@ -112,7 +255,7 @@ function explainGuard(
 }
 
 /** Status of a settlement that the guard, or a contract behind it, refuses in the preview. */
-export function statusBeforeSending(
+export function statusOfRefusal(
   code: VaultErrorCode | null,
 ): "nothing-to-do" | "refused" | "reverted" {
   switch (code) {

@@ -1,0 +1,129 @@
+import { expect } from "chai";
+
+import {
+  effectOf,
+  fateOf,
+  obstacleIn,
+  statusOfRefusal,
+} from "../../src/settlement-call/outcome.js";
+import {
+  OPEN_ROUND,
+  nextRound,
+  settledRound,
+} from "../helpers/scripted-contracts.js";
+
+const open = OPEN_ROUND;
+const settled = settledRound(open);
+const next = nextRound(open);
+const strikeRaised = { ...open, strikePrice: open.strikePrice + 1n };
+const zeros = { ...open, startTime: 0n, strikePrice: 0n, endTime: 0n };
+const endMoved = { ...open, endTime: open.endTime + 1n };
+const afterEnd = Number(open.endTime);
+
+describe("what a round means for the status of a settlement", () => {
+  for (const [title, round, terms, is] of [
+    ["an open round is to be settled", open, {}, undefined],
+    ["a settled round is nothing to do", settled, {}, "nothing-to-do"],
+    [
+      "a settled round that was open is nothing to do",
+      settled,
+      { intended: open },
+      "nothing-to-do",
+    ],
+    [
+      "another round than the one that was seen is refused",
+      next,
+      { intended: open },
+      "refused",
+    ],
+    [
+      "the next round is refused, also if it is settled",
+      settledRound(next),
+      { intended: open },
+      "refused",
+    ],
+    [
+      "a round whose end moved is the same one",
+      endMoved,
+      { intended: open },
+      undefined,
+    ],
+    [
+      "a round before its end is nothing to do with --if-expired",
+      open,
+      { ifExpired: true, time: afterEnd - 1 },
+      "nothing-to-do",
+    ],
+    [
+      "a round at its end is to be settled with --if-expired",
+      open,
+      { ifExpired: true, time: afterEnd },
+      undefined,
+    ],
+    [
+      "no round yet is nothing to do with --if-expired",
+      zeros,
+      { ifExpired: true, time: afterEnd },
+      "nothing-to-do",
+    ],
+  ] as const) {
+    it(title, () => {
+      const all = { ifExpired: false, time: 0, ...terms };
+      expect(obstacleIn(round, all)?.status).to.equal(is);
+    });
+  }
+
+  for (const [later, is] of [
+    [open, "open"],
+    [endMoved, "open"],
+    [settled, "settled"],
+    [next, "followed"],
+    [strikeRaised, "replaced"],
+    [{ ...strikeRaised, settled: true }, "replaced"],
+    [zeros, "replaced"],
+  ] as const) {
+    it(`a later round with start ${later.startTime}, strike ${later.strikePrice}, settled ${later.settled}: ${is}`, () => {
+      expect(fateOf(open, later)).to.equal(is);
+    });
+  }
+
+  for (const [title, previous, after, is] of [
+    ["open, then settled: it settles", open, settled, "settles"],
+    ["open, then the next one: it settles", open, next, "settles"],
+    ["open before and after", open, open, "open"],
+    ["open, then another strike", open, strikeRaised, "replaced"],
+    ["open, then zeros", open, zeros, "replaced"],
+    ["settled before and after", settled, settled, "settled-before"],
+    ["settled, then the next one", settled, next, "other"],
+    ["the next one before and after", next, next, "followed-before"],
+    [
+      "the next one, settled in part meanwhile",
+      next,
+      { ...next, settledAmount: next.settledAmount + 1n },
+      "other",
+    ],
+    ["the next one, settled meanwhile", next, settledRound(next), "other"],
+    ["not read before, then settled", undefined, settled, "unseen"],
+    ["not read before, then the next one", undefined, next, "unseen"],
+    ["not read before, then open", undefined, open, "open"],
+  ] as const) {
+    it(`the effect of a block: ${title}`, () => {
+      expect(effectOf(open, previous, after)).to.equal(is);
+    });
+  }
+
+  for (const [code, is] of [
+    [null, "nothing-to-do"],
+    ["VAULT_ROUND_NOT_ENDED", "nothing-to-do"],
+    ["VAULT_ROUND_CHANGED", "refused"],
+    ["VAULT_WOULD_NOT_SETTLE", "refused"],
+    ["VAULT_NOT_SETTLER", "refused"],
+    ["VAULT_GUARD_KEEPS_TOKENS", "refused"],
+    ["VAULT_CALL_REVERTED", "reverted"],
+    ["VAULT_OUT_OF_GAS", "reverted"],
+  ] as const) {
+    it(`a refusal with ${String(code)} before sending: ${is}`, () => {
+      expect(statusOfRefusal(code)).to.equal(is);
+    });
+  }
+});

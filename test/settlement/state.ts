@@ -1,0 +1,171 @@
+import { expect } from "chai";
+
+import { depthOf } from "../../src/settlement/sighting.js";
+import type { Sighting } from "../../src/settlement/sighting.js";
+import { begin, step } from "../../src/settlement/state.js";
+import type { State } from "../../src/settlement/state.js";
+import {
+  HASH,
+  OTHER_HASH,
+  sent as signed,
+  unsignedSettlement,
+} from "../helpers/settlement-stage.js";
+
+const see = (
+  transaction: Extract<Sighting, { kind: "look" }>["transaction"],
+  more: object = {},
+): Sighting => ({ kind: "look", isOver: false, transaction, ...more });
+const unknown = see({ kind: "unknown" });
+const pending = see({ kind: "pending", hash: HASH });
+const unread = see({ kind: "unread", problem: "cut" });
+const refused: Sighting = {
+  kind: "sent",
+  answer: { kind: "refused", problem: "no", isTransient: false },
+};
+const full: Sighting = {
+  kind: "sent",
+  answer: { kind: "refused", problem: "full", isTransient: true },
+};
+const lost: Sighting = {
+  kind: "sent",
+  answer: { kind: "unanswered", problem: "cut" },
+};
+const accepted: Sighting = {
+  kind: "sent",
+  answer: { kind: "accepted", hash: HASH },
+};
+const closed: Sighting = {
+  kind: "round",
+  round: {
+    kind: "closed",
+    obstacle: { kind: "stopped", status: "refused", reason: "Changed." },
+    isNonceFree: false,
+  },
+};
+const open: Sighting = { kind: "round", round: { kind: "open" } };
+const made: Sighting = {
+  kind: "replacement",
+  at: 7,
+  replacement: { kind: "made", hash: OTHER_HASH },
+};
+const failed: Sighting = {
+  kind: "replacement",
+  at: 7,
+  replacement: { kind: "failed", problem: "no key" },
+};
+const other = { ...signed, hash: OTHER_HASH, raw: "0x03" };
+
+const table: ReadonlyArray<
+  readonly [
+    title: string,
+    sightings: readonly Sighting[],
+    is: Partial<State>,
+    from?: State,
+  ]
+> = [
+  [
+    "counts sends and their refusals",
+    [refused, unknown, full],
+    { sends: 2, refusals: 2, lastingRefusals: 1 },
+  ],
+  [
+    "counts looks since the newest send",
+    [refused, unknown, refused, unknown, unknown],
+    { looks: 2, looksInVain: 2 },
+  ],
+  [
+    "ends the refusals when one is seen",
+    [refused, pending, unknown],
+    { refusals: 0, lastingRefusals: 0, looksInVain: 1, wasSeen: true },
+  ],
+  [
+    "ends the refusals when one is accepted",
+    [refused, accepted],
+    { refusals: 0, lastingRefusals: 0, sends: 2 },
+  ],
+  [
+    "ends the refusals when an answer is lost",
+    [refused, lost],
+    { refusals: 0, sends: 2 },
+  ],
+  [
+    "keeps what is known in a look without an answer",
+    [pending, unread],
+    {
+      wasSeen: true,
+      known: { kind: "pending", hash: HASH },
+      transaction: { kind: "unread", problem: "cut" },
+    },
+  ],
+  [
+    "counts no look without an answer as one in vain",
+    [unknown, unread, unknown],
+    { looksInVain: 2 },
+  ],
+  [
+    "has a used nonce as seen",
+    [see({ kind: "used", by: "unseen" })],
+    { wasSeen: true },
+  ],
+  [
+    "keeps the search in a look without one",
+    [see({ kind: "unknown" }, { scan: { next: 9, complete: 1 } }), unread],
+    { scan: { next: 9, complete: 1 } },
+  ],
+  [
+    "keeps the round that was last read",
+    [see({ kind: "unknown" }, { round: { kind: "open" } }), pending],
+    { round: { kind: "open" } },
+  ],
+  [
+    "has a round that keeps a send back as a try",
+    [unknown, closed],
+    { looks: 0, sends: 0 },
+  ],
+  ["has an open round as no try", [unknown, open], { looks: Infinity }],
+  [
+    "has a replacement as a try, and no answer to it yet",
+    [accepted, unknown, made],
+    { looks: 0, answer: undefined },
+  ],
+  [
+    "keeps the answer if a replacement failed",
+    [accepted, unknown, failed],
+    { looks: 0, answer: { kind: "accepted", hash: HASH } },
+  ],
+  [
+    "has every hash once, oldest first",
+    [{ kind: "journal", transactions: [signed, other] }, pending],
+    { transactions: [signed, other], hashes: [HASH, OTHER_HASH] },
+  ],
+  [
+    "notes the hash of what the node signed",
+    [accepted],
+    { transactions: [{ ...unsignedSettlement, hash: HASH }], hashes: [HASH] },
+    begin([unsignedSettlement]),
+  ],
+  [
+    "leaves signed bytes their hash if a wallet changed it",
+    [see({ kind: "pending", hash: OTHER_HASH })],
+    { transactions: [signed], hashes: [HASH, OTHER_HASH] },
+  ],
+  [
+    "has the end of the time from the newest look",
+    [see({ kind: "unknown" }, { isOver: true })],
+    { isOver: true },
+  ],
+];
+
+describe("the state of a settlement", () => {
+  for (const [title, sightings, is, from = begin([signed])] of table) {
+    it(title, () => {
+      expect(sightings.reduce(step, from)).to.deep.include(is);
+    });
+  }
+
+  it("has a depth that counts its own block, and is one at least, where the node is behind", () => {
+    expect(
+      [undefined, 8, 10, 12].map((head) => depthOf(10, head)),
+    ).to.deep.equal([1, 1, 1, 3]);
+  });
+});
