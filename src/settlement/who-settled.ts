@@ -32,7 +32,8 @@ export async function othersTouchVault(
           logs.some(({ transactionHash }) => transactionHash !== hash)
       : undefined;
   } catch (error) {
-    return fallbackTo(undefined)(error);
+    fallbackTo(undefined)(error);
+    return undefined;
   }
 }
 

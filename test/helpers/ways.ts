@@ -2,6 +2,7 @@ import { expect } from "chai";
 
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { noRetries } from "../../src/rpc/retry.js";
+import type { CheckRound } from "../../src/settlement/check-round.js";
 import { carryOut } from "../../src/settlement/carry-out.js";
 import type { Means } from "../../src/settlement/carry-out.js";
 import type { Outcome } from "../../src/settlement/result.js";
@@ -70,6 +71,10 @@ export const usedBy = (...transactions: readonly object[]): Answers => ({
 
 /** For what the time ends. */
 export const soon = (): Partial<Means> => ({ limit: new TimeLimit(400) });
+
+/** The round is open. */
+export const readOpen: CheckRound = async () =>
+  await Promise.resolve(undefined);
 
 /** Signed by another process, which wrote it to the journal. */
 export const cancels = {
@@ -190,9 +195,9 @@ export function useWays(): Ways {
         limit: new TimeLimit(60_000),
         pollingIntervalMs: 5,
         firstCheckAfterMs: 0,
-        checkRound: async () => await Promise.resolve(undefined),
+        checkRound: readOpen,
         sign: async () => await Promise.reject(new Error("no key")),
-        record: async (all) => await Promise.resolve(all),
+        record: async (known) => await Promise.resolve(known),
         emit: (event) => {
           stage.events.push(event);
         },

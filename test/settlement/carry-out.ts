@@ -19,6 +19,7 @@ import {
   never,
   undecided,
   pooled,
+  readOpen,
   rival,
   soon,
   unsigned,
@@ -105,7 +106,7 @@ describe("the way of a settlement's transaction", () => {
       async () => await never,
       async () => {
         endDeadlines();
-        return await Promise.resolve(undefined);
+        return await readOpen();
       },
     ].map((checkRound, index): Way => ({
       title: `settle sends nothing if the round has ${["no answer in time", "its answer when the time is over"][index]}`,
@@ -128,9 +129,9 @@ describe("the way of a settlement's transaction", () => {
         return {
           checkRound: async () => {
             reads += 1;
-            return reads < 4
-              ? await Promise.reject(new Error("There is no state."))
-              : await Promise.resolve(undefined);
+            return await (reads < 4
+              ? Promise.reject(new Error("There is no state."))
+              : readOpen());
           },
         };
       },
@@ -151,7 +152,7 @@ describe("the way of a settlement's transaction", () => {
       changes: () => ({
         checkRound: async () => {
           ways.stage.asked.push("round");
-          return await Promise.resolve(undefined);
+          return await readOpen();
         },
         sign: async () => {
           ways.stage.asked.push("signed");

@@ -221,7 +221,7 @@ describe("a settlement through a guard", () => {
   it("resume finishes what was signed for the guard, whatever the settings say by now", async () => {
     const { world, server } = lane;
     loseEverySend();
-    const interrupted = await settle({ timeout: 2_000 });
+    const interrupted = await settle({ timeout: 5_000 });
     expect(interrupted).to.include({ status: "unconfirmed", guard });
     const other = await lane.connect({ vault: { contracts: world.contracts } });
     server.reset();
@@ -246,7 +246,7 @@ describe("a settlement through a guard", () => {
   for (const [title, change] of Object.entries(changes)) {
     it(`resume sends nothing from a journal that was changed to ${title}`, async () => {
       loseEverySend();
-      await settle({ timeout: 2_000 });
+      await settle({ timeout: 5_000 });
       const file = fieldsOf(JSON.parse(await readFile(lane.journal, "utf8")));
       await writeFile(lane.journal, JSON.stringify(change({ ...file })));
       await expectVaultError(settle({ resume: true }), "VAULT_INVALID_JOURNAL");

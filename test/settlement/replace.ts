@@ -131,7 +131,7 @@ describe("a settlement that is stuck in the pool of anvil", () => {
       settings === undefined ? lane.vault : await lane.connect(settings);
     return await vault.settleAll({
       pollingInterval: 20,
-      timeout: 1_500,
+      timeout: 4_000,
       onEvent: (event) => {
         events.push(event);
       },
@@ -171,7 +171,7 @@ describe("a settlement that is stuck in the pool of anvil", () => {
 
   it("settle raises its fees by itself after the time of the settings, and so often; the last is what is mined", async () => {
     const unconfirmed = await settle(
-      { timeout: 5_000 },
+      { timeout: 20_000 },
       ofVault({ timeBeforeBumpingFees: 100, maxFeeBumps: 2 }),
     );
     expect(unconfirmed.status).to.equal("unconfirmed");
