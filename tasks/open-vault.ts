@@ -1,8 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
-import { subscribe } from "node:diagnostics_channel";
-import { addAbortListener } from "node:events";
-import { Socket } from "node:net";
-
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import type { BlockTag } from "../src/client/inputs.js";
@@ -29,24 +24,13 @@ import type {
   TaskSurroundings,
 } from "./run-task.js";
 
-const taskEnd = new AsyncLocalStorage<AbortSignal>();
-// Hardhat sends through undici, and has no way to cancel a request.
-subscribe("undici:client:connected", (message) => {
-  const { socket } = asRecord(message);
-  const signal = taskEnd.getStore();
-  if (socket instanceof Socket && signal !== undefined) {
-    // At once if the socket connects only after the end.
-    addAbortListener(signal, () => socket.destroy());
-  }
-});
-
 /**
  * Opens the selected network for one task, and closes it afterwards.
  *
  * @param access `read` opens an HTTP network without its accounts: it never
  * resolves a private key, nor prompts for one.
  * @param longestTimeout Upper bound, in milliseconds, for the configured timeout
- * of a request. Closing a connection waits for its requests.
+ * of a request, after which Hardhat ends one that nobody waits for any more.
  */
 export async function withVault<T>(
   { hre, terminal }: TaskSurroundings,
@@ -55,63 +39,60 @@ export async function withVault<T>(
   work: (vault: HardhatVault) => Promise<T>,
   longestTimeout = Infinity,
 ): Promise<T> {
-  const end = new AbortController();
-  return await taskEnd.run(end.signal, async () => {
-    const { name: network, config } = selectedNetwork(hre);
-    terminal.progress(`Waiting for ${escapeUntrusted(network)}`);
-    // Fails before a connection is opened.
-    settingsOf(network, config, instance);
-    // An in-process chain lives as long as its connection: a task that a script
-    // runs must see the chain that the script's `hre.vault` sees.
-    const isShared = config.type === "edr-simulated";
-    let redactor = projectRedactor(hre);
-    let connection;
-    try {
-      // Before the connection is made: a fork sends requests while it is made.
-      redactor = await redactorFor(hre, config);
-      connection = isShared
-        ? await hre.network.getOrCreate(network)
-        : await hre.network.create({
-            network,
-            // With an empty override, Hardhat resolves no configuration again.
-            override: {
-              ...(access === "read" && config.accounts !== "remote"
-                ? { accounts: "remote" }
-                : {}),
-              ...(longestTimeout < config.timeout
-                ? { timeout: longestTimeout }
-                : {}),
-            },
-          });
-    } catch (error) {
-      throw isHardhatsOwn(error)
-        ? toHardhatError(error, redactor)
-        : toRpcError(error, network, "the connection", redactor);
-    }
-    try {
-      const { vault: own } = connection;
-      const vault = instance === undefined ? own : own.instance(instance);
-      return await work(
-        (at === undefined ? vault : vault.at(at, "--at")).withOptions({
-          onRetry: ({ method, reason, problem, attempt }) => {
-            if (reason === "pending" || attempt > 1) {
-              terminal.progress(
-                `Waiting for ${escapeUntrusted(network)}: ${reason === "pending" ? problem : `${method} failed ${attempt} times`}`,
-              );
-            }
+  const { name: network, config } = selectedNetwork(hre);
+  terminal.progress(`Waiting for ${escapeUntrusted(network)}`);
+  // Fails before a connection is opened.
+  settingsOf(network, config, instance);
+  // An in-process chain lives as long as its connection: a task that a script
+  // runs must see the chain that the script's `hre.vault` sees.
+  const isShared = config.type === "edr-simulated";
+  let redactor = projectRedactor(hre);
+  let connection;
+  try {
+    // Before the connection is made: a fork sends requests while it is made.
+    redactor = await redactorFor(hre, config);
+    connection = isShared
+      ? await hre.network.getOrCreate(network)
+      : await hre.network.create({
+          network,
+          // With an empty override, Hardhat resolves no configuration again.
+          override: {
+            ...(access === "read" && config.accounts !== "remote"
+              ? { accounts: "remote" }
+              : {}),
+            ...(longestTimeout < config.timeout
+              ? { timeout: longestTimeout }
+              : {}),
           },
-        }),
-      );
-    } catch (error) {
-      throw toVaultError(error, redactor);
-    } finally {
-      if (!isShared) {
-        // An endless answer would keep the process alive.
-        end.abort();
-        await connection.close();
-      }
+        });
+  } catch (error) {
+    throw isHardhatsOwn(error)
+      ? toHardhatError(error, redactor)
+      : toRpcError(error, network, "the connection", redactor);
+  }
+  try {
+    const { vault: own } = connection;
+    const vault = instance === undefined ? own : own.instance(instance);
+    return await work(
+      (at === undefined ? vault : vault.at(at, "--at")).withOptions({
+        onRetry: ({ method, reason, problem, attempt }) => {
+          if (reason === "pending" || attempt > 1) {
+            terminal.progress(
+              `Waiting for ${escapeUntrusted(network)}: ${reason === "pending" ? problem : `${method} failed ${attempt} times`}`,
+            );
+          }
+        },
+      }),
+    );
+  } catch (error) {
+    throw toVaultError(error, redactor);
+  } finally {
+    if (!isShared) {
+      // Not awaited, since it waits for requests whose deadline is over. The work is
+      // done: nothing depends on what closes, or fails to.
+      connection.close().catch(() => undefined);
     }
-  });
+  }
 }
 
 type VaultWork<Described extends Options> = (

@@ -1,4 +1,8 @@
+import { realpathSync } from "node:fs";
+import path from "node:path";
+
 import { CustomError } from "@nomicfoundation/hardhat-utils/error";
+import { kebabToCamelCase } from "@nomicfoundation/hardhat-utils/string";
 import { errorResult, successfulResult } from "hardhat/utils/result";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
@@ -55,7 +59,7 @@ export function taskAction<Described extends Options>(
 ): NewTaskActionFunction {
   return async (args: TypedOptions, hre) => {
     const typed = { ...args, network: hre.globalOptions.network };
-    return await withTerminal(
+    const result = await withTerminal(
       hre.hooks,
       async (terminal) =>
         await runTask(
@@ -71,7 +75,62 @@ export function taskAction<Described extends Options>(
         ),
       args["instance"],
     );
+    if (isCommandLine(hre)) {
+      void endProcess();
+    }
+    return result;
   };
+}
+
+/**
+ * True if the command line has started one of these tasks, and no plugin overrides it:
+ * then no code of others waits for its end.
+ */
+function isCommandLine({
+  tasks,
+  globalOptions,
+}: HardhatRuntimeEnvironment): boolean {
+  const [, program = "", ...words] = process.argv;
+  const isFlag = (word: string): boolean =>
+    asRecord(globalOptions)[kebabToCamelCase(word.slice(2))] === true;
+  const first = words.findIndex((word, index) => {
+    const before = words[index - 1] ?? "";
+    // The value of an option may have the name of a task.
+    const isValue = before.startsWith("--") && !isFlag(before);
+    return tasks.rootTasks.has(word) && !isValue;
+  });
+  if (words[first] !== "vault") {
+    return false;
+  }
+  let started = tasks.rootTasks.get("vault");
+  for (const word of words.slice(first + 1)) {
+    const subtask = started?.subtasks.get(word);
+    if (subtask === undefined) {
+      break;
+    }
+    started = subtask;
+  }
+  return (
+    started?.isEmpty === false &&
+    started.actions.length === 1 &&
+    realpathSync(program).endsWith(
+      path.join("hardhat", "dist", "src", "cli.js"),
+    )
+  );
+}
+
+/** Time for what Hardhat does after a task, in milliseconds. */
+const LAST_STEPS_MS = 1_000;
+
+/**
+ * Ends the process when its output is flushed: a request whose deadline is over would
+ * keep it running.
+ */
+async function endProcess(): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) {
+    await new Promise<unknown>((resolve) => stream.write("", resolve));
+  }
+  setTimeout(() => process.exit(), LAST_STEPS_MS).unref();
 }
 
 /**

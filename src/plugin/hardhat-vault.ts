@@ -107,20 +107,12 @@ export class HardhatVault extends VaultClient implements VaultHost {
     redactor: Redactor,
     fork: ForkParts = connection,
   ): HardhatVault {
-    const { networkConfig } = connection;
     const { provider, networkName, upstream } = fork;
-    const { timeout } =
-      networkConfig.type === "http" ? networkConfig : { timeout: undefined };
     return HardhatVault.#open({
       connection,
       context,
       networkName,
-      rpc: new RpcClient(
-        provider,
-        networkName,
-        // Hardhat takes 0 for no limit.
-        new KnownNode(redactor, true, timeout === 0 ? Infinity : timeout),
-      ),
+      rpc: new RpcClient(provider, networkName, new KnownNode(redactor, true)),
       errorAbisOf: errorAbisInProject(context.artifacts),
       upstream,
       vaults: new Map(),

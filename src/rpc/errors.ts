@@ -8,7 +8,6 @@ import { MAX_FOREIGN_TEXT } from "../escape.js";
 import { asRecord } from "../json.js";
 import { quoteForeignText, redactSecrets } from "../redact.js";
 import type { Redactor } from "../redact.js";
-import { isOtherJson } from "./lenient-answer.js";
 import type { Attempts } from "./retry.js";
 import { findRevert } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
@@ -18,6 +17,7 @@ import {
   isRefusedStatus,
   messageOf,
   readThrown,
+  refusedText,
   retryAfterOf,
 } from "./thrown.js";
 import type { ErrorLink } from "./thrown.js";
@@ -52,6 +52,8 @@ export function isRefusedAnyhow(error: unknown): error is VaultError {
 const timeoutSign =
   /^(?:HHE704|TimeoutError|ETIMEDOUT|TIMEOUT|UND_ERR_(?:HEADERS|BODY|CONNECT)_TIMEOUT) /u;
 const unreadableSign = /^(?:HHE702|SyntaxError) /u;
+/** As Hardhat quotes the first bytes of a gzip stream. */
+const compressedSign = /^HHE702 [^\u001f]*\u001f\ufffd/u;
 /** Hardhat's errors for: not found, not a URL, not an integer, not hex. */
 const configVariableSign = /^HHE(?:7|28|29|30) /u;
 
@@ -111,6 +113,7 @@ const rules: readonly Rule[] = [
     // those of JSON-RPC and EIP-1474 for a missing method.
     kind: "final",
     codes: [-32_601, -32_004],
+    sign: compressedSign,
     words:
       /out ?of ?gas|opcode|EVM error|stack (?:under|over)flow|invalid jump|execution (?:aborted|timeout)|daily|per day|monthly|gas (?:limit|cap)|intrinsic gas|data limit|smaller|(?:not|n't) supports?|unsupported/iu,
   },
@@ -201,10 +204,11 @@ export function toRpcError(
     return vaultError("VAULT_RPC_TIMEOUT", facts, error);
   }
   if (match(unreadableSign) !== undefined) {
-    // Without the body and the cause: a proxy's page may contain the key.
-    const problem = isOtherJson(thrown)
-      ? "the answer is JSON, but has no result and no error"
-      : "the answer is not JSON; the URL may lead or redirect to a web page";
+    // Without the cause: a proxy's page may contain the key.
+    const problem =
+      match(compressedSign) === undefined
+        ? describeUnreadable(refusedText(thrown) ?? "", redactor)
+        : "the answer is compressed (gzip), though no compression was requested";
     return vaultError("VAULT_RPC_INVALID_RESPONSE", { ...facts, problem });
   }
   for (const [setting, sign] of settingSigns) {
@@ -241,6 +245,12 @@ export function toRpcError(
 
 function findOurs(links: readonly ErrorLink[]): VaultError | undefined {
   return links.find((link) => VaultError.isVaultError(link));
+}
+
+function describeUnreadable(text: string, redactor: Redactor): string {
+  return /^\s*[[{]/u.test(text)
+    ? `the answer was ${quoteWords(text, redactor)}`
+    : "the answer is not JSON; the URL may lead or redirect to a web page";
 }
 
 /** Some nodes repeat the URL's path, with the key in it. */

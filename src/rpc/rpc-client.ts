@@ -4,13 +4,10 @@ import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { Redactor, quoteForeignText } from "../redact.js";
 import { blockNotFound } from "./block-id.js";
-import { sendBounded } from "./bounded-answer.js";
-import type { Exchanged } from "./bounded-answer.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { classifyFailure, toRpcError } from "./errors.js";
 import { isHardhatsOwn, toHardhatError } from "./hardhat-error.js";
 import { BLOCK_METHOD, KnownBlocks } from "./known-blocks.js";
-import { readRefusedAnswer, unpackBody } from "./lenient-answer.js";
 import { ResponseParser } from "./response-parser.js";
 import { FailedAttempts, usualRetries, waitAfter } from "./retry.js";
 import type {
@@ -22,6 +19,7 @@ import type {
 import { hideInReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 import { firstAborted, isAbortOf, orAbort, pause } from "./signals.js";
+import { isEmptyAnswer } from "./thrown.js";
 
 export interface Reverted {
   readonly reverted: RevertReason;
@@ -37,7 +35,7 @@ interface Answered {
 export interface RequestOptions {
   /** Milliseconds for the whole group, retries included. */
   readonly timeout?: number | undefined;
-  /** Ends the requests, which then throw its reason. A transaction is still sent. */
+  /** Ends the wait for the requests, which then throw its reason. A transaction is still sent. */
   readonly signal?: AbortSignal | undefined;
   readonly onRetry?: ((event: RetryEvent) => void) | undefined;
 }
@@ -66,12 +64,10 @@ export class KnownNode {
   /**
    * @param redactor Knows the secrets of the connection.
    * @param isBehindHardhat True if Hardhat and its plugins handle each request.
-   * @param requestTimeout Milliseconds for the body of an answer.
    */
   constructor(
     public readonly redactor = new Redactor(),
     public readonly isBehindHardhat = false,
-    public readonly requestTimeout = DEFAULT_TIMEOUT_MS,
   ) {}
 }
 
@@ -250,26 +246,18 @@ export class RpcClient {
     params: readonly unknown[],
     allSignals: readonly AbortSignal[],
   ): Promise<Executed | FailedAttempt | undefined> {
-    const maySendAgain = safeToResend.test(method);
-    let seen: (() => Exchanged) | undefined;
     const send = async (): Promise<Answered> => {
-      const { answer, exchanged } = sendBounded(
-        async () => await this.provider.request({ method, params }),
-        {
-          signals: maySendAgain ? allSignals : [],
-          timeout: this.node.requestTimeout,
-          tooLong: (limit) =>
-            this.parser(method).invalid(`the answer is longer than ${limit}`),
-        },
-      );
-      seen = () => exchanged(method, params);
-      return await answer.then(
-        (result) => ({ result: result ?? null }),
-        (thrown: unknown) =>
-          this.#readLeniently(thrown, method, exchanged(method, params)),
-      );
+      try {
+        const result = await this.provider.request({ method, params });
+        return { result: result ?? null };
+      } catch (thrown) {
+        if (isEmptyAnswer(thrown)) {
+          return { result: null };
+        }
+        throw thrown;
+      }
     };
-    if (!maySendAgain) {
+    if (!safeToResend.test(method)) {
       return await send().catch((thrown: unknown) => {
         const judged = this.#judge(thrown, method, params);
         return "thrown" in judged ? { thrown: judged.thrown } : judged;
@@ -279,7 +267,8 @@ export class RpcClient {
       const sending = this.node.readSlots(async () => {
         // A request that waited for too long is not sent.
         firstAborted(allSignals)?.throwIfAborted();
-        return await send();
+        // Within the limit: one that hangs gives its place to another.
+        return await orAbort(send(), ...allSignals);
       });
       const answered = await orAbort(sending, ...allSignals);
       return method === BLOCK_METHOD &&
@@ -291,13 +280,9 @@ export class RpcClient {
           }
         : answered;
     } catch (thrown) {
-      if (!isAbortOf(allSignals, thrown)) {
-        return this.#judge(thrown, method, params);
-      }
-      // A caller who aborts gets the reason of the signal instead.
-      const isAborted = firstAborted(this.group.signals) !== undefined;
-      const error = isAborted ? undefined : seen?.().statusError;
-      return error === undefined ? undefined : { thrown: error };
+      return isAbortOf(allSignals, thrown)
+        ? undefined
+        : this.#judge(thrown, method, params);
     }
   }
 
@@ -330,18 +315,6 @@ export class RpcClient {
 
   #toError(thrown: unknown, method: string, attempts?: Attempts): VaultError {
     return toRpcError(thrown, this.network, method, this.redactor, attempts);
-  }
-
-  /** @throws the node's error, else what was thrown */
-  #readLeniently(thrown: unknown, method: string, seen: Exchanged): Answered {
-    unpackBody(thrown, seen);
-    const answer = readRefusedAnswer(thrown, seen) ?? { error: thrown };
-    if ("result" in answer) {
-      return { result: answer.result ?? null };
-    }
-    throw "error" in answer
-      ? answer.error
-      : this.parser(method).invalid(answer.problem);
   }
 
   #timedOut(method: string): VaultError {

@@ -28,12 +28,12 @@ export function readThrown(thrown: unknown): Thrown {
   const status = statusOf(links);
   const isAnswered = status === undefined || status < 400;
   const body = isAnswered ? {} : bodyOf(links);
-  // Ethers judges an answer by itself, and keeps the node's error in `info`.
-  const ofNode = (
-    isAnswered
-      ? links.map(({ info }) => asRecord(info)["error"])
-      : [body["error"]]
-  ).find(hasMessage);
+  const error = isAnswered ? refusedAnswer(thrown)["error"] : body["error"];
+  const ofNode = [
+    typeof error === "string" ? { message: error } : error,
+    // Ethers judges an answer by itself, and keeps the node's error there.
+    ...(isAnswered ? links.map(({ info }) => asRecord(info)["error"]) : []),
+  ].find(hasMessage);
   // A refusal of the node in a 4xx response is the node's; 5xx is a gateway's.
   const isRefusal =
     ofNode !== undefined && (status === undefined || isRefusedStatus(status));
@@ -98,10 +98,44 @@ function statusOf(links: readonly ErrorLink[]): number | undefined {
 /** The JSON in a response; empty if it is something else. */
 function bodyOf(links: readonly ErrorLink[]): ErrorLink {
   const body = links.map((link) => link["body"]).find((one) => Boolean(one));
+  return parseRecord(body);
+}
+
+/** The text of an answer that Hardhat refuses as invalid JSON-RPC. */
+export function refusedText(thrown: unknown): string | undefined {
+  const error = asRecord(thrown);
+  const text = asRecord(error["messageArguments"])["response"];
+  return isHardhatError(error) &&
+    error["errorCode"] === "HHE702" &&
+    typeof text === "string"
+    ? text
+    : undefined;
+}
+
+function refusedAnswer(thrown: unknown): ErrorLink {
+  return parseRecord(refusedText(thrown));
+}
+
+/**
+ * True for an answer with neither a result nor an error: some nodes leave out a result
+ * that is null. Never read anything else from a refused answer: it may be the answer to
+ * a request that Hardhat sends by itself, such as the one for the chain id.
+ */
+export function isEmptyAnswer(thrown: unknown): boolean {
+  const { jsonrpc, id, result, error, ...others } = refusedAnswer(thrown);
+  return (
+    (jsonrpc ?? id) !== undefined &&
+    (result ?? error ?? null) === null &&
+    Object.keys(others).length === 0
+  );
+}
+
+/** Parses JSON; empty if it is something else. */
+function parseRecord(body: unknown): ErrorLink {
   try {
-    return asRecord(typeof body === "string" ? JSON.parse(body) : body);
+    const parsed: unknown = typeof body === "string" ? JSON.parse(body) : body;
+    return Array.isArray(parsed) ? {} : asRecord(parsed);
   } catch {
-    // Not JSON-RPC: the HTTP status suffices.
     return {};
   }
 }

@@ -6,10 +6,8 @@ import {
 } from "@nomicfoundation/hardhat-utils/request";
 import pLimit from "p-limit";
 
-import { vaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import type { Redactor } from "../redact.js";
-import { sendBounded } from "../rpc/bounded-answer.js";
 import { classifyFailure } from "../rpc/errors.js";
 import { FailedAttempts, fewRetries, waitAfter } from "../rpc/retry.js";
 import type { RetryPolicy } from "../rpc/retry.js";
@@ -146,25 +144,16 @@ export class Upstream {
       // Only a warming that goes on asks.
       throw new Error("the fork is closed");
     }
-    const { url, headers: extraHeaders, network, timeout } = this.settings;
+    const { url, headers: extraHeaders, timeout } = this.settings;
+    const options = {
+      extraHeaders,
+      // Undici's own limit begins again with each piece of an answer. 0 is no limit.
+      ...(timeout > 0 && { abortSignal: AbortSignal.timeout(timeout) }),
+    };
     const dispatcher = await this.#dispatcher;
-    const { answer } = sendBounded(
-      async () => {
-        const options = { extraHeaders };
-        const response = await postJsonRequest(url, body, options, dispatcher);
-        const parsed: unknown = JSON.parse(await response.body.text());
-        return parsed;
-      },
-      {
-        timeout,
-        tooLong: (limit) => {
-          const problem = `an answer is longer than ${limit}`;
-          const details = { network, method: FORK_REQUESTS, problem };
-          return vaultError("VAULT_RPC_INVALID_RESPONSE", details);
-        },
-      },
-    );
-    return await answer;
+    const response = await postJsonRequest(url, body, options, dispatcher);
+    const parsed: unknown = JSON.parse(await response.body.text());
+    return parsed;
   }
 
   /** @throws The error if a retry would fail, too. */

@@ -18,6 +18,8 @@ import {
   toConfigVariableError,
 } from "../../src/rpc/errors.js";
 import type { Failure } from "../../src/rpc/errors.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
+import { isEmptyAnswer } from "../../src/rpc/thrown.js";
 import { MAX_FOREIGN_TEXT } from "../../src/escape.js";
 import { Redactor } from "../../src/redact.js";
 import {
@@ -31,6 +33,11 @@ const causedBy = (cause: Error, code?: number): Error =>
   Object.assign(new TypeError("no", { cause }), { code });
 const hardhatRefused = (message: string): Error =>
   hardhatError("HHE703", { message });
+const refusedAnswer = (response: string): Error =>
+  hardhatError("HHE702", {
+    message: `HHE702: Invalid JSON-RPC response received: ${response}`,
+    messageArguments: { response },
+  });
 const rpcErrorOf = (error: unknown) =>
   toRpcError(error, "testnet", "eth_call", new Redactor());
 
@@ -57,6 +64,17 @@ describe("failed requests", () => {
         hardhatError("HHE702"),
         "the answer is not JSON; the URL may lead or redirect to a web page",
       ],
+      [
+        refusedAnswer("\u001f\ufffd\b\u0000"),
+        "the answer is compressed (gzip), though no compression was requested",
+      ],
+      // Perhaps of the request for the chain id, which Hardhat sends by itself.
+      ...[
+        `{"id":1,"result":"0x1"}`,
+        `{"jsonrpc":"2.0","id":1,"result":"0x1","error":null}`,
+        `{"status":"0","message":"NOTOK","result":"Invalid API Key"}`,
+        `[]`,
+      ].map((text) => [refusedAnswer(text), `the answer was ${text}`] as const),
     ],
     VAULT_NETWORK_UNREACHABLE: [
       [
@@ -96,6 +114,11 @@ describe("failed requests", () => {
         (status) => [causedBy(new StatusError(status)), "no"] as const,
       ),
       [Object.assign(new Error("no"), copied), "no"],
+      [
+        refusedAnswer(`{"error":{"message":"bad key"},"result":"0x1"}`),
+        "bad key",
+      ],
+      [refusedAnswer(`{"id":1,"error":"bad key"}`), "bad key"],
       // A node's own limit of gas, with the code of a revert.
       [said(3, "out of gas", "0x"), "out of gas"],
     ],
@@ -182,6 +205,7 @@ describe("failed requests", () => {
       said(-32000, "request rate exceeded"),
       new StatusError(429),
       new StatusError(429, date),
+      refusedAnswer(`{"id":1,"error":{"code":-32005,"message":"no"}}`),
       withBody(400, limitedBody),
       withBody(429, refusedBody),
     ],
@@ -207,6 +231,7 @@ describe("failed requests", () => {
       said(3, "OutOfGas"),
       said(-32601, "Method not found"),
       said(-32401, "authenticated API key required"),
+      refusedAnswer("\u001f\ufffd\b\u0000"),
       said(-32603, "daily request count exceeded"),
       new StatusError(400),
       new StatusError(401),
@@ -274,6 +299,32 @@ describe("failed requests", () => {
     expect(rpcErrorOf(new HttpRequestError(401)).message).to.contain(
       "answered HTTP status 401",
     );
+  });
+
+  it("a result that the node leaves out is null, and no other", async () => {
+    const isEmpty = (text: string): boolean =>
+      isEmptyAnswer(refusedAnswer(text));
+    for (const text of [
+      `{"jsonrpc":"2.0","id":1}`,
+      `{"id":1}`,
+      `{"jsonrpc":"2.0","id":1,"result":null,"error":null}`,
+    ]) {
+      expect(isEmpty(text), text).to.equal(true);
+    }
+    for (const text of [
+      `{}`,
+      `[]`,
+      `null`,
+      `{"id":1,"result":"0x1"}`,
+      `{"id":1,"error":"no"}`,
+      `{"id":1,"message":"no"}`,
+    ]) {
+      expect(isEmpty(text), text).to.equal(false);
+    }
+    const request = async (): Promise<never> =>
+      await Promise.reject(refusedAnswer(`{"jsonrpc":"2.0","id":1}`));
+    const rpc = new RpcClient({ request }, "testnet");
+    expect(await rpc.request("eth_gasPrice")).to.equal(null);
   });
 
   it("an error of ethers is judged by the node's own in its info", () => {

@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { mock } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { promisify } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
@@ -140,6 +142,22 @@ describe("the options of a group of requests", () => {
     await Promise.all(underWay);
     await nextTurn();
     expect(answers).to.have.lengthOf(16);
+  });
+
+  it("give their places to other requests when the deadline is over, though the node still holds theirs", async () => {
+    const rpc = rpcOf(
+      async ({ method }) =>
+        await (method === "eth_call" ? hangs() : Promise.resolve("0x1")),
+    );
+    const scan = rpc.withOptions({ timeout: 50 });
+    const hanging = Array.from({ length: 16 }, async () => {
+      await expectVaultError(
+        scan.request("eth_call", [{}, "latest"]),
+        "VAULT_RPC_TIMEOUT",
+      );
+    });
+    expect(await rpc.request("eth_chainId")).to.equal("0x1");
+    await Promise.all(hanging);
   });
 
   it("let a transaction out at once, though 16 reads are under way", async () => {
@@ -328,6 +346,22 @@ describe("a client with a deadline or a signal", () => {
       timeout: 150,
     });
     await expectVaultError(Array.fromAsync(scan), "VAULT_RPC_TIMEOUT");
+  });
+});
+
+describe("a provider that never answers, and holds no connection", () => {
+  it("keeps the process until the deadline, which then throws VAULT_RPC_TIMEOUT", async () => {
+    const script = `
+      const { VaultClient } = await import(${JSON.stringify(import.meta.resolve("../../src/client/index.js"))});
+      const provider = { request: () => new Promise(() => {}) };
+      const vault = new VaultClient(provider, { vault: "${VAULT}" });
+      await vault.queryVolume({ timeout: 300 }).catch(({ code }) => console.log(code));`;
+    const options = ["--import", "tsx", "--input-type=module", "--eval"];
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      ...options,
+      script,
+    ]);
+    expect(stdout).to.equal("VAULT_RPC_TIMEOUT\n");
   });
 });
 

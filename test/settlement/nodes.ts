@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 
@@ -57,20 +56,6 @@ for (const [nodeName, startNode, engine] of [
     after(async () => {
       await lane.close();
     });
-
-    it("closes the connection of a look without an answer when its time is over", async () => {
-      let isClosed: Promise<unknown> = Promise.resolve("not asked");
-      lane.server.before(
-        { method: "eth_getTransactionReceipt", occurrence: 0 },
-        async ({ response }) => {
-          isClosed = once(response, "close");
-          await isClosed;
-        },
-      );
-      const { status } = await lane.vault.settleAll({ timeout: 1_000 });
-      expect(status).to.equal("unconfirmed");
-      expect(await isClosed).to.deep.equal([]);
-    }).timeout(20_000);
 
     itSettlesAsEverywhere((): SettlementChain => ({
       ...lane.world,

@@ -1,77 +1,157 @@
-import type { ServerResponse } from "node:http";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import { expect } from "chai";
 
-import { runHardhat } from "../helpers/cli.js";
-import type { CommandResult } from "../helpers/cli.js";
-import { everyTaskRun } from "../helpers/every-vault-task.js";
+import { runHardhat, startHardhat } from "../helpers/cli.js";
+import {
+  documentedContracts,
+  documentedNode,
+} from "../helpers/documented-node.js";
+import { boundedReads } from "../helpers/every-vault-task.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
-import { isFull } from "../helpers/sample.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
+import { handlerOf } from "../helpers/scripted-node.js";
 
 const repository = path.resolve(import.meta.dirname, "../..");
 
-/** Answers that never end. */
-const endless = {
-  // Tasks that get no answer end in process, too: faults.ts.
-  ...(isFull ? { nothing: () => undefined } : {}),
-  "a body that goes on, blank by blank": (response: ServerResponse) => {
-    response.writeHead(200, { "content-type": "application/json" });
-    const timer = setInterval(() => response.write(" "), 200);
-    response.on("close", () => {
-      clearInterval(timer);
-    });
-  },
-};
-
-/** Runs every task in one process, on a node that answers so. */
-async function runAll(
-  answer: (response: ServerResponse) => void,
-): Promise<CommandResult> {
-  const project = await useFixtureProject("empty");
-  const server = await startRpcServer({
+/** An answer that goes on, blank by blank, which no time-out of Hardhat ends. */
+async function startEndlessNode(): Promise<RpcServer> {
+  return await startRpcServer({
     handler: ({ response }) => {
-      answer(response);
+      response.writeHead(200, { "content-type": "application/json" });
+      const timer = setInterval(() => response.write(" "), 200);
+      response.on("close", () => {
+        clearInterval(timer);
+      });
       return "handled";
     },
   });
-  const result = await runHardhat(
-    ["run", "--no-compile", "test/helpers/run-every-task.ts"],
-    {
-      cwd: repository,
-      env: { TEST_URL: server.url, TEST_PROJECT: project.path },
-    },
-  );
-  await server.stop();
-  await project.remove();
-  return result;
 }
 
 describe("tasks and the process at the deadline", () => {
-  const results = new Map<string, CommandResult>();
+  let project: FixtureProject;
   before(async () => {
-    await Promise.all(
-      Object.entries(endless).map(async ([title, answer]) => {
-        results.set(title, await runAll(answer));
-      }),
-    );
+    project = await useFixtureProject("plain");
+  });
+  after(async () => {
+    await project.remove();
   });
 
-  for (const title of Object.keys(endless)) {
-    it(`every task ends, and the process by itself, if a node answers ${title}`, () => {
-      const { stderr, exitCode } = results.get(title) ?? {};
-      const ended = Array.from(
-        stderr?.matchAll(/^<ended> (.*)$/gmu) ?? [],
-        ([, task]) => task,
-      );
-      expect(ended.sort()).to.deep.equal(
-        everyTaskRun()
-          .map(({ task }) => task)
-          .sort(),
-      );
-      expect(stderr).to.contain("VAULT_RPC_TIMEOUT");
-      expect(exitCode).to.equal(0);
+  it("every read that a script runs as a task ends on a node with endless answers, and the script goes on", async () => {
+    const server = await startEndlessNode();
+    const child = startHardhat(
+      ["run", "--no-compile", "test/helpers/run-every-task.ts"],
+      {
+        cwd: repository,
+        env: { TEST_URL: server.url, TEST_PROJECT: project.path },
+      },
+    );
+    let printed = "";
+    child.stdout?.resume();
+    for await (const text of child.stderr?.setEncoding("utf8") ?? []) {
+      printed += String(text);
+      if (printed.includes("<the script goes on>")) {
+        break;
+      }
+    }
+    await server.stop();
+    if (child.exitCode === null) {
+      await once(child, "exit");
+    }
+    const ended = Array.from(
+      printed.matchAll(/^<ended> (.*)$/gmu),
+      ([, task]) => task,
+    );
+    expect(ended.sort()).to.deep.equal(
+      boundedReads()
+        .map(({ task }) => task)
+        .sort(),
+    );
+    expect(printed).to.contain("VAULT_RPC_TIMEOUT");
+    expect(child.exitCode).to.equal(0);
+  });
+
+  it("a task of the command line ends its process on a node with endless answers, with its error and exit code 1", async () => {
+    const server = await startEndlessNode();
+    const { stdout, exitCode } = await runHardhat(
+      ["vault", "volume", "--timeout", "1", "--json", "--network", "test"],
+      {
+        cwd: project.path,
+        env: {
+          TEST_URL: server.url,
+          TEST_VAULT: JSON.stringify({ contracts: documentedContracts }),
+        },
+      },
+    );
+    await server.stop();
+    expect(JSON.parse(stdout)).to.have.nested.property(
+      "error.code",
+      "VAULT_RPC_TIMEOUT",
+    );
+    expect(exitCode).to.equal(1);
+  });
+
+  it("a task of the command line ends its process, which something else keeps running, after a slow reader has all of its output", async () => {
+    const server = await startRpcServer({
+      handler: handlerOf(documentedNode({ head: 1_000, overrides: true })),
     });
-  }
+    // Something that would keep the process running.
+    await writeFile(
+      path.join(project.path, "lasting.config.ts"),
+      `export { default } from "./hardhat.config.ts"; setInterval(() => {}, 1e6);`,
+    );
+    const child = startHardhat(
+      [
+        ...["--config", "lasting.config.ts", "--network", "test"],
+        ...["vault", "orders", "--ids", "1-2000", "--json"],
+      ],
+      {
+        cwd: project.path,
+        env: {
+          TEST_URL: server.url,
+          TEST_VAULT: JSON.stringify({ contracts: documentedContracts }),
+        },
+      },
+    );
+    const { stdout } = child;
+    const exited = once(child, "exit");
+    await once(stdout ?? child, "readable");
+    await sleep(1_500);
+    let text = "";
+    for await (const part of stdout?.setEncoding("utf8") ?? []) {
+      text += String(part);
+    }
+    await exited;
+    await server.stop();
+    expect(JSON.parse(text)).to.have.property("orders").with.lengthOf(2_000);
+    expect(child.exitCode).to.equal(0);
+  });
+
+  it("a task that a plugin overrides does not end the process of the command line", async () => {
+    await writeFile(
+      path.join(project.path, "override.config.ts"),
+      `import { overrideTask } from "hardhat/config";
+       import config from "./hardhat.config.ts";
+       const decode = overrideTask(["vault", "decode"]).setInlineAction(async (args, _hre, runSuper) => {
+         await runSuper(args);
+         await new Promise((resolve) => setTimeout(resolve, 1_500));
+         console.log("afterwards");
+       });
+       export default { ...config, tasks: [decode.build()] };`,
+    );
+    const { stdout, exitCode } = await runHardhat(
+      [
+        ...["--config", "override.config.ts", "vault", "decode"],
+        `0x${"0".repeat(64)}`,
+      ],
+      { cwd: project.path },
+    );
+    expect(stdout).to.match(/afterwards\n$/u);
+    expect(exitCode).to.equal(0);
+  });
 });
