@@ -52,8 +52,8 @@ export function isRefusedAnyhow(error: unknown): error is VaultError {
 const timeoutSign =
   /^(?:HHE704|TimeoutError|ETIMEDOUT|TIMEOUT|UND_ERR_(?:HEADERS|BODY|CONNECT)_TIMEOUT) /u;
 const unreadableSign = /^(?:HHE702|SyntaxError) /u;
-/** As Hardhat quotes the first bytes of a gzip stream. */
-const compressedSign = /^HHE702 [^\u001f]*\u001f\ufffd/u;
+/** As Hardhat quotes the first bytes of a compressed answer. */
+const compressedSign = /^HHE702 .*response received: .\ufffd/u;
 /** Hardhat's errors for: not found, not a URL, not an integer, not hex. */
 const configVariableSign = /^HHE(?:7|28|29|30) /u;
 
@@ -208,7 +208,7 @@ export function toRpcError(
     const problem =
       match(compressedSign) === undefined
         ? describeUnreadable(refusedText(thrown) ?? "", redactor)
-        : "the answer is compressed (gzip), though no compression was requested";
+        : "the answer is compressed, though no compression was requested";
     return vaultError("VAULT_RPC_INVALID_RESPONSE", { ...facts, problem });
   }
   for (const [setting, sign] of settingSigns) {

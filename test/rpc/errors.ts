@@ -66,7 +66,7 @@ describe("failed requests", () => {
       ],
       [
         refusedAnswer("\u001f\ufffd\b\u0000"),
-        "the answer is compressed (gzip), though no compression was requested",
+        "the answer is compressed, though no compression was requested",
       ],
       // Perhaps of the request for the chain id, which Hardhat sends by itself.
       ...[
