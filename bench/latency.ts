@@ -6,7 +6,6 @@ import { createPublicClient, http } from "viem";
 
 import vaultFactoryAbi from "../abi/VaultFactory.json" with { type: "json" };
 import { Vault__factory } from "../src/bindings/factories/Vault__factory.js";
-import type { MockAddresses } from "../src/types.js";
 import { startAnvil } from "../test/helpers/anvil.js";
 import { fetchProvider } from "../test/helpers/fetch-provider.js";
 import { fieldsOf, listOf } from "../test/helpers/fields.js";
@@ -15,11 +14,12 @@ import { hreOnLive } from "../test/helpers/hre.js";
 import { startNodeBehind } from "../test/helpers/node-behind.js";
 import type { NodeBehind } from "../test/helpers/node-behind.js";
 import { runTyped } from "../test/helpers/run-vault-task.js";
-import { deployGeneratedOrders } from "../test/helpers/trading.js";
 import { target } from "./measure.js";
 import type { Section } from "./measure.js";
 import { readWithHardhatEthers, readWithViem } from "./orders.js";
 import type { OrdersToRead } from "./orders.js";
+import { mocks, onBothWorlds } from "./worlds.js";
+import type { Contracts, World } from "./worlds.js";
 
 /** Milliseconds for each request, as of an ordinary provider. */
 const LATENCY_MS = 100;
@@ -29,6 +29,9 @@ const ORDERS = 10_000;
 
 /** Between two looks for a receipt: anvil answers before its fork has mined. */
 const RECEIPT_MS = 20;
+
+/** End of the names of jobs on the addresses that `deploy-mocks` wrote. */
+const OF_MOCKS = ", mocks of vault-deployments";
 
 /** What a job costs behind the latency. */
 interface Cost {
@@ -42,31 +45,42 @@ interface Cost {
 /**
  * The most waves of a job, until it sends a transaction. They do not depend on the machine.
  */
-export const mostWaves = {
-  round: 1,
-  // No answer of a call says at which block it ran: the settlement is tried once the block
-  // of the readings is known.
-  status: 2,
-  simulate: 3,
-  "settle --yes": 7,
-  orders: 8,
-  "simulate --fork": 12,
-  // The addresses are looked up first.
-  "round, mocks of vault-deployments": 2,
-  "status, mocks of vault-deployments": 3,
-  "simulate, mocks of vault-deployments": 4,
-  "settle --yes, mocks of vault-deployments": 8,
-} as const satisfies Readonly<Record<string, number>>;
+export function mostWavesOn(world: World): Readonly<Record<string, number>> {
+  // A vault that pays a token: its symbol and decimals are read once it is known.
+  const ofToken = world === mocks ? 0 : 1;
+  return {
+    round: 1,
+    // No answer of a call says at which block it ran: the settlement is tried once the
+    // block of the readings is known.
+    status: 2,
+    simulate: 3 + ofToken,
+    "settle --yes": 7 + ofToken,
+    orders: 8,
+    "simulate --fork": 12,
+    // The addresses are looked up first.
+    ...(world === mocks && {
+      [`round${OF_MOCKS}`]: 2,
+      [`status${OF_MOCKS}`]: 3,
+      [`simulate${OF_MOCKS}`]: 4,
+      [`settle --yes${OF_MOCKS}`]: 8,
+    }),
+  };
+}
 
 /**
  * Runs each job behind a node that takes 100 ms for a request, and counts requests and
  * waves.
  */
 export async function benchLatency(): Promise<Section> {
-  const costs = await measureLatency(LATENCY_MS);
+  return await onBothWorlds(costsOn);
+}
+
+async function costsOn(world: World): Promise<Section> {
+  const mostWaves = mostWavesOn(world);
+  const costs = await measureLatency(world, LATENCY_MS);
   // Long answers come apart on a busy machine, which would count as waves.
   const isJob = (job: string): boolean => job in mostWaves;
-  const inStep = await measureLatency(LATENCY_MS, isJob, true);
+  const inStep = await measureLatency(world, LATENCY_MS, isJob, true);
   const wavesIn = (job: string): number | undefined =>
     inStep.find((cost) => cost.job === job)?.waves;
   return {
@@ -88,6 +102,7 @@ export async function benchLatency(): Promise<Section> {
  * seconds are then longer.
  */
 export async function measureLatency(
+  world: World,
   latencyMs: number,
   chosen: (job: string) => boolean = () => true,
   isInStep = false,
@@ -99,11 +114,8 @@ export async function measureLatency(
     const near = await hreOnLive(anvil.url, {}, project.path);
     // Writes the addresses to vault-deployments/, for whoever has none configured.
     await runDone(near, "deploy-mocks --scenario many-orders");
-    const { vault, provider } = await near.network.create();
-    const contracts = {
-      ...(await vault.deployMocks({ scenario: "many-orders" })).addresses,
-      trading: await deployGeneratedOrders(provider, 1n, BigInt(ORDERS)),
-    };
+    const { vault } = await near.network.create();
+    const contracts = await world.deploy(vault, ORDERS);
     const far = {
       node,
       contracts,
@@ -112,7 +124,7 @@ export async function measureLatency(
     };
     const costs: Cost[] = [];
     for (const [job, work] of Object.entries(jobsOn(far))) {
-      if (chosen(job)) {
+      if (chosen(job) && !(job.endsWith(OF_MOCKS) && world !== mocks)) {
         const chain = fetchProvider(anvil.url);
         const snapshot = await chain.request({ method: "evm_snapshot" });
         node.clear();
@@ -148,7 +160,7 @@ type Job = () => Promise<unknown>;
 /** What the jobs work on: a node at a distance, and a project. */
 interface Far {
   readonly node: NodeBehind;
-  readonly contracts: Readonly<Record<keyof MockAddresses, string>>;
+  readonly contracts: Contracts;
   readonly hre: HardhatRuntimeEnvironment;
   /** Of the same project, without addresses in its configuration. */
   readonly unconfigured: HardhatRuntimeEnvironment;
@@ -181,8 +193,7 @@ function jobsOn(far: Far): Readonly<Record<string, Job>> {
     },
     "round, by viem": async () => {
       await createPublicClient({ transport: http(node.url) }).readContract({
-        // viem's type for an address
-        address: address as `0x${string}`,
+        address,
         abi: vaultFactoryAbi,
         functionName: "getLatestRoundInfo",
       });
@@ -229,12 +240,11 @@ function jobsOn(far: Far): Readonly<Record<string, Job>> {
       ).settleAll();
       await sent.wait();
     },
-    "round, mocks of vault-deployments": task("round", unconfigured),
-    "status, mocks of vault-deployments": task("status", unconfigured),
-    "simulate, mocks of vault-deployments": task("simulate", unconfigured),
-    "settle --yes, mocks of vault-deployments": task(
-      "settle --yes",
-      unconfigured,
+    ...Object.fromEntries(
+      ["round", "status", "simulate", "settle --yes"].map((typed) => [
+        `${typed}${OF_MOCKS}`,
+        task(typed, unconfigured),
+      ]),
     ),
   };
 }
@@ -257,8 +267,7 @@ async function ordersWorld({
   return {
     url,
     connection: await hre.network.create(),
-    // viem's type for an address
-    trading: contracts.trading as `0x${string}`,
+    trading: contracts.trading,
     count: ORDERS,
   };
 }

@@ -3,22 +3,26 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import { promisify } from "node:util";
 
-import { deployGeneratedOrders } from "../test/helpers/trading.js";
 import { round, target } from "./measure.js";
 import type { Extent, Section } from "./measure.js";
 import { onAnvil } from "./on-anvil.js";
+import { onBothWorlds } from "./worlds.js";
+import type { World } from "./worlds.js";
 
 const { resolve } = createRequire(import.meta.url);
 
 /** Streams orders in a process of its own, and watches its memory. */
-export async function benchMemory({ orders }: Extent): Promise<Section> {
+export async function benchMemory(extent: Extent): Promise<Section> {
+  return await onBothWorlds(async (world) => await watchMemory(extent, world));
+}
+
+async function watchMemory(
+  { orders }: Extent,
+  { deploy }: World,
+): Promise<Section> {
   const count = 20 * orders;
   const [rest, peak, seconds] = await onAnvil(async ({ url, connection }) => {
-    const trading = await deployGeneratedOrders(
-      connection.provider,
-      1n,
-      1_000_000n,
-    );
+    const { trading } = await deploy(connection.vault, count);
     const { stdout } = await promisify(execFile)(process.execPath, [
       "--import",
       resolve("tsx"),

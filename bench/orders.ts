@@ -14,7 +14,6 @@ import { Trading__factory } from "../src/bindings/factories/Trading__factory.js"
 import { isFailedOrder } from "../src/client/index.js";
 import { VaultLensArtifact } from "../src/client/lens/artifact.js";
 import { encodeReadOrders, parseLensAnswer } from "../src/client/lens/lens.js";
-import { deployGeneratedOrders } from "../test/helpers/trading.js";
 import { deployCode } from "../test/helpers/transactions.js";
 import {
   collectGarbage,
@@ -27,8 +26,10 @@ import {
 } from "./measure.js";
 import type { Extent, Section } from "./measure.js";
 import { onAnvil } from "./on-anvil.js";
+import { onBothWorlds } from "./worlds.js";
+import type { World } from "./worlds.js";
 
-interface World extends OrdersToRead {
+interface ToRead extends OrdersToRead {
   readonly multicall: `0x${string}`;
 }
 
@@ -55,26 +56,31 @@ const VIEM_BATCH = 1_000;
 const MULTICALL_BYTES = 32_768;
 
 /** Reads orders over HTTP, from anvil. */
-export async function benchOrders({
-  rounds,
-  orders: count,
-}: Extent): Promise<Section> {
+export async function benchOrders(extent: Extent): Promise<Section> {
+  return await onBothWorlds(async (world) => await readOrders(extent, world));
+}
+
+async function readOrders(
+  { rounds, orders: count }: Extent,
+  { deploy }: World,
+): Promise<Section> {
   return await onAnvil(async ({ url, connection }) => {
-    const { provider } = connection;
-    const world: World = {
+    const { provider, vault } = connection;
+    const { trading } = await deploy(vault, count);
+    const toRead: ToRead = {
       url,
       connection,
-      trading: toHex(await deployGeneratedOrders(provider, 1n, 1_000_000n)),
+      trading,
       multicall: toHex(await deployCode(provider, multicall3Bytecode())),
       count,
     };
     const contestants = {
-      "hardhat-vault": async () => await readWithOurs(world),
-      "raw transport, not decoded": async () => await readRaw(world),
+      "hardhat-vault": async () => await readWithOurs(toRead),
+      "raw transport, not decoded": async () => await readRaw(toRead),
       "hardhat-ethers, one call each": async () =>
-        await readWithHardhatEthers(world),
-      "viem http, batches of 1,000": async () => await readWithViem(world),
-      "viem multicall, best batch": async () => await readWithMulticall(world),
+        await readWithHardhatEthers(toRead),
+      "viem http, batches of 1,000": async () => await readWithViem(toRead),
+      "viem multicall, best batch": async () => await readWithMulticall(toRead),
     };
     const digests = new Set<string>();
     for (const read of Object.values(contestants)) {
@@ -127,7 +133,7 @@ async function readWithOurs({
   connection,
   trading,
   count,
-}: World): Promise<Orders> {
+}: ToRead): Promise<Orders> {
   const orders: object[] = [];
   for await (const order of connection.vault
     .at({ trading })
@@ -141,7 +147,11 @@ async function readWithOurs({
 }
 
 /** The same bytes, over the same connection, and nothing done with them. */
-async function readRaw({ connection, trading, count }: World): Promise<Orders> {
+async function readRaw({
+  connection,
+  trading,
+  count,
+}: ToRead): Promise<Orders> {
   return await pLimit(CONCURRENCY).map(
     firstIds(count, CHUNK),
     async (first) => {
@@ -179,7 +189,7 @@ export async function readWithHardhatEthers({
 }
 
 function viemClient(
-  { url }: Pick<World, "url">,
+  { url }: Pick<ToRead, "url">,
   batch: false | { readonly batchSize: number },
 ): PublicClient {
   return createPublicClient({
@@ -204,7 +214,7 @@ export async function readWithViem(world: OrdersToRead): Promise<Orders> {
   );
 }
 
-async function readWithMulticall(world: World): Promise<Orders> {
+async function readWithMulticall(world: ToRead): Promise<Orders> {
   // Multicalls in a batch would be more than a node takes in one request.
   return await viemClient(world, false).multicall({
     multicallAddress: world.multicall,

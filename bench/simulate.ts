@@ -2,16 +2,14 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { encodeCall } from "../src/client/codec.js";
 import { contractRoleNames, standaloneQueries } from "../src/protocol/index.js";
-import type {
-  HardhatVault,
-  MockAddresses,
-  SimulateSettleAllOptions,
-} from "../src/types.js";
+import type { HardhatVault, SimulateSettleAllOptions } from "../src/types.js";
 import { connectTo } from "../test/helpers/hre.js";
 import { startRpcServer } from "../test/helpers/rpc-server.js";
 import { medianRatio, rowsOf, runInTurns, target } from "./measure.js";
 import type { Extent, Section } from "./measure.js";
 import { onAnvil } from "./on-anvil.js";
+import { onBothWorlds } from "./worlds.js";
+import type { Contracts, World } from "./worlds.js";
 
 /** Of anvil, and by chance of `hardhat node`: no table has its hardforks. */
 const CHAIN_ID = 31_337;
@@ -20,6 +18,9 @@ const CHAIN_ID = 31_337;
 const ROUNDS_ON_NODE = 8;
 /** A fork takes a tenth of a second. */
 const ROUNDS_ON_FORK = 4;
+
+/** A simulation reads none of them. */
+const ORDERS = 40;
 
 const SIMULATION = "simulateSettleAll()";
 const PLAIN_CALL = "one plain eth_call";
@@ -30,13 +31,19 @@ const SCRIPT = "a script that reports as much";
  * A settlement simulated in one request, with every reading and balance before
  * and after and what moves between accounts, beside a plain call.
  */
-export async function benchSimulateOnNode({
-  rounds,
-}: Extent): Promise<Section> {
+export async function benchSimulateOnNode(extent: Extent): Promise<Section> {
+  return await onBothWorlds(
+    async (world) => await simulateOnNode(extent, world),
+  );
+}
+
+async function simulateOnNode(
+  { rounds }: Extent,
+  { deploy }: World,
+): Promise<Section> {
   return await onAnvil(async ({ url, connection }) => {
-    const { vault, addresses } = await connection.vault.deployMocks({
-      scenario: "many-orders",
-    });
+    const addresses = await deploy(connection.vault, ORDERS);
+    const vault = connection.vault.at(addresses);
     const [signer] = await connection.ethers.getSigners();
     const from = signer?.address;
     const { data } = encodeCall("queryVolume", []);
@@ -81,7 +88,7 @@ export async function benchSimulateOnNode({
 /** Counts the requests of two simulations on a connection of their own. */
 async function countRequests(
   upstream: string,
-  addresses: MockAddresses,
+  addresses: Contracts,
   from: string | undefined,
 ): Promise<[first: number, next: number]> {
   const server = await startRpcServer({ upstream });
@@ -103,13 +110,19 @@ async function countRequests(
  * of all contracts, on the chain before and on the fork after. Neither has the
  * twenty development accounts that a fork has unless told otherwise.
  */
-export async function benchSimulateOnFork({
-  rounds,
-}: Extent): Promise<Section> {
+export async function benchSimulateOnFork(extent: Extent): Promise<Section> {
+  return await onBothWorlds(
+    async (world) => await simulateOnFork(extent, world),
+  );
+}
+
+async function simulateOnFork(
+  { rounds }: Extent,
+  { deploy }: World,
+): Promise<Section> {
   return await onAnvil(
     async ({ url, hre, connection }) => {
-      await connection.vault.deployMocks({ scenario: "open-round" });
-      const { vault } = connection;
+      const vault = connection.vault.at(await deploy(connection.vault, ORDERS));
       const { address: to } = await vault.addressOf("vault");
       const [signer] = await connection.ethers.getSigners();
       const from = signer?.address ?? "";
