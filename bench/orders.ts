@@ -162,7 +162,10 @@ async function readRaw({
           {
             from: ZeroAddress,
             to: ZeroAddress,
-            data: encodeReadOrders(trading, BigInt(first), size),
+            data: encodeReadOrders(
+              trading,
+              Array.from({ length: size }, (_, index) => BigInt(first + index)),
+            ),
           },
           "latest",
           { [ZeroAddress]: { code: VaultLensArtifact.deployedBytecode } },

@@ -8,14 +8,15 @@ pragma solidity ^0.8.20;
 /// state override of an `eth_call`, so that the contracts that are read see
 /// the same caller as in a call of their own.
 ///
-/// Both functions return bytes that are not ABI-encoded: the compiler would
-/// copy them once more. In words of 32 bytes:
+/// The functions return bytes that are not ABI-encoded: the compiler would
+/// copy them once more. `readCalls` and `readOrders` return, in words of 32
+/// bytes:
 ///
 /// `FORMAT` | block number | block timestamp | chain id | entries
 ///
 /// and each entry is one word (byte 0: a status, byte 1: whether the target
-/// has code, bytes 28 to 31: the length of the data), followed by the data,
-/// which is not padded.
+/// has code, bytes 20 to 27: the gas that was used, bytes 28 to 31: the length
+/// of the data), followed by the data, which is not padded.
 contract VaultLens {
     /// @notice One read call.
     struct Call {
@@ -25,7 +26,7 @@ contract VaultLens {
 
     /// @dev The first word of every answer. A node that ignores state
     /// overrides cannot answer it by chance.
-    bytes32 private constant FORMAT = keccak256("hardhat-vault/VaultLens/1");
+    bytes32 private constant FORMAT = keccak256("hardhat-vault/VaultLens/2");
 
     /// @dev Status of an entry: the call reverted, the data is its reason.
     uint256 private constant REVERTED = 0;
@@ -33,12 +34,20 @@ contract VaultLens {
     /// @dev Status of an entry: the call succeeded, the data is its result.
     uint256 private constant RETURNED = 1;
 
-    /// @dev Status of an entry: the call used up its share of gas, or
-    /// answered more than `MAX_DATA` bytes. It has to be made by itself.
-    uint256 private constant UNKNOWN = 2;
+    /// @dev Status of an entry: the call answered more than `MAX_DATA` bytes.
+    uint256 private constant TOO_LONG = 2;
+
+    /// @dev Status of an entry: the call used up its share of the gas. With
+    /// more, it may answer; an access out of bounds uses up any amount in
+    /// contracts that were compiled before Solidity 0.8.
+    uint256 private constant USED_UP = 3;
 
     /// @dev The most bytes of an answer that are passed on.
     uint256 private constant MAX_DATA = 8192;
+
+    /// @dev An order's share of the gas.
+    uint256 private constant LEAST_SHARE = 40_000;
+    uint256 private constant LARGEST_SHARE = 100_000;
 
     /// @dev `ITrading.getOrderInfo`.
     bytes4 private constant GET_ORDER_INFO = 0xd311636b;
@@ -54,48 +63,6 @@ contract VaultLens {
     /// @param calls The calls.
     function readCalls(Call[] calldata calls) external view {
         (uint256 start, uint256 end) = _header();
-        _return(start, _readAll(calls, end));
-    }
-
-    /// @notice Reads orders by id, as many as the gas allows and at least one.
-    /// @dev It stops while an eighth of the gas is left, so that no order is
-    /// read with so little that it could answer otherwise than by itself. It
-    /// also stops before an order that uses up its gas, unless that is the
-    /// first.
-    /// @param trading The contract to read from.
-    /// @param firstId The first order's id.
-    /// @param count How many orders to read at most.
-    function readOrders(address trading, uint256 firstId, uint256 count)
-        external
-        view
-    {
-        (uint256 start, uint256 end) = _header();
-        uint256 reserve = gasleft() / 8;
-        for (uint256 i = 0; i < count; ++i) {
-            if (i > 0 && gasleft() < reserve) break;
-            unchecked {
-                // The caller does not ask beyond the last id.
-                uint256 orderID = firstId + i;
-                assembly ("memory-safe") {
-                    mstore(0x00, GET_ORDER_INFO)
-                    mstore(0x04, orderID)
-                }
-            }
-            (uint256 next, bool exhausted) =
-                _read(end, trading, 0x00, 0x24, gasleft());
-            if (exhausted && i > 0) break;
-            end = next;
-        }
-        _return(start, end);
-    }
-
-    /// @dev Makes the calls, each with an equal share of the gas, and writes
-    /// their entries from `end` on.
-    function _readAll(Call[] calldata calls, uint256 end)
-        internal
-        view
-        returns (uint256)
-    {
         for (uint256 i = 0; i < calls.length; ++i) {
             bytes calldata data = calls[i].data;
             uint256 input = end + 32;
@@ -103,15 +70,91 @@ contract VaultLens {
             assembly ("memory-safe") {
                 calldatacopy(input, data.offset, length)
             }
-            (end,) = _read(
-                end,
-                calls[i].target,
-                input,
-                length,
-                gasleft() / (calls.length - i)
+            end = _readCall(
+                end, calls[i].target, length, gasleft() / (calls.length - i)
             );
         }
-        return end;
+        _return(start, end);
+    }
+
+    /// @notice Reads orders by id, as many as the gas allows and at least one.
+    /// @dev Each order gets a share of the gas. If it uses more than three
+    /// quarters of it, its answer does not count, even if it succeeded: a call
+    /// inside it may have run out of gas. Then it gets an eighth of all gas,
+    /// until that has not sufficed for an id: with so much for each of
+    /// hundreds of unknown ids, the gas would not suffice. It stops while an
+    /// eighth of the gas is left, so that no order is read with less.
+    /// @param trading The contract to read from.
+    /// @param firstId The first id, unless there is a list of ids.
+    /// @param count How many orders to read at most.
+    /// @param ids The ids, or none for a range.
+    function readOrders(
+        address trading,
+        uint256 firstId,
+        uint256 count,
+        uint256[] calldata ids
+    ) external view {
+        uint256 eighth = gasleft() / 8;
+        (uint256 start, uint256 end) = _header();
+        uint256 most;
+        bool isTried;
+        for (uint256 i = 0; i < count; ++i) {
+            if (i > 0 && gasleft() < eighth) break;
+            unchecked {
+                // The caller does not ask beyond the last id.
+                uint256 orderID = ids.length == 0 ? firstId + i : ids[i];
+                assembly ("memory-safe") {
+                    mstore(0x00, GET_ORDER_INFO)
+                    mstore(0x04, orderID)
+                }
+            }
+            (uint256 status, uint256 used) = _readOrder(trading, _shareOf(most));
+            if (status == USED_UP && !isTried) {
+                if (i > 0 && gasleft() - gasleft() / 32 < eighth) break;
+                (status, used) = _readOrder(trading, eighth);
+                isTried = status == USED_UP;
+            }
+            if (status != USED_UP && used > most) most = used;
+            end = _write(end, trading, status, used);
+        }
+        _return(start, end);
+    }
+
+    /// @notice Where and when this runs, and what accounts have.
+    /// @dev Answers words of 32 bytes: block number | timestamp | chain id |
+    /// base fee | and of each account its native balance | how much code there
+    /// is.
+    function factsOf(address[] calldata accounts) external view {
+        uint256 height = _blockNumber();
+        uint256 fee;
+        // Chains without EIP-1559 may not have the instruction.
+        try this.baseFee{gas: 10_000}() returns (uint256 found) {
+            fee = found;
+        } catch {}
+        uint256 start;
+        uint256 end;
+        assembly ("memory-safe") {
+            start := mload(0x40)
+            mstore(start, height)
+            mstore(add(start, 0x20), timestamp())
+            mstore(add(start, 0x40), chainid())
+            mstore(add(start, 0x60), fee)
+            end := add(start, 0x80)
+        }
+        for (uint256 i = 0; i < accounts.length; ++i) {
+            address account = accounts[i];
+            assembly ("memory-safe") {
+                mstore(end, balance(account))
+                mstore(add(end, 0x20), extcodesize(account))
+                end := add(end, 0x40)
+            }
+        }
+        _return(start, end);
+    }
+
+    /// @notice The base fee of the block that this runs in.
+    function baseFee() external view returns (uint256) {
+        return block.basefee;
     }
 
     function _header() private view returns (uint256 start, uint256 end) {
@@ -127,7 +170,7 @@ contract VaultLens {
         }
     }
 
-    function _blockNumber() internal view returns (uint256 height) {
+    function _blockNumber() private view returns (uint256 height) {
         assembly ("memory-safe") {
             height := number()
             mstore(0x00, ARB_BLOCK_NUMBER)
@@ -138,31 +181,73 @@ contract VaultLens {
         }
     }
 
-    /// @dev Makes one call and writes its entry at `entry`, above which all
-    /// memory is free. The input may lie where the entry's data goes.
-    function _read(
+    /// @dev Makes one call, whose input is behind its entry, and writes that.
+    function _readCall(
         uint256 entry,
+        address target,
+        uint256 length,
+        uint256 share
+    ) private view returns (uint256 end) {
+        (uint256 status, uint256 used) =
+            _call(target, entry + 32, length, share);
+        uint256 size;
+        assembly ("memory-safe") {
+            size := returndatasize()
+        }
+        // A contract may also revert without a reason.
+        if (status == REVERTED && size == 0 && used > share - share / 32) {
+            status = USED_UP;
+        }
+        return _write(entry, target, status, used);
+    }
+
+    /// @dev Makes the call in the scratch space.
+    /// @return status USED_UP if it used more than three quarters of its share.
+    function _readOrder(address trading, uint256 share)
+        private
+        view
+        returns (uint256 status, uint256 used)
+    {
+        uint256 largest = gasleft() - gasleft() / 32;
+        uint256 limit = share < largest ? share : largest;
+        (status, used) = _call(trading, 0x00, 0x24, limit);
+        if (used > limit - limit / 4) status = USED_UP;
+    }
+
+    /// @dev Twice the most that an order has used so far.
+    function _shareOf(uint256 most) private pure returns (uint256) {
+        uint256 share = 2 * most;
+        return share < LEAST_SHARE
+            ? LEAST_SHARE
+            : share > LARGEST_SHARE ? LARGEST_SHARE : share;
+    }
+
+    /// @return status REVERTED or RETURNED, with the EVM's return data.
+    function _call(
         address target,
         uint256 input,
         uint256 length,
         uint256 gasLimit
-    ) internal view returns (uint256 end, bool exhausted) {
+    ) private view returns (uint256 status, uint256 used) {
         assembly ("memory-safe") {
             let gasBefore := gas()
-            let status := staticcall(gasLimit, target, input, length, 0, 0)
+            status := staticcall(gasLimit, target, input, length, 0, 0)
+            used := sub(gasBefore, gas())
+        }
+    }
+
+    /// @dev Writes an entry at `entry`, above which all memory is free, with
+    /// the EVM's return data.
+    function _write(uint256 entry, address target, uint256 status, uint256 used)
+        private
+        view
+        returns (uint256 end)
+    {
+        assembly ("memory-safe") {
             let size := returndatasize()
-            // A callee gets at most 63/64 of what there is.
-            if iszero(or(status, size)) {
-                exhausted := gt(
-                    sub(gasBefore, gas()),
-                    sub(gasLimit, div(gasLimit, 32))
-                )
-            }
-            if or(exhausted, gt(size, MAX_DATA)) {
-                status := UNKNOWN
-                size := 0
-            }
-            mstore(entry, size)
+            if gt(size, MAX_DATA) { status := TOO_LONG }
+            if gt(status, RETURNED) { size := 0 }
+            mstore(entry, or(shl(32, used), size))
             mstore8(entry, status)
             mstore8(add(entry, 1), iszero(iszero(extcodesize(target))))
             end := add(entry, 0x20)
@@ -171,7 +256,7 @@ contract VaultLens {
         }
     }
 
-    function _return(uint256 start, uint256 end) internal pure {
+    function _return(uint256 start, uint256 end) private pure {
         assembly ("memory-safe") {
             return(start, sub(end, start))
         }

@@ -1,8 +1,8 @@
 import { decodeOrThrow, encodeCall } from "../client/codec.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import { absentContract, failedReading } from "../client/failed-reading.js";
-import { factsCall, parseFacts } from "../client/lens/simulation-lens.js";
-import type { LensFacts } from "../client/lens/simulation-lens.js";
+import { factsCall, parseFacts } from "../client/lens/facts.js";
+import type { LensFacts } from "../client/lens/facts.js";
 import type { ReadCall } from "../client/lens/lens.js";
 import { hexWord } from "../client/words.js";
 import { assertInvariant, vaultError } from "../errors.js";

@@ -8,15 +8,13 @@ import { VaultLensArtifact } from "../../src/client/lens/artifact.js";
 import {
   encodeReadCalls,
   parseLensAnswer,
+  readsIn,
 } from "../../src/client/lens/lens.js";
-import {
-  parseFacts,
-  parseRead,
-} from "../../src/client/lens/simulation-lens.js";
+import { parseFacts } from "../../src/client/lens/facts.js";
 import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
 
 const entry = fc.record({
-  status: fc.integer({ min: 0, max: 2 }),
+  status: fc.integer({ min: 0, max: 3 }),
   hasCode: fc.boolean(),
   data: fc.uint8Array({ maxLength: 80 }),
 });
@@ -35,7 +33,7 @@ type Answer = typeof answer extends fc.Arbitrary<infer T> ? T : never;
 function encode({ number, timestamp, chainId, entries }: Answer): Buffer {
   const header = AbiCoder.defaultAbiCoder().encode(
     ["bytes32", "uint256", "uint256", "uint256"],
-    [id("hardhat-vault/VaultLens/1"), number, timestamp, chainId],
+    [id("hardhat-vault/VaultLens/2"), number, timestamp, chainId],
   );
   return Buffer.concat([
     Buffer.from(header.slice(2), "hex"),
@@ -62,7 +60,7 @@ describe("client - parseLensAnswer", () => {
         expect(parsed?.chainId).to.equal(given.chainId);
         expect(
           parsed?.entries.map(({ status, hasCode, start, end }) => ({
-            status: ["reverted", "returned", "unknown"].indexOf(status),
+            status: ["reverted", "returned", "tooLong", "usedUp"].indexOf(status),
             hasCode,
             data: Uint8Array.from(bytes.subarray(start, end)),
           })),
@@ -96,7 +94,7 @@ describe("client - parseLensAnswer", () => {
   });
 
   it("parseLensAnswer() refuses an entry with an unknown status", () => {
-    const entries = [{ status: 3, hasCode: true, data: new Uint8Array() }];
+    const entries = [{ status: 4, hasCode: true, data: new Uint8Array() }];
     const bytes = encode({ ...whole, entries });
     expect(parseLensAnswer(bytes)).to.equal(undefined);
   });
@@ -184,20 +182,20 @@ describe("client - parseFacts", () => {
   });
 });
 
-describe("client - parseRead", () => {
-  it("parseRead() has no result for a call that needs a request of its own, and none for an answer that reverted", () => {
+describe("client - readsIn", () => {
+  it("readsIn() has no result for a call that needs a request of its own, and none for an answer that reverted", () => {
     const data = Uint8Array.from([7]);
-    const entries = [0, 1, 2].map((status) => ({
+    const entries = [0, 1, 2, 3].map((status) => ({
       status,
       data,
       hasCode: true,
     }));
-    const bytes = encode({ ...whole, entries }).subarray(128);
-    const [reverted, returned, unknown, ...more] = parseRead({ data: bytes });
+    const bytes = encode({ ...whole, entries });
+    const [reverted, returned, ...more] = readsIn({ data: bytes });
     expect(reverted).to.have.property("reverted");
     expect(returned).to.have.deep.property("data", Buffer.from([7]));
-    expect([unknown, more]).to.deep.equal([undefined, []]);
+    expect(more).to.deep.equal([undefined, undefined]);
     const failed = decodeRevertReason("0x");
-    expect(parseRead({ reverted: failed })).to.deep.equal([]);
+    expect(readsIn({ reverted: failed })).to.deep.equal([]);
   });
 });

@@ -1,9 +1,6 @@
 import { Interface, Transaction, id, toQuantity as hex } from "ethers";
 
-import {
-  SimulationLensArtifact,
-  VaultLensArtifact,
-} from "../../src/client/lens/artifact.js";
+import { VaultLensArtifact } from "../../src/client/lens/artifact.js";
 import { operations } from "../../src/protocol/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { BareHost } from "./bare-host.js";
@@ -72,7 +69,6 @@ const UNKNOWN_METHOD = -32_601;
 const INVALID_PARAMS = -32_602;
 
 const lens = new Interface(VaultLensArtifact.abi);
-const simulationLens = new Interface(SimulationLensArtifact.abi);
 
 /** The parameter that names a block, by method. */
 export const blockParameter: Readonly<Record<string, number>> = {
@@ -283,10 +279,12 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
       return this.#lensOutput(block, entries);
     }
     if (asked?.name === "readOrders") {
-      const [trading, first, count] = args;
+      const [trading, first, count, ids] = args;
+      const listed = listOf(ids);
       const { selector } = operations.getOrderInfo;
       const entries = Array.from({ length: Number(count) }, (_, index) => {
-        const orderID = word(BigInt(String(first)) + BigInt(index));
+        const id = listed[index] ?? BigInt(String(first)) + BigInt(index);
+        const orderID = word(BigInt(String(id)));
         return this.#entryOf([String(trading), `${selector}${orderID}`], block);
       });
       return this.#lensOutput(block, entries);
@@ -349,7 +347,7 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
     if (data.startsWith(BALANCE_OF)) {
       return { reverted: false, data: wordsOf(BALANCE) };
     }
-    const asked = simulationLens.parseTransaction({ data });
+    const asked = lens.parseTransaction({ data });
     if (asked?.name !== "factsOf") {
       return undefined;
     }
@@ -374,7 +372,7 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
 
   #lensOutput(block: number, entries: readonly string[]): string {
     return [
-      id("hardhat-vault/VaultLens/1"),
+      id("hardhat-vault/VaultLens/2"),
       ...[block, TIME_OF_GENESIS + block, this.#chainId].map(word),
       ...entries,
     ].join("");

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { SimulationLensArtifact } from "../../src/client/lens/artifact.js";
+import { VaultLensArtifact } from "../../src/client/lens/artifact.js";
 import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { BareHost } from "../helpers/bare-host.js";
@@ -71,7 +71,7 @@ describe("simulateSettleAll on a node with eth_simulateV1", () => {
     );
     const payload = fieldsOf(simulated?.params[0]);
     const [block] = listOf(payload["blockStateCalls"]);
-    const code = SimulationLensArtifact.deployedBytecode;
+    const code = VaultLensArtifact.deployedBytecode;
     const { stateOverrides } = fieldsOf(block);
     expect(payload["traceTransfers"]).to.equal(true);
     expect(Object.values(fieldsOf(stateOverrides))).to.deep.equal([{ code }]);

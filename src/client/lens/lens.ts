@@ -27,7 +27,9 @@ export function isLensKnown({ node }: RpcClient): boolean {
   return lensSupport.get(node) === true;
 }
 
-const lensInterface = new Interface(VaultLensArtifact.abi);
+export const lensCode: string = VaultLensArtifact.deployedBytecode;
+
+export const lensInterface = new Interface(VaultLensArtifact.abi);
 
 export interface ReadCall {
   readonly target: string;
@@ -39,16 +41,18 @@ export function encodeReadCalls(calls: readonly ReadCall[]): string {
   return lensInterface.encodeFunctionData("readCalls", [list]);
 }
 
-/** Encodes a read of up to `count` orders; the gas may allow fewer. */
+/** Encodes a read of orders; the gas may allow fewer of them. */
 export function encodeReadOrders(
   trading: string,
-  firstId: bigint,
-  count: number,
+  ids: readonly bigint[],
 ): string {
+  const [first = 0n] = ids;
+  const isRange = ids.every((orderID, index) => orderID === first + BigInt(index));
   return lensInterface.encodeFunctionData("readOrders", [
     trading,
-    firstId,
-    count,
+    first,
+    ids.length,
+    isRange ? [] : ids,
   ]);
 }
 
@@ -166,7 +170,7 @@ export async function callLens(
   data: string,
 ): Promise<LensAnswer> {
   const answer = await callContract(rpc, { from, to: from, data }, block, {
-    [from]: { code: VaultLensArtifact.deployedBytecode },
+    [from]: { code: lensCode },
   });
   if ("reverted" in answer) {
     // The lens never reverts: some nodes report "out of gas" as a revert.
@@ -188,8 +192,8 @@ export async function callLens(
 
 /** The outcome of a call inside the lens; see contracts/lens/VaultLens.sol. */
 export interface LensEntry {
-  /** `unknown`: the call needs a request of its own. */
-  readonly status: "reverted" | "returned" | "unknown";
+  /** `tooLong` and `usedUp`: the call needs a request of its own. */
+  readonly status: "reverted" | "returned" | "tooLong" | "usedUp";
   readonly hasCode: boolean;
   /** Offset of the returned data, or of the revert data, in the bytes. */
   readonly start: number;
@@ -216,11 +220,11 @@ interface PinnedAnswer extends LensAnswer {
   readonly later: LensAnswer | undefined;
 }
 
-const FORMAT = id("hardhat-vault/VaultLens/1").slice(2);
+const FORMAT = id("hardhat-vault/VaultLens/2").slice(2);
 const HEADER = 4 * WORD;
 
 /** In the order of the constants in VaultLens.sol. */
-const statuses = ["reverted", "returned", "unknown"] as const;
+const statuses = ["reverted", "returned", "tooLong", "usedUp"] as const;
 
 /** @returns Undefined unless the bytes are the whole answer of a lens. */
 export function parseLensAnswer(bytes: Buffer): LensAnswer | undefined {
@@ -300,4 +304,23 @@ export function entryAnswer(
         ),
       }
     : { data: bytes.subarray(start, end) };
+}
+
+/**
+ * @param answer Of a call that {@link encodeReadCalls} made.
+ * @returns The answer of each call; undefined if it needs a request of its own.
+ */
+export function readsIn(
+  answer: CallResult,
+): ReadonlyArray<CallResult | undefined> {
+  const parsed = "data" in answer ? parseLensAnswer(answer.data) : undefined;
+  return (parsed?.entries ?? []).map((entry) =>
+    parsed === undefined || isUnanswered(entry)
+      ? undefined
+      : entryAnswer(parsed, entry),
+  );
+}
+
+function isUnanswered({ status }: LensEntry): boolean {
+  return status === "tooLong" || status === "usedUp";
 }

@@ -2,7 +2,10 @@ import { MaxUint256 } from "ethers";
 
 import { invalidArgument } from "../../errors.js";
 import type { VaultError } from "../../errors.js";
+import { asRecord } from "../../json.js";
 import { hexWord } from "../words.js";
+import { isUsedUp } from "./order-reader.js";
+import type { FoundOrder } from "./order-reader.js";
 import { isEmptyOrder, isFailedOrder } from "./types.js";
 import type { ListedOrder } from "./types.js";
 
@@ -29,33 +32,65 @@ export interface OrdersEnd {
   readonly isMissing: (order: ListedOrder) => boolean;
 }
 
+/** The part of a reader of orders that a search needs. */
+interface OrderSource {
+  read(
+    ids: readonly bigint[],
+    asking: "none",
+    onLast?: () => void,
+  ): AsyncIterable<Iterable<FoundOrder>>;
+  readAlone(orderID: bigint): Promise<ListedOrder>;
+}
+
+interface SearchListeners {
+  /**
+   * Called with each order that is the last one so far, once an unknown id behind it is
+   * known: the ids up to it can be read meanwhile.
+   */
+  readonly onFound?: (last: bigint) => void;
+  /** Called while ids are read that end the search, unless there is an order among them. */
+  readonly onLast?: () => void;
+}
+
 /**
  * Finds the last order in growing steps, because no function returns the number of
  * orders. The ids at distances of 1, 2, 4, … behind the last order found are read
  * together, with some in the gap before the next unknown id, and the search continues
  * from the farthest order among them. If there is none, the next 500 ids are read. An
- * unknown id returns zeros or reverts.
+ * unknown id returns zeros or reverts, or uses up its gas, as an access out of bounds does
+ * before Solidity 0.8. Of those, only the lowest one at the end is asked again, with all
+ * gas: a revert shows that it is unknown, and the ids behind it are, too.
  *
- * @param read Reads the orders of these ids, in that order. `mayBeLast` is true if the
- * search ends unless there is an order among them.
- * @param onFound Called with each order that is the last one so far, once an unknown id
- * behind it is known: the ids up to it can be read meanwhile.
  * @throws VaultError VAULT_INVALID_ARGUMENT if there is an order 2^40 ids behind the
  * first. If every id reverts, the first error, since an empty contract may do the same.
+ * The error of two ids in a row that fail with all gas, but do not revert.
  */
 export async function findLastOrder(
-  read: (
-    ids: readonly bigint[],
-    mayBeLast: boolean,
-  ) => AsyncIterable<Iterable<ListedOrder>>,
+  source: OrderSource,
   first: bigint,
-  onFound?: (last: bigint) => void,
+  { onFound, onLast }: SearchListeners = {},
 ): Promise<OrdersEnd> {
   const seen: { isAnswered: boolean; refusal?: VaultError | undefined } = {
     isAnswered: false,
   };
   // Revert reasons of the ids read last, which are all unknown at the end.
   let missing = new Set<string>();
+  /** The lowest of the ids read last that used up its gas. */
+  let open: bigint | undefined;
+
+  /** @returns True for an order, or for what may be one. */
+  const isFound = (order: ListedOrder, near: readonly bigint[]): boolean => {
+    const reason = reasonOf(order);
+    if (reason === undefined) {
+      seen.isAnswered = true;
+      return !isEmptyOrder(order);
+    }
+    if (order.orderID <= (near.at(-1) ?? -1n)) {
+      missing.add(reason);
+    }
+    seen.refusal ??= isFailedOrder(order) ? order.error : undefined;
+    return false;
+  };
 
   const findAmong = async (
     ids: readonly bigint[],
@@ -64,23 +99,39 @@ export async function findLastOrder(
   ): Promise<bigint | undefined> => {
     let found: bigint | undefined;
     missing = new Set();
-    for await (const orders of read(ids, mayBeLast)) {
+    open = undefined;
+    const whenLast = mayBeLast ? onLast : undefined;
+    for await (const orders of source.read(ids, "none", whenLast)) {
       for (const order of orders) {
-        const reason = reasonOf(order);
-        if (reason !== undefined) {
-          if (order.orderID <= (near.at(-1) ?? -1n)) {
-            missing.add(reason);
-          }
-          seen.refusal ??= isFailedOrder(order) ? order.error : undefined;
-          continue;
-        }
-        seen.isAnswered = true;
-        if (!isEmptyOrder(order) && order.orderID > (found ?? -1n)) {
-          found = order.orderID;
+        const { orderID } = order;
+        if (isUsedUp(order)) {
+          open = orderID < (open ?? orderID + 1n) ? orderID : open;
+        } else if (isFound(order, near) && orderID > (found ?? -1n)) {
+          found = orderID;
         }
       }
     }
     return found;
+  };
+
+  let wasUnreadable = false;
+  /** Asks for the lowest id that is open at the end of the search. */
+  const findOpen = async (
+    near: readonly bigint[],
+  ): Promise<bigint | undefined> => {
+    if (open === undefined) {
+      return undefined;
+    }
+    const order = await source.readAlone(open);
+    if (!isFound(order, near)) {
+      return undefined;
+    }
+    const isUnreadable = isFailedOrder(order) && order.error.kind === "rpc";
+    if (isUnreadable && wasUnreadable) {
+      throw order.error;
+    }
+    wasUnreadable = isUnreadable;
+    return open;
   };
 
   let last: bigint | undefined;
@@ -94,7 +145,9 @@ export async function findLastOrder(
       ...(end === undefined ? [] : between(end - next)),
     ]
       .map((distance) => next + distance)
-      .filter((id) => id <= MaxUint256);
+      .filter((id) => id <= MaxUint256)
+      // A request that met an unknown id gives the later ones less gas.
+      .sort((one, other) => (one < other ? -1 : 1));
     const near = distances(EMPTY_IDS_AT_END, BigInt)
       .map((distance) => next + distance)
       .filter((id) => id <= MaxUint256);
@@ -106,6 +159,7 @@ export async function findLastOrder(
       asked = near;
       found = await findAmong(asked, near, true);
     }
+    found ??= await findOpen(near);
     if (found === undefined) {
       break;
     }
@@ -131,7 +185,12 @@ export async function findLastOrder(
       );
     }
   }
-  if (!seen.isAnswered && seen.refusal !== undefined) {
+  if (
+    !seen.isAnswered &&
+    seen.refusal !== undefined &&
+    // Of an empty array: a contract that refuses to be read reverts.
+    kindOf(seen.refusal) !== "invalid-opcode"
+  ) {
     throw seen.refusal;
   }
   return {
@@ -165,21 +224,25 @@ function reasonOf(order: ListedOrder): string | undefined {
   if (!isFailedOrder(order) || order.error.code !== "VAULT_CALL_REVERTED") {
     return undefined;
   }
-  const hex = order.orderID.toString(16);
-  return (
-    String(order.error.details["reason"])
-      .replaceAll(
-        new RegExp(`\\b(?:${order.orderID}|0x0*${hex})\\b`, "giu"),
-        "#",
-      )
-      // A custom error has the id in its data, as a word behind the selector. The end of
-      // the selector can look like the beginning of the word.
-      .replace(
-        new RegExp(
-          `(0x[0-9a-f]{8}(?:[0-9a-f]{64})*?)${hexWord(order.orderID)}`,
-          "iu",
-        ),
-        "$1#",
-      )
+  const { orderID, error } = order;
+  const kind = kindOf(error);
+  // Other texts are our own, with figures that may equal the id.
+  if (kind === "string" || kind === "custom") {
+    const hex = orderID.toString(16);
+    const id = new RegExp(`\\b(?:${orderID}|0x0*${hex})\\b`, "giu");
+    return String(error.details["reason"]).replaceAll(id, "#");
+  }
+  // A custom error has the id in its data, as a word behind the selector. The end of the
+  // selector can look like the beginning of the word.
+  const word = new RegExp(
+    `^(0x[0-9a-f]{8}(?:[0-9a-f]{64})*?)${hexWord(orderID)}`,
+    "iu",
   );
+  const data = String(asRecord(error.cause)["data"]);
+  return `${String(kind)} ${data.replace(word, "$1#")}`;
+}
+
+/** The kind of a revert. */
+function kindOf({ cause }: VaultError): unknown {
+  return asRecord(cause)["kind"];
 }

@@ -1,3 +1,5 @@
+import pLimit from "p-limit";
+
 import { VaultError } from "../../errors.js";
 import type { VaultOrder } from "../../protocol/index.js";
 import { getBalance } from "../../rpc/accounts.js";
@@ -6,57 +8,107 @@ import type { CallResult } from "../../rpc/calls.js";
 import { isReorganised } from "../../rpc/pinned-block.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { LocatedAddress } from "../addresses.js";
-import { decodeOrThrow, encodeCall } from "../codec.js";
-import {
-  callLens,
-  encodeReadCalls,
-  encodeReadOrders,
-  entryAnswer,
-} from "../lens/lens.js";
+import { decodeOrThrow } from "../codec.js";
+import { callLens, encodeReadOrders, entryAnswer } from "../lens/lens.js";
 import type { LensAnswer, LensEntry } from "../lens/lens.js";
 import { requestAtBlock } from "../missing-state.js";
 import type { VaultReader } from "../reader.js";
+import { isFailedOrder } from "./types.js";
 import type { ListedOrder } from "./types.js";
 
 const call = { operation: "getOrderInfo", role: "trading" } as const;
 
-/** Scattered ids share a call's gas equally, and some nodes allow little gas. */
-const MAX_SCATTERED = 100;
+/** Requests at the same time, if each is for one order. */
+export const ALONE = 16;
+
+/** An id that used up its share of a request's gas: unknown, or a large order. */
+export interface UsedUpOrder {
+  readonly orderID: bigint;
+  readonly isUsedUp: true;
+}
+
+export type FoundOrder = ListedOrder | UsedUpOrder;
+
+export function isUsedUp(order: FoundOrder): order is UsedUpOrder {
+  return "isUsedUp" in order;
+}
 
 /**
- * Reads orders at one block. A failed request halves `chunkSize`; a single order is a
- * plain call.
+ * What happens to ids that used up their share: `none` asks for none of them, `each` for
+ * each of them by itself, and `end` for those behind the last answer of a request only by
+ * the first one, if they are many: a revert of it is the answer of the others, too.
+ */
+export type Asking = "none" | "each" | "end";
+
+export interface ReaderLimits {
+  readonly chunkSize: number;
+  readonly concurrency: number;
+  /** True if more requests may be made at the same time for smaller chunks. */
+  readonly isFlexible: boolean;
+}
+
+/**
+ * Reads orders at one block. A failed request halves the size of chunks; a single order is
+ * a plain call.
  */
 export class OrderReader {
+  #chunkSize: number;
+  readonly #alone: ReturnType<typeof pLimit>;
+
   constructor(
     private readonly client: VaultReader,
     private readonly target: LocatedAddress,
     private readonly block: PinnedBlock,
-    private chunkSize: number,
-    private readonly concurrency: number,
-  ) {}
+    private readonly limits: ReaderLimits,
+  ) {
+    const { chunkSize, concurrency, isFlexible } = limits;
+    this.#chunkSize = chunkSize;
+    this.#alone = pLimit(isFlexible ? ALONE : concurrency);
+  }
+
+  /** As many orders are under way as with chunks of full size. */
+  get #concurrency(): number {
+    const { chunkSize, concurrency, isFlexible } = this.limits;
+    return isFlexible
+      ? Math.min(ALONE, Math.ceil((chunkSize * concurrency) / this.#chunkSize))
+      : concurrency;
+  }
 
   /**
    * Reads orders in chunks, each to be iterated once. A chunk is decoded while it is
    * iterated, because its bytes take a fraction of the memory of its orders. Whenever an
    * answer comes, the next chunk is requested, up to `concurrency` at a time.
    *
+   * @param asking With `none`, ids may be {@link UsedUpOrder}s.
    * @param onLast Called once the last chunk is requested.
    * @throws VaultError if the node does not answer; VAULT_REORGED; VAULT_NO_CODE, also
    * while a chunk is iterated
    */
+  public read(
+    ids: Iterable<bigint>,
+    asking: "none",
+    onLast?: () => void,
+  ): AsyncGenerator<Iterable<FoundOrder>, void, undefined>;
+  public read(
+    ids: Iterable<bigint>,
+    asking: "each" | "end",
+    onLast?: () => void,
+  ): AsyncGenerator<Iterable<ListedOrder>, void, undefined>;
   public async *read(
     ids: Iterable<bigint>,
+    asking: Asking,
     onLast?: () => void,
-  ): AsyncGenerator<Iterable<ListedOrder>, void, undefined> {
+  ): AsyncGenerator<Iterable<FoundOrder>, void, undefined> {
     const chunks = this.#chunksOf(ids);
-    const { concurrency } = this;
-    const requested: Array<Promise<Iterable<ListedOrder>>> = [];
+    const requested: Array<Promise<Iterable<FoundOrder>>> = [];
     let underWay = 0;
     let tellLast: typeof onLast;
     const requestMore = (): void => {
       // Answers that wait for the reader are bounded, too.
-      while (underWay < concurrency && requested.length < 2 * concurrency - 1) {
+      while (
+        underWay < this.#concurrency &&
+        requested.length < 2 * this.#concurrency - 1
+      ) {
         const { value: chunk } = chunks.next();
         if (chunk === undefined) {
           tellLast?.();
@@ -65,7 +117,7 @@ export class OrderReader {
         }
         underWay += 1;
         tellLast = onLast;
-        const orders = this.#readChunk(chunk);
+        const orders = this.#readChunk(chunk, asking).then(concat);
         const whenAnswered = (): void => {
           underWay -= 1;
           requestMore();
@@ -85,22 +137,15 @@ export class OrderReader {
     }
   }
 
-  /** Each chunk has the `chunkSize` of the moment when it is requested. */
+  /** Each chunk has the size of the moment when it is requested. */
   *#chunksOf(
     ids: Iterable<bigint>,
   ): Generator<readonly bigint[], void, undefined> {
     let chunk: bigint[] = [];
-    let isRow = true;
     for (const id of ids) {
-      const [first = id] = chunk;
-      isRow &&= id === first + BigInt(chunk.length);
-      if (
-        chunk.length >= this.chunkSize ||
-        (!isRow && chunk.length >= MAX_SCATTERED)
-      ) {
+      if (chunk.length >= this.#chunkSize) {
         yield chunk;
         chunk = [];
-        isRow = true;
       }
       chunk.push(id);
     }
@@ -109,27 +154,57 @@ export class OrderReader {
     }
   }
 
-  async #readChunk(ids: readonly bigint[]): Promise<Iterable<ListedOrder>> {
-    const parts: Array<Iterable<ListedOrder>> = [];
-    let done = 0;
-    while (done < ids.length) {
-      const batch = ids.slice(done, done + this.chunkSize);
-      const [id = 0n] = batch;
-      const answer =
-        batch.length === 1 ? undefined : await this.#tryLens(batch);
-      if (batch.length === 1) {
-        parts.push([await this.#readAlone(id)]);
-        done += 1;
-      } else if (answer === undefined) {
-        // Requests that were sent together and all fail halve it only once.
-        this.chunkSize = Math.min(this.chunkSize, Math.floor(batch.length / 2));
-      } else {
-        const failed = await this.#readFailed(answer, batch);
-        parts.push(this.#decodeAll(answer, batch, failed));
-        done += answer.entries.length;
+  async #readChunk(
+    ids: readonly bigint[],
+    asking: Asking,
+  ): Promise<ReadonlyArray<Iterable<FoundOrder>>> {
+    const [id = 0n] = ids;
+    if (ids.length === 1) {
+      return [[await this.readAlone(id)]];
+    }
+    const answer = await this.#tryLens(ids);
+    if (answer === undefined) {
+      const half = Math.floor(ids.length / 2);
+      // Requests that were sent together and all fail halve it only once.
+      this.#chunkSize = Math.min(this.#chunkSize, half);
+      return [
+        ...(await this.#readChunk(ids.slice(0, half), asking)),
+        ...(await this.#readChunk(ids.slice(half), asking)),
+      ];
+    }
+    const { length } = answer.entries;
+    this.#adaptChunkSize(length, ids.length);
+    const [found, rest] = await Promise.all([
+      this.#readFailed(answer, ids, asking),
+      this.#readRest(ids.slice(length), asking),
+    ]);
+    return [this.#decodeAll(answer, ids, found), ...rest];
+  }
+
+  /** A request has as many orders as its gas allowed before. */
+  #adaptChunkSize(answered: number, asked: number): void {
+    this.#chunkSize =
+      answered < asked
+        ? Math.min(this.#chunkSize, answered)
+        : asked < this.#chunkSize
+          ? this.#chunkSize
+          : Math.min(this.limits.chunkSize, 2 * this.#chunkSize);
+  }
+
+  /** Reads what the gas of a request did not allow. */
+  async #readRest(
+    ids: readonly bigint[],
+    asking: Asking,
+  ): Promise<ReadonlyArray<Iterable<FoundOrder>>> {
+    const parts: Array<Promise<ReadonlyArray<Iterable<FoundOrder>>>> = [];
+    for (const chunk of this.#chunksOf(ids)) {
+      const part = this.#readChunk(chunk, asking);
+      parts.push(part);
+      if (!this.limits.isFlexible) {
+        await part;
       }
     }
-    return concat(parts);
+    return (await Promise.all(parts)).flat();
   }
 
   /** @returns Undefined if the lens fails but the node answers. */
@@ -137,7 +212,7 @@ export class OrderReader {
     const context = this.client.readContext({ blockTag: this.block.number });
     const rpc = context.rpc.withRetries(fewRetries);
     try {
-      const answer = await callLens({ ...context, rpc }, this.#encode(ids));
+      const answer = await callLens({ ...context, rpc }, encodeReadOrders(this.target.address, ids));
       const { length } = answer.entries;
       if (length === 0 || length > ids.length) {
         throw rpc
@@ -151,49 +226,69 @@ export class OrderReader {
     }
   }
 
-  /** Consecutive ids are sent as a range, and each takes the gas it needs. */
-  #encode(ids: readonly bigint[]): string {
-    const { address } = this.target;
-    const [first = 0n] = ids;
-    return ids.every((id, index) => id === first + BigInt(index))
-      ? encodeReadOrders(address, first, ids.length)
-      : encodeReadCalls(
-          ids.map((id) => ({
-            target: address,
-            data: encodeCall(call.operation, [id]).data,
-          })),
-        );
-  }
-
+  /** @returns The orders that are not decoded from the answer, by their entries. */
   async #readFailed(
     answer: LensAnswer,
     ids: readonly bigint[],
-  ): Promise<ReadonlyMap<LensEntry, ListedOrder>> {
-    const failed = new Map<LensEntry, ListedOrder>();
-    for (const [index, entry] of answer.entries.entries()) {
-      if (entry.status !== "returned") {
-        const id = ids[index] ?? 0n;
-        const given = entryAnswer(answer, entry);
-        failed.set(
-          entry,
-          "reverted" in given
-            ? this.#decode(
-                { reverted: await this.client.explain(given.reverted) },
-                entry,
-                id,
-              )
-            : await this.#readAlone(id),
-        );
-      }
-    }
+    asking: Asking,
+  ): Promise<ReadonlyMap<LensEntry, FoundOrder>> {
+    const { entries } = answer;
+    const end = entries.findLastIndex(({ status }) => status !== "usedUp") + 1;
+    const settled =
+      asking === "end" && entries.length - end > ALONE
+        ? await this.#readEnd(ids.slice(end, entries.length))
+        : undefined;
+    const failed = new Map<LensEntry, FoundOrder>();
+    await Promise.all(
+      entries.map(async (entry, index) => {
+        const { status } = entry;
+        const orderID = ids[index] ?? 0n;
+        if (status === "reverted") {
+          failed.set(entry, await this.#explain(answer, entry, orderID));
+        } else if (status === "usedUp" && asking === "none") {
+          failed.set(entry, { orderID, isUsedUp: true });
+        } else if (status !== "returned") {
+          const error = index < end ? undefined : settled;
+          failed.set(
+            entry,
+            error === undefined
+              ? await this.readAlone(orderID)
+              : { orderID, error },
+          );
+        }
+      }),
+    );
     return failed;
+  }
+
+  /** @returns The revert of the first of these ids, if it reverts. */
+  async #readEnd([first = 0n]: readonly bigint[]): Promise<
+    VaultError | undefined
+  > {
+    const order = await this.readAlone(first);
+    return isFailedOrder(order) && order.error.code === "VAULT_CALL_REVERTED"
+      ? order.error
+      : undefined;
+  }
+
+  async #explain(
+    answer: LensAnswer,
+    entry: LensEntry,
+    orderID: bigint,
+  ): Promise<ListedOrder> {
+    const given = entryAnswer(answer, entry);
+    const explained =
+      "reverted" in given
+        ? { reverted: await this.client.explain(given.reverted) }
+        : given;
+    return this.#decode(explained, entry, orderID);
   }
 
   *#decodeAll(
     answer: LensAnswer,
     ids: readonly bigint[],
-    failed: ReadonlyMap<LensEntry, ListedOrder>,
-  ): Generator<ListedOrder, void, undefined> {
+    failed: ReadonlyMap<LensEntry, FoundOrder>,
+  ): Generator<FoundOrder, void, undefined> {
     for (const [index, entry] of answer.entries.entries()) {
       yield (
         failed.get(entry) ??
@@ -223,12 +318,14 @@ export class OrderReader {
     }
   }
 
-  async #readAlone(orderID: bigint): Promise<ListedOrder> {
+  /** Reads an order by a plain call, with all gas that the node allows. */
+  public async readAlone(orderID: bigint): Promise<ListedOrder> {
     const { number: blockTag } = this.block;
     try {
-      const order = await this.client.read(call.operation, [orderID], {
-        blockTag,
-      });
+      const order = await this.#alone(
+        async () =>
+          await this.client.read(call.operation, [orderID], { blockTag }),
+      );
       return { orderID, ...order };
     } catch (thrown) {
       const error = errorOfOrder(thrown);

@@ -15,14 +15,13 @@ import { isLensKnown, tryLens } from "../lens/lens.js";
 import { checkOptionNames } from "../option-names.js";
 import type { ReadContext, VaultReader } from "../reader.js";
 import { LIMIT_POWER, findLastOrder } from "./last-order.js";
-import { OrderReader } from "./order-reader.js";
+import { ALONE, OrderReader } from "./order-reader.js";
 import { isEmptyOrder, isFailedOrder, ordersOptionNames } from "./types.js";
 import type { ListedOrder, Order, OrdersOptions } from "./types.js";
 
 const MAX_CHUNK = 700;
 /** More orders under way would be faster, but take more memory. */
 const CONCURRENCY = 3;
-const CONCURRENCY_OF_SINGLE_READS = 16;
 
 /** @see VaultClient.orders */
 export async function* readOrders(
@@ -49,8 +48,11 @@ export async function* readOrders(
       pinned,
       target,
       pin,
-      usesLens ? maxChunk : 1,
-      concurrency ?? (usesLens ? CONCURRENCY : CONCURRENCY_OF_SINGLE_READS),
+      {
+        chunkSize: usesLens ? maxChunk : 1,
+        concurrency: concurrency ?? (usesLens ? CONCURRENCY : ALONE),
+        isFlexible: concurrency === undefined,
+      },
     );
     let done = 0;
     let proof: Promise<void> | undefined;
@@ -115,7 +117,7 @@ async function* chunksOf(
 ): AsyncGenerator<OrderChunk, void, undefined> {
   if ("ids" in selected) {
     const { ids, total } = selected;
-    for await (const orders of reader.read(ids, onLast)) {
+    for await (const orders of reader.read(ids, "end", onLast)) {
       yield { orders, total: () => total, isUnknown: () => false };
     }
     return;
@@ -127,11 +129,14 @@ async function* chunksOf(
     begin = resolve;
   });
   const search = findLastOrder(
-    (ids, mayBeLast) => reader.read(ids, mayBeLast ? onLast : undefined),
+    reader,
     next,
-    (found) => {
-      last = found;
-      begin();
+    {
+      onLast,
+      onFound: (found) => {
+        last = found;
+        begin();
+      },
     },
   );
   /** The ids up to the last order that is found by then. */
@@ -151,11 +156,11 @@ async function* chunksOf(
   // A failure is thrown below, or never if the reader has left.
   search.catch(() => undefined);
   await Promise.race([isBegun, search]);
-  for await (const orders of reader.read(nextIds(), onLast)) {
+  for await (const orders of reader.read(nextIds(), "each", onLast)) {
     yield { orders, ...common };
   }
   ({ last = last } = await search);
-  for await (const orders of reader.read(nextIds(), onLast)) {
+  for await (const orders of reader.read(nextIds(), "each", onLast)) {
     yield { orders, ...common };
   }
 }

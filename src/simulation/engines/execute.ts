@@ -1,11 +1,7 @@
 import { isHexString } from "ethers";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
-import {
-  encodeRead,
-  parseRead,
-  simulationLensCode,
-} from "../../client/lens/simulation-lens.js";
+import { encodeReadCalls, lensCode, readsIn } from "../../client/lens/lens.js";
 import type { VaultHost } from "../../host.js";
 import { assertInvariant, vaultError } from "../../errors.js";
 import type { VaultError } from "../../errors.js";
@@ -133,7 +129,7 @@ async function readAll(
 ): Promise<readonly CallResult[]> {
   const { from: reader } = vault.readContext({});
   const reads = readsOf(watched, reader);
-  const lens = { [reader]: { code: simulationLensCode } };
+  const lens = { [reader]: { code: lensCode } };
   const call = async (to: string, data: string): Promise<CallResult> => {
     const overrides = to === reader ? [lens] : [];
     try {
@@ -149,7 +145,7 @@ async function readAll(
       throw error;
     }
   };
-  const together = parseRead(await call(reader, encodeRead(reads)));
+  const together = readsIn(await call(reader, encodeReadCalls(reads)));
   return await Promise.all(
     reads.map(async ({ target, data }, index) => {
       const answer = together[index];

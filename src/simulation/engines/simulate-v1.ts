@@ -3,11 +3,8 @@ import { Buffer } from "node:buffer";
 import { isHexString } from "ethers";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
-import {
-  NOBODYS_ADDRESS,
-  parseFacts,
-  simulationLensCode,
-} from "../../client/lens/simulation-lens.js";
+import { NOBODYS_ADDRESS, parseFacts } from "../../client/lens/facts.js";
+import { lensCode } from "../../client/lens/lens.js";
 import { fallbackTo } from "../../errors.js";
 import type { VaultHost } from "../../host.js";
 import { asRecord } from "../../json.js";
@@ -84,7 +81,7 @@ export async function runSimulateV1(
         ...blockOverrides(parameters),
         gasLimit: numberToHexString(gasLimit),
       },
-      stateOverrides: { [NOBODYS_ADDRESS]: { code: simulationLensCode } },
+      stateOverrides: { [NOBODYS_ADDRESS]: { code: lensCode } },
       calls: [
         ...readCalls,
         { ...settlement, input, gas: numberToHexString(gas) },

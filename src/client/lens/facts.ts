@@ -1,21 +1,13 @@
-import { Buffer } from "node:buffer";
+import { dataSlice, getAddress, id } from "ethers";
 
-import { Interface, dataSlice, getAddress, id } from "ethers";
-
-import { SimulationLensArtifact } from "./artifact.js";
+import { lensInterface, readBlock } from "./lens.js";
 import type { ExecutedBlock, ReadCall } from "./lens.js";
-import { entryAnswer, parseLensEntries, readBlock } from "./lens.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { WORD, hexWord, readWord, viewOf } from "../words.js";
 
-const lensInterface = new Interface(SimulationLensArtifact.abi);
-
-export const simulationLensCode: string =
-  SimulationLensArtifact.deployedBytecode;
-
 /** An unused address: the lens replaces no account there. */
 export const NOBODYS_ADDRESS = getAddress(
-  dataSlice(id("hardhat-vault/SimulationLens"), 12),
+  dataSlice(id("hardhat-vault/VaultLens"), 12),
 );
 
 const FACTS_HEADER = 4 * WORD;
@@ -42,7 +34,7 @@ export interface LensFacts {
  * @returns Undefined if `factsOf` returns something else.
  */
 export function parseFacts(
-  answer: LensReads[number],
+  answer: CallResult | undefined,
   accounts: readonly string[],
 ): LensFacts | undefined {
   if (
@@ -66,21 +58,4 @@ export function parseFacts(
     block: { ...block, baseFee: readWord(view, 3 * WORD) },
     accounts: new Map(facts),
   };
-}
-
-/** Results of calls; undefined if the call needs a request of its own. */
-export type LensReads = ReadonlyArray<CallResult | undefined>;
-
-export function encodeRead(reads: readonly ReadCall[]): string {
-  return lensInterface.encodeFunctionData("read", [
-    reads.map(({ target, data }) => [target, data]),
-  ]);
-}
-
-/** @returns One result for each read; none if the call failed. */
-export function parseRead(answer: CallResult): LensReads {
-  const bytes = "data" in answer ? answer.data : Buffer.alloc(0);
-  return (parseLensEntries(bytes, 0, bytes.length) ?? []).map((entry) =>
-    entry.status === "unknown" ? undefined : entryAnswer({ bytes }, entry),
-  );
 }
