@@ -6,10 +6,11 @@ import {
   findLastOrder,
 } from "../../src/client/orders/last-order.js";
 import type { OrdersEnd } from "../../src/client/orders/last-order.js";
-import { VaultError } from "../../src/client/index.js";
+import { VaultError, isFailedOrder } from "../../src/client/index.js";
 import type { ListedOrder } from "../../src/client/index.js";
 import { zeroAnswer } from "../../src/mocks/scenarios.js";
 import { generatedOrder } from "../../src/mocks/index.js";
+import type { RevertReason } from "../../src/rpc/revert-reason.js";
 import { expectVaultError } from "../helpers/assertions.js";
 
 const order = (orderID: bigint): ListedOrder => ({
@@ -24,11 +25,28 @@ const empty = (orderID: bigint): ListedOrder => ({
 
 type Book = (id: bigint) => ListedOrder;
 const reverting =
-  (reasonOf: (id: bigint) => string): Book =>
+  (
+    reasonOf: (id: bigint) => string,
+    cause: (id: bigint) => Partial<RevertReason> = () => ({ kind: "custom" }),
+  ): Book =>
   (orderID) => ({
     orderID,
-    error: new VaultError("VAULT_CALL_REVERTED", { reason: reasonOf(orderID) }),
+    error: new VaultError(
+      "VAULT_CALL_REVERTED",
+      { reason: reasonOf(orderID) },
+      cause(orderID),
+    ),
   });
+
+/** An access out of bounds before Solidity 0.8. */
+const invalid = reverting(
+  () => "invalid opcode, as of an assert before Solidity 0.8",
+  () => ({ kind: "invalid-opcode", data: "0x" }),
+);
+const outOfGas: Book = (orderID) => ({
+  orderID,
+  error: new VaultError("VAULT_RPC_ERROR", { problem: "out of gas" }),
+});
 
 const unreadable: Book = (orderID) => ({
   orderID,
@@ -38,13 +56,28 @@ const unreadable: Book = (orderID) => ({
 async function search(
   answer: Book,
   first = 0n,
-): Promise<OrdersEnd & { readonly reads: number }> {
+  usesUp: (id: bigint) => boolean = () => false,
+): Promise<
+  OrdersEnd & { readonly reads: number; readonly alone: readonly bigint[] }
+> {
   let reads = 0;
-  const end = await findLastOrder(async function* (ids) {
-    reads += 1;
-    yield await Promise.resolve(ids.map(answer));
-  }, first);
-  return { ...end, reads };
+  const alone: bigint[] = [];
+  const source: Parameters<typeof findLastOrder>[0] = {
+    async *read(ids) {
+      reads += 1;
+      yield await Promise.resolve(
+        ids.map((id) =>
+          usesUp(id) ? ({ orderID: id, isUsedUp: true } as const) : answer(id),
+        ),
+      );
+    },
+    readAlone: async (id) => {
+      alone.push(id);
+      return await Promise.resolve(answer(id));
+    },
+  };
+  const end = await findLastOrder(source, first);
+  return { ...end, reads, alone };
 }
 
 /** A book with these orders and nothing else. */
@@ -165,15 +198,65 @@ describe("client - the last order", () => {
 
   for (const selector of ["0x12345678", "0x12345600"]) {
     it(`findLastOrder() takes ids for unknown whose custom errors ${selector} differ only by the id in the data`, async () => {
-      const unknown = reverting((id) => {
-        const word = id.toString(16).padStart(64, "0");
-        return `unknown error ${selector} with 32 bytes of arguments: ${selector}${word}`;
-      });
+      const unknown = reverting(
+        () => "unknown error with 32 bytes of arguments",
+        (id) => ({
+          kind: "unknown",
+          data: `${selector}${id.toString(16).padStart(64, "0")}`,
+        }),
+      );
       const end = await search(book(unknown, 3n, 11n));
       expect(end.last).to.equal(11n);
       expect(
-        [0n, 4n, 10n].map((id) => end.isMissing(unknown(id))),
-      ).to.deep.equal([true, true, true]);
+        [0n, 4n, 10n, 32n].map((id) => end.isMissing(unknown(id))),
+      ).to.deep.equal([true, true, true, true]);
     });
   }
+
+  it("findLastOrder() looks for an id in the contract's words only: missing ids 0 and 8 are unknown, too", async () => {
+    const { last, isMissing } = await search(book(invalid, 5n, 9n));
+    expect(last).to.equal(9n);
+    for (const id of [0n, 8n, 10n]) {
+      expect(isMissing(invalid(id))).to.equal(true);
+    }
+  });
+
+  /** Ids that use up the gas of a request: what is no order, and these. */
+  const endOf = async (
+    answer: Book,
+    ...large: readonly bigint[]
+  ): ReturnType<typeof search> => {
+    const usesUp = (id: bigint): boolean =>
+      large.includes(id) || isFailedOrder(answer(id));
+    return await search(answer, 0n, usesUp);
+  };
+
+  it("findLastOrder() asks for one id by itself if the ids behind the end use up their gas", async () => {
+    for (const [orders, last] of [
+      [(id: bigint) => (id < 1_000n ? order(id) : invalid(id)), 999n],
+      [(id: bigint) => (id < 1n ? order(id) : invalid(id)), 0n],
+      [invalid, undefined],
+    ] as const) {
+      const end = await endOf(orders);
+      expect(end.last).to.equal(last);
+      expect(end.alone).to.deep.equal([(last ?? -1n) + 1n]);
+      expect(end.isMissing(invalid(8n))).to.equal(true);
+    }
+  });
+
+  it("findLastOrder() goes on from an order that was too large for its share", async () => {
+    const orders: Book = (id) => (id < 700n ? order(id) : invalid(id));
+    for (const large of [[699n], [698n, 699n], [0n], [511n, 512n, 699n]]) {
+      expect((await endOf(orders, ...large)).last).to.equal(699n);
+    }
+  });
+
+  it("findLastOrder() settles nothing by an id that runs out of gas: it goes on, and throws at the second in a row", async () => {
+    const one = book(invalid, 4n);
+    const last = async (broken: readonly bigint[]): Promise<unknown> =>
+      (await endOf((id) => (broken.includes(id) ? outOfGas(id) : one(id))))
+        .last;
+    expect(await last([5n])).to.equal(5n);
+    await expectVaultError(last([5n, 6n]), "VAULT_RPC_ERROR");
+  });
 });

@@ -60,7 +60,9 @@ describe("client - parseLensAnswer", () => {
         expect(parsed?.chainId).to.equal(given.chainId);
         expect(
           parsed?.entries.map(({ status, hasCode, start, end }) => ({
-            status: ["reverted", "returned", "tooLong", "usedUp"].indexOf(status),
+            status: ["reverted", "returned", "tooLong", "usedUp"].indexOf(
+              status,
+            ),
             hasCode,
             data: Uint8Array.from(bytes.subarray(start, end)),
           })),

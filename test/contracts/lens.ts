@@ -22,8 +22,12 @@ const RETURNS_TWO_WORDS = "0x602a60005260406000f3";
 const REVERTS_WITH_A_WORD = "0x602a60005260206000fd";
 const REVERTS = "0x60006000fd";
 const RETURNS_THE_GAS = "0x5a60005260206000f3";
-/** The gas that is left, but for order 5, which uses all of it. */
-const BURNS_IN_ORDER_5 = "0x6004356005146012575a60005260206000f35bfe";
+/** Returns a word after it has used so much gas. */
+const uses = (gas: number): string =>
+  `0x5a5b805a900362${gas.toString(16).padStart(6, "0")}11600157602a60005260206000f3`;
+/** The gas that is left, but for order 5, which is INVALID. */
+const INVALID_5 = "0x6004356005146012575a60005260206000f35bfe";
+const INVALID = "0xfe";
 
 describe("the lens", () => {
   let connection: NetworkConnection;
@@ -64,6 +68,7 @@ describe("the lens", () => {
     const entries = answer?.entries.map(({ status, hasCode, start, end }) => ({
       ...{ status, hasCode },
       data: answer.bytes.toString("hex", start, end),
+      gas: Number(answer.bytes.readBigUInt64BE(start - 12)),
     }));
     return { block: answer?.block, entries: entries ?? [] };
   };
@@ -82,7 +87,7 @@ describe("the lens", () => {
     ]);
     const latest = await connection.vault.block();
     expect(block?.number).to.be.within(latest.number, latest.number + 1);
-    expect(entries).to.deep.equal([
+    expect(entries.map(({ gas: _, ...entry }) => entry)).to.deep.equal([
       { status: "returned", hasCode: true, data: word },
       { status: "reverted", hasCode: true, data: word },
       { status: "reverted", hasCode: true, data: "" },
@@ -90,12 +95,12 @@ describe("the lens", () => {
     ]);
   });
 
-  it("readCalls() passes on 8,192 bytes, and does not know an answer of more", async () => {
+  it("readCalls() passes on 8,192 bytes, and none of a longer answer", async () => {
     const { entries } = await readCalls([returns(8_192), returns(8_193)]);
     expect(entries.map(({ status, data }) => [status, data.length])).to.eql([
       ...[
         ["returned", 2 * 8_192],
-        ["unknown", 0],
+        ["tooLong", 0],
       ],
       ["returned", 0],
     ]);
@@ -109,16 +114,67 @@ describe("the lens", () => {
     expect(others[2]).to.be.within(0.4 * GAS, 0.5 * GAS);
   });
 
-  /** Orders 3 and 13 are INVALID; any other order uses so much gas, and returns a word. */
-  const tradingUsing = async (gas: number): Promise<string> => {
-    const burn = toBeHex(gas, 3).slice(2);
-    // if (id % 10 == 3) invalid(); for (g = gas(); g - gas() < burn;) {} return 42;
-    return await place(
-      addressOf("77ad"),
-      `0x6004356000600a9006${"".padEnd(0)}`.replace("6000600a9006", "600a900660031460215762") +
-        burn,
-    );
+  it("readCalls() tells of a call that used up its share, and the others answer", async () => {
+    const { entries } = await readCalls([RETURNS_A_WORD, INVALID, REVERTS]);
+    expect(entries.map(({ status }) => status)).to.deep.equal([
+      ...["returned", "usedUp", "reverted", "returned"],
+    ]);
+    expect(entries[1]?.gas).to.be.within(0.25 * GAS, 0.33 * GAS);
+  });
+
+  const ordersOf = async (code: string, ids: readonly number[]) => {
+    const trading = await place(addressOf("77ad"), code);
+    return (await read("readOrders", trading, 0n, BigInt(ids.length), ids))
+      .entries;
   };
+  const rangeOf = async (code: string, first: bigint, count: bigint) => {
+    const trading = await place(addressOf("77ad"), code);
+    return (await read("readOrders", trading, first, count, [])).entries;
+  };
+
+  for (const [used, [least, most], why] of [
+    [20_000, [38, 43], "less than three quarters of its share"],
+    [
+      35_000,
+      [21, 24],
+      "more than that of the first share, and less of the next",
+    ],
+    [90_000, [4, 5], "more than that of the largest share"],
+  ] as const) {
+    it(`readOrders() repeats an order that uses ${used} gas, ${why}, only if it has to, and stops while an eighth of the gas is left`, async () => {
+      const entries = await rangeOf(uses(used), 0n, 100n);
+      expect(entries.length).to.be.within(least, most);
+      for (const { status, gas } of entries) {
+        expect(status).to.equal("returned");
+        expect(gas).to.be.within(used, used + 3_000);
+      }
+    });
+  }
+
+  it("readOrders() does not count an answer that used more than three quarters of its share, nor one that used as much of an eighth of all gas", async () => {
+    const [entry] = await rangeOf(uses(95_000), 0n, 1n);
+    expect(entry).to.include({ status: "usedUp", data: "" });
+    expect(entry?.gas).to.be.greaterThan(95_000);
+  });
+
+  it("readOrders() gives an eighth of all gas to the first id that uses up its share, and no more than that to the next ones", async () => {
+    const entries = await rangeOf(INVALID, 0n, 6n);
+    expect(entries.map(({ status }) => status)).to.include("usedUp");
+    const [first = 0, ...others] = entries.map(({ gas }) => gas);
+    expect(first).to.be.within(0.11 * GAS, 0.126 * GAS);
+    expect(Math.max(...others)).to.be.below(45_000);
+    expect(entries).to.have.length(6);
+  });
+
+  it("readOrders() reads on behind an id that uses up all gas, of a range and of a list", async () => {
+    const statuses = ["returned", "returned", "usedUp", "returned"];
+    for (const entries of [
+      await rangeOf(INVALID_5, 3n, 4n),
+      await ordersOf(INVALID_5, [9, 3, 5, 1]),
+    ]) {
+      expect(entries.map(({ status }) => status)).to.deep.equal(statuses);
+    }
+  });
 
   it("the block's number is that of ArbSys, if it returns one word", async () => {
     const { number } = await connection.vault.block();
@@ -140,10 +196,7 @@ describe("the lens", () => {
       method: "hardhat_setBalance",
       params: [rich, "0x7b"],
     });
-    const answer = await call("factsOf", [
-      rich,
-      NOBODY,
-    ]);
+    const answer = await call("factsOf", [rich, NOBODY]);
     const words = (answer.toString("hex").match(/.{64}/gu) ?? []).map((word) =>
       Number(`0x${word}`),
     );

@@ -280,11 +280,11 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
     }
     if (asked?.name === "readOrders") {
       const [trading, first, count, ids] = args;
-      const listed = listOf(ids);
+      const listed = listOf(ids).map((one) => BigInt(String(one)));
       const { selector } = operations.getOrderInfo;
       const entries = Array.from({ length: Number(count) }, (_, index) => {
-        const id = listed[index] ?? BigInt(String(first)) + BigInt(index);
-        const orderID = word(BigInt(String(id)));
+        const next = BigInt(String(first)) + BigInt(index);
+        const orderID = word(listed[index] ?? next);
         return this.#entryOf([String(trading), `${selector}${orderID}`], block);
       });
       return this.#lensOutput(block, entries);

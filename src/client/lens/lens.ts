@@ -47,7 +47,9 @@ export function encodeReadOrders(
   ids: readonly bigint[],
 ): string {
   const [first = 0n] = ids;
-  const isRange = ids.every((orderID, index) => orderID === first + BigInt(index));
+  const isRange = ids.every(
+    (orderID, index) => orderID === first + BigInt(index),
+  );
   return lensInterface.encodeFunctionData("readOrders", [
     trading,
     first,

@@ -52,6 +52,9 @@ export interface ReaderLimits {
  * a plain call.
  */
 export class OrderReader {
+  /** As large as the node has answered so far. */
+  #largestChunk: number;
+  /** As large as the gas of a request allows. */
   #chunkSize: number;
   readonly #alone: ReturnType<typeof pLimit>;
 
@@ -62,15 +65,17 @@ export class OrderReader {
     private readonly limits: ReaderLimits,
   ) {
     const { chunkSize, concurrency, isFlexible } = limits;
+    this.#largestChunk = chunkSize;
     this.#chunkSize = chunkSize;
     this.#alone = pLimit(isFlexible ? ALONE : concurrency);
   }
 
   /** As many orders are under way as with chunks of full size. */
   get #concurrency(): number {
-    const { chunkSize, concurrency, isFlexible } = this.limits;
-    return isFlexible
-      ? Math.min(ALONE, Math.ceil((chunkSize * concurrency) / this.#chunkSize))
+    const { concurrency, isFlexible } = this.limits;
+    const smaller = this.#largestChunk / this.#chunkSize;
+    return isFlexible && smaller > 1
+      ? Math.min(ALONE, Math.ceil(concurrency * smaller))
       : concurrency;
   }
 
@@ -166,6 +171,7 @@ export class OrderReader {
     if (answer === undefined) {
       const half = Math.floor(ids.length / 2);
       // Requests that were sent together and all fail halve it only once.
+      this.#largestChunk = Math.min(this.#largestChunk, half);
       this.#chunkSize = Math.min(this.#chunkSize, half);
       return [
         ...(await this.#readChunk(ids.slice(0, half), asking)),
@@ -181,14 +187,13 @@ export class OrderReader {
     return [this.#decodeAll(answer, ids, found), ...rest];
   }
 
-  /** A request has as many orders as its gas allowed before. */
+  /** A request asks for as many orders as the gas of the ones before allowed. */
   #adaptChunkSize(answered: number, asked: number): void {
-    this.#chunkSize =
-      answered < asked
-        ? Math.min(this.#chunkSize, answered)
-        : asked < this.#chunkSize
-          ? this.#chunkSize
-          : Math.min(this.limits.chunkSize, 2 * this.#chunkSize);
+    if (answered < asked) {
+      this.#chunkSize = Math.min(this.#chunkSize, answered);
+    } else if (asked >= this.#chunkSize) {
+      this.#chunkSize = Math.min(this.#largestChunk, 2 * this.#chunkSize);
+    }
   }
 
   /** Reads what the gas of a request did not allow. */
@@ -212,7 +217,10 @@ export class OrderReader {
     const context = this.client.readContext({ blockTag: this.block.number });
     const rpc = context.rpc.withRetries(fewRetries);
     try {
-      const answer = await callLens({ ...context, rpc }, encodeReadOrders(this.target.address, ids));
+      const answer = await callLens(
+        { ...context, rpc },
+        encodeReadOrders(this.target.address, ids),
+      );
       const { length } = answer.entries;
       if (length === 0 || length > ids.length) {
         throw rpc

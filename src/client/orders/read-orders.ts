@@ -44,16 +44,13 @@ export async function* readOrders(
     const pin = await findPin(context, isSelf);
     const pinned = client.pinnedTo(pin);
     const usesLens = !isSelf && isLensKnown(client.rpc);
-    const reader = new OrderReader(
-      pinned,
-      target,
-      pin,
-      {
-        chunkSize: usesLens ? maxChunk : 1,
-        concurrency: concurrency ?? (usesLens ? CONCURRENCY : ALONE),
-        isFlexible: concurrency === undefined,
-      },
-    );
+    const limits = {
+      chunkSize: usesLens ? maxChunk : 1,
+      concurrency: concurrency ?? (usesLens ? CONCURRENCY : ALONE),
+      isFlexible: concurrency === undefined,
+    };
+    const createReader = (): OrderReader =>
+      new OrderReader(pinned, target, pin, limits);
     let done = 0;
     let proof: Promise<void> | undefined;
     /** Beside the last chunks. Their orders are of this block if they are read by hash. */
@@ -62,7 +59,7 @@ export async function* readOrders(
       proof.catch(() => undefined);
     };
     for await (const { orders, total, isUnknown } of chunksOf(
-      reader,
+      createReader,
       selected,
       prove,
     )) {
@@ -111,10 +108,11 @@ interface OrderChunk {
 
 /** Reads an open range while its end is searched. */
 async function* chunksOf(
-  reader: OrderReader,
+  createReader: () => OrderReader,
   selected: SelectedIds,
   onLast: () => void,
 ): AsyncGenerator<OrderChunk, void, undefined> {
+  const reader = createReader();
   if ("ids" in selected) {
     const { ids, total } = selected;
     for await (const orders of reader.read(ids, "end", onLast)) {
@@ -129,7 +127,8 @@ async function* chunksOf(
     begin = resolve;
   });
   const search = findLastOrder(
-    reader,
+    // Of unknown ids, the gas of a request allows fewer than of orders.
+    createReader(),
     next,
     {
       onLast,
