@@ -264,7 +264,7 @@ export class VaultClient extends VaultReader {
    * range.
    *
    * An order that cannot be read is `{ orderID, error }`. For an unknown id the
-   * contract reverts, or every value is zero (`isEmptyOrder()`). Without `lastId`,
+   * contract fails, or every value is zero (`isEmptyOrder()`). Without `lastId`,
    * unknown ids are left out. The last order is then the one with 500 unknown ids
    * behind it, and no order at a distance of 2^9, 2^10, … 2^20 ids. If every id
    * reverts, the first error is thrown.

@@ -9,7 +9,11 @@ import {
 import type { Eip1193Provider, OrdersOptions } from "../../src/client/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import { deployInstance, outages } from "../helpers/deployment/deploy.js";
+import {
+  deployInstance,
+  outages,
+  sendTo,
+} from "../helpers/deployment/deploy.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { startNodeBehind } from "../helpers/node-behind.js";
@@ -65,9 +69,9 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
     const pair = "BTCDAI".padEnd(10_000, "x");
     // Chunks of 700 begin and end with a large order.
     for (let chunk = 0; chunk < 2; ++chunk) {
-      await large.send("Trading", "open", pair, 1);
-      await large.send("Trading", "seed", 698);
-      await large.send("Trading", "open", pair, 1);
+      await sendTo(node, large, "Trading", "open", pair, 1);
+      await sendTo(node, large, "Trading", "seed", 698);
+      await sendTo(node, large, "Trading", "open", pair, 1);
     }
     const { trading } = large.contracts;
     contracts["large"] = trading;
@@ -155,7 +159,7 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
     const waves = behind.waves;
     behind.clear();
     // A division by zero.
-    await outage.send("PriceFeed", "setOutage", outages.zero);
+    await sendTo(node, outage, "PriceFeed", "setOutage", outages.zero);
     const after = await client.snapshot();
     await behind.stop();
     for (const rate of Object.values(after.fundingFeeRate)) {

@@ -54,8 +54,9 @@ interface OrderFilters extends ScanOptions {
   /** Most orders in one request. Default: 700. */
   readonly chunkSize?: number | undefined;
   /**
-   * Requests at the same time. Default: 3, or 16 if the node refuses state overrides
-   * and each order is a request. The search for the last order may make as many more.
+   * Requests at the same time. Default: 3, up to 16 if the gas of a request suffices for
+   * fewer orders, and 16 if the node refuses state overrides and each order is a request.
+   * The search for the last order may make as many more.
    */
   readonly concurrency?: number | undefined;
 }
