@@ -200,7 +200,6 @@ const fieldsByPath: ReadonlyMap<string, CheckedField> = new Map<
   ...settlementFields.map(
     (field) => [`settlement.${field.name}`, field] as const,
   ),
-  ["missingOrdersRevert", { type: "bool", unit: "none" }],
 ]);
 
 /** @param now Unix seconds; `+7d` counts from it. */

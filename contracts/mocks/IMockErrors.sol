@@ -9,7 +9,7 @@ interface IMockErrors {
     /// @notice The contract type is neither 1 (CALL) nor 2 (PUT).
     error UnknownContractType(uint8 contractType);
 
-    /// @notice There is no such order, and missing orders are set to revert.
+    /// @notice There is no such order, and unknown orders are set to revert.
     error OrderNotFound(uint256 orderID);
 
     /// @notice Margins depend on the terms, and none were set for these.
@@ -17,6 +17,16 @@ interface IMockErrors {
 
     /// @notice The round has not ended, and the vault was set to check that.
     error RoundHasNotEnded(uint256 endTime);
+
+    /// @notice No price of the round is set, and the vault was set to need one.
+    error PriceNotSet();
+
+    /// @notice The price is below the strike, so nothing is to be settled.
+    error PriceBelowStrike(uint256 settledPrice, uint256 strikePrice);
+
+    /// @notice The vault could not pay its caller: it has too few tokens, or
+    /// the token refuses.
+    error RewardNotPaid(address token, uint256 amount);
 
     /// @notice As many orders as ids are needed.
     error LengthMismatch(uint256 orderIDs, uint256 orders);

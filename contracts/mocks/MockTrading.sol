@@ -21,6 +21,15 @@ contract MockTrading is MockBase {
         Removed
     }
 
+    /// @notice What an id that no order has answers: zeros; a revert with
+    /// `OrderNotFound`; or the opcode INVALID, which uses up all gas of the
+    /// call, as an array access out of bounds does before Solidity 0.8.
+    enum UnknownOrders {
+        Zeros,
+        Revert,
+        Invalid
+    }
+
     struct Range {
         bool exists;
         uint256 firstId;
@@ -32,7 +41,7 @@ contract MockTrading is MockBase {
         mapping(uint256 orderID => MockOrder) orders;
         Range generated;
         bytes32 recording;
-        bool missingOrdersRevert;
+        UnknownOrders unknownOrders;
     }
 
     uint256 private constant ORDERS_PER_PAGE = 16;
@@ -81,7 +90,8 @@ contract MockTrading is MockBase {
         }
     }
 
-    /// @notice Makes an order a missing one, whether it was set or generated.
+    /// @notice Removes an order, whether it was set or generated: from now on
+    /// its values are zeros, with an empty exType.
     /// @param orderID The order's id.
     function removeOrder(uint256 orderID) external {
         _setStatus(orderID, Status.Removed);
@@ -108,11 +118,10 @@ contract MockTrading is MockBase {
         _state().recording = recording;
     }
 
-    /// @notice Chooses what a missing order answers.
-    /// @param reverts True: it reverts with `OrderNotFound`. False, as at
-    /// first: all thirteen values are zero, with an empty exType.
-    function setMissingOrdersRevert(bool reverts) external {
-        _state().missingOrdersRevert = reverts;
+    /// @notice Chooses what an id answers that no order ever had.
+    /// @param answer What it answers; at first zeros.
+    function setUnknownOrders(UnknownOrders answer) external {
+        _state().unknownOrders = answer;
     }
 
     function _kind() internal pure override returns (bytes32) {
@@ -147,8 +156,15 @@ contract MockTrading is MockBase {
             if (_contains(state.generated, orderID)) {
                 return _encode(_generatedOrder(orderID % DISTINCT_ORDERS));
             }
+            if (state.unknownOrders == UnknownOrders.Revert) {
+                revert OrderNotFound(orderID);
+            }
+            if (state.unknownOrders == UnknownOrders.Invalid) {
+                assembly ("memory-safe") {
+                    invalid()
+                }
+            }
         }
-        if (state.missingOrdersRevert) revert OrderNotFound(orderID);
         MockOrder memory zeros;
         return _encode(zeros);
     }

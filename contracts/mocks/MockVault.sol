@@ -4,6 +4,7 @@ pragma solidity ^0.8.20;
 import {IVault} from "../interfaces/IVault.sol";
 import {VaultReader} from "../interfaces/VaultReader.sol";
 import {MockBase} from "./MockBase.sol";
+import {MockToken} from "./MockToken.sol";
 import {MockVaultFactory} from "./MockVaultFactory.sol";
 
 /// @dev In place of one of the terms of `calMargins`: it matches every number.
@@ -13,8 +14,9 @@ uint256 constant ANY = uint256(keccak256("hardhat-vault/any"));
 /// @notice Answers the margins and the volume it was given, and settles the
 /// latest round of its mock factory with a scripted price and amount.
 /// @dev For tests only and unsafe for production: see `MockBase`. Settling
-/// moves no tokens, changes no margins, and has no preconditions but an
-/// unsettled round and, if `setNotBeforeEnd` says so, its end.
+/// changes no margins. Its only precondition is an unsettled round, unless
+/// `setNotBeforeEnd` or `setNeedsPrice` adds others; `setReward` pays its
+/// caller.
 contract MockVault is IVault, MockBase {
     struct Margins {
         uint256 base;
@@ -40,18 +42,25 @@ contract MockVault is IVault, MockBase {
         uint256 blockNumber;
     }
 
+    struct Reward {
+        address token;
+        uint256 amount;
+    }
+
     struct State {
         address factory;
         uint256 settledPrice;
         uint256 settledAmount;
         bool settlementFollowsRound;
         bool notBeforeEnd;
+        bool needsPrice;
         bool marginsDependOnTerms;
         uint256 volume;
         Margins margins;
         MarginsOfTerms[] marginsOfTerms;
         Margins marginBalance;
         Settlement[] settlements;
+        Reward reward;
     }
 
     mapping(uint256 generation => State) private _states;
@@ -117,7 +126,7 @@ contract MockVault is IVault, MockBase {
     /// @notice Sets what `settleAll` writes to the round, this one and all
     /// that follow.
     /// @param settledPrice The settled price; real value multiplied by 1E18.
-    /// @param settledAmount The settled order amount.
+    /// @param settledAmount The number of settled orders.
     function setSettlement(uint256 settledPrice, uint256 settledAmount)
         external
     {
@@ -126,9 +135,10 @@ contract MockVault is IVault, MockBase {
 
     /// @notice Sets what `settleAll` writes to the first round. Those that
     /// `MockVaultFactory.startNextRound` starts settle at their strike price
-    /// and with their filled volume, until `setSettlement`.
+    /// and with as many orders, or none if nothing is filled, until
+    /// `setSettlement`.
     /// @param settledPrice The settled price; real value multiplied by 1E18.
-    /// @param settledAmount The settled order amount.
+    /// @param settledAmount The number of settled orders.
     function setFirstSettlement(uint256 settledPrice, uint256 settledAmount)
         external
     {
@@ -142,6 +152,30 @@ contract MockVault is IVault, MockBase {
         _state().notBeforeEnd = refuses;
     }
 
+    /// @notice Chooses whether the price is set before the settlement, with
+    /// `MockVaultFactory.setRound`.
+    /// @param needs True: `settleAll` keeps that price, and reverts with
+    /// `PriceNotSet` if there is none, and with `PriceBelowStrike` if it is
+    /// below the strike price. False, as at first: `settleAll` sets the price.
+    function setNeedsPrice(bool needs) external {
+        _state().needsPrice = needs;
+    }
+
+    /// @notice Sets what `settleAll` pays its caller.
+    /// @param token An ERC-20 that this mock has enough of; zero for a
+    /// `MockToken` that it makes.
+    /// @param amount How many, unscaled; zero, as at first, for none.
+    function setReward(address token, uint256 amount) external {
+        if (token == address(0) && amount > 0) token = _ownToken();
+        _state().reward = Reward(token, amount);
+    }
+
+    /// @notice What `settleAll` pays its caller.
+    /// @return The token and the amount.
+    function reward() external view returns (Reward memory) {
+        return _state().reward;
+    }
+
     /// @inheritdoc IVault
     /// @dev This mock passes on the factory's `RoundAlreadySettled`, and
     /// reverts with `FactoryNotSet` if it has no factory.
@@ -153,6 +187,7 @@ contract MockVault is IVault, MockBase {
             .push(Settlement(msg.sender, block.timestamp, block.number));
         (uint256 price, uint256 amount) = _nextSettlement(state);
         MockVaultFactory(state.factory).settleLatestRound(price, amount);
+        if (state.reward.amount > 0) _pay(state.reward);
     }
 
     /// @inheritdoc IVault
@@ -267,12 +302,46 @@ contract MockVault is IVault, MockBase {
         view
         returns (uint256 price, uint256 amount)
     {
+        (price, amount) = (state.settledPrice, state.settledAmount);
         MockVaultFactory factory = MockVaultFactory(state.factory);
+        VaultReader.Round memory round = factory.latestRound();
         if (state.settlementFollowsRound && factory.roundsStarted() > 0) {
-            VaultReader.Round memory round = factory.latestRound();
-            return (round.strikePrice, round.filledVolume);
+            price = round.strikePrice;
+            if (round.filledVolume == 0) amount = 0;
         }
-        return (state.settledPrice, state.settledAmount);
+        // A settled round is refused later, with another error.
+        if (state.needsPrice && !round.settled) {
+            price = round.settledPrice;
+            if (price == 0) revert PriceNotSet();
+            if (price < round.strikePrice) {
+                revert PriceBelowStrike(price, round.strikePrice);
+            }
+        }
+    }
+
+    /// @dev A token without a return value pays, too.
+    function _pay(Reward storage owed) private {
+        (bool success, bytes memory result) = owed.token
+            .call(abi.encodeCall(MockToken.transfer, (msg.sender, owed.amount)));
+        if (success) {
+            success = result.length == 0
+                ? owed.token.code.length > 0
+                : abi.decode(result, (bool));
+        }
+        if (!success) {
+            revert RewardNotPaid(owed.token, owed.amount);
+        }
+    }
+
+    /// @dev One for each `reset`, so that nobody has an earlier reward.
+    function _ownToken() private returns (address token) {
+        bytes32 salt = bytes32(_currentGeneration());
+        bytes32 code = keccak256(type(MockToken).creationCode);
+        bytes32 hash = keccak256(
+            abi.encodePacked(bytes1(0xff), address(this), salt, code)
+        );
+        token = address(uint160(uint256(hash)));
+        if (token.code.length == 0) new MockToken{salt: salt}();
     }
 
     function _unpack(Margins storage margins)

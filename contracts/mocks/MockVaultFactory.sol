@@ -50,7 +50,7 @@ contract MockVaultFactory is IVaultFactory, MockBase {
     /// @notice Settles the latest round. The mock vault calls it.
     /// @dev Reverts with `RoundAlreadySettled` if it is settled.
     /// @param settledPrice The settled price; real value multiplied by 1E18.
-    /// @param settledAmount The settled order amount.
+    /// @param settledAmount The number of settled orders.
     function settleLatestRound(uint256 settledPrice, uint256 settledAmount)
         external
         scriptable

@@ -4,6 +4,7 @@ pragma solidity ^0.8.20;
 // The values of src/mocks/scenarios.ts: a test compares what the mocks answer.
 
 import {VaultReader} from "../interfaces/VaultReader.sol";
+import {MockTrading} from "../mocks/MockTrading.sol";
 import {MockState} from "./MockState.sol";
 
 /// @notice The canned states of the mocks, by the names that they have in
@@ -15,7 +16,8 @@ enum Scenario {
     FullRound,
     EmptyVault,
     NoLiquidity,
-    ManyOrders
+    ManyOrders,
+    AsDeployed
 }
 
 /// @title Scenarios of the mocks
@@ -50,7 +52,7 @@ library MockScenarios {
         state.marginBalance.base = 4_200e18;
         state.marginBalance.x = 840e18;
         state.settlement.settledPrice = 66_250e18;
-        state.settlement.settledAmount = 420e18;
+        state.settlement.settledAmount = 3;
         state.generatedOrders.firstId = 1;
         state.volume = 420e18;
         state.minXMargin = 1_000e18;
@@ -81,7 +83,7 @@ library MockScenarios {
         }
         if (scenario == Scenario.SettledRound) {
             state.round.settledPrice = 66_250e18;
-            state.round.settledAmount = 420e18;
+            state.round.settledAmount = 3;
             state.round.settled = true;
         }
         if (scenario == Scenario.FullRound) {
@@ -89,6 +91,7 @@ library MockScenarios {
             state.volume = 1_000e18;
         }
         if (scenario == Scenario.EmptyVault) {
+            state.settlement.settledAmount = 0;
             state.round.filledVolume = 0;
             state.volume = 0;
             delete state.marginBalance;
@@ -100,9 +103,35 @@ library MockScenarios {
             delete state.privatePool;
         }
         if (scenario == Scenario.ManyOrders) {
+            state.settlement.settledAmount = 1_000;
             state.generatedOrders.lastId = 1_000;
             delete state.orderIDs;
             delete state.orders;
+        }
+        if (scenario == Scenario.AsDeployed) _asDeployed(state);
+    }
+
+    /// @dev An ended round whose price is set, and one order of it settled.
+    function _asDeployed(MockState memory state) private view {
+        state.round.startTime = _ago(8 days);
+        state.round.endTime = _ago(1 days);
+        state.round.settledPrice = 66_250e18;
+        state.round.settledAmount = 1;
+        state.settlement.notBeforeEnd = true;
+        state.settlement.needsPrice = true;
+        state.settlement.reward.amount = 68e18;
+        state.unknownOrders = MockTrading.UnknownOrders.Invalid;
+        state.orderIDs = new uint256[](6);
+        state.orders = new VaultReader.Order[](6);
+        for (uint256 i = 0; i < 6; ++i) {
+            state.orderIDs[i] = i;
+            // The owner removed order 3.
+            if (i == 3) continue;
+            state.orders[i] = _someOrder();
+            state.orders[i].exType = "BTCDAI";
+            // From 0, pending, to 4, closed with what the pools could pay.
+            state.orders[i].state = uint8(i < 3 ? i : i - 1);
+            if (i > 1) state.orders[i].closePrice = 63_250e18;
         }
     }
 

@@ -3,6 +3,7 @@ pragma solidity ^0.8.20;
 
 import {VaultReader} from "../interfaces/VaultReader.sol";
 import {MockLiquidityPool} from "../mocks/MockLiquidityPool.sol";
+import {MockTrading} from "../mocks/MockTrading.sol";
 import {MockVault} from "../mocks/MockVault.sol";
 
 /// @notice Everything the six mocks answer; values unscaled, as on the wire.
@@ -15,8 +16,8 @@ struct MockState {
     uint256[] orderIDs;
     VaultReader.Order[] orders;
     OrderRange generatedOrders;
-    /// Whether an order that is not there reverts; else it is all zeros.
-    bool missingOrdersRevert;
+    /// What an id answers that no order has.
+    MockTrading.UnknownOrders unknownOrders;
     MockVault.Margins margins;
     MockVault.Margins marginBalance;
     uint256 volume;
@@ -43,4 +44,8 @@ struct Settlement {
     uint256 settledAmount;
     /// Whether a round that has not ended is refused.
     bool notBeforeEnd;
+    /// Whether the round's price is set before, and kept.
+    bool needsPrice;
+    /// What its caller is paid; a token of zero is made.
+    MockVault.Reward reward;
 }

@@ -101,7 +101,7 @@ library VaultMocksScripts {
 
     /// @notice Puts a new, unsettled round in place of the latest one: with its
     /// terms, nothing filled, beginning now and as long. It settles at its
-    /// strike price and filled volume unless `setSettlement` says otherwise.
+    /// strike price, with no orders, unless `setSettlement` says otherwise.
     function nextRound(VaultMocks storage mocks) internal {
         nextRound(mocks, round(mocks).strikePrice);
     }
@@ -133,7 +133,7 @@ library VaultMocksScripts {
     /// @notice Sets what `settleAll` writes to the round, this one and all
     /// that follow.
     /// @param settledPrice The settled price; real value multiplied by 1E18.
-    /// @param settledAmount The settled order amount.
+    /// @param settledAmount The number of settled orders.
     function setSettlement(
         VaultMocks storage mocks,
         uint256 settledPrice,
@@ -151,6 +151,35 @@ library VaultMocksScripts {
         mocks.vault.setNotBeforeEnd(refuses);
     }
 
+    /// @notice Makes `settleAll` keep a price that is set before, with
+    /// `setRound`, and refuse a round without one or below its strike price.
+    /// @param needs Whether it needs one.
+    function setNeedsPrice(VaultMocks storage mocks, bool needs) internal {
+        _requireDeployed(mocks);
+        mocks.vault.setNeedsPrice(needs);
+    }
+
+    /// @notice Sets what `settleAll` pays its caller.
+    /// @param token An ERC-20 that the vault has enough of; zero for a
+    /// `MockToken` that it makes.
+    /// @param amount How many, unscaled; zero for none.
+    function setReward(VaultMocks storage mocks, address token, uint256 amount)
+        internal
+    {
+        _requireDeployed(mocks);
+        mocks.vault.setReward(token, amount);
+    }
+
+    /// @notice Chooses what an id answers that no order has.
+    /// @param answer For example `MockTrading.UnknownOrders.Invalid`.
+    function setUnknownOrders(
+        VaultMocks storage mocks,
+        MockTrading.UnknownOrders answer
+    ) internal {
+        _requireDeployed(mocks);
+        mocks.mockTrading.setUnknownOrders(answer);
+    }
+
     /// @notice Sets what `calMargins` answers for some terms. Of several that
     /// match, the first one counts. Any other terms revert with
     /// `UnexpectedTerms` from then on.
@@ -166,8 +195,8 @@ library VaultMocksScripts {
     }
 
     /// @notice One order.
-    /// @dev Reverts as the mock does, of a missing one with `OrderNotFound` if
-    /// `setMissingOrdersRevert` says so.
+    /// @dev Reverts as the mock does, for an unknown id as
+    /// `setUnknownOrders` says.
     /// @param orderID The order's id.
     /// @return The order, as `VaultReader.readOrder` reads it.
     function order(VaultMocks storage mocks, uint256 orderID)
@@ -194,7 +223,7 @@ library VaultMocksScripts {
         mocks.mockTrading.setOrders(orderIDs, _asMockOrders(orders));
     }
 
-    /// @notice Makes an order a missing one.
+    /// @notice Removes an order: its values are zeros from now on.
     /// @param orderID The order's id.
     function removeOrder(VaultMocks storage mocks, uint256 orderID) internal {
         _requireDeployed(mocks);
@@ -340,7 +369,7 @@ library VaultMocksScripts {
         trading.generateOrders(
             state.generatedOrders.firstId, state.generatedOrders.lastId
         );
-        trading.setMissingOrdersRevert(state.missingOrdersRevert);
+        trading.setUnknownOrders(state.unknownOrders);
     }
 
     /// @dev Both structs have the same members; a string is kept as bytes are.
@@ -367,5 +396,9 @@ library VaultMocksScripts {
             state.settlement.settledPrice, state.settlement.settledAmount
         );
         vault.setNotBeforeEnd(state.settlement.notBeforeEnd);
+        vault.setNeedsPrice(state.settlement.needsPrice);
+        vault.setReward(
+            state.settlement.reward.token, state.settlement.reward.amount
+        );
     }
 }

@@ -113,16 +113,18 @@ function fixtureState(json: unknown): MockState {
   }
   // the loop over the answers has checked it
   const round = values["round"] as VaultRound;
+  const { settlement, ...empty } = scenarios["empty-vault"](0n);
   const base = {
-    ...scenarios["empty-vault"](0n),
+    ...empty,
     orders,
     // An order that was not captured must not look empty.
-    missingOrdersRevert: true,
-    // An unsettled round has no settlement to record.
+    unknownOrders: "revert" as const,
+    // An unsettled round has no settlement to record, but may have a price.
     settlement: {
-      settledPrice: round.settled ? round.settledPrice : round.strikePrice,
-      settledAmount: round.settled ? round.settledAmount : round.filledVolume,
-      notBeforeEnd: false,
+      ...settlement,
+      settledPrice:
+        round.settledPrice === 0n ? round.strikePrice : round.settledPrice,
+      settledAmount: round.settled ? round.settledAmount : BigInt(orders.size),
     },
   };
   return applyOverrides(base, { ...values, failures });

@@ -144,8 +144,9 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    *
    * Defaults: the terms of the latest round, `filledVolume` 0, `startTime` the
    * time of the node's next block, and the same length (7 days if it has none).
-   * The round settles at its strike price, with its filled volume, unless
-   * `set({ settlement })` changed the settlement.
+   * The round settles at its strike price, with as many orders as the scenario's
+   * settlement has, or none if nothing is filled, unless `set({ settlement })` changed the
+   * settlement.
    *
    * @example
    * ```ts

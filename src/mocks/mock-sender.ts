@@ -183,7 +183,12 @@ async function writeEffects(
   for (const { to, data } of transactions) {
     const gas = numberToHexString(TRANSACTION_GAS_CAP);
     const request = { from: ZeroAddress, to, data, gas };
-    const writes = storedBy(await traceCall(rpc, request, "latest", "changes"));
+    const { codes, writes } = effectsOf(
+      await traceCall(rpc, request, "latest", "changes"),
+    );
+    for (const { address, code } of codes) {
+      await rpc.request("hardhat_setCode", [address, code]);
+    }
     if (writes.length === 0) {
       // Nothing changes, or the call reverts: the trace does not show which.
       const called = await rpc.requestOrRevert("eth_call", [request, "latest"]);
@@ -201,20 +206,37 @@ async function writeEffects(
   }
 }
 
-/** Reads the storage that a traced call changes. */
-function storedBy(
-  trace: unknown,
-): ReadonlyArray<{ address: string; slot: string; value: bigint }> {
-  const { pre, post } = asRecord(trace);
-  return Object.entries(asRecord(pre)).flatMap(([address, before]) => {
-    const after = storageOf(asRecord(post)[address]);
-    // A slot that becomes zero is in `pre` only; one that was zero in `post` only.
-    return Object.keys({ ...storageOf(before), ...after }).map((slot) => ({
-      address,
-      slot,
-      value: slot in after ? BigInt(String(after[slot])) : 0n,
-    }));
-  });
+interface Effects {
+  /** Of the contracts that it makes. */
+  readonly codes: ReadonlyArray<{ address: string; code: unknown }>;
+  readonly writes: ReadonlyArray<{
+    address: string;
+    slot: string;
+    value: bigint;
+  }>;
+}
+
+/** Reads what a traced call changes. */
+function effectsOf({ pre, post }: Readonly<Record<string, unknown>>): Effects {
+  const [before, after] = [asRecord(pre), asRecord(post)];
+  const addresses = Object.keys({ ...before, ...after });
+  return {
+    codes: addresses.flatMap((address) => {
+      const { code } = asRecord(after[address]);
+      return code === undefined ? [] : { address, code };
+    }),
+    writes: addresses.flatMap((address) => {
+      const stored = storageOf(after[address]);
+      // A slot that becomes zero is in `pre` only; one that was zero in `post` only.
+      return Object.keys({ ...storageOf(before[address]), ...stored }).map(
+        (slot) => ({
+          address,
+          slot,
+          value: slot in stored ? BigInt(String(stored[slot])) : 0n,
+        }),
+      );
+    }),
+  };
 }
 
 function storageOf(account: unknown): Readonly<Record<string, unknown>> {

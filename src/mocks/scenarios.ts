@@ -94,7 +94,7 @@ function openRound(chainTime: bigint): MockState {
     },
     orders,
     generatedOrders: null,
-    missingOrdersRevert: false,
+    unknownOrders: "zeros",
     margins: {
       baseMarginAmount: 52_500n * ONE,
       xMarginAmount: 10_500n * ONE,
@@ -107,8 +107,10 @@ function openRound(chainTime: bigint): MockState {
     minXMargin: 1_000n * ONE,
     settlement: {
       settledPrice: 66_250n * ONE,
-      settledAmount: 420n * ONE,
+      settledAmount: 3n,
       notBeforeEnd: false,
+      needsPrice: false,
+      reward: null,
     },
     failures: [],
   };
@@ -172,7 +174,7 @@ const oddStrings = [
   "比特币-🚀",
 ];
 
-const extremes = changed(openRound, () => ({
+const extremes = changed(openRound, ({ settlement }) => ({
   fundingFeeRate: { call: 0n, put: MAX },
   pools: {
     public: zeroAnswer("getLPAmountInfo", greatest),
@@ -198,7 +200,42 @@ const extremes = changed(openRound, () => ({
   marginBalance: { baseMarginAmount: 0n, xMarginAmount: MAX },
   volume: MAX,
   minXMargin: MAX,
-  settlement: { settledPrice: MAX, settledAmount: MAX, notBeforeEnd: false },
+  settlement: { ...settlement, settledPrice: MAX, settledAmount: MAX },
+}));
+
+/** Order ids from 0, with a removed one, in every state of the deployed contracts. */
+const deployedOrders: MockState["orders"] = new Map(
+  [0, 1, OrderState.closed, undefined, 3, 4].map((state, id) => [
+    BigInt(id),
+    state === undefined
+      ? null
+      : {
+          ...someOrder,
+          exType: "BTCDAI",
+          closePrice: state >= OrderState.closed ? 63_250n * ONE : 0n,
+          state,
+        },
+  ]),
+);
+
+/**
+ * As the protocol's public versions behave: an ended round whose price is set and one order
+ * of which is settled, a reward for the caller, and unknown orders that use up the gas.
+ */
+const asDeployed = changed(expiredRound, ({ round, settlement }) => ({
+  round: {
+    ...round,
+    settledPrice: settlement.settledPrice,
+    settledAmount: 1n,
+  },
+  orders: deployedOrders,
+  unknownOrders: "invalid",
+  settlement: {
+    ...settlement,
+    notBeforeEnd: true,
+    needsPrice: true,
+    reward: { amount: 68n * ONE },
+  },
 }));
 
 /**
@@ -218,8 +255,9 @@ export const scenarios = {
     round: { ...round, filledVolume: round.maxVolume },
     volume: round.maxVolume,
   })),
-  "empty-vault": changed(openRound, ({ round }) => ({
+  "empty-vault": changed(openRound, ({ round, settlement }) => ({
     round: { ...round, filledVolume: 0n },
+    settlement: { ...settlement, settledAmount: 0n },
     orders: new Map(),
     marginBalance: zeroAnswer("queryMarginBalance"),
     volume: 0n,
@@ -228,10 +266,12 @@ export const scenarios = {
     const empty = zeroAnswer("getLPAmountInfo");
     return { pools: { public: empty, private: empty } };
   }),
-  "many-orders": changed(openRound, () => ({
+  "many-orders": changed(openRound, ({ settlement }) => ({
     orders: new Map(),
     generatedOrders: { firstId: 1n, lastId: 1_000n },
+    settlement: { ...settlement, settledAmount: 1_000n },
   })),
+  "as-deployed": asDeployed,
   extremes,
 } as const satisfies Readonly<Record<string, Scenario>>;
 

@@ -1,16 +1,20 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
-import { id as hashText, toBeHex } from "ethers";
+import { ZeroAddress, id as hashText, toBeHex } from "ethers";
 
-import { checksumAddress, parseEnum, parseUint256 } from "../client/inputs.js";
+import {
+  checksumAddress,
+  notOneOf,
+  parseEnum,
+  parseUint256,
+} from "../client/inputs.js";
 import {
   checkValues,
   checkAnswer,
-  checkValue,
   requireKnownKeys,
   requireObject,
 } from "./values.js";
 import type { NamedField } from "./values.js";
-import { assertInvariant } from "../errors.js";
+import { assertInvariant, invalidArgument } from "../errors.js";
 import { asRecord } from "../json.js";
 import {
   ContractType,
@@ -37,7 +41,9 @@ import type {
   MarginsOfTerms,
   MockOverrides,
   MockState,
+  ScriptedReward,
   ScriptedSettlement,
+  UnknownOrders,
 } from "./types.js";
 
 export const orderFields: readonly Field[] = operations.getOrderInfo.outputs;
@@ -52,10 +58,25 @@ const settledFields: readonly Field[] = fieldsOf("getLatestRoundInfo", [
   "settledAmount",
 ]);
 
+const conditionFields: readonly NamedField[] = [
+  { name: "notBeforeEnd", type: "bool", unit: "none" },
+  { name: "needsPrice", type: "bool", unit: "none" },
+];
+
+const rewardFields: readonly NamedField[] = [
+  { name: "token", type: "address", unit: "none" },
+  { name: "amount", type: "uint256", unit: "none" },
+];
+
+/** The values of a settlement, by their paths. */
 export const settlementFields: readonly NamedField[] = [
   ...settledFields,
-  { name: "notBeforeEnd", type: "bool", unit: "none" },
+  ...conditionFields,
+  ...rewardFields.map((field) => ({ ...field, name: `reward.${field.name}` })),
 ];
+
+/** In the order of `UnknownOrders` in MockTrading.sol. */
+const unknownOrders: readonly UnknownOrders[] = ["zeros", "revert", "invalid"];
 
 const margins: Query = {
   operation: "calMargins",
@@ -128,11 +149,20 @@ const settables: readonly Settable[] = [
     ],
   },
   {
-    path: ["missingOrdersRevert"],
-    change: (given) =>
-      checkValue({ type: "bool", unit: "none" }, given, "missingOrdersRevert"),
-    calls: ({ missingOrdersRevert }) => [
-      call("trading", "setMissingOrdersRevert", missingOrdersRevert),
+    path: ["unknownOrders"],
+    change: (given) => {
+      const found = unknownOrders.find((each) => each === given);
+      if (found === undefined) {
+        throw notOneOf("unknownOrders", unknownOrders, given);
+      }
+      return found;
+    },
+    calls: (state) => [
+      call(
+        "trading",
+        "setUnknownOrders",
+        unknownOrders.indexOf(state.unknownOrders),
+      ),
     ],
   },
   {
@@ -157,21 +187,7 @@ const settables: readonly Settable[] = [
   },
   {
     path: ["settlement"],
-    change: (given, { settlement }) => {
-      const where = "settlement";
-      const all = merge(settlement, given, where);
-      const whole = checkValues<Partial<ScriptedSettlement>>(
-        settlementFields,
-        all,
-        where,
-        true,
-      );
-      const { notBeforeEnd: _, ...written } = whole;
-      if (Object.keys(written).length > 0) {
-        checkValues(settledFields, written, where);
-      }
-      return whole;
-    },
+    change: changedSettlement,
     calls: callsForSettlement,
   },
   {
@@ -257,7 +273,8 @@ function callsForSettlement(
 ): readonly ScriptCall[] {
   // set() leaves out what is not changed.
   const left: Partial<ScriptedSettlement> = settlement;
-  const { settledPrice, settledAmount, notBeforeEnd } = left;
+  const { settledPrice, settledAmount, reward } = left;
+  const { notBeforeEnd, needsPrice } = left;
   const isChanged = settledFields.some(
     ({ name }) => get({ ...changed }, [name]) !== undefined,
   );
@@ -269,7 +286,63 @@ function callsForSettlement(
     ...(notBeforeEnd === undefined
       ? []
       : [call("vault", "setNotBeforeEnd", notBeforeEnd)]),
+    ...(needsPrice === undefined
+      ? []
+      : [call("vault", "setNeedsPrice", needsPrice)]),
+    ...(reward === undefined
+      ? []
+      : [
+          call(
+            "vault",
+            "setReward",
+            reward?.token ?? ZeroAddress,
+            reward?.amount ?? 0n,
+          ),
+        ]),
   ];
+}
+
+const ownFields = [...settledFields, ...conditionFields];
+
+/** Checks the changes of a settlement, which has both its values or none. */
+function changedSettlement(
+  given: unknown,
+  { settlement }: MockState,
+): Partial<ScriptedSettlement> {
+  const where = "settlement";
+  const { reward, ...values } = requireKnownKeys(
+    merge(settlement, given, where),
+    [...ownFields.map(({ name }) => name), "reward"],
+    where,
+  );
+  const checked = checkValues<Partial<ScriptedSettlement>>(
+    ownFields,
+    values,
+    where,
+    true,
+  );
+  const { settledPrice, settledAmount } = checked;
+  if (settledPrice !== undefined || settledAmount !== undefined) {
+    checkValues(settledFields, { settledPrice, settledAmount }, where);
+  }
+  return reward === undefined
+    ? checked
+    : { ...checked, reward: reward === null ? null : checkReward(reward) };
+}
+
+/** The token may be left out, the amount not. */
+function checkReward(given: unknown): ScriptedReward {
+  const where = "settlement.reward";
+  const { token, amount } = checkValues<Partial<ScriptedReward>>(
+    rewardFields,
+    given,
+    where,
+    true,
+  );
+  if (amount === undefined) {
+    throw invalidArgument(where, "amount is missing");
+  }
+  return { token, amount };
 }
 
 function isByTerms(

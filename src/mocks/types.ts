@@ -26,13 +26,35 @@ export type NextRound = Readonly<
   Omit<VaultRound, "settledPrice" | "settledAmount" | "settled">
 >;
 
-/** The values that `settleAll` writes to the round, and its check of the end. */
+/** The tokens that `settleAll` pays its caller. */
+export interface ScriptedReward {
+  /** An ERC-20 that the vault has enough of. Default: a token of the mock. */
+  readonly token?: string | undefined;
+  /** Unscaled. The mock's own token has 18 decimals. */
+  readonly amount: bigint | number;
+}
+
+/** The values that `settleAll` writes to the round, its conditions, and what it pays. */
 export type ScriptedSettlement = Readonly<
   Pick<VaultRound, "settledPrice" | "settledAmount">
 > & {
   /** True: a round that has not ended reverts with `RoundHasNotEnded`. */
   readonly notBeforeEnd: boolean;
+  /**
+   * True: the price is set before, as `round.settledPrice`, and kept. A round without one
+   * reverts with `PriceNotSet`, one below its strike price with `PriceBelowStrike`.
+   */
+  readonly needsPrice: boolean;
+  /** Null: it pays nothing. */
+  readonly reward: ScriptedReward | null;
 };
+
+/**
+ * What `getOrderInfo` does for an id that no order ever had: all values are zero; it reverts
+ * with `OrderNotFound`; or it uses up all gas of the call (the opcode INVALID), as an array
+ * access out of bounds does before Solidity 0.8.
+ */
+export type UnknownOrders = "zeros" | "revert" | "invalid";
 
 /** The result of `calMargins` for some terms. An omitted term matches any number. */
 export type MarginsOfTerms = Readonly<
@@ -46,15 +68,14 @@ export interface MockState extends Readonly<StandaloneReadings> {
    * first that matches counts, and other arguments revert with `UnexpectedTerms`.
    */
   readonly margins: Readonly<MarginAmounts> | readonly MarginsOfTerms[];
-  /** Orders by their id; null for one of `generatedOrders` that is missing. */
+  /** Orders by their id; null for one that was removed, whose values are zero. */
   readonly orders: ReadonlyMap<bigint, Readonly<VaultOrder> | null>;
   /** Ids whose orders the mock computes with `generatedOrder`; null for none. */
   readonly generatedOrders: {
     readonly firstId: bigint;
     readonly lastId: bigint;
   } | null;
-  /** True: a missing order reverts with `OrderNotFound`. False: it is all zeros. */
-  readonly missingOrdersRevert: boolean;
+  readonly unknownOrders: UnknownOrders;
   readonly settlement: ScriptedSettlement;
   /** Operations that revert until `succeed(operation)`. */
   readonly failures: readonly ScriptedFailure[];
@@ -111,11 +132,21 @@ type PartOf<Value> = Value extends object
 
 /** Changes to any fields of a {@link MockState}. Integers are unscaled. */
 export interface MockOverrides extends PartOf<
-  Omit<MockState, "margins" | "orders" | "generatedOrders" | "failures">
+  Omit<
+    MockState,
+    | "margins"
+    | "orders"
+    | "generatedOrders"
+    | "failures"
+    | "unknownOrders"
+    | "settlement"
+  >
 > {
+  readonly unknownOrders?: UnknownOrders;
+  readonly settlement?: Partial<ScriptedSettlement>;
   readonly margins?: Partial<MarginAmounts> | readonly MarginsOfTerms[];
   /**
-   * Orders by id; null removes one. Omitted fields of a new order are those of
+   * Orders by id; null removes one: its values are zero then. Omitted fields of a new order are those of
    * order 1 of `open-round`.
    */
   readonly orders?: {

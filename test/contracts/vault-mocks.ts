@@ -9,7 +9,7 @@ import {
 } from "ethers";
 
 import { contractRoles, operations } from "../../src/client/index.js";
-import { generatedOrder } from "../../src/mocks/index.js";
+import { MockVaultArtifact, generatedOrder } from "../../src/mocks/index.js";
 import type { HardhatVault } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
@@ -19,6 +19,7 @@ import { compileFixture, contractSources } from "../helpers/solc.js";
 const scenarios = [
   ...(["open-round", "expired-round", "settled-round", "full-round"] as const),
   ...(["empty-vault", "no-liquidity", "many-orders"] as const),
+  "as-deployed" as const,
 ];
 
 /** The clock of all blocks here, since scenarios are relative to it. */
@@ -300,6 +301,33 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     await send("settle");
   });
 
+  it("setNeedsPrice(), setReward() and setUnknownOrders() switch off what AsDeployed does", async () => {
+    const { vault: at, trading } = await deploy("as-deployed");
+    const contract = new Contract(
+      String(at),
+      MockVaultArtifact.abi,
+      vault.connection.ethers.provider,
+    );
+    const amount = async (): Promise<unknown> => {
+      const reward: unknown = await contract.getFunction("reward").staticCall();
+      return Reflect.get(Object(reward), "amount");
+    };
+    expect(await amount()).to.equal(68n * 10n ** 18n);
+    await send("setReward", STRANGER, 0n);
+    expect(await amount()).to.equal(0n);
+    await send("nextRound");
+    await send("setNotBeforeEnd", false);
+    expect(await revertOf(send("settle"))).to.equal(
+      encodeError("PriceNotSet()"),
+    );
+    await send("setNeedsPrice", false);
+    await send("settle");
+    const unknown = vault.at({ trading: String(trading) });
+    await expectVaultError(unknown.getOrderInfo(9n), "VAULT_CALL_REVERTED");
+    await send("setUnknownOrders", 0);
+    expect((await unknown.getOrderInfo(9n)).number).to.equal(0n);
+  });
+
   it("every function names deploy() when it is called without it", async () => {
     const { selector } = operations.settleAll;
     for (const [method, ...args] of [
@@ -309,6 +337,9 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
       ["nextRound"],
       ["setSettlement", 1n, 2n],
       ["setNotBeforeEnd", true],
+      ["setNeedsPrice", true],
+      ["setReward", STRANGER, 1n],
+      ["setUnknownOrders", 1],
       ["whenCalMargins", [1n, 2n, 3n], [4n, 5n]],
       ["failWith", selector, "0x"],
       ["failFrom", selector, STRANGER, "paused"],

@@ -53,7 +53,7 @@ const beforeSettlement = [
   "settle --calldata --from 0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
   ...["capture --out a.json", "capture --out a.json --ids 1"],
   ...["report --out a.html", "order x"],
-  "mock set volume=6 orders.9.exType=a missingOrdersRevert=false",
+  "mock set volume=6 orders.9.exType=a unknownOrders=zeros",
   "orders --ids 1,8",
   ...["mock next-round", "mock fail getLPAmountInfo no --pool public"],
   ...["status", "simulate", "mock succeed getLPAmountInfo"],
@@ -170,7 +170,7 @@ describe("docs/reference-json.md", () => {
     process.chdir(project.path);
     const { vault, provider } = await connectTo(anvil.url);
     const mocks = await vault.deployMocks({
-      overrides: { missingOrdersRevert: true },
+      overrides: { unknownOrders: "revert" },
     });
     const settings = { contracts: mocks.addresses, instances: { usdc: {} } };
     const hre = await hreOnLive(anvil.url, { vault: settings }, project.path);

@@ -188,7 +188,7 @@ describe("docs/reference-mocks.md", () => {
       ]);
       const { timestamp } = await vault.block();
       const found = await readAll(vault, scenario);
-      for (const path of ["orders", "generatedOrders"]) {
+      for (const path of ["orders", "generatedOrders", "settlement.reward"]) {
         if (!found.has(path)) {
           documented.delete(path);
         }
@@ -223,7 +223,7 @@ describe("docs/reference-mocks.md", () => {
 });
 
 function orderField(path: string): boolean {
-  return !/\.|^(?:volume|minXMargin|generatedOrders|missing)/u.test(path);
+  return !/\.|^(?:volume|minXMargin|generatedOrders|unknown)/u.test(path);
 }
 
 /** All that a scenario has: read from the mocks, as far as they return it. */
@@ -232,8 +232,9 @@ async function readAll(
   scenario: ScenarioName,
 ): Promise<Values> {
   const { chainId: _chain, block, ...readings } = await vault.snapshot();
-  const { settlement, generatedOrders, missingOrdersRevert, orders } =
-    scenarios[scenario](BigInt(block.timestamp));
+  const { settlement, generatedOrders, unknownOrders, orders } = scenarios[
+    scenario
+  ](BigInt(block.timestamp));
   const margins = await vault.calMargins({
     maxVolume: 1n,
     APY: 1n,
@@ -244,7 +245,7 @@ async function readAll(
     margins,
     settlement,
     generatedOrders,
-    missingOrdersRevert,
+    unknownOrders,
     ...(orders.size === 0 && { orders: "none" }),
   };
   return new Map(flatten(state));

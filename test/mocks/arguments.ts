@@ -117,7 +117,7 @@ describe("arguments of mocks", () => {
       { generatedOrders: { firstId: -1, lastId: 1 } },
       ...([INTEGER, "generatedOrders.firstId"] as const),
     ],
-    [{ missingOrdersRevert: null }, ENUM, "missingOrdersRevert"],
+    [{ unknownOrders: null }, ENUM, "unknownOrders"],
     [{ failures: {} }, ARGUMENT, "failures"],
     [
       { failures: [{ operation: "volume", reason: "no" }] },

@@ -107,8 +107,8 @@ describe("deployMocks() with a file that is no fixture", () => {
     ["a number as settlement", () => ({ settlement: 5 }), "settlement"],
     [
       "a wrong flag for missing orders",
-      () => ({ missingOrdersRevert: 1 }),
-      "missingOrdersRevert",
+      () => ({ unknownOrders: 1 }),
+      "unknownOrders",
     ],
   ];
   for (const [title, change, problem] of broken) {

@@ -200,10 +200,11 @@ describe("places of the mocks", () => {
         overrides: {
           orders: { 1: null, 8: { exFee: 1n } },
           generatedOrders: { firstId: 8, lastId: 9 },
-          missingOrdersRevert: true,
+          unknownOrders: "revert",
         },
       });
-      await expectVaultError(vault.getOrderInfo(1), "VAULT_CALL_REVERTED");
+      await expectVaultError(vault.getOrderInfo(10), "VAULT_CALL_REVERTED");
+      expect((await vault.getOrderInfo(1)).state).to.equal(0);
       expect((await vault.getOrderInfo(3)).state).to.equal(2);
       expect(await vault.getOrderInfo(8)).to.include({
         ...{ exType: "SOL-USDT", exFee: 1n },

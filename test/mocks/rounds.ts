@@ -31,14 +31,13 @@ describe("rounds of the mocks", () => {
   };
 
   describe("settleAll()", () => {
-    it("writes the scenario's settlement to the first round, and the round's own terms to the next", async () => {
+    it("writes the scenario's settlement to the first round, and the strike price to the next, with as many orders if anything is filled", async () => {
       mocks = await vault.deployMocks({ scenario: "expired-round" });
-      expect(await settled()).to.deep.equal([
-        66_250n * 10n ** 18n,
-        420n * 10n ** 18n,
-      ]);
+      expect(await settled()).to.deep.equal([66_250n * 10n ** 18n, 3n]);
       await mocks.startNextRound({ strikePrice: 77n, filledVolume: 5n });
-      expect(await settled()).to.deep.equal([77n, 5n]);
+      expect(await settled()).to.deep.equal([77n, 3n]);
+      await mocks.startNextRound({ strikePrice: 78n });
+      expect(await settled()).to.deep.equal([78n, 0n]);
     });
 
     it("writes what set({ settlement }) names to every later round", async () => {
@@ -58,7 +57,7 @@ describe("rounds of the mocks", () => {
       }
     });
 
-    it("writes each later round's own terms if overrides name notBeforeEnd alone", async () => {
+    it("writes each later round's strike price if overrides name notBeforeEnd alone", async () => {
       const overrides = { settlement: { notBeforeEnd: true } };
       mocks = await vault.deployMocks({ scenario: "expired-round", overrides });
       await settled();
@@ -67,7 +66,68 @@ describe("rounds of the mocks", () => {
         filledVolume: 8n,
         endTime: 1n,
       });
-      expect(await settled()).to.deep.equal([7n, 8n]);
+      expect(await settled()).to.deep.equal([7n, 3n]);
+    });
+
+    it("keeps a price that is set before if it needs one, and refuses a round without one or below its strike price", async () => {
+      const overrides = { settlement: { needsPrice: true } };
+      mocks = await vault.deployMocks({ scenario: "expired-round", overrides });
+      const strikePrice = 65_000n * 10n ** 18n;
+      for (const [settledPrice, reason] of [
+        [0n, "PriceNotSet()"],
+        [strikePrice - 1n, "PriceBelowStrike(settledPrice: "],
+      ] as const) {
+        await mocks.set({ round: { settledPrice } });
+        const { status, reason: found } = await vault.settleAll();
+        expect(status).to.equal("reverted");
+        expect(found?.slice(0, reason.length)).to.equal(reason);
+      }
+      await mocks.set({ round: { settledPrice: strikePrice } });
+      expect(await settled()).to.deep.equal([strikePrice, 3n]);
+    });
+
+    it("of as-deployed settles the rest of a round, at the price that is set, and pays its caller", async () => {
+      mocks = await vault.deployMocks({ scenario: "as-deployed" });
+      const [, caller] = await vault.connection.ethers.getSigners();
+      const { token, amount } = await mocks.contracts.vault.reward();
+      const simulated = await vault.simulateSettleAll({ from: caller });
+      expect(simulated.transfers).to.deep.equal([
+        {
+          ...{ token, amount: 68n * 10n ** 18n },
+          ...{ from: mocks.addresses.vault, to: caller?.address },
+        },
+      ]);
+      const { before, after, preview } = await vault.settleAll({
+        from: caller,
+      });
+      expect(before).to.include({ settledAmount: 1n, settled: false });
+      expect(after).to.include({
+        ...{ settledPrice: before?.settledPrice, settledAmount: 3n },
+        settled: true,
+      });
+      expect(preview?.differences).to.deep.equal([]);
+      expect(amount).to.equal(68n * 10n ** 18n);
+    });
+
+    it("pays in any token that the vault has enough of, or reverts with RewardNotPaid", async () => {
+      mocks = await vault.deployMocks({ scenario: "as-deployed" });
+      const { token } = await mocks.contracts.vault.reward();
+      // What another vault pays with, which this one has none of.
+      const other = await vault
+        .at({ vault: "0x00000000000000000000000000000000000a0a0a" })
+        .mockAt("vault", {
+          overrides: { settlement: { reward: { amount: 1n } } },
+        });
+      const foreign = await other.contracts.vault.reward();
+      await mocks.set({
+        settlement: { reward: { token: foreign.token, amount: 5n } },
+      });
+      expect((await vault.settleAll()).reason).to.match(/^RewardNotPaid\(/u);
+      await mocks.set({ settlement: { reward: { token, amount: 5n } } });
+      const { transfers } = await vault.simulateSettleAll();
+      expect(transfers).to.have.nested.property("0.amount", 5n);
+      await mocks.set({ settlement: { reward: null } });
+      expect((await vault.simulateSettleAll()).transfers).to.deep.equal([]);
     });
 
     it("is recorded by settlements(), with its caller, only if it succeeds", async () => {

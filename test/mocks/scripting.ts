@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { toQuantity } from "ethers";
 
 import { VaultClient } from "../../src/client/index.js";
 import {
@@ -303,11 +302,13 @@ describe("mocks - scripting", () => {
     const calls = provider.calls.filter(({ method }) => method === "eth_call");
     // The lens twice, the margins, and the failed call once more.
     expect(calls.length).to.be.at.least(4);
+    const block = await vault.connection.ethers.provider.getBlock(
+      fixture.block.number,
+    );
+    const pinned = { blockHash: block?.hash, requireCanonical: true };
     for (const [index, { params = [] }] of calls.entries()) {
       expect(params[0]).to.have.property("from", STRANGER);
-      expect(params[1]).to.equal(
-        index === 0 ? "latest" : toQuantity(fixture.block.number),
-      );
+      expect(params[1]).to.deep.equal(index === 0 ? "latest" : pinned);
     }
   });
 

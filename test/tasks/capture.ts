@@ -16,7 +16,7 @@ describe("vault capture", () => {
   };
 
   it("capture counts the orders, and the readings that fail, and succeeds", async () => {
-    await tasks.run("mock set missingOrdersRevert=true");
+    await tasks.run("mock set unknownOrders=revert");
     await tasks.run("mock fail queryVolume closed");
     const typed = "capture --out fixture.json --ids 1-2,9";
     expect((await tasks.documentOf(typed))["fixture"]).to.deep.equal({

@@ -6,7 +6,7 @@ import { useTasks } from "../helpers/use-tasks.js";
 /** Words of the error of each change that mock refuses, by its code. */
 const refusals = {
   VAULT_INVALID_ENUM: {
-    "mock set missingOrdersRevert=yes": "true, false",
+    "mock set unknownOrders=yes": "zeros, revert, invalid",
     "mock set orders.7.state=ajar": "open (1), closed (2)",
     "mock fail settle no": "settleAll",
   },
@@ -198,8 +198,8 @@ describe("scripting from the command line", () => {
     await tasks.documentOf("pools");
   });
 
-  it("mock set missingOrdersRevert=true makes orders that are not there revert", async () => {
-    await tasks.run("mock set missingOrdersRevert=true");
+  it("mock set unknownOrders=revert makes orders that are not there revert", async () => {
+    await tasks.run("mock set unknownOrders=revert");
     expect((await tasks.errorOf("order 11"))["message"]).to.include(
       "getOrderInfo reverted: OrderNotFound(orderID: 11)",
     );

@@ -191,7 +191,7 @@ describe("vault orders", () => {
   });
 
   it("orders that fail have their id and the first reason, in each form, and exit with 1", async () => {
-    await tasks.mocks.set({ missingOrdersRevert: true });
+    await tasks.mocks.set({ unknownOrders: "revert" });
     const reason = /getOrderInfo reverted: OrderNotFound\(orderID: 6\)/u;
     const table = await tasks.run("orders --ids 4-7");
     expect(table.exitCode).to.equal(1);
@@ -243,7 +243,7 @@ describe("vault orders", () => {
       ),
     ).to.deep.equal({ stdout: "", stderr: "", exitCode: 0 });
     // What failed before the pipe was closed is nobody's any more.
-    await tasks.mocks.set({ missingOrdersRevert: true });
+    await tasks.mocks.set({ unknownOrders: "revert" });
     expect(
       await runVaultTask(
         remote,

@@ -48,7 +48,7 @@ describe("options of vault report", () => {
   });
 
   it("an order that fails makes report exit with 1", async () => {
-    await tasks.mocks.set({ missingOrdersRevert: true });
+    await tasks.mocks.set({ unknownOrders: "revert" });
     expect(await tasks.run("report --ids 1-3")).to.include({ exitCode: 0 });
     const { stdout, exitCode } = await tasks.run("report --ids 3-4");
     expect(exitCode).to.equal(1);

@@ -4,6 +4,7 @@ pragma solidity ^0.8.20;
 import {ITrading} from "contracts/interfaces/ITrading.sol";
 import {IVaultFactory} from "contracts/interfaces/IVaultFactory.sol";
 import {VaultReader} from "contracts/interfaces/VaultReader.sol";
+import {MockTrading} from "contracts/mocks/MockTrading.sol";
 import {MockVault} from "contracts/mocks/MockVault.sol";
 import {
     MockScenarios,
@@ -22,7 +23,7 @@ contract ScriptedMocks {
 
     function deployStrict() external {
         MockState memory state = MockScenarios.stateOf(Scenario.OpenRound);
-        state.missingOrdersRevert = true;
+        state.unknownOrders = MockTrading.UnknownOrders.Revert;
         state.settlement.notBeforeEnd = true;
         mocks.deploy(state);
     }
@@ -78,6 +79,18 @@ contract ScriptedMocks {
 
     function setNotBeforeEnd(bool refuses) external {
         mocks.setNotBeforeEnd(refuses);
+    }
+
+    function setNeedsPrice(bool needs) external {
+        mocks.setNeedsPrice(needs);
+    }
+
+    function setReward(address token, uint256 amount) external {
+        mocks.setReward(token, amount);
+    }
+
+    function setUnknownOrders(MockTrading.UnknownOrders answer) external {
+        mocks.setUnknownOrders(answer);
     }
 
     function whenCalMargins(

@@ -108,7 +108,7 @@ describe("Vault", async function () {
     });
     for (const [check, actual, expected] of [
       [() => settlesRound(vault, hash, { price: 1n }), 66_250n * ONE, 1n],
-      [() => roundSettled(vault, { amount: 2n }), 420n * ONE, 2n],
+      [() => roundSettled(vault, { amount: 2n }), 3n, 2n],
     ] as const) {
       await assert.rejects(check, {
         name: "AssertionError",
