@@ -304,8 +304,11 @@ contract MockVault is IVault, MockBase {
     {
         (price, amount) = (state.settledPrice, state.settledAmount);
         MockVaultFactory factory = MockVaultFactory(state.factory);
+        bool followsRound =
+            state.settlementFollowsRound && factory.roundsStarted() > 0;
+        if (!followsRound && !state.needsPrice) return (price, amount);
         VaultReader.Round memory round = factory.latestRound();
-        if (state.settlementFollowsRound && factory.roundsStarted() > 0) {
+        if (followsRound) {
             price = round.strikePrice;
             if (round.filledVolume == 0) amount = 0;
         }

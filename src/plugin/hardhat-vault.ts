@@ -35,7 +35,6 @@ import {
 import type { ConnectionAddresses } from "./addresses.js";
 import type { DeploymentAddresses } from "./deployments.js";
 import { errorAbisInProject } from "./project-abis.js";
-import { showVault } from "./show-vault.js";
 
 /** The handle that scripts mocks; its `vault` is bound to them. */
 export type MockVaultHandle<VaultT extends VaultClient = HardhatVault> =
@@ -312,7 +311,12 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal */
   public override [inspect.custom](): string {
-    return showVault(this);
+    const { networkName, instanceName } = this;
+    const shown = {
+      networkName,
+      ...(instanceName !== undefined && { instanceName }),
+    };
+    return `HardhatVault ${inspect(shown, { breakLength: Infinity })}`;
   }
 
   /** @internal No others: forks are configured with these. */

@@ -9,8 +9,6 @@ import type { VaultContracts } from "../client/vault-client.js";
 import { operationNames } from "../protocol/index.js";
 import type { OperationName } from "../protocol/index.js";
 import type { HardhatVault } from "./hardhat-vault.js";
-import { showVault } from "./show-vault.js";
-import type { ShownVault } from "./show-vault.js";
 
 /** Forwarded to the connection's vault, as all operations are. */
 const otherMethods = [
@@ -81,7 +79,7 @@ function oneAtATime(network: NetworkManager): GetOrCreate {
 
 function lazyVault(
   getOrCreate: GetOrCreate,
-  shown: ShownVault,
+  shown: Readonly<Record<string, string>>,
   open: () => Promise<HardhatVault>,
 ): LazyHardhatVault {
   const names = [...operationNames, ...otherMethods];
@@ -119,7 +117,8 @@ function lazyVault(
     contracts: lazyPromise(async () => (await open()).contracts),
   };
   return Object.defineProperty(lazy, inspect.custom, {
-    value: () => showVault(shown),
+    // As a HardhatVault, and without opening it.
+    value: () => `HardhatVault ${inspect(shown, { breakLength: Infinity })}`,
   });
 }
 
