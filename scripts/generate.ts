@@ -86,37 +86,37 @@ function immutablesOf({ immutableReferences }: Record<string, unknown>) {
 }
 
 function readArtifacts(folder: Folder): Artifact[] {
-  return (
-    fs
-      .globSync(`artifacts/contracts/${folder}/*.sol/*.json`, { cwd: root })
+  return fs
+    .globSync(`artifacts/contracts/${folder}/*.sol/*.json`, {
+      cwd: root,
       // A mock vault makes it, and any ABI of an ERC-20 reads it.
-      .filter((file) => path.basename(file) !== "MockToken.json")
-      .sort()
-      .map((file) => {
-        const artifact = readJson(path.join(root, file));
-        if (
-          !isRecord(artifact) ||
-          typeof artifact.contractName !== "string" ||
-          !Array.isArray(artifact.abi) ||
-          typeof artifact.bytecode !== "string" ||
-          typeof artifact.deployedBytecode !== "string"
-        ) {
-          throw new Error(`${file} is not a contract artifact`);
-        }
-        const { contractName, bytecode, deployedBytecode } = artifact;
-        const abi: unknown[] = artifact.abi;
-        const answered = abis.find(
-          ({ name }) => name === answeredByFallback[contractName],
-        );
-        return {
-          name: contractName,
-          abi: [...(answered?.abi ?? []), ...abi],
-          bytecode,
-          deployedBytecode,
-          immutables: immutablesOf(artifact),
-        };
-      })
-  );
+      exclude: ["**/MockToken.json"],
+    })
+    .sort()
+    .map((file) => {
+      const artifact = readJson(path.join(root, file));
+      if (
+        !isRecord(artifact) ||
+        typeof artifact.contractName !== "string" ||
+        !Array.isArray(artifact.abi) ||
+        typeof artifact.bytecode !== "string" ||
+        typeof artifact.deployedBytecode !== "string"
+      ) {
+        throw new Error(`${file} is not a contract artifact`);
+      }
+      const { contractName, bytecode, deployedBytecode } = artifact;
+      const abi: unknown[] = artifact.abi;
+      const answered = abis.find(
+        ({ name }) => name === answeredByFallback[contractName],
+      );
+      return {
+        name: contractName,
+        abi: [...(answered?.abi ?? []), ...abi],
+        bytecode,
+        deployedBytecode,
+        immutables: immutablesOf(artifact),
+      };
+    });
 }
 
 /**
