@@ -304,7 +304,7 @@ const errors = {
       fix: "This message is from the node: correct what it names, or use another node.",
     },
     VAULT_RPC_INVALID_RESPONSE: {
-      text: "Network {network} did not answer {method} with valid JSON-RPC: {problem}",
+      text: "The answer of network {network} to {method} cannot be used: {problem}",
       fix: "Check that networks.{network}.url is an Ethereum JSON-RPC endpoint.",
     },
     VAULT_STALE_HEAD: {

@@ -98,9 +98,13 @@ export class Redactor {
       : cut(shown);
   }
 
-  /** Puts a text from outside on one line, escaped and without secrets. */
-  public quote(text: string): string {
-    return quoteForeignText(this.hide(text));
+  /**
+   * Puts a text from outside on one line, escaped and without secrets.
+   *
+   * @param links URLs to show.
+   */
+  public quote(text: string, links?: RegExp): string {
+    return quoteForeignText(this.hide(text), links);
   }
 }
 
@@ -138,11 +142,11 @@ function toPattern(secrets: ReadonlySet<string>): RegExp {
 }
 
 /** Hides whole URLs: keys can be in the path, the query or the user part. */
-export function redactUrls(text: string): string {
+export function redactUrls(text: string, links?: RegExp): string {
   return cut(text).replaceAll(
     // The bound keeps this linear in dotted text; no scheme is longer.
     /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,31}:\/\/[^\s"'<>)\]]+/giu,
-    "<url>",
+    (url) => (links?.test(url) === true ? url : "<url>"),
   );
 }
 
@@ -157,8 +161,8 @@ export function redactSecrets(text: string): string {
 }
 
 /** Puts a foreign text on one line, escaped and without URLs. */
-export function quoteForeignText(text: string): string {
+export function quoteForeignText(text: string, links?: RegExp): string {
   return escapeUntrusted(
-    cut(redactUrls(text).replaceAll(/\s+/gu, " ").trim(), MAX_QUOTED),
+    cut(redactUrls(text, links).replaceAll(/\s+/gu, " ").trim(), MAX_QUOTED),
   );
 }

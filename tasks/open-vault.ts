@@ -8,7 +8,6 @@ import { settingsOf } from "../src/plugin/addresses.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { projectRedactor, redactorFor } from "../src/plugin/network-secrets.js";
 import { toRpcError } from "../src/rpc/errors.js";
-import { isHardhatsOwn, toHardhatError } from "../src/rpc/hardhat-error.js";
 import { isReorganised } from "../src/rpc/pinned-block.js";
 import { escapeUntrusted } from "../src/escape.js";
 import type { Options, ValuesOf } from "./definitions/options.js";
@@ -66,9 +65,7 @@ export async function withVault<T>(
           },
         });
   } catch (error) {
-    throw isHardhatsOwn(error)
-      ? toHardhatError(error, redactor)
-      : toRpcError(error, network, "the connection", redactor);
+    throw toRpcError(error, network, "the connection", redactor, true);
   }
   try {
     const { vault: own } = connection;

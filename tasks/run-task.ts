@@ -11,7 +11,7 @@ import type { Result } from "hardhat/types/utils";
 import { VaultError, fallbackTo, vaultError } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
 import { projectRedactor } from "../src/plugin/network-secrets.js";
-import { toHardhatError } from "../src/rpc/hardhat-error.js";
+import { isMarked, toHardhatError } from "../src/rpc/hardhat-error.js";
 import { messageOf } from "../src/rpc/thrown.js";
 import { toSafeJson } from "../src/escape.js";
 import { Redactor } from "../src/redact.js";
@@ -183,11 +183,8 @@ export function toVaultError(thrown: unknown, redactor: Redactor): VaultError {
   if (VaultError.isVaultError(thrown)) {
     return thrown;
   }
-  const isHardhatError =
-    thrown instanceof CustomError ||
-    String(asRecord(thrown)["errorCode"]).startsWith("HHE") ||
-    asRecord(thrown)["_isHardhatPluginError"] === true;
-  return isHardhatError
+  // Hardhat's helpers, such as those for files, throw errors without a mark.
+  return thrown instanceof CustomError || isMarked(thrown)
     ? toHardhatError(thrown, redactor)
     : vaultError(
         "VAULT_INTERNAL",

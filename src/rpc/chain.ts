@@ -2,7 +2,12 @@ import type { RpcClient } from "./rpc-client.js";
 
 export async function getChainId(rpc: RpcClient): Promise<number> {
   const method = "eth_chainId";
-  return rpc.parser(method).number(await rpc.request(method));
+  const read = rpc.parser(method);
+  const id = read.quantity(await rpc.request(method));
+  if (id > Number.MAX_SAFE_INTEGER) {
+    throw read.invalid(`chain ids above 2^53 - 1 are not supported: ${id}`);
+  }
+  return Number(id);
 }
 
 /** The price that the node suggests, in wei per gas. */

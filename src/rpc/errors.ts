@@ -8,6 +8,7 @@ import { MAX_FOREIGN_TEXT } from "../escape.js";
 import { asRecord } from "../json.js";
 import { quoteForeignText, redactSecrets } from "../redact.js";
 import type { Redactor } from "../redact.js";
+import { isOfThisProcess, toHardhatError } from "./hardhat-error.js";
 import type { Attempts } from "./retry.js";
 import { findRevert } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
@@ -73,6 +74,11 @@ const connectionSigns: ReadonlyArray<
   [/^(ENOTFOUND|EAI_AGAIN) /u, "no address was found for {host} ({found})"],
   [/^(E(?:HOST|NET)UNREACH) /u, "there is no way to {host} ({found})"],
   [
+    /^ERR_TLS_CERT_ALTNAME_INVALID /u,
+    "the certificate of {host} is for another name",
+    "Correct the host in its URL, or use a certificate that names it.",
+  ],
+  [
     /^(\w*CERT\w*|UNABLE_TO_\w+) /u,
     "the certificate of {host} is not trusted ({found})",
     "If the node is yours, set NODE_EXTRA_CA_CERTS to the file with the certificate of its authority; else correct its URL.",
@@ -93,7 +99,7 @@ const INVALID_PARAMS = -32_602;
 
 /** A rule matches the JSON-RPC code, the HTTP status, an error of this side, or words. */
 interface Rule {
-  readonly kind: Exclude<Failure["kind"], "reverted">;
+  readonly kind: Exclude<Failure["kind"], "reverted" | "process">;
   readonly codes?: readonly unknown[];
   readonly status?: RegExp;
   readonly sign?: RegExp;
@@ -155,10 +161,11 @@ const rules: readonly Rule[] = [
 ];
 
 /**
- * Converts the error of a failed request, by its whole chain of causes. Codes and
- * names count only in errors made on this side, because a node can send any.
+ * Converts the error of a failed request or connection, by its whole chain of causes.
+ * Codes and names count only in errors made on this side, because a node can send any.
  *
  * @param redactor Knows the secrets of the connection.
+ * @param isBehindHardhat True if Hardhat and its plugins handle each request.
  * @param attempts If there was more than one.
  */
 export function toRpcError(
@@ -166,6 +173,7 @@ export function toRpcError(
   network: string,
   method: string,
   redactor: Redactor,
+  isBehindHardhat = false,
   attempts?: Attempts,
 ): VaultError {
   const found = readThrown(thrown);
@@ -173,6 +181,9 @@ export function toRpcError(
   const ours = findOurs(links);
   if (ours !== undefined) {
     return ours;
+  }
+  if (isOfThisProcess(found, isBehindHardhat)) {
+    return toHardhatError(thrown, redactor);
   }
   const { code } = asRecord(error);
   const facts = {
@@ -239,7 +250,7 @@ export function toRpcError(
       );
     }
   }
-  const problem = quoteWords(messageOf(error), redactor);
+  const problem = quoteWords(found.words, redactor);
   return vaultError("VAULT_RPC_ERROR", { ...facts, problem }, error);
 }
 
@@ -277,6 +288,8 @@ export function toConfigVariableError(
 
 export type Failure =
   | { readonly kind: "reverted"; readonly reverted: RevertReason }
+  /** Of Hardhat or a plugin: no node has answered. */
+  | { readonly kind: "process" }
   | {
       /**
        * `rateLimited` and `transient`: a retry may succeed. `refused`: it may if the node
@@ -293,18 +306,28 @@ export type Failure =
       readonly retryAfterMs?: number | undefined;
     };
 
-/** Classifies a failure. A timeout is final: it has used up the request's time. */
-export function classifyFailure(thrown: unknown): Failure {
+/**
+ * Classifies a failure. A timeout is final: it has used up the request's time.
+ *
+ * @param isBehindHardhat True if Hardhat and its plugins handle each request.
+ */
+export function classifyFailure(
+  thrown: unknown,
+  isBehindHardhat = false,
+): Failure {
   const found = readThrown(thrown);
   const { said, links, match } = found;
   if (findOurs(links) !== undefined || match(timeoutSign) !== undefined) {
     return { kind: "final" };
   }
+  if (isOfThisProcess(found, isBehindHardhat)) {
+    return { kind: "process" };
+  }
   const reverted = findRevert(said);
   if (reverted !== undefined) {
     return { kind: "reverted", reverted };
   }
-  const words = messageOf(said).slice(0, MAX_FOREIGN_TEXT);
+  const words = found.words.slice(0, MAX_FOREIGN_TEXT);
   const { code } = asRecord(said);
   // A refusal of the node itself counts with any HTTP status.
   const isRefusal =

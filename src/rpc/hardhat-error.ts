@@ -1,9 +1,11 @@
-import { VaultError, vaultError } from "../errors.js";
+import { vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import type { Redactor } from "../redact.js";
-import { messageOf } from "./thrown.js";
+import { isHardhatError, messageOf, pluginOf } from "./thrown.js";
+import type { ErrorLink, Thrown } from "./thrown.js";
 
-/** Hardhat's errors about the connection or a setting; `toRpcError` converts these. */
+/** Hardhat's errors about the connection or a setting. */
 const ofConnection = /^HHE(?:7|28|29|30|70[2348]|717)$/u;
 
 /**
@@ -13,34 +15,49 @@ const ofConnection = /^HHE(?:7|28|29|30|70[2348]|717)$/u;
 const codeOfConnection =
   /^(?:E[A-Z]{2,}|UND_ERR_\w+|ERR_(?:HTTP|PROXY|SOCKET|SSL|STREAM|TLS)\w*|\w*CERT\w*|UNABLE_TO_\w+|CALL_EXCEPTION|(?:NETWORK|SERVER)_ERROR|TIMEOUT)$/u;
 
+/** Sites whose addresses in an error are for the reader, and no node's. */
+const links = /^https:\/\/(?:hardhat\.org|github\.com|nodejs\.org)\//u;
+
 /**
- * True for an error that Hardhat or another plugin throws by itself, in a hook for
- * example. An error of the node, or of the connection to it, left through the provider,
- * which gives it a code or a mark.
+ * True for a failure of Hardhat or of a plugin, before a node has answered.
+ *
+ * @param isBehindHardhat True if Hardhat gives each error of a node or a connection a code
+ * or a mark: an error without one is then of this process, too.
  */
-export function isHardhatsOwn(error: unknown): boolean {
-  const { errorCode, code, statusCode, cause } = asRecord(error);
-  if (VaultError.isVaultError(error) || !(error instanceof Error)) {
-    return false;
-  }
-  if (pluginOf(error) !== undefined) {
-    return true;
-  }
-  if (typeof errorCode === "string") {
-    return errorCode.startsWith("HHE") && !ofConnection.test(errorCode);
-  }
+export function isOfThisProcess(
+  { said, links: errors }: Pick<Thrown, "said" | "links">,
+  isBehindHardhat: boolean,
+): boolean {
+  const [thrown] = errors;
   return (
-    (code === undefined || isOfThisProcess(error)) &&
+    thrown !== undefined &&
+    thrown === said &&
+    (isMarked(thrown) || (isBehindHardhat && errors.every(isUncoded)))
+  );
+}
+
+/** True for an error that Hardhat or a plugin has marked as its own. */
+export function isMarked(error: unknown): boolean {
+  return (
+    pluginOf(asRecord(error)) !== undefined ||
+    (isHardhatError(asRecord(error)) &&
+      !ofConnection.test(String(asRecord(error)["errorCode"])))
+  );
+}
+
+function isUncoded(error: ErrorLink): boolean {
+  const { errorCode, code, statusCode, name } = error;
+  return (
+    (errorCode === undefined || isMarked(error)) &&
+    (code === undefined || isCodeOfThisProcess(error)) &&
     statusCode === undefined &&
     !Object.hasOwn(error, "_isProviderError") &&
-    error.name !== "TimeoutError" &&
-    (cause === undefined || isHardhatsOwn(cause))
+    name !== "TimeoutError"
   );
 }
 
 /** Also true for a failed access to a file: a connection has no path. */
-function isOfThisProcess(error: Error): boolean {
-  const { code, syscall, path } = asRecord(error);
+function isCodeOfThisProcess({ code, syscall, path }: ErrorLink): boolean {
   return (
     typeof code === "string" &&
     (!codeOfConnection.test(code) ||
@@ -50,8 +67,7 @@ function isOfThisProcess(error: Error): boolean {
 
 export function toHardhatError(error: unknown, redactor: Redactor): VaultError {
   const { name, errorCode } = asRecord(error);
-  const plugin = pluginOf(error);
-  const message = messageOf(error);
+  const plugin = pluginOf(asRecord(error));
   const source =
     plugin !== undefined
       ? `The plugin ${plugin}`
@@ -64,14 +80,6 @@ export function toHardhatError(error: unknown, redactor: Redactor): VaultError {
     /^(?:Syntax|Type|Reference|Range)Error$/u.test(name)
       ? `${name}: `
       : "";
-  const problem = redactor.quote(`${kind}${message}`);
+  const problem = redactor.quote(`${kind}${messageOf(error)}`, links);
   return vaultError("VAULT_HARDHAT_ERROR", { source, problem }, error);
-}
-
-/** @returns The id of the plugin whose error this is. */
-function pluginOf(error: unknown): string | undefined {
-  const { _isHardhatPluginError: isOfPlugin, pluginId } = asRecord(error);
-  return isOfPlugin === true && typeof pluginId === "string"
-    ? pluginId
-    : undefined;
 }

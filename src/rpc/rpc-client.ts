@@ -6,7 +6,6 @@ import { Redactor, quoteForeignText } from "../redact.js";
 import { blockNotFound } from "./block-id.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { classifyFailure, toRpcError } from "./errors.js";
-import { isHardhatsOwn, toHardhatError } from "./hardhat-error.js";
 import { BLOCK_METHOD, KnownBlocks } from "./known-blocks.js";
 import { ResponseParser } from "./response-parser.js";
 import { FailedAttempts, usualRetries, waitAfter } from "./retry.js";
@@ -292,13 +291,13 @@ export class RpcClient {
     method: string,
     params: readonly unknown[],
   ): Reverted | FailedAttempt {
-    const { redactor, isBehindHardhat, blocks } = this.node;
-    if (isBehindHardhat && isHardhatsOwn(thrown)) {
-      return { thrown: toHardhatError(thrown, redactor) };
-    }
-    const failure = classifyFailure(thrown);
+    const { isBehindHardhat, blocks } = this.node;
+    const failure = classifyFailure(thrown, isBehindHardhat);
     if (failure.kind === "reverted") {
       return { reverted: hideInReason(failure.reverted, this.hide) };
+    }
+    if (failure.kind === "process") {
+      return { thrown };
     }
     const { kind, retryAfterMs } = failure;
     if (kind === "rateLimited" || kind === "transient") {
@@ -314,7 +313,15 @@ export class RpcClient {
   }
 
   #toError(thrown: unknown, method: string, attempts?: Attempts): VaultError {
-    return toRpcError(thrown, this.network, method, this.redactor, attempts);
+    const { redactor, isBehindHardhat } = this.node;
+    return toRpcError(
+      thrown,
+      this.network,
+      method,
+      redactor,
+      isBehindHardhat,
+      attempts,
+    );
   }
 
   #timedOut(method: string): VaultError {

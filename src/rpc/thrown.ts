@@ -5,6 +5,8 @@ export type ErrorLink = Readonly<Record<string, unknown>>;
 export interface Thrown {
   /** The node's own error if it sent one, else what was thrown. */
   readonly said: unknown;
+  /** Its message. */
+  readonly words: string;
   /** The errors of this side, outermost first; none if the node's own counts. */
   readonly links: readonly ErrorLink[];
   /** HTTP status of the response, if it was not 2xx. */
@@ -45,6 +47,7 @@ export function readThrown(thrown: unknown): Thrown {
       ];
   return {
     said: ofNode ?? thrown,
+    words: wordsOf(ofNode ?? thrown),
     links: isRefusal ? links.filter(hasHeaders) : links,
     status,
     wordsInBody: [body["error"], body].find(hasMessage)?.message ?? "",
@@ -156,9 +159,20 @@ export function isOwnError(link: ErrorLink): boolean {
   );
 }
 
-/** A provider may copy a node's JSON into its error, but never this mark. */
 export function isHardhatError(link: ErrorLink): boolean {
-  const mark = Object.getOwnPropertyDescriptor(link, "_isHardhatError");
+  return hasMark(link, "_isHardhatError");
+}
+
+/** @returns The id of the plugin whose error this is. */
+export function pluginOf(link: ErrorLink): string | undefined {
+  return hasMark(link, "_isHardhatPluginError")
+    ? String(link["pluginId"])
+    : undefined;
+}
+
+/** A provider may copy a node's JSON into its error, but never such a mark. */
+function hasMark(link: ErrorLink, name: string): boolean {
+  const mark = Object.getOwnPropertyDescriptor(link, name);
   return mark?.value === true && mark.enumerable === false;
 }
 
@@ -200,6 +214,16 @@ function walk(
     }
   }
   return [...found];
+}
+
+/** Wallets write the node's message into the data of an error without one. */
+function wordsOf(error: unknown): string {
+  const { message } = asRecord(asRecord(error)["data"]);
+  const own = messageOf(error);
+  return typeof message === "string" &&
+    /^internal (?:json-rpc |server )?error\.?$/iu.test(own)
+    ? message
+    : own;
 }
 
 export function messageOf(error: unknown): string {

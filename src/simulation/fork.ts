@@ -21,7 +21,6 @@ import { contractRoleNames } from "../protocol/index.js";
 import { getBlockNumber } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
 import { isDevelopmentNode } from "../rpc/development-node.js";
-import { isHardhatsOwn, toHardhatError } from "../rpc/hardhat-error.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { classifyFailure, toRpcError } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
@@ -372,9 +371,7 @@ function toForkError(
   error: unknown,
   { network, redactor }: RpcClient,
 ): VaultError {
-  return isHardhatsOwn(error)
-    ? toHardhatError(error, redactor)
-    : toRpcError(error, network, FORK_REQUESTS, redactor);
+  return toRpcError(error, network, FORK_REQUESTS, redactor, true);
 }
 
 /** @returns Undefined if Hardhat refused something else than the hardfork. */

@@ -1,6 +1,7 @@
 import { runInNewContext } from "node:vm";
 
 import { expect } from "chai";
+import { HardhatPluginError } from "hardhat/plugins";
 
 import type { VaultErrorCode } from "../../src/client/index.js";
 import {
@@ -98,6 +99,14 @@ describe("failed requests", () => {
       [hardhatRefused("at The https://node.test:1/key"), refused],
       [hardhatRefused("The https://node.test:1/key is wrong"), refused],
       [new StatusError(100), "the node answered HTTP status 100"],
+      [
+        causedBy(codedError("ERR_TLS_CERT_ALTNAME_INVALID")),
+        "the certificate of the node is for another name",
+      ],
+      [
+        codedError("DEPTH_ZERO_SELF_SIGNED_CERT"),
+        "the certificate of the node is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)",
+      ],
       [causedBy(codedError("ECONNREFUSED"), 7), refused],
       [new AggregateError([codedError("ECONNREFUSED")]), refused],
       // Of another realm.
@@ -156,7 +165,7 @@ describe("failed requests", () => {
   it("VAULT_WRONG_CHAIN names both chains and the network", () => {
     const chains = { configChainId: 1, connectionChainId: 56 };
     const cause = hardhatError("HHE708", { messageArguments: chains });
-    expect(rpcErrorOf(hardhatError("HHE1", { cause }))).to.deep.include({
+    expect(rpcErrorOf(new Error("no", { cause }))).to.deep.include({
       code: "VAULT_WRONG_CHAIN",
       details: { network: "testnet", expected: "1", actual: "56" },
     });
@@ -170,6 +179,7 @@ describe("failed requests", () => {
   const reset = { cause: codedError("ECONNRESET") };
   const longest = "timed out".padEnd(MAX_FOREIGN_TEXT);
   const failures: Readonly<Record<Failure["kind"], readonly unknown[]>> = {
+    process: [hardhatError("HHE1"), new HardhatPluginError("other", "no")],
     transient: [
       new Error("it timed out"),
       new Error(longest),
@@ -254,6 +264,85 @@ describe("failed requests", () => {
       }
     });
   }
+
+  const behindHardhat: ReadonlyArray<readonly [Failure["kind"], unknown[]]> = [
+    [
+      "process",
+      [
+        new Error("no"),
+        new Error("no", { cause: new Error("no", { cause: null }) }),
+        codedError("MODULE_NOT_FOUND"),
+        // As of a file.
+        codedError("ENOENT", { syscall: "open", path: "other.json" }),
+        // A hook that gives up after a request of its own has failed.
+        new HardhatPluginError("other", "no", codedError("ECONNRESET")),
+      ],
+    ],
+    ["transient", [hardhatError("HHE702"), new StatusError(503), reset.cause]],
+    [
+      "final",
+      [
+        hardhatError("HHE708"),
+        hardhatError("HHE717"),
+        new DOMException("no", "TimeoutError"),
+        codedError("ENOTFOUND", { syscall: "getaddrinfo" }),
+        new Error("no", { cause: codedError("ECONNREFUSED") }),
+        Object.assign(new Error("no"), { _isProviderError: 1 }),
+        vaultError("VAULT_NOT_CONFIRMED", {}),
+        { message: "no" },
+      ],
+    ],
+    ["refused", [Object.assign(new Error("no"), { code: -32_000 })]],
+  ];
+  for (const [kind, errors] of behindHardhat) {
+    it(`a failure behind Hardhat is ${kind} in ${errors.length} forms`, () => {
+      for (const [index, error] of errors.entries()) {
+        const found = classifyFailure(error, true);
+        expect(found.kind, `${index}: ${String(error)}`).to.equal(kind);
+        const isHardhats =
+          toRpcError(error, "testnet", "eth_call", new Redactor(), true)
+            .code === "VAULT_HARDHAT_ERROR";
+        expect(isHardhats).to.equal(kind === "process");
+      }
+    });
+  }
+
+  it("VAULT_HARDHAT_ERROR names the plugin and a built-in error, and shows links to documentation but no secret", () => {
+    const redactor = new Redactor();
+    redactor.keep("s3cr3t-one");
+    const saidBy = (error: Error): string =>
+      toRpcError(error, "testnet", "eth_call", redactor, true).shortMessage;
+    const link = "https://github.com/npm/cli/issues/4828";
+    for (const [error, text] of [
+      [
+        new HardhatPluginError("x", "no s3cr3t-one"),
+        "The plugin x failed: no <hidden>.",
+      ],
+      [hardhatError("HHE1"), "Hardhat failed: no."],
+      [
+        new TypeError("no"),
+        "Hardhat or one of its plugins failed: TypeError: no.",
+      ],
+      [
+        new Error(`see ${link} or https://node.test/key`),
+        `Hardhat or one of its plugins failed: see ${link} or <url>.`,
+      ],
+    ] as const) {
+      expect(saidBy(error)).to.equal(text);
+    }
+  });
+
+  it("the reason in the data of a wallet's general error is told", () => {
+    const data = { code: -32_000, message: "insufficient funds" };
+    for (const message of ["Internal JSON-RPC error.", "Internal error"]) {
+      expect(
+        rpcErrorOf({ code: -32_603, message, data }).details["problem"],
+      ).to.equal("insufficient funds");
+    }
+    expect(
+      rpcErrorOf({ code: -32_603, message: "no", data }).details["problem"],
+    ).to.equal("no");
+  });
 
   it("another request may succeed after refusals and wrong answers, not after a time-out", () => {
     const errors = [
@@ -433,6 +522,7 @@ describe("failed requests", () => {
         "testnet",
         "eth_call",
         new Redactor(),
+        false,
         attempts,
       );
       const text = `${words} (tried 3 times in 2 s).`;
