@@ -1,24 +1,22 @@
 import { inspect } from "node:util";
 
-import { checkOptionNames } from "../client/option-names.js";
-import type { OptionNames } from "../client/option-names.js";
+import { checkOptions, option } from "../client/options.js";
+import type { OptionsOf } from "../client/options.js";
 import { VaultError, isErrorCode } from "../errors.js";
 import { asRecord } from "../json.js";
 import { NoVerdict, requireExpected } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 
-/** Options of a check for a `VaultError`. */
-export interface ExpectedVaultError {
+const expectedOptions = {
   /**
    * Values that the error's `details` have; others may be there, too. An integer is
    * compared with its decimal text.
    */
-  readonly details?:
-    | Readonly<Record<string, string | number | bigint>>
-    | undefined;
-}
+  details: option<Readonly<Record<string, string | number | bigint>>>(),
+};
 
-const optionNames: OptionNames<ExpectedVaultError> = { details: true };
+/** Options of a check for a `VaultError`. */
+export interface ExpectedVaultError extends OptionsOf<typeof expectedOptions> {}
 
 /** @param work A promise, or a function that is called. */
 export async function checkRejection(
@@ -29,7 +27,7 @@ export async function checkRejection(
   // Comes first: a rejected promise must not stay unhandled.
   const outcome = await settle(work);
   requireExpected(expected, "an object with details");
-  checkOptionNames("rejectedWithVaultError", expected, optionNames);
+  checkOptions("rejectedWithVaultError", expected, expectedOptions);
   const details = asRecord(expected)["details"] ?? {};
   requireExpected(details, "an object with the values of details");
   if (typeof code !== "string" || !isErrorCode(code)) {

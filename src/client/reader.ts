@@ -3,6 +3,8 @@ import { inspect } from "node:util";
 import { ZeroAddress } from "ethers";
 import type { InterfaceAbi } from "ethers";
 
+import { checkOptions, option } from "./options.js";
+import type { OptionsOf } from "./options.js";
 import { GIVEN_PROVIDER } from "../errors.js";
 import type {
   ContractRole,
@@ -33,61 +35,47 @@ import { decodeOrThrow, encodeCall } from "./codec.js";
 import { explainReason, errorAbisIn } from "./error-abis.js";
 import type { ErrorAbisOf } from "./error-abis.js";
 import { parseAccount, parseBlockTag, parseDuration } from "./inputs.js";
-import { checkOptionNames } from "./option-names.js";
-import type { OptionNames } from "./option-names.js";
 import { requireProvider } from "../rpc/eip1193.js";
 import type { AccountLike, BlockTag } from "./inputs.js";
 import { requestAtBlock } from "./missing-state.js";
 
-/** Options of every read. */
-export interface ReadOptions {
+export const readOptions = {
   /**
    * Sender of the `eth_call`: an address or a signer. Default: the client's, else the
    * zero address.
    */
-  readonly from?: AccountLike | undefined;
+  from: option<AccountLike>(),
   /** Block to read at. Default: "latest". */
-  readonly blockTag?: BlockTag | undefined;
+  blockTag: option<BlockTag>(),
   /** Milliseconds for the whole read, retries included. Default: 300,000. */
-  readonly timeout?: number | undefined;
+  timeout: option<number>(),
   /** Ends the read when aborted; the read throws its reason. */
-  readonly signal?: AbortSignal | undefined;
+  signal: option<AbortSignal>(),
   /** Called before each retry of a request. */
-  readonly onRetry?: RequestOptions["onRetry"];
-}
-
-export const readOptionNames: OptionNames<ReadOptions> = {
-  from: true,
-  blockTag: true,
-  timeout: true,
-  signal: true,
-  onRetry: true,
+  onRetry: option<RequestOptions["onRetry"]>(),
 };
 
-/** Options of a {@link VaultClient}. */
-export interface VaultClientOptions {
+/** Options of every read. */
+export interface ReadOptions extends OptionsOf<typeof readOptions> {}
+
+export const clientOptions = {
   /** Sender of reads that name none: an address or a signer. Default: the zero address. */
-  readonly from?: AccountLike | undefined;
+  from: option<AccountLike>(),
   /** The network's name in error texts. */
-  readonly networkName?: string | undefined;
+  networkName: option<string>(),
   /**
    * ABIs of the contracts' custom errors, each as in an artifact.
    * `connection.vault` uses the project's artifacts.
    */
-  readonly abis?: readonly InterfaceAbi[] | undefined;
+  abis: option<readonly InterfaceAbi[]>(),
   /** @internal In place of `abis`. */
-  readonly errorAbisOf?: ErrorAbisOf | undefined;
+  errorAbisOf: option<ErrorAbisOf>(),
   /** @internal */
-  readonly rpc?: RpcClient | undefined;
-}
-
-const clientOptionNames: OptionNames<VaultClientOptions> = {
-  from: true,
-  networkName: true,
-  abis: true,
-  errorAbisOf: true,
-  rpc: true,
+  rpc: option<RpcClient>(),
 };
+
+/** Options of a {@link VaultClient}. */
+export interface VaultClientOptions extends OptionsOf<typeof clientOptions> {}
 
 /** The parts of a vault that a copy of it may have of its own. */
 interface VaultParts {
@@ -130,7 +118,7 @@ export abstract class VaultReader {
     contracts: ContractAddresses | AddressResolver,
     options: VaultClientOptions = {},
   ) {
-    checkOptionNames("VaultClient", options, clientOptionNames);
+    checkOptions("VaultClient", options, clientOptions);
     this.provider = requireProvider(provider);
     this.networkName = options.networkName ?? GIVEN_PROVIDER;
     this.rpc = options.rpc ?? new RpcClient(provider, this.networkName);
@@ -183,7 +171,7 @@ export abstract class VaultReader {
     args: OperationArguments<Name>,
     options: ReadOptions = {},
   ): Promise<OperationResult<Name>> {
-    checkOptionNames(operation, options, readOptionNames);
+    checkOptions(operation, options, readOptions);
     const call = encodeCall(operation, args);
     const vault = this.withOptions(options, DEFAULT_TIMEOUT_MS);
     const { rpc, from, block } = vault.readContext({

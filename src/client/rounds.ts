@@ -1,6 +1,8 @@
 import { ZeroAddress, id } from "ethers";
 import pLimit from "p-limit";
 
+import { checkOptions, option } from "./options.js";
+import type { OptionsOf } from "./options.js";
 import {
   VaultError,
   fallbackTo,
@@ -19,11 +21,8 @@ import { encodeCall } from "./codec.js";
 import { isNotConfigured } from "./failed-reading.js";
 import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
-import { checkOptionNames } from "./option-names.js";
-import type { OptionNames } from "./option-names.js";
 import type { VaultReader } from "./reader.js";
-import { scanOptionNames } from "./scan-options.js";
-import type { ScanOptions } from "./scan-options.js";
+import { scanOptions } from "./scan-options.js";
 
 /** Requests at the same time, each one small `eth_call`. */
 const CONCURRENCY = 16;
@@ -70,32 +69,28 @@ export interface PastRound extends Omit<
   readonly outOfOrder?: true;
 }
 
-/** Options of {@link VaultClient.rounds}. */
-export interface RoundsOptions extends Omit<ScanOptions, "blockTag"> {
+const { blockTag: _block, ...ofScans } = scanOptions;
+
+const roundsOptions = {
+  ...ofScans,
   /**
    * Milliseconds for the whole search, retries included. Default: no limit, and
    * 300,000 for each request. The first round is listed once the search is done, so
    * a list is always whole.
    */
-  readonly timeout?: number | undefined;
+  timeout: option<number>(),
   /** First block of the range. Default: the chain's first. */
-  readonly fromBlock?: BlockTag | undefined;
+  fromBlock: option<BlockTag>(),
   /** Last block of the range. Default: the latest. */
-  readonly toBlock?: BlockTag | undefined;
+  toBlock: option<BlockTag>(),
   /** Requests at the same time. Default: 16. */
-  readonly concurrency?: number | undefined;
-}
-
-type SeenRound = VaultRound & Omit<PastRound, keyof VaultRound>;
-const { blockTag: _block, ...scanNames } = scanOptionNames;
-
-const roundsOptionNames: OptionNames<RoundsOptions> = {
-  ...scanNames,
-  fromBlock: true,
-  toBlock: true,
-  concurrency: true,
+  concurrency: option<number>(),
 };
 
+/** Options of {@link VaultClient.rounds}. */
+export interface RoundsOptions extends OptionsOf<typeof roundsOptions> {}
+
+type SeenRound = VaultRound & Omit<PastRound, keyof VaultRound>;
 interface RoundAt {
   readonly block: number;
   /** Undefined if there is none, or if it cannot be read. */
@@ -108,7 +103,7 @@ export async function* readRounds(
   vault: VaultReader,
   options: RoundsOptions,
 ): AsyncGenerator<PastRound, void, undefined> {
-  checkOptionNames("rounds()", options, roundsOptionNames);
+  checkOptions("rounds()", options, roundsOptions);
   options.signal?.throwIfAborted();
   const client = vault.withOptions(options);
   const [first, last] = await parseRange(client, options);

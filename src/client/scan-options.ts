@@ -1,6 +1,6 @@
-import type { OptionNames } from "./option-names.js";
-import { readOptionNames } from "./reader.js";
-import type { ReadOptions } from "./reader.js";
+import { option } from "./options.js";
+import type { OptionsOf } from "./options.js";
+import { readOptions } from "./reader.js";
 
 /** Progress of `orders()` or `rounds()`. */
 export interface ScanProgress {
@@ -10,13 +10,11 @@ export interface ScanProgress {
   readonly total: number;
 }
 
-/** Options of `orders()` and `rounds()`. */
-export interface ScanOptions extends ReadOptions {
+export const scanOptions = {
+  ...readOptions,
   /** Called after further ids or blocks were read. */
-  readonly onProgress?: ((progress: ScanProgress) => void) | undefined;
-}
-
-export const scanOptionNames: OptionNames<ScanOptions> = {
-  ...readOptionNames,
-  onProgress: true,
+  onProgress: option<(progress: ScanProgress) => void>(),
 };
+
+/** Options of `orders()` and `rounds()`. */
+export interface ScanOptions extends OptionsOf<typeof scanOptions> {}

@@ -19,8 +19,8 @@ import { fixedAddresses, firstOf } from "./addresses.js";
 import type { ContractAddresses } from "./addresses.js";
 import { contractFactories } from "./codec.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
-import { checkOptionNames } from "./option-names.js";
-import { VaultReader, readOptionNames } from "./reader.js";
+import { checkOptions } from "./options.js";
+import { VaultReader, readOptions } from "./reader.js";
 import type { ReadOptions } from "./reader.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
 import type { VaultSnapshot } from "./snapshot.js";
@@ -253,7 +253,7 @@ export class VaultClient extends VaultReader {
    * ```
    */
   public async snapshot(options: ReadOptions = {}): Promise<VaultSnapshot> {
-    checkOptionNames("snapshot()", options, readOptionNames);
+    checkOptions("snapshot()", options, readOptions);
     const { takeSnapshot } = await import("./snapshot.js");
     return await takeSnapshot(this, options);
   }

@@ -1,8 +1,8 @@
+import { checkOptions, option } from "../client/options.js";
+import type { OptionsOf } from "../client/options.js";
 import { failedReading, isFailedReading } from "../client/failed-reading.js";
 import { parseUint256, requireFixedBlock } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
-import { checkOptionNames } from "../client/option-names.js";
-import type { OptionNames } from "../client/option-names.js";
 import { takePinnedSnapshot } from "../client/snapshot.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { VaultError } from "../errors.js";
@@ -10,23 +10,19 @@ import { asRecord, toJsonValue } from "../json.js";
 import { get, set, standaloneQueries } from "../protocol/index.js";
 import type { CalMarginsParameters } from "../protocol/index.js";
 
-export interface CaptureOptions {
+const captureOptions = {
   /** Ids of the orders to record. Default: none. */
-  readonly orders?: ReadonlyArray<bigint | number> | undefined;
+  orders: option<ReadonlyArray<bigint | number>>(),
   /**
    * Terms whose margins to record, with those of the round. A replay reverts for any
    * other terms.
    */
-  readonly margins?: readonly CalMarginsParameters[] | undefined;
+  margins: option<readonly CalMarginsParameters[]>(),
   /** Block to record. Default: `latest`. `pending` is refused: its values are not fixed. */
-  readonly blockTag?: BlockTag | undefined;
-}
-
-const captureOptionNames: OptionNames<CaptureOptions> = {
-  orders: true,
-  margins: true,
-  blockTag: true,
+  blockTag: option<BlockTag>(),
 };
+
+export interface CaptureOptions extends OptionsOf<typeof captureOptions> {}
 
 /** The content of a fixture file, ready for `JSON.stringify`. */
 export interface CapturedFixture {
@@ -67,7 +63,7 @@ export async function capture(
   vault: VaultClient,
   options: CaptureOptions = {},
 ): Promise<Capture> {
-  checkOptionNames("capture()", options, captureOptionNames);
+  checkOptions("capture()", options, captureOptions);
   const { orders = [], margins = [], blockTag } = options;
   const ids = orders.map((id) => parseUint256(id, "orders"));
   requireFixedBlock(blockTag, "blockTag");

@@ -3,6 +3,8 @@ import { resolve } from "node:path";
 
 import { ZeroAddress, dataSlice, keccak256 } from "ethers";
 
+import { checkOptions, option } from "../client/options.js";
+import type { OneOf, OptionsOf } from "../client/options.js";
 import { withCallerStack } from "../caller-stack.js";
 import { fixedAddresses } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
@@ -39,56 +41,53 @@ import {
 import type { MockAddresses } from "./deployed-mocks.js";
 import type { ScriptCall } from "./mock-contracts.js";
 import { asRecord } from "../json.js";
-import { checkOptionNames } from "../client/option-names.js";
-import type { OptionNames } from "../client/option-names.js";
 import { sendScript, sendToMocks } from "./mock-sender.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { Scenario, ScenarioName } from "./scenarios.js";
 import { applyOverrides, callsForChanges, callsForOrders } from "./state.js";
 import type { MockOverrides, MockState } from "./types.js";
 
-/** Options of `deployMocks()`: a scenario or a fixture, and more. */
-export type DeployMocksOptions = PlacedMocks & (FromScenario | FromFixture);
-
-interface FromScenario {
+const scenarioOptions = {
   /** State to begin with. Default: `open-round`. */
-  readonly scenario?: ScenarioName | undefined;
-  readonly fixture?: undefined;
-}
+  scenario: option<ScenarioName>(),
+};
 
-interface FromFixture {
+const fixtureOptions = {
   /**
    * File of `vault capture` to replay instead of a scenario, relative to the
    * project's root. The times are the recorded ones.
    */
-  readonly fixture?: string | undefined;
-  readonly scenario?: undefined;
-}
+  fixture: option<string>(),
+};
 
-interface PlacedMocks {
+const mockAtOptions = {
   /** Changes to the scenario or the fixture. */
-  readonly overrides?: MockOverrides | undefined;
+  overrides: option<MockOverrides>(),
+};
+
+const placingOptions = {
+  ...mockAtOptions,
   /**
    * Addresses where the mocks replace the code; in process, on anvil and on
    * `hardhat node` only. Default: fixed addresses in process, else new ones.
    */
-  readonly at?: MockAddresses | undefined;
+  at: option<MockAddresses>(),
   /** Deploy also to a network where it costs money. Default: false. */
-  readonly allowLiveNetwork?: boolean | undefined;
-}
+  allowLiveNetwork: option<boolean>(),
+};
 
-const deployOptionNames: OptionNames<DeployMocksOptions> = {
-  scenario: true,
-  fixture: true,
-  overrides: true,
-  at: true,
-  allowLiveNetwork: true,
+/** Options of `deployMocks()`: a scenario or a fixture, and more. */
+export type DeployMocksOptions = OptionsOf<typeof placingOptions> &
+  OneOf<typeof scenarioOptions, typeof fixtureOptions>;
+
+const deployOptions = {
+  ...scenarioOptions,
+  ...fixtureOptions,
+  ...placingOptions,
 };
 
 /** Options of `mockAt()`. */
-export type MockAtOptions = Pick<DeployMocksOptions, "overrides">;
-
-const mockAtOptionNames: OptionNames<MockAtOptions> = { overrides: true };
+export interface MockAtOptions extends OptionsOf<typeof mockAtOptions> {}
 
 const DEFAULT_SCENARIO = "open-round";
 
@@ -115,7 +114,7 @@ export async function deployMocks<VaultT extends VaultClient = VaultClient>(
   vaultOrProvider: VaultT | Eip1193Provider,
   options: DeployMocksOptions = {},
 ): Promise<MockVaultHandle<VaultT>> {
-  checkOptionNames(SOURCE, options, deployOptionNames);
+  checkOptions(SOURCE, options, deployOptions);
   const vault = vaultOf<VaultT>(vaultOrProvider);
   return await withCallerStack(
     async () =>
@@ -345,7 +344,7 @@ export async function mockAt<VaultT extends VaultClient>(
   role: ContractRole,
   options: MockAtOptions,
 ): Promise<MockVaultHandle<VaultT>> {
-  checkOptionNames("mockAt()", options, mockAtOptionNames);
+  checkOptions("mockAt()", options, mockAtOptions);
   const { overrides = {} } = options;
   return await oneChangeAtATime(vault.rpc, async () => {
     if (!isContractRole(role)) {

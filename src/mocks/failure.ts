@@ -15,7 +15,6 @@ import {
   parseAccount,
   parseAddress,
 } from "../client/inputs.js";
-import type { OptionNames } from "../client/option-names.js";
 import { requireKnownKeys } from "./values.js";
 import { VaultError, invalidArgument } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
@@ -28,6 +27,7 @@ import {
 } from "../protocol/index.js";
 import { call, mockInterfaces } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
+import { conditionOptions } from "./types.js";
 import type {
   FailureCondition,
   ScriptedFailure,
@@ -128,13 +128,6 @@ function checkArguments(
   }
 }
 
-export const conditionNames: OptionNames<FailureCondition> = {
-  pool: true,
-  orderID: true,
-  terms: true,
-  from: true,
-};
-
 type FailureTarget = Omit<ScriptedFailure, "reason">;
 
 /** `ANYBODY` of MockBase.sol. */
@@ -223,7 +216,7 @@ export function callsForFailure({
     );
 }
 
-const failureNames = [...Object.keys(conditionNames), "operation", "reason"];
+const failureNames = [...Object.keys(conditionOptions), "operation", "reason"];
 
 export function checkFailures(given: unknown): readonly ScriptedFailure[] {
   if (!Array.isArray(given)) {

@@ -1,5 +1,6 @@
 import { Contract, MaxUint256 } from "ethers";
 
+import { checkOptions } from "../client/options.js";
 import type {
   MockLiquidityPool,
   MockTrading,
@@ -9,8 +10,6 @@ import type {
 } from "../bindings/index.js";
 import { withCallerStack } from "../caller-stack.js";
 import { parseCount, parseUint256 } from "../client/inputs.js";
-import { checkOptionNames } from "../client/option-names.js";
-import type { OptionNames } from "../client/option-names.js";
 import { isEmptyOrder, isFailedOrder } from "../client/orders/types.js";
 import { checkValues } from "./values.js";
 import type { VaultClient } from "../client/vault-client.js";
@@ -27,7 +26,7 @@ import type { MockAddresses } from "./deployed-mocks.js";
 import { scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
 import { endAfter, forgetCounts } from "./counted-failure.js";
-import { callsForFailure, checkTarget, conditionNames } from "./failure.js";
+import { callsForFailure, checkTarget } from "./failure.js";
 import { sendPlan } from "./mock-sender.js";
 import {
   answers,
@@ -38,6 +37,7 @@ import {
   orderFields,
   parseOrderKey,
 } from "./state.js";
+import { conditionOptions, failOptions } from "./types.js";
 import type {
   FailureCondition,
   FailOptions,
@@ -49,11 +49,6 @@ import type {
   ScriptedReason,
   ScriptedSettlement,
 } from "./types.js";
-
-const failOptionNames: OptionNames<FailOptions> = {
-  ...conditionNames,
-  times: true,
-};
 
 export interface MockContracts {
   readonly underlyingAsset: MockUnderlyingAsset;
@@ -219,7 +214,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     reason: ScriptedReason = "scripted failure",
     options: FailOptions = {},
   ): Promise<void> {
-    checkOptionNames("fail()", options, failOptionNames);
+    checkOptions("fail()", options, failOptions);
     const { times, ...condition } = options;
     parseCount(times, "times");
     const { vault, addresses } = this;
@@ -250,7 +245,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     operation: OperationName,
     options: FailureCondition = {},
   ): Promise<void> {
-    checkOptionNames("succeed()", options, conditionNames);
+    checkOptions("succeed()", options, conditionOptions);
     const target = { operation, ...options };
     checkTarget(target, "succeed()");
     const script = callsForFailure({ ...target, reason: null });

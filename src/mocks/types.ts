@@ -1,3 +1,5 @@
+import { option } from "../client/options.js";
+import type { OptionsOf } from "../client/options.js";
 import type { AccountLike } from "../client/inputs.js";
 import type {
   CalMarginsParameters,
@@ -81,17 +83,19 @@ export interface MockState extends Readonly<StandaloneReadings> {
   readonly failures: readonly ScriptedFailure[];
 }
 
-/** The calls of an operation that fail. Default: every call. */
-export interface FailureCondition {
+export const conditionOptions = {
   /** Of `getLPAmountInfo`: the pool that fails. Default: both. */
-  readonly pool?: PoolName | undefined;
+  pool: option<PoolName>(),
   /** Of `getOrderInfo`: the order whose reading fails. */
-  readonly orderID?: bigint | number | undefined;
+  orderID: option<bigint | number>(),
   /** Of `calMargins`: the arguments that fail. */
-  readonly terms?: CalMarginsParameters | undefined;
+  terms: option<CalMarginsParameters>(),
   /** The caller, `msg.sender` of the mock, that fails: an address or a signer. */
-  readonly from?: AccountLike | undefined;
-}
+  from: option<AccountLike>(),
+};
+
+/** The calls of an operation that fail. Default: every call. */
+export interface FailureCondition extends OptionsOf<typeof conditionOptions> {}
 
 /**
  * The reason of a revert:
@@ -111,15 +115,18 @@ export type ScriptedReason =
     }
   | { readonly data: string };
 
-/** Options of `fail()`. */
-export interface FailOptions extends FailureCondition {
+export const failOptions = {
+  ...conditionOptions,
   /**
    * In process: ends the failure after this many requests of the connection that met it:
    * calls, estimates of gas and transactions. A listing of several orders is not counted.
    * Default: never.
    */
-  readonly times?: number | undefined;
-}
+  times: option<number>(),
+};
+
+/** Options of `fail()`. */
+export interface FailOptions extends OptionsOf<typeof failOptions> {}
 
 export interface ScriptedFailure extends FailureCondition {
   readonly operation: OperationName;

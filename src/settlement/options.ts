@@ -1,9 +1,9 @@
-import { checkOptionNames } from "../client/option-names.js";
+import { checkOptions } from "../client/options.js";
 import { parseCount, parseDuration, parseUint256 } from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { FeeLimits } from "../settlement-call/fees.js";
-import { settleAllOptionNames } from "./types.js";
+import { settleAllOptions } from "./types.js";
 import type { SettleAllOptions, SettlementEvent } from "./types.js";
 
 /** `firstCheck` lets a node that mines at once do so before the first check. */
@@ -38,7 +38,7 @@ export function parseOptions(
   vault: VaultHost,
   options: SettleAllOptions,
 ): ParsedOptions {
-  checkOptionNames("settleAll()", options, settleAllOptionNames);
+  checkOptions("settleAll()", options, settleAllOptions);
   const defaults = DEFAULT_MS[vault.connection.networkConfig.type];
   const { timeout, pollingInterval = defaults.pollingInterval } = options;
   const { from, confirm, assertOnly, resume, resumeFirst } = options;

@@ -1,5 +1,6 @@
+import { option } from "../client/options.js";
+import type { OptionsOf } from "../client/options.js";
 import type { AccountLike } from "../client/inputs.js";
-import type { OptionNames } from "../client/option-names.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import type { Address, Hex, VaultRound } from "../protocol/index.js";
@@ -156,82 +157,68 @@ export type SettlementEvent =
   /** Problem that does not end the settlement. */
   | { readonly type: "trouble"; readonly message: string };
 
-export interface SettleAllOptions {
+export const settleAllOptions = {
   /**
    * Account that settles: an address or a signer. Default: the network's `from`,
    * else its first account.
    */
-  readonly from?: AccountLike | undefined;
+  from: option<AccountLike>(),
   /**
    * Confirmations to wait for, the transaction's own block included. Default: 1. On a
    * live chain, choose it by the depth of its re-orgs.
    */
-  readonly confirmations?: number | undefined;
+  confirmations: option<number>(),
   /** Milliseconds from sending to `unconfirmed`. Default: 300,000; in process 10,000. */
-  readonly timeout?: number | undefined;
+  timeout: option<number>(),
   /** Milliseconds between two checks. Default: 1,000; in process 50. */
-  readonly pollingInterval?: number | undefined;
+  pollingInterval: option<number>(),
   /**
    * Settles only a round that has ended by the time of the chain's next block. Default:
    * false.
    */
-  readonly ifExpired?: boolean | undefined;
+  ifExpired: option<boolean>(),
   /**
    * Sends also if the simulation shows that the round is not settled by it, for contracts
    * that settle in several transactions. Default: false.
    */
-  readonly partial?: boolean | undefined;
+  partial: option<boolean>(),
   /**
    * Highest price in wei per gas that the settlement may offer; above it the settlement is
    * `refused`. It may only lower `maxFeePerGasLimit`, which is the default.
    */
-  readonly maxFeePerGas?: bigint | undefined;
+  maxFeePerGas: option<bigint>(),
   /** Sends nothing: `refused` if there is a round to settle. Default: false. */
-  readonly assertOnly?: boolean | undefined;
+  assertOnly: option<boolean>(),
   /**
    * Finishes the settlement in the journal, and starts no other. Excludes `from`,
    * `confirm`, `assertOnly` and `resumeFirst`. Default: false.
    */
-  readonly resume?: boolean | undefined;
+  resume: option<boolean>(),
   /**
    * Finishes an interrupted settlement, if there is one, and then starts another. Default:
    * false.
    */
-  readonly resumeFirst?: boolean | undefined;
+  resumeFirst: option<boolean>(),
   /**
    * With `resume: true`: replaces the transaction by the same call, with the same nonce
    * and a higher fee. Needs the key of its account. Default: false.
    */
-  readonly bump?: boolean | undefined;
+  bump: option<boolean>(),
   /**
    * With `resume: true`: uses the nonce by a transfer of 0 to the account itself, so that
    * the settlement can never be mined. Needs the key of its account. Default: false.
    */
-  readonly cancel?: boolean | undefined;
+  cancel: option<boolean>(),
   /**
    * Called after the preflight, and once more if a later simulation differs. Only true
    * continues; a string or a VaultError becomes the settlement's `reason`. Default: no
    * confirmation, and a settlement that needs one is `refused`.
    */
-  readonly confirm?:
-    | ((preflight: SettlementPreflight) => Promise<true | string | VaultError>)
-    | undefined;
-  readonly onEvent?: ((event: SettlementEvent) => void) | undefined;
-}
-
-export const settleAllOptionNames: OptionNames<SettleAllOptions> = {
-  from: true,
-  confirmations: true,
-  timeout: true,
-  pollingInterval: true,
-  ifExpired: true,
-  partial: true,
-  maxFeePerGas: true,
-  assertOnly: true,
-  resume: true,
-  resumeFirst: true,
-  bump: true,
-  cancel: true,
-  confirm: true,
-  onEvent: true,
+  confirm:
+    option<
+      (preflight: SettlementPreflight) => Promise<true | string | VaultError>
+    >(),
+  onEvent: option<(event: SettlementEvent) => void>(),
 };
+
+export interface SettleAllOptions extends OptionsOf<typeof settleAllOptions> {}

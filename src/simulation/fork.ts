@@ -8,12 +8,12 @@ import type {
 } from "hardhat/types/config";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
+import { checkOptions, option } from "../client/options.js";
+import type { OptionsOf } from "../client/options.js";
 import type { AddressResolver } from "../client/addresses.js";
 import { absentContract } from "../client/failed-reading.js";
 import { givenInput } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
-import { checkOptionNames } from "../client/option-names.js";
-import type { OptionNames } from "../client/option-names.js";
 import { assertInvariant, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { UpstreamAddresses, VaultHost } from "../host.js";
@@ -34,38 +34,33 @@ import type { WarmCall, WarmPlan } from "./warm.js";
 /** Connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
 
-/** Block and rules that a fork begins with. */
-export interface ForkedBlock {
+export const forkedBlockOptions = {
   /**
    * Block to fork: a number, `safe` or `finalized`. Default: the newest. An older block
    * needs a node that still has its state.
    */
-  readonly blockNumber?: BlockTag | undefined;
+  blockNumber: option<BlockTag>(),
   /**
    * Example: "prague". Default: Hardhat's newest. From "osaka" on, a transaction may use
    * at most 16,777,216 gas.
    */
-  readonly hardfork?: string | undefined;
-}
+  hardfork: option<string>(),
+};
 
-/** Options of `fork()`. */
-export interface ForkOptions extends ForkedBlock {
+/** Block and rules that a fork begins with. */
+export interface ForkedBlock extends OptionsOf<typeof forkedBlockOptions> {}
+
+const forkOptions = {
+  ...forkedBlockOptions,
   /**
    * Calls that will be made on the fork: their state is fetched beforehand, in two
    * requests. That of `snapshot()` and `settleAll()` is fetched in any case.
    */
-  readonly warm?: readonly WarmCall[] | undefined;
-}
-
-export const forkedBlockOptionNames: OptionNames<ForkedBlock> = {
-  blockNumber: true,
-  hardfork: true,
+  warm: option<readonly WarmCall[]>(),
 };
 
-const forkOptionNames: OptionNames<ForkOptions> = {
-  ...forkedBlockOptionNames,
-  warm: true,
-};
+/** Options of `fork()`. */
+export interface ForkOptions extends OptionsOf<typeof forkOptions> {}
 
 /** A block to fork, and how its state may be kept. */
 export interface ForkedNode {
@@ -97,7 +92,7 @@ export async function fork(
   vault: VaultHost,
   options: ForkOptions,
 ): Promise<ForkConnection> {
-  checkOptionNames("fork()", options, forkOptionNames);
+  checkOptions("fork()", options, forkOptions);
   const { blockNumber, hardfork, warm: more = [] } = options;
   requireHttp(vault);
   const { coinbase } = requireForkNetwork(vault);

@@ -1,3 +1,5 @@
+import { checkOptions, option } from "../client/options.js";
+import type { OptionsOf } from "../client/options.js";
 import {
   notOneOf,
   parseAccount,
@@ -5,14 +7,11 @@ import {
   parseUint256,
 } from "../client/inputs.js";
 import type { AccountLike } from "../client/inputs.js";
-import { checkOptionNames } from "../client/option-names.js";
-import type { OptionNames } from "../client/option-names.js";
-import type { ReadOptions } from "../client/reader.js";
+import { readOptions } from "../client/reader.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
-import { forkedBlockOptionNames } from "./fork.js";
-import type { ForkedBlock } from "./fork.js";
+import { forkedBlockOptions } from "./fork.js";
 import { checkTime } from "../settlement-call/next-block.js";
 import type { SimulationTime } from "../settlement-call/next-block.js";
 import type { SimulationEngine } from "./types.js";
@@ -22,48 +21,41 @@ export type HttpEngine = Exclude<SimulationEngine, "in-process">;
 
 const httpEngines = ["simulateV1", "fork"] as const;
 
-/** Options of `simulateSettleAll`. */
-export interface SimulateSettleAllOptions
-  extends ForkedBlock, Pick<ReadOptions, "signal" | "onRetry"> {
+const simulateOptions = {
+  ...forkedBlockOptions,
+  signal: readOptions.signal,
+  onRetry: readOptions.onRetry,
   /**
    * Milliseconds for the whole simulation, retries and a fork's requests included.
    * Default: no limit, but 300,000 for each request. A process exits only after the
    * fork's own requests have ended.
    */
-  readonly timeout?: number | undefined;
+  timeout: option<number>(),
   /**
    * Account that settles: an address or a signer, whose key is not needed. Default: the
    * network's `from`, else its first account.
    */
-  readonly from?: AccountLike | undefined;
+  from: option<AccountLike>(),
   /** Time of the settlement. Default: the chain's own time. */
-  readonly atTime?: SimulationTime | undefined;
+  atTime: option<SimulationTime>(),
   /** Orders to read before and after, at most 400. */
-  readonly orders?: ReadonlyArray<bigint | number> | undefined;
+  orders: option<ReadonlyArray<bigint | number>>(),
   /** ERC-20 tokens whose balances are read before and after. */
-  readonly tokens?: readonly string[] | undefined;
+  tokens: option<readonly string[]>(),
   /** Gas limit. Default: the network's `gas`, else the block's gas limit. */
-  readonly gas?: bigint | number | undefined;
+  gas: option<bigint | number>(),
   /**
    * Engine: `simulateV1` (one `eth_simulateV1`) or `fork` (in this process). Default: the
    * first that works, or `fork` if `hardfork` is set. In-process networks do not accept
    * this option.
    */
-  readonly engine?: HttpEngine | undefined;
-}
-
-const simulateOptionNames: OptionNames<SimulateSettleAllOptions> = {
-  ...forkedBlockOptionNames,
-  onRetry: true,
-  signal: true,
-  timeout: true,
-  from: true,
-  atTime: true,
-  orders: true,
-  tokens: true,
-  gas: true,
-  engine: true,
+  engine: option<HttpEngine>(),
 };
+
+/** Options of `simulateSettleAll`. */
+export interface SimulateSettleAllOptions extends OptionsOf<
+  typeof simulateOptions
+> {}
 
 export interface SimulationRequest extends WatchedSubjects {
   readonly sender: string;
@@ -79,11 +71,11 @@ export interface SimulationRequest extends WatchedSubjects {
 /** One request reads all orders, before and after. */
 const MOST_ORDERS = 400;
 
-export function checkOptions(
+export function parseOptions(
   { connection, networkName }: VaultHost,
   options: SimulateSettleAllOptions,
 ): Omit<SimulationRequest, "sender"> & { readonly sender: string | undefined } {
-  checkOptionNames("simulateSettleAll()", options, simulateOptionNames);
+  checkOptions("simulateSettleAll()", options, simulateOptions);
   const { from, orders = [], tokens = [], gas, hardfork, engine } = options;
   checkTime(options.atTime);
   const orderIDs = [...new Set(orders.map((id) => parseUint256(id, "orders")))];

@@ -34,7 +34,7 @@ import { runInProcess } from "./engines/in-process.js";
 import { runSimulateV1, traceNativeTransfers } from "./engines/simulate-v1.js";
 import { explainStatus } from "./explain-status.js";
 import type { Outcome } from "./explain-status.js";
-import { checkOptions } from "./options.js";
+import { parseOptions } from "./options.js";
 import type { SimulateSettleAllOptions, SimulationRequest } from "./options.js";
 import { NATIVE, tokensKept } from "./tokens.js";
 import type {
@@ -77,7 +77,7 @@ export async function simulateSettleAll(
   options: SimulateSettleAllOptions,
   findSender?: () => Promise<string>,
 ): Promise<Simulated> {
-  const request = checkOptions(vault, options);
+  const request = parseOptions(vault, options);
   const client = vault.withOptions(options);
   const [sender, next] = await Promise.all([
     request.sender ?? findSender?.() ?? client.defaultSender(),

@@ -12,11 +12,11 @@ import {
   requireFixedBlock,
 } from "../inputs.js";
 import { isLensKnown, tryLens } from "../lens/lens.js";
-import { checkOptionNames } from "../option-names.js";
+import { checkOptions } from "../options.js";
 import type { ReadContext, VaultReader } from "../reader.js";
 import { LIMIT_POWER, findLastOrder } from "./last-order.js";
 import { ALONE, OrderReader } from "./order-reader.js";
-import { isEmptyOrder, isFailedOrder, ordersOptionNames } from "./types.js";
+import { isEmptyOrder, isFailedOrder, ordersOptions } from "./types.js";
 import type { ListedOrder, Order, OrdersOptions } from "./types.js";
 
 const MAX_CHUNK = 700;
@@ -28,7 +28,7 @@ export async function* readOrders(
   vault: VaultReader,
   options: OrdersOptions,
 ): AsyncGenerator<ListedOrder, void, undefined> {
-  checkOptionNames("orders()", options, ordersOptionNames);
+  checkOptions("orders()", options, ordersOptions);
   const { selected, matches, maxChunk, concurrency } = parseOptions(options);
   options.signal?.throwIfAborted();
   const stop = new AbortController();

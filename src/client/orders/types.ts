@@ -1,14 +1,14 @@
 import { ZeroAddress } from "ethers";
 
+import { option } from "../options.js";
+import type { OneOf, OptionsOf } from "../options.js";
 import type {
   VaultOrder,
   OrderState,
   OrderStateName,
 } from "../../protocol/index.js";
 import type { FailedReading } from "../failed-reading.js";
-import type { OptionNames } from "../option-names.js";
-import { scanOptionNames } from "../scan-options.js";
-import type { ScanOptions } from "../scan-options.js";
+import { scanOptions } from "../scan-options.js";
 
 /** An order and its id. Values are unscaled. */
 export type Order = { readonly orderID: bigint } & VaultOrder;
@@ -20,57 +20,50 @@ export interface FailedOrder extends FailedReading {
 
 export type ListedOrder = Order | FailedOrder;
 
-/** Options of {@link VaultClient.orders}: a range of ids, or a list of them. */
-export type OrdersOptions = OrderFilters & (OrderRange | OrderIds);
-
-interface OrderRange {
+const rangeOptions = {
   /** First id of the range. Default: 0. */
-  readonly firstId?: bigint | number | undefined;
+  firstId: option<bigint | number>(),
   /** Last id of the range, included. Default: see {@link VaultClient.orders}. */
-  readonly lastId?: bigint | number | undefined;
-  readonly ids?: undefined;
-}
+  lastId: option<bigint | number>(),
+};
 
-interface OrderIds {
+const idOptions = {
   /** Ids in place of a range; their order is kept. */
-  readonly ids?: ReadonlyArray<bigint | number> | undefined;
-  readonly firstId?: undefined;
-  readonly lastId?: undefined;
-}
+  ids: option<ReadonlyArray<bigint | number>>(),
+};
 
-interface OrderFilters extends ScanOptions {
+const filterOptions = {
+  ...scanOptions,
   /**
    * Milliseconds until the last order, retries and the caller's own work included.
    * Default: no limit, and 300,000 for each request. After it, the iteration throws
    * VAULT_RPC_TIMEOUT. The orders before that are right, but there may be more.
    */
-  readonly timeout?: number | undefined;
+  timeout: option<number>(),
   /** Only orders in this state; failed ones are listed in any case. */
-  readonly state?: OrderState | OrderStateName | undefined;
+  state: option<OrderState | OrderStateName>(),
   /** Only orders of this holder; failed ones are listed in any case. */
-  readonly holder?: string | undefined;
+  holder: option<string>(),
   /** Leaves out orders with every value zero. Default: false. */
-  readonly skipEmpty?: boolean | undefined;
+  skipEmpty: option<boolean>(),
   /** Most orders in one request. Default: 700. */
-  readonly chunkSize?: number | undefined;
+  chunkSize: option<number>(),
   /**
    * Requests at the same time. Default: 3, up to 16 if the gas of a request suffices for
    * fewer orders, and 16 if the node refuses state overrides and each order is a request.
    * The search for the last order may make as many more.
    */
-  readonly concurrency?: number | undefined;
-}
+  concurrency: option<number>(),
+};
 
-export const ordersOptionNames: OptionNames<OrdersOptions> = {
-  ...scanOptionNames,
-  firstId: true,
-  lastId: true,
-  ids: true,
-  state: true,
-  holder: true,
-  skipEmpty: true,
-  chunkSize: true,
-  concurrency: true,
+/** Options of {@link VaultClient.orders}: a range of ids, or a list of them. */
+export type OrdersOptions = OptionsOf<typeof filterOptions> &
+  OneOf<typeof rangeOptions, typeof idOptions>;
+
+export const ordersOptions = {
+  ...filterOptions,
+  ...rangeOptions,
+  ...idOptions,
 };
 
 /**
