@@ -1,4 +1,4 @@
-import { toQuantity } from "ethers";
+import { isHexString, toQuantity } from "ethers";
 
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
@@ -34,4 +34,32 @@ export function describeBlock(block: BlockId): string {
 export function blockNotFound(network: string, block: BlockId): VaultError {
   const details = { network, block: describeBlock(block) };
   return vaultError("VAULT_BLOCK_NOT_FOUND", details);
+}
+
+export const BLOCK_METHOD = "eth_getBlockByNumber";
+
+/** A usable node is not further behind, and few keep older state. */
+const MOST_BLOCKS_BEHIND = 128;
+
+/** The blocks that some node behind a URL has. Other nodes may be behind. */
+export class KnownBlocks {
+  #newest = -1;
+
+  public get newest(): number {
+    return this.#newest;
+  }
+
+  public note(number: number): void {
+    this.#newest = Math.max(this.#newest, number);
+  }
+
+  /** True if a request is for a recent block that some node has. */
+  public includeBlockOf(method: string, params: readonly unknown[]): boolean {
+    const block = params[method === BLOCK_METHOD ? 0 : 1];
+    return (
+      isHexString(block) &&
+      Number(block) <= this.#newest &&
+      Number(block) > this.#newest - MOST_BLOCKS_BEHIND
+    );
+  }
 }

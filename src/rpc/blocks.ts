@@ -1,11 +1,15 @@
 import { ZeroHash } from "ethers";
 
 import { fallbackTo, vaultError } from "../errors.js";
-import { blockNotFound, describeBlock, toBlockId } from "./block-id.js";
+import {
+  BLOCK_METHOD,
+  blockNotFound,
+  describeBlock,
+  toBlockId,
+} from "./block-id.js";
 import type { BlockId, PinnedBlock } from "./block-id.js";
 import { TRANSACTION_GAS_CAP } from "./chain.js";
 import type { ResponseParser } from "./response-parser.js";
-import { BLOCK_METHOD } from "./known-blocks.js";
 import type { KnownNode, RpcClient } from "./rpc-client.js";
 
 export interface BlockInfo {

@@ -6,7 +6,6 @@ import type { BlockId } from "./block-id.js";
 import { isNodeRefusal } from "./errors.js";
 import { TRANSACTION_GAS_CAP } from "./chain.js";
 import { requestAt } from "./pinned-block.js";
-import { hideInReason, revertInResult } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 import type { Reverted, RpcClient } from "./rpc-client.js";
 
@@ -39,12 +38,7 @@ export async function callContract(
   if ("reverted" in executed) {
     return executed;
   }
-  const data = rpc.parser(method).bytes(executed.result);
-  // Old versions of geth return the data of a revert as a result.
-  const reverted = revertInResult(data);
-  return reverted === undefined
-    ? { data }
-    : { reverted: hideInReason(reverted, rpc.hide) };
+  return { data: rpc.parser(method).bytes(executed.result) };
 }
 
 /**

@@ -13,9 +13,8 @@ import type { FunctionFragment } from "ethers";
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
 import { guardErrors } from "../guard/errors.js";
 import { MAX_FOREIGN_TEXT } from "../escape.js";
-import { asRecord, toJsonValue } from "../json.js";
+import { toJsonValue } from "../json.js";
 import { everythingIn, messageOf } from "./thrown.js";
-import type { ErrorLink } from "./thrown.js";
 
 /** The text of a revert without data. */
 export const NO_REASON = "no reason given";
@@ -92,20 +91,6 @@ export function decodeRevertReason(
       ? `unknown error data ${hide(data)}`
       : `unknown error ${selector} with ${bytes} bytes of arguments${bytes === 0 ? "" : `: ${hide(data)}`}`;
   return { kind: "unknown", text, data };
-}
-
-/**
- * Finds revert data that a node returned as a result, as old geth does: a selector
- * before whole words, where a function returns whole words only.
- *
- * @returns Undefined unless the data are an error that is known.
- */
-export function revertInResult(bytes: Buffer): RevertReason | undefined {
-  if (bytes.length % 32 !== 4) {
-    return undefined;
-  }
-  const reason = decodeRevertReason(`0x${bytes.toString("hex")}`);
-  return reason.kind === "unknown" ? undefined : reason;
 }
 
 /** Example: `TooEarly(end: 1700000000)`. */
@@ -236,7 +221,7 @@ export function findRevert(error: unknown): RevertReason | undefined {
   const links = everythingIn(error);
   const data =
     links
-      .flatMap((link) => [link["data"], link["result"], ganacheReturn(link)])
+      .flatMap((link) => [link["data"], link["result"]])
       .map(toHexData)
       .find((hex) => hex !== undefined) ?? "0x";
   const texts = links.map((link) => messageOf(link).slice(0, MAX_FOREIGN_TEXT));
@@ -299,10 +284,4 @@ function reasonIn(message: string): string {
       message,
     ) ?? [];
   return (quoted ?? listed ?? rest.replace(/^\((.*)\)$/su, "$1")).trim();
-}
-
-/** Ganache 6 puts the returned bytes under the hash of the transaction. */
-function ganacheReturn({ data }: ErrorLink): unknown {
-  const [key] = Object.keys(asRecord(data));
-  return isHexString(key, 32) ? asRecord(asRecord(data)[key])["return"] : null;
 }

@@ -3,10 +3,9 @@ import pLimit from "p-limit";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { Redactor, quoteForeignText } from "../redact.js";
-import { blockNotFound } from "./block-id.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { classifyFailure, toRpcError } from "./errors.js";
-import { BLOCK_METHOD, KnownBlocks } from "./known-blocks.js";
+import { BLOCK_METHOD, KnownBlocks, blockNotFound } from "./block-id.js";
 import { ResponseParser } from "./response-parser.js";
 import { FailedAttempts, usualRetries, waitAfter } from "./retry.js";
 import type {

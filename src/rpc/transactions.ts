@@ -2,10 +2,10 @@ import { ZeroHash } from "ethers";
 
 import { fallbackTo } from "../errors.js";
 import type { Hex } from "../protocol/index.js";
-import type { BlockId } from "./block-id.js";
 import { findBlock } from "./blocks.js";
 import type { ResponseParser } from "./response-parser.js";
-import { BLOCK_METHOD } from "./known-blocks.js";
+import { BLOCK_METHOD } from "./block-id.js";
+import type { BlockId } from "./block-id.js";
 import type { RpcClient } from "./rpc-client.js";
 
 export interface Receipt {
@@ -59,8 +59,9 @@ export async function getReceipt(
     blockNumber: read.number(blockNumber),
     blockHash: read.hash(blockHash),
     gasUsed: read.quantity(receipt["gasUsed"]),
-    succeeded: read.optional(receipt["status"], (status) =>
-      isSuccess(status, read),
+    succeeded: read.optional(
+      receipt["status"],
+      (status) => read.quantity(status) === 1n,
     ),
   };
 }
@@ -96,15 +97,6 @@ export async function waitForReceipt(
       return undefined;
     }
   }
-}
-
-/** Some chains write the status as a decimal text or as a boolean. */
-function isSuccess(status: unknown, read: ResponseParser): boolean {
-  return typeof status === "boolean"
-    ? status
-    : read.quantity(
-        status === "0" || status === "1" ? Number(status) : status,
-      ) === 1n;
 }
 
 /** @returns A mined or waiting transaction, or undefined if the node has none. */

@@ -8,7 +8,6 @@ import {
   decodeArguments,
   decodeRevertReason,
   hideInReason,
-  revertInResult,
 } from "../../src/rpc/revert-reason.js";
 import { said } from "../helpers/foreign-errors.js";
 
@@ -30,15 +29,6 @@ const nested = Array.from({ length: 60 }).reduce<object>(
   (cause) => ({ message: "no", cause }),
   { code: 3, data: "0x12345678" },
 );
-/** The data of ganache 6, by a transaction's hash. */
-const ganache = {
-  code: -32000,
-  message: "VM Exception while processing transaction: revert",
-  data: {
-    [`0x${"ab".repeat(32)}`]: { error: "revert", return: "0x12345678" },
-    name: "RuntimeError",
-  },
-};
 const inData = {
   code: -32603,
   message: "Internal error",
@@ -89,7 +79,6 @@ describe("the reason of a revert", () => {
       [carrying(ERROR), argumentsOf(ERROR)],
       [carrying("0xabcdef"), "unknown error data 0xabcdef"],
       [nested, argumentsOf("0x12345678")],
-      [ganache, argumentsOf("0x12345678")],
       [carrying(longest), argumentsOf("0xabababab", 499_995)],
     ],
   };
@@ -192,21 +181,6 @@ describe("the reason of a revert", () => {
     expect(names).to.have.length.above(1);
     for (const [name, text] of names) {
       expect(text).to.equal(name);
-    }
-  });
-
-  it("is found in a result of a selector and whole words, if the error is known", () => {
-    const found = (data: string): string | undefined =>
-      revertInResult(Buffer.from(data.slice(2), "hex"))?.text;
-    expect(found(secretText)).to.equal("no secret-1");
-    expect(found(errorData("OrderNotFound(uint256)", 7))).to.equal(
-      "OrderNotFound(orderID: 7)",
-    );
-    for (const other of [
-      ...["0x", "0x12345678", `0x12345678${"0".repeat(64)}`],
-      `0x${secretText.slice(10)}`,
-    ]) {
-      expect(found(other)).to.equal(undefined);
     }
   });
 
