@@ -124,7 +124,7 @@ const errors = {
     },
     VAULT_FEE_UNUSUAL: {
       refuses: true,
-      text: "The settlement would pay {price} wei per gas on network {network}, more than {times} times what transactions of the last {blocks} blocks paid (median: {median} wei).",
+      text: "The transaction would pay {price} wei per gas on network {network}, more than {times} times what transactions of the last {blocks} blocks paid (median: {median} wei).",
       fix: "Check the node. If the price is right, set {setting} to the highest price that you accept. Nothing was sent.",
     },
     VAULT_GAS_LIMIT_TOO_LOW: {

@@ -28,6 +28,7 @@ import {
   describeEvent,
   earlyWarning,
   preflightBlocks,
+  replacementBlocks,
   settlementBlocks,
 } from "./output/settlement.js";
 import { toFlag } from "./parse-options.js";
@@ -106,9 +107,23 @@ export async function settle(
         }
       }
     },
-    ...(typed["yes"] === true || options.resume === true
+    ...(typed["yes"] === true
       ? {}
-      : { confirm: createConfirm(ask) }),
+      : options.bump === true
+        ? {
+            confirmReplacement: async (replacement) => {
+              const { chainId } = replacement;
+              const { networkName } = vault;
+              tell(...replacementBlocks(replacement, networkName, chainId));
+              tell();
+              return ask === undefined
+                ? "there is no terminal to ask on; --yes raises it without a question"
+                : (await ask("Raise the fee now?")) || "not confirmed";
+            },
+          }
+        : options.resume === true
+          ? {}
+          : { confirm: createConfirm(ask) }),
   });
   const { chainId, block, refusal, openReason } = located;
   const { reason, preview, status } = located.settlement;

@@ -14,6 +14,7 @@ import { findGas, trySimulation } from "../settlement/propose.js";
 import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
 import { resolveFees } from "../settlement-call/fees.js";
+import type { GasPrice } from "../settlement-call/fees.js";
 import { settlementCall } from "../settlement-call/route.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
 import { findGuard, findRoute } from "../settlement-call/guarded.js";
@@ -73,18 +74,25 @@ export async function examineSigner(
 interface Attempt {
   readonly from: string;
   readonly next: Promise<ChosenNextBlock>;
+  readonly price: Promise<GasPrice>;
   /** Undefined if no engine works on the node. */
   readonly simulated: Promise<Simulated | undefined>;
 }
 
 function attemptNow(vault: VaultHost, from: string): Attempt {
   const next = chooseNextBlock(vault);
-  const simulated = next.then(
-    async (block) => await trySimulation(vault, from, block),
+  const price = next.then(
+    async (block) =>
+      await resolveFees(vault.rpc, vault.connection.networkConfig, block),
   );
-  // A failure counts in the checks that need the answer.
-  simulated.catch(() => undefined);
-  return { from, next, simulated };
+  const simulated = next.then(
+    async (block) => await trySimulation(vault, from, block, { price }),
+  );
+  for (const answer of [price, simulated]) {
+    // A failure counts in the checks that need the answer.
+    answer.catch(() => undefined);
+  }
+  return { from, next, price, simulated };
 }
 
 /** Simulates a settlement now; if that is refused, at the round's end, too. */
@@ -123,7 +131,7 @@ async function trySettling(
   const atEnd = await chooseNextBlock(vault, undefined, "end")
     .then(async (end) =>
       end.timestamp > next.timestamp
-        ? await trySimulation(vault, from, end)
+        ? await trySimulation(vault, from, end, { price: attempt.price })
         : undefined,
     )
     .catch(fallbackTo(undefined, ({ kind }) => kind !== "bug"));
@@ -245,7 +253,7 @@ async function examineBalance(
   const { rpc } = vault;
   const { from } = attempt;
   const next = await attempt.next;
-  const price = await resolveFees(rpc, vault.connection.networkConfig, next);
+  const price = await attempt.price;
   const [balance, found] = await Promise.all([
     getBalance(rpc, from),
     attempt.simulated

@@ -102,6 +102,33 @@ function refuseTipAboveFee(
   }
 }
 
+/** Refuses fees that are raised without a limit; an instance inherits that of its network. */
+function requireLimitOfBumps(
+  value: unknown,
+  { addIssue }: z.RefinementCtx,
+): void {
+  const { instances, ...own } = asRecord(value);
+  const { maxFeePerGasLimit } = own;
+  const all = [
+    { path: [], settings: own },
+    ...Object.entries(asRecord(instances)).map(([name, instance]) => ({
+      path: ["instances", name],
+      settings: { maxFeePerGasLimit, ...asRecord(instance) },
+    })),
+  ];
+  for (const { path, settings: one } of all) {
+    const { timeBeforeBumpingFees: time, maxFeePerGasLimit: limit } =
+      asRecord(one);
+    if (time !== undefined && limit === undefined) {
+      addIssue({
+        code: "custom",
+        path: [...path, "timeBeforeBumpingFees"],
+        message: "needs maxFeePerGasLimit, up to which fees are raised",
+      });
+    }
+  }
+}
+
 const instanceName = z
   .string()
   .regex(
@@ -116,7 +143,9 @@ const networkSettings = objectOf("setting", {
       message: NO_OBJECT,
     })
     .optional(),
-}).superRefine(refuseTipAboveFee);
+})
+  .superRefine(refuseTipAboveFee)
+  .superRefine(requireLimitOfBumps);
 
 /**
  * Validates `networks.<name>.vault`, except checksums and the values of configuration

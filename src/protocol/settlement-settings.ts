@@ -8,8 +8,8 @@ export interface SettlementSettings {
   /** Highest `maxPriorityFeePerGas` of a settlement in wei. Default: no limit. */
   maxPriorityFeePerGasLimit?: bigint | undefined;
   /**
-   * Milliseconds after which a settlement that is not mined is replaced at a higher fee.
-   * Default: never.
+   * Milliseconds after which a settlement that is not mined is replaced at a higher fee, up
+   * to `maxFeePerGasLimit`, which it needs. Default: never.
    */
   timeBeforeBumpingFees?: number | undefined;
   /** Highest number of such replacements. Default: 4. */

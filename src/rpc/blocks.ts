@@ -10,7 +10,7 @@ import {
 import type { BlockId, PinnedBlock } from "./block-id.js";
 import { TRANSACTION_GAS_CAP } from "./chain.js";
 import type { ResponseParser } from "./response-parser.js";
-import type { KnownNode, RpcClient } from "./rpc-client.js";
+import type { RpcClient } from "./rpc-client.js";
 
 export interface BlockInfo {
   readonly number: number;
@@ -36,13 +36,6 @@ type FoundBlock = Readonly<Record<string, unknown>>;
 /** Stands for a missing first block; such chains cannot be distinguished. */
 export const UNKNOWN_GENESIS = "unknown";
 
-const latestHashes = new WeakMap<KnownNode, string | undefined>();
-
-/** Hash of the latest block, as of the last request for it. */
-export function latestHashOf({ node }: RpcClient): string | undefined {
-  return latestHashes.get(node);
-}
-
 export async function getBlockNumber(rpc: RpcClient): Promise<number> {
   const method = "eth_blockNumber";
   const number = rpc.parser(method).number(await rpc.request(method));
@@ -67,9 +60,6 @@ export async function getBlock(
   const hash = read.optional(found["hash"], (value) => read.hash(value));
   if (typeof block === "object") {
     requireHash(rpc, block, hash);
-  }
-  if (block === "latest") {
-    latestHashes.set(rpc.node, hash);
   }
   // The pending block does not exist yet, but the one before it does.
   rpc.node.blocks.note(block === "pending" ? number - 1 : number);

@@ -13,6 +13,11 @@ export interface Receipt {
   readonly blockNumber: number;
   readonly blockHash: Hex;
   readonly gasUsed: bigint;
+  /**
+   * Wei that it cost, with the fee for its data (`l1Fee`) on chains of the OP stack.
+   * Undefined if the node does not show the price.
+   */
+  readonly cost: bigint | undefined;
   /** Undefined on chains whose receipts have no status (before EIP-658). */
   readonly succeeded: boolean | undefined;
   /** Not checked. */
@@ -48,6 +53,7 @@ export async function getReceipt(
   if (blockNumber === null || blockHash === null || blockHash === ZeroHash) {
     return undefined;
   }
+  const gasUsed = read.quantity(receipt["gasUsed"]);
   const found = receipt["transactionHash"] ?? hash;
   if (typeof found !== "string" || found.toLowerCase() !== hash.toLowerCase()) {
     throw read.invalid("it is the receipt of another transaction");
@@ -58,7 +64,13 @@ export async function getReceipt(
     contractAddress,
     blockNumber: read.number(blockNumber),
     blockHash: read.hash(blockHash),
-    gasUsed: read.quantity(receipt["gasUsed"]),
+    gasUsed,
+    cost: read.optional(
+      receipt["effectiveGasPrice"],
+      (price) =>
+        gasUsed * read.quantity(price) +
+        (read.optional(receipt["l1Fee"], (fee) => read.quantity(fee)) ?? 0n),
+    ),
     succeeded: read.optional(
       receipt["status"],
       (status) => read.quantity(status) === 1n,

@@ -4,7 +4,6 @@ import type { NetworkConfig } from "hardhat/types/config";
 import { fallbackTo, vaultError } from "../errors.js";
 import { toBlockId } from "../rpc/block-id.js";
 import type { BlockId } from "../rpc/block-id.js";
-import { latestHashOf } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
 import type { CallRequest } from "../rpc/calls.js";
 import {
@@ -13,7 +12,7 @@ import {
   TRANSACTION_GAS_CAP,
 } from "../rpc/chain.js";
 import { isNodeRefusal } from "../rpc/errors.js";
-import type { KnownNode, Reverted, RpcClient } from "../rpc/rpc-client.js";
+import type { Reverted, RpcClient } from "../rpc/rpc-client.js";
 
 /** Gas prices that a transaction offers, in wei. */
 export type Fees =
@@ -54,50 +53,16 @@ export async function resolveFees(
 ): Promise<GasPrice> {
   if (config.gasPrice !== "auto" || baseFeePerGas === undefined) {
     const gasPrice =
-      config.gasPrice === "auto"
-        ? await suggested(rpc, getGasPrice, gasPrices)
-        : config.gasPrice;
+      config.gasPrice === "auto" ? await getGasPrice(rpc) : config.gasPrice;
     return { fees: { gasPrice }, current: gasPrice, highest: gasPrice };
   }
-  const maxPriorityFeePerGas = await suggested(
-    rpc,
-    getPriorityFee,
-    priorityFees,
-  ).catch(fallbackTo(USUAL_TIP, isNodeRefusal));
+  const maxPriorityFeePerGas = await getPriorityFee(rpc).catch(
+    fallbackTo(USUAL_TIP, isNodeRefusal),
+  );
   return withFees({
     maxPriorityFeePerGas,
     current: baseFeePerGas + maxPriorityFeePerGas,
     maxFeePerGas: 2n * baseFeePerGas + maxPriorityFeePerGas,
-  });
-}
-
-/** Suggestion of a node while a block was its latest. */
-interface Suggestion {
-  readonly hash: string;
-  readonly price: Promise<bigint>;
-}
-
-const gasPrices = new WeakMap<KnownNode, Suggestion>();
-const priorityFees = new WeakMap<KnownNode, Suggestion>();
-
-/** Asks once per latest block. */
-async function suggested(
-  rpc: RpcClient,
-  ask: (rpc: RpcClient) => Promise<bigint>,
-  suggestions: WeakMap<KnownNode, Suggestion>,
-): Promise<bigint> {
-  const hash = latestHashOf(rpc);
-  const known = suggestions.get(rpc.node);
-  if (known !== undefined && known.hash === hash) {
-    return await known.price;
-  }
-  const price = ask(rpc);
-  if (hash !== undefined) {
-    suggestions.set(rpc.node, { hash, price });
-  }
-  return await price.catch((error: unknown) => {
-    suggestions.delete(rpc.node);
-    throw error;
   });
 }
 
@@ -142,21 +107,6 @@ export function limitFees(
   }
   refuseAbove("a price", current, limit);
   return offerAtMost(price, limit.wei);
-}
-
-/** True if the limits bound the price for any suggestion of the node. */
-export function areFeesBounded(
-  { maxFeePerGas, maxPriorityFeePerGas }: FeeLimits,
-  { gasPrice }: Pick<NetworkConfig, "gasPrice">,
-  { baseFeePerGas }: Pick<Block, "baseFeePerGas">,
-): boolean {
-  return (
-    maxFeePerGas !== undefined ||
-    // The chain sets the base fee, so a limit of the tip is enough.
-    (maxPriorityFeePerGas !== undefined &&
-      gasPrice === "auto" &&
-      baseFeePerGas !== undefined)
-  );
 }
 
 /** Lowers the highest price; never below the current one. */

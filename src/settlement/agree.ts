@@ -2,12 +2,9 @@ import type { Stopped } from "../settlement-call/outcome.js";
 import { obstacleIn, refusedBy } from "../settlement-call/outcome.js";
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { isDevelopmentNode } from "../rpc/development-node.js";
 import { offerAtMost } from "../settlement-call/fees.js";
-import type { GasPrice } from "../settlement-call/fees.js";
 import { chooseNextBlock } from "../settlement-call/next-block.js";
-import { RECENT_BLOCKS } from "../settlement-call/recent-prices.js";
-import type { RecentPrices } from "../settlement-call/recent-prices.js";
+import { requireUsualPrice } from "../settlement-call/usual-price.js";
 import { staleHead } from "./head-age.js";
 import { observe } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
@@ -15,15 +12,6 @@ import { propose } from "./propose.js";
 import type { Proposal, Terms } from "./propose.js";
 import type { Signer } from "./signer.js";
 import type { SettlementPreflight } from "./types.js";
-
-/** A price above this multiple of the recent ones is probably an error of the node. */
-const UNUSUAL_TIMES = 20n;
-
-/**
- * Priority fee in wei that is usual on a chain whose blocks mostly have none: there the
- * recent prices are hardly more than the base fee, which can be next to nothing.
- */
-const USUAL_TIP = 1_000_000_000n;
 
 const OLD_PROPOSAL_MS = 15_000;
 /** It is simulated in the next block, so one more block makes no difference. */
@@ -112,13 +100,13 @@ async function ask(
 /** Refuses what only a person may agree to. */
 async function refuseUnattended(
   vault: VaultHost,
-  { observation, preflight, recent }: Proposal,
+  { observation, preflight, next, recent }: Proposal,
   { price }: Terms,
-  { partial }: ParsedOptions,
+  options: ParsedOptions,
 ): Promise<void> {
   const { networkName: network } = vault;
   // Without a preview, the plain call decides, which succeeded.
-  if (preflight.preview?.status === "not-settled" && !partial) {
+  if (preflight.preview?.status === "not-settled" && !options.partial) {
     const factory = await vault.addressOf("vaultFactory", "getLatestRoundInfo");
     throw vaultError("VAULT_WOULD_NOT_SETTLE", {
       network,
@@ -129,28 +117,10 @@ async function refuseUnattended(
   if (preflight.headAge !== null) {
     throw staleHead(vault, observation.block.number, preflight.headAge);
   }
-  if (
-    recent !== undefined &&
-    isUnusual(price, recent) &&
-    !(await isDevelopmentNode(vault.rpc))
-  ) {
-    throw vaultError("VAULT_FEE_UNUSUAL", {
-      network,
-      median: recent.median,
-      price: price.current,
-      times: UNUSUAL_TIMES,
-      blocks: RECENT_BLOCKS,
-      setting: `networks.${network}.vault.maxFeePerGasLimit`,
-    });
-  }
-}
-
-function isUnusual(
-  { current, fees }: GasPrice,
-  { median, isQuiet }: RecentPrices,
-): boolean {
-  const tip = "gasPrice" in fees ? fees.gasPrice : fees.maxPriorityFeePerGas;
-  return current > UNUSUAL_TIMES * median && !(isQuiet && tip <= USUAL_TIP);
+  const { limits } = options;
+  const { number } = observation.block;
+  const newest = { number, baseFeePerGas: next.baseFeePerGas };
+  await requireUsualPrice(vault, price, { limits, newest, recent });
 }
 
 /**

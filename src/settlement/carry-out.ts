@@ -202,7 +202,7 @@ class Run {
     const { limit, sign, record, emit } = this.means;
     const failed = (
       problem: string,
-      how: "failed" | "forbidden" = "failed",
+      how: "declined" | "failed" | "forbidden" = "failed",
     ) => ({
       kind: how,
       problem:
@@ -218,8 +218,8 @@ class Run {
       if (signed === undefined || limit.isOver) {
         return failed(NOT_IN_TIME);
       }
-      if (signed.kind === "forbidden") {
-        return failed(signed.problem, "forbidden");
+      if (signed.kind !== "signed") {
+        return failed(signed.problem, signed.kind);
       }
       const { transaction } = signed;
       const { hash, nonce } = transaction;

@@ -49,6 +49,7 @@ const wait: Decision = { kind: "wait" };
  * - mined: end with enough confirmations, else wait.
  * - the nonce is used by another transaction: end as dropped once that is sure, else wait.
  * - the time is over: end, stopped if nothing has left, else mostly undecided.
+ * - a person does not agree to a replacement: end, undecided.
  * - no answer: wait.
  * - in the pool: bump or cancel if that is due; send the newest if the pool has only an
  *   older one; else wait.
@@ -91,6 +92,12 @@ function next(plan: Plan, state: State, now: number): Decision {
   }
   if (state.isOver) {
     return end(timeIsOver(plan, state));
+  }
+  const { tried } = state.replacement ?? {};
+  if (tried?.kind === "declined") {
+    const { hash } = newestOf(state);
+    const reason = `It is not mined yet, and ${tried.problem}`;
+    return end({ kind: "undecided", hash, status: "unconfirmed", reason });
   }
   switch (transaction.kind) {
     case "pending":

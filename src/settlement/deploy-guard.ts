@@ -21,6 +21,7 @@ import {
   resolveFees,
 } from "../settlement-call/fees.js";
 import { requireChain } from "./observe.js";
+import { requireUsualPrice } from "../settlement-call/usual-price.js";
 import { sign } from "./transaction.js";
 import { send } from "./send.js";
 import { findFreeNonce, resolveSigner } from "./signer.js";
@@ -50,6 +51,8 @@ interface DeployGuardOptions {
   readonly from?: string | undefined;
   /** The only account that may settle; the zero address for anyone. Default: the one that deploys. */
   readonly settler?: string | undefined;
+  /** True if `confirm` asks a person, who judges the price. */
+  readonly isAsked: boolean;
   /** Called before anything is sent, unless the guard is there. Throws to refuse. */
   readonly confirm: (deployment: GuardDeployment) => Promise<void>;
   readonly onHash: (hash: Hex) => void;
@@ -65,7 +68,7 @@ const WAIT_MS = 300_000;
  */
 export async function deployGuard(
   vault: VaultHost,
-  { from, settler: given, confirm, onHash }: DeployGuardOptions,
+  { from, settler: given, isAsked, confirm, onHash }: DeployGuardOptions,
 ): Promise<DeployedGuard> {
   const { rpc } = vault;
   const { networkConfig } = vault.connection;
@@ -84,17 +87,18 @@ export async function deployGuard(
     ? { to: CREATE2_DEPLOYER, data: concat([ZeroHash, code]) }
     : { data: code };
   const { latest, next } = await getNextBlock(rpc);
-  const price = limitFees(
-    rpc.network,
-    await resolveFees(rpc, networkConfig, next),
-    parseFeeLimits(vault, {}),
-  );
+  const limits = parseFeeLimits(vault, {});
+  const offered = await resolveFees(rpc, networkConfig, next);
+  const price = limitFees(rpc.network, offered, limits);
   const estimate = await estimateGas(rpc, { from: signer.address, ...call });
   if ("reverted" in estimate) {
     throw notDeployed(rpc, estimate.reverted.text);
   }
   // A quarter more than the estimate.
   const gas = (estimate.gas * 5n) / 4n;
+  if (!isAsked) {
+    await requireUsualPrice(vault, price, { limits, newest: latest });
+  }
   await confirm({
     from: signer.address,
     ...{ settler, address, chainId },

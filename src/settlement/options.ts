@@ -17,7 +17,12 @@ export type RequestedReplacement = "bump" | "cancel";
 /** Options of `settleAll`, checked, with their defaults. */
 export interface ParsedOptions extends Pick<
   SettleAllOptions,
-  "assertOnly" | "confirm" | "from" | "resume" | "resumeFirst"
+  | "assertOnly"
+  | "confirm"
+  | "confirmReplacement"
+  | "from"
+  | "resume"
+  | "resumeFirst"
 > {
   readonly ifExpired: boolean;
   /** True if a preview that does not settle the round is no obstacle. */
@@ -42,6 +47,11 @@ export function parseOptions(
   const defaults = DEFAULT_MS[vault.connection.networkConfig.type];
   const { timeout, pollingInterval = defaults.pollingInterval } = options;
   const { from, confirm, assertOnly, resume, resumeFirst } = options;
+  const { confirmReplacement } = options;
+  if (confirmReplacement !== undefined && options.bump !== true) {
+    const problem = "it is asked about a higher fee, so it needs bump: true";
+    throw invalidArgument("confirmReplacement", problem, "Add bump: true.");
+  }
   for (const name of [
     "from",
     "confirm",
@@ -53,7 +63,7 @@ export function parseOptions(
     }
   }
   return {
-    ...{ from, confirm, assertOnly, resume, resumeFirst },
+    ...{ from, confirm, confirmReplacement, assertOnly, resume, resumeFirst },
     ifExpired: options.ifExpired === true,
     partial: options.partial === true,
     limits: parseFeeLimits(vault, options),

@@ -2,7 +2,7 @@ import type { Stopped } from "../settlement-call/outcome.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import { getBalance } from "../rpc/accounts.js";
+import { getBalance, hasCode } from "../rpc/accounts.js";
 import type { NextBlock } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
 import { isNodeRefusal } from "../rpc/errors.js";
@@ -19,17 +19,12 @@ import {
 } from "../settlement-call/outcome.js";
 import type { Refusal } from "../settlement-call/outcome.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
-import type { HttpEngine } from "../simulation/options.js";
+import type { HttpEngine, SimulationRequest } from "../simulation/options.js";
 import type { Simulated } from "../simulation/simulate-settle-all.js";
-import {
-  areFeesBounded,
-  limitFees,
-  resolveFees,
-  resolveGas,
-} from "../settlement-call/fees.js";
+import { limitFees, resolveFees, resolveGas } from "../settlement-call/fees.js";
 import type { Gas, GasPrice } from "../settlement-call/fees.js";
-import { recentPrices } from "../settlement-call/recent-prices.js";
-import type { RecentPrices } from "../settlement-call/recent-prices.js";
+import { recentPrices } from "../settlement-call/usual-price.js";
+import type { RecentPrices } from "../settlement-call/usual-price.js";
 import { staleAge } from "./head-age.js";
 import type { Observation } from "./observe.js";
 import type { ParsedOptions } from "./options.js";
@@ -47,8 +42,8 @@ export interface Proposal {
   readonly preflight: SettlementPreflight;
   /** Reason of the revert, or gas limit and price. */
   readonly verdict: Stopped | Terms;
-  /** Prices that recent transactions paid; undefined if not read. */
-  readonly recent: RecentPrices | undefined;
+  /** Prices that recent transactions paid; undefined if they are not asked for ahead. */
+  readonly recent: Promise<RecentPrices | undefined> | undefined;
 }
 
 /** Gas limit and price to sign with. */
@@ -77,16 +72,24 @@ export async function propose(
   const { networkConfig } = vault.connection;
   requireGas(vault, networkConfig.gas, INTRINSIC_GAS);
   const guard = route.guard?.address ?? null;
-  const asksPrices =
+  const price = resolveFees(vault.rpc, networkConfig, next);
+  // Only if nobody is asked, and without a limit, is the price compared with others.
+  const recent =
     confirm === undefined &&
     networkConfig.type === "http" &&
-    !areFeesBounded(limits, networkConfig, next);
-  const [offered, simulated, recent, age, warnings] = await Promise.all([
-    resolveFees(vault.rpc, networkConfig, next),
-    trySimulation(vault, signer.address, next, route),
-    asksPrices ? recentPrices(vault.rpc, block.number) : undefined,
+    limits.maxFeePerGas === undefined
+      ? recentPrices(vault.rpc, block.number)
+      : undefined;
+  for (const answer of [price, recent]) {
+    // A failure counts where the answer is used.
+    answer?.catch(() => undefined);
+  }
+  const [simulated, age, warnings, offered] = await Promise.all([
+    trySimulation(vault, signer.address, next, { route, price }),
     staleAge(vault, block),
     findWarnings(vault, contract),
+    price,
+    recent,
   ]);
   const simulation = simulated?.simulation ?? null;
   if (simulation?.status === "nothing-to-do") {
@@ -130,8 +133,8 @@ export async function propose(
   }
   const { gas } = found;
   requireGas(vault, gas, simulation?.gasUsed ?? INTRINSIC_GAS);
-  const price = limitFees(vault.networkName, offered, limits);
-  const [cost, maxCost] = [gas * price.current, gas * price.highest];
+  const limited = limitFees(vault.networkName, offered, limits);
+  const [cost, maxCost] = [gas * limited.current, gas * limited.highest];
   const kept =
     guard === null || simulation === null ? [] : tokensKept(simulation, guard);
   const details = { guard: String(guard), tokens: kept.join(", ") };
@@ -147,36 +150,44 @@ export async function propose(
     },
     verdict:
       kept.length === 0
-        ? { kind: "terms", gas, price }
+        ? { kind: "terms", gas, price: limited }
         : refusedBy(vaultError("VAULT_GUARD_KEEPS_TOKENS", details)),
   };
 }
 
-/** An instance's own vault with the factory of the network's own contracts. */
 async function findWarnings(
   vault: VaultHost,
   contract: LocatedAddress,
 ): Promise<readonly string[]> {
-  const factory = await vault.addressOf("vaultFactory", "getLatestRoundInfo");
+  const isLive = vault.connection.networkConfig.type === "http";
+  const [factory, hasDataFee] = await Promise.all([
+    vault.addressOf("vaultFactory", "getLatestRoundInfo"),
+    isLive && hasCode(vault.rpc, OP_GAS_PRICE_ORACLE).catch(fallbackTo(false)),
+  ]);
   const own = `networks.${vault.networkName}.vault.contracts.vaultFactory`;
-  return contract.source.includes(".vault.instances.") && factory.source === own
-    ? [
-        `The vault's address is from ${contract.source}, but the round is read from the factory of ${own}, which the instance inherits. If the instance has its own factory, set its vaultFactory.`,
-      ]
-    : [];
+  const warnings = [
+    // An instance's own vault with the factory of the network's own contracts.
+    contract.source.includes(".vault.instances.") &&
+      factory.source === own &&
+      `The vault's address is from ${contract.source}, but the round is read from the factory of ${own}, which the instance inherits. If the instance has its own factory, set its vaultFactory.`,
+    hasDataFee &&
+      "This chain adds a fee for the transaction's data (OP stack), which is not known beforehand and is not in the cost.",
+  ];
+  return warnings.filter((one) => one !== false);
 }
+
+/** Contract of every chain of the OP stack. */
+const OP_GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F";
 
 /** @returns Undefined if no engine works on the node. */
 export async function trySimulation(
   vault: VaultHost,
   sender: string,
   next: NextBlock,
-  route?: SettlementRoute,
+  known: Pick<SimulationRequest, "price" | "route">,
 ): Promise<Simulated | undefined> {
-  const simulate = async (engine: HttpEngine): Promise<Simulated> => {
-    const request = { sender, engine, ...(route !== undefined && { route }) };
-    return await simulateSettlement(vault, request, next);
-  };
+  const simulate = async (engine: HttpEngine): Promise<Simulated> =>
+    await simulateSettlement(vault, { ...known, sender, engine }, next);
   const isUnavailable = ({ code }: VaultError): boolean =>
     code === "VAULT_ENGINE_UNAVAILABLE";
   // A fork needs more of a node than a settlement does.

@@ -1,8 +1,10 @@
-import { max } from "@nomicfoundation/hardhat-utils/bigint";
+import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
 
-import { fallbackTo, vaultError } from "../errors.js";
+import { VaultError, fallbackTo, vaultError } from "../errors.js";
+import { checksumAddress } from "../client/inputs.js";
 import type { VaultHost } from "../host.js";
 import { getBlock } from "../rpc/blocks.js";
+import type { Block } from "../rpc/blocks.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import {
@@ -10,11 +12,18 @@ import {
   offerAtMost,
   resolveFees,
 } from "../settlement-call/fees.js";
-import type { FeeLimit, FeeLimits, Fees } from "../settlement-call/fees.js";
+import type {
+  FeeLimit,
+  FeeLimits,
+  Fees,
+  GasPrice,
+} from "../settlement-call/fees.js";
+import { requireUsualPrice } from "../settlement-call/usual-price.js";
 import type { RequestedReplacement } from "./options.js";
 import { resolveSigner } from "./signer.js";
 import { sign } from "./transaction.js";
 import type { SentTransaction, SignedTransaction } from "./transaction.js";
+import type { SettleAllOptions } from "./types.js";
 
 /** Gas of a transfer to an account without code. */
 const TRANSFER_GAS = 21_000n;
@@ -90,25 +99,37 @@ function cannotReplace(from: string, nonce: number) {
 export type SignedReplacement =
   | { readonly kind: "signed"; readonly transaction: SignedTransaction }
   /** A limit forbids it. */
-  | { readonly kind: "forbidden"; readonly problem: string };
+  | { readonly kind: "forbidden"; readonly problem: string }
+  /** A person was asked and did not agree, or nobody could be asked. */
+  | { readonly kind: "declined"; readonly problem: string };
 
 /**
- * Signs a transaction with the same nonce and higher fees.
+ * Signs a transaction with the same nonce and higher fees. Unless a person agrees to the
+ * price, it has to be usual.
  *
+ * @param confirm Asks a person. Default: nobody is asked.
  * @throws VaultError if it cannot be signed, or the node's prices cannot be read
  */
 export async function signReplacement(
-  { rpc, connection }: VaultHost,
+  vault: VaultHost,
   limits: FeeLimits,
   newest: SentTransaction,
   kind: RequestedReplacement,
+  confirm?: SettleAllOptions["confirmReplacement"],
 ): Promise<SignedReplacement> {
+  const { rpc, connection } = vault;
   const { from, nonce, chainId, fees: old } = newest;
   if (old === undefined || newest.raw === undefined) {
     throw cannotReplace(from, nonce);
   }
-  const fees = raiseFees(old, await askedFees(rpc, old, limits));
-  const problem = forbiddenBy(fees, limits);
+  const block = await getBlock(rpc);
+  const fees = raiseFees(old, await askedFees(rpc, old, block, limits));
+  const price = priceOf(fees, block);
+  const problem =
+    forbiddenBy(fees, limits) ??
+    (confirm === undefined
+      ? await unusualPrice(vault, price, limits, block)
+      : undefined);
   if (problem !== undefined) {
     return { kind: "forbidden", problem };
   }
@@ -116,6 +137,19 @@ export async function signReplacement(
     kind === "bump"
       ? { to: newest.to, data: newest.data, gas: newest.gas }
       : { to: from, data: "0x", gas: await transferGas(rpc, from) };
+  const declined = await confirm?.({
+    ...{ chainId, from: checksumAddress(from), nonce },
+    hash: newest.hash ?? null,
+    earlierMaxCost: newest.gas * priceOf(old, block).highest,
+    cost: call.gas * price.current,
+    maxCost: call.gas * price.highest,
+  });
+  if (declined !== undefined && declined !== true) {
+    const why = VaultError.isVaultError(declined)
+      ? declined.shortMessage
+      : declined;
+    return { kind: "declined", problem: why };
+  }
   const signer = await resolveSigner(rpc, connection.networkConfig, from);
   const signed = await sign(rpc, signer, {
     ...call,
@@ -137,6 +171,35 @@ export async function signReplacement(
   return { kind: "signed", transaction };
 }
 
+/** @returns Why the price is not usual; undefined if it is, or a limit bounds it. */
+async function unusualPrice(
+  vault: VaultHost,
+  price: GasPrice,
+  limits: FeeLimits,
+  newest: Block,
+): Promise<string | undefined> {
+  return await requireUsualPrice(vault, price, { limits, newest }).then(
+    () => undefined,
+    (error: unknown) => {
+      if (
+        VaultError.isVaultError(error) &&
+        error.code === "VAULT_FEE_UNUSUAL"
+      ) {
+        return error.message;
+      }
+      throw error;
+    },
+  );
+}
+
+function priceOf(fees: Fees, { baseFeePerGas = 0n }: Block): GasPrice {
+  if ("gasPrice" in fees) {
+    return { fees, current: fees.gasPrice, highest: fees.gasPrice };
+  }
+  const { maxFeePerGas: highest, maxPriorityFeePerGas: tip } = fees;
+  return { fees, current: min(highest, baseFeePerGas + tip), highest };
+}
+
 /**
  * Returns the fees that the node asks for now, not the configured ones. The reserve for later
  * base fees is lowered to the limit, as in the first transaction.
@@ -144,9 +207,9 @@ export async function signReplacement(
 async function askedFees(
   rpc: RpcClient,
   old: Fees,
+  { baseFeePerGas }: Block,
   { maxFeePerGas: limit }: FeeLimits,
 ): Promise<Fees> {
-  const { baseFeePerGas } = await getBlock(rpc);
   const latest =
     "gasPrice" in old ? { baseFeePerGas: undefined } : { baseFeePerGas };
   const asked = await resolveFees(rpc, { gasPrice: "auto" }, latest);

@@ -1,11 +1,13 @@
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { fallbackTo } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import { getBlock } from "../rpc/blocks.js";
+import { isReorganised } from "../rpc/pinned-block.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
 import type { Receipt } from "../rpc/transactions.js";
@@ -84,15 +86,11 @@ export async function describeEnd(
   }
   // The receipt proves that a node behind this provider has that block.
   vault.rpc.node.blocks.note(blockNumber);
-  const seen = await readAfter(vault, entry, blockNumber, preview !== null);
-  const earlier =
-    succeeded === false || seen.round === undefined
-      ? undefined
-      : await stateAt(vault, blockNumber - 1, seen.all !== undefined);
+  const seen = await readAround(vault, entry, end, preview !== null);
   const found =
     succeeded === false
-      ? await findReason(vault, entry, end)
-      : await describeEffect(vault, entry, end, seen, earlier?.round);
+      ? { isFinal: true, ...(await findReason(vault, entry, end)) }
+      : await describeEffect(vault, entry, end, seen);
   const differences =
     preview === null || seen.all === undefined
       ? null
@@ -100,19 +98,16 @@ export async function describeEnd(
           vault,
           preview,
           receipt,
-          earlier?.all,
+          seen.earlier?.all,
           seen.all,
         );
-  const { block, round: after, isElsewhere = false } = seen;
-  return {
-    settlement: toSettlement(
-      { ...receipt, ...found, after, differences },
-      known,
-    ),
-    chainId,
-    block,
-    isFinal: succeeded === false || after !== undefined || isElsewhere,
-  };
+  const { block, round: after } = seen;
+  const { isFinal, ...values } = found;
+  const settlement = toSettlement(
+    { ...receipt, ...values, after, differences },
+    known,
+  );
+  return { settlement, chainId, block, isFinal };
 }
 
 /** State at a block. */
@@ -123,55 +118,88 @@ interface State {
   readonly all?: VaultSnapshot;
 }
 
-/** State after the transaction, as far as it can be read. */
-interface StateAfter extends Partial<State> {
+/** State around the transaction, as far as it can be read. */
+interface Around extends Partial<State> {
+  /** State one block before. */
+  readonly earlier?: State | undefined;
+  /** True if another transaction of the block touched the vault; undefined: not known. */
+  readonly othersTouch?: boolean | undefined;
   /** True if only a later round could be read. */
   readonly isElsewhere?: boolean;
 }
 
 /**
- * Reads the round at the transaction's block, or at the newest block if the node keeps no
- * old state and the round is still the same.
+ * Reads the round at the hash of the receipt's block, with the state before it. If the node
+ * keeps no such state: the round at the newest block, if it is the same one.
  */
-async function readAfter(
+async function readAround(
   vault: VaultHost,
   { round: before }: JournalEntry,
-  blockNumber: number,
+  { receipt }: Mined,
   wantsAll: boolean,
-): Promise<StateAfter> {
-  const seen = await stateAt(vault, blockNumber, wantsAll);
-  if (seen !== undefined) {
-    return seen;
+): Promise<Around> {
+  const { blockNumber, blockHash, succeeded } = receipt;
+  const pinned = vault.pinnedTo({ number: blockNumber, hash: blockHash });
+  const effect = async () =>
+    await Promise.all([
+      stateAt(pinned, blockNumber, wantsAll),
+      ...(succeeded === false
+        ? []
+        : ([
+            stateAt(vault, blockNumber - 1, wantsAll),
+            othersTouchVault(vault, receipt),
+          ] as const)),
+    ]);
+  const seen = await pinned
+    .withProof(effect)
+    // The node has another branch, or no answer.
+    .catch(fallbackTo(undefined));
+  if (seen === undefined) {
+    return {};
+  }
+  const [after, earlier, othersTouch] = seen;
+  if (after !== undefined) {
+    return { ...after, earlier, othersTouch };
   }
   const newest = await stateAt(vault, "latest", false);
   if (newest === undefined || newest.block.number < blockNumber) {
     return {};
   }
   const { round } = newest;
-  return isSameRound(round, before) ? { round } : { isElsewhere: true };
+  return isSameRound(round, before)
+    ? { round, earlier, othersTouch }
+    : { isElsewhere: true };
 }
 
-/** @returns Undefined if the node lacks the state. */
+/**
+ * @returns Undefined if the node lacks the state.
+ * @throws VaultError VAULT_REORGED
+ */
 async function stateAt(
   vault: VaultHost,
   block: number | "latest",
   wantsAll: boolean,
 ): Promise<State | undefined> {
+  const isNoState = (error: VaultError): boolean => !isReorganised(error);
   const all = wantsAll
-    ? await vault.snapshot({ blockTag: block }).catch(fallbackTo(undefined))
+    ? await vault
+        .snapshot({ blockTag: block })
+        .catch(fallbackTo(undefined, isNoState))
     : undefined;
   return all !== undefined && !isFailedReading(all.round)
     ? { block: all.block, round: all.round, all }
-    : await observe(vault, block).catch(fallbackTo(undefined));
+    : await observe(vault, block).catch(fallbackTo(undefined, isNoState));
 }
+
+/** The values of an end, and whether a later look can find more. */
+type Effects = KnownValues & Pick<SettlementResult, "isFinal">;
 
 async function describeEffect(
   vault: VaultHost,
   entry: JournalEntry,
   mined: Mined,
-  { round: after, isElsewhere }: StateAfter,
-  previous: VaultRound | undefined,
-): Promise<KnownValues> {
+  { round: after, earlier, othersTouch, isElsewhere = false }: Around,
+): Promise<Effects> {
   const { round: intended, sentAfterBlock } = entry;
   const { receipt } = mined;
   const { blockNumber, succeeded } = receipt;
@@ -179,16 +207,32 @@ async function describeEffect(
     succeeded === undefined
       ? "and the node does not show if it reverted;"
       : "without a revert, but";
-  const end = (status: KnownValues["status"], what: string): KnownValues => ({
+  const end = (
+    status: KnownValues["status"],
+    what: string,
+    isFinal = true,
+  ): Effects => ({
     status,
     reason: `It was mined in block ${blockNumber} ${how} ${what}`,
+    isFinal,
   });
   if (after === undefined) {
-    return end("unconfirmed", isElsewhere === true ? NO_STATE : UNREAD);
+    return isElsewhere
+      ? end("unconfirmed", NO_STATE)
+      : end("unconfirmed", UNREAD, false);
+  }
+  const isGuarded = guardSettles(entry, mined);
+  const fate = fateOf(intended, after);
+  if (isGuarded && !after.settled && fate !== "followed") {
+    return end("unconfirmed", CONTRADICTED, false);
   }
   const latest = `${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}`;
-  const isFollowed = fateOf(intended, after) === "followed";
-  switch (effectOf(intended, previous, after)) {
+  const isFollowed = fate === "followed";
+  const settled = (reason?: string): Effects => ({
+    ...{ status: "settled", isFinal: true },
+    ...(reason !== undefined && !isGuarded && { reason }),
+  });
+  switch (effectOf(intended, earlier?.round, after)) {
     case "open":
       return end(
         "not-settled",
@@ -225,33 +269,31 @@ async function describeEffect(
       return {
         status: "not-settled",
         reason: `MISMATCH: it was meant for ${describeRound(intended)}, but in block ${blockNumber} the vault is in another one, ${latest}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
+        isFinal: true,
       };
-    // A guard reverts unless its call settles the round.
     case "unseen":
-      return guardSettles(entry, mined)
-        ? { status: "settled" }
-        : isFollowed
-          ? end("unconfirmed", NO_STATE)
-          : {
-              status: "settled",
-              reason: `The round is settled at the end of block ${blockNumber}, but the node no longer has the state of the block before: whose settlement it is is not known.`,
-            };
+      return isFollowed && !isGuarded
+        ? end("unconfirmed", NO_STATE)
+        : settled(
+            `The round is settled at the end of block ${blockNumber}, but the node no longer has the state of the block before: whose settlement it is is not known.`,
+          );
     case "settles":
-      return guardSettles(entry, mined) ||
-        (await othersTouchVault(vault, receipt)) === false
-        ? { status: "settled" }
-        : {
-            status: "settled",
-            reason: `The round is settled${isFollowed ? ", and the vault is in its next round," : ""} at the end of block ${blockNumber}, and was not one block before. Another transaction of that block may have settled it: whose settlement it is cannot be known.`,
-          };
+      return settled(
+        othersTouch === false
+          ? undefined
+          : `The round is settled${isFollowed ? ", and the vault is in its next round," : ""} at the end of block ${blockNumber}, and was not one block before. Another transaction of that block may have settled it: whose settlement it is cannot be known.`,
+      );
   }
 }
 
 const UNREAD =
   "the round could not be read afterwards, so what it settled is not known.";
+const CONTRADICTED =
+  "that call through the guard succeeds only if it settles the round, which the node shows unsettled in that block: it may be on another branch of the chain.";
 const NO_STATE =
   "the node no longer has the state of that block or the one before, and the vault is in another round by now. Only an archive node can show which round was settled.";
 
+/** A guard reverts unless its call settles the round. */
 function guardSettles(entry: JournalEntry, mined: Mined): boolean {
   return routeOf(entry, mined).guard?.mustSettle === true;
 }
@@ -259,8 +301,9 @@ function guardSettles(entry: JournalEntry, mined: Mined): boolean {
 function settledByOther(
   { blockNumber, hash }: Receipt,
   where: string,
-): KnownValues {
+): Effects {
   return {
+    isFinal: true,
     status: "nothing-to-do",
     reason: `The round was settled by somebody else, in ${where}. This transaction was mined after that, in block ${blockNumber}, and settled nothing.`,
     hash,

@@ -128,6 +128,7 @@ export function toSettlement(
     guard: guard ?? null,
     blockNumber: known.blockNumber ?? null,
     gasUsed: known.gasUsed ?? null,
+    cost: known.cost ?? null,
     before: round ?? null,
     after: known.after ?? null,
     preview: preview === null ? null : { ...preview, differences },

@@ -4,12 +4,14 @@ import type { Hex } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
 import type { NextBlock } from "../rpc/blocks.js";
 import { noRetries } from "../rpc/retry.js";
+import { pause } from "../rpc/signals.js";
 import { chooseNextBlock } from "../settlement-call/next-block.js";
 import { obstacleIn } from "../settlement-call/outcome.js";
 import { settlementCall } from "../settlement-call/route.js";
 import { agree } from "./agree.js";
 import type { Agreement } from "./agree.js";
 import { carryOut } from "./carry-out.js";
+import type { Means } from "./carry-out.js";
 import { roundChecker } from "./check-round.js";
 import { conclude } from "./conclude.js";
 import { Journal } from "./journal.js";
@@ -34,6 +36,7 @@ import type { Known, Next, SettlementResult, Stop } from "./result.js";
 import { describeProblem } from "./send.js";
 import { findFreeNonce } from "./signer.js";
 import { begin } from "./state.js";
+import type { Plan } from "./state.js";
 import { TimeLimit } from "./time-limit.js";
 import { newestOf, sign } from "./transaction.js";
 import type { SettleAllOptions } from "./types.js";
@@ -67,19 +70,28 @@ export async function settleAll(
     return resumed;
   }
   options.emit({ type: "resumed", settlement: resumed.settlement });
+  const notBegun = (problem: string): void => {
+    const message = `the next settlement was not begun: ${problem}`;
+    options.emit({ type: "trouble", message });
+  };
+  // The settlement of the result is the one that was paid for, or that was sent last.
+  const isPaid = resumed.settlement.blockNumber !== null;
   try {
     const next = await settleNext(vault, options);
-    return resumed.settlement.status === "settled" &&
-      next.settlement.status === "nothing-to-do"
-      ? resumed
-      : next;
+    const { status, hash, reason } = next.settlement;
+    if (hash !== null || !isPaid) {
+      return next;
+    }
+    if (status !== "nothing-to-do") {
+      notBegun(reason ?? status);
+    }
+    return resumed;
   } catch (error) {
     if (resumed.settlement.hash === null) {
       throw error;
     }
     // The result of a transaction that was sent is not lost by a later failure.
-    const message = `the next settlement was not begun: ${describeProblem(error)}`;
-    options.emit({ type: "trouble", message });
+    notBegun(describeProblem(error));
     return resumed;
   }
 }
@@ -352,38 +364,53 @@ async function follow(
     vault.settlementSettings;
   const limit = new TimeLimit(timeoutMs);
   const reader = vault.withOptions({ signal: limit.signal });
-  const end = await carryOut(
-    {
-      network: vault.networkName,
-      sentAfterBlock: entry.sentAfterBlock,
-      ...{ isResumed, confirmations, maxFeeBumps },
-      requestedReplacement: replacement,
-      // A person who resumes decides about the fee.
-      timeBeforeBumpingFees:
-        options.resume === true ? undefined : timeBeforeBumpingFees,
-    },
-    begin(entry.transactions),
-    {
-      ...options,
-      limit,
-      rpc: reader.rpc.withRetries(noRetries),
-      checkRound: roundChecker(reader, entry, options, acceptsOldHead),
-      sign: async (newest, kind) =>
-        await signReplacement(vault, options.limits, newest, kind),
-      record: async (all) =>
-        (await journal.update({ ...entry, transactions: [...all] }))
-          ?.transactions,
-    },
-  );
-  const { preview: previewed = null } = known;
-  const result = await conclude(
-    vault,
-    journal,
-    entry,
-    end,
-    previewed,
+  const plan: Plan = {
+    network: vault.networkName,
+    sentAfterBlock: entry.sentAfterBlock,
+    ...{ isResumed, confirmations, maxFeeBumps },
+    requestedReplacement: replacement,
+    // A person who resumes decides about the fee.
+    timeBeforeBumpingFees:
+      options.resume === true ? undefined : timeBeforeBumpingFees,
+  };
+  const means: Means = {
+    ...options,
     limit,
-    options,
-  );
-  return { ...result, block: result.block ?? known.block };
+    rpc: reader.rpc.withRetries(noRetries),
+    checkRound: roundChecker(reader, entry, options, acceptsOldHead),
+    sign: async (newest, kind) =>
+      await signReplacement(
+        vault,
+        options.limits,
+        newest,
+        kind,
+        options.confirmReplacement,
+      ),
+    record: async (all) =>
+      (await journal.update({ ...entry, transactions: [...all] }))
+        ?.transactions,
+  };
+  const { preview: previewed = null } = known;
+  let end = await carryOut(plan, begin(entry.transactions), means);
+  for (;;) {
+    const result = await conclude(
+      vault,
+      journal,
+      entry,
+      end,
+      previewed,
+      limit,
+      options,
+    );
+    // Mined, but its block or its effect cannot be read: a re-org may have moved it.
+    if (result.isFinal || end.outcome.kind !== "mined" || limit.isOver) {
+      return { ...result, block: result.block ?? known.block };
+    }
+    await pause(options.pollingIntervalMs, limit.signal);
+    end = await carryOut(
+      { ...plan, isResumed: true },
+      { ...end.state, transaction: undefined },
+      means,
+    );
+  }
 }

@@ -85,6 +85,8 @@ export type Replacement =
   | { readonly kind: "made"; readonly hash: Hex }
   /** A limit forbids it. */
   | { readonly kind: "forbidden"; readonly problem: string }
+  /** A person was asked and did not agree. */
+  | { readonly kind: "declined"; readonly problem: string }
   | { readonly kind: "failed"; readonly problem: string };
 
 /** Counts the confirmations that a block has, itself included. */

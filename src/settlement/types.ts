@@ -53,6 +53,11 @@ export interface Settlement {
   readonly guard: Address | null;
   readonly blockNumber: number | null;
   readonly gasUsed: bigint | null;
+  /**
+   * Wei that the transaction cost, with the fee for its data on chains of the OP stack; null
+   * if the node does not show it.
+   */
+  readonly cost: bigint | null;
   /** The round before anything was sent. */
   readonly before: VaultRound | null;
   /**
@@ -218,7 +223,31 @@ export const settleAllOptions = {
     option<
       (preflight: SettlementPreflight) => Promise<true | string | VaultError>
     >(),
+  /**
+   * With `resume` and `bump`: called before a higher fee is signed. Only true continues; a
+   * string or a VaultError becomes part of the `reason`, and the settlement stays open.
+   * Default: nobody is asked, and a price far above recent ones is refused.
+   */
+  confirmReplacement:
+    option<
+      (replacement: ReplacementPreflight) => Promise<true | string | VaultError>
+    >(),
   onEvent: option<(event: SettlementEvent) => void>(),
 };
 
 export interface SettleAllOptions extends OptionsOf<typeof settleAllOptions> {}
+
+/** Replacement to confirm: the same call at a higher fee. Costs are in wei. */
+export interface ReplacementPreflight {
+  readonly chainId: number;
+  readonly from: Address;
+  readonly nonce: number;
+  /** Of the transaction that is replaced; null if it is not known. */
+  readonly hash: Hex | null;
+  /** Highest possible cost of the transaction that is replaced. */
+  readonly earlierMaxCost: bigint;
+  /** Cost of the replacement at the current price. */
+  readonly cost: bigint;
+  /** Highest possible cost of the replacement. */
+  readonly maxCost: bigint;
+}

@@ -10,6 +10,7 @@ import type { AccountLike } from "../client/inputs.js";
 import { readOptions } from "../client/reader.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import type { GasPrice } from "../settlement-call/fees.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
 import { forkedBlockOptions } from "./fork.js";
 import { checkTime } from "../settlement-call/next-block.js";
@@ -66,6 +67,8 @@ export interface SimulationRequest extends WatchedSubjects {
   readonly hardfork?: string | undefined;
   /** The way of the settlement, from the sender. Default: the configured one. */
   readonly route?: SettlementRoute;
+  /** The price of gas. Default: it is asked for. */
+  readonly price?: Promise<GasPrice>;
 }
 
 /** One request reads all orders, before and after. */

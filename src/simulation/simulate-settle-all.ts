@@ -122,7 +122,7 @@ export async function simulateSettlement(
   };
   const [run, price] = await Promise.all([
     runFirstEngine(parameters, enginesFor(networkConfig, request)),
-    resolveFees(vault.rpc, networkConfig, next).catch(
+    (request.price ?? resolveFees(vault.rpc, networkConfig, next)).catch(
       fallbackTo(undefined, ({ kind }) => kind === "rpc"),
     ),
   ]);

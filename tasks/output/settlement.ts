@@ -10,6 +10,7 @@ import {
 } from "../../src/simulation/engines/engine.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type {
+  ReplacementPreflight,
   Settlement,
   SettlementEvent,
   SettlementPreflight,
@@ -147,6 +148,30 @@ function comparisonBlocks(
         ];
 }
 
+export function replacementBlocks(
+  { from, nonce, hash, earlierMaxCost, cost, maxCost }: ReplacementPreflight,
+  network: string,
+  chainId: number,
+): readonly Block[] {
+  const native = (text: bigint, note: string): Cell => ({
+    text: formatNative(text),
+    note,
+  });
+  return [
+    title("About to raise the fee of this settlement"),
+    labelledValues([
+      ["Network", `${escapeUntrusted(network)} (chain ${chainId})`],
+      ["Account", `${from}, nonce ${nonce}`],
+      hash !== null && ["Transaction", hash],
+      ["Cost until now", native(earlierMaxCost, "native currency, at most")],
+      [
+        "Cost then",
+        native(cost, `native currency; at most ${formatNative(maxCost)}`),
+      ],
+    ]),
+  ];
+}
+
 export function describeEvent(
   event: Exclude<SettlementEvent, { type: "preflight" }>,
 ): Content {
@@ -191,8 +216,8 @@ export function settlementBlocks(
   envelope: Envelope | undefined,
   context: FormatContext,
 ): readonly Block[] {
-  const { status, code, reason, hash, blockNumber, gasUsed, before, after } =
-    settlement;
+  const { status, code, reason, hash, blockNumber, before, after } = settlement;
+  const { gasUsed, cost } = settlement;
   const isInHeading = blockNumber === envelope?.block.number;
   return [
     title(
@@ -214,6 +239,10 @@ export function settlementBlocks(
       ],
       blockNumber !== null && !isInHeading && ["Block", String(blockNumber)],
       gasUsed !== null && ["Gas used", groupDigits(String(gasUsed))],
+      cost !== null && [
+        "Cost",
+        { text: formatNative(cost), note: "native currency" },
+      ],
     ]),
     ...(before === null || after === null
       ? []

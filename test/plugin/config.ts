@@ -110,7 +110,21 @@ const mistakes = [
         ] as const,
     ),
   ),
-  [{ timeBeforeBumpingFees: 0 }, `${root}.timeBeforeBumpingFees`, /from 1 up/u],
+  [
+    { timeBeforeBumpingFees: 0, maxFeePerGasLimit: 1n },
+    `${root}.timeBeforeBumpingFees`,
+    /from 1 up/u,
+  ],
+  [
+    { timeBeforeBumpingFees: 1 },
+    `${root}.timeBeforeBumpingFees`,
+    /needs maxFeePerGasLimit/u,
+  ],
+  [
+    usdc({ timeBeforeBumpingFees: 1 }),
+    `${root}.instances.usdc.timeBeforeBumpingFees`,
+    /needs maxFeePerGasLimit/u,
+  ],
   [{ maxFeeBumps: -1 }, `${root}.maxFeeBumps`, /from 0 up/u],
   ...[0, true, 1.5].map(
     (maxHeadAge) =>
@@ -209,7 +223,12 @@ describe("configuration", () => {
       { displayDecimals: { pools: 18, volume: 0, "order.openPrice": 77 } },
       { guard: false },
       { maxFeePerGasLimit: 1n, maxPriorityFeePerGasLimit: 1n },
-      { timeBeforeBumpingFees: 1, maxFeeBumps: 0, maxHeadAge: 1 },
+      { timeBeforeBumpingFees: 1, maxFeePerGasLimit: 1n },
+      {
+        maxFeePerGasLimit: 1n,
+        instances: { usdc: { timeBeforeBumpingFees: 1 } },
+      },
+      { maxFeeBumps: 0, maxHeadAge: 1 },
       { maxHeadAge: false },
       { instances: {} },
       { instances: { "9-_": {}, ["a".repeat(64)]: {} } },

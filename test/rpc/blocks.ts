@@ -8,12 +8,10 @@ import {
   getBlockNumber,
   getGenesisHash,
   getNextBlock,
-  latestHashOf,
 } from "../../src/rpc/blocks.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import {
   HASH,
-  OTHER_HASH,
   answering,
   header,
   recording,
@@ -46,21 +44,6 @@ describe("a block that a node describes", () => {
       "VAULT_BLOCK_NOT_FOUND",
     );
     expect(details).to.deep.equal({ network: "testnet", block: "5" });
-  });
-
-  it("leaves its hash as that of the newest block only if it was requested as latest", async () => {
-    let hash = HASH;
-    const { rpc } = recording((_, [block]) => ({
-      ...header,
-      ...(block === "latest" ? { hash } : { hash: OTHER_HASH, number: block }),
-    }));
-    expect(latestHashOf(rpc)).to.equal(undefined);
-    await getBlock(rpc);
-    await getBlock(rpc, 4);
-    expect(latestHashOf(rpc.withOptions({ timeout: 99 }))).to.equal(HASH);
-    hash = OTHER_HASH;
-    await getBlock(rpc);
-    expect(latestHashOf(rpc)).to.equal(OTHER_HASH);
   });
 
   it("has EIP-7825's gas limit if there is none, and seconds if the chain counts milliseconds or less", async () => {

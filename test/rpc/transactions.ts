@@ -71,6 +71,7 @@ describe("the answer about a transaction", () => {
       blockNumber: 5,
       blockHash: HASH,
       gasUsed: 6n,
+      cost: undefined,
       succeeded: true,
       logs: [],
       contractAddress: undefined,
@@ -91,6 +92,16 @@ describe("the answer about a transaction", () => {
       ...read,
       succeeded: true,
     });
+    for (const [fees, cost] of [
+      [{ effectiveGasPrice: "0x3" }, 18n],
+      // On chains of the OP stack.
+      [{ effectiveGasPrice: "0x3", l1Fee: "0x5" }, 23n],
+      [{ l1Fee: "0x5" }, undefined],
+    ] as const) {
+      expect(
+        await getReceipt(answering({ ...receipt, ...fees }), HASH),
+      ).to.include({ cost });
+    }
     for (const transactionHash of [`0x${"cd".repeat(32)}`, 5]) {
       const { message } = await expectVaultError(
         getReceipt(answering({ ...receipt, transactionHash }), HASH),

@@ -22,7 +22,7 @@ const receipt = {
   hash: HASH,
   blockNumber: 6,
   blockHash: HASH,
-  gasUsed: 1n,
+  ...{ gasUsed: 1n, cost: undefined },
   succeeded: true,
   logs: [],
   contractAddress: null,
@@ -487,6 +487,13 @@ const table: Readonly<Record<string, readonly Row[]>> = {
   ],
   "a replacement that a person asks for": [
     ["is made at once", bump, pending, { kind: "bump" }],
+    [
+      "ends the run, and leaves the settlement open, if a person does not agree",
+      bump,
+      { ...pending, ...tried({ kind: "declined", problem: "not confirmed" }) },
+      staysOpen,
+      /^It is not mined yet, and not confirmed$/u,
+    ],
     ["is made once", bump, { ...pending, ...tried(made, 9) }, wait],
     [
       "waits for another look if it failed",

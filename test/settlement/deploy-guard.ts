@@ -56,9 +56,10 @@ describe("deployGuard", () => {
   const deploy = async (
     network: NetworkChanges = {},
     settler?: string,
+    isAsked = false,
   ): Promise<DeployedGuard> =>
     await deployGuard(stage.host(network), {
-      settler,
+      ...{ settler, isAsked },
       confirm: async (deployment) => {
         shown = deployment;
         await Promise.resolve();
@@ -155,6 +156,19 @@ describe("deployGuard", () => {
     shown = undefined;
     await failure();
     expect([stage.sends, shown]).to.eql([1, undefined]);
+  });
+
+  it("refuses a price far above recent ones with VAULT_FEE_UNUSUAL, unless a person is asked", async () => {
+    stage.chain.on("eth_maxPriorityFeePerGas", () => "0xffff");
+    stage.chain.on("eth_feeHistory", () => ({
+      baseFeePerGas: ["0x1", "0x7"],
+      gasUsedRatio: [0.5],
+      reward: [["0x1"]],
+    }));
+    await expectVaultError(deploy(), "VAULT_FEE_UNUSUAL");
+    expect(stage.sends).to.equal(0);
+    await deploy({}, undefined, true).catch(() => undefined);
+    expect(stage.sends).to.equal(1);
   });
 
   it("refuses another chain than the configured one before it asks", async () => {

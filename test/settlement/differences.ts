@@ -42,6 +42,7 @@ describe("the comparison of a settlement with its preview", () => {
     blockNumber: 100,
     blockHash: `0x${"cd".repeat(32)}`,
     gasUsed: 1n,
+    cost: undefined,
     succeeded: true,
     logs: [],
     contractAddress: null,

@@ -23,7 +23,8 @@ describe("settleAll, before it sends: fees", () => {
   /** Of a base fee and tips; without a tip, the chain's own transaction is alone. */
   const paidAbove = (baseFee: string, ...prices: readonly string[]): void => {
     stage.chain.on("eth_feeHistory", () => ({
-      baseFeePerGas: prices.map(() => baseFee),
+      // One more than blocks: that of the next block.
+      baseFeePerGas: [...prices.map(() => baseFee), "0xffffff"],
       gasUsedRatio: prices.map((price) =>
         price === "0x0" && baseFee === "0x0" ? 0 : 0.5,
       ),
@@ -207,6 +208,34 @@ describe("settleAll, before it sends: fees", () => {
       network: limited({ maxFeePerGasLimit: 1_000n }),
       is: { status: "settled" },
       sends: 1,
+    },
+    {
+      title:
+        "settleAll says that a chain of the OP stack adds a fee for the data",
+      given: ({ chain }) => {
+        chain.on("eth_getCode", async ([address], answer) =>
+          String(address).startsWith("0x4200") ? "0x60" : await answer(),
+        );
+        chain.on("eth_getTransactionReceipt", async (_, answer) => {
+          const receipt = await answer();
+          return receipt === null
+            ? null
+            : {
+                ...fieldsOf(receipt),
+                ...{ effectiveGasPrice: "0x2", l1Fee: "0x5" },
+              };
+        });
+      },
+      options: yes,
+      is: { status: "settled", cost: 120_005n },
+      sends: 1,
+      then: ({ events: [first] }) => {
+        expect(first)
+          .to.have.nested.property("preflight.warnings")
+          .that.satisfies(([text]: readonly string[]) =>
+            text?.includes("fee for the transaction's data"),
+          );
+      },
     },
     {
       title: "settleAll pays an unusual price on a development node",

@@ -210,20 +210,22 @@ describe("a settlement by a keeper", () => {
         sends: 1,
       },
       {
-        title: "asks about the next round, which is refused by No",
+        title:
+          "asks about the next round, and returns what was paid for, with a warning, after No",
         given: interrupted,
         options: {
           ...options,
           confirm: async () => await Promise.resolve("not this one"),
           onEvent: openNext,
         },
-        is: {
-          status: "refused",
-          code: "VAULT_NOT_CONFIRMED",
-          reason: "not this one",
-        },
-        events: "resuming sending mined resumed preflight",
+        is: { status: "settled", blockNumber: 6 },
+        events: "resuming sending mined resumed preflight trouble",
         sends: 1,
+        then: ({ troubles }) => {
+          expect(troubles).to.equal(
+            "the next settlement was not begun: not this one",
+          );
+        },
       },
       {
         title: "waits for the confirmations of what it finishes",

@@ -266,8 +266,9 @@ describe("settleAll: outcomes", () => {
       ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
       // The vault beside its block's header.
       ...["eth_getBlockByNumber", "eth_call"],
-      // The price and recent ones, and the preview.
-      ...["eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_simulateV1"],
+      // The price and recent ones, whether data has a fee of its own, and the preview.
+      ...["eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_getCode"],
+      "eth_simulateV1",
       // Symbol and decimals of the token that moves.
       ...["eth_call", "eth_call"],
       // Its nonce, and whether it is still that kind of chain.
@@ -276,12 +277,30 @@ describe("settleAll: outcomes", () => {
       // The round again, right before the transaction leaves.
       ...["eth_getBlockByNumber", "eth_call"],
       ...["eth_sendRawTransaction", "eth_getTransactionReceipt"],
-      // The readings after and before it.
-      ...["eth_getBlockByNumber", "eth_call"],
-      ...["eth_getBlockByNumber", "eth_call"],
-      // Whether another transaction of its block touched the vault.
+      // Its block once more; whether another transaction of it touched the vault; and the
+      // readings after and before it.
+      "eth_getBlockByNumber",
       ...["eth_getBlockByNumber", "eth_getLogs"],
+      ...["eth_getBlockByNumber", "eth_call"],
+      ...["eth_getBlockByNumber", "eth_call"],
     ]);
+  });
+
+  it("settleAll goes on looking while the node has another block in the place of the receipt's", async () => {
+    let isReorged = false;
+    stage.chain.on("eth_getTransactionReceipt", async (_, answer, seen) => {
+      isReorged = seen < 3;
+      return await answer();
+    });
+    stage.chain.on("eth_getBlockByNumber", async ([tag], answer) => {
+      const block = fieldsOf(await answer());
+      return isReorged && tag === "0x6"
+        ? { ...block, hash: OTHER_HASH }
+        : block;
+    });
+    expect(await stage.settle()).to.include({ status: "settled" });
+    expect(stage.chain.count("eth_getTransactionReceipt")).to.equal(4);
+    expect(stage.types).to.equal("preflight sending mined");
   });
 
   for (const [problem, reason] of [

@@ -172,7 +172,10 @@ describe("a settlement that is stuck in the pool of anvil", () => {
   it("settle raises its fees by itself after the time of the settings, and so often; the last is what is mined", async () => {
     const unconfirmed = await settle(
       { timeout: 20_000 },
-      ofVault({ timeBeforeBumpingFees: 100, maxFeeBumps: 2 }),
+      ofVault({
+        ...{ timeBeforeBumpingFees: 100, maxFeeBumps: 2 },
+        maxFeePerGasLimit: 10n ** 15n,
+      }),
     );
     expect(unconfirmed.status).to.equal("unconfirmed");
     expect(replacements()).to.equal(2);
@@ -208,7 +211,10 @@ describe("a settlement that is stuck in the pool of anvil", () => {
 
   it("resume raises no fee by itself, whatever the settings say", async () => {
     await stuck();
-    const seen = await resume({}, ofVault({ timeBeforeBumpingFees: 1 }));
+    const seen = await resume(
+      {},
+      ofVault({ timeBeforeBumpingFees: 1, maxFeePerGasLimit: 10n ** 15n }),
+    );
     expect(seen.status).to.equal("unconfirmed");
     expect(replacements()).to.equal(0);
   });

@@ -84,7 +84,12 @@ describe("the report of a settlement that was followed", () => {
   };
   const forget = (block: number): void => {
     chain.on("eth_call", async (params, answer) => {
-      if (params[1] === `0x${block.toString(16)}`) {
+      const { blockHash, blockNumber = params[1] } = fieldsOf(params[1]);
+      const number = `0x${block.toString(16)}`;
+      const { hash } = fieldsOf(
+        await chain.answerTo("eth_getBlockByNumber", [number, false]),
+      );
+      if (blockNumber === number || blockHash === hash) {
         throw new Error("missing trie node");
       }
       return await answer();
@@ -274,6 +279,16 @@ describe("the report of a settlement that was followed", () => {
       says: /an archive node can show/u,
     },
     {
+      title:
+        "is unconfirmed and not final if the node has another block in the place of the receipt's",
+      given: () => {
+        chain.effect = (round) => round;
+        mine(ours);
+      },
+      receipt: { blockHash: OTHER_HASH },
+      ...unread,
+    },
+    {
       title: "is unconfirmed and not final if nothing can be read",
       given: () => {
         mine(ours);
@@ -433,13 +448,14 @@ describe("the report of a settlement that was followed", () => {
       [
         "edr-simulated",
         { kind: "undecided", ...undecided, receipt },
-        { ...undecided, blockNumber: 6, gasUsed: 60_000n },
+        { ...undecided, blockNumber: 6, gasUsed: 60_000n, cost: 60_000n },
         { isFinal: false },
       ],
     ] as const) {
       expect(await describeEnd(hostOf(type), entry, end, null)).to.deep.equal({
         settlement: {
           ...{ code: null, blockNumber: null, gasUsed: null, after: null },
+          cost: null,
           ...{ before: OPEN_ROUND, preview: null, differences: null },
           ...{ guard: null, hashes: [hash] },
           ...settlement,

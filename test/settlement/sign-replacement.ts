@@ -22,7 +22,7 @@ describe("the transaction that replaces a settlement", () => {
     old = newest,
   ): Promise<SentTransaction> => {
     const made = await signReplacement(stage.host(), {}, old, kind);
-    if (made.kind === "forbidden") {
+    if (made.kind !== "signed") {
       throw new Error(made.problem);
     }
     const signed = made.transaction;
@@ -101,6 +101,48 @@ describe("the transaction that replaces a settlement", () => {
       kind: "forbidden",
       problem:
         "it would need a maxFeePerGas of 13 wei, and the limit allows 12 wei",
+    });
+  });
+
+  const suggestHighTip = (): void => {
+    stage.chain.on("eth_maxPriorityFeePerGas", () => "0xffff");
+    stage.chain.on("eth_feeHistory", () => ({
+      baseFeePerGas: ["0x1", "0x7"],
+      gasUsedRatio: [0.5],
+      reward: [["0x1"]],
+    }));
+  };
+  for (const kind of ["bump", "cancel"] as const) {
+    it(`is forbidden at a price far above recent ones, if nobody is asked and no limit bounds it: ${kind}`, async () => {
+      suggestHighTip();
+      const made = await signReplacement(stage.host(), {}, newest, kind);
+      expect(made).to.include({ kind: "forbidden" });
+      expect(made).to.have.property("problem").that.includes("20 times");
+      const maxFeePerGas = { wei: 10n ** 9n, setting: "the limit" };
+      expect(
+        await signReplacement(stage.host(), { maxFeePerGas }, newest, kind),
+      ).to.include({ kind: "signed" });
+    });
+  }
+
+  it("is shown with the old and the new cost to a person, whose answer counts", async () => {
+    suggestHighTip();
+    const shown: unknown[] = [];
+    const ask = async (answer: true | string): Promise<SignedReplacement> =>
+      await signReplacement(stage.host(), {}, newest, "bump", async (one) => {
+        shown.push(one);
+        return await Promise.resolve(answer);
+      });
+    expect(await ask(true)).to.include({ kind: "signed" });
+    expect(await ask("too much")).to.deep.equal({
+      kind: "declined",
+      problem: "too much",
+    });
+    expect(shown[0]).to.deep.equal({
+      ...{ chainId: 31_337, from: SETTLER, nonce: 7, hash: newest.hash },
+      earlierMaxCost: newest.gas * 100n,
+      cost: newest.gas * (7n + 0xffffn),
+      maxCost: newest.gas * (14n + 0xffffn),
     });
   });
 

@@ -127,6 +127,30 @@ describe("who settled a round", () => {
     });
   });
 
+  it("is not known yet, and not final, if a call through a guard succeeded and the round is open in its block", async () => {
+    const data = encodeGuarded(VAULT, {
+      factory: FACTORY,
+      round: OPEN_ROUND,
+      mustHaveEnded: false,
+      mustSettle: true,
+      tokens: [],
+    });
+    mine({ ...ours, data: "0x12" });
+    const guarded = { ...transaction, to: GUARD, data };
+    const { settlement: found, isFinal } = await describeEnd(
+      host(),
+      { ...entry, guard: GUARD, transactions: [guarded] },
+      {
+        ...{ kind: "mined", hash: HASH, transaction: guarded },
+        receipt: await receiptOf(),
+      },
+      null,
+    );
+    expect(found).to.include({ status: "unconfirmed", code: null });
+    expect(found.reason).to.include("another branch of the chain");
+    expect(isFinal).to.equal(false);
+  });
+
   describe("when a guard refused the transaction that came too late", () => {
     const settler = async (
       entryChanges: Partial<typeof entry> = {},

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { toQuantity } from "ethers";
 
-import { getBlock } from "../../src/rpc/blocks.js";
 import { TRANSACTION_GAS_CAP } from "../../src/rpc/chain.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { resolveFees, resolveGas } from "../../src/settlement-call/fees.js";
@@ -45,36 +44,6 @@ describe("fees and gas of a settlement", () => {
   });
   const market = { gasPrice: "auto" } as const;
   const london = { baseFeePerGas: 5n };
-
-  it("asks for the price that the node suggests once for each latest block", async () => {
-    const hashOf = (byte: string): string => `0x${byte.repeat(32)}`;
-    const answers = {
-      eth_gasPrice: "0x7",
-      eth_getBlockByNumber: {
-        number: "0x5",
-        timestamp: "0x64",
-        hash: hashOf("ab"),
-        gasLimit: "0x10",
-      },
-    };
-    const rpc = chainOf(answers);
-    const askedFor = async (times: number): Promise<number> => {
-      asked = [];
-      for (let time = 0; time < times; time += 1) {
-        await resolveFees(rpc, market, { baseFeePerGas: undefined });
-      }
-      return asked.length;
-    };
-    // Without a block, nothing says how long a price holds.
-    expect(await askedFor(2)).to.equal(2);
-    await getBlock(rpc, "latest");
-    expect(await askedFor(2)).to.equal(1);
-    answers.eth_getBlockByNumber.hash = hashOf("cd");
-    await getBlock(rpc, "0x5");
-    expect(await askedFor(1)).to.equal(0);
-    await getBlock(rpc, "latest");
-    expect(await askedFor(2)).to.equal(1);
-  });
 
   for (const [fees, [current, highest], settings, block, answers, methods] of [
     [{ gasPrice: 0n }, [0n, 0n], { gasPrice: 0n }, london, {}, []],

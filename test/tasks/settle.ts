@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 
 import { expect } from "chai";
 import { Wallet, id } from "ethers";
@@ -106,8 +106,8 @@ describe("vault settle", () => {
   });
 
   for (const [name, accounts, most] of [
-    ["a local key", [DEV_KEYS[0]], 22],
-    ["a key of the node", "remote", 24],
+    ["a local key", [DEV_KEYS[0]], 26],
+    ["a key of the node", "remote", 28],
   ] satisfies ReadonlyArray<
     readonly [string, NetworkSettings["accounts"], number]
   >) {
@@ -151,6 +151,38 @@ describe("vault settle", () => {
       )
       .and.include("The interrupted settlement is finished: settled");
     expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
+  });
+
+  it("settle --resume --bump shows what it costs and asks: without a terminal it signs nothing, and with --yes it does", async () => {
+    for (let occurrence = 0; occurrence < 50; occurrence += 1) {
+      lane.server.inject({
+        ...{ method: "eth_sendRawTransaction", occurrence },
+        kind: "drop before forwarding",
+      });
+    }
+    const { hash } = await lane.vault.settleAll({ timeout: 2_000 });
+    const journaled = async (): Promise<unknown> =>
+      fieldsOf(JSON.parse(await readFile(lane.journal, "utf8")))[
+        "transactions"
+      ];
+    const before = await journaled();
+    lane.server.reset();
+
+    const asked = await run("--resume --bump");
+    expect(asked.exitCode).to.equal(1);
+    expect(asked.settlement)
+      .to.include({ status: "unconfirmed", hash })
+      .and.to.have.property("reason")
+      .that.includes("there is no terminal to ask on; --yes raises it");
+    expect(asked.stderr).to.match(
+      /About to raise the fee of this settlement[^]*Cost until now[^]*Cost then/u,
+    );
+    expect(methods(/^eth_send/u)).to.deep.equal([]);
+    expect(await journaled()).to.deep.equal(before);
+
+    const { settlement } = await run("--resume --bump --yes");
+    expect(settlement).to.include({ status: "settled" });
+    expect(settlement["hashes"]).to.have.lengthOf(2);
   });
 
   for (const [typed, says] of [

@@ -183,6 +183,7 @@ describe("the screens of a settlement", () => {
   const settlement: Settlement = {
     ...{ status: "settled", code: null, reason: null, hash: "0x12" },
     ...{ hashes: ["0x12"], guard: null, blockNumber: 12, gasUsed: 50_000n },
+    cost: null,
     ...{ before: null, after: null, preview: null, differences: null },
   };
   const ended = (

@@ -1,13 +1,82 @@
 import { toQuantity } from "ethers";
 
-import { fallbackTo } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
+import type { VaultHost } from "../host.js";
 import { asRecord } from "../json.js";
+import type { Block } from "../rpc/blocks.js";
+import { isDevelopmentNode } from "../rpc/development-node.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { getTransactions } from "../rpc/transactions.js";
+import type { FeeLimits, Fees, GasPrice } from "./fees.js";
 
 /** Blocks whose transactions are compared with. */
-export const RECENT_BLOCKS = 20;
+const RECENT_BLOCKS = 20;
+
+/** A price above this multiple of the recent ones is probably an error of the node. */
+const UNUSUAL_TIMES = 20n;
+
+/**
+ * Priority fee in wei that is usual on a chain whose blocks mostly have none: there the
+ * recent prices are hardly more than the base fee, which can be next to nothing.
+ */
+const USUAL_TIP = 1_000_000_000n;
+
+/** What a price is compared with, before somebody signs without being asked. */
+export interface PriceCheck {
+  readonly limits: FeeLimits;
+  /** Number of the newest block, and a base fee if the chain has one. */
+  readonly newest: Pick<Block, "baseFeePerGas" | "number">;
+  /** Default: they are read. */
+  readonly recent?: Promise<RecentPrices | undefined> | undefined;
+}
+
+/**
+ * Refuses a price far above what recent transactions paid, unless limits bound it. Every
+ * signature that no person agreed to passes this: settlements, replacements, guards.
+ *
+ * @throws VaultError VAULT_FEE_UNUSUAL
+ */
+export async function requireUsualPrice(
+  { rpc, networkName: network, connection }: VaultHost,
+  { current, fees }: GasPrice,
+  { limits, newest, recent }: PriceCheck,
+): Promise<void> {
+  const isBounded = areFeesBounded(limits, fees, newest);
+  if (isBounded || connection.networkConfig.type !== "http") {
+    return;
+  }
+  const found = await (recent ?? recentPrices(rpc, newest.number));
+  if (found === undefined) {
+    return;
+  }
+  const { median, isQuiet } = found;
+  const tip = "gasPrice" in fees ? fees.gasPrice : fees.maxPriorityFeePerGas;
+  const isUsual =
+    current <= UNUSUAL_TIMES * median || (isQuiet && tip <= USUAL_TIP);
+  if (!isUsual && !(await isDevelopmentNode(rpc))) {
+    throw vaultError("VAULT_FEE_UNUSUAL", {
+      ...{ network, median, price: current, times: UNUSUAL_TIMES },
+      blocks: RECENT_BLOCKS,
+      setting: `networks.${network}.vault.maxFeePerGasLimit`,
+    });
+  }
+}
+
+/** True if the limits bound the price for any suggestion of the node. */
+function areFeesBounded(
+  { maxFeePerGas, maxPriorityFeePerGas }: FeeLimits,
+  fees: Fees,
+  { baseFeePerGas }: Pick<Block, "baseFeePerGas">,
+): boolean {
+  return (
+    maxFeePerGas !== undefined ||
+    // The chain sets the base fee, so a limit of the tip is enough.
+    (maxPriorityFeePerGas !== undefined &&
+      !("gasPrice" in fees) &&
+      baseFeePerGas !== undefined)
+  );
+}
 
 export interface RecentPrices {
   /** Median of what transactions paid for a unit of gas, in wei. */
