@@ -27,7 +27,7 @@ import {
 } from "../protocol/index.js";
 import { call, mockInterfaces } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-contracts.js";
-import { conditionOptions } from "./types.js";
+import { conditionOptions } from "./fail-options.js";
 import type {
   FailureCondition,
   ScriptedFailure,

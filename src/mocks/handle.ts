@@ -37,7 +37,7 @@ import {
   orderFields,
   parseOrderKey,
 } from "./state.js";
-import { conditionOptions, failOptions } from "./types.js";
+import { conditionOptions, failOptions } from "./fail-options.js";
 import type {
   FailureCondition,
   FailOptions,

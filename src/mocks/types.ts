@@ -1,18 +1,17 @@
-import { option } from "../client/options.js";
-import type { OptionsOf } from "../client/options.js";
-import type { AccountLike } from "../client/inputs.js";
 import type {
   CalMarginsParameters,
   ContractTypeName,
   MarginAmounts,
   OperationName,
   OrderStateName,
-  PoolName,
   StandaloneReadings,
   VaultOrder,
   VaultRound,
 } from "../protocol/index.js";
 import type { MockTradingArtifact } from "./artifacts.js";
+import type { FailureCondition } from "./fail-options.js";
+
+export type { FailureCondition, FailOptions } from "./fail-options.js";
 
 /** An order for the mock; `contractType` and `state` take a number or a word. */
 export type MockOrder = Readonly<
@@ -83,20 +82,6 @@ export interface MockState extends Readonly<StandaloneReadings> {
   readonly failures: readonly ScriptedFailure[];
 }
 
-export const conditionOptions = {
-  /** Of `getLPAmountInfo`: the pool that fails. Default: both. */
-  pool: option<PoolName>(),
-  /** Of `getOrderInfo`: the order whose reading fails. */
-  orderID: option<bigint | number>(),
-  /** Of `calMargins`: the arguments that fail. */
-  terms: option<CalMarginsParameters>(),
-  /** The caller, `msg.sender` of the mock, that fails: an address or a signer. */
-  from: option<AccountLike>(),
-};
-
-/** The calls of an operation that fail. Default: every call. */
-export interface FailureCondition extends OptionsOf<typeof conditionOptions> {}
-
 /**
  * The reason of a revert:
  *
@@ -114,19 +99,6 @@ export type ScriptedReason =
       readonly args?: readonly unknown[];
     }
   | { readonly data: string };
-
-export const failOptions = {
-  ...conditionOptions,
-  /**
-   * In process: ends the failure after this many requests of the connection that met it:
-   * calls, estimates of gas and transactions. A listing of several orders is not counted.
-   * Default: never.
-   */
-  times: option<number>(),
-};
-
-/** Options of `fail()`. */
-export interface FailOptions extends OptionsOf<typeof failOptions> {}
 
 export interface ScriptedFailure extends FailureCondition {
   readonly operation: OperationName;

@@ -210,7 +210,7 @@ describe("declarations of the package in an editor", function () {
       [...missing.keys()].sort().join(" "),
       [...missing].map(([type, from]) => `${type}, by ${from}`).join("\n"),
     ).to.equal(
-      "ChaiPlugin ErrorSignature Expected Field FromFixture FromScenario MockErrorName Operations OrderFilters OrderIds OrderRange PartOf PlacedMocks ReadOperations RequestOptions Unit Unscaled VaultHost VaultReader WireType",
+      "ChaiPlugin ErrorSignature Expected FailureReason Field MockErrorName OneOf Operations Option OptionsOf PartOf PinnedBlock ReadOperations Unit Unscaled VaultHost VaultReader WireType",
     );
   });
 });
