@@ -26,6 +26,7 @@ import {
   contractsWithHistory,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode, handlerOf } from "../helpers/scripted-node.js";
+import { DEV_KEYS } from "../helpers/world.js";
 import { squeezed, useTasks } from "../helpers/use-tasks.js";
 
 /** The one check of that name. */
@@ -304,6 +305,16 @@ describe("what vault doctor finds", () => {
         vault: { contracts: { vaultFactory: contracts.vaultFactory } },
       }),
       gone: httpNetwork("http://127.0.0.1:1"),
+      readme: httpNetwork(url, {
+        ...{ chainId: 31_337, accounts: [DEV_KEYS[0]] },
+        vault: {
+          contracts: {
+            vault: contracts.vault,
+            vaultFactory: contracts.vaultFactory,
+          },
+          tokenDecimals: 18,
+        },
+      }),
     }),
   });
   /** The checks that are not ok, by name. */
@@ -331,6 +342,14 @@ describe("what vault doctor finds", () => {
     const { stdout, exitCode } = await tasks.run("doctor");
     expect(exitCode).to.equal(0);
     expect(stdout).to.match(/^13 checks passed, 0 warnings, 0 failures\.$/mu);
+  });
+
+  it("doctor --strict passes the configuration of the README: a chain id, a key, vault and vaultFactory", async () => {
+    const { exitCode, stdout } = await tasks.run(
+      "doctor --strict --network readme",
+    );
+    expect(stdout).to.include(", 0 warnings, 0 failures.");
+    expect(exitCode).to.equal(0);
   });
 
   for (const [typed, exitCode, expected] of [

@@ -320,6 +320,8 @@ describe("what vault settle prints", () => {
     expect(await tasks.documentOf("settle --calldata")).to.include({
       ...{ to: vault, data: "0xa015aefe", value: "0", estimatedGas: null },
     });
+    const ofContract = await tasks.run(`settle --calldata --from ${vault}`);
+    expect(ofContract.stderr).to.include("Warning: The sender has code");
     const from = await tasks.documentOf(`settle --calldata --from ${HOLDER}`);
     expect(from["estimatedGas"]).to.match(/^\d{5,7}$/u);
     await tasks.mocks.fail("settleAll", "not\u001b[2J yet.");

@@ -2,8 +2,10 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
+import { ZeroAddress } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
+import { fieldsOf } from "../helpers/fields.js";
 import type { NetworkSettings } from "../helpers/hre.js";
 import { hreOnLive } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
@@ -14,7 +16,13 @@ import {
   documentedContracts,
   documentedNode,
 } from "../helpers/documented-node.js";
-import { FACTORY, VAULT } from "../helpers/scripted-contracts.js";
+import {
+  FACTORY,
+  KEY,
+  SETTLE,
+  SETTLER,
+  VAULT,
+} from "../helpers/scripted-contracts.js";
 import { handlerOf } from "../helpers/scripted-node.js";
 import { useStage } from "../helpers/settlement-stage.js";
 import { squeezed } from "../helpers/use-tasks.js";
@@ -69,6 +77,32 @@ describe("vault status", () => {
       expect(squeezed(stdout)).to.match(
         new RegExp(`^End · \\S+ · ${shown}$`, "mu"),
       );
+    }
+  });
+
+  it("status asks by the account of --from, and does not know the answer if only a key names the account, which it does not resolve", async () => {
+    stage.chain.on("eth_call", async ([call], answer) => {
+      const { data, from } = fieldsOf(call);
+      if (data === SETTLE && from !== SETTLER) {
+        throw Object.assign(new Error("no"), { code: 3, data: "0x" });
+      }
+      return await answer();
+    });
+    for (const [settings, flags, expected] of [
+      [{}, ` --from ${SETTLER}`, [true, SETTLER]],
+      [{}, ` --from ${FACTORY}`, [false, FACTORY]],
+      [{ accounts: [KEY] }, "", [null, ZeroAddress]],
+    ] satisfies ReadonlyArray<readonly [NetworkSettings, string, unknown[]]>) {
+      const hre = await hreOnLive(
+        server.url,
+        { vault: { contracts }, chainId: 31_337, ...settings },
+        stage.projectRoot,
+      );
+      const json = parseDocument(await runTyped(hre, `status --json${flags}`));
+      expect(json).to.deep.nested.include({
+        "status.canBeSettled": expected[0],
+        "status.canBeSettledBy": expected[1],
+      });
     }
   });
 

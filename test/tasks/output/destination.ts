@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, open, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -6,8 +6,17 @@ import { expect } from "chai";
 
 import { writeToFile } from "../../../tasks/output/destination.js";
 import { expectVaultError } from "../../helpers/assertions.js";
+import { runCommand } from "../../helpers/consumers/run-command.js";
+import { itOnPosix } from "../../helpers/posix.js";
 
-describe("a file that is written", () => {
+const unread: AsyncIterable<string> = {
+  [Symbol.asyncIterator]: () => {
+    throw new Error("nothing may be read");
+  },
+};
+
+// How a file is written: test/files/replace-file.ts.
+describe("the file that --out names", () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(path.join(tmpdir(), "hardhat-vault-out-"));
@@ -16,28 +25,36 @@ describe("a file that is written", () => {
     await rm(folder, { recursive: true });
   });
 
-  const pieces = async function* (): AsyncGenerator<string> {
-    yield await Promise.resolve("all");
-  };
+  itOnPosix(
+    "writeToFile refuses a folder, a missing folder, and what is no regular file, with VAULT_INVALID_ARGUMENT, before it reads",
+    async () => {
+      const at = (name: string): string => path.join(folder, name);
+      await runCommand("mkfifo", [at("pipe")], { cwd: folder });
+      await symlink("pipe", at("link"));
+      const log = await open(at("log"), "a");
+      const irregular = [
+        ...[at("pipe"), at("link"), "/dev/null", "/dev/stdout"],
+        ...[`/dev/fd/${log.fd}`, `/proc/self/fd/${log.fd}`],
+      ].map((file) => [file, "it is not a regular file)"] as const);
+      for (const [file, why] of [
+        [folder, "it is a folder)"],
+        [at("no/such/out.csv"), "ENOENT: no such file or directory)"],
+        ...irregular,
+      ] as const) {
+        const { message } = await expectVaultError(
+          writeToFile(unread, file),
+          "VAULT_INVALID_ARGUMENT",
+        );
+        expect(message).to.contain(`--out: ${file} cannot be written (${why}`);
+      }
+      await log.close();
+      expect(await readFile(at("log"), "utf8")).to.equal("");
+    },
+  );
 
-  it("writeToFile stops listening for signals once the file is written", async () => {
-    const listening = (): number =>
-      process.listenerCount("SIGINT") + process.listenerCount("SIGTERM");
-    const earlier = listening();
-    const during: number[] = [];
-    const watched = async function* (): AsyncGenerator<string> {
-      during.push(listening());
-      yield* pieces();
-    };
-    await writeToFile(watched(), path.join(folder, "out.csv"));
-    expect(during[0]).to.be.above(earlier);
-    expect(listening()).to.equal(earlier);
-  });
-
-  it("writeToFile names the file and the reason, not the temporary file, if it cannot be created", async () => {
-    const out = path.join(folder, "no\u001bne", "out.csv");
+  it("writeToFile names the file, escaped, and not the temporary one", async () => {
     const { message } = await expectVaultError(
-      writeToFile(pieces(), out),
+      writeToFile(unread, path.join(folder, "no\u001bne", "out.csv")),
       "VAULT_INVALID_ARGUMENT",
     );
     expect(message)

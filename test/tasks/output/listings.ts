@@ -1,15 +1,4 @@
-import {
-  chmod,
-  lstat,
-  mkdtemp,
-  open,
-  readFile,
-  readdir,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -20,7 +9,6 @@ import { vaultError } from "../../../src/errors.js";
 import type { ListedOrder } from "../../../src/client/index.js";
 import { zeroAnswer } from "../../../src/mocks/scenarios.js";
 import { generatedOrder } from "../../../src/mocks/state.js";
-import { writeToFile } from "../../../tasks/output/destination.js";
 import {
   parseListingForm,
   renderListing,
@@ -28,12 +16,9 @@ import {
 } from "../../../tasks/output/listing.js";
 import type { Listing, ListingForm } from "../../../tasks/output/listing.js";
 import { Tally, orderListing } from "../../../tasks/output/orders.js";
-import { toDocument } from "../../../tasks/error-texts.js";
 import { createStyle } from "../../../tasks/output/style.js";
 import { expectVaultError } from "../../helpers/assertions.js";
-import { runCommand } from "../../helpers/consumers/run-command.js";
 import { anyString } from "../../helpers/hostile-text.js";
-import { itOnPosix } from "../../helpers/posix.js";
 
 async function* stream(
   orders: readonly ListedOrder[],
@@ -61,8 +46,6 @@ const withPair = (exType: string): ListedOrder => ({
   ...generatedOrder(1n),
   exType,
 });
-
-const LONG_PAIR = "x".repeat(500);
 
 const starts = ["=", "+", "-", "@", "\t", "\r", "\n", "＝", '"', "'", " "];
 const anyText = fc.oneof(
@@ -151,21 +134,6 @@ describe("output of vault orders", () => {
     }
   });
 
-  it("each line of NDJSON is the JSON of one order", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyText, { maxLength: 5 }), async (pairs) => {
-        const orders = pairs.map(withPair);
-        const text = await render(orders, "ndjson");
-        expect(
-          text
-            .split("\n")
-            .slice(0, -1)
-            .map((line): unknown => JSON.parse(line)),
-        ).to.deep.equal(orders.map(toDocument));
-      }),
-    );
-  });
-
   it("a long table repeats its headings every 500 orders", async () => {
     const orders = Array.from({ length: 1_001 }, (_, index) => ({
       orderID: BigInt(index),
@@ -174,33 +142,6 @@ describe("output of vault orders", () => {
     const text = await render(orders, "table");
     expect(text.match(/^ *Id +Pair/gmu)).to.have.length(3);
     expect(text.match(/^ *\d+ /gmu)).to.have.length(1_001);
-  });
-
-  it("a table has orders only, and counts empty and failed ids, with the first failure", async () => {
-    const failed = (orderID: bigint): ListedOrder => ({
-      orderID,
-      error: vaultError("VAULT_INTERNAL", { problem: `none ${orderID}` }),
-    });
-    const empty = { orderID: 1n, ...zeroAnswer("getOrderInfo") };
-    const order = { orderID: 5n, ...generatedOrder(5n) };
-    const text = await render([empty, failed(3n), failed(4n), order], "table");
-    const [heading, ...lines] = text.split("\n");
-    expect(heading).to.match(/^Orders {2}test/u);
-    expect(lines[1]).to.match(/^ 5 /u);
-    expect(lines.slice(2, 6)).to.deep.equal([
-      "",
-      "1 order.",
-      "Empty, with every value zero: 1 id.",
-      "Failed: 2 ids.",
-    ]);
-    expect(lines[6]).to.match(/^The first of these, 3: .*none 3/u);
-  });
-
-  it("a table of orders shortens long pairs", async () => {
-    const order = { orderID: 1n, ...generatedOrder(1n), exType: LONG_PAIR };
-    const text = await render([order], "table");
-    expect(text).to.include(`${LONG_PAIR.slice(0, 40)}…`);
-    expect(text).to.not.include(LONG_PAIR.slice(0, 41));
   });
 });
 
@@ -293,19 +234,6 @@ async function writeTo(
   });
 }
 
-async function* pieces(): AsyncGenerator<string, void, undefined> {
-  yield await Promise.resolve("one\n");
-  yield "two\n";
-}
-
-const unread: AsyncIterable<string> = {
-  [Symbol.asyncIterator]: () => {
-    throw new Error("nothing may be read");
-  },
-};
-
-const WHOLE = "one\ntwo\n";
-
 describe("the file that --out names", () => {
   let folder: string;
   const at = (name: string): string => path.join(folder, name);
@@ -316,21 +244,6 @@ describe("the file that --out names", () => {
   afterEach(async () => {
     await rm(folder, { recursive: true, force: true });
   });
-
-  itOnPosix(
-    "writeToFile writes the file that a link points to, there or not yet, and leaves the link",
-    async () => {
-      await symlink("real.csv", at("link.csv"));
-      for (const earlier of [undefined, "before"]) {
-        if (earlier !== undefined) {
-          await writeFile(at("real.csv"), earlier);
-        }
-        await writeToFile(pieces(), at("link.csv"));
-        expect((await lstat(at("link.csv"))).isSymbolicLink()).to.equal(true);
-        expect(await readFile(at("real.csv"), "utf8")).to.equal(WHOLE);
-      }
-    },
-  );
 
   it("writeListing writes a table to a file as to no terminal", async () => {
     const orders = [{ orderID: 1n, ...generatedOrder(1n) }];
@@ -353,56 +266,4 @@ describe("the file that --out names", () => {
       `1 order written to ${at("o\\u{202e}ut.txt")}. `,
     );
   });
-
-  itOnPosix(
-    "writeToFile replaces a file whole, and keeps its mode",
-    async () => {
-      await writeFile(at("out.csv"), "before");
-      for (const mode of [0o600, 0o666]) {
-        await chmod(at("out.csv"), mode);
-        await writeToFile(pieces(), at("out.csv"));
-        expect((await stat(at("out.csv"))).mode & 0o777).to.equal(mode);
-      }
-      expect(await readFile(at("out.csv"), "utf8")).to.equal(WHOLE);
-      expect(await readdir(folder)).to.deep.equal(["out.csv"]);
-    },
-  );
-
-  it("writeToFile leaves the file as it was if the output ends in an error", async () => {
-    await writeFile(at("out.csv"), "before");
-    const broken = async function* (): AsyncGenerator<string> {
-      yield* pieces();
-      throw new Error("no more");
-    };
-    const failure = await writeToFile(broken(), at("out.csv")).catch(String);
-    expect(failure).to.equal("Error: no more");
-    expect(await readFile(at("out.csv"), "utf8")).to.equal("before");
-    expect(await readdir(folder)).to.deep.equal(["out.csv"]);
-  });
-
-  itOnPosix(
-    "writeToFile refuses a folder, a missing folder, and what is no regular file, with VAULT_INVALID_ARGUMENT, before it reads",
-    async () => {
-      await runCommand("mkfifo", [at("pipe")], { cwd: folder });
-      await symlink("pipe", at("link"));
-      const log = await open(at("log"), "a");
-      const irregular = [
-        ...[at("pipe"), at("link"), "/dev/null", "/dev/stdout"],
-        ...[`/dev/fd/${log.fd}`, `/proc/self/fd/${log.fd}`],
-      ].map((file) => [file, "it is not a regular file)"] as const);
-      for (const [file, why] of [
-        [folder, "it is a folder)"],
-        [at("no/such/out.csv"), "ENOENT: no such file or directory)"],
-        ...irregular,
-      ] as const) {
-        const { message } = await expectVaultError(
-          writeToFile(unread, file),
-          "VAULT_INVALID_ARGUMENT",
-        );
-        expect(message).to.contain(`--out: ${file} cannot be written (${why}`);
-      }
-      await log.close();
-      expect(await readFile(at("log"), "utf8")).to.equal("");
-    },
-  );
 });

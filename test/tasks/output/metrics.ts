@@ -1,3 +1,5 @@
+import { spawnSync } from "node:child_process";
+
 import { expect } from "chai";
 
 import { vaultError } from "../../../src/errors.js";
@@ -5,6 +7,16 @@ import { renderMetrics, renderOutage } from "../../../tasks/output/metrics.js";
 import type { KeeperState, VaultState } from "../../../tasks/vault-state.js";
 
 const ONE = 10n ** 18n;
+
+/** A test that needs Prometheus's own tool. */
+function itWithPromtool(title: string, test: () => void): void {
+  const { status } = spawnSync("promtool", ["--version"]);
+  if (status === 0) {
+    it(title, test);
+  } else {
+    it.skip(`${title} (promtool, of the package prometheus, is not installed)`);
+  }
+}
 const failed = {
   error: vaultError("VAULT_INTERNAL", { problem: "not read" }),
 };
@@ -191,6 +203,17 @@ describe("metrics of vault status", () => {
         [gone, come].map((names) => names.map((name) => `vault_${name}`)),
       );
     }
+  });
+
+  itWithPromtool("renderMetrics passes promtool check metrics", () => {
+    const input = renderMetrics([
+      state({ settings: { displayDecimals: { pools: 2 } } }),
+      state({ name: "raw", settings: {} }),
+    ]);
+    const options = { input, encoding: "utf8" } as const;
+    const checked = spawnSync("promtool", ["check", "metrics"], options);
+    expect(checked.stdout + checked.stderr).to.equal("");
+    expect(checked.status).to.equal(0);
   });
 
   it("renderMetrics names a metric once, with the samples of every instance below it", () => {

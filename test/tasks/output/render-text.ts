@@ -26,6 +26,8 @@ import type { Style } from "../../../tasks/output/style.js";
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const GROUPED_MAX = (2n ** 256n - 1n).toLocaleString("en");
 const plain = createStyle({});
+// The type of a literal would leave out what follows it.
+const no: boolean = [].length > 0;
 const terminal = (columns: number): Style =>
   createStyle({ isTTY: true, columns });
 const linesOf = (blocks: readonly Block[], style: Style): string[] =>
@@ -148,9 +150,9 @@ const rendered: Readonly<
   "what is false is left out": [
     80,
     [
-      labelledValues([Boolean(0) && ["One", "1"], ["Two", "2"]]),
-      notes(Boolean(0) && "none"),
-      notes(Boolean(0) && "none", "4"),
+      labelledValues([no && ["One", "1"], ["Two", "2"]]),
+      notes(no && "none"),
+      notes(no && "none", "4"),
     ],
     ["Two  2", "", "4"],
   ],

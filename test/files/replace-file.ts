@@ -1,0 +1,108 @@
+import {
+  chmod,
+  lstat,
+  mkdtemp,
+  readFile,
+  readdir,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { expect } from "chai";
+
+import { replaceFile } from "../../src/files/replace-file.js";
+import { itOnPosix } from "../helpers/posix.js";
+
+const WHOLE = "one\ntwo\n";
+
+async function* pieces(): AsyncGenerator<string, void, undefined> {
+  yield await Promise.resolve("one\n");
+  yield "two\n";
+}
+
+describe("a file that is replaced", () => {
+  let folder: string;
+  let file: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), "hardhat-vault-replaced-"));
+    file = path.join(folder, "out");
+  });
+  afterEach(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  for (const [what, text] of [
+    ["a text", () => WHOLE],
+    ["pieces of a text", pieces],
+  ] as const) {
+    it(`replaceFile writes ${what} to a new file and to one that exists, and leaves no other`, async () => {
+      for (const earlier of [undefined, "before, and longer"]) {
+        if (earlier !== undefined) {
+          await writeFile(file, earlier);
+        }
+        await replaceFile(file, text());
+        expect(await readFile(file, "utf8")).to.equal(WHOLE);
+        expect(await readdir(folder)).to.deep.equal(["out"]);
+      }
+    });
+  }
+
+  it("replaceFile leaves the file as it was if its text ends in an error", async () => {
+    await writeFile(file, "before");
+    const broken = async function* (): AsyncGenerator<string> {
+      yield* pieces();
+      throw new Error("no more");
+    };
+    const failure = await replaceFile(file, broken()).catch(String);
+    expect(failure).to.equal("Error: no more");
+    expect(await readFile(file, "utf8")).to.equal("before");
+    expect(await readdir(folder)).to.deep.equal(["out"]);
+  });
+
+  itOnPosix(
+    "replaceFile gives a new file its mode, and keeps the mode of one that exists",
+    async () => {
+      const modeOf = async (): Promise<number> =>
+        (await stat(file)).mode & 0o777;
+      await replaceFile(file, "", 0o600);
+      expect(await modeOf()).to.equal(0o600);
+      await chmod(file, 0o666);
+      await replaceFile(file, "", 0o600);
+      expect(await modeOf()).to.equal(0o666);
+    },
+  );
+
+  itOnPosix(
+    "replaceFile writes the file that a link points to, there or not yet, and leaves the link",
+    async () => {
+      const link = path.join(folder, "link");
+      await symlink("out", link);
+      for (const earlier of [undefined, "before"]) {
+        if (earlier !== undefined) {
+          await writeFile(file, earlier);
+        }
+        await replaceFile(link, WHOLE);
+        expect((await lstat(link)).isSymbolicLink()).to.equal(true);
+        expect(await readFile(file, "utf8")).to.equal(WHOLE);
+      }
+    },
+  );
+
+  it("replaceFile listens for signals only while it writes", async () => {
+    const listening = (): number =>
+      process.listenerCount("SIGINT") + process.listenerCount("SIGTERM");
+    const earlier = listening();
+    const during: number[] = [];
+    const watched = async function* (): AsyncGenerator<string> {
+      during.push(listening());
+      yield* pieces();
+    };
+    await replaceFile(file, watched());
+    expect(during[0]).to.be.above(earlier);
+    expect(listening()).to.equal(earlier);
+  });
+});
