@@ -21,15 +21,14 @@ import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { runInTerminal } from "../helpers/terminal.js";
 
-const display = (json: boolean): ReturnType<typeof createDisplay> =>
-  createDisplay(
-    { json, raw: false, tokenDecimals: 18 },
-    {
-      isTTY: true,
-      style: createStyle({ isTTY: true, columns: 200 }),
-      write: async () => await Promise.resolve(true),
-    },
-  );
+const display: ReturnType<typeof createDisplay> = createDisplay(
+  { json: false, raw: false, tokenDecimals: 18 },
+  {
+    isTTY: true,
+    style: createStyle({ isTTY: true, columns: 200 }),
+    write: async () => await Promise.resolve(true),
+  },
+);
 
 describe("vault watch", () => {
   const anvil = useAnvil();
@@ -189,15 +188,6 @@ describe("vault watch", () => {
       [setFilledVolume, fallBehind, nothing],
       [[], ["round.filledVolume"]],
     ],
-    ...["settled", "expired"].map(
-      (event) =>
-        [
-          `watch --until ${event} fails with VAULT_ROUND_CHANGED if another round replaces the first one`,
-          event,
-          [async () => await mocks.startNextRound()],
-          { code: "VAULT_ROUND_CHANGED", says: "Expected: the round from" },
-        ] as const,
-    ),
     [
       "watch fails with VAULT_CHAIN_CHANGED if the chain becomes another one, a shorter one, too",
       undefined,
@@ -268,37 +258,6 @@ describe("vault watch", () => {
     }
   });
 
-  it("watch --json writes one document for each change, and one for an outage with its code", async () => {
-    const events = await watchThrough("settled", [
-      down,
-      nothing,
-      async () => {
-        up();
-        await settle();
-      },
-    ]);
-    const documents = events.map((event): unknown => {
-      const line = display(true)(event);
-      expect(line).to.match(/^[^\n]+\n$/u);
-      return JSON.parse(line);
-    });
-    expect(documents).to.have.length(3);
-    expect(documents[0]).to.have.all.keys(
-      ...["network", "chainId", "block", "status"],
-      ...["canBeSettled", "canBeSettledBy", "reason", "expired", "changed"],
-    );
-    expect(documents[0]).to.deep.include({ canBeSettled: true, changed: [] });
-    expect(documents[1]).to.have.nested.property(
-      "error.code",
-      "VAULT_RPC_ERROR",
-    );
-    expect(documents[2]).to.deep.nested.include({
-      "status.round.settled": true,
-      canBeSettled: false,
-      reason: "the round is settled",
-    });
-  });
-
   it("watch shows a person on a terminal the round once, then a line at every change, an outage and its end", async () => {
     await reachEnd(-90n)();
     const events = await watchThrough("+5m", [
@@ -312,7 +271,7 @@ describe("vault watch", () => {
       setFilledVolume,
     ]);
     const shown = events.map((event) =>
-      stripVTControlCharacters(display(false)(event)),
+      stripVTControlCharacters(display(event)),
     );
     const [first = "", change, outage, back, filled] = shown;
     expect(first).to.match(/^Watching {2}live \(chain 31337\), block \d+, /u);
@@ -327,47 +286,8 @@ describe("vault watch", () => {
     expect(filled).to.match(/^block \d+ {2}Filled volume {2}7 tokens\n$/u);
     expect(shown).to.have.length(5);
     await mocks.fail("getLatestRoundInfo", "lost");
-    const lost = (await watchThrough("+1m", [up])).map(display(false)).join("");
+    const lost = (await watchThrough("+1m", [up])).map(display).join("");
     expect(lost.split("lost")).to.have.length(2);
-  });
-
-  it("watch scales a changed value by displayDecimals", async () => {
-    const show = createDisplay(
-      { json: false, raw: false, displayDecimals: { pools: 3, volume: 2 } },
-      {
-        isTTY: true,
-        style: createStyle({ isTTY: true, columns: 200 }),
-        write: async () => await Promise.resolve(true),
-      },
-    );
-    const [, change] = await watchThrough("+1s", [
-      async () =>
-        await mocks.set({
-          volume: 1_234n,
-          pools: { public: { locked: 5_000n } },
-        }),
-    ]);
-    expect(change).to.not.equal(undefined);
-    const text =
-      change === undefined ? "" : stripVTControlCharacters(show(change));
-    expect(text).to.match(/Volume {2}12\.34/u);
-    expect(text).to.match(/Public locked {2}5$/mu);
-  });
-
-  it("watch --raw shows a person unscaled integers, first and at every change", async () => {
-    const show = createDisplay(
-      { json: false, raw: true, tokenDecimals: 18 },
-      {
-        isTTY: true,
-        style: createStyle({ isTTY: true, columns: 200 }),
-        write: async () => await Promise.resolve(true),
-      },
-    );
-    const [first = "", change] = (
-      await watchThrough("+1m", [setFilledVolume])
-    ).map((event) => stripVTControlCharacters(show(event)));
-    expect(first).to.match(/^Strike price +65000000000000000000000$/mu);
-    expect(change).to.match(/Filled volume {2}7000000000000000000\n$/u);
   });
 
   it("watch exits with 1 if its last line cannot be written, or if its reader goes before the end", async () => {

@@ -14,6 +14,7 @@ function itWithPromtool(title: string, test: () => void): void {
   if (status === 0) {
     it(title, test);
   } else {
+    // eslint-disable-next-line project/no-skip -- the title says how to run it
     it.skip(`${title} (promtool, of the package prometheus, is not installed)`);
   }
 }
