@@ -3,10 +3,20 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { expect } from "chai";
 
 import { fieldsOf } from "../helpers/fields.js";
+import { httpNetwork } from "../helpers/hre.js";
 import { useTasks } from "../helpers/use-tasks.js";
 
+const SECRET = "s3cret-of-the-node";
+
 describe("vault capture", () => {
-  const tasks = useTasks();
+  const tasks = useTasks({
+    networks: (url, { addresses: contracts }) => ({
+      live: httpNetwork(url, {
+        vault: { contracts },
+        httpHeaders: { "x-key": SECRET },
+      }),
+    }),
+  });
   const fixtureOf = async (typed: string): Promise<string> => {
     const { exitCode, stderr } = await tasks.run(
       `capture --out f.json ${typed}`,
@@ -61,6 +71,46 @@ describe("vault capture", () => {
     expect(text).to.include("\\u202e").and.not.include("\u202e");
     expect(JSON.parse(text)).to.have.nested.property("orders.1.exType", exType);
     expect(text.endsWith("}\n")).to.equal(true);
+  });
+
+  it("capture hides a secret of the network that an order repeats", async () => {
+    await tasks.mocks.set({ orders: { 1: { exType: `BTC-${SECRET}` } } });
+    expect(JSON.parse(await fixtureOf("--ids 1"))).to.have.nested.property(
+      "orders.1.exType",
+      "BTC-<hidden>",
+    );
+  });
+
+  it("capture --margins FILE records the margins of the file's terms, too", async () => {
+    const given = { maxVolume: "1000e18", APY: "2", endTime: 1_900_000_000 };
+    await writeFile("terms.json", JSON.stringify([given]));
+    expect(
+      JSON.parse(await fixtureOf("--margins terms.json")),
+    ).to.have.deep.nested.property("margins[1]", {
+      maxVolume: (1_000n * 10n ** 18n).toString(),
+      ...{ APY: "2", endTime: "1900000000" },
+      baseMarginAmount: (52_500n * 10n ** 18n).toString(),
+      xMarginAmount: (10_500n * 10n ** 18n).toString(),
+    });
+  });
+
+  it("capture writes one value a line, relative to the working folder, and names the fixture from the root", async () => {
+    await mkdir("one/two", { recursive: true });
+    const root = process.cwd();
+    process.chdir("one/two");
+    const typed = "capture --out ../fixture.json";
+    const { stdout } = await tasks.run(typed).finally(() => {
+      process.chdir(root);
+    });
+    expect(stdout).to.contain('({ fixture: "one/fixture.json" })');
+    const text = await readFile("one/fixture.json", "utf8");
+    expect(Object.keys(fieldsOf(JSON.parse(text))).join(" ")).to.equal(
+      "format version chainId block fundingFeeRate round pools volume marginBalance minXMargin margins orders",
+    );
+    // The chain id is all that it has of the network.
+    expect(text)
+      .to.contain('\n    "strikePrice": "65000000000000000000000",\n')
+      .and.not.contain(tasks.url.slice("http://".length));
   });
 
   it("capture escapes the name of its file on the screen", async () => {

@@ -22,8 +22,9 @@ const refusals = {
     "mock set settlement.settledPrice=1": "settledAmount is missing",
     "mock next-round settled=true": "not a field",
     "mock next-round orders.7=none": "not a field",
-    "mock set orders.7.state=closed orders.7=none": "would be lost",
-    "mock set orders.7.state=closed orders.007.state=open": "would be lost",
+    "mock set __proto__.x=1": "there is no such value",
+    "mock set round.__proto__.x=1": "there is no such value",
+    "mock fail settleAll no --order-id 2": "no orderID",
     "mock set volume": "as in round.strikePrice=65000e18",
     "mock next-round volume": "as in strikePrice=65000e18",
     "mock fail getOrderInfo no --pool public": "no pool",
@@ -136,6 +137,15 @@ describe("scripting from the command line", () => {
     );
   });
 
+  it("mock next-round counts +1m from now on a node that was idle", async () => {
+    const { vault } = tasks.mocks;
+    const { timestamp } = await vault.block();
+    await tasks.rpc("evm_increaseTime", 120);
+    await tasks.documentOf("mock next-round endTime=+1m");
+    const { endTime } = await vault.getLatestRoundInfo();
+    expect(Number(endTime)).to.be.at.least(timestamp + 120 + 60);
+  });
+
   it("mock names the block in which the mocks are changed", async () => {
     const { number } = await tasks.mocks.vault.block();
     const { block } = await tasks.documentOf("mock set volume=5");
@@ -196,13 +206,6 @@ describe("scripting from the command line", () => {
     await tasks.errorOf("pools");
     await tasks.run("mock succeed getLPAmountInfo --pool private");
     await tasks.documentOf("pools");
-  });
-
-  it("mock set unknownOrders=revert makes orders that are not there revert", async () => {
-    await tasks.run("mock set unknownOrders=revert");
-    expect((await tasks.errorOf("order 11"))["message"]).to.include(
-      "getOrderInfo reverted: OrderNotFound(orderID: 11)",
-    );
   });
 
   for (const [code, changes] of Object.entries(refusals)) {

@@ -1,4 +1,4 @@
-import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
 
@@ -20,7 +20,7 @@ import {
   runTyped,
 } from "../helpers/run-vault-task.js";
 
-describe("deploy-mocks, mock and capture", () => {
+describe("vault deploy-mocks", () => {
   const anvil = useAnvil();
   let live: RpcServer;
   let project: FixtureProject;
@@ -111,14 +111,6 @@ describe("deploy-mocks, mock and capture", () => {
     ).to.include({ scenario: "full-round" });
   });
 
-  for (const typed of ["__proto__.x=1", "round.__proto__.x=1", "__proto__=1"]) {
-    it(`mock set refuses ${typed} and sends nothing, with VAULT_INVALID_ARGUMENT`, async () => {
-      const { code } = await errorOf(`mock set ${typed}`);
-      expect(code).to.equal("VAULT_INVALID_ARGUMENT");
-      expect(live.requests).to.deep.equal([]);
-    });
-  }
-
   it("deploy-mocks and mock send nothing to a network that looks live, with VAULT_LIVE_NETWORK", async () => {
     await runTyped(await open(), "deploy-mocks");
     // A chain of the same id, whose addresses are known.
@@ -191,116 +183,5 @@ describe("deploy-mocks, mock and capture", () => {
     const { code, message } = await errorOf(`capture --out ${out}`);
     expect(code).to.equal("VAULT_RPC_ERROR");
     expect(message).to.contain("refused eth_call (reading volume)");
-  });
-
-  it("mock next-round counts +1m from now on a node that was idle", async () => {
-    const hre = await open();
-    await runTyped(hre, "deploy-mocks");
-    const { vault } = await hre.network.getOrCreate();
-    const { timestamp } = await vault.block();
-    await vault.provider.request({ method: "evm_increaseTime", params: [120] });
-    const result = await runTyped(hre, "mock next-round endTime=+1m");
-    expect(result.exitCode, result.stderr).to.equal(0);
-    const { endTime } = await vault.getLatestRoundInfo();
-    expect(Number(endTime)).to.be.at.least(timestamp + 120 + 60);
-  });
-
-  it("mock fail and mock succeed take an order and a caller", async () => {
-    const hre = await open();
-    await runTyped(hre, "deploy-mocks");
-    const { vault } = await hre.network.getOrCreate();
-    const from = `0x${"0".repeat(38)}AA`;
-    const condition = `--order-id 2 --from ${from}`;
-    const failed = await runTyped(
-      hre,
-      `mock fail getOrderInfo closed ${condition} --json`,
-    );
-    expect(fieldsOf(fieldsOf(parseDocument(failed))["mock"])).to.deep.include({
-      operation: "getOrderInfo",
-      orderID: "2",
-      from,
-    });
-    const read = async (id: bigint, sender?: string): Promise<unknown> =>
-      await vault.getOrderInfo(id, { from: sender }).then(
-        ({ exType }): unknown => exType,
-        (error: unknown) =>
-          fieldsOf(Reflect.get(Object(error), "details"))["reason"],
-      );
-    expect([await read(2n), await read(1n, from), await read(2n, from)]).to.eql(
-      ["ETH-USDT", "BTC-USDT", "closed"],
-    );
-    const { stdout } = await runTyped(
-      hre,
-      `mock succeed getOrderInfo ${condition}`,
-    );
-    expect(stdout).to.contain(`getOrderInfo of order 2 from ${from} succeeds`);
-    expect(await read(2n, from)).to.equal("ETH-USDT");
-  });
-
-  it("mock fail refuses an order of another operation, with VAULT_INVALID_ARGUMENT", async () => {
-    const { code } = await errorOf("mock fail settleAll no --order-id 2");
-    expect(code).to.equal("VAULT_INVALID_ARGUMENT");
-    expect(live.requests).to.deep.equal([]);
-  });
-
-  it("capture --margins FILE records the margins of the file's terms, too", async () => {
-    const hre = await open();
-    await runTyped(hre, "deploy-mocks");
-    const [terms, out] = ["terms.json", "more.json"].map((name) =>
-      path.join(project.path, name),
-    );
-    const given = { maxVolume: "1000e18", APY: "2", endTime: 1_900_000_000 };
-    await writeFile(String(terms), JSON.stringify([given]));
-    const typed = `capture --out ${String(out)} --margins ${String(terms)}`;
-    const result = await runTyped(hre, typed);
-    expect(result.stdout).to.contain("The margins of 2 sets of terms");
-    const text = await readFile(String(out), "utf8");
-    const { margins } = fieldsOf(JSON.parse(text));
-    expect(fieldsOf(margins)["1"]).to.deep.equal({
-      maxVolume: (1_000n * 10n ** 18n).toString(),
-      ...{ APY: "2", endTime: "1900000000" },
-      baseMarginAmount: (52_500n * 10n ** 18n).toString(),
-      xMarginAmount: (10_500n * 10n ** 18n).toString(),
-    });
-  });
-
-  it("capture hides a secret of the network that an order repeats", async () => {
-    const secret = "s3cret-of-the-node";
-    const hre = await open(anvil.url, { httpHeaders: { "x-key": secret } });
-    await runTyped(hre, "deploy-mocks");
-    const pair = `orders.1.exType=BTC-${secret}`;
-    expect((await runTyped(hre, `mock set ${pair}`)).exitCode).to.equal(0);
-    const out = path.join(project.path, "hidden.json");
-    const typed = `capture --out ${out} --ids 1`;
-    expect((await runTyped(hre, typed)).exitCode).to.equal(0);
-    const { orders } = fieldsOf(JSON.parse(await readFile(out, "utf8")));
-    expect(fieldsOf(fieldsOf(orders)["1"])["exType"]).to.equal("BTC-<hidden>");
-  });
-
-  it("capture writes one value a line, relative to the working folder, and names the fixture from the root", async () => {
-    const hre = await open();
-    await runTyped(hre, "deploy-mocks");
-    const folder = path.join(project.path, "one");
-    await mkdir(path.join(folder, "two"), { recursive: true });
-    const before = process.cwd();
-    process.chdir(path.join(folder, "two"));
-    const { stdout } = await runTyped(
-      hre,
-      "capture --out ../fixture.json",
-    ).finally(() => {
-      process.chdir(before);
-    });
-    expect(stdout)
-      .to.contain("Every reading and 0 order ids written to ../fixture.json.")
-      .and.contain('({ fixture: "one/fixture.json" })');
-    expect(await readdir(folder)).to.have.members(["fixture.json", "two"]);
-    const text = await readFile(path.join(folder, "fixture.json"), "utf8");
-    expect(Object.keys(fieldsOf(JSON.parse(text))).join(" ")).to.equal(
-      "format version chainId block fundingFeeRate round pools volume marginBalance minXMargin margins orders",
-    );
-    // The chain id is all that it has of the network.
-    expect(text)
-      .to.contain('\n    "strikePrice": "65000000000000000000000",\n')
-      .and.not.contain(anvil.url.slice("http://".length));
   });
 });
