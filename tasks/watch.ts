@@ -11,6 +11,7 @@ import type { DisplaySettings, VaultRound } from "../src/protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../src/protocol/round.js";
 import { describeTime } from "../src/protocol/time.js";
 import { getNextBlock } from "../src/rpc/blocks.js";
+import { findEndClock } from "../src/settlement-call/next-block.js";
 import { isReorganised } from "../src/rpc/pinned-block.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { watchTask } from "./definitions/watch.js";
@@ -200,7 +201,11 @@ async function checkVault(
   from: string | undefined,
 ): Promise<VaultState> {
   const vault = opened.withOptions({ timeout: CHECK_TIMEOUT_MS });
-  const clock = getNextBlock(vault.rpc).then(({ next }) => next);
+  // An end is reported only once every clock has passed it.
+  const clock = getNextBlock(vault.rpc).then(async ({ latest, next }) => {
+    const { time: timestamp } = await findEndClock(vault, latest, next);
+    return { ...next, timestamp };
+  });
   const state = await readState(vault, { from }, clock);
   // A reading without an answer is an outage, not a failed reading.
   const outage = state.failures.find(isOutage);

@@ -3,7 +3,10 @@ import { obstacleIn, refusedBy } from "../settlement-call/outcome.js";
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { offerAtMost } from "../settlement-call/fees.js";
-import { chooseNextBlock } from "../settlement-call/next-block.js";
+import {
+  chooseNextBlock,
+  findEndClock,
+} from "../settlement-call/next-block.js";
 import { requireUsualPrice } from "../settlement-call/usual-price.js";
 import { staleHead } from "./head-age.js";
 import { observe } from "./observe.js";
@@ -145,9 +148,10 @@ async function proposeAgain(
   }
   const observation = await observe(vault, next.number - 1);
   const { round: current } = observation;
+  const { time } = await findEndClock(vault, next.latest, next);
   const { ifExpired } = options;
   return (
-    obstacleIn(current, { intended: round, ifExpired, time: next.timestamp }) ??
+    obstacleIn(current, { intended: round, ifExpired, time }) ??
     (await propose(vault, signer, next, observation, route, options))
   );
 }

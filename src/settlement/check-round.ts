@@ -1,7 +1,7 @@
 import { obstacleIn } from "../settlement-call/outcome.js";
 import type { Stopped } from "../settlement-call/outcome.js";
 import type { VaultHost } from "../host.js";
-import { getNextBlock } from "../rpc/blocks.js";
+import { readEndClock } from "../settlement-call/next-block.js";
 import { staleAge, staleHead } from "./head-age.js";
 import type { JournalEntry } from "./journal-file.js";
 import { observe } from "./observe.js";
@@ -30,9 +30,9 @@ export function roundChecker(
     const reader = vault.withOptions({ timeout: DEADLINE_MS });
     const [{ block, round, laterRound = round }, clock] = await Promise.all([
       observe(reader, at ?? "latest"),
-      at === undefined && ifExpired ? getNextBlock(reader.rpc) : undefined,
+      at === undefined && ifExpired ? readEndClock(reader) : undefined,
     ]);
-    const time = clock?.next.timestamp ?? block.timestamp;
+    const time = clock?.time ?? block.timestamp;
     // Of two blocks, the later one counts, and which one that is may not be certain.
     const terms = { intended, ifExpired, time };
     const obstacle = obstacleIn(round, terms) ?? obstacleIn(laterRound, terms);

@@ -3,7 +3,7 @@ import type { LocatedAddress } from "../client/addresses.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { getBalance, hasCode } from "../rpc/accounts.js";
-import type { NextBlock } from "../rpc/blocks.js";
+import type { ChosenNextBlock } from "../settlement-call/next-block.js";
 import { tryCall } from "../rpc/calls.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { VaultHost } from "../host.js";
@@ -35,7 +35,7 @@ import type { SettlementPreflight } from "./types.js";
 export interface Proposal {
   readonly kind: "proposal";
   readonly observation: Observation;
-  readonly next: NextBlock;
+  readonly next: ChosenNextBlock;
   readonly route: SettlementRoute;
   /** Milliseconds by the wall clock before it was simulated. */
   readonly since: number;
@@ -62,7 +62,7 @@ export interface Terms {
 export async function propose(
   vault: VaultHost,
   signer: Signer,
-  next: NextBlock,
+  next: ChosenNextBlock,
   observation: Observation,
   route: SettlementRoute,
   { limits, confirm }: ParsedOptions,
@@ -183,7 +183,7 @@ const OP_GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F";
 export async function trySimulation(
   vault: VaultHost,
   sender: string,
-  next: NextBlock,
+  next: ChosenNextBlock,
   known: Pick<SimulationRequest, "price" | "route">,
 ): Promise<Simulated | undefined> {
   const simulate = async (engine: HttpEngine): Promise<Simulated> =>
@@ -211,7 +211,7 @@ interface Refused {
 export async function findGas(
   vault: VaultHost,
   route: SettlementRoute,
-  next: NextBlock,
+  next: ChosenNextBlock,
   simulated: Simulated | undefined,
 ): Promise<Gas | Refused> {
   const { networkConfig } = vault.connection;

@@ -223,7 +223,7 @@ async function describeEffect(
   }
   const isGuarded = guardSettles(entry, mined);
   const fate = fateOf(intended, after);
-  if (isGuarded && !after.settled && fate !== "followed") {
+  if (isGuarded && (fate === "open" || fate === "replaced")) {
     return end("unconfirmed", CONTRADICTED, false);
   }
   const latest = `${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}`;

@@ -2,10 +2,13 @@ import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Hex } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
-import type { NextBlock } from "../rpc/blocks.js";
 import { noRetries } from "../rpc/retry.js";
 import { pause } from "../rpc/signals.js";
-import { chooseNextBlock } from "../settlement-call/next-block.js";
+import {
+  chooseNextBlock,
+  findEndClock,
+} from "../settlement-call/next-block.js";
+import type { ChosenNextBlock } from "../settlement-call/next-block.js";
 import { obstacleIn } from "../settlement-call/outcome.js";
 import { settlementCall } from "../settlement-call/route.js";
 import { agree } from "./agree.js";
@@ -99,17 +102,18 @@ export async function settleAll(
 /** Refuses if there is a round to settle; sends nothing. */
 async function assertSettled(
   vault: VaultHost,
-  { ifExpired }: ParsedOptions,
+  options: ParsedOptions,
 ): Promise<SettlementResult> {
-  const seen = await seeRound(vault);
+  const { ifExpired } = options;
+  const seen = await seeRound(vault, options);
   if (seen.kind === "stop") {
     return await stopped(vault, seen);
   }
-  const { known, next, observation } = seen;
+  const { known, time, observation } = seen;
   const { round } = observation;
   const details = { round: describeRound(round) };
   const why =
-    obstacleIn(round, { ifExpired, time: next.timestamp }) ??
+    obstacleIn(round, { ifExpired, time }) ??
     refusalOf(vaultError("VAULT_SETTLEMENT_NEEDED", details));
   return await stopped(vault, stop(known, why));
 }
@@ -123,7 +127,7 @@ async function settleNext(
   options: ParsedOptions,
 ): Promise<SettlementResult> {
   const asked = askAhead(vault, options);
-  const seen = await seeRound(vault);
+  const seen = await seeRound(vault, options);
   if (seen.kind === "stop") {
     return await stopped(vault, seen);
   }
@@ -147,18 +151,29 @@ async function settleNext(
 }
 
 interface Seen extends Next {
-  readonly next: NextBlock;
+  readonly next: ChosenNextBlock;
+  /** The time by which the round has ended or not, Unix seconds. */
+  readonly time: number;
   readonly observation: Observation;
 }
 
 /** Reads the round. */
-async function seeRound(vault: VaultHost): Promise<Seen | Stop> {
+async function seeRound(
+  vault: VaultHost,
+  { ifExpired, emit }: ParsedOptions,
+): Promise<Seen | Stop> {
   return await orStop({}, async () => {
     const next = await chooseNextBlock(vault);
-    const observation = await observe(vault, next.number - 1);
+    const [observation, { time, warning }] = await Promise.all([
+      observe(vault, next.number - 1),
+      findEndClock(vault, next.latest, next),
+    ]);
+    if (ifExpired && warning !== undefined) {
+      emit({ type: "trouble", message: warning });
+    }
     const { chainId, block, round } = observation;
     const known = { chainId, block, round };
-    return { kind: "next", known, next, observation };
+    return { kind: "next", known, next, time, observation };
   });
 }
 
@@ -175,13 +190,12 @@ async function makeReady(
   options: ParsedOptions,
 ): Promise<Ready | Stop> {
   return await orStop(seen.known, async () => {
-    const { next, observation } = seen;
+    const { time, observation } = seen;
     const prepared = await prepare(vault, observation, options, asked);
     const guard = prepared.route.guard?.address;
     const known = { ...seen.known, guard };
     const { ifExpired } = options;
-    const terms = { ifExpired, time: next.timestamp };
-    const nothing = obstacleIn(observation.round, terms);
+    const nothing = obstacleIn(observation.round, { ifExpired, time });
     return nothing === undefined
       ? { ...seen, ...prepared, known }
       : stop(known, nothing);

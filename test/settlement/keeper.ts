@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { expect } from "chai";
 
 import type { SettleAllOptions, VaultRound } from "../../src/types.js";
-import { endDeadlines } from "../helpers/deadlines.js";
+import { endDeadlines, useWallClock } from "../helpers/deadlines.js";
 import { OPEN_ROUND, VAULT, nextRound } from "../helpers/scripted-contracts.js";
 import {
   connectionLost,
@@ -19,11 +19,32 @@ const notEnded = (endTime: bigint): string =>
 
 describe("a settlement by a keeper", () => {
   const stage = useStage();
+  const clock = useWallClock();
+  beforeEach(() => {
+    // A little ahead of the chain.
+    clock.stoppedAt = (Number(NOW) + 30) * 1_000;
+  });
   const start = (round: VaultRound): void => {
     stage.chain.rounds = stage.chain.rounds.map(() => round);
   };
 
   describe("with ifExpired", () => {
+    itSettles(stage, [
+      {
+        title:
+          "settleAll has nothing to do before the round's end by this machine's clock, if the node's is ahead, and says so",
+        given: () => {
+          start(ending(NOW));
+          clock.stoppedAt = (Number(NOW) - 600) * 1_000;
+        },
+        options: { ifExpired: true },
+        is: { status: "nothing-to-do" },
+        events: "trouble",
+        then: ({ troubles }) => {
+          expect(troubles).to.match(/^clocks differ by 600 s/u);
+        },
+      },
+    ]);
     for (const overrides of [true, false]) {
       const how = overrides ? "one request" : "single calls";
       itSettles(stage, [

@@ -344,10 +344,10 @@ describe("a settlement that is stuck in the pool of anvil", () => {
       occurrence: 1,
       kind: "drop before forwarding",
     });
-    const interrupted = await resume({ cancel: true, timeout: 200 });
+    const interrupted = await resume({ cancel: true, timeout: 2_000 });
     expect(interrupted.hashes).to.have.length(2);
     lane.server.reset();
-    await resume({ timeout: 400 });
+    await resume({ timeout: 2_000 });
     await lane.world.mine();
     expect(await resume()).to.deep.include({
       status: "cancelled",

@@ -1,0 +1,78 @@
+import { expect } from "chai";
+
+import { findEndClock } from "../../src/settlement-call/next-block.js";
+import { useWallClock } from "../helpers/deadlines.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
+
+const NOW = 1_800_000_000;
+
+describe("the time by which a round has ended", () => {
+  const clock = useWallClock();
+  beforeEach(() => {
+    clock.stoppedAt = NOW * 1_000;
+  });
+
+  const live = { type: "http", vault: { maxHeadAge: 300 } };
+  const onDemand = { type: "http", vault: { maxHeadAge: false } };
+  const inProcess = { type: "edr-simulated" };
+
+  for (const [title, head, pending, settings, time, isSaid] of [
+    ["is that of the pending block, if all agree", -3, 2, live, 0, false],
+    ["is this machine's, if a pending block is ahead", 0, 600, live, 0, true],
+    [
+      "is a minute after the newest block, if this machine is ahead",
+      -200,
+      0,
+      live,
+      -140,
+      true,
+    ],
+    [
+      "is the pending block's, if that is the earliest",
+      -3,
+      -2,
+      live,
+      -2,
+      false,
+    ],
+    [
+      "is not bounded by the newest block on a chain that makes blocks on demand",
+      -9_000,
+      0,
+      onDemand,
+      0,
+      false,
+    ],
+    [
+      "is this machine's on such a chain, if a pending block is ahead",
+      -9_000,
+      600,
+      onDemand,
+      0,
+      true,
+    ],
+    ["is the next block's in process", -9_000, 600, inProcess, 600, false],
+  ] as const) {
+    it(`${title}${isSaid ? ", and that is said" : ""}`, async () => {
+      const host = new ScriptedNode().host({
+        networkConfig: settings,
+        projectRoot: "",
+      });
+      const at = (seconds: number) => ({ number: 1, timestamp: NOW + seconds });
+      const found = await findEndClock(host, at(head), at(pending));
+      expect(found.time - NOW).to.equal(time);
+      expect(found.warning !== undefined).to.equal(isSaid);
+    });
+  }
+
+  it("is the next block's on a development node", async () => {
+    const node = new ScriptedNode();
+    node.makeDevelopmentNode();
+    const host = node.host({ networkConfig: live, projectRoot: "" });
+    const next = { number: 2, timestamp: NOW + 600 };
+    const latest = { number: 1, timestamp: NOW - 9_000 };
+    expect(await findEndClock(host, latest, next)).to.deep.equal({
+      time: NOW + 600,
+    });
+  });
+});
