@@ -8,6 +8,7 @@ import type {
 import type { LocatedAddress } from "./addresses.js";
 import { decodeOutputs, encodeCall } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
+import { hasCode } from "../rpc/accounts.js";
 import type { PinnedBlock } from "../rpc/block-id.js";
 import { getBlock } from "../rpc/blocks.js";
 import type { BlockInfo } from "../rpc/blocks.js";
@@ -15,6 +16,7 @@ import { DEFAULT_TIMEOUT_MS } from "../rpc/rpc-client.js";
 import { failedReading } from "./failed-reading.js";
 import type { FailedReading } from "./failed-reading.js";
 import { tryLens } from "./lens/lens.js";
+import type { LensAnswer } from "./lens/lens.js";
 import type { ReadOptions, VaultReader } from "./reader.js";
 
 /**
@@ -47,7 +49,7 @@ export async function takePinnedSnapshot(
   );
   const { blockTag } = options;
   const located = prepared.filter((query) => "call" in query);
-  const { values, pin, ...pinned } = await readTogether(client, located, {
+  const { values, pin, chainId, block } = await readTogether(client, located, {
     blockTag,
   });
   const readings: Record<string, unknown> = {};
@@ -56,7 +58,7 @@ export async function takePinnedSnapshot(
     const isLocated = query !== undefined && "call" in query;
     set(readings, path, isLocated ? values[located.indexOf(query)] : query);
   }
-  const snapshot: unknown = { ...pinned, ...readings };
+  const snapshot: unknown = { chainId, block, ...readings };
   // the loop above fills exactly the places that the type names
   return { snapshot: snapshot as VaultSnapshot, pin };
 }
@@ -78,43 +80,58 @@ export async function locate(
   return { operation, args, call, target };
 }
 
+interface Together {
+  readonly chainId: number;
+  readonly block: BlockInfo;
+  readonly pin: PinnedBlock;
+  /** In the place of each call its value, or a {@link FailedReading}. */
+  readonly values: readonly unknown[];
+  /** For each of `targets`, whether there is a contract. */
+  readonly codes: readonly boolean[];
+  /**
+   * The values as answered at a block that may come after the header's, if it was; each
+   * undefined if only a request of its own would answer.
+   */
+  readonly later: readonly unknown[] | undefined;
+}
+
+interface TogetherOptions extends Pick<ReadOptions, "from" | "blockTag"> {
+  /** Addresses at which to look for code. */
+  readonly targets?: readonly string[];
+  /**
+   * True if what the lens does not answer is read at `blockTag` again, as the last
+   * request, and not at the block of the header.
+   */
+  readonly isNewest?: boolean;
+}
+
 /**
  * Reads chain, block and values, in one request if the node can run the lens.
  *
  * @param readAlone Reads a call that the lens does not answer. Default: {@link readOne}.
- * @returns In the place of each call its value, or a {@link FailedReading}.
  */
 export async function readTogether(
   client: VaultReader,
   calls: readonly LocatedCall[],
-  { from, blockTag }: Pick<ReadOptions, "from" | "blockTag">,
+  { from, blockTag, targets = [], isNewest = false }: TogetherOptions,
   readAlone = readOne,
-): Promise<{
-  readonly chainId: number;
-  readonly block: BlockInfo;
-  readonly pin: PinnedBlock;
-  readonly values: readonly unknown[];
-}> {
-  const lens = await tryLens(
-    client.readContext({ from, blockTag }),
-    calls.map(({ call: { data }, target }) => ({
-      target: target.address,
+): Promise<Together> {
+  const lens = await tryLens(client.readContext({ from, blockTag }), [
+    ...calls.map(({ call: { data }, target: { address: target } }) => ({
+      target,
       data,
     })),
-  );
+    // Only the presence of code matters here, not the result.
+    ...targets.map((target) => ({ target, data: "0x" })),
+  ]);
   const { chainId, block, pin } = lens ?? (await readHeader(client, blockTag));
   const pinned = client.pinnedTo(pin);
   const options = {
     from,
     // A node does not accept the number of a pending block.
-    blockTag: blockTag === "pending" ? blockTag : block.number,
+    blockTag: isNewest || blockTag === "pending" ? blockTag : block.number,
   };
-  const answers = calls.map(({ operation }, index) => {
-    const entry = lens?.entries[index];
-    return lens !== undefined && entry?.status === "returned"
-      ? decodeOutputs(operation, lens.bytes.subarray(entry.start, entry.end))
-      : {};
-  });
+  const answers = decodeCalls(calls, lens);
   const readMissing = async (): Promise<readonly unknown[]> =>
     await Promise.all(
       calls.map(async (one, index) => {
@@ -125,11 +142,37 @@ export async function readTogether(
           : await readAlone(pinned, one, options);
       }),
     );
-  const isSeries = answers.some((answer) => !("value" in answer));
+  const codes = await Promise.all(
+    targets.map(
+      async (target, index) =>
+        lens?.entries[calls.length + index]?.hasCode ??
+        (await hasCode(client.rpc, target, pinned.readContext(options).block)),
+    ),
+  );
+  const isSeries = !isNewest && answers.some((answer) => !("value" in answer));
   const values = await (isSeries
     ? pinned.withProof(readMissing)
     : readMissing());
-  return { chainId, block, pin, values };
+  const later =
+    lens?.later === undefined
+      ? undefined
+      : decodeCalls(calls, lens.later).map((answer) =>
+          "value" in answer ? answer.value : undefined,
+        );
+  return { chainId, block, pin, values, codes, later };
+}
+
+/** @returns For each call its value, if the lens has one. */
+function decodeCalls(
+  calls: readonly LocatedCall[],
+  lens: Pick<LensAnswer, "bytes" | "entries"> | undefined,
+): ReadonlyArray<{ readonly value?: unknown }> {
+  return calls.map(({ operation }, index) => {
+    const entry = lens?.entries[index];
+    return lens !== undefined && entry?.status === "returned"
+      ? decodeOutputs(operation, lens.bytes.subarray(entry.start, entry.end))
+      : {};
+  });
 }
 
 async function readHeader(

@@ -1,7 +1,6 @@
 import type { LocatedAddress } from "../client/addresses.js";
-import { decodeOrThrow, encodeCall, noCode } from "../client/codec.js";
-import { entryAnswer, tryLens } from "../client/lens/lens.js";
-import type { LensAnswer } from "../client/lens/lens.js";
+import { noCode } from "../client/codec.js";
+import { locate, readOrThrow, readTogether } from "../client/snapshot.js";
 import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
@@ -19,23 +18,29 @@ export interface Observation {
   readonly laterRound?: VaultRound | undefined;
 }
 
-/**
- * Reads a vault with one `eth_call`, so that all values are of the same block. If the
- * node does not apply state overrides, each value needs a request.
- */
+/** Reads a vault at one block, with one `eth_call` if the node can run the lens. */
 export async function observe(
   vault: VaultHost,
-  block: number | "latest",
+  blockTag: number | "latest",
 ): Promise<Observation> {
-  const seen = await observeAtOnce(vault, block);
-  return (
-    seen ?? {
-      ...(await locateVault(vault)),
-      block: await vault.block(block),
-      // The round comes last, to be as recent as possible.
-      round: await vault.read("getLatestRoundInfo", [], { blockTag: block }),
-    }
+  const contract = await vault.addressOf("vault", "settleAll");
+  const call = { operation: "getLatestRoundInfo", args: [] } as const;
+  const located = await locate(vault, call);
+  const { chainId, block, values, codes, later } = await readTogether(
+    vault,
+    [located],
+    { blockTag, targets: [contract.address], isNewest: true },
+    readOrThrow,
   );
+  requireContract(vault, contract, chainId, codes[0] === true);
+  return {
+    chainId,
+    contract,
+    block,
+    // the decoder follows the table entry that makes the type
+    round: values[0] as VaultRound,
+    laterRound: later?.[0] as VaultRound | undefined,
+  };
 }
 
 export async function locateVault(
@@ -46,58 +51,6 @@ export async function locateVault(
   const isContract = await hasCode(vault.rpc, contract.address);
   requireContract(vault, contract, chainId, isContract);
   return { chainId, contract };
-}
-
-async function observeAtOnce(
-  vault: VaultHost,
-  blockTag: number | "latest",
-): Promise<Observation | undefined> {
-  const contract = await vault.addressOf("vault", "settleAll");
-  const call = encodeCall("getLatestRoundInfo", []);
-  const factory = await vault.addressOf(call.role, "getLatestRoundInfo");
-  const answer = await tryLens(vault.readContext({ blockTag }), [
-    // Only the presence of code matters here, not the result.
-    { target: contract.address, data: "0x" },
-    { target: factory.address, data: call.data },
-  ]);
-  if (answer === undefined) {
-    return undefined;
-  }
-  const observationIn = (one: LensAnswer): Observation | undefined => {
-    const [code, round] = one.entries;
-    if (
-      code === undefined ||
-      // The factory may refuse callers with code, such as the lens: read without it.
-      round?.status !== "returned"
-    ) {
-      return undefined;
-    }
-    const { chainId, block } = one;
-    requireContract(vault, contract, chainId, code.hasCode);
-    return {
-      chainId,
-      contract,
-      block,
-      // the decoder follows the table entry that makes the type
-      round: decodeOrThrow({
-        call,
-        target: factory,
-        network: vault.networkName,
-        answer: entryAnswer(one, round, (text) =>
-          vault.rpc.redactor.hide(text),
-        ),
-        lacksCode: !round.hasCode,
-      }) as VaultRound,
-    };
-  };
-  const pinned = observationIn(answer);
-  if (answer.later === undefined || pinned === undefined) {
-    return pinned;
-  }
-  const later = observationIn(answer.later);
-  return later === undefined
-    ? undefined
-    : { ...pinned, laterRound: later.round };
 }
 
 /** @throws VaultError VAULT_WRONG_CHAIN */
