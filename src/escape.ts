@@ -8,9 +8,13 @@ const unsafeCharacter =
 /** The number of characters of a foreign text that are kept. */
 export const MAX_FOREIGN_TEXT = 4_096;
 
-/** Escapes unsafe characters as `\u{…}`. */
-export function escapeUntrusted(text: string): string {
-  return cut(text).replaceAll(
+/**
+ * Escapes unsafe characters as `\u{…}`.
+ *
+ * @param most The number of characters that are kept.
+ */
+export function escapeUntrusted(text: string, most = MAX_FOREIGN_TEXT): string {
+  return cut(text, most).replaceAll(
     unsafeCharacter,
     (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
   );

@@ -39,6 +39,7 @@ async function listOrders(
       ...vault.settings,
       chainTime: envelope.block.timestamp,
       raw: args.raw,
+      scaled: args.scaled,
     },
     isSearch ? ` Stopped after ${EMPTY_IDS_AT_END} empty ids in a row.` : "",
   );

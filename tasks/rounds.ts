@@ -14,7 +14,7 @@ async function listRounds(
   { terminal }: TaskSurroundings,
 ): Promise<StreamedReport> {
   const form = parseListingForm(args);
-  const { fromBlock, block, toBlock = block, from, raw } = args;
+  const { fromBlock, block, toBlock = block, from, raw, scaled } = args;
   const { envelope, pinned } = await pinVault(vault, toBlock);
   const rounds = pinned.rounds({
     fromBlock,
@@ -25,7 +25,7 @@ async function listRounds(
     },
   });
   const { timestamp: chainTime } = envelope.block;
-  const context = { ...vault.settings, chainTime, raw };
+  const context = { ...vault.settings, chainTime, raw, scaled };
   const listing = roundListing(envelope, rounds, context);
   await writeListing(listing, form, args.out, terminal);
   return { streamed: true, ok: true };

@@ -5,6 +5,7 @@ import type { GivenValue, VaultError } from "../errors.js";
 import { enums } from "../protocol/index.js";
 import type { Address, EnumName } from "../protocol/index.js";
 import { escapeUntrusted } from "../escape.js";
+import { asRecord } from "../json.js";
 
 const tags = ["latest", "safe", "finalized", "earliest", "pending"] as const;
 
@@ -43,8 +44,27 @@ export function parseAddress(
   }
 }
 
-/** An account: its address, or a signer of ethers or an account of viem. */
-export type AccountLike = string | { readonly address: string };
+/** An address, or a signer of ethers or an account of viem. */
+export type AddressLike = string | { readonly address: string };
+
+/** An account: its address, or whatever has one, as signers and contracts of ethers. */
+export type AccountLike =
+  | AddressLike
+  | { getAddress(): Promise<string> | string };
+
+/** Replaces the sender by its address if only `getAddress()` has it. */
+export async function withAddress<
+  Options extends { readonly from?: AccountLike | undefined },
+>(options: Options): Promise<Options> {
+  const from = asRecord(asRecord(options)["from"]);
+  const find = from["getAddress"];
+  if (typeof from["address"] === "string" || typeof find !== "function") {
+    return options;
+  }
+  const found: unknown = await Reflect.apply(find, from, []);
+  // it is checked where it is used
+  return { ...options, from: found as string };
+}
 
 export function parseAccount(value: unknown, where: string): Address {
   return parseAddress(

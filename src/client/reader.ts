@@ -34,15 +34,20 @@ import type {
 import { decodeOrThrow, encodeCall } from "./codec.js";
 import { explainReason, errorAbisIn } from "./error-abis.js";
 import type { ErrorAbisOf } from "./error-abis.js";
-import { parseAccount, parseBlockTag, parseDuration } from "./inputs.js";
+import {
+  parseAccount,
+  parseBlockTag,
+  parseDuration,
+  withAddress,
+} from "./inputs.js";
 import { requireProvider } from "../rpc/eip1193.js";
-import type { AccountLike, BlockTag } from "./inputs.js";
+import type { AccountLike, AddressLike, BlockTag } from "./inputs.js";
 import { requestAtBlock } from "./missing-state.js";
 
 export const readOptions = {
   /**
-   * Sender of the `eth_call`: an address or a signer. Default: the client's, else the
-   * zero address.
+   * Sender of the `eth_call`: an address, or whatever has one, as a signer or a contract.
+   * Default: the client's, else the zero address.
    */
   from: option<AccountLike>(),
   /** Block to read at. Default: "latest". */
@@ -60,7 +65,7 @@ export interface ReadOptions extends OptionsOf<typeof readOptions> {}
 
 export const clientOptions = {
   /** Sender of reads that name none: an address or a signer. Default: the zero address. */
-  from: option<AccountLike>(),
+  from: option<AddressLike>(),
   /** The network's name in error texts. */
   networkName: option<string>(),
   /**
@@ -173,7 +178,8 @@ export abstract class VaultReader {
   ): Promise<OperationResult<Name>> {
     checkOptions(operation, options, readOptions);
     const call = encodeCall(operation, args);
-    const vault = this.withOptions(options, DEFAULT_TIMEOUT_MS);
+    const given = await withAddress(options);
+    const vault = this.withOptions(given, DEFAULT_TIMEOUT_MS);
     const { rpc, from, block } = vault.readContext({
       blockTag: options.blockTag,
     });

@@ -19,7 +19,12 @@ import { fewRetries } from "../rpc/retry.js";
 import { getReceipt, getTransactions } from "../rpc/transactions.js";
 import { encodeCall } from "./codec.js";
 import { isNotConfigured } from "./failed-reading.js";
-import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
+import {
+  parseBlockTag,
+  parseCount,
+  requireFixedBlock,
+  withAddress,
+} from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import type { VaultReader } from "./reader.js";
 import { scanOptions } from "./scan-options.js";
@@ -105,7 +110,7 @@ export async function* readRounds(
 ): AsyncGenerator<PastRound, void, undefined> {
   checkOptions("rounds()", options, roundsOptions);
   options.signal?.throwIfAborted();
-  const client = vault.withOptions(options);
+  const client = vault.withOptions(await withAddress(options));
   const [first, last] = await parseRange(client, options);
   const pinned = client.pinnedTo(last);
   const read = roundReader(pinned, last.number);

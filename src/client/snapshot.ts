@@ -13,10 +13,14 @@ import type { PinnedBlock } from "../rpc/block-id.js";
 import { getBlock } from "../rpc/blocks.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { DEFAULT_TIMEOUT_MS } from "../rpc/rpc-client.js";
+import { withAddress } from "./inputs.js";
 import { failedReading } from "./failed-reading.js";
 import type { FailedReading } from "./failed-reading.js";
 import { tryLens } from "./lens/lens.js";
 import type { LensAnswer } from "./lens/lens.js";
+import { option } from "./options.js";
+import type { OptionsOf } from "./options.js";
+import { readOptions } from "./reader.js";
 import type { ReadOptions, VaultReader } from "./reader.js";
 
 /**
@@ -28,10 +32,25 @@ export interface VaultSnapshot extends StandaloneReadings<FailedReading> {
   readonly block: BlockInfo;
 }
 
+/** A snapshot in which no reading failed. */
+export interface StrictVaultSnapshot extends StandaloneReadings {
+  readonly chainId: number;
+  readonly block: BlockInfo;
+}
+
+export const snapshotOptions = {
+  ...readOptions,
+  /** Throws the error of a reading that failed. Default: false. */
+  strict: option<boolean>(),
+};
+
+/** Options of {@link VaultClient.snapshot}. */
+export interface SnapshotOptions extends OptionsOf<typeof snapshotOptions> {}
+
 /** @see VaultClient.snapshot */
 export async function takeSnapshot(
   vault: VaultReader,
-  options: ReadOptions,
+  options: SnapshotOptions,
 ): Promise<VaultSnapshot> {
   return (await takePinnedSnapshot(vault, options)).snapshot;
 }
@@ -39,19 +58,26 @@ export async function takeSnapshot(
 /** Takes a snapshot with which a series of reads begins. */
 export async function takePinnedSnapshot(
   vault: VaultReader,
-  options: ReadOptions,
+  options: SnapshotOptions,
 ): Promise<{ readonly snapshot: VaultSnapshot; readonly pin: PinnedBlock }> {
-  const client = vault.withOptions(options, DEFAULT_TIMEOUT_MS);
+  const { blockTag, strict = false } = options;
+  const given = await withAddress(options);
+  const client = vault.withOptions(given, DEFAULT_TIMEOUT_MS);
   const prepared = await Promise.all(
     standaloneQueries.map(
-      async (query) => await locate(client, query).catch(failedReading),
+      async (query) =>
+        await (strict
+          ? locate(client, query)
+          : locate(client, query).catch(failedReading)),
     ),
   );
-  const { blockTag } = options;
   const located = prepared.filter((query) => "call" in query);
-  const { values, pin, chainId, block } = await readTogether(client, located, {
-    blockTag,
-  });
+  const { values, pin, chainId, block } = await readTogether(
+    client,
+    located,
+    { blockTag },
+    strict ? readOrThrow : readOne,
+  );
   const readings: Record<string, unknown> = {};
   for (const [index, { path }] of standaloneQueries.entries()) {
     const query = prepared[index];

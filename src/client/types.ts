@@ -16,9 +16,17 @@ export type {
   OrdersOptions,
 } from "./orders/types.js";
 export type { PastRound, RoundsOptions } from "./rounds.js";
-export type { VaultSnapshot } from "./snapshot.js";
+export type {
+  SnapshotOptions,
+  StrictVaultSnapshot,
+  VaultSnapshot,
+} from "./snapshot.js";
 export type { FailedReading } from "./failed-reading.js";
-export type { VaultContracts, VaultReads } from "./vault-client.js";
+export type {
+  VaultAddresses,
+  VaultContracts,
+  VaultReads,
+} from "./vault-client.js";
 export type { ReadOptions, VaultClientOptions } from "./reader.js";
 export type { ScanOptions, ScanProgress } from "./scan-options.js";
 export type {

@@ -2,8 +2,10 @@ import { BrowserProvider, Contract } from "ethers";
 import type { ContractRunner } from "ethers";
 
 import { iterateWithCallerStack } from "../caller-stack.js";
+import { fallbackTo } from "../errors.js";
 import { contractRoleNames, contractRoles } from "../protocol/index.js";
 import type {
+  Address,
   CalMarginsParameters,
   ContractRole,
   ContractType,
@@ -18,18 +20,26 @@ import type {
 import { fixedAddresses, firstOf } from "./addresses.js";
 import type { ContractAddresses } from "./addresses.js";
 import { contractFactories } from "./codec.js";
-import type { ListedOrder, OrdersOptions } from "./orders/types.js";
+import { isNotConfigured } from "./failed-reading.js";
+import type { ListedOrder, Order, OrdersOptions } from "./orders/types.js";
 import { checkOptions } from "./options.js";
-import { VaultReader, readOptions } from "./reader.js";
+import { VaultReader } from "./reader.js";
 import type { ReadOptions } from "./reader.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
-import type { VaultSnapshot } from "./snapshot.js";
+import type {
+  SnapshotOptions,
+  StrictVaultSnapshot,
+  VaultSnapshot,
+} from "./snapshot.js";
 
 export type VaultContracts = {
   readonly [Role in ContractRole]: ReturnType<
     (typeof contractFactories)[(typeof contractRoles)[Role]["abi"]]["connect"]
   >;
 };
+
+/** Addresses by role, of the contracts that have one. */
+export type VaultAddresses = { readonly [Role in ContractRole]?: Address };
 
 /** The read methods of a client, one for each read operation. */
 export interface VaultReads extends Pick<VaultClient, ReadOperationName> {}
@@ -56,6 +66,22 @@ export class VaultClient extends VaultReader {
       contractsOf.get(this) ?? createContracts(this, () => this.runner());
     contractsOf.set(this, contracts);
     return contracts;
+  }
+
+  /**
+   * The addresses by role, without those of contracts that have none. They can be passed
+   * to `at()`.
+   *
+   * @throws VaultError when awaited: VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE
+   *
+   * @example
+   * ```ts
+   * (await vault.addresses).trading;
+   * // '0x2279B7A0a67DB372996a5FaB50D91eAA73d2eBe6'
+   * ```
+   */
+  public get addresses(): Promise<VaultAddresses> {
+    return findAddresses(this);
   }
 
   /**
@@ -243,7 +269,9 @@ export class VaultClient extends VaultReader {
    * header. The caller has code in that call, so a contract that checks its caller may
    * return another value. A reading that fails is `{ error }` in its place.
    *
-   * @throws VaultError if the block itself cannot be read
+   * @param options With `strict: true`, it throws the error of a reading that fails.
+   * @throws VaultError if the block itself cannot be read; VAULT_REORGED if the chain
+   * replaced it meanwhile
    *
    * @example
    * ```ts
@@ -252,9 +280,13 @@ export class VaultClient extends VaultReader {
    * // [ 31337, 420000000000000000000n, 1250000000000000000000000n ]
    * ```
    */
-  public async snapshot(options: ReadOptions = {}): Promise<VaultSnapshot> {
-    checkOptions("snapshot()", options, readOptions);
-    const { takeSnapshot } = await import("./snapshot.js");
+  public async snapshot(
+    options: SnapshotOptions & { readonly strict: true },
+  ): Promise<StrictVaultSnapshot>;
+  public async snapshot(options?: SnapshotOptions): Promise<VaultSnapshot>;
+  public async snapshot(options: SnapshotOptions = {}): Promise<VaultSnapshot> {
+    const { snapshotOptions, takeSnapshot } = await import("./snapshot.js");
+    checkOptions("snapshot()", options, snapshotOptions);
     return await takeSnapshot(this, options);
   }
 
@@ -263,7 +295,8 @@ export class VaultClient extends VaultReader {
    * without `lastId`, every order. Values are unscaled. Memory does not grow with the
    * range.
    *
-   * An order that cannot be read is `{ orderID, error }`. For an unknown id the
+   * An order that cannot be read is `{ orderID, error }`; with `strict: true`, its error is
+   * thrown. For an unknown id the
    * contract fails, or every value is zero (`isEmptyOrder()`). Without `lastId`,
    * unknown ids are left out. The last order is then the one with 500 unknown ids
    * behind it, and no order at a distance of 2^9, 2^10, … 2^20 ids. If every id
@@ -282,6 +315,12 @@ export class VaultClient extends VaultReader {
    * // 2n ETH-USDT
    * ```
    */
+  public orders(
+    options: OrdersOptions & { readonly strict: true },
+  ): AsyncGenerator<Order, void, undefined>;
+  public orders(
+    options?: OrdersOptions,
+  ): AsyncGenerator<ListedOrder, void, undefined>;
   public orders(
     options: OrdersOptions = {},
   ): AsyncGenerator<ListedOrder, void, undefined> {
@@ -325,6 +364,16 @@ export class VaultClient extends VaultReader {
   protected runner(): ContractRunner {
     return new BrowserProvider(this.provider, "any");
   }
+}
+
+async function findAddresses(vault: VaultClient): Promise<VaultAddresses> {
+  const located = contractRoleNames.map(async (role) => {
+    const found = await vault
+      .addressOf(role)
+      .catch(fallbackTo(undefined, isNotConfigured));
+    return found === undefined ? [] : [[role, found.address] as const];
+  });
+  return Object.fromEntries((await Promise.all(located)).flat());
 }
 
 function createContracts(

@@ -9,7 +9,7 @@ import type {
   MockVaultFactory,
 } from "../bindings/index.js";
 import { withCallerStack } from "../caller-stack.js";
-import { parseCount, parseUint256 } from "../client/inputs.js";
+import { parseCount, parseUint256, withAddress } from "../client/inputs.js";
 import { isEmptyOrder, isFailedOrder } from "../client/orders/types.js";
 import { checkValues } from "./values.js";
 import type { VaultClient } from "../client/vault-client.js";
@@ -215,7 +215,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     options: FailOptions = {},
   ): Promise<void> {
     checkOptions("fail()", options, failOptions);
-    const { times, ...condition } = options;
+    const { times, ...condition } = await withAddress(options);
     parseCount(times, "times");
     const { vault, addresses } = this;
     if (times !== undefined && !isInProcess(vault)) {
@@ -246,7 +246,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     options: FailureCondition = {},
   ): Promise<void> {
     checkOptions("succeed()", options, conditionOptions);
-    const target = { operation, ...options };
+    const target = { operation, ...(await withAddress(options)) };
     checkTarget(target, "succeed()");
     const script = callsForFailure({ ...target, reason: null });
     await this.#script(() => script);

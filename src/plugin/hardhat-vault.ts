@@ -10,7 +10,11 @@ import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
 import type { ErrorAbisOf } from "../client/error-abis.js";
 import { withCallerStack } from "../caller-stack.js";
 import { parseAddress } from "../client/inputs.js";
-import type { ListedOrder, OrdersOptions } from "../client/orders/types.js";
+import type {
+  ListedOrder,
+  Order,
+  OrdersOptions,
+} from "../client/orders/types.js";
 import { VaultClient } from "../client/vault-client.js";
 import type {
   DeployMocksOptions,
@@ -160,6 +164,12 @@ export class HardhatVault extends VaultClient implements VaultHost {
     return rpc === shared.rpc ? vault : vault.copy({ rpc });
   }
 
+  public override orders(
+    options: OrdersOptions & { readonly strict: true },
+  ): AsyncGenerator<Order, void, undefined>;
+  public override orders(
+    options?: OrdersOptions,
+  ): AsyncGenerator<ListedOrder, void, undefined>;
   public override orders(
     options: OrdersOptions = {},
   ): AsyncGenerator<ListedOrder, void, undefined> {

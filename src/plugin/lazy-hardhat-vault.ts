@@ -5,7 +5,8 @@ import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
 
 import { iterateWithCallerStack, withCallerStack } from "../caller-stack.js";
 import type { ContractAddresses } from "../client/addresses.js";
-import type { VaultContracts } from "../client/vault-client.js";
+import type { OrdersOptions } from "../client/orders/types.js";
+import type { VaultAddresses, VaultContracts } from "../client/vault-client.js";
 import { operationNames } from "../protocol/index.js";
 import type { OperationName } from "../protocol/index.js";
 import type { HardhatVault } from "./hardhat-vault.js";
@@ -32,6 +33,8 @@ export interface LazyHardhatVault extends Pick<
 > {
   /** The TypeChain-typed contracts by role; `await` opens the connection. */
   readonly contracts: Promise<VaultContracts>;
+  /** The addresses by role; `await` opens the connection. */
+  readonly addresses: Promise<VaultAddresses>;
   /** Returns the same vault with some addresses replaced, without opening it. */
   at(contracts: ContractAddresses): LazyHardhatVault;
   /** Returns the vault of another instance; see {@link HardhatVault.instance}. */
@@ -92,6 +95,11 @@ function lazyVault(
         const result: unknown = Reflect.apply(vault[name], vault, args);
         return await result;
       });
+  // it has the overloads of the method of its name
+  const orders = ((...args: readonly [OrdersOptions?]) =>
+    iterateWithCallerStack(async () =>
+      (await open()).orders(...args),
+    )) as HardhatVault["orders"];
   const lazy: LazyHardhatVault = {
     // each takes and returns what the method of its name does
     ...(Object.fromEntries(names.map((name) => [name, forward(name)])) as Pick<
@@ -110,11 +118,11 @@ function lazyVault(
         : typeof target === "string"
           ? (await getOrCreate(target)).vault
           : target.vault,
-    orders: (...args) =>
-      iterateWithCallerStack(async () => (await open()).orders(...args)),
+    orders,
     rounds: (...args) =>
       iterateWithCallerStack(async () => (await open()).rounds(...args)),
     contracts: lazyPromise(async () => (await open()).contracts),
+    addresses: lazyPromise(async () => await (await open()).addresses),
   };
   return Object.defineProperty(lazy, inspect.custom, {
     // As a HardhatVault, and without opening it.

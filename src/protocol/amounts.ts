@@ -4,7 +4,12 @@ import { groupDigits } from "./units.js";
 
 /** Example: `5,000,000.25`. A whole number has no `.0`. */
 export function scale(value: bigint, decimals: number): string {
-  return groupDigits(formatUnits(value, decimals).replace(/\.0$/u, ""));
+  return groupDigits(toDecimal(value, decimals));
+}
+
+/** The same without grouped digits, for programs. */
+export function toDecimal(value: bigint, decimals: number): string {
+  return formatUnits(value, decimals).replace(/\.0$/u, "");
 }
 
 export const NATIVE_DECIMALS = 18;

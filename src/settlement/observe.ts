@@ -39,6 +39,7 @@ export async function observe(
     block,
     // the decoder follows the table entry that makes the type
     round: values[0] as VaultRound,
+    // as the round above
     laterRound: later?.[0] as VaultRound | undefined,
   };
 }

@@ -1,3 +1,4 @@
+import { withAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Hex } from "../protocol/index.js";
@@ -52,7 +53,7 @@ export async function settleAll(
   vault: VaultHost,
   given: SettleAllOptions,
 ): Promise<SettlementResult> {
-  const options = parseOptions(vault, given);
+  const options = parseOptions(vault, await withAddress(given));
   if (options.resume === true) {
     return await resume(vault, options);
   }

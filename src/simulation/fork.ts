@@ -12,7 +12,7 @@ import { checkOptions, option } from "../client/options.js";
 import type { OptionsOf } from "../client/options.js";
 import type { AddressResolver } from "../client/addresses.js";
 import { absentContract } from "../client/failed-reading.js";
-import { givenInput } from "../client/inputs.js";
+import { givenInput, withAddress } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
 import { assertInvariant, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
@@ -96,7 +96,7 @@ export async function fork(
   const { blockNumber, hardfork, warm: more = [] } = options;
   requireHttp(vault);
   const { coinbase } = requireForkNetwork(vault);
-  const calls = more.map(parseWarmCall);
+  const calls = (await Promise.all(more.map(withAddress))).map(parseWarmCall);
   const isBlockGiven = (blockNumber ?? "latest") !== "latest";
   const names = Object.keys(vault.connection.networkConfig.vault.instances);
   const [node, own, others] = await Promise.all([

@@ -3,7 +3,7 @@ import type { NetworkConfig } from "hardhat/types/config";
 
 import { noCode } from "../client/codec.js";
 import { isFailedReading } from "../client/failed-reading.js";
-import { checksumAddress } from "../client/inputs.js";
+import { checksumAddress, withAddress } from "../client/inputs.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Address, VaultRound } from "../protocol/index.js";
@@ -74,9 +74,10 @@ export interface Simulated {
  */
 export async function simulateSettleAll(
   vault: VaultHost,
-  options: SimulateSettleAllOptions,
+  given: SimulateSettleAllOptions,
   findSender?: () => Promise<string>,
 ): Promise<Simulated> {
+  const options = await withAddress(given);
   const request = parseOptions(vault, options);
   const client = vault.withOptions(options);
   const [sender, next] = await Promise.all([

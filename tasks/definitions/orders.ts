@@ -12,5 +12,8 @@ export const ordersTask = describeTask(
     ...ofListings,
     skipEmpty: flag("Leave out orders with only zero values"),
   },
-  [["json", "format"]],
+  [
+    ["json", "format"],
+    ["raw", "scaled"],
+  ],
 );

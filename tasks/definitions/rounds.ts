@@ -12,6 +12,7 @@ export const roundsTask = describeTask(
   },
   [
     ["json", "format"],
+    ["raw", "scaled"],
     ["block", "toBlock"],
   ],
 );

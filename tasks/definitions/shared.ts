@@ -98,6 +98,7 @@ export const ofListings = {
     oneOf(["ndjson", "csv"]),
     "Write plain lines, without network and block",
   ),
+  scaled: flag("Scale the values of CSV by the known or configured decimals"),
   out: option(
     file,
     "File to write: .csv, .ndjson, .json, or else the table as text",

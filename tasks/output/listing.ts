@@ -4,6 +4,8 @@ import { stringify } from "csv-stringify/sync";
 
 import { invalidArgument } from "../../src/errors.js";
 import { escapeUntrusted, toSafeJson } from "../../src/escape.js";
+import { toDecimal } from "../../src/protocol/amounts.js";
+import type { Field } from "../../src/protocol/index.js";
 import type { ordersTask } from "../definitions/orders.js";
 import type { TaskValues } from "../definitions/shared.js";
 import { toDocument } from "../error-texts.js";
@@ -11,7 +13,8 @@ import type { Terminal } from "../terminal.js";
 import { notes, present } from "./blocks.js";
 import type { Block, Content } from "./blocks.js";
 import { writeToFile } from "./destination.js";
-import { describeCount } from "./format-value.js";
+import { decimalsOf, describeCount } from "./format-value.js";
+import type { FormatContext } from "./format-value.js";
 import { renderText, say } from "./render-text.js";
 import { createStyle } from "./style.js";
 import type { Style } from "./style.js";
@@ -30,9 +33,10 @@ export function parseListingForm({
   json,
   format,
   out,
+  scaled,
 }: Pick<
   TaskValues<typeof ordersTask>,
-  "json" | "format" | "out"
+  "json" | "format" | "out" | "scaled"
 >): ListingForm {
   const extension = path.extname(out ?? "").toLowerCase();
   const ofFile = formOfExtension[extension];
@@ -40,7 +44,59 @@ export function parseListingForm({
     const problem = `a file ${extension} does not hold ${format}`;
     throw invalidArgument("--out", problem, "Give the file another extension.");
   }
-  return json ? "json" : (format ?? ofFile ?? "table");
+  const form = json ? "json" : (format ?? ofFile ?? "table");
+  if (scaled && form !== "csv") {
+    const problem = `only CSV has scaled values, and this is ${form}`;
+    throw invalidArgument("--scaled", problem, "Add --format csv, or omit it.");
+  }
+  return form;
+}
+
+/** How a listing shows its values. */
+export interface ListingContext extends FormatContext {
+  /** Scales the values of CSV. */
+  readonly scaled: boolean;
+}
+
+/** A row of CSV: integers, or decimals where the scale is known and wanted. */
+export function csvRow(
+  row: object,
+  fields: readonly Field[],
+  context: ListingContext,
+): object {
+  const cells: Record<string, unknown> = { ...row };
+  for (const { name, decimals } of scaledFields(fields, context)) {
+    const value = cells[name];
+    cells[name] =
+      typeof value === "bigint" ? toDecimal(value, decimals) : value;
+  }
+  return cells;
+}
+
+/** Tells which columns of CSV are scaled. */
+export function describeScaled(
+  fields: readonly Field[],
+  context: ListingContext,
+): string | false {
+  const scaled = scaledFields(fields, context).map(
+    ({ name, unit, decimals }) =>
+      `${name} (${unit === "percent" ? "percent" : `${decimals} decimals`})`,
+  );
+  return !context.scaled
+    ? false
+    : scaled.length === 0
+      ? "No column is scaled: set displayDecimals in the configuration of the network."
+      : `Scaled: ${scaled.join(", ")}. Other numbers are unscaled.`;
+}
+
+function scaledFields(
+  fields: readonly Field[],
+  context: ListingContext,
+): ReadonlyArray<Field & { readonly decimals: number }> {
+  return fields.flatMap((field) => {
+    const decimals = context.scaled ? decimalsOf(field, context) : undefined;
+    return decimals === undefined ? [] : [{ ...field, decimals }];
+  });
 }
 
 /** Items of one kind, with a writer for each form. */
@@ -159,7 +215,7 @@ function toCsvRows(
  * a `;`.
  */
 function toCsvCell(text: string): string {
-  return escapeUntrusted(text)
+  return escapeUntrusted(text, Infinity)
     .replace(/^(?=[\s"']+[=+\-@＝＋－＠])/u, "'")
     .replace(/;([\s"']*)(?=[=+\-@＝＋－＠])/gu, ";$1'");
 }

@@ -10,8 +10,8 @@ import { notes, present, table, title, toned } from "./blocks.js";
 import type { Block, Cell, Column, Content, Envelope } from "./blocks.js";
 import { decimalsOf, describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
-import { inBatches } from "./listing.js";
-import type { Listing } from "./listing.js";
+import { csvRow, describeScaled, inBatches } from "./listing.js";
+import type { Listing, ListingContext } from "./listing.js";
 
 const fields = operations.getOrderInfo.outputs;
 
@@ -23,7 +23,7 @@ export function orderListing(
   envelope: Envelope,
   orders: AsyncIterable<ListedOrder>,
   tally: Tally,
-  context: FormatContext,
+  context: ListingContext,
   note = "",
 ): Listing<ListedOrder> {
   // A contract may return zeros for an id that does not exist.
@@ -47,7 +47,10 @@ export function orderListing(
             status: "failed",
             error: `${order.error.code}: ${order.error.shortMessage}`,
           }
-        : { ...order, status: isEmptyOrder(order) ? "empty" : "ok" },
+        : {
+            ...csvRow(order, fields, context),
+            status: isEmptyOrder(order) ? "empty" : "ok",
+          },
     async *blocks(items) {
       let heading = [title("Orders", envelope)];
       for await (const page of inBatches(items, PAGE)) {
@@ -64,7 +67,11 @@ export function orderListing(
         notes(...tally.describe(), isTable && toned("dim", scales)),
       ];
     },
-    notes: () => (tally.empty + tally.failed === 0 ? [] : tally.describe()),
+    notes: () =>
+      present([
+        ...(tally.empty + tally.failed === 0 ? [] : tally.describe()),
+        describeScaled(fields, context),
+      ]),
   };
 }
 

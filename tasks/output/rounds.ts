@@ -5,7 +5,8 @@ import { notes, present, table, title, toned } from "./blocks.js";
 import type { Block, Column, Content, Envelope } from "./blocks.js";
 import { describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
-import type { Listing } from "./listing.js";
+import { csvRow, describeScaled } from "./listing.js";
+import type { Listing, ListingContext } from "./listing.js";
 
 const fields = operations.getLatestRoundInfo.outputs;
 
@@ -21,7 +22,7 @@ const shown = fieldsOf("getLatestRoundInfo", [
 export function roundListing(
   envelope: Envelope,
   rounds: AsyncIterable<PastRound>,
-  context: FormatContext,
+  context: ListingContext,
 ): Listing<PastRound> {
   let said: readonly string[] = [];
   return {
@@ -41,7 +42,11 @@ export function roundListing(
       "unreadBlocks",
       "outOfOrder",
     ],
-    toCsv: (round) => ({ unreadBlocks: 0, outOfOrder: false, ...round }),
+    toCsv: (round) => ({
+      unreadBlocks: 0,
+      outOfOrder: false,
+      ...csvRow(round, fields, context),
+    }),
     async *blocks(items) {
       const all = await Array.fromAsync(items);
       yield [
@@ -49,7 +54,7 @@ export function roundListing(
         ...roundBlocks(all, envelope.block.number, context),
       ];
     },
-    notes: () => said,
+    notes: () => present([...said, describeScaled(fields, context)]),
   };
 }
 

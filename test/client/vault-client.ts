@@ -337,4 +337,73 @@ describe("client - VaultClient", () => {
       node.asked.filter(({ params }) => params.length === 3),
     ).to.deep.equal([]);
   });
+
+  it("addresses has the addresses of contracts that have one, for at()", async () => {
+    const node = nodeOfAddresses();
+    const client = new VaultClient(node, { vault: VAULT.toLowerCase() });
+    const addresses = await client.at({ vaultFactory: FACTORY }).addresses;
+    expect(addresses).to.deep.equal({
+      vault: VAULT,
+      vaultFactory: (await client.at({ vault: FACTORY }).addressOf("vault"))
+        .address,
+    });
+    expect(await client.at(addresses).addresses).to.deep.equal(addresses);
+    expect(node.asked).to.deep.equal([]);
+  });
+
+  it("from is whatever has an address, as a contract of ethers: each read calls as it", async () => {
+    const node = nodeOfAddresses();
+    const client = new VaultClient(node, {
+      vault: VAULT,
+      trading: OTHER_VAULT,
+    });
+    for (const from of [
+      FROM,
+      { address: FROM },
+      { getAddress: async () => await Promise.resolve(FROM) },
+      client.at({ vault: FROM }).contracts.vault,
+    ]) {
+      node.asked.length = 0;
+      await client.queryVolume({ from });
+      await client.snapshot({ from });
+      await Array.fromAsync(client.orders({ from, ids: [1] }));
+      const senders = node.asked
+        .filter(({ method }) => method === "eth_call")
+        .map(({ params }) => fieldsOf(params[0])["from"]);
+      expect(new Set(senders)).to.deep.equal(new Set([FROM]));
+    }
+    await expectVaultError(
+      // the types refuse it
+      client.queryVolume({ from: { getAddress: () => 7 } as never }),
+      "VAULT_INVALID_ADDRESS",
+    );
+  });
+
+  it("snapshot({ strict: true }) and orders({ strict: true }) throw the error of what fails, and name it", async () => {
+    const node = nodeOfAddresses();
+    const client = new VaultClient(node, {
+      vault: VAULT,
+      trading: OTHER_VAULT,
+    });
+    await expectVaultError(
+      client.snapshot({ strict: true }),
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+    const all = Object.fromEntries(
+      Object.keys(contractRoles).map((role) => [role, OTHER_VAULT]),
+    );
+    const { details } = await expectVaultError(
+      new VaultClient(node, all).snapshot({ strict: true }),
+      "VAULT_CALL_REVERTED",
+    );
+    expect(details["operation"]).to.equal("getFundingFeeRate");
+    for (const ids of [[7], [7, 8]]) {
+      const orders = client.orders({ strict: true, ids });
+      const { message } = await expectVaultError(
+        orders.next(),
+        "VAULT_CALL_REVERTED",
+      );
+      expect(message).to.include("getOrderInfo of order 7 reverted");
+    }
+  });
 });

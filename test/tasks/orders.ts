@@ -106,7 +106,7 @@ describe("vault orders", () => {
     expect(orders).to.have.nested.property("[0].exType", "BTC-USDT");
   });
 
-  it("orders scales by displayDecimals, and not with --raw", async () => {
+  it("orders scales by displayDecimals, and not with --raw; CSV only with --scaled, as rounds does", async () => {
     const vault = {
       contracts: tasks.mocks.addresses,
       displayDecimals: { "order.openPrice": 18 },
@@ -121,6 +121,19 @@ describe("vault orders", () => {
     expect(raw.stdout)
       .to.match(/ {2}64000000000000000000000 {2}/u)
       .and.include("\nIntegers are unscaled. Fees:");
+    for (const [task, price] of [
+      ["orders", /,64000,.*ok/u],
+      ["rounds", /^65000,/mu],
+    ] as const) {
+      const csv = { format: "csv", ...(task === "orders" ? args : {}) };
+      const decimals = await runVaultTask(hre, task, { ...csv, scaled: true });
+      expect(decimals.stdout).to.match(price);
+      expect(decimals.stderr).to.match(/Scaled: .*\(18 decimals\)/u);
+      const integers = await runVaultTask(hre, task, csv);
+      expect(integers.stdout)
+        .to.match(/\d{23}/u)
+        .and.not.match(price);
+    }
   });
 
   it("--state and --holder select orders, and count no empty ids", async () => {

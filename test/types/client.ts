@@ -12,6 +12,8 @@ import type {
   FailedReading,
   LocatedAddress,
   MarginAmounts,
+  Order,
+  StrictVaultSnapshot,
   VaultOrder,
   PoolAmounts,
   ReadOptions,
@@ -134,6 +136,16 @@ export async function snapshots(): Promise<void> {
   >();
   // @ts-expect-error -- it may have failed
   snapshot.volume + 1n;
+  const strict = await client.snapshot({ strict: true });
+  expectType<Same<typeof strict, StrictVaultSnapshot>>();
+  expectType<Same<typeof strict.volume, bigint>>();
+  const unknown = await client.snapshot({ strict: Boolean(strict) });
+  expectType<Same<typeof unknown, VaultSnapshot>>();
+  expectType<
+    Same<Awaited<typeof client.addresses>["vault"], Address | undefined>
+  >();
+  client.at(await client.addresses);
+  await client.queryVolume({ from: client.contracts.vault });
 }
 
 export async function contracts(): Promise<void> {
@@ -154,6 +166,9 @@ export async function orders(): Promise<void> {
     if (!("error" in order)) {
       expectType<Same<typeof order.exType, string>>();
     }
+  }
+  for await (const order of client.orders({ strict: true })) {
+    expectType<Same<typeof order, Order>>();
   }
   client.orders();
   client.orders({ ids: [1, 2n], state: "closed" });

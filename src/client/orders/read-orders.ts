@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
-import { invalidArgument } from "../../errors.js";
+import { VaultError, invalidArgument } from "../../errors.js";
 import type { PinnedBlock } from "../../rpc/block-id.js";
 import { getBlock } from "../../rpc/blocks.js";
 import { takesHashes } from "../../rpc/pinned-block.js";
@@ -10,6 +10,7 @@ import {
   parseEnum,
   parseUint256,
   requireFixedBlock,
+  withAddress,
 } from "../inputs.js";
 import { isLensKnown, tryLens } from "../lens/lens.js";
 import { checkOptions } from "../options.js";
@@ -17,7 +18,12 @@ import type { ReadContext, VaultReader } from "../reader.js";
 import { LIMIT_POWER, findLastOrder } from "./last-order.js";
 import { ALONE, OrderReader } from "./order-reader.js";
 import { isEmptyOrder, isFailedOrder, ordersOptions } from "./types.js";
-import type { ListedOrder, Order, OrdersOptions } from "./types.js";
+import type {
+  FailedOrder,
+  ListedOrder,
+  Order,
+  OrdersOptions,
+} from "./types.js";
 
 const MAX_CHUNK = 700;
 /** More orders under way would be faster, but take more memory. */
@@ -33,7 +39,7 @@ export async function* readOrders(
   options.signal?.throwIfAborted();
   const stop = new AbortController();
   const client = vault
-    .withOptions(options)
+    .withOptions(await withAddress(options))
     // Ends requests under way when the reader leaves.
     .withOptions({ signal: stop.signal });
   const context = client.readContext({ blockTag: options.blockTag });
@@ -68,10 +74,13 @@ export async function* readOrders(
       await setImmediate();
       for (const order of orders) {
         done += 1;
-        if (
-          !(await isUnknown(order)) &&
-          (isFailedOrder(order) || matches(order))
-        ) {
+        if (await isUnknown(order)) {
+          continue;
+        }
+        if (isFailedOrder(order) && options.strict === true) {
+          throw errorNaming(order);
+        }
+        if (isFailedOrder(order) || matches(order)) {
           yield order;
           options.signal?.throwIfAborted();
         }
@@ -84,6 +93,17 @@ export async function* readOrders(
   } finally {
     stop.abort();
   }
+}
+
+/** The error with the id of its order. */
+function errorNaming({ orderID, error }: FailedOrder): VaultError {
+  const { code, details, cause } = error;
+  const name = `order ${orderID}`;
+  const named =
+    "operation" in details
+      ? { operation: `${details["operation"]} of ${name}` }
+      : { method: `${details["method"]} (${name})` };
+  return new VaultError(code, { ...details, ...named }, cause);
 }
 
 async function findPin(

@@ -44,6 +44,8 @@ const filterOptions = {
   state: option<OrderState | OrderStateName>(),
   /** Only orders of this holder; failed ones are listed in any case. */
   holder: option<string>(),
+  /** Throws the error of an order that cannot be read. Default: false. */
+  strict: option<boolean>(),
   /** Leaves out orders with every value zero. Default: false. */
   skipEmpty: option<boolean>(),
   /** Most orders in one request. Default: 700. */

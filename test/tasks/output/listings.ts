@@ -14,7 +14,11 @@ import {
   renderListing,
   writeListing,
 } from "../../../tasks/output/listing.js";
-import type { Listing, ListingForm } from "../../../tasks/output/listing.js";
+import type {
+  Listing,
+  ListingContext,
+  ListingForm,
+} from "../../../tasks/output/listing.js";
 import { Tally, orderListing } from "../../../tasks/output/orders.js";
 import { createStyle } from "../../../tasks/output/style.js";
 import { expectVaultError } from "../../helpers/assertions.js";
@@ -71,16 +75,27 @@ const envelope = {
   block: { number: 1, timestamp: 0, hash: null },
 };
 
-function listingOf(orders: readonly ListedOrder[]): Listing<ListedOrder> {
-  const context = { tokenDecimals: undefined, chainTime: 0, raw: false };
+const unscaled = {
+  tokenDecimals: undefined,
+  chainTime: 0,
+  raw: false,
+  scaled: false,
+};
+
+function listingOf(
+  orders: readonly ListedOrder[],
+  context: ListingContext = unscaled,
+): Listing<ListedOrder> {
   return orderListing(envelope, stream(orders), new Tally(), context);
 }
 
 async function render(
   orders: readonly ListedOrder[],
   form: ListingForm,
+  context = unscaled,
 ): Promise<string> {
-  const rendered = renderListing(listingOf(orders), form, createStyle({}));
+  const listing = listingOf(orders, context);
+  const rendered = renderListing(listing, form, createStyle({}));
   return (await Array.fromAsync(rendered)).join("");
 }
 
@@ -134,6 +149,41 @@ describe("output of vault orders", () => {
     }
   });
 
+  it("CSV has the whole of a long string", async () => {
+    const pair = "x".repeat(10_000);
+    const csv = await render([withPair(pair)], "csv");
+    expect(parseCsv(csv)[1]?.[1]).to.equal(pair);
+  });
+
+  it("CSV has decimals with --scaled, without grouped digits, of the fields whose decimals are configured, and names these", async () => {
+    const scaled = {
+      ...unscaled,
+      scaled: true,
+      displayDecimals: { "order.openPrice": 18, "order.exFee": 6 },
+    };
+    const order = {
+      ...withPair("A"),
+      openPrice: 1_850_250_000_000_000_000_000n,
+      exFee: 5_000_000n,
+      marginAmount: 7n,
+    };
+    const [heads = [], row = []] = parseCsv(
+      await render([order], "csv", scaled),
+    );
+    const cellOf = (name: string): unknown => row[heads.indexOf(name)];
+    expect(
+      ["openPrice", "exFee", "marginAmount", "orderID"].map(cellOf),
+    ).to.deep.equal(["1850.25", "5", "7", "1"]);
+    const raw = await render([order], "csv");
+    expect(raw).to.include("1850250000000000000000");
+    expect(listingOf([], scaled).notes()).to.deep.equal([
+      "Scaled: exFee (6 decimals), openPrice (18 decimals). Other numbers are unscaled.",
+    ]);
+    expect(listingOf([], { ...unscaled, scaled: true }).notes()).to.deep.equal([
+      "No column is scaled: set displayDecimals in the configuration of the network.",
+    ]);
+  });
+
   it("a long table repeats its headings every 500 orders", async () => {
     const orders = Array.from({ length: 1_001 }, (_, index) => ({
       orderID: BigInt(index),
@@ -159,7 +209,9 @@ describe("the form of a listing", () => {
       [true, undefined, "a.csv", "json"],
       [true, undefined, undefined, "json"],
     ] as const) {
-      expect(parseListingForm({ json, format, out })).to.equal(form);
+      expect(parseListingForm({ json, format, out, scaled: false })).to.equal(
+        form,
+      );
     }
   });
 
@@ -170,13 +222,29 @@ describe("the form of a listing", () => {
     ] as const) {
       const { message } = await expectVaultError(
         Promise.resolve().then(() =>
-          parseListingForm({ json: false, format, out }),
+          parseListingForm({ json: false, format, out, scaled: false }),
         ),
         "VAULT_INVALID_ARGUMENT",
       );
       expect(message)
         .to.include(`--out: ${file}`)
         .and.include("Give the file another extension.");
+    }
+  });
+
+  it("parseListingForm refuses --scaled for anything but CSV: VAULT_INVALID_ARGUMENT", async () => {
+    for (const [json, format] of [
+      [true, undefined],
+      [false, undefined],
+      [false, "ndjson"],
+    ] as const) {
+      const { message } = await expectVaultError(
+        Promise.resolve().then(() =>
+          parseListingForm({ json, format, out: undefined, scaled: true }),
+        ),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(message).to.include("--scaled: only CSV");
     }
   });
 

@@ -21,7 +21,12 @@ const envelope = {
   chainId: 56,
   block: { number: 7, timestamp: 1_700_000_000 },
 };
-const context = { tokenDecimals: 1, chainTime: 1_700_000_000, raw: false };
+const context = {
+  tokenDecimals: 1,
+  chainTime: 1_700_000_000,
+  raw: false,
+  scaled: false,
+};
 
 /** No two values are the same. */
 const order: Order = {

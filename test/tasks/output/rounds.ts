@@ -16,7 +16,12 @@ const envelope = {
   chainId: 56,
   block: { number: LATEST, timestamp: 1_700_000_000 },
 };
-const context = { tokenDecimals: 1, chainTime: 1_700_000_000, raw: false };
+const context = {
+  tokenDecimals: 1,
+  chainTime: 1_700_000_000,
+  raw: false,
+  scaled: false,
+};
 
 /** A round that block 1,500 settled. */
 const settled: PastRound = {
