@@ -97,25 +97,6 @@ describe("read tasks", () => {
     });
   }
 
-  it("status prints every reading under the title of its task", async () => {
-    const { stdout } = await tasks.run("status --raw");
-    const [, ...sections] = squeezed(stdout).split("\n\n");
-    const shown = sections.slice(0, 6).map((section) => {
-      const [title, ...lines] = section.trimEnd().split("\n");
-      return [title, lines];
-    });
-    const linesOf = (values: Readonly<Record<string, string>>): string[] =>
-      Object.entries(values).map(([label, value]) => `${label} · ${value}`);
-    expect(shown).to.deep.equal([
-      ["Funding fee rate", linesOf(rates)],
-      ["Latest round", linesOf(round)],
-      ["Liquidity pools", linesOf(pools)],
-      ["Volume", ["Volume · 45"]],
-      ["Margin balance", linesOf(marginBalance)],
-      ["Minimum X margin", ["Minimum X token margin · 46"]],
-    ]);
-  });
-
   it("a value is scaled by its documented unit, by displayDecimals as configured, or raw", async () => {
     for (const [typed, ...lines] of [
       ["funding-rate", "Call funding fee rate · 0.00000001"],
@@ -145,14 +126,6 @@ describe("read tasks", () => {
       [`volume --block 0x${number.toString(16)}`, "45"],
     ] as const) {
       expect(await tasks.documentOf(typed)).to.include({ volume });
-    }
-  });
-
-  it("--timeout takes fractions of a second that are no whole number of milliseconds", async () => {
-    for (const seconds of ["64.01", "30.0004"]) {
-      expect(await tasks.documentOf(`volume --timeout ${seconds}`)).to.include({
-        volume: "45",
-      });
     }
   });
 
@@ -233,14 +206,6 @@ describe("read tasks", () => {
   it("order has its id in the document", async () => {
     const { order } = await tasks.documentOf(`order ${ORDER_ID}`);
     expect(order).to.include({ orderID: ORDER_ID.toString(), number: "21" });
-  });
-
-  it("order takes its id in 0x hex", async () => {
-    const typed = `order 0x${ORDER_ID.toString(16)}`;
-    expect(await tasks.documentOf(typed)).to.have.nested.property(
-      "order.exType",
-      "ÄTH/USDT 🚀 longer than one word",
-    );
   });
 
   it("a read calls as --from names, else as the network's from, else as the zero address", async () => {

@@ -1,5 +1,3 @@
-import { readFile } from "node:fs/promises";
-
 import { expect } from "chai";
 
 import { fieldsOf } from "../helpers/fields.js";
@@ -59,25 +57,6 @@ describe("vault rounds", () => {
       ),
     );
     expect(count).to.equal("2 rounds; 1 settled.");
-  });
-
-  it("rounds --json has null for what was never seen", async () => {
-    await settleAndGoOn();
-    const { rounds } = await tasks.documentOf("rounds");
-    expect(rounds)
-      .to.have.nested.property("[0]")
-      .that.deep.includes({
-        strikePrice: (100n * TOKEN).toString(),
-        settledPrice: (66_250n * TOKEN).toString(),
-        settled: true,
-        settledBlock: first + 1,
-      });
-    expect(rounds).to.have.nested.property("[1]").that.deep.includes({
-      settledPrice: null,
-      settledAmount: null,
-      settled: false,
-      settledBlock: null,
-    });
   });
 
   it("rounds names, in each form, a round that was replaced unsettled, one that starts before it, and blocks without a round", async () => {
@@ -142,23 +121,6 @@ describe("vault rounds", () => {
       expect(error["message"]).to.include(says);
     });
   }
-
-  it("rounds --out writes the form that the file's extension names, with what is to know on stderr", async () => {
-    await tasks.mocks.startNextRound();
-    for (const [file, begins] of [
-      ["rounds.CSV", "strikePrice,APY,"],
-      ["rounds.NDJSON", '{"strikePrice":'],
-      ["rounds.json", '{"network":"live",'],
-      ["rounds", "Rounds  live"],
-    ] as const) {
-      const { stdout, stderr } = await tasks.run(`rounds --out ${file}`);
-      expect(stdout).to.equal("");
-      expect(stderr).to.include(`2 rounds written to ${file}.\n`);
-      expect((await readFile(file, "utf8")).slice(0, begins.length)).to.equal(
-        begins,
-      );
-    }
-  });
 
   it("rounds, watch and settle --if-expired take a round of zeros for none", async () => {
     const { vaultFactory } = tasks.mocks.addresses;

@@ -178,38 +178,4 @@ describe("orders in each form", () => {
       "",
     ]);
   });
-
-  it("a page of empty ids only adds nothing to a table", async () => {
-    const many = Array.from({ length: 500 }, () => empty);
-    const text = await render([...many, order, ...many], "table");
-    expect(text.match(/^Orders {2}/gmu)).to.have.lengthOf(1);
-    expect(text.match(/^ *Id /gmu)).to.have.lengthOf(1);
-    expect(text).to.not.match(/\n\n\n/u);
-    expect(text).to.include(
-      "1 order.\nEmpty, with every value zero: 1,000 ids.",
-    );
-  });
-
-  it("a listing of lines notes what is empty or failed, and nothing of orders alone", async () => {
-    for (const [orders, notes] of [
-      [[order], []],
-      [
-        [order, empty],
-        ["1 order.", "Empty, with every value zero: 1 id."],
-      ],
-      [
-        [empty, failed],
-        [
-          "0 orders.",
-          "Empty, with every value zero: 1 id.",
-          { text: "Failed: 1 id.", tone: "bad", note: undefined },
-          `The first of these, 5: ${"error" in failed ? failed.error.shortMessage : ""}`,
-        ],
-      ],
-    ] as const) {
-      const listing = listingOf(orders);
-      await Array.fromAsync(listing.items);
-      expect(listing.notes()).to.deep.equal(notes);
-    }
-  });
 });
