@@ -1,8 +1,7 @@
 import { mkdir, readFile, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
 
-import writeFileAtomic from "write-file-atomic";
-
+import { replaceFile } from "../files/replace-file.js";
 import { asRecord } from "../json.js";
 
 /** Bytes of all files of a folder: some thousand settlements. */
@@ -85,7 +84,7 @@ function lengthOf(key: string, value: unknown): number {
 async function write(file: string, text: string): Promise<void> {
   const folder = path.dirname(file);
   await mkdir(folder, { recursive: true });
-  await writeFileAtomic(file, text);
+  await replaceFile(file, text);
   const names = await readdir(folder);
   const files = await Promise.all(
     names.map(async (name) => {

@@ -65,7 +65,7 @@ describe("footprint of the package", () => {
       expect(ends.match(/: true$/gmu)).to.have.lengthOf(runs.length);
       expect(await readdir(project.path)).to.have.members([
         ...["hardhat.config.ts", "package.json", "every-task.ts", "ends"],
-        ...["orders.csv", "fixture.json", "vault-deployments", "cache"],
+        ...["orders.csv", "fixture.json", "vault-deployments"],
       ]);
     } finally {
       await anvil.stop();
