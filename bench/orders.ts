@@ -47,13 +47,14 @@ export interface OrdersToRead {
  */
 type Orders = ReadonlyArray<object | string>;
 
-const CHUNK = 1_000;
+/** Of the contracts of the deployment, anvil's gas limit allows no more in one call. */
+const CHUNK = 500;
 const CONCURRENCY = 4;
 /** Single calls under way at a time. */
 const IN_FLIGHT = 100;
 const VIEM_BATCH = 1_000;
-/** Call data of one multicall with which it was fastest; a call has 36 bytes. */
-const MULTICALL_BYTES = 32_768;
+/** Call data of one multicall that anvil's gas limit allows; a call has 36 bytes. */
+const MULTICALL_BYTES = 16_384;
 
 /** Reads orders over HTTP, from anvil. */
 export async function benchOrders(extent: Extent): Promise<Section> {

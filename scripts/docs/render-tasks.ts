@@ -22,6 +22,9 @@ succeeds is; so is a simulation, in \`simulation\`. The exit code is 0 only for 
 command (an unknown flag, a missing argument), the error is Hardhat's, in text. Codes are explained in
 [troubleshooting](troubleshooting.md).
 
+A task of the command line ends its process when its output is written. A task that a
+script runs, with \`hre.tasks.getTask(…).run()\`, never does.
+
 Every figure of one output is read at the block that the output names.
 `;
 
