@@ -74,22 +74,6 @@ describe("settlesRound() and roundSettled()", () => {
     });
   }
 
-  it("settlesRound() prints a price with its real value, and an amount as an integer", async () => {
-    const { vault, settle } = round();
-    const sent = await settle();
-    const { message } = await failureOf(
-      settlesRound(vault, sent, { price: 1n }),
-    );
-    expect(message).to.equal(
-      `expected the round to be settled with settledPrice 1 (real value 0.000000000000000001), but it is ${PRICE} (real value 2000.0)`,
-    );
-    expect(
-      (await failureOf(settlesRound(vault, sent, { amount: 0n }))).message,
-    ).to.equal(
-      "expected the round to be settled with settledAmount 0, but it is 77",
-    );
-  });
-
   for (const [expected, where] of [
     [{ price: -1n }, "settledPrice"],
     [{ amount: 1.5 }, "settledAmount"],
@@ -251,19 +235,6 @@ describe("settlesRound() and roundSettled()", () => {
       expect(message.endsWith(problem), message).to.equal(true);
     });
   }
-
-  it("roundSettled() refuses what is no vault", async () => {
-    // @ts-expect-error -- a vault
-    const { message } = await failureOf(roundSettled({ address: "0x12" }));
-    expect(message).to.match(/^a vault is needed /u);
-  });
-
-  it("settlesRound() throws what the transaction's promise is rejected with", async () => {
-    const failed = Promise.reject(new RangeError("not the keeper"));
-    const failure = await failureOf(settlesRound(round().vault, failed));
-    expect(failure).to.be.instanceOf(RangeError);
-    expect(failure.message).to.equal("not the keeper");
-  });
 
   it("settlesRound() and roundSettled() throw VAULT_CALL_REVERTED if the round cannot be read", async () => {
     const { withoutRound, settle } = round();

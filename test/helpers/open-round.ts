@@ -35,12 +35,6 @@ export interface OpenRound {
 export function useOpenRound(): () => OpenRound {
   let round: OpenRound | undefined;
   let snapshot: unknown;
-  let sending: Array<Promise<unknown>> = [];
-  /** An assertion may fail before its transaction is sent, which then is in the next test. */
-  const sent = async <Value>(work: Promise<Value>): Promise<Value> => {
-    sending.push(work);
-    return await work;
-  };
   const opened = (): OpenRound => {
     if (round === undefined) {
       throw new Error("the round is opened before the first test");
@@ -79,8 +73,8 @@ export function useOpenRound(): () => OpenRound {
     round = {
       ...{ connection, vault, mocks, request },
       withoutRound: vault.at({ vaultFactory: mocks.addresses.vault }),
-      settle: async () => await sent(contract.settleAll(gas)),
-      setVolume: async (volume) => await sent(contract.setVolume(volume, gas)),
+      settle: async () => await contract.settleAll(gas),
+      setVolume: async (volume) => await contract.setVolume(volume, gas),
       startNextRound: async () => {
         const { hash } = await mocks.contracts.vaultFactory.startNextRound(
           {
@@ -100,8 +94,6 @@ export function useOpenRound(): () => OpenRound {
   });
   afterEach(async () => {
     const { request } = opened();
-    await Promise.allSettled(sending);
-    sending = [];
     await request("evm_setAutomine", true);
     await request("evm_revert", snapshot);
     snapshot = await request("evm_snapshot");
