@@ -1,5 +1,3 @@
-import { readdir } from "node:fs/promises";
-
 import { expect } from "chai";
 import { configVariable } from "hardhat/config";
 
@@ -84,18 +82,6 @@ describe("the addresses that tasks use", () => {
           : new RegExp(`  instance ${instance}, live \\(chain 31337\\)`, "u"),
       );
     }
-  });
-
-  it("status --all shows each instance, and exits with 1 if one fails", async () => {
-    process.env["TEST_DAI_VAULT"] = tasks.mocks.addresses.vault;
-    const document = await tasks.documentOf("status --all", 1);
-    expect(document)
-      .to.have.nested.property("instances.nowhere.volume.error.code")
-      .that.equals("VAULT_NO_CODE");
-    expect(document).to.have.nested.property("instances.usdc.volume");
-    expect(document).to.have.nested.property("status.volume");
-    const { stdout } = await tasks.run("status --all");
-    expect(stdout).to.match(/nowhere/u);
   });
 
   it("a variable that is unset or no address is refused by every task that needs it, and its value never shown", async () => {
@@ -194,41 +180,4 @@ describe("the addresses that tasks use", () => {
       expect(error["message"]).to.include("simulated on as it is, not forked");
     });
   }
-
-  it("deploy-mocks keeps apart the mocks of chains whose ids begin with the same digits, and those of an instance", async () => {
-    const volumeOf = async (typed: string): Promise<unknown> =>
-      (await tasks.documentOf(`volume --network bare ${typed}`))["volume"];
-    await tasks.run("deploy-mocks --network bare");
-    await tasks.run("mock set volume=1 --network bare");
-    await tasks.run("deploy-mocks --network bare --instance own");
-    await tasks.run("mock set volume=2 --network bare --instance own");
-    expect([
-      await volumeOf(""),
-      await volumeOf("--instance own"),
-    ]).to.deep.equal(["1", "2"]);
-    const files = await readdir("vault-deployments");
-    expect(files.map((file) => file.replace(/-[\da-f]{8}/u, ""))).to.deep.equal(
-      ["31337-own.json", "31337.json"],
-    );
-    await tasks.rpc("anvil_setChainId", 3133);
-    try {
-      expect(await tasks.errorOf("volume --network bare")).to.include({
-        code: NOT_CONFIGURED,
-      });
-    } finally {
-      await tasks.rpc("anvil_setChainId", 31337);
-    }
-  });
-
-  it("a task names the deployment file if its mocks are gone from the chain", async () => {
-    const snapshot = await tasks.rpc("evm_snapshot");
-    await tasks.run("deploy-mocks --network bare");
-    await tasks.rpc("evm_revert", snapshot);
-    const { message } = await tasks.errorOf("volume --network bare");
-    expect(message)
-      .to.match(
-        /The mocks of vault-deployments\/31337-\w+\.json are not on the/u,
-      )
-      .and.include("`npx hardhat vault deploy-mocks --network bare` again");
-  });
 });
