@@ -182,6 +182,14 @@ export function toRpcError(
   if (ours !== undefined) {
     return ours;
   }
+  for (const [setting, sign] of settingSigns) {
+    const { input } = match(sign) ?? {};
+    if (input !== undefined) {
+      const problem = redactor.quote(input.slice(input.indexOf(" ") + 1));
+      const where = settingOf(network, setting);
+      return invalidArgument(where, problem.replace(/\.$/u, ""));
+    }
+  }
   if (isOfThisProcess(found, isBehindHardhat)) {
     return toHardhatError(thrown, redactor);
   }
@@ -221,14 +229,6 @@ export function toRpcError(
         ? describeUnreadable(refusedText(thrown) ?? "", redactor)
         : "the answer is compressed, though no compression was requested";
     return vaultError("VAULT_RPC_INVALID_RESPONSE", { ...facts, problem });
-  }
-  for (const [setting, sign] of settingSigns) {
-    const { input } = match(sign) ?? {};
-    if (input !== undefined) {
-      const problem = redactor.quote(input.slice(input.indexOf(" ") + 1));
-      const where = settingOf(network, setting);
-      return invalidArgument(where, problem.replace(/\.$/u, ""));
-    }
   }
   for (const [sign, text, remedy] of connectionSigns) {
     const matched = match(sign);

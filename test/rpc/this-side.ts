@@ -165,7 +165,8 @@ describe("a request that fails on this side", () => {
     const ask = async (): Promise<unknown> => {
       const { provider } = await connectTo(url, settings).catch(
         (error: unknown) => {
-          throw toRpcError(error, "live", "the connection", new Redactor());
+          // As a task opens it.
+          throw toRpcError(error, "live", "it", new Redactor(), true);
         },
       );
       return await new RpcClient(provider, "live").request("eth_accounts");
