@@ -76,10 +76,10 @@ async function simulateOnNode(
           "the first on a connection, its sender known",
           first,
           "at most",
-          4,
+          6,
           "requests",
         ),
-        target("those after it", next, "at most", 3, "requests"),
+        target("those after it", next, "at most", 5, "requests"),
       ],
     };
   });

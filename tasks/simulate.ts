@@ -1,6 +1,7 @@
 import type { VaultHost } from "../src/host.js";
 import { findSender } from "../src/settlement/signer.js";
 import { describeTokens } from "../src/simulation/tokens.js";
+import type { SimulatedFrom } from "../src/simulation/simulate-settle-all.js";
 import { simulateSettleAll } from "../src/simulation/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/simulation/options.js";
 import { simulateTask } from "./definitions/simulate.js";
@@ -42,9 +43,8 @@ export async function simulate(
   findDefaultSender?: () => Promise<string>,
 ): Promise<TaskReport> {
   const shown = await simulateToShow(vault, options, findDefaultSender);
-  const { simulation, chainId, base } = shown;
+  const { simulation, chainId, block } = shown;
   const { status } = simulation;
-  const block = await vault.block(base);
   const envelope = { network: vault.networkName, chainId, block };
   const { timestamp: chainTime } = simulation.block ?? block;
   return {
@@ -69,10 +69,12 @@ export async function simulateToShow(
   vault: VaultHost,
   options: SimulateSettleAllOptions,
   findDefaultSender?: () => Promise<string>,
-): Promise<ShownSimulation> {
+): Promise<ShownSimulation & SimulatedFrom> {
   const simulated = await simulateSettleAll(vault, options, findDefaultSender);
-  const { balances, transfers } = simulated.simulation;
-  const moved = [...balances, ...transfers].map(({ token }) => token);
-  const tokens = await describeTokens(vault, moved);
+  const { simulation, moved } = simulated;
+  const tokens = await describeTokens(
+    vault,
+    [...simulation.balances, ...moved].map(({ token }) => token),
+  );
   return { ...simulated, tokens };
 }

@@ -24,7 +24,7 @@ import { explainRefusal } from "../settlement-call/outcome.js";
 import type { Refusal } from "../settlement-call/outcome.js";
 import { chooseNextBlock } from "../settlement-call/next-block.js";
 import type { ChosenNextBlock } from "../settlement-call/next-block.js";
-import type { Simulated } from "../simulation/simulate-settle-all.js";
+import type { Simulated } from "../simulation/simulate-settlement.js";
 import { escapeUntrusted } from "../escape.js";
 import { check, fail, failed, ok, warn } from "./check.js";
 import type { Check, Finding } from "./check.js";
@@ -233,7 +233,9 @@ function keepsNoTokens(
   by: string,
 ): Finding {
   const kept =
-    simulated === undefined ? [] : tokensKept(simulated.simulation, guard);
+    simulated === undefined
+      ? []
+      : tokensKept(simulated.moved, simulated.simulation.balances, guard);
   return kept.length === 0
     ? ok(`${by}; a settlement through it succeeds`)
     : fail(

@@ -121,6 +121,12 @@ export interface Gas {
   readonly gas: bigint;
 }
 
+export interface SimulatedGas {
+  readonly used: bigint;
+  /** Gas used before refunds, or an upper bound of it. */
+  readonly needed: bigint;
+}
+
 /**
  * Returns the gas limit, or the revert of an estimate. A configured limit or multiplier
  * applies as in Hardhat. Otherwise a quarter is added to the simulated or estimated gas:
@@ -131,11 +137,7 @@ export async function resolveGas(
   { gas, gasMultiplier }: Pick<NetworkConfig, "gas" | "gasMultiplier">,
   call: CallRequest,
   { gasLimit: blockGasLimit }: Pick<Block, "gasLimit">,
-  simulated?: {
-    readonly used: bigint;
-    /** Gas used before refunds, or an upper bound of it. */
-    readonly needed: bigint;
-  },
+  simulated?: SimulatedGas,
 ): Promise<Gas | Reverted> {
   if (gas !== "auto") {
     return { gas };
@@ -156,15 +158,23 @@ export async function resolveGas(
     }
     expected = { used: estimate.gas, needed: estimate.gas };
   }
-  const { used, needed } = expected;
+  return { gas: withMargin(expected, blockGasLimit) };
+}
+
+/** Adds a quarter to the gas that a settlement needs, as far as the chain allows. */
+export function withMargin(
+  { used, needed }: SimulatedGas,
+  blockGasLimit: bigint,
+): bigint {
+  const limit = (blockGasLimit * 95n) / 100n;
   // The chain may cap the gas of a transaction: stay below the cap if the gas used fits.
   const highest =
     used <= TRANSACTION_GAS_CAP
       ? min(blockGasLimit, TRANSACTION_GAS_CAP)
       : blockGasLimit;
-  const withMargin = (needed * 5n) / 4n;
-  const most = withMargin > limit ? max(needed, limit) : withMargin;
-  return { gas: min(highest, most) };
+  const wanted = (needed * 5n) / 4n;
+  const most = wanted > limit ? max(needed, limit) : wanted;
+  return min(highest, most);
 }
 
 /** @param block State to estimate on. Default: the node's choice. */

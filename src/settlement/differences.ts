@@ -41,7 +41,7 @@ export function findDifferences(
   }
   const changes = changesBetween(readingsIn(before), readingsIn(after));
   const happened = transfersIn(logs);
-  if (happened === undefined) {
+  if (happened === undefined || transfers === null) {
     const differences = compareChanges(previewed, changes);
     return differences.length === 0 ? null : differences;
   }
@@ -64,7 +64,8 @@ export async function differencesByMoreThanTime(
     return found;
   }
   const left = await withoutTime(vault, found, previewed.changes, after.block);
-  const hasTransfers = transfersIn(receipt.logs) !== undefined;
+  const hasTransfers =
+    previewed.transfers !== null && transfersIn(receipt.logs) !== undefined;
   return left.length === 0 && !hasTransfers ? null : left;
 }
 

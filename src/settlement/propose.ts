@@ -18,9 +18,9 @@ import {
   statusOfRefusal,
 } from "../settlement-call/outcome.js";
 import type { Refusal } from "../settlement-call/outcome.js";
-import { simulateSettlement } from "../simulation/simulate-settle-all.js";
+import { simulateSettlement } from "../simulation/simulate-settlement.js";
 import type { HttpEngine, SimulationRequest } from "../simulation/options.js";
-import type { Simulated } from "../simulation/simulate-settle-all.js";
+import type { Simulated } from "../simulation/simulate-settlement.js";
 import { limitFees, resolveFees, resolveGas } from "../settlement-call/fees.js";
 import type { Gas, GasPrice } from "../settlement-call/fees.js";
 import { recentPrices } from "../settlement-call/usual-price.js";
@@ -95,7 +95,7 @@ export async function propose(
   if (simulation?.status === "nothing-to-do") {
     return nothingToDo(SETTLED_MEANWHILE);
   }
-  const moved = (simulation?.transfers ?? []).map(({ token }) => token);
+  const moved = (simulated?.moved ?? []).map(({ token }) => token);
   const tokens = await describeTokens(vault, moved);
   const found = await findGas(vault, route, next, simulated);
   const kind = "proposal" as const;
@@ -136,7 +136,9 @@ export async function propose(
   const limited = limitFees(vault.networkName, offered, limits);
   const [cost, maxCost] = [gas * limited.current, gas * limited.highest];
   const kept =
-    guard === null || simulation === null ? [] : tokensKept(simulation, guard);
+    guard === null || simulated === undefined
+      ? []
+      : tokensKept(simulated.moved, simulated.simulation.balances, guard);
   const details = { guard: String(guard), tokens: kept.join(", ") };
   return {
     ...basis,

@@ -203,7 +203,11 @@ async function makeReady(
   });
 }
 
-type Previewed = Ready & { readonly proposal: Proposal };
+type Previewed = Ready & {
+  readonly proposal: Proposal;
+  /** Undefined if it is read later. */
+  readonly nonce: Promise<number> | undefined;
+};
 
 /** Simulates the settlement, and computes its cost. */
 async function preview(
@@ -213,6 +217,12 @@ async function preview(
 ): Promise<Previewed | Stop> {
   return await orStop(ready.known, async () => {
     const { signer, next, observation, route } = ready;
+    // A person takes time to answer, and in process the simulation has a nonce, too.
+    const isReadLater =
+      options.confirm !== undefined || signer.kind === "in-process";
+    const nonce = isReadLater ? undefined : nonceToSignWith(vault, ready);
+    // Its failure counts once the rest is agreed to.
+    nonce?.catch(() => undefined);
     const proposal = await propose(
       vault,
       signer,
@@ -223,7 +233,10 @@ async function preview(
     );
     return proposal.kind === "stopped"
       ? stop(ready.known, proposal)
-      : { ...ready, proposal, known: previewedBy(ready.known, proposal) };
+      : {
+          ...{ ...ready, proposal, nonce },
+          known: previewedBy(ready.known, proposal),
+        };
   });
 }
 
@@ -254,6 +267,18 @@ async function ask(
   });
 }
 
+/** The account's free nonce, on a chain of the same kind as before. */
+async function nonceToSignWith(
+  vault: VaultHost,
+  { signer, journal, observation }: Ready,
+): Promise<number> {
+  const [nonce] = await Promise.all([
+    findFreeNonce(vault.rpc, signer, observation.block.number),
+    journal.requireSameChainKind(vault),
+  ]);
+  return nonce;
+}
+
 interface Followed extends Next {
   readonly journal: Journal;
   readonly entry: JournalEntry;
@@ -265,16 +290,14 @@ interface Followed extends Next {
 /** Signs the transaction, and writes it to the journal before anything is sent. */
 async function signAndBegin(
   vault: VaultHost,
-  { known, signer, journal, route, observation, agreement }: Agreed,
+  agreed: Agreed,
   { limits }: ParsedOptions,
 ): Promise<Followed | Stop> {
+  const { known, signer, journal, route, observation, agreement } = agreed;
   return await orStop(known, async () => {
     const { chainId, block, round } = observation;
     const { gas, price, preflight } = agreement;
-    const [nonce] = await Promise.all([
-      findFreeNonce(vault.rpc, signer, block.number),
-      journal.requireSameChainKind(vault),
-    ]);
+    const nonce = await (agreed.nonce ?? nonceToSignWith(vault, agreed));
     // In process Hardhat fills in the fees, which are free, unless there is a limit.
     const fees =
       signer.kind === "in-process" && limits.maxFeePerGas === undefined

@@ -1,4 +1,5 @@
 import { tryCall } from "../rpc/calls.js";
+import { TRANSACTION_GAS_CAP } from "../rpc/chain.js";
 import { decodeRevertReason, invalidOpcode } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { fallbackTo, vaultError } from "../errors.js";
@@ -116,6 +117,10 @@ function limitOn(
   if (gasGiven === configuredGasCap(vault)) {
     const setting = `${settings}.transactionGasCap`;
     return [gasGiven, `${setting} allows one transaction`, `Raise ${setting}.`];
+  }
+  if (gasGiven !== TRANSACTION_GAS_CAP) {
+    const remedy = `Set ${settings}.gas to more.`;
+    return [gasGiven, "the transaction would be given", remedy];
   }
   const isForked = vault.connection.networkConfig.type === "http";
   const remedy = isForked

@@ -9,7 +9,7 @@ import { asRecord } from "../json.js";
 import type { Address } from "../protocol/index.js";
 import { callContract } from "../rpc/calls.js";
 import { framesOf } from "../rpc/traces.js";
-import type { TokenDescription, Transfer, Simulation } from "./types.js";
+import type { BalanceChange, TokenDescription, Transfer } from "./types.js";
 
 /** Replaces a token's address for the chain's own currency. */
 export const NATIVE = "native";
@@ -157,7 +157,8 @@ function parseSymbol(
 
 /** Tokens that the settlement would leave in the guard, which nobody can take out. */
 export function tokensKept(
-  { transfers, balances }: Pick<Simulation, "transfers" | "balances">,
+  transfers: readonly Transfer[],
+  balances: readonly BalanceChange[],
   guard: string,
 ): readonly string[] {
   const gains = new Map<string, bigint>();

@@ -77,9 +77,9 @@ export interface Simulation {
   readonly balances: readonly BalanceChange[];
   /**
    * Transfers between any accounts: ERC-20 `Transfer` events and native currency,
-   * without the fee.
+   * without the fee. Null if the node may omit some; see `notes`.
    */
-  readonly transfers: readonly Transfer[];
+  readonly transfers: readonly Transfer[] | null;
   /** Limits of the engine, and other remarks. */
   readonly notes: readonly string[];
 }

@@ -125,17 +125,31 @@ export function readsOf(
   return [factsCall(lens, accounts), ...reads];
 }
 
-/** Decodes the answers to {@link readsOf}, which are in its order. */
+/**
+ * Decodes the answers to {@link readsOf}, which are in its order.
+ *
+ * @param feePaid Wei that the first account has paid for gas, which is returned to it.
+ */
 export function decodeState(
   { rpc }: VaultHost,
   { accounts, reads }: WatchList,
   [answerOfLens, ...answers]: readonly CallResult[],
+  feePaid = 0n,
 ): ChainState {
-  const facts = parseFacts(answerOfLens, accounts);
-  if (facts === undefined) {
+  const found = parseFacts(answerOfLens, accounts);
+  if (found === undefined) {
     // The lens returns it if the node applies state overrides.
     throw rpc.parser("eth_call").invalid("no native balance");
   }
+  const facts = {
+    ...found,
+    accounts: new Map(
+      [...found.accounts].map(([account, { balance, hasCode }], index) => [
+        account,
+        { balance: index === 0 ? balance + feePaid : balance, hasCode },
+      ]),
+    ),
+  };
   const decoded = reads.map(({ decode }, index) => {
     const answer = answers[index];
     assertInvariant(answer !== undefined, "a read without an answer");

@@ -4,10 +4,7 @@ import { operations, groupDigits } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
 import { NO_ROUND } from "../../src/protocol/round.js";
 import { describeTime } from "../../src/protocol/time.js";
-import {
-  RAISED_GAS_LIMIT,
-  UNKNOWABLE,
-} from "../../src/simulation/engines/engine.js";
+import { LIMITS_PAGE } from "../../src/simulation/engines/engine.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type {
   ReplacementPreflight,
@@ -116,7 +113,7 @@ function previewBlocks(
         "No reading changes, and nothing is transferred.",
       ...simulation.notes
         // They hold for every settlement, and so do not help to decide.
-        .filter((note) => note !== UNKNOWABLE && note !== RAISED_GAS_LIMIT)
+        .filter((note) => !note.endsWith(LIMITS_PAGE))
         .map((note) => toned("warn", escapeUntrusted(note))),
     ),
   ];

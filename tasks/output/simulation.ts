@@ -4,7 +4,7 @@ import { NATIVE_DECIMALS, scale } from "../../src/protocol/amounts.js";
 import { contractRoles, groupDigits } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
 import { readingFields } from "../../src/simulation/compare-readings.js";
-import type { Simulated } from "../../src/simulation/simulate-settle-all.js";
+import type { Simulated } from "../../src/simulation/simulate-settlement.js";
 import { NATIVE } from "../../src/simulation/tokens.js";
 import type {
   ReadingChange,
@@ -20,7 +20,7 @@ import { describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 
 /** A simulated settlement, with symbol and decimals of its tokens. */
-export interface ShownSimulation extends Simulated {
+export interface ShownSimulation extends Omit<Simulated, "moved"> {
   readonly tokens: ReadonlyMap<string, TokenDescription>;
 }
 
@@ -97,7 +97,7 @@ export function effectBlocks(
           { heading: "From" },
           { heading: "To" },
         ],
-        simulation.transfers.map(({ token, from, to, amount }) => {
+        (simulation.transfers ?? []).map(({ token, from, to, amount }) => {
           const { show, unit } = describeToken(token, tokens, context);
           return [
             `${show(amount)} ${unit}`,
@@ -221,14 +221,15 @@ export function describeTransfers<Found extends Simulation>(
   simulation: Found,
   tokens: ReadonlyMap<string, TokenDescription>,
 ): Omit<Found, "transfers"> & {
-  readonly transfers: ReadonlyArray<Transfer & TokenDescription>;
+  readonly transfers: ReadonlyArray<Transfer & TokenDescription> | null;
 } {
   const none = { symbol: null, decimals: null };
   return {
     ...simulation,
-    transfers: simulation.transfers.map((transfer) => ({
-      ...transfer,
-      ...(tokens.get(transfer.token) ?? none),
-    })),
+    transfers:
+      simulation.transfers?.map((transfer) => ({
+        ...transfer,
+        ...(tokens.get(transfer.token) ?? none),
+      })) ?? null,
   };
 }

@@ -189,7 +189,7 @@ const rewardsIn = (
   { transfers }: Pick<Simulation, "transfers">,
   account: string,
 ): readonly bigint[] =>
-  transfers
+  (transfers ?? [])
     .filter(
       ({ token, to }) =>
         token === instance.addresses.Token &&

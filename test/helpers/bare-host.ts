@@ -38,7 +38,8 @@ export class BareHost extends VaultClient implements VaultHost {
   public get connection(): VaultHost["connection"] {
     const networkConfig = {
       vault: {},
-      ...(this.hardhat?.networkConfig ?? { type: "http", gasPrice: "auto" }),
+      gasPrice: "auto",
+      ...(this.hardhat?.networkConfig ?? { type: "http" }),
     };
     // it is asked for nothing else
     return { networkConfig } as unknown as VaultHost["connection"];

@@ -13,7 +13,7 @@ import type {
 } from "../../src/protocol/index.js";
 import { chooseNextBlock } from "../../src/settlement-call/next-block.js";
 import type { HttpEngine } from "../../src/simulation/options.js";
-import { simulateSettlement } from "../../src/simulation/simulate-settle-all.js";
+import { simulateSettlement } from "../../src/simulation/simulate-settlement.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type { BareHost } from "./bare-host.js";
 import { expectedReads } from "./distinct-state.js";

@@ -207,9 +207,9 @@ export class ScriptedChain {
   }
 }
 
-export function transferLog(from: string): unknown {
+export function transferLog(token: string, from = token): unknown {
   return {
-    address: from,
+    address: token,
     topics: [
       id("Transfer(address,address,uint256)"),
       coder.encode(["address"], [from]),

@@ -11,7 +11,9 @@ export type SettlingVaultName =
   | `${"NoContracts" | "ContractsOnly" | "Batch" | "Idle"}Vault`
   | `${"Accruing" | "Swallowing" | "Fee" | "Purse" | "Mixed"}Vault`
   | `${"MovingEnd" | "StrikeRaising" | "EndWriting" | "Silent" | "SilentRolling"}Vault`
-  | `${"Invalid" | "Wasteful" | "Origin" | "FailingPayment" | "Ticking"}Vault`;
+  | `${"Invalid" | "Wasteful" | "Origin" | "FailingPayment" | "Ticking"}Vault`
+  | `${"Paid" | "Unpaid" | "Untouched" | "Touched" | "BaseFee"}Vault`
+  | `${"Giving" | "History"}Vault`;
 
 async function deploy(
   deployer: Signer,

@@ -47,6 +47,11 @@ export const feeIn = ({ balances }: Simulation): bigint | undefined =>
     ? undefined
     : balances[0].before - balances[0].after;
 
+/** Place of the settlement: reads before, as many after it, and a gift at the end. */
+export function settlementIn(calls: readonly unknown[]): number {
+  return calls.length / 2 - 1;
+}
+
 type Answer = Readonly<Record<string, unknown>>;
 
 /** Changes the block that a node's `eth_simulateV1` returns. */
@@ -60,10 +65,20 @@ export function changeSimulated(
   });
 }
 
-/** Changes what a node's `eth_simulateV1` returns of the settlement. */
+/**
+ * Changes what a node's `eth_simulateV1` returns of the settlement. If that fails, a call of
+ * it does, too.
+ */
 export function changeSettlement(node: ScriptedNode, change: Answer): void {
+  if (change["status"] === "0x0") {
+    const { message, data } = fieldsOf(change["error"]);
+    node.on("eth_call", () => {
+      const text = String(message ?? "execution reverted");
+      throw Object.assign(new Error(text), { code: 3, data });
+    });
+  }
   changeSimulated(node, (block, calls) => {
-    const settlement = (calls.length - 1) / 2;
+    const settlement = settlementIn(calls);
     return [
       {
         ...block,
@@ -86,7 +101,7 @@ export function changeFacts(
   changeSimulated(node, (block, calls) => {
     const ofPhase = new Map([
       [0, changes.before],
-      [(calls.length + 1) / 2, changes.after],
+      [settlementIn(calls) + 1, changes.after],
     ]);
     return [
       {

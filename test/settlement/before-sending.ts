@@ -14,6 +14,10 @@ import { itSettles, useStage } from "../helpers/settlement-stage.js";
 import type { SettlementStage } from "../helpers/settlement-stage.js";
 
 // The scripted node has none of the methods of development nodes, so it is a live one.
+/** The lens' call at the newest block, made beside the request for its header. */
+const isLastLook = ([, block, ...overrides]: readonly unknown[]): boolean =>
+  block === "latest" && overrides.length === 1;
+
 describe("settleAll, before it sends", () => {
   const stage = useStage();
 
@@ -132,8 +136,10 @@ describe("settleAll, before it sends", () => {
 
   it("settleAll refuses if no block came while it waited for its key: VAULT_STALE_HEAD", async () => {
     clock.stoppedAt = 1_700_000_105_000;
-    stage.chain.on("eth_getTransactionCount", async (_, answer) => {
-      clock.stoppedAt = 1_700_000_405_000;
+    stage.chain.on("eth_call", async (params, answer) => {
+      if (isLastLook(params)) {
+        clock.stoppedAt = 1_700_000_405_000;
+      }
       return await answer();
     });
     const { code } = await stage.settle({}, { vault: { maxHeadAge: 300 } });
@@ -155,8 +161,8 @@ describe("settleAll, before it sends", () => {
     /** The look before sending; `act` comes before its answer. */
     const atLastLook = (act: (look: number) => void): void => {
       let looks = 0;
-      stage.chain.on("eth_call", async (_, answer) => {
-        if (stage.chain.count("eth_getTransactionCount") > 0) {
+      stage.chain.on("eth_call", async (params, answer) => {
+        if (isLastLook(params)) {
           looks += 1;
           act(looks);
         }
@@ -176,8 +182,8 @@ describe("settleAll, before it sends", () => {
     it("settleAll leaves its journal to another process that resumed and sent it meanwhile", async () => {
       let looks = 0;
       stage.chain.mines = false;
-      stage.chain.on("eth_call", async (_, answer) => {
-        const isLast = stage.chain.count("eth_getTransactionCount") > 0;
+      stage.chain.on("eth_call", async (params, answer) => {
+        const isLast = isLastLook(params);
         looks += isLast ? 1 : 0;
         if (isLast && looks === 1) {
           stage.beforeSending(async () => {
@@ -198,8 +204,8 @@ describe("settleAll, before it sends", () => {
     });
 
     it("settleAll refuses, and finishes its journal, if the look has no answer within its timeout", async () => {
-      stage.chain.on("eth_call", async (_, answer) =>
-        stage.chain.count("eth_getTransactionCount") > 0
+      stage.chain.on("eth_call", async (params, answer) =>
+        isLastLook(params)
           ? await new Promise<never>(() => undefined)
           : await answer(),
       );
@@ -214,8 +220,8 @@ describe("settleAll, before it sends", () => {
 
     it("settleAll reads the round again if an answer takes more than five seconds, and refuses if the round changed meanwhile", async () => {
       let looks = 0;
-      stage.chain.on("eth_call", async (_, answer) => {
-        if (stage.chain.count("eth_getTransactionCount") > 0) {
+      stage.chain.on("eth_call", async (params, answer) => {
+        if (isLastLook(params)) {
           looks += 1;
           if (looks === 1) {
             stage.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
@@ -234,13 +240,12 @@ describe("settleAll, before it sends", () => {
   });
 
   describe("by a last look whose header and call are of two blocks", () => {
-    /** The lens' call at the newest block, made beside the request for its header. */
     const atLastLook = (
       change: (params: readonly unknown[]) => readonly unknown[],
     ): void => {
       const { chain } = stage;
       chain.on("eth_call", async (params, answer) => {
-        if (params[1] !== "latest" || params.length < 3) {
+        if (!isLastLook(params)) {
           return await answer();
         }
         // The header has its answer by then.

@@ -212,7 +212,7 @@ describe("a settlement through a guard", () => {
 
   /** No node gets the transaction, however often it is sent. */
   const loseEverySend = (): void => {
-    for (let occurrence = 0; occurrence < 50; occurrence += 1) {
+    for (let occurrence = 0; occurrence < 1_000; occurrence += 1) {
       const kind = "drop before forwarding";
       lane.server.inject({ ...SEND, occurrence, kind });
     }

@@ -52,7 +52,7 @@ describe("settleAll in process", () => {
     const { status, preview, differences } = await vault.settleAll();
 
     expect(status).to.equal("settled");
-    const moves = preview?.transfers.map(
+    const moves = preview?.transfers?.map(
       (one) => [one.token, one.from, one.to, one.amount] as const,
     );
     expect(moves).to.have.deep.members([

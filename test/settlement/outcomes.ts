@@ -266,14 +266,15 @@ describe("settleAll: outcomes", () => {
       ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
       // The vault beside its block's header.
       ...["eth_getBlockByNumber", "eth_call"],
-      // The price and recent ones, whether data has a fee of its own, and the preview.
-      ...["eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_getCode"],
-      "eth_simulateV1",
-      // Symbol and decimals of the token that moves.
-      ...["eth_call", "eth_call"],
       // Its nonce, and whether it is still that kind of chain.
       ...["eth_getTransactionCount", "eth_getTransactionCount"],
       ...["hardhat_metadata", "anvil_nodeInfo"],
+      // The price and recent ones, whether data has a fee of its own, the preview, and a
+      // call with gas and price.
+      ...["eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_getCode"],
+      ...["eth_simulateV1", "eth_call"],
+      // Symbol and decimals of the token that moves.
+      ...["eth_call", "eth_call"],
       // The round again, right before the transaction leaves.
       ...["eth_getBlockByNumber", "eth_call"],
       ...["eth_sendRawTransaction", "eth_getTransactionReceipt"],

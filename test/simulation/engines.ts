@@ -98,6 +98,25 @@ const cases: ReadonlyArray<
     { reason: unsettled },
   ],
   ["swallows failures", "SwallowingVault", "settled", { orders: 20 }],
+  ["wants a gas price", "PaidVault", "settled"],
+  [
+    "wants no gas price",
+    "UnpaidVault",
+    "reverted",
+    { reason: /^somebody pays for gas/u },
+  ],
+  [
+    "wants a sender who has not paid for gas",
+    "UntouchedVault",
+    "reverted",
+    { sender: 5, reason: /^the sender has paid/u },
+  ],
+  [
+    "wants a sender who has paid for gas",
+    "TouchedVault",
+    "settled",
+    { sender: 5 },
+  ],
 ];
 
 describe("every engine predicts what a settlement then does", () => {
@@ -136,7 +155,7 @@ describe("every engine predicts what a settlement then does", () => {
         expectReality(simulation, real, drifts);
         expect(gasUsed).to.equal(real.gasUsed);
         expect(
-          transfers.filter(({ token: of }) => of !== "native"),
+          transfers?.filter(({ token: of }) => of !== "native"),
         ).to.deep.equal(real.transfers);
       });
     }
@@ -159,7 +178,7 @@ describe("every engine predicts what a settlement then does", () => {
       expect(simulation.status).to.equal("settled");
       expectReality(simulation, real, false);
       expect(
-        simulation.transfers.filter(({ token: of }) => of !== "native"),
+        simulation.transfers?.filter(({ token: of }) => of !== "native"),
       ).to.deep.equal(real.transfers);
     });
   });

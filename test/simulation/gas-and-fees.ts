@@ -11,6 +11,7 @@ import {
   feeIn,
   hostOn,
   refuse,
+  settlementIn,
   simulateOn,
 } from "../helpers/simulate-on.js";
 import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
@@ -240,13 +241,13 @@ describe("the gas of a simulation", () => {
   ): ScriptedNode => {
     const node = new ScriptedNode();
     changeSimulated(node, (block, calls) => {
-      const order = (calls.length - 1) / 2 - 1;
+      const order = settlementIn(calls) - 1;
       const halted = { ...failed, gasUsed: "0x989680", logs: [], error };
       return [
         {
           ...block,
           calls: calls.map((call, index) =>
-            index === order || index === calls.length - 1 ? halted : call,
+            index === order || index === calls.length - 2 ? halted : call,
           ),
         },
       ];

@@ -7,7 +7,7 @@ import {
   tokensKept,
   transfersIn,
 } from "../../src/simulation/tokens.js";
-import type { Simulation } from "../../src/simulation/types.js";
+import type { BalanceChange, Transfer } from "../../src/simulation/types.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
@@ -167,16 +167,20 @@ describe("tokens that a guard would keep", () => {
     ["has less", [], [[5n, 4n]], false],
   ] as const) {
     it(`tokensKept() names ${kept ? "the token" : "no token"} if the guard ${title}`, () => {
-      const simulation: Pick<Simulation, "transfers" | "balances"> = {
-        transfers: transfers.map(([from, to, amount]) => ({
+      const moved: readonly Transfer[] = transfers.map(
+        ([from, to, amount]) => ({
           ...{ token: "0xT", from, to, amount },
-        })),
-        balances: balances.flatMap(([before, after]) => [
+        }),
+      );
+      const changed: readonly BalanceChange[] = balances.flatMap(
+        ([before, after]) => [
           { account: "0xG", token: "0xT", before, after },
           { account: "0xS", token: "0xU", before: 0n, after: 1n },
-        ]),
-      };
-      expect(tokensKept(simulation, guard)).to.deep.equal(kept ? ["0xT"] : []);
+        ],
+      );
+      expect(tokensKept(moved, changed, guard)).to.deep.equal(
+        kept ? ["0xT"] : [],
+      );
     });
   }
 
@@ -187,8 +191,6 @@ describe("tokens that a guard would keep", () => {
       to: guard,
       amount: 3n,
     } as const;
-    expect(tokensKept({ transfers: [one], balances: [] }, guard)).to.deep.equal(
-      [],
-    );
+    expect(tokensKept([one], [], guard)).to.deep.equal([]);
   });
 });

@@ -1,6 +1,11 @@
+import { min } from "@nomicfoundation/hardhat-utils/bigint";
+
 import type { VaultHost } from "../../host.js";
 import type { BlockInfo } from "../../rpc/blocks.js";
 import type { CallResult } from "../../rpc/calls.js";
+import { TRANSACTION_GAS_CAP } from "../../rpc/chain.js";
+import { withMargin } from "../../settlement-call/fees.js";
+import type { GasPrice } from "../../settlement-call/fees.js";
 import type { ChosenNextBlock } from "../../settlement-call/next-block.js";
 import { usesAllGas } from "../../settlement-call/outcome.js";
 import type { SettlementRoute } from "../../settlement-call/route.js";
@@ -19,6 +24,16 @@ export interface SimulationParameters {
   /** The block that the settlement would be in. */
   readonly next: ChosenNextBlock;
   readonly hardfork: string | undefined;
+  /** Price of gas; undefined if it is not known. */
+  readonly price: Promise<GasPrice | undefined>;
+  /** Gas and price to execute with. Default: nobody pays, and a block's gas. */
+  readonly offer?: Offer | undefined;
+}
+
+/** Gas limit of the transaction, and what it pays for each unit, in wei. */
+export interface Offer {
+  readonly gas: bigint;
+  readonly gasPrice: bigint;
 }
 
 /**
@@ -27,8 +42,9 @@ export interface SimulationParameters {
  */
 export interface EngineResult {
   readonly answersBefore: readonly CallResult[];
-  /** The sender has not paid for gas. */
   readonly answersAfter: readonly CallResult[];
+  /** What the sender has paid for gas by the answers after the settlement, in wei. */
+  readonly feePaid: bigint;
   readonly block: BlockInfo;
   /** Undefined if the transaction succeeded. */
   readonly failed: FailedCall | undefined;
@@ -36,7 +52,11 @@ export interface EngineResult {
   /** Gas used before refunds, or an upper bound of it. */
   readonly gasNeeded: bigint;
   readonly transfers: readonly Transfer[];
-  /** Limits of this engine. */
+  /** False if transfers of native currency may be missing. */
+  readonly hasAllTransfers: boolean;
+  /** Differences from the chain that every simulation by this engine has. */
+  readonly limits: string;
+  /** Others. */
   readonly notes: readonly string[];
 }
 
@@ -54,12 +74,40 @@ export function beforeRefunds(gasUsed: bigint): bigint {
   return (gasUsed * 5n + 3n) / 4n;
 }
 
-export const UNKNOWABLE =
-  "Not known beforehand: the block's randomness and who makes it, behaviour that depends on remaining gas (gasleft()), and transactions of others that are mined first.";
+/**
+ * The offer of a settlement that was simulated: all that the sender can pay for if it
+ * failed.
+ *
+ * @param balance Sender's balance before, in wei.
+ * @returns Undefined if the price is not known, the sender cannot pay it, or the settlement
+ * runs out of gas.
+ */
+export function offerFor(
+  { gas: given, next: { gasLimit } }: SimulationParameters,
+  {
+    failed,
+    gasUsed,
+    gasNeeded,
+  }: Pick<EngineResult, "failed" | "gasUsed" | "gasNeeded">,
+  price: GasPrice | undefined,
+  balance: bigint,
+): Offer | undefined {
+  if (price === undefined || (failed !== undefined && isOutOfGas(failed))) {
+    return undefined;
+  }
+  const { current, highest } = price;
+  const affordable = highest === 0n ? gasLimit : balance / highest;
+  const gas =
+    given ??
+    (failed === undefined
+      ? withMargin({ used: gasUsed, needed: gasNeeded }, gasLimit)
+      : min(affordable, min(gasLimit, TRANSACTION_GAS_CAP)));
+  const isEnough = gas >= gasUsed && gas <= affordable;
+  return isEnough ? { gas, gasPrice: current } : undefined;
+}
 
-/** The readings before and after need gas of the block, too. */
-export const RAISED_GAS_LIMIT =
-  "The node simulates with a higher block gas limit than its blocks have: a contract that reads block.gaslimit can do something else when it is mined.";
+/** Ends the note that stands under every simulation. */
+export const LIMITS_PAGE = "docs/simulating-a-settlement.md#limits";
 
 /** This engine cannot simulate the settlement here; another one may. */
 export class EngineUnsupportedError extends Error {

@@ -3,7 +3,7 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { encodeReadCalls, lensCode, readsIn } from "../../client/lens/lens.js";
 import type { VaultHost } from "../../host.js";
-import { assertInvariant, vaultError } from "../../errors.js";
+import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
 import type { VaultError } from "../../errors.js";
 import type { Hex } from "../../protocol/index.js";
 import { getBalance } from "../../rpc/accounts.js";
@@ -17,11 +17,11 @@ import type { RpcClient } from "../../rpc/rpc-client.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import { traceTransaction } from "../../rpc/traces.js";
 import { getReceipt } from "../../rpc/transactions.js";
-import { settlementCall } from "../../settlement-call/route.js";
+import { isCalledOnly, settlementCall } from "../../settlement-call/route.js";
 import { nativeTransfersOf, transfersIn } from "../tokens.js";
 import { readsOf } from "../watch-list.js";
-import { beforeRefunds } from "./engine.js";
-import type { EngineResult, SimulationParameters } from "./engine.js";
+import { beforeRefunds, offerFor } from "./engine.js";
+import type { EngineResult, Offer, SimulationParameters } from "./engine.js";
 
 /** Nothing that is sent to Hardhat's simulator reaches a live chain. */
 export function requireSimulator({ connection, rpc }: VaultHost): RpcClient {
@@ -32,8 +32,9 @@ export function requireSimulator({ connection, rpc }: VaultHost): RpcClient {
 }
 
 /**
- * Mines `settleAll` in its own block of an in-process network, and undoes nothing.
- * Automatic mining must be off, and the sender impersonated.
+ * Mines `settleAll` in its own block of an in-process network: first with a sender who need
+ * not pay, which shows the gas, and then as the transaction that would be sent, unless the
+ * sender cannot pay for that. Automatic mining must be off, and the sender impersonated.
  *
  * The readings before are those of the very block, without the settlement in it: what only
  * the clock moves is no effect of the settlement.
@@ -43,67 +44,106 @@ export function requireSimulator({ connection, rpc }: VaultHost): RpcClient {
 export async function executeSettlement(
   parameters: SimulationParameters,
   time: number | undefined,
-  ...notes: readonly string[]
-): Promise<EngineResult> {
+): Promise<Omit<EngineResult, "limits">> {
   const { vault, route, gas, next } = parameters;
   const { from: sender } = route;
   const rpc = requireSimulator(vault);
   const blockTime = time ?? (await getNextBlock(rpc)).next.timestamp;
-  const minedMeanwhile = (cause?: unknown): VaultError =>
-    vaultError("VAULT_MINED_MEANWHILE", { network: vault.networkName }, cause);
-  await rpc
-    .request("evm_setNextBlockTimestamp", [numberToHexString(blockTime)])
-    .catch((error: unknown) => {
-      // The clock passed that time, or another block was mined.
-      throw isNodeRefusal(error) ? minedMeanwhile(error) : error;
-    });
-  const [answersBefore, gasPrice, balance] = await Promise.all([
-    readAll(parameters, "pending"),
-    getGasPrice(rpc),
-    getBalance(rpc, sender),
-  ]);
-  const send = async (gasGiven: bigint) => {
+  const snapshot = await rpc.request("evm_snapshot", []);
+  await setNextTime(rpc, blockTime);
+  const [answersBefore, gasPrice, balance, isCalled, price] = await Promise.all(
+    [
+      readAll(parameters, "pending"),
+      getGasPrice(rpc),
+      getBalance(rpc, sender),
+      isCalledOnly(rpc, sender),
+      parameters.price,
+    ],
+  );
+  const mine = async (
+    offer: Offer,
+    isPrepaid: boolean,
+  ): Promise<Omit<EngineResult, "limits">> => {
     // Subtracted before any code runs, so the contract sees the sender's own balance.
-    const prepaid = gasGiven * gasPrice;
-    const funds = numberToHexString(balance + prepaid);
-    await rpc.request("hardhat_setBalance", [sender, funds]);
+    const prepaid = isPrepaid ? offer.gas * offer.gasPrice : 0n;
+    if (isPrepaid) {
+      await setBalance(rpc, sender, balance + prepaid);
+    }
     const hash = await rpc.request("eth_sendTransaction", [
       {
         ...settlementCall(route),
-        gas: numberToHexString(gasGiven),
-        gasPrice: numberToHexString(gasPrice),
+        gas: numberToHexString(offer.gas),
+        gasPrice: numberToHexString(offer.gasPrice),
       },
     ]);
     assertInvariant(isHexString(hash, 32), "a transaction without a hash");
-    return { hash, gasGiven, prepaid };
+    await rpc.request("evm_mine", []);
+    const mined = await readMined(rpc, hash, offer.gas);
+    const { block, gasUsed } = mined;
+    if (block.timestamp !== blockTime) {
+      throw minedMeanwhile(rpc);
+    }
+    // As if it had not paid for gas.
+    const left = await getBalance(rpc, sender);
+    const fee = gasUsed * offer.gasPrice;
+    await setBalance(rpc, sender, left + fee - prepaid);
+    return {
+      ...mined,
+      answersBefore,
+      answersAfter: await readAll(parameters, block.number),
+      feePaid: 0n,
+      gasNeeded: beforeRefunds(gasUsed),
+      hasAllTransfers: true,
+      notes: [],
+    };
   };
   // The configured cap, else the cap of the hardforks that have one.
   const cap = configuredGasCap(vault) ?? TRANSACTION_GAS_CAP;
-  const { hash, gasGiven, prepaid } = await send(gas ?? next.gasLimit).catch(
+  const most = gas ?? next.gasLimit;
+  const first = await mine({ gas: most, gasPrice }, true).catch(
     async (error: unknown) => {
-      if (gas !== undefined || next.gasLimit <= cap || !isNodeRefusal(error)) {
+      if (gas !== undefined || most <= cap || !isNodeRefusal(error)) {
         throw error;
       }
-      return await send(cap);
+      return await mine({ gas: cap, gasPrice }, true);
     },
   );
-  await rpc.request("evm_mine", []);
-  const mined = await readMined(rpc, hash, gasGiven);
-  const { block, gasUsed } = mined;
-  if (block.timestamp !== blockTime) {
-    throw minedMeanwhile();
+  const offer = isCalled
+    ? undefined
+    : offerFor(parameters, first, price, balance);
+  if (offer === undefined) {
+    return { ...first, notes: isCalled ? [] : [SAW_ALL] };
   }
-  // As if it had not paid for gas.
-  const left = await getBalance(rpc, sender);
-  const funds = numberToHexString(left + gasUsed * gasPrice - prepaid);
-  await rpc.request("hardhat_setBalance", [sender, funds]);
-  return {
-    ...mined,
-    answersBefore,
-    answersAfter: await readAll(parameters, block.number),
-    gasNeeded: beforeRefunds(gasUsed),
-    notes,
-  };
+  await rpc.request("evm_revert", [snapshot]);
+  await setNextTime(rpc, blockTime);
+  // The simulator's block may have a higher base fee than the chain's.
+  return await mine(offer, false).catch(
+    fallbackTo({ ...first, notes: [SAW_ALL] }, isNodeRefusal),
+  );
+}
+
+const SAW_ALL =
+  "The contract saw the sender's balance before it pays for gas: one that reads the balance can do something else when it is mined.";
+
+async function setNextTime(rpc: RpcClient, time: number): Promise<void> {
+  await rpc
+    .request("evm_setNextBlockTimestamp", [numberToHexString(time)])
+    .catch((error: unknown) => {
+      // The clock passed that time, or another block was mined.
+      throw isNodeRefusal(error) ? minedMeanwhile(rpc, error) : error;
+    });
+}
+
+function minedMeanwhile({ network }: RpcClient, cause?: unknown): VaultError {
+  return vaultError("VAULT_MINED_MEANWHILE", { network }, cause);
+}
+
+async function setBalance(
+  rpc: RpcClient,
+  account: string,
+  wei: bigint,
+): Promise<void> {
+  await rpc.request("hardhat_setBalance", [account, numberToHexString(wei)]);
 }
 
 /** @returns Undefined if the configuration sets none. */

@@ -72,11 +72,12 @@ async function simulateOnFork(
     if (hardfork === undefined) {
       await requireSameVerdict(connection.vault, parameters, plain);
     }
-    return await executeSettlement(
-      { ...parameters, vault: connection.vault },
-      next.timestamp,
-      "Executed by Hardhat's EVM: precompiles and gas rules of the chain's own are not there.",
-    );
+    const forked = { ...parameters, vault: connection.vault };
+    return {
+      ...(await executeSettlement(forked, next.timestamp)),
+      limits:
+        "Executed by Hardhat's EVM: precompiles and gas rules of the chain's own are missing, and the history contract of EIP-2935 answers 0 for the newest block.",
+    };
   } finally {
     await connection.close();
   }

@@ -15,16 +15,17 @@ export async function runInProcess(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
   const rpc = requireSimulator(parameters.vault);
-  return await oneChangeAtATime(
+  const run = await oneChangeAtATime(
     rpc,
     async () => await runAndUndo(rpc, parameters),
   );
+  return { ...run, limits: "Executed by the network itself, and undone." };
 }
 
 async function runAndUndo(
   rpc: RpcClient,
   parameters: SimulationParameters,
-): Promise<EngineResult> {
+): ReturnType<typeof executeSettlement> {
   const { next, route } = parameters;
   const { from: sender } = route;
   const isAutomatic = await rpc.request("hardhat_getAutomine", []);

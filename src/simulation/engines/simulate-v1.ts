@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 
-import { isHexString } from "ethers";
+import { dataSlice, getAddress, id, isHexString } from "ethers";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { NOBODYS_ADDRESS, parseFacts } from "../../client/lens/facts.js";
@@ -9,7 +9,8 @@ import { fallbackTo } from "../../errors.js";
 import type { VaultHost } from "../../host.js";
 import { asRecord } from "../../json.js";
 import { toBlockId } from "../../rpc/block-id.js";
-import type { BlockInfo } from "../../rpc/blocks.js";
+import type { BlockInfo, NextBlock } from "../../rpc/blocks.js";
+import { callContract } from "../../rpc/calls.js";
 import type { CallResult } from "../../rpc/calls.js";
 import { isRefusedAnyhow, refusesParameters } from "../../rpc/errors.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
@@ -19,13 +20,8 @@ import type { KnownNode } from "../../rpc/rpc-client.js";
 import { traceCall } from "../../rpc/traces.js";
 import { usesAllGas } from "../../settlement-call/outcome.js";
 import { INTRINSIC_GAS, settlementCall } from "../../settlement-call/route.js";
-import {
-  EngineUnsupportedError,
-  isOutOfGas,
-  RAISED_GAS_LIMIT,
-  beforeRefunds,
-} from "./engine.js";
-import type { EngineResult, SimulationParameters } from "./engine.js";
+import { EngineUnsupportedError, isOutOfGas, beforeRefunds } from "./engine.js";
+import type { EngineResult, Offer, SimulationParameters } from "./engine.js";
 import { nativeTransfersOf, transfersIn } from "../tokens.js";
 import type { Transfer } from "../types.js";
 import { readsOf } from "../watch-list.js";
@@ -34,6 +30,16 @@ const METHOD = "eth_simulateV1";
 
 /** A node may give a read less: Geth shares 50,000,000 gas among all calls of a request. */
 const READ_GAS = 10_000_000n;
+
+/** The readings before and after need gas of the block, too. */
+const RAISED =
+  "a raised block gas limit and, on some nodes, no newest block in the history of EIP-2935.";
+
+/** An unused address, with code that gives its balance away and destroys itself. */
+const GIVING_ADDRESS = getAddress(
+  dataSlice(id("hardhat-vault/SelfDestruct"), 12),
+);
+const GIVING_CODE = `0x73${NOBODYS_ADDRESS.slice(2)}ff`;
 
 /** Nodes that cannot simulate correctly, each with the reason. */
 const unsupportedNodes = new WeakMap<KnownNode, string>();
@@ -62,7 +68,8 @@ interface SimulatedCall {
 export async function runSimulateV1(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { vault, route, watched, next, base, gas = next.gasLimit } = parameters;
+  const { vault, route, watched, next, base, offer } = parameters;
+  const gas = offer?.gas ?? parameters.gas ?? next.gasLimit;
   const { from: reader } = vault.readContext({});
   const reads = readsOf(watched, NOBODYS_ADDRESS);
   const readCalls = reads.map(({ target: to, data }) => ({
@@ -73,19 +80,35 @@ export async function runSimulateV1(
   }));
   const { data: input, ...settlement } = settlementCall(route);
   // The gas limits of all calls together must fit into the block's.
-  const gasLimit = gas + READ_GAS * BigInt(2 * reads.length);
+  const gasLimit = gas + READ_GAS * BigInt(2 * reads.length + 1);
   const answer = await requestSimulation(
     vault,
     {
       blockOverrides: {
-        ...blockOverrides(parameters),
+        ...blockOverrides(next),
         gasLimit: numberToHexString(gasLimit),
       },
-      stateOverrides: { [NOBODYS_ADDRESS]: { code: lensCode } },
+      stateOverrides: {
+        [NOBODYS_ADDRESS]: { code: lensCode },
+        [GIVING_ADDRESS]: { code: GIVING_CODE, balance: "0x1" },
+      },
       calls: [
         ...readCalls,
-        { ...settlement, input, gas: numberToHexString(gas) },
+        {
+          ...settlement,
+          input,
+          gas: numberToHexString(gas),
+          ...(offer !== undefined && {
+            gasPrice: numberToHexString(offer.gasPrice),
+          }),
+        },
         ...readCalls,
+        {
+          from: reader,
+          to: GIVING_ADDRESS,
+          input: "0x",
+          gas: numberToHexString(READ_GAS),
+        },
       ],
     },
     base,
@@ -96,7 +119,7 @@ export async function runSimulateV1(
     block === undefined ||
     settle === undefined ||
     more.length > 0 ||
-    block.calls.length !== 2 * reads.length + 1 ||
+    block.calls.length !== 2 * reads.length + 2 ||
     settle.gasUsed < INTRINSIC_GAS ||
     (settle.maxUsedGas ?? settle.gasUsed) < settle.gasUsed
   ) {
@@ -107,7 +130,7 @@ export async function runSimulateV1(
   }
   requireNextBlock(parameters, block);
   const answersBefore = block.calls.slice(0, reads.length).map(toRead);
-  const answersAfter = block.calls.slice(reads.length + 1).map(toRead);
+  const answersAfter = block.calls.slice(reads.length + 1, -1).map(toRead);
   // The contracts may see another block than the answer states.
   const seen = parseFacts(answersBefore[0], watched.accounts)?.block;
   if (seen === undefined) {
@@ -123,16 +146,22 @@ export async function runSimulateV1(
   }
   const { gasUsed, maxUsedGas = beforeRefunds(gasUsed), transfers } = settle;
   const { number, timestamp, baseFeePerGas = 0n } = next;
+  const given = block.calls.at(-1)?.transfers ?? [];
   return {
     answersBefore,
     answersAfter,
+    feePaid: gasUsed * (offer?.gasPrice ?? 0n),
+    hasAllTransfers: given.some(({ from }) => from === GIVING_ADDRESS),
+    limits:
+      offer === undefined
+        ? `The contract saw a gas price of 0, a sender who has not paid for gas, ${RAISED}`
+        : `The contract saw ${RAISED}`,
     block: { number, timestamp },
     failed,
     gasUsed,
     gasNeeded: maxUsedGas,
     transfers,
     notes: [
-      RAISED_GAS_LIMIT,
       // Some nodes ignore the base fee of the request.
       ...(seen.baseFee === baseFeePerGas
         ? []
@@ -200,28 +229,51 @@ function requireNextBlock(
 }
 
 /**
- * Traces the settlement: nodes list payments that fail inside, and none of a contract that
- * destroys itself.
+ * Traces the settlement: some nodes list payments that fail inside, and none of a contract
+ * that destroys itself.
  *
- * @returns Transfers of native currency; none if the node does not trace.
+ * @returns Transfers of native currency; undefined if the node does not trace.
  */
 export async function traceNativeTransfers(
   parameters: SimulationParameters,
-): Promise<readonly Transfer[]> {
-  const { vault, route, base } = parameters;
+): Promise<readonly Transfer[] | undefined> {
+  const { vault, route, base, next } = parameters;
   const trace = await traceCall(
     vault.rpc.withRetries(fewRetries),
     settlementCall(route),
     base,
     "calls",
-    { blockOverrides: blockOverrides(parameters) },
+    { blockOverrides: blockOverrides(next) },
   ).catch(fallbackTo(undefined, ({ kind }) => kind === "rpc"));
-  return nativeTransfersOf(trace);
+  return trace === undefined ? undefined : nativeTransfersOf(trace);
+}
+
+/**
+ * Calls the settlement as the transaction would be sent, in the same block.
+ *
+ * @returns Whether the contract accepts the call, or why not; undefined if the node refuses
+ * the call as such, which proves nothing.
+ */
+export async function callAsSent(
+  { vault, route, base, next }: SimulationParameters,
+  { gas, gasPrice }: Offer,
+): Promise<CallResult | undefined> {
+  const call = {
+    ...settlementCall(route),
+    gas: numberToHexString(gas),
+    gasPrice: numberToHexString(gasPrice),
+  };
+  const rpc = vault.rpc.withRetries(fewRetries);
+  return await callContract(rpc, call, base, {}, blockOverrides(next)).catch(
+    fallbackTo(undefined, isRefusedAnyhow),
+  );
 }
 
 function blockOverrides({
-  next: { number, timestamp, baseFeePerGas },
-}: SimulationParameters): Readonly<Record<string, string>> {
+  number,
+  timestamp,
+  baseFeePerGas,
+}: NextBlock): Readonly<Record<string, string>> {
   return {
     number: numberToHexString(number),
     time: numberToHexString(timestamp),

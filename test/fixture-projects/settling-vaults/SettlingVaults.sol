@@ -489,3 +489,68 @@ contract TickingVault is SettlingVault {
         return block.timestamp;
     }
 }
+
+/// For transactions that pay for their gas, not for simulations that do not.
+contract PaidVault is SettlingVault {
+    function settleAll() external override {
+        require(tx.gasprice > 0, "nobody pays for gas");
+        _finish(14, 14);
+    }
+}
+
+contract UnpaidVault is SettlingVault {
+    function settleAll() external override {
+        require(tx.gasprice == 0, "somebody pays for gas");
+        _finish(15, 15);
+    }
+}
+
+/// For a sender that still has what a development account begins with.
+contract UntouchedVault is SettlingVault {
+    function settleAll() external override {
+        require(msg.sender.balance >= 10_000 ether, "the sender has paid");
+        _finish(16, 16);
+    }
+}
+
+/// For a sender that has paid for gas.
+contract TouchedVault is SettlingVault {
+    function settleAll() external override {
+        require(msg.sender.balance < 10_000 ether, "the sender has not paid");
+        _finish(17, 17);
+    }
+}
+
+/// For blocks with a base fee.
+contract BaseFeeVault is SettlingVault {
+    function settleAll() external override {
+        require(block.basefee > 0, "no base fee");
+        _finish(18, 18);
+    }
+}
+
+/// Fills a purse, which gives all to somebody else and destroys itself.
+contract GivingVault is SettlingVault {
+    function settleAll() external override {
+        new GivingPurse{value: 7}().dissolve();
+        _finish(19, 19);
+    }
+}
+
+contract GivingPurse {
+    constructor() payable {}
+
+    function dissolve() external {
+        selfdestruct(payable(address(0xbeef0001)));
+    }
+}
+
+/// Settles at what the history contract of EIP-2935 has of the block before.
+contract HistoryVault is SettlingVault {
+    function settleAll() external override {
+        (, bytes memory found) = address(
+                0x0000F90827F1C53a10cb7A02335B175320002935
+            ).staticcall(abi.encode(block.number - 1));
+        _finish(found.length == 32 ? uint256(bytes32(found)) : 1, 20);
+    }
+}

@@ -5,10 +5,7 @@ import type {
   Settlement,
   SettlementPreflight,
 } from "../../../src/settlement/types.js";
-import {
-  RAISED_GAS_LIMIT,
-  UNKNOWABLE,
-} from "../../../src/simulation/engines/engine.js";
+import { LIMITS_PAGE } from "../../../src/simulation/engines/engine.js";
 import {
   describeEvent,
   earlyWarning,
@@ -74,7 +71,7 @@ describe("the screens of a settlement", () => {
   });
 
   it("settle shows a guard and the gas that the preview used, and of the preview's notes those of this settlement", () => {
-    const notes = [UNKNOWABLE, "an o\u001bdd token", RAISED_GAS_LIMIT];
+    const notes = ["an o\u001bdd token", `Limits: ${LIMITS_PAGE}`];
     const lines = asked({ guard: OTHER, preview: { ...simulated, notes } });
     expect(lines).to.include.members([
       "No reading changes, and nothing is transferred.",
@@ -83,9 +80,7 @@ describe("the screens of a settlement", () => {
       "Simulated · <good>succeeds</> · by the node (eth_simulateV1)",
       "<warn>an o\\u{1b}dd token</>",
     ]);
-    expect(lines.join("\n"))
-      .to.not.include("Not known")
-      .and.not.include("gas limit");
+    expect(lines.join("\n")).to.not.include("Limits");
   });
 
   it("settle shows what the preview changes, and says nothing of no change then, nor of a revert", () => {
