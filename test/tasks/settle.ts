@@ -106,8 +106,8 @@ describe("vault settle", () => {
   });
 
   for (const [name, accounts, most] of [
-    ["a local key", [DEV_KEYS[0]], 26],
-    ["a key of the node", "remote", 28],
+    ["a local key", [DEV_KEYS[0]], 28],
+    ["a key of the node", "remote", 30],
   ] satisfies ReadonlyArray<
     readonly [string, NetworkSettings["accounts"], number]
   >) {
