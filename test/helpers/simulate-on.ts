@@ -73,7 +73,7 @@ export function changeSettlement(node: ScriptedNode, change: Answer): void {
   if (change["status"] === "0x0") {
     const { message, data } = fieldsOf(change["error"]);
     node.on("eth_call", () => {
-      const text = String(message ?? "execution reverted");
+      const text = typeof message === "string" ? message : "execution reverted";
       throw Object.assign(new Error(text), { code: 3, data });
     });
   }
