@@ -64,7 +64,7 @@ export async function withTerminal<T>(
     requestSecretInput: hideFor,
   };
   hooks.registerHandlers("userInterruptions", questions);
-  const restoreStdout = reserveStdout();
+  const restoreStdout = reserveStdout(line.hide);
   try {
     return await work({
       out: {
@@ -242,12 +242,18 @@ const writeToStdout: WriteText = (text, done) =>
     : Reflect.apply(undiverted, process.stdout, [text, done]);
 
 /** @returns Ends the reservation; with several tasks, the last call does. */
-function reserveStdout(): () => void {
+function reserveStdout(beforeOthers: () => void): () => void {
   const { stdout, stderr } = process;
   // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called as the stream's own
   const original = (undiverted ??= stdout.write);
   reservations += 1;
-  stdout.write = stderr.write.bind(stderr);
+  stdout.write = (...args: unknown[]): boolean => {
+    // Else the progress line would erase what others write below it.
+    beforeOthers();
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called as the stream's own
+    const hasRoom: unknown = Reflect.apply(stderr.write, stderr, args);
+    return hasRoom !== false;
+  };
   return () => {
     reservations -= 1;
     if (reservations === 0) {

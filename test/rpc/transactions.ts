@@ -131,4 +131,23 @@ describe("the answer about a transaction", () => {
     expect(looks).to.equal(3);
     expect(await waitForReceipt(answering(null), HASH, 1)).to.equal(undefined);
   });
+
+  it("to eth_getTransactionReceipt is awaited until the deadline of the client, whose listener hears of each wait, or until its signal", async () => {
+    const heard: unknown[] = [];
+    const client = answering(null).withOptions({
+      timeout: 40,
+      onRetry: ({ reason, problem, attempt }) => {
+        heard.push([reason, problem, attempt]);
+      },
+    });
+    expect(await waitForReceipt(client, HASH)).to.equal(undefined);
+    expect(heard[1]).to.deep.equal([
+      ...["pending", `transaction ${HASH} is not mined yet`, 2],
+    ]);
+    const stopped = answering(null).withOptions({
+      signal: AbortSignal.abort(new Error("stopped")),
+    });
+    const failure = await waitForReceipt(stopped, HASH).catch(String);
+    expect(failure).to.equal("Error: stopped");
+  });
 });

@@ -20,6 +20,8 @@ const refusals = {
     "mock set orders.7=none orders.7.state=closed": "would be lost",
     "mock set orders.7.state=closed orders.07.state=open": "would be lost",
     "mock set settlement.settledPrice=1": "settledAmount is missing",
+    "mock set settlement.reward.token=0x00000000000000000000000000000000000000AA":
+      "settlement.reward: amount is missing",
     "mock next-round settled=true": "not a field",
     "mock next-round orders.7=none": "not a field",
     "mock set __proto__.x=1": "there is no such value",

@@ -116,6 +116,19 @@ describe("the line on a terminal while a task waits", () => {
     });
   });
 
+  it("the line is hidden before others write to stdout, which goes to stderr", async () => {
+    const { hooks } = await createTestHre();
+    await onTerminal(true, async (latest) => {
+      await withTerminal(hooks, async ({ progress }) => {
+        progress("Waiting for live");
+        latest();
+        process.stdout.write("of Solidity\n");
+        expect(latest()).to.match(/^⌫of Solidity\n$/u);
+        await Promise.resolve();
+      });
+    });
+  });
+
   it("the line fits a terminal of unknown width, which has 0 columns", async () => {
     const { hooks } = await createTestHre();
     await onTerminal(true, async (latest) => {
