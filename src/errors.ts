@@ -181,7 +181,7 @@ const errors = {
     },
     VAULT_INVALID_JOURNAL: {
       text: "The settlement journal {file} cannot be used: {problem}.",
-      fix: "The file may be the only record of a transaction that was sent. Read it and check the account on the chain before you delete it.",
+      fix: "{remedy}",
     },
     VAULT_JOURNAL_NOT_WRITTEN: {
       text: "The settlement journal {file} could not be written: {problem}.",
@@ -260,7 +260,7 @@ const errors = {
     },
     VAULT_WOULD_NOT_SETTLE: {
       refuses: true,
-      text: "The contract accepts the call on network {network}, but the simulation shows that the round is not settled by it.",
+      text: "The contract accepts the call on network {network}, but the round is not settled by it.",
       fix: "Check that {contract} and {factory} belong together. If the contract settles in several transactions, pass the option `partial`. Nothing was sent.",
       cli: "Check that {contract} and {factory} belong together. If the contract settles in several transactions, pass --partial. Nothing was sent.",
     },
@@ -274,10 +274,21 @@ const errors = {
       fix: "Settle with the guard's account, or deploy a guard for this one.",
       cli: "Settle with the guard's account, or deploy a guard for this one: `npx hardhat vault deploy-guard{--network}`.",
     },
+    VAULT_GUARD_REFUSED: {
+      text: "The guard {guard} refuses the settlement: {problem}.",
+      fix: "A guard does not fit this vault and this account: settle with another account, or remove `guard` from the settings.",
+    },
     VAULT_GUARD_KEEPS_TOKENS: {
       refuses: true,
-      text: "The settlement would pay tokens to the guard {guard}, and nobody can take them out: {tokens}.",
-      fix: "The vault pays its caller, so a guard does not fit it: remove `guard` from the settings. Nothing was sent.",
+      text: "The settlement would leave in the guard {guard}, from which nobody can take it: {tokens}.",
+      fix: "The guard forwards native currency and ERC-20 tokens alone. If it is a token that writes no event, name it with the option `tokens`; else remove `guard` from the settings. Nothing was sent.",
+      cli: "The guard forwards native currency and ERC-20 tokens alone. If it is a token that writes no event, name it with --tokens; else remove `guard` from the settings. Nothing was sent.",
+    },
+    VAULT_TOKENS_NOT_KNOWN: {
+      refuses: true,
+      text: "No engine can simulate a settlement on network {network}, so it is not known which tokens the vault pays to its caller, the guard {guard}, which forwards those alone that are named.",
+      fix: "Name them with the option `tokens` (an empty list for none). Nothing was sent.",
+      cli: "Name them with --tokens 0x…,0x… (or none). Nothing was sent.",
     },
     VAULT_OUT_OF_GAS: {
       text: "settleAll runs out of gas on network {network}: it uses all of the {gas} that {limit}.",

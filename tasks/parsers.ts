@@ -97,6 +97,11 @@ export function parseOneAddress(text: string, where: string): Address {
   return parseAddress(text, where);
 }
 
+/** @returns An empty list for `none`. */
+export function parseTokens(text: string, where: string): readonly string[] {
+  return text === "none" ? [] : parseAddresses(text, where);
+}
+
 /** @returns The zero address for `anyone`. */
 export function parseSettler(text: string, where: string): string {
   return text === "anyone" ? ZeroAddress : parseAddress(text, where);

@@ -174,6 +174,7 @@ export function toOptions(
   return {
     ifExpired: args.ifExpired,
     partial: args.partial,
+    tokens: args.tokens,
     maxFeePerGas: args.maxFeePerGas,
     assertOnly: args.assert,
     resume: args.resume,
@@ -189,10 +190,10 @@ export function toOptions(
 
 async function printCalldata(
   vault: VaultHost,
-  { from, safe }: TaskValues<typeof settleTask>,
+  { from, safe, tokens }: TaskValues<typeof settleTask>,
   err: Output,
 ): Promise<TaskReport> {
-  const built = await buildSettlement(vault, from);
+  const built = await buildSettlement(vault, from, tokens);
   const { chainId, header, to, data, estimatedGas, refusal } = built;
   // If this one is sent too, two rounds may be settled.
   const open = await findUnfinished(vault);

@@ -102,7 +102,7 @@ export async function readState(
     time: now,
     keeper: {
       expired: isFailedReading(round) ? null : hasEnded(round, now),
-      secondsToEnd: isRound ? Number(round.endTime) - now : null,
+      secondsToEnd: isRound ? secondsUntil(round.endTime, now) : null,
       canBeSettled: isFailedReading(attempt) ? attempt : attempt.canBeSettled,
       canBeSettledBy: settler.address,
       // Without an address, nothing can be under way.
@@ -115,6 +115,12 @@ export async function readState(
       failures.every(isNotConfigured) &&
       readingsOf(readings).some((value) => !isFailedReading(value)),
   };
+}
+
+/** @returns Null if a number cannot hold it exactly. */
+function secondsUntil(end: bigint, now: number): number | null {
+  const seconds = end - BigInt(now);
+  return seconds <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(seconds) : null;
 }
 
 /** The text of `canBeSettled`, with the reason if it is not true. */

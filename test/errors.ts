@@ -59,6 +59,8 @@ describe("errors", () => {
     const onlyIn: Readonly<Record<string, string>> = {
       VAULT_NO_TERMINAL: "settle",
       VAULT_WOULD_NOT_SETTLE: "settle",
+      VAULT_GUARD_KEEPS_TOKENS: "settle",
+      VAULT_TOKENS_NOT_KNOWN: "settle",
       VAULT_TOKEN_DECIMALS_NOT_CONFIGURED: "margins",
     };
     const optionsOf = new Map(

@@ -140,6 +140,21 @@ export async function appendProjectFile(
   }
 }
 
+/** Reads a file of lines of JSON; a line that is cut is left out. */
+export async function readProjectLines(
+  projectRoot: string,
+  file: string,
+): Promise<readonly unknown[]> {
+  const text = await readFile(await locate(projectRoot, file), "utf8");
+  return text.split("\n").flatMap((line): unknown[] => {
+    try {
+      return [JSON.parse(line)];
+    } catch {
+      return [];
+    }
+  });
+}
+
 /**
  * @param invalid Makes the error for a file that cannot be used.
  * @returns Undefined if there is no file.

@@ -18,7 +18,6 @@ import type { GasPrice } from "../settlement-call/fees.js";
 import { settlementCall } from "../settlement-call/route.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
 import { findGuard, findRoute } from "../settlement-call/guarded.js";
-import { tokensKept } from "../simulation/tokens.js";
 import type { FoundGuard } from "../settlement-call/guarded.js";
 import { explainRefusal } from "../settlement-call/outcome.js";
 import type { Refusal } from "../settlement-call/outcome.js";
@@ -206,7 +205,7 @@ async function tryGuard(
   ]);
   const by = `${address}, through which ${settler === ZeroAddress ? "anyone" : settler} may settle`;
   if (guarded === undefined) {
-    return keepsNoTokens(await simulated, address, by);
+    return keepsNothing(await simulated, by);
   }
   const { code, reason } = guarded;
   if (code === null) {
@@ -227,19 +226,16 @@ async function tryGuard(
       );
 }
 
-function keepsNoTokens(
-  simulated: Simulated | undefined,
-  guard: string,
-  by: string,
-): Finding {
-  const kept =
-    simulated === undefined
-      ? []
-      : tokensKept(simulated.moved, simulated.simulation.balances, guard);
+function keepsNothing(simulated: Simulated | undefined, by: string): Finding {
+  const { tokens, others } = simulated?.kept ?? { tokens: [], others: [] };
+  const kept = [...tokens, ...others];
+  const forwarded = simulated?.route.guard?.tokens ?? [];
   return kept.length === 0
-    ? ok(`${by}; a settlement through it succeeds`)
+    ? ok(
+        `${by}; a settlement through it succeeds${forwarded.length === 0 ? "" : ` and forwards ${forwarded.join(", ")}`}. What no event shows, such as a credit in the vault for its caller, would stay in it`,
+      )
     : fail(
-        `${by}; the vault pays tokens to its caller, which would stay in the guard: ${kept.join(", ")}`,
+        `${by}; what the vault pays to its caller would stay in the guard: ${kept.join(", ")}`,
         GUARD_FIX,
       );
 }

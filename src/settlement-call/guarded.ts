@@ -55,7 +55,7 @@ export async function findGuard(
 }
 
 type GuardTerms = Partial<
-  Pick<GuardedSettlement, "round" | "mustHaveEnded" | "mustSettle">
+  Pick<GuardedSettlement, "round" | "mustHaveEnded" | "mustSettle" | "tokens">
 >;
 
 /**
@@ -69,7 +69,12 @@ export async function findRoute(
   vault: VaultHost,
   from: string,
   block: BlockId = "latest",
-  { round, mustHaveEnded = false, mustSettle = true }: GuardTerms = {},
+  {
+    round,
+    mustHaveEnded = false,
+    mustSettle = true,
+    tokens = [],
+  }: GuardTerms = {},
   guardThere: Promise<FoundGuard | undefined> = findGuard(vault, block),
 ): Promise<SettlementRoute> {
   const { address } = await vault.addressOf("vault", "settleAll");
@@ -96,7 +101,7 @@ export async function findRoute(
     round: { startTime, strikePrice },
     mustHaveEnded,
     mustSettle,
-    tokens: [],
+    tokens,
   };
   return { from, vault: address, guard };
 }

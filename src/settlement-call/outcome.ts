@@ -249,6 +249,17 @@ function explainGuard(
       const details = { from, guard: guard.address };
       return refusalBy(vaultError("VAULT_NOT_SETTLER", details));
     }
+    case "NestedCall":
+    case "PaymentRefused":
+    case "TokenNotForwarded": {
+      const problem = {
+        NestedCall: "the vault calls the guard again",
+        PaymentRefused: `${from} does not take the native currency that the vault pays`,
+        TokenNotForwarded: `token ${String(values["token"])} cannot be forwarded to ${from}`,
+      }[error.name];
+      const details = { guard: guard.address, problem };
+      return refusalBy(vaultError("VAULT_GUARD_REFUSED", details));
+    }
     default:
       return undefined;
   }

@@ -7,6 +7,7 @@ import {
   chooseNextBlock,
   findEndClock,
 } from "../settlement-call/next-block.js";
+import type { SettlementRoute } from "../settlement-call/route.js";
 import { requireUsualPrice } from "../settlement-call/usual-price.js";
 import { staleHead } from "./head-age.js";
 import { observe } from "./observe.js";
@@ -22,6 +23,8 @@ const MOST_BLOCKS = 1;
 
 /** The terms that were agreed to, and the preflight that showed them. */
 export interface Agreement extends Terms {
+  /** With the tokens that a guard on it forwards. */
+  readonly route: SettlementRoute;
   readonly preflight: SettlementPreflight;
 }
 
@@ -45,7 +48,7 @@ export async function agree(
     }
     const newer = await proposeAgain(vault, signer, proposal, options);
     if (newer === undefined) {
-      return { ...answer, preflight };
+      return { ...answer, preflight, route: proposal.route };
     }
     if (newer.kind === "stopped") {
       return newer;
@@ -55,7 +58,10 @@ export async function agree(
     if (change === undefined) {
       return verdict.kind === "stopped"
         ? verdict
-        : { ...termsWithin(verdict, preflight), preflight };
+        : {
+            ...termsWithin(verdict, preflight),
+            ...{ preflight, route: newer.route },
+          };
     }
     if (options.confirm === undefined || isRepeated) {
       throw vaultError("VAULT_PREVIEW_CHANGED", { change });

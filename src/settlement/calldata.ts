@@ -7,7 +7,10 @@ import { tryCall } from "../rpc/calls.js";
 import { estimateGas } from "../settlement-call/fees.js";
 import { explainRefusal } from "../settlement-call/outcome.js";
 import { isCalledOnly } from "../settlement-call/route.js";
+import { chooseNextBlock } from "../settlement-call/next-block.js";
+import type { SettlementRoute } from "../settlement-call/route.js";
 import { locateVault } from "./observe.js";
+import { refuseLoss, trySimulation } from "./propose.js";
 import { settlementCall } from "../settlement-call/route.js";
 import { describeKey, findRoute } from "../settlement-call/guarded.js";
 
@@ -32,15 +35,24 @@ export interface UnsignedSettlement {
  * Builds the transaction for a multisig or a hardware wallet, without a key.
  *
  * @param from Sender. Default: the zero address, without an estimate of gas.
+ * @param tokens That a guard forwards. Default: those that a simulation shows.
+ * @throws VaultError VAULT_TOKENS_NOT_KNOWN, VAULT_GUARD_KEEPS_TOKENS
  */
 export async function buildSettlement(
   vault: VaultHost,
   from?: string,
+  tokens?: readonly string[],
 ): Promise<UnsignedSettlement> {
   const { rpc } = vault;
   const header = await getBlock(rpc);
   const { chainId } = await locateVault(vault);
-  const route = await findRoute(vault, from ?? ZeroAddress, header.number);
+  const asked = await findRoute(vault, from ?? ZeroAddress, header.number, {
+    tokens: tokens ?? [],
+  });
+  const route =
+    asked.guard === undefined
+      ? asked
+      : await withTokens(vault, asked, tokens !== undefined);
   const isContract = from !== undefined && (await isCalledOnly(rpc, from));
   const call = settlementCall(route);
   const refused = await tryCall(rpc, call, header.number, header.gasLimit);
@@ -66,4 +78,24 @@ export async function buildSettlement(
         ? "the round that is current when it is executed"
         : `${describeKey(route.guard.round)}, and no other, through the guard ${call.to}`,
   };
+}
+
+/** The way of a settlement with the tokens that its guard forwards. */
+async function withTokens(
+  vault: VaultHost,
+  route: SettlementRoute,
+  areTokensGiven: boolean,
+): Promise<SettlementRoute> {
+  const next = await chooseNextBlock(vault);
+  const simulated = await trySimulation(vault, route.from, next, {
+    ...{ route, areTokensGiven },
+  });
+  const guard = route.guard?.address ?? null;
+  const loss = refuseLoss(vault, guard, simulated, areTokensGiven);
+  // What the guard refuses pays nothing, and is shown with its reason.
+  const isRefused = simulated?.simulation.status === "reverted";
+  if (loss?.error !== undefined && !isRefused) {
+    throw loss.error;
+  }
+  return simulated?.route ?? route;
 }

@@ -2,9 +2,11 @@ import { VaultError } from "../errors.js";
 import {
   PROJECT_FOLDER,
   appendProjectFile,
+  readProjectLines,
   reasonOf,
 } from "../files/project-file.js";
 import type { VaultHost } from "../host.js";
+import { asRecord } from "../json.js";
 import type { Hex } from "../protocol/index.js";
 import type { Simulation } from "../simulation/types.js";
 import type { CarriedOut } from "./carry-out.js";
@@ -17,6 +19,7 @@ import { toSettlement } from "./result.js";
 import type { Outcome, SettlementResult } from "./result.js";
 import { describeProblem } from "./send.js";
 import { newestOf } from "./transaction.js";
+import type { Settlement } from "./types.js";
 
 /** Minimum time to read the outcome, even if the timeout is over. */
 const LEAST_OUTCOME_MS = 10_000;
@@ -69,6 +72,22 @@ function withHashes(
   return { ...result, settlement: { ...settlement, hashes } };
 }
 
+/** True if a process that was killed before it released the journal has written the line. */
+async function isLogged(
+  root: string,
+  { resumed }: JournalEntry,
+  { hash, status }: Settlement,
+): Promise<boolean> {
+  if (resumed !== true || hash === null) {
+    return false;
+  }
+  const lines = await readProjectLines(root, LOG_FILE).catch(() => []);
+  return lines.some((line) => {
+    const logged = asRecord(asRecord(line)["settlement"]);
+    return logged["hash"] === hash && logged["status"] === status;
+  });
+}
+
 /** Writes the outcome to the log and to the journal, which it releases. */
 async function finish(
   { context, networkName, instanceName }: VaultHost,
@@ -81,13 +100,17 @@ async function finish(
   const warn = (message: string): void => {
     emit({ type: "trouble", message });
   };
-  if (journal.isKept && outcome.kind !== "stopped") {
+  const { root } = context.config.paths;
+  if (
+    journal.isKept &&
+    outcome.kind !== "stopped" &&
+    !(await isLogged(root, entry, settlement))
+  ) {
     const line = {
       time: new Date().toISOString(),
       ...{ network: networkName, chainId, vault: journal.vault },
       ...{ instance: instanceName ?? null, block: block ?? null, settlement },
     };
-    const { root } = context.config.paths;
     // First: what a process that is killed in between has done, `resume` finishes.
     await appendProjectFile(root, LOG_FILE, line, LOG_MODE).catch(
       (error: unknown) => {

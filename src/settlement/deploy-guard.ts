@@ -1,7 +1,7 @@
 import { ZeroHash, concat } from "ethers";
 
 import { parseAddress } from "../client/inputs.js";
-import { vaultError } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import {
   CREATE2_DEPLOYER,
@@ -14,7 +14,10 @@ import type { Hex } from "../protocol/index.js";
 import { getCode, hasCode } from "../rpc/accounts.js";
 import { getNextBlock } from "../rpc/blocks.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import { waitForReceipt } from "../rpc/transactions.js";
+import { callContract } from "../rpc/calls.js";
+import { pause } from "../rpc/signals.js";
+import { getReceipt, getTransaction } from "../rpc/transactions.js";
+import type { Receipt } from "../rpc/transactions.js";
 import {
   estimateGas,
   limitFees,
@@ -23,7 +26,9 @@ import {
 import { requireChain } from "./observe.js";
 import { requireUsualPrice } from "../settlement-call/usual-price.js";
 import { sign } from "./transaction.js";
+import type { SendableTransaction } from "./transaction.js";
 import { send } from "./send.js";
+import type { SendAnswer } from "./send.js";
 import { findFreeNonce, resolveSigner } from "./signer.js";
 import { parseFeeLimits } from "./options.js";
 
@@ -59,6 +64,8 @@ interface DeployGuardOptions {
 }
 
 const WAIT_MS = 300_000;
+const FIRST_POLL_MS = 10;
+const LONGEST_POLL_MS = 500;
 
 /**
  * Deploys a guard, at the same address on every chain that has the CREATE2 deployer.
@@ -94,6 +101,9 @@ export async function deployGuard(
   if ("reverted" in estimate) {
     throw notDeployed(rpc, estimate.reverted.text);
   }
+  if (address !== null) {
+    await requireDeployer(rpc, signer.address, call.data, address);
+  }
   // A quarter more than the estimate.
   const gas = (estimate.gas * 5n) / 4n;
   if (!isAsked) {
@@ -110,28 +120,103 @@ export async function deployGuard(
     ...{ from: signer.address, ...call, chainId, nonce, gas },
     fees: price.fees,
   });
+  // Another may have deployed it meanwhile: the last request before sending.
+  if (address !== null && (await hasCode(rpc, address))) {
+    await requireGuard(rpc, address, settler);
+    return { address, settler, hash: null };
+  }
   const answer = await send(rpc, transaction);
-  if (answer.kind !== "accepted" || answer.hash === undefined) {
-    const { hash = `with nonce ${nonce}` } = transaction;
-    const why = "problem" in answer ? answer.problem : "its hash is not known";
-    const problem = `sending transaction ${hash} failed: ${why.replace(/\.$/u, "")}`;
-    throw notDeployed(rpc, problem);
+  const hash = transaction.hash ?? ("hash" in answer ? answer.hash : undefined);
+  if (hash !== undefined && answer.kind === "accepted") {
+    onHash(hash);
   }
-  const { hash } = answer;
-  onHash(hash);
-  const receipt = await waitForReceipt(rpc, hash, WAIT_MS);
-  if (receipt === undefined) {
-    const problem = `transaction ${hash} was not mined within ${WAIT_MS / 1_000} s`;
-    throw notDeployed(rpc, problem);
-  }
-  const { contractAddress, succeeded } = receipt;
-  const deployed = address ?? parseAddress(contractAddress, "its address");
-  // Without a status, the code at the address decides.
-  if (succeeded === false) {
-    throw notDeployed(rpc, `transaction ${hash} was mined and failed`);
-  }
+  const receipt = await follow(rpc, transaction, answer, hash, address);
+  // Without a receipt, another transaction put the guard there.
+  const deployed =
+    address ?? parseAddress(receipt?.contractAddress, "its address");
   await requireGuard(rpc, deployed, settler);
-  return { address: deployed, settler, hash };
+  return { address: deployed, settler, hash: receipt?.hash ?? null };
+}
+
+/**
+ * Looks for the transaction, also if the answer to it was lost, and sends signed bytes again.
+ *
+ * @returns Undefined if the guard is there by another transaction.
+ * @throws VaultError VAULT_GUARD_NOT_DEPLOYED
+ */
+async function follow(
+  rpc: RpcClient,
+  transaction: SendableTransaction,
+  sent: SendAnswer,
+  hash: Hex | undefined,
+  address: string | null,
+): Promise<Receipt | undefined> {
+  const { nonce, raw } = transaction;
+  const name = `transaction ${hash ?? `with nonce ${nonce}`}`;
+  const end = performance.now() + WAIT_MS;
+  let answer = sent;
+  for (let looks = 1; ; looks += 1) {
+    const seen = await lookFor(rpc, hash, address).catch(fallbackTo("unread"));
+    if (seen === "elsewhere") {
+      return undefined;
+    }
+    if (typeof seen === "object") {
+      // Without a status, the code at the address decides.
+      if (seen.succeeded === false) {
+        throw notDeployed(rpc, `${name} was mined and failed`);
+      }
+      return seen;
+    }
+    if (
+      seen === "unknown" &&
+      (answer.kind === "refused" || answer.kind === "failed")
+    ) {
+      const why = answer.problem.replace(/\.$/u, "");
+      throw notDeployed(rpc, `sending ${name} failed: ${why}`);
+    }
+    if (performance.now() >= end) {
+      const problem = `${name} was not mined within ${WAIT_MS / 1_000} s`;
+      throw notDeployed(rpc, problem);
+    }
+    await pause(Math.min(FIRST_POLL_MS * 2 ** looks, LONGEST_POLL_MS));
+    if (seen === "unknown" && raw !== undefined && looks % 2 === 0) {
+      answer = await send(rpc, transaction);
+    }
+  }
+}
+
+async function lookFor(
+  rpc: RpcClient,
+  hash: Hex | undefined,
+  address: string | null,
+): Promise<Receipt | "elsewhere" | "pending" | "unknown"> {
+  const receipt = hash === undefined ? undefined : await getReceipt(rpc, hash);
+  if (receipt !== undefined) {
+    return receipt;
+  }
+  const isPending =
+    hash !== undefined && (await getTransaction(rpc, hash)) !== undefined;
+  return isPending
+    ? "pending"
+    : address !== null && (await hasCode(rpc, address))
+      ? "elsewhere"
+      : "unknown";
+}
+
+/** Other code at the deployer's address would take the payment and deploy nothing. */
+async function requireDeployer(
+  rpc: RpcClient,
+  from: string,
+  data: string,
+  address: string,
+): Promise<void> {
+  const call = { from, to: CREATE2_DEPLOYER, data };
+  const answer = await callContract(rpc, call, "latest");
+  const made = "data" in answer ? `0x${answer.data.toString("hex")}` : "0x";
+  if (made.toLowerCase() !== address.toLowerCase()) {
+    const problem = `the code at ${CREATE2_DEPLOYER} is not that of the CREATE2 deployer`;
+    throw notDeployed(rpc, problem);
+  }
 }
 
 async function requireGuard(

@@ -254,8 +254,15 @@ export class Journal {
   }
 
   async #read(file: string): Promise<JournalFile | undefined> {
-    const invalid = (problem: string, cause?: unknown): VaultError =>
-      vaultError("VAULT_INVALID_JOURNAL", { file, problem }, cause);
+    const invalid = (problem: string, cause?: unknown): VaultError => {
+      // As after a run as root.
+      const isForbidden = /\b(?:EACCES|EPERM)\b/u.test(problem);
+      const remedy = isForbidden
+        ? `Give it to the user who runs this task (chown), and do not delete it: it is the record of a settlement.`
+        : `The file may be the only record of a transaction that was sent. Read it and check the account on the chain before you delete it.`;
+      const details = { file, problem, remedy };
+      return vaultError("VAULT_INVALID_JOURNAL", details, cause);
+    };
     const { projectRoot } = this;
     const found = this.isKept
       ? await readProjectFile(projectRoot, file, journalSchema, invalid)

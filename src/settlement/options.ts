@@ -1,7 +1,13 @@
 import { checkOptions } from "../client/options.js";
-import { parseCount, parseDuration, parseUint256 } from "../client/inputs.js";
+import {
+  parseAddress,
+  parseCount,
+  parseDuration,
+  parseUint256,
+} from "../client/inputs.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import type { Address } from "../protocol/index.js";
 import type { FeeLimits } from "../settlement-call/fees.js";
 import { settleAllOptions } from "./types.js";
 import type { SettleAllOptions, SettlementEvent } from "./types.js";
@@ -29,6 +35,8 @@ export interface ParsedOptions extends Pick<
   readonly partial: boolean;
   /** Replacement of the transaction that is resumed. */
   readonly replacement: RequestedReplacement | undefined;
+  /** Undefined: those that the simulation shows. */
+  readonly tokens: readonly Address[] | undefined;
   readonly limits: FeeLimits;
   readonly confirmations: number;
   readonly timeoutMs: number;
@@ -66,6 +74,7 @@ export function parseOptions(
     ...{ from, confirm, confirmReplacement, assertOnly, resume, resumeFirst },
     ifExpired: options.ifExpired === true,
     partial: options.partial === true,
+    tokens: options.tokens?.map((token) => parseAddress(token, "tokens")),
     limits: parseFeeLimits(vault, options),
     confirmations: parseCount(options.confirmations, "confirmations") ?? 1,
     timeoutMs: parseDuration("timeout", timeout ?? defaults.timeout),

@@ -51,7 +51,7 @@ export function askAhead(vault: VaultHost, { from }: ParsedOptions): Asked {
 export async function prepare(
   vault: VaultHost,
   { chainId, contract, round }: Observation,
-  { from, ifExpired, partial }: ParsedOptions,
+  { from, ifExpired, partial, tokens = [] }: ParsedOptions,
   asked: Asked,
 ): Promise<Prepared> {
   const { rpc, connection } = vault;
@@ -60,7 +60,10 @@ export async function prepare(
   const { address } = contract;
   const journal = await Journal.of(vault, chainId, address, asked.chain);
   await journal.refuseUnfinished();
-  const demands = { round, mustHaveEnded: ifExpired, mustSettle: !partial };
+  const demands = {
+    ...{ round, mustHaveEnded: ifExpired, mustSettle: !partial },
+    tokens,
+  };
   const { guard } = asked;
   const route = await findRoute(
     vault,

@@ -9,7 +9,7 @@ import { isNodeRefusal } from "../rpc/errors.js";
 import type { VaultHost } from "../host.js";
 import { INTRINSIC_GAS, settlementCall } from "../settlement-call/route.js";
 import type { SettlementRoute } from "../settlement-call/route.js";
-import { describeTokens, tokensKept } from "../simulation/tokens.js";
+import { describeTokens } from "../simulation/tokens.js";
 import {
   SETTLED_MEANWHILE,
   explainRefusal,
@@ -18,7 +18,7 @@ import {
   statusOfRefusal,
 } from "../settlement-call/outcome.js";
 import type { Refusal } from "../settlement-call/outcome.js";
-import { simulateSettlement } from "../simulation/simulate-settlement.js";
+import { simulateForwarding } from "../simulation/simulate-forwarding.js";
 import type { HttpEngine, SimulationRequest } from "../simulation/options.js";
 import type { Simulated } from "../simulation/simulate-settlement.js";
 import { limitFees, resolveFees, resolveGas } from "../settlement-call/fees.js";
@@ -64,14 +64,15 @@ export async function propose(
   signer: Signer,
   next: ChosenNextBlock,
   observation: Observation,
-  route: SettlementRoute,
-  { limits, confirm }: ParsedOptions,
+  asked: SettlementRoute,
+  { limits, confirm, tokens: givenTokens }: ParsedOptions,
 ): Promise<Proposal | Stopped> {
   const since = Date.now();
   const { chainId, contract, block, round } = observation;
   const { networkConfig } = vault.connection;
   requireGas(vault, networkConfig.gas, INTRINSIC_GAS);
-  const guard = route.guard?.address ?? null;
+  const guard = asked.guard?.address ?? null;
+  const areTokensGiven = givenTokens !== undefined;
   const price = resolveFees(vault.rpc, networkConfig, next);
   // Only if nobody is asked, and without a limit, is the price compared with others.
   const recent =
@@ -85,12 +86,16 @@ export async function propose(
     answer?.catch(() => undefined);
   }
   const [simulated, age, warnings, offered] = await Promise.all([
-    trySimulation(vault, signer.address, next, { route, price }),
+    trySimulation(vault, signer.address, next, {
+      ...{ route: asked, price, areTokensGiven },
+    }),
     staleAge(vault, block),
     findWarnings(vault, contract),
     price,
     recent,
   ]);
+  // With the tokens that the guard forwards.
+  const route = simulated?.route ?? asked;
   const simulation = simulated?.simulation ?? null;
   if (simulation?.status === "nothing-to-do") {
     return nothingToDo(SETTLED_MEANWHILE);
@@ -135,11 +140,6 @@ export async function propose(
   requireGas(vault, gas, simulation?.gasUsed ?? INTRINSIC_GAS);
   const limited = limitFees(vault.networkName, offered, limits);
   const [cost, maxCost] = [gas * limited.current, gas * limited.highest];
-  const kept =
-    guard === null || simulated === undefined
-      ? []
-      : tokensKept(simulated.moved, simulated.simulation.balances, guard);
-  const details = { guard: String(guard), tokens: kept.join(", ") };
   return {
     ...basis,
     preflight: {
@@ -150,11 +150,34 @@ export async function propose(
       outcome: "succeeds",
       reason: null,
     },
-    verdict:
-      kept.length === 0
-        ? { kind: "terms", gas, price: limited }
-        : refusedBy(vaultError("VAULT_GUARD_KEEPS_TOKENS", details)),
+    verdict: refuseLoss(vault, guard, simulated, areTokensGiven) ?? {
+      ...{ kind: "terms", gas, price: limited },
+    },
   };
+}
+
+/** Refuses a settlement that would leave something in the guard, or may do so. */
+export function refuseLoss(
+  { networkName: network }: VaultHost,
+  guard: string | null,
+  simulated: Simulated | undefined,
+  areTokensGiven: boolean,
+): Stopped | undefined {
+  if (guard === null) {
+    return undefined;
+  }
+  if (simulated === undefined) {
+    return areTokensGiven
+      ? undefined
+      : refusedBy(vaultError("VAULT_TOKENS_NOT_KNOWN", { network, guard }));
+  }
+  const { tokens, others } = simulated.kept;
+  const kept = [...tokens, ...others].join(", ");
+  return kept === ""
+    ? undefined
+    : refusedBy(
+        vaultError("VAULT_GUARD_KEEPS_TOKENS", { guard, tokens: kept }),
+      );
 }
 
 async function findWarnings(
@@ -186,10 +209,10 @@ export async function trySimulation(
   vault: VaultHost,
   sender: string,
   next: ChosenNextBlock,
-  known: Pick<SimulationRequest, "price" | "route">,
+  known: Pick<SimulationRequest, "areTokensGiven" | "price" | "route">,
 ): Promise<Simulated | undefined> {
   const simulate = async (engine: HttpEngine): Promise<Simulated> =>
-    await simulateSettlement(vault, { ...known, sender, engine }, next);
+    await simulateForwarding(vault, { ...known, sender, engine }, next);
   const isUnavailable = ({ code }: VaultError): boolean =>
     code === "VAULT_ENGINE_UNAVAILABLE";
   // A fork needs more of a node than a settlement does.

@@ -20,6 +20,7 @@ import {
   outOfGas,
   usesAllGas,
 } from "../settlement-call/outcome.js";
+import type { Refusal } from "../settlement-call/outcome.js";
 import type { Simulation } from "../simulation/types.js";
 import { differencesByMoreThanTime } from "./differences.js";
 import type { JournalEntry } from "./journal-file.js";
@@ -347,22 +348,38 @@ async function findReason(
     return { status, code: "VAULT_CALL_REVERTED", reason };
   }
   const refusal = await explainRefusal(vault, reverted, route);
-  if (refusal.code !== null) {
-    return { status, ...refusal };
+  // The guard found the round settled, or the next one in its place.
+  const isLate =
+    refusal.code === null ||
+    (refusal.code === "VAULT_ROUND_CHANGED" &&
+      (await hasNextRound(vault, entry, blockNumber)));
+  if (!isLate) {
+    return { status, code: refusal.code, reason: ofMined(refusal) };
   }
   const settler = await describeWhoSettled(vault, entry, mined);
-  if (settler === undefined) {
-    return {
-      status,
-      code: "VAULT_CALL_REVERTED",
-      reason: `${(await vault.explain(reverted)).text}. This is the vault's refusal: the round is not settled in block ${blockNumber}`,
-    };
-  }
   return {
     status: "nothing-to-do",
     reason: `The transaction was mined in block ${blockNumber} and refused by the guard: ${settler}`,
     hashes: [hash],
   };
+}
+
+/** The reason of a refusal, of a transaction that was sent: it says what the chain did. */
+function ofMined({ code, reason }: Refusal): string {
+  const text = reason.replace(/ Nothing was sent\.$/u, "");
+  return code === "VAULT_WOULD_NOT_SETTLE"
+    ? `The guard reverted it, so nothing changed. ${text}`
+    : text;
+}
+
+/** True if a round with a later start is the latest in a block. */
+async function hasNextRound(
+  vault: VaultHost,
+  { round }: JournalEntry,
+  block: number,
+): Promise<boolean> {
+  const seen = await stateAt(vault, block, false).catch(fallbackTo(undefined));
+  return seen !== undefined && fateOf(round, seen.round) === "followed";
 }
 
 /** The way of a transaction in the journal. */

@@ -293,10 +293,10 @@ async function signAndBegin(
   agreed: Agreed,
   { limits }: ParsedOptions,
 ): Promise<Followed | Stop> {
-  const { known, signer, journal, route, observation, agreement } = agreed;
+  const { known, signer, journal, observation, agreement } = agreed;
   return await orStop(known, async () => {
     const { chainId, block, round } = observation;
-    const { gas, price, preflight } = agreement;
+    const { gas, price, preflight, route } = agreement;
     const nonce = await (agreed.nonce ?? nonceToSignWith(vault, agreed));
     // In process Hardhat fills in the fees, which are free, unless there is a limit.
     const fees =

@@ -188,6 +188,11 @@ export const settleAllOptions = {
    */
   partial: option<boolean>(),
   /**
+   * Tokens that a guard forwards from the vault to the account that settles. Default: those
+   * that the simulation shows; needed if no engine can simulate, or a token writes no event.
+   */
+  tokens: option<readonly string[]>(),
+  /**
    * Highest price in wei per gas that the settlement may offer; above it the settlement is
    * `refused`. It may only lower `maxFeePerGasLimit`, which is the default.
    */

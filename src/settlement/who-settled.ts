@@ -3,6 +3,7 @@ import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
+import { fateOf } from "../settlement-call/outcome.js";
 import { getLogs, getTransactions } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import type { JournalEntry } from "./journal-file.js";
@@ -37,24 +38,16 @@ export async function othersTouchVault(
   }
 }
 
-/**
- * Says who settled the round of a transaction that came too late, as far as it is seen.
- *
- * @returns Undefined if the round is not settled: then the refusal is the vault's, not the guard's.
- */
+/** Says who settled the round of a transaction that came too late, as far as it is seen. */
 export async function describeWhoSettled(
   vault: VaultHost,
   { round, sentAfterBlock }: JournalEntry,
   { transaction, receipt: { blockNumber: minedIn } }: Mined,
-): Promise<string | undefined> {
+): Promise<string> {
   const unknown = "somebody else had settled the round.";
   const isSettled = (seen: VaultRound): boolean =>
-    seen.settled || !isSameRound(seen, round);
+    ["settled", "followed"].includes(fateOf(round, seen));
   try {
-    const { round: then } = await observe(vault, minedIn);
-    if (!isSettled(then)) {
-      return undefined;
-    }
     // It was open when this transaction was made.
     const settled = await findChange(vault, sentAfterBlock, minedIn, isSettled);
     const { address } = await vault.addressOf("vault");

@@ -67,6 +67,8 @@ export interface SimulationRequest extends WatchedSubjects {
   readonly hardfork?: string | undefined;
   /** The way of the settlement, from the sender. Default: the configured one. */
   readonly route?: SettlementRoute;
+  /** True if the route's guard forwards these tokens and no others. */
+  readonly areTokensGiven?: boolean;
   /** The price of gas. Default: it is asked for. */
   readonly price?: Promise<GasPrice>;
 }

@@ -4,7 +4,7 @@ import type { BlockInfo } from "../rpc/blocks.js";
 import { chooseNextBlock } from "../settlement-call/next-block.js";
 import { parseOptions } from "./options.js";
 import type { SimulateSettleAllOptions } from "./options.js";
-import { simulateSettlement } from "./simulate-settlement.js";
+import { simulateForwarding } from "./simulate-forwarding.js";
 import type { Simulated } from "./simulate-settlement.js";
 
 /** A simulation, and the block that it started from. */
@@ -29,7 +29,7 @@ export async function simulateSettleAll(
     asked.sender ?? findSender?.() ?? client.defaultSender(),
     chooseNextBlock(client, options.blockNumber, options.atTime),
   ]);
-  const simulated = await simulateSettlement(
+  const simulated = await simulateForwarding(
     client,
     { ...asked, sender },
     next,

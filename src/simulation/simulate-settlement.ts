@@ -45,7 +45,8 @@ import { explainStatus } from "./explain-status.js";
 import type { Outcome } from "./explain-status.js";
 import { confirm } from "./confirm.js";
 import type { SimulationRequest } from "./options.js";
-import { NATIVE, tokensKept } from "./tokens.js";
+import { NATIVE, keptBy } from "./tokens.js";
+import type { Kept } from "./tokens.js";
 import type {
   BalanceChange,
   Simulation,
@@ -76,6 +77,9 @@ export interface Simulated {
   readonly gasNeeded: bigint | null;
   /** The transfers that are known, if not all are. */
   readonly moved: readonly Transfer[];
+  readonly route: SettlementRoute;
+  /** What the settlement leaves in the guard, if there is one on the route. */
+  readonly kept: Kept;
 }
 
 /** @param next The block that the settlement would be in. */
@@ -190,6 +194,11 @@ async function simulateOnce(
     ...{ route, offer, called },
     simulated: {
       moved: run.transfers,
+      route,
+      kept:
+        guard === null || !isExecuted
+          ? { tokens: [], others: [] }
+          : keptBy(guard, run, pairBalances(before.balances, after.balances)),
       chainId: before.block.chainId,
       base,
       sender,
@@ -311,12 +320,16 @@ async function describeEffects(
   const balances = changedBalances(held, sender, isTooPoor ? 0n : fee);
   const guard = guardIn(route);
   const moved = transfers ?? run.transfers;
-  const kept = guard === null ? [] : tokensKept(moved, balances, guard);
+  const leaves =
+    guard === null
+      ? { tokens: [], others: [] }
+      : keptBy(guard, { transfers: moved, logs: run.logs }, balances);
+  const kept = [...leaves.tokens, ...leaves.others];
   const { orderIDs } = watched;
   const unread = orderIDs.length - countOrders(before.readings);
   const notes = [
     kept.length > 0 &&
-      `Tokens that the vault pays stay in the guard: ${kept.join(", ")}.`,
+      `What the vault pays stays in the guard: ${kept.join(", ")}.`,
     unread > 0 &&
       `Orders that could not be read: ${unread} of ${orderIDs.length}.`,
     gasPrice === undefined &&

@@ -5,7 +5,7 @@ import { AbiCoder, dataLength, isHexString } from "ethers";
 import { checksumAddress } from "../client/inputs.js";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { asRecord } from "../json.js";
+import { asRecord, listOf } from "../json.js";
 import type { Address } from "../protocol/index.js";
 import { callContract } from "../rpc/calls.js";
 import { framesOf } from "../rpc/traces.js";
@@ -155,23 +155,80 @@ function parseSymbol(
   }
 }
 
-/** Tokens that the settlement would leave in the guard, which nobody can take out. */
-export function tokensKept(
-  transfers: readonly Transfer[],
+/** What a settlement leaves in a guard, from which nobody can take it. */
+export interface Kept {
+  /** ERC-20 tokens by their events, which the guard can forward if they are named. */
+  readonly tokens: readonly Address[];
+  /** What it cannot forward: tokens of ERC-721 and ERC-1155, and silent ones. */
+  readonly others: readonly string[];
+}
+
+/** @param balances Those that were read. */
+export function keptBy(
+  guard: Address,
+  {
+    transfers,
+    logs,
+  }: {
+    readonly transfers: readonly Transfer[];
+    /** As the node has them. */
+    readonly logs: unknown;
+  },
   balances: readonly BalanceChange[],
-  guard: string,
-): readonly string[] {
-  const gains = new Map<string, bigint>();
+): Kept {
+  const gains = new Map<Address, bigint>();
   for (const { token, from, to, amount } of transfers) {
-    const gain = (to === guard ? amount : 0n) - (from === guard ? amount : 0n);
-    gains.set(token, (gains.get(token) ?? 0n) + gain);
+    if (token !== NATIVE) {
+      const gain =
+        (to === guard ? amount : 0n) - (from === guard ? amount : 0n);
+      gains.set(token, (gains.get(token) ?? 0n) + gain);
+    }
   }
+  const silent: string[] = [];
   for (const { account, token, before, after } of balances) {
-    if (account === guard) {
+    if (account === guard && token !== NATIVE) {
+      if (after > before && (gains.get(token) ?? 0n) <= 0n) {
+        silent.push(`${token} (a token without a transfer event)`);
+      }
       gains.set(token, after - before);
     }
   }
-  return [...gains]
-    .filter(([token, gain]) => token !== NATIVE && gain > 0n)
-    .map(([token]) => token);
+  const tokens = [...gains].filter(([, gain]) => gain > 0n);
+  const isSilent = (token: string): boolean =>
+    silent.some((one) => one.startsWith(token));
+  return {
+    tokens: tokens.map(([token]) => token).filter((token) => !isSilent(token)),
+    others: [...silent, ...itemsTo(guard, logs)],
+  };
+}
+
+/** Events of ERC-721 and ERC-1155, and the topic that names the receiver. */
+const itemEvents: Readonly<
+  Record<string, readonly [place: number, of: string]>
+> = {
+  [TRANSFER_TOPIC]: [2, "ERC-721"],
+  // TransferSingle and TransferBatch.
+  "0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62": [
+    3,
+    "ERC-1155",
+  ],
+  "0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb": [
+    3,
+    "ERC-1155",
+  ],
+};
+
+/** The contracts whose items an account receives. */
+function itemsTo(receiver: Address, logs: unknown): readonly string[] {
+  const found = listOf(logs).flatMap((log) => {
+    const { address, topics } = asRecord(log);
+    const words = listOf(topics).map(String);
+    const [place, of] = itemEvents[String(words[0]).toLowerCase()] ?? [];
+    return place !== undefined &&
+      words.length === 4 &&
+      toAddress(String(words[place])) === receiver
+      ? [`${toAddress(String(address))} (${of})`]
+      : [];
+  });
+  return [...new Set(found)];
 }

@@ -128,6 +128,10 @@ export const gasPrice = parser(
   (all) => all.parseGasPrice,
   ", in wei or gwei: 50gwei",
 );
+export const tokenList = parser(
+  (all) => all.parseTokens,
+  ", as 0x…,0x… or none",
+);
 /** Unscaled, typed in tokens. */
 export const amount = parser((all) => all.parseAmount, ", in tokens");
 /** Unscaled, typed in percent. */

@@ -1,4 +1,11 @@
-import { flag, gasPrice, integer, option, seconds } from "./options.js";
+import {
+  flag,
+  gasPrice,
+  integer,
+  option,
+  seconds,
+  tokenList,
+} from "./options.js";
 import { at, describeTask, settler } from "./shared.js";
 
 export const settleTask = describeTask(
@@ -16,6 +23,10 @@ export const settleTask = describeTask(
       gasPrice,
       "Highest price of a unit of gas; above it nothing is sent",
       { default: "maxFeePerGasLimit of the configuration, else no limit" },
+    ),
+    tokens: option(
+      tokenList,
+      "Tokens that a guard forwards, if no simulation shows them, or a token writes no event",
     ),
     from: settler("Account that settles"),
     confirmations: option(integer, "Confirmations to wait for", {

@@ -196,7 +196,9 @@ const BAR_WIDTH = 24;
 /** A bar and a percentage, rounded down so that only all of it is 100 %. */
 export function utilisationBar(part: bigint, whole: bigint): string {
   if (whole === 0n) {
-    return `${"░".repeat(BAR_WIDTH)} (nothing to fill)`;
+    return part === 0n
+      ? `${"░".repeat(BAR_WIDTH)} (nothing to fill)`
+      : `${"█".repeat(BAR_WIDTH)} (more than all of 0)`;
   }
   const perMille = (part * 1000n) / whole;
   const blocks = Number((perMille * BigInt(BAR_WIDTH)) / 1000n);

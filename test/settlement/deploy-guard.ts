@@ -14,7 +14,7 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { guardCode } from "../helpers/guard.js";
 import { SETTLER } from "../helpers/scripted-contracts.js";
-import { useStage } from "../helpers/settlement-stage.js";
+import { connectionLost, useStage } from "../helpers/settlement-stage.js";
 import type { NetworkChanges } from "../helpers/settlement-stage.js";
 
 const GUARD = guardAddressOf(SETTLER);
@@ -25,6 +25,8 @@ describe("deployGuard", () => {
   const stage = useStage();
   /** Code by address, as the node has it by now. */
   let codes: Record<string, string>;
+  /** What the deployer returns. */
+  let made: string;
   let shown: GuardDeployment | undefined;
   let hashes: string[];
 
@@ -37,6 +39,10 @@ describe("deployGuard", () => {
       ([address]) => codes[String(address)] ?? "0x",
     );
     stage.chain.on("eth_estimateGas", () => "0xea60");
+    made = GUARD;
+    stage.chain.on("eth_call", async ([call], answer) =>
+      fieldsOf(call)["to"] === CREATE2_DEPLOYER ? made : await answer(),
+    );
     mineTo(GUARD, guardCode(SETTLER));
   });
 
@@ -156,6 +162,47 @@ describe("deployGuard", () => {
     shown = undefined;
     await failure();
     expect([stage.sends, shown]).to.eql([1, undefined]);
+  });
+
+  it("follows its transaction if the answer to it was lost, and sends it again if the node has lost it", async () => {
+    let losses = 2;
+    stage.chain.on("eth_sendRawTransaction", async (_, answer) => {
+      losses -= 1;
+      if (losses > 0) {
+        throw connectionLost();
+      }
+      codes[GUARD] = guardCode(SETTLER);
+      await answer();
+      throw connectionLost();
+    });
+    const { address, hash } = await deploy();
+    expect([address, hash]).to.deep.equal([GUARD, stage.chain.mined[0]?.hash]);
+    expect(stage.sends).to.equal(2);
+  });
+
+  it("sends nothing where another deploys the guard while a person is asked, and takes that of another that comes first", async () => {
+    const settler = SETTLER;
+    const deployed = await deployGuard(stage.host(), {
+      ...{ settler, isAsked: true, onHash: () => undefined },
+      confirm: async () => {
+        codes[GUARD] = guardCode(SETTLER);
+        await Promise.resolve();
+      },
+    });
+    expect(deployed).to.include({ address: GUARD, hash: null });
+    expect(stage.sends).to.equal(0);
+    codes = { [CREATE2_DEPLOYER]: "0x60" };
+    stage.chain.on("eth_sendRawTransaction", () => {
+      codes[GUARD] = guardCode(SETTLER);
+      throw Object.assign(new Error("nonce too low"), { code: -32_000 });
+    });
+    expect(await deploy()).to.include({ address: GUARD, hash: null });
+  });
+
+  it("pays for nothing where other code is at the deployer's address", async () => {
+    made = ELSEWHERE;
+    expect(await failure()).to.include("is not that of the CREATE2 deployer");
+    expect([stage.sends, shown]).to.eql([0, undefined]);
   });
 
   it("refuses a price far above recent ones with VAULT_FEE_UNUSUAL, unless a person is asked", async () => {

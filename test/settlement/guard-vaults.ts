@@ -81,14 +81,29 @@ describe("vaults and a guard", () => {
     });
   });
 
-  it("settleAll is refused, and doctor fails, where tokens would stay in the guard", async () => {
+  it("settleAll forwards the token that the vault pays to its caller, as the preview and doctor say", async () => {
     const { vault, contract, token, guard } = await open("MixedVault");
     const give = contract.getFunction("give");
     await mined(await give.send(guard, 2n * 10n ** 18n));
-    expect(await guardCheck(vault)).to.match(
-      /^fail .*would stay in the guard: 0x/u,
-    );
-    const { status, code, reason } = await vault.settleAll();
+    const address = await token.getAddress();
+    expect(await guardCheck(vault)).to.contain(`and forwards ${address}`);
+    const { status, preview, differences } = await vault.settleAll();
+    expect(status).to.equal("settled");
+    expect(differences).to.deep.equal([]);
+    expect(
+      preview?.transfers?.filter(
+        (one) => one.token === address && one.from === guard,
+      ),
+    ).to.have.lengthOf(1);
+    const balanceOf = token.getFunction("balanceOf");
+    expect(await balanceOf.staticCall(guard)).to.equal(0n);
+  });
+
+  it("settleAll is refused where the guard would keep tokens that are not among those that are given", async () => {
+    const { vault, contract, token, guard } = await open("MixedVault");
+    const give = contract.getFunction("give");
+    await mined(await give.send(guard, 2n * 10n ** 18n));
+    const { status, code, reason } = await vault.settleAll({ tokens: [] });
     expect([status, code]).to.eql(["refused", "VAULT_GUARD_KEEPS_TOKENS"]);
     expect(reason).to.contain(await token.getAddress());
   });

@@ -120,13 +120,21 @@ describe("a settlement through a guard", () => {
     readonly count?: number;
   }> = [
     {
-      title: "another round is there",
+      title: "the next round is there, as after somebody else's settlement",
       act: async () => {
         await lane.world.settleByOther();
         await lane.world.openNextRound();
       },
-      is: { status: "reverted", code: "VAULT_ROUND_CHANGED" },
+      is: { status: "nothing-to-do", code: null },
       count: 1,
+    },
+    {
+      title: "the round has another strike price",
+      act: async () => {
+        await startRound({ strikePrice: 1n });
+      },
+      is: { status: "reverted", code: "VAULT_ROUND_CHANGED" },
+      count: 0,
     },
     {
       title: "somebody else has settled the round",
@@ -221,7 +229,7 @@ describe("a settlement through a guard", () => {
   it("resume finishes what was signed for the guard, whatever the settings say by now", async () => {
     const { world, server } = lane;
     loseEverySend();
-    const interrupted = await settle({ timeout: 5_000 });
+    const interrupted = await settle({ timeout: 10_000 });
     expect(interrupted).to.include({ status: "unconfirmed", guard });
     const other = await lane.connect({ vault: { contracts: world.contracts } });
     server.reset();
@@ -246,7 +254,7 @@ describe("a settlement through a guard", () => {
   for (const [title, change] of Object.entries(changes)) {
     it(`resume sends nothing from a journal that was changed to ${title}`, async () => {
       loseEverySend();
-      await settle({ timeout: 5_000 });
+      await settle({ timeout: 10_000 });
       const file = fieldsOf(JSON.parse(await readFile(lane.journal, "utf8")));
       await writeFile(lane.journal, JSON.stringify(change({ ...file })));
       await expectVaultError(settle({ resume: true }), "VAULT_INVALID_JOURNAL");
@@ -327,9 +335,9 @@ describe("a guard's refusal before anything is sent", () => {
     ["RoundAlreadySettled", "nothing-to-do", null],
     ["RoundNotEnded", "nothing-to-do", null, OPEN_ROUND.endTime],
     ["RoundNotSettled", "refused", "VAULT_WOULD_NOT_SETTLE"],
-    ["NestedCall", "reverted", "VAULT_CALL_REVERTED"],
-    ["PaymentRefused", "reverted", "VAULT_CALL_REVERTED"],
-    ["TokenNotForwarded", "reverted", "VAULT_CALL_REVERTED", GUARD],
+    ["NestedCall", "reverted", "VAULT_GUARD_REFUSED"],
+    ["PaymentRefused", "reverted", "VAULT_GUARD_REFUSED"],
+    ["TokenNotForwarded", "reverted", "VAULT_GUARD_REFUSED", GUARD],
     ["NotSettler", "refused", "VAULT_NOT_SETTLER", SETTLER],
     // As a vault that imitates the guard, or calls it again.
     [
@@ -349,6 +357,9 @@ describe("a guard's refusal before anything is sent", () => {
     RoundAlreadySettled:
       /^The round was settled by somebody else meanwhile\.$/u,
     RoundNotEnded: /2027-01-22/u,
+    NestedCall: /the vault calls the guard again/u,
+    PaymentRefused: /0x\S+ does not take the native currency/u,
+    TokenNotForwarded: /token 0x\S+ cannot be forwarded to 0x/u,
     VaultReverted: /^RoundAlreadySettled\(\)$/u,
     FactoryReverted: /^NotSettler\(caller: "0x/u,
   };

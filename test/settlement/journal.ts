@@ -356,6 +356,24 @@ describe("the journal of a settlement", () => {
     expect(existsSync(stage.journalFile())).to.equal(false);
   });
 
+  it("is given to the user, not deleted, if only another user may read it", async () => {
+    const method = mock.method(fs.promises, "readFile", async () => {
+      const problem = "EACCES: permission denied, open 'settlement.json'";
+      const code = "EACCES";
+      return await Promise.reject(Object.assign(new Error(problem), { code }));
+    });
+    syncBuiltinESMExports();
+    empty = () => {
+      method.mock.restore();
+      syncBuiltinESMExports();
+    };
+    const { message } = await expectVaultError(
+      journal().read(),
+      "VAULT_INVALID_JOURNAL",
+    );
+    expect(message).to.include("chown").and.include("do not delete it");
+  });
+
   it("of a development node that was restarted makes way for the next settlement", async () => {
     stage.makeDevelopmentNode();
     stage.loseTransactions(endDeadlines);

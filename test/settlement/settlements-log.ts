@@ -86,6 +86,20 @@ describe("the log of settlements", () => {
     expect(await stage.journal()).to.include({ resumed: true });
   });
 
+  it("has one line of a settlement, also if its process was killed after it wrote that", async () => {
+    await stage.interrupt();
+    const unfinished = await stage.journal();
+    await stage.settle({ resume: true });
+    const [line, ...others] = await stage.log();
+    expect(others).to.deep.equal([]);
+    // Before the journal was released.
+    await stage.writeJournal({ ...unfinished, resumed: true });
+    expect(await stage.settle({ resume: true })).to.include({
+      status: "settled",
+    });
+    expect(await stage.log()).to.deep.equal([line]);
+  });
+
   it("goes on in a new line after one that was cut", async () => {
     await mkdir(folder(), { recursive: true });
     await writeFile(path.join(stage.projectRoot, log), '{"time":"2026');

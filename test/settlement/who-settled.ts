@@ -204,12 +204,6 @@ describe("who settled a round", () => {
       expect(await settler()).to.match(/^0x5+ .* in block 6 with/u);
     });
 
-    it("is nobody, if the round is open in its block", async () => {
-      mine(late);
-      chain.mine(settledRound);
-      expect(await settler()).to.equal(undefined);
-    });
-
     it("is somebody else, if the node cannot show the transactions", async () => {
       mine(theirs);
       mine(late);

@@ -1,10 +1,10 @@
-import { AbiCoder, ZeroAddress, encodeBytes32String } from "ethers";
+import { AbiCoder, ZeroAddress, encodeBytes32String, id } from "ethers";
 import { expect } from "chai";
 
 import {
   describeTokens,
   nativeTransfersOf,
-  tokensKept,
+  keptBy,
   transfersIn,
 } from "../../src/simulation/tokens.js";
 import type { BalanceChange, Transfer } from "../../src/simulation/types.js";
@@ -136,7 +136,7 @@ describe("tokens that a guard would keep", () => {
         ["0xG", "0xS", 2n],
       ],
       [],
-      true,
+      "a token",
     ],
     [
       "passes on what it gets",
@@ -145,7 +145,7 @@ describe("tokens that a guard would keep", () => {
         ["0xG", "0xS", 3n],
       ],
       [],
-      false,
+      "nothing",
     ],
     [
       "pays, and gets less back",
@@ -154,19 +154,19 @@ describe("tokens that a guard would keep", () => {
         ["0xV", "0xG", 2n],
       ],
       [],
-      false,
+      "nothing",
     ],
-    ["gets nothing", [["0xV", "0xS", 3n]], [], false],
+    ["gets nothing", [["0xV", "0xS", 3n]], [], "nothing"],
     [
       "gets what its balance does not show",
       [["0xV", "0xG", 3n]],
       [[5n, 5n]],
-      false,
+      "nothing",
     ],
-    ["gets without a transfer", [], [[5n, 6n]], true],
-    ["has less", [], [[5n, 4n]], false],
+    ["gets without a transfer", [], [[5n, 6n]], "a silent token"],
+    ["has less", [], [[5n, 4n]], "nothing"],
   ] as const) {
-    it(`tokensKept() names ${kept ? "the token" : "no token"} if the guard ${title}`, () => {
+    it(`keptBy() names ${kept} of a guard that ${title}`, () => {
       const moved: readonly Transfer[] = transfers.map(
         ([from, to, amount]) => ({
           ...{ token: "0xT", from, to, amount },
@@ -178,19 +178,47 @@ describe("tokens that a guard would keep", () => {
           { account: "0xS", token: "0xU", before: 0n, after: 1n },
         ],
       );
-      expect(tokensKept(moved, changed, guard)).to.deep.equal(
-        kept ? ["0xT"] : [],
-      );
+      const run = { transfers: moved, logs: [] };
+      const found = keptBy(guard, run, changed);
+      expect(found.tokens).to.deep.equal(kept === "a token" ? ["0xT"] : []);
+      expect(found.others).to.have.lengthOf(kept === "a silent token" ? 1 : 0);
     });
   }
 
-  it("tokensKept() names no native currency, which the guard passes on", () => {
-    const one = {
-      token: "native",
-      from: "0xV",
-      to: guard,
-      amount: 3n,
-    } as const;
-    expect(tokensKept([one], [], guard)).to.deep.equal([]);
+  it("keptBy() names no native currency, which the guard passes on", () => {
+    const one: Transfer = {
+      ...{ token: "native", from: "0xV", to: guard, amount: 3n },
+    };
+    const run = { transfers: [one], logs: [] };
+    expect(keptBy(guard, run, [])).to.deep.equal({ tokens: [], others: [] });
+  });
+
+  it("keptBy() names the contracts of ERC-721 and ERC-1155 that give it something, each once", () => {
+    const receiver = `0x${"1".repeat(40)}` as const;
+    const other = `0x${"2".repeat(40)}` as const;
+    const contract = `0x${"3".repeat(40)}` as const;
+    const topicOf = (account: string): string =>
+      `0x${account.slice(2).padStart(64, "0")}`;
+    const transfer = id("Transfer(address,address,uint256)");
+    const single = id(
+      "TransferSingle(address,address,address,uint256,uint256)",
+    );
+    const batch = id(
+      "TransferBatch(address,address,address,uint256[],uint256[])",
+    );
+    const from = topicOf(other);
+    const logsTo = (account: string): unknown[] =>
+      [
+        { topics: [transfer, from, topicOf(account), topicOf("0x5")] },
+        { topics: [single, from, from, topicOf(account)] },
+        { topics: [batch, from, from, topicOf(account)] },
+      ].map((log) => ({ ...log, address: contract, data: "0x" }));
+    const keptFrom = (logs: unknown) =>
+      keptBy(receiver, { transfers: [], logs }, []).others;
+    expect(keptFrom(logsTo(receiver))).to.deep.equal([
+      `${contract} (ERC-721)`,
+      `${contract} (ERC-1155)`,
+    ]);
+    expect(keptFrom(logsTo(other))).to.deep.equal([]);
   });
 });

@@ -153,6 +153,7 @@ describe("options of tasks", () => {
       ...{ resume: false, resumeFirst: false },
       ...{ bump: false, cancel: false, maxFeePerGas: undefined },
       ...{ from: undefined, confirmations: undefined, timeout: undefined },
+      tokens: undefined,
     };
     for (const [typed, expected] of [
       [{}, {}],
@@ -161,6 +162,8 @@ describe("options of tasks", () => {
       [{ assert: true }, { assertOnly: true }],
       [{ maxFeePerGas: "2wei" }, { maxFeePerGas: 2n }],
       [{ from: ADDRESS }, { from: ADDRESS }],
+      [{ tokens: `${ADDRESS},${ADDRESS}` }, { tokens: [ADDRESS, ADDRESS] }],
+      [{ tokens: "none" }, { tokens: [] }],
       [{ confirmations: "3" }, { confirmations: 3 }],
       [{ timeout: "3" }, { timeout: 3_000 }],
       [{ yes: true }, { resumeFirst: true }],

@@ -52,6 +52,8 @@ export interface EngineResult {
   /** Gas used before refunds, or an upper bound of it. */
   readonly gasNeeded: bigint;
   readonly transfers: readonly Transfer[];
+  /** Of the settlement, as the node has them. */
+  readonly logs: unknown;
   /** False if transfers of native currency may be missing. */
   readonly hasAllTransfers: boolean;
   /** Differences from the chain that every simulation by this engine has. */

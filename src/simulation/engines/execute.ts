@@ -200,7 +200,9 @@ async function readMined(
   rpc: RpcClient,
   hash: Hex,
   gasGiven: bigint,
-): Promise<Pick<EngineResult, "block" | "failed" | "gasUsed" | "transfers">> {
+): Promise<
+  Pick<EngineResult, "block" | "failed" | "gasUsed" | "logs" | "transfers">
+> {
   const [receipt, traced] = await Promise.all([
     getReceipt(rpc, hash),
     traceTransaction(rpc, hash, "calls"),
@@ -215,6 +217,7 @@ async function readMined(
   return {
     block: { number, timestamp },
     gasUsed,
+    logs: receipt.logs,
     transfers: [...nativeTransfersOf(traced), ...tokenTransfers],
     failed:
       (receipt.succeeded ?? error === undefined)

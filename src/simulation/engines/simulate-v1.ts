@@ -56,6 +56,7 @@ interface SimulatedCall {
   /** Before refunds; undefined if the node does not return it. */
   readonly maxUsedGas: bigint | undefined;
   readonly transfers: readonly Transfer[];
+  readonly logs: unknown;
   readonly message: string | undefined;
 }
 
@@ -160,7 +161,7 @@ export async function runSimulateV1(
     failed,
     gasUsed,
     gasNeeded: maxUsedGas,
-    transfers,
+    ...{ transfers, logs: settle.logs },
     notes: [
       // Some nodes ignore the base fee of the request.
       ...(seen.baseFee === baseFeePerGas
@@ -341,7 +342,7 @@ function parseCall(item: unknown, read: ResponseParser): SimulatedCall {
     gasUsed: read.quantity(gasUsed),
     maxUsedGas:
       maxUsedGas === undefined ? undefined : read.quantity(maxUsedGas),
-    transfers,
+    ...{ transfers, logs },
     message:
       typeof message === "string" &&
       // Code 3 means a revert.

@@ -114,7 +114,7 @@ describe("values for a person", () => {
     [1n, 1n, 24, "100.0 %"],
     [3n, 2n, 24, "150.0 %"],
     [0n, 0n, 0, "(nothing to fill)"],
-    [5n, 0n, 0, "(nothing to fill)"],
+    [5n, 0n, 24, "(more than all of 0)"],
     [MAX, MAX, 24, "100.0 %"],
   ] as const;
   for (const [part, whole, filled, text] of bars) {
