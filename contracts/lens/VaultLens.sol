@@ -49,6 +49,9 @@ contract VaultLens {
     uint256 private constant LEAST_SHARE = 40_000;
     uint256 private constant LARGEST_SHARE = 100_000;
 
+    /// @dev The gas that is left for an order's share, and to return.
+    uint256 private constant RESERVE = 110_000;
+
     /// @dev `ITrading.getOrderInfo`.
     bytes4 private constant GET_ORDER_INFO = 0xd311636b;
 
@@ -82,8 +85,8 @@ contract VaultLens {
     /// quarters of it, its answer does not count, even if it succeeded: a call
     /// inside it may have run out of gas. Then it gets an eighth of all gas,
     /// until that has not sufficed for an id: with so much for each of
-    /// hundreds of unknown ids, the gas would not suffice. It stops while an
-    /// eighth of the gas is left, so that no order is read with less.
+    /// hundreds of unknown ids, the gas would not suffice. It stops before an
+    /// order that cannot get its share, or the eighth, unless it is the first.
     /// @param trading The contract to read from.
     /// @param firstId The first id, unless there is a list of ids.
     /// @param count How many orders to read at most.
@@ -99,7 +102,7 @@ contract VaultLens {
         uint256 most;
         bool isTried;
         for (uint256 i = 0; i < count; ++i) {
-            if (i > 0 && gasleft() < eighth) break;
+            if (i > 0 && gasleft() < RESERVE) break;
             unchecked {
                 // The caller does not ask beyond the last id.
                 uint256 orderID = ids.length == 0 ? firstId + i : ids[i];
