@@ -52,13 +52,14 @@ export async function takeSnapshot(
   vault: VaultReader,
   options: SnapshotOptions,
 ): Promise<VaultSnapshot> {
-  return (await takePinnedSnapshot(vault, options)).snapshot;
+  return (await takePinnedSnapshot(vault, options, false)).snapshot;
 }
 
 /** Takes a snapshot with which a series of reads begins. */
 export async function takePinnedSnapshot(
   vault: VaultReader,
   options: SnapshotOptions,
+  needsPin = true,
 ): Promise<{ readonly snapshot: VaultSnapshot; readonly pin: PinnedBlock }> {
   const { blockTag, strict = false } = options;
   const given = await withAddress(options);
@@ -75,7 +76,7 @@ export async function takePinnedSnapshot(
   const { values, pin, chainId, block } = await readTogether(
     client,
     located,
-    { blockTag },
+    { blockTag, needsPin },
     strict ? readOrThrow : readOne,
   );
   const readings: Record<string, unknown> = {};
@@ -129,6 +130,8 @@ interface TogetherOptions extends Pick<ReadOptions, "from" | "blockTag"> {
    * request, and not at the block of the header.
    */
   readonly isNewest?: boolean;
+  /** False if no other reads follow at the same block. Default: true. */
+  readonly needsPin?: boolean;
 }
 
 /**
@@ -139,17 +142,23 @@ interface TogetherOptions extends Pick<ReadOptions, "from" | "blockTag"> {
 export async function readTogether(
   client: VaultReader,
   calls: readonly LocatedCall[],
-  { from, blockTag, targets = [], isNewest = false }: TogetherOptions,
+  together: TogetherOptions,
   readAlone = readOne,
 ): Promise<Together> {
-  const lens = await tryLens(client.readContext({ from, blockTag }), [
-    ...calls.map(({ call: { data }, target: { address: target } }) => ({
-      target,
-      data,
-    })),
-    // Only the presence of code matters here, not the result.
-    ...targets.map((target) => ({ target, data: "0x" })),
-  ]);
+  const { from, blockTag, targets = [], isNewest = false } = together;
+  const { needsPin = true } = together;
+  const lens = await tryLens(
+    client.readContext({ from, blockTag }),
+    [
+      ...calls.map(({ call: { data }, target: { address: target } }) => ({
+        target,
+        data,
+      })),
+      // Only the presence of code matters here, not the result.
+      ...targets.map((target) => ({ target, data: "0x" })),
+    ],
+    needsPin,
+  );
   const { chainId, block, pin } = lens ?? (await readHeader(client, blockTag));
   const pinned = client.pinnedTo(pin);
   const options = {
@@ -158,6 +167,16 @@ export async function readTogether(
     blockTag: isNewest || blockTag === "pending" ? blockTag : block.number,
   };
   const answers = decodeCalls(calls, lens);
+  const isWhole = answers.every((answer) => "value" in answer);
+  if (!isWhole && lens?.hasHeader === false) {
+    // The others have to be of the same block.
+    return await readTogether(
+      client,
+      calls,
+      { ...together, needsPin: true },
+      readAlone,
+    );
+  }
   const readMissing = async (): Promise<readonly unknown[]> =>
     await Promise.all(
       calls.map(async (one, index) => {
@@ -175,10 +194,9 @@ export async function readTogether(
         (await hasCode(client.rpc, target, pinned.readContext(options).block)),
     ),
   );
-  const isSeries = !isNewest && answers.some((answer) => !("value" in answer));
-  const values = await (isSeries
-    ? pinned.withProof(readMissing)
-    : readMissing());
+  const values = await (isWhole || isNewest
+    ? readMissing()
+    : pinned.withProof(readMissing));
   const later =
     lens?.later === undefined
       ? undefined

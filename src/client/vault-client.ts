@@ -266,7 +266,8 @@ export class VaultClient extends VaultReader {
   /**
    * Takes every reading that needs no argument, at the block of one header. If the
    * node allows state overrides, this is one `eth_call`, next to the request for the
-   * header. The caller has code in that call, so a contract that checks its caller may
+   * header, which is left out once contracts have seen the same block as a header. The
+   * caller has code in that call, so a contract that checks its caller may
    * return another value. A reading that fails is `{ error }` in its place.
    *
    * @param options With `strict: true`, it throws the error of a reading that fails.

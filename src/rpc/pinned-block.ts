@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { VaultError } from "../errors.js";
 import { toBlockId } from "./block-id.js";
 import type { BlockId, PinnedBlock } from "./block-id.js";
@@ -45,11 +43,12 @@ export async function requestAt<Answer>(
       hashSupport.set(rpc.node, true);
       return answer;
     } catch (error) {
-      const isBehind = lacksBlock(error);
       const isKnown = takesHashes(rpc);
-      if (
-        isKnown ? !isBehind || attempt === ATTEMPTS : !isRefusedAnyhow(error)
-      ) {
+      if (!isRefusedAnyhow(error)) {
+        throw error;
+      }
+      const isBehind = lacksBlock(error);
+      if (isKnown && (!isBehind || attempt === ATTEMPTS)) {
         throw error;
       }
       await requireSameBranch(rpc, block);
@@ -58,7 +57,12 @@ export async function requestAt<Answer>(
         hashSupport.set(rpc.node, false);
         return answer;
       }
-      await sleep(waitAfter(attempt));
+      const { details, shortMessage: problem } = error;
+      const method = String(details["method"] ?? "eth_call");
+      const event = { method, reason: "transient", problem, attempt } as const;
+      if (!(await rpc.waitBefore(event, waitAfter(attempt)))) {
+        throw error;
+      }
     }
   }
 }
@@ -80,13 +84,9 @@ export function isReorganised(
 }
 
 /** The node may get the block later, or have another one in its place. */
-function lacksBlock(error: unknown): boolean {
+function lacksBlock({ code, cause }: VaultError): boolean {
+  const kinds: readonly string[] = ["blockNotFound", "refused"];
   return (
-    VaultError.isVaultError(error) &&
-    (error.code === "VAULT_BLOCK_NOT_FOUND" ||
-      (error.code === "VAULT_RPC_ERROR" &&
-        ["blockNotFound", "refused"].includes(
-          classifyFailure(error.cause).kind,
-        )))
+    code === "VAULT_RPC_ERROR" && kinds.includes(classifyFailure(cause).kind)
   );
 }

@@ -6,7 +6,11 @@ import {
   isFailedOrder,
   isFailedReading,
 } from "../../src/client/index.js";
-import type { Eip1193Provider, OrdersOptions } from "../../src/client/index.js";
+import type {
+  Eip1193Provider,
+  OrdersOptions,
+  VaultSnapshot,
+} from "../../src/client/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import {
@@ -148,19 +152,19 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
     }
   }
 
-  it("snapshot() has the error of a reading that uses up all gas, and the others, in one wave more", async () => {
+  it("snapshot() has the error of a reading that uses up all gas, and the others, in one wave more than without", async () => {
     const outage = await deployInstance(node);
     const behind = await startNodeBehind(anvil.url, LATENCY_MS, true);
-    const client = new VaultClient(
-      capped(fetchProvider(behind.url), 10_000_000),
-      outage.contracts,
-    );
-    const before = await client.snapshot();
-    const waves = behind.waves;
-    behind.clear();
+    const take = async (): Promise<VaultSnapshot> => {
+      behind.clear();
+      const provider = capped(fetchProvider(behind.url), 10_000_000);
+      return await new VaultClient(provider, outage.contracts).snapshot();
+    };
+    const before = await take();
+    const { waves } = behind;
     // A division by zero.
     await sendTo(node, outage, "PriceFeed", "setOutage", outages.zero);
-    const after = await client.snapshot();
+    const after = await take();
     await behind.stop();
     for (const rate of Object.values(after.fundingFeeRate)) {
       expect(isFailedReading(rate) && rate.error.code).to.equal(

@@ -23,6 +23,9 @@ import { VaultLensArtifact } from "./artifact.js";
 /** True for nodes that apply state overrides, which the lens needs. */
 const lensSupport = new WeakMap<KnownNode, boolean>();
 
+/** Nodes whose contracts have seen the block of a header: a lens tells the same. */
+const sameCounts = new WeakSet<KnownNode>();
+
 export function isLensKnown({ node }: RpcClient): boolean {
   return lensSupport.get(node) === true;
 }
@@ -62,12 +65,15 @@ export function encodeReadOrders(
  * Makes calls, and reads the chain id, in one request, next to one for the block's
  * header.
  *
+ * @param needsPin False if the block's hash is not needed: once contracts of this node
+ * have seen the same block as its headers, no header is requested.
  * @returns Undefined if the lens does not work on this node.
  * @throws VaultError if the node does not answer at all, or has no such block
  */
 export async function tryLens(
   context: ReadContext,
   calls: readonly ReadCall[] = [],
+  needsPin = true,
 ): Promise<PinnedAnswer | undefined> {
   const { rpc, from } = context;
   if (
@@ -82,6 +88,18 @@ export async function tryLens(
   // Without an answer of the lens, the caller reads in another way.
   const attempt = { ...context, rpc: rpc.withRetries(fewRetries) };
   const isPending = block === "pending";
+  if (!needsPin && !isPending && sameCounts.has(rpc.node)) {
+    const answer = await callLens(attempt, data).catch(
+      // The header shows why.
+      fallbackTo(undefined, ({ kind }) => kind === "rpc"),
+    );
+    if (answer !== undefined) {
+      const { number } = answer.block;
+      rpc.node.blocks.note(number);
+      const pin = { number, hash: undefined };
+      return { ...answer, pin, hasHeader: false, later: undefined };
+    }
+  }
   const header = isPending ? pendingHeader(rpc) : getBlock(rpc, block);
   try {
     const [answer] = await Promise.all([callLens(attempt, data), header]);
@@ -141,13 +159,17 @@ async function agreeWith(
 ): Promise<PinnedAnswer> {
   const { block: seen } = answer;
   const { number, hash, timestamp = seen.timestamp } = header;
-  const { block: asked } = context;
+  const { block: asked, rpc } = context;
+  const agrees = seen.number === number && seen.timestamp === timestamp;
+  if (agrees && asked !== "pending") {
+    sameCounts.add(rpc.node);
+  }
   const isSame =
     typeof asked === "object" ||
     toBlockId(asked).startsWith("0x") ||
     // It changes from request to request, and nodes do not accept its number.
     asked === "pending" ||
-    (seen.number === number && seen.timestamp === timestamp);
+    agrees;
   const agreed = isSame
     ? answer
     : await callLens({ ...context, block: { number, hash } }, data);
@@ -159,6 +181,7 @@ async function agreeWith(
     ...agreed,
     block: { number, timestamp },
     pin: { number, hash },
+    hasHeader: true,
     later: isLater ? answer : undefined,
   };
 }
@@ -218,6 +241,8 @@ export interface LensAnswer {
 /** An answer at the block of a header. */
 interface PinnedAnswer extends LensAnswer {
   readonly pin: PinnedBlock;
+  /** False if the block is only what the contracts saw. */
+  readonly hasHeader: boolean;
   /** The same calls as answered at a block that may come after the header's. */
   readonly later: LensAnswer | undefined;
 }
