@@ -47,12 +47,15 @@ export const DEFAULT_TIMEOUT_MS = 300_000;
  */
 const MAX_CONCURRENCY = 16;
 
+/** Method of a batch, whose parameters are the calls; only a fork's transport has it. */
+export const BATCH = "a batch of requests";
+
 /**
  * Methods that are safe to send twice. Any other is sent once, at once and without a
  * deadline: its answer must not be lost.
  */
 const safeToResend =
-  /^(?:eth_(?:accounts|blockNumber|call|chainId|estimateGas|feeHistory|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|debug_trace(?:Call|Transaction)|anvil_nodeInfo|hardhat_metadata|net_version|web3_clientVersion)$/u;
+  /^(?:eth_(?:accounts|blockNumber|call|chainId|createAccessList|estimateGas|feeHistory|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|debug_trace(?:Call|Transaction)|anvil_nodeInfo|hardhat_metadata|net_version|web3_clientVersion)$/u;
 
 /** State of a node, shared by all clients of a connection. */
 export class KnownNode {
@@ -255,7 +258,7 @@ export class RpcClient {
         throw thrown;
       }
     };
-    if (!safeToResend.test(method)) {
+    if (method !== BATCH && !safeToResend.test(method)) {
       return await send().catch((thrown: unknown) => {
         const judged = this.#judge(thrown, method, params);
         return "thrown" in judged ? { thrown: judged.thrown } : judged;

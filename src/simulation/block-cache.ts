@@ -1,20 +1,22 @@
 import { createHash } from "node:crypto";
+import { mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { ZeroAddress, isHexString, toQuantity } from "ethers";
 
 import type { VaultError } from "../errors.js";
+import { replaceFile } from "../files/replace-file.js";
 import { asRecord } from "../json.js";
 import { toRpcError } from "../rpc/errors.js";
 import { ResponseParser } from "../rpc/response-parser.js";
 import { BLOCK_METHOD, Branch, placeOfBlock } from "./branch.js";
-import { KeptValues } from "./kept-values.js";
 import { NO_ANSWER, Upstream } from "./upstream.js";
 import type {
   UpstreamAnswer,
   UpstreamCall,
   UpstreamSettings,
+  Urgency,
 } from "./upstream.js";
 
 export interface PinnedBlock {
@@ -24,67 +26,42 @@ export interface PinnedBlock {
   readonly hash: string;
   /** Folder to keep the values in; undefined for memory only. */
   readonly folder: string | undefined;
-  /** False if the node can change the state of the block: each fork reads it afresh. */
-  readonly isShared: boolean;
 }
 
 /** The simulator asks for it, and it is the same at each block. */
 const NETWORK_METHOD = "net_version";
 
-/** Milliseconds in which requests that a simulator sends together arrive. */
-const COLLECT_MS = 2;
-
-/** Milliseconds to wait for a value of warming before a retry. */
+/** Milliseconds to wait for a value of warming before it is asked for alone. */
 const PATIENCE_MS = 1_000;
 
-/** Of keys and values in memory; more than 300,000 slots. */
-const MOST_CHARACTERS = 64 * 2 ** 20;
-
 /**
- * State of one block, by number and hash: in memory, shared by the forks of that block,
- * and on disk if it has a folder. Missing values are requested in batches.
+ * A node's answers for one block, by number and hash: in memory, and on disk if it has a
+ * folder.
  */
 export class BlockCache {
-  readonly #values = new KeptValues(MOST_CHARACTERS);
-  /** Answers on their way; undefined for warming that fails or is late. */
-  readonly #asked = new Map<string, Promise<UpstreamAnswer | undefined>>();
-  /** The next batch; undefined if nobody waits for one. */
-  #batch:
-    | {
-        readonly calls: UpstreamCall[];
-        readonly answers: Promise<readonly UpstreamAnswer[]>;
-      }
-    | undefined;
-  #users = 0;
+  readonly #values = new Map<string, unknown>();
+  /** Values on their way. */
+  readonly #asked = new Map<string, Promise<unknown>>();
   readonly #upstream: Upstream;
   readonly #branch: Branch;
+  /** Values of the file. */
+  #stored = 0;
 
   private constructor(private readonly pinned: PinnedBlock) {
     const { upstream, number, hash } = pinned;
     const { network, redactor } = upstream;
-    const tip = { network, redactor, number, hash };
     this.#upstream = new Upstream(upstream);
-    this.#branch = new Branch(this.#upstream, tip);
+    this.#branch = new Branch(this.#upstream, {
+      ...{ network, redactor, number, hash },
+    });
   }
 
-  /** Takes part in the cache of a block. Each user closes it once. */
   public static async open(block: PinnedBlock): Promise<BlockCache> {
-    const key = keyOfBlock(block);
-    const open = block.isShared ? caches.get(key) : undefined;
-    // The chain may have come back to a block that it had replaced.
-    const cache =
-      open === undefined || open.#branch.ended !== undefined
-        ? new BlockCache(block)
-        : open;
-    if (block.isShared) {
-      caches.set(key, cache);
-    }
-    cache.#users += 1;
-    if (block.folder !== undefined) {
-      const file = path.join(block.folder, `${key}.json`);
-      await cache.#values.keepIn(file, (name, value) =>
-        cache.#isOfBlock(name, value),
-      );
+    const cache = new BlockCache(block);
+    const stored = Object.entries(asRecord(await readJson(cache.#file)));
+    if (stored.every(([key, value]) => cache.#isOfBlock(key, value))) {
+      stored.forEach(([key, value]) => cache.#values.set(key, value));
+      cache.#stored = stored.length;
     }
     return cache;
   }
@@ -95,33 +72,27 @@ export class BlockCache {
   }
 
   public async close(): Promise<void> {
-    this.#users -= 1;
     // A file that cannot be written costs requests only.
     await this.save().catch(() => undefined);
-    if (this.#users === 0) {
-      const key = keyOfBlock(this.pinned);
-      if (caches.get(key) === this) {
-        caches.delete(key);
-      }
-      await this.#upstream.close();
-    }
+    await this.#upstream.close();
   }
 
-  /** Answers a request of the simulator. */
-  public async answer(call: UpstreamCall): Promise<UpstreamAnswer> {
-    if (this.#branch.isOfTip(call) || call.method === NETWORK_METHOD) {
-      return await this.#get(call);
-    }
-    try {
-      const answer = this.#branch.isOfChain(call)
-        ? await this.#branch.readBelow(call)
-        : ((await this.#upstream.ask([call])).answers[0] ?? NO_ANSWER);
-      return "error" in answer || hasForm(call.method, answer.result)
-        ? answer
-        : { error: this.#formError(call.method) };
-    } catch (error) {
-      return { error };
-    }
+  /** Answers requests of the simulator. */
+  public async answer(
+    calls: readonly UpstreamCall[],
+  ): Promise<readonly UpstreamAnswer[]> {
+    const isKept = (call: UpstreamCall): boolean =>
+      this.#branch.isOfTip(call) || call.method === NETWORK_METHOD;
+    const failed = await this.#fetch(calls.filter(isKept), "needed");
+    return await Promise.all(
+      calls.map(async (call) =>
+        isKept(call)
+          ? (failed.get(keyOf(call)) ?? {
+              result: this.#values.get(keyOf(call)),
+            })
+          : await this.#pass(call),
+      ),
+    );
   }
 
   /**
@@ -132,12 +103,12 @@ export class BlockCache {
    */
   public async requireBlock(): Promise<void> {
     const at = toQuantity(this.pinned.number);
-    const [answer] = await Promise.all([
-      this.#get({ method: BLOCK_METHOD, params: [at, true] }),
-      this.#get({ method: BLOCK_METHOD, params: [at, false] }),
-      this.#get({ method: NETWORK_METHOD, params: [] }),
+    const [answer = NO_ANSWER] = await this.answer([
+      { method: BLOCK_METHOD, params: [at, true] },
+      { method: BLOCK_METHOD, params: [at, false] },
+      { method: NETWORK_METHOD, params: [] },
       // Shows whether the node takes hashes, before there is much to read.
-      this.#get({ method: "eth_getBalance", params: [ZeroAddress, at] }),
+      { method: "eth_getBalance", params: [ZeroAddress, at] },
     ]);
     if ("error" in answer) {
       const { network, redactor } = this.pinned.upstream;
@@ -154,92 +125,119 @@ export class BlockCache {
 
   /** Fetches values before they are needed. A read that needs one does not wait for it long. */
   public async prefetch(calls: readonly UpstreamCall[]): Promise<void> {
-    const named = new Map(calls.map((call) => [keyOfCall(call), call]));
-    const wanted = [...named].filter(
-      ([key]) => !this.#values.has(key) && !this.#asked.has(key),
-    );
-    if (wanted.length === 0) {
-      return;
-    }
-    const answers = this.#branch.read(
-      wanted.map(([, call]) => call),
-      "optional",
-    );
-    const late = sleep(PATIENCE_MS, undefined, { ref: false });
-    for (const [index, [key, { method }]] of wanted.entries()) {
-      const kept = answers.then((all) => this.#keep(key, method, all[index]));
-      this.#expect(
-        key,
-        Promise.race([kept, late]).then(
-          (answer) =>
-            answer === undefined || "error" in answer ? undefined : answer,
-          () => undefined,
-        ),
-      );
-    }
-    await answers;
+    await this.#fetch(calls, "optional");
   }
 
   /** Writes the file, if there is one and values were added. */
   public async save(): Promise<void> {
-    await this.#values.save();
-  }
-
-  /** Waits for an earlier request for the same value, else asks. */
-  async #get(call: UpstreamCall): Promise<UpstreamAnswer> {
-    const key = keyOfCall(call);
-    for (;;) {
-      const result = this.#values.get(key);
-      if (result !== undefined) {
-        return { result };
-      }
-      const answer = await (this.#asked.get(key) ?? this.#askSoon(key, call));
-      if (answer !== undefined) {
-        return answer;
-      }
+    const file = this.#file;
+    if (file !== undefined && this.#values.size > this.#stored) {
+      this.#stored = this.#values.size;
+      await mkdir(path.dirname(file), { recursive: true });
+      await replaceFile(file, JSON.stringify(Object.fromEntries(this.#values)));
     }
   }
 
-  async #askSoon(key: string, call: UpstreamCall): Promise<UpstreamAnswer> {
-    this.#batch ??= {
-      calls: [],
-      answers: sleep(COLLECT_MS).then(async () => await this.#readBatch()),
-    };
-    const { calls, answers } = this.#batch;
-    const index = calls.push(call) - 1;
-    const kept = answers.then((all) =>
-      this.#keep(key, call.method, all[index]),
+  /** A hash, because URL and headers may have a key in them. */
+  get #file(): string | undefined {
+    const { upstream, chainId, hash, folder } = this.pinned;
+    const { url, headers } = upstream;
+    const identity = [url, Object.entries(headers), chainId, hash];
+    const name = createHash("sha256").update(JSON.stringify(identity));
+    return folder === undefined
+      ? undefined
+      : path.join(folder, `${name.digest("hex")}.json`);
+  }
+
+  /**
+   * Fetches values that are not there, after those on their way.
+   *
+   * @returns The errors, by key.
+   */
+  async #fetch(
+    calls: readonly UpstreamCall[],
+    urgency: Urgency,
+  ): Promise<ReadonlyMap<string, UpstreamAnswer>> {
+    const wanted = new Map(calls.map((call) => [keyOf(call), call]));
+    const errors = new Map<string, UpstreamAnswer>();
+    if (urgency === "needed") {
+      await Promise.all(
+        [...wanted.keys()].map(async (key) => {
+          await this.#asked.get(key);
+        }),
+      );
+    }
+    const missing = [...wanted].filter(
+      ([key]) =>
+        !this.#values.has(key) &&
+        (urgency === "needed" || !this.#asked.has(key)),
     );
-    this.#expect(key, kept);
-    return await kept;
+    if (missing.length === 0) {
+      return errors;
+    }
+    const read = this.#branch.read(
+      missing.map(([, call]) => call),
+      urgency,
+    );
+    const kept = read.then((answers) => {
+      missing.forEach(([key, { method }], index) => {
+        const answer = this.#checked(method, key, answers[index]);
+        if ("error" in answer) {
+          errors.set(key, answer);
+        } else {
+          this.#values.set(key, answer.result);
+        }
+      });
+    });
+    const done = kept.catch(() => undefined);
+    const late = sleep(PATIENCE_MS, undefined, { ref: false });
+    const settled = urgency === "needed" ? done : Promise.race([done, late]);
+    for (const [key] of missing) {
+      const own = settled.then(() => {
+        if (this.#asked.get(key) === own) {
+          this.#asked.delete(key);
+        }
+      });
+      this.#asked.set(key, own);
+    }
+    if (urgency === "optional") {
+      await kept;
+      return errors;
+    }
+    await kept.catch((error: unknown) => {
+      missing.forEach(([key]) => errors.set(key, { error }));
+    });
+    return errors;
   }
 
-  async #readBatch(): Promise<readonly UpstreamAnswer[]> {
-    const { calls = [] } = this.#batch ?? {};
-    this.#batch = undefined;
-    return await this.#branch
-      .read(calls)
-      .catch((error: unknown) => calls.map(() => ({ error })));
+  /** Asks for what is not kept. */
+  async #pass(call: UpstreamCall): Promise<UpstreamAnswer> {
+    try {
+      const answer = this.#branch.isOfChain(call)
+        ? await this.#branch.readBelow(call)
+        : (await this.#upstream.ask([call])).answers[0];
+      return this.#checked(call.method, undefined, answer);
+    } catch (error) {
+      return { error };
+    }
   }
 
-  #expect(key: string, answer: Promise<UpstreamAnswer | undefined>): void {
-    this.#asked.set(key, answer);
-    void answer.then(() => this.#asked.delete(key));
-  }
-
-  #keep(
-    key: string,
+  /** @param key Of a value of the block. */
+  #checked(
     method: string,
+    key: string | undefined,
     answer: UpstreamAnswer = NO_ANSWER,
   ): UpstreamAnswer {
-    if ("error" in answer) {
+    if (
+      "error" in answer ||
+      (key === undefined
+        ? hasForm(method, answer.result)
+        : this.#isOfBlock(key, answer.result))
+    ) {
       return answer;
     }
-    if (!this.#isOfBlock(key, answer.result)) {
-      return { error: this.#formError(method) };
-    }
-    this.#values.add(key, answer.result);
-    return answer;
+    const read = new ResponseParser(this.pinned.upstream.network, method);
+    return { error: read.invalid("the value has another form") };
   }
 
   /** True if the value has the form of its kind, and is not of another block. */
@@ -249,11 +247,6 @@ export class BlockCache {
     return method === BLOCK_METHOD
       ? String(hash).toLowerCase() === this.pinned.hash.toLowerCase()
       : hasForm(method, value);
-  }
-
-  #formError(method: string): VaultError {
-    const read = new ResponseParser(this.pinned.upstream.network, method);
-    return read.invalid("the value has another form");
   }
 }
 
@@ -274,23 +267,8 @@ function hasForm(method: string, value: unknown): boolean {
   return forms[method]?.(value) ?? true;
 }
 
-/** Those in use that are shared. */
-const caches = new Map<string, BlockCache>();
-
-/** A hash, because URL and headers may have a key in them. */
-function keyOfBlock({ upstream, chainId, hash }: PinnedBlock): string {
-  const { url, headers } = upstream;
-  const identity = JSON.stringify([
-    url,
-    Object.entries(headers),
-    chainId,
-    hash,
-  ]);
-  return createHash("sha256").update(identity).digest("hex");
-}
-
 /** Nodes take a quantity and a word for a slot of storage: both are one number. */
-function keyOfCall({ method, params }: UpstreamCall): string {
+function keyOf({ method, params }: UpstreamCall): string {
   const place = placeOfBlock(method);
   const parts = params.filter((_, index) => index !== place);
   return [
@@ -301,4 +279,15 @@ function keyOfCall({ method, params }: UpstreamCall): string {
         : String(part).toLowerCase(),
     ),
   ].join(" ");
+}
+
+/** @returns Undefined for a file that cannot be used: it will be replaced. */
+async function readJson(file: string | undefined): Promise<unknown> {
+  try {
+    return file === undefined
+      ? undefined
+      : JSON.parse(await readFile(file, "utf8"));
+  } catch {
+    return undefined;
+  }
 }

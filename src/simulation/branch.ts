@@ -8,7 +8,7 @@ import { asRecord } from "../json.js";
 import { classifyFailure, toRpcError } from "../rpc/errors.js";
 import { waitAfter } from "../rpc/retry.js";
 import { messageOf } from "../rpc/thrown.js";
-import { NO_ANSWER, refusesCall } from "./upstream.js";
+import { refusesCall } from "./upstream.js";
 import type {
   Upstream,
   UpstreamAnswer,
@@ -47,9 +47,6 @@ const historyMethods: ReadonlySet<string> = new Set([
 /** Attempts to read from a node that does not have the block yet, or lags behind. */
 const BEHIND_ATTEMPTS = 10;
 
-/** The EVM's BLOCKHASH reaches as far. */
-const MOST_LINKS = 256;
-
 /** @returns The place of the block among the parameters, if the method has one. */
 export function placeOfBlock(method: string): number | undefined {
   return method === BLOCK_METHOD ? 0 : stateMethods[method];
@@ -57,23 +54,18 @@ export function placeOfBlock(method: string): number | undefined {
 
 /**
  * Reads one block and what is below it from a node, and nothing of another branch of the
- * chain. State is read by the block's hash (EIP-1898). A node that takes only numbers is
- * asked for the hash at the block's number in the same request. Ancestors are those to
- * which the hashes of parents lead.
+ * chain. State is read by the block's hash (EIP-1898). With what else is read, or a node
+ * that takes only numbers, the hash at the block's number is asked for in the same request.
  */
 export class Branch {
   /** Undefined until the node has answered. */
   #takesHashes: boolean | undefined;
   #ended: VaultError | undefined;
-  /** Of the block and of ancestors, without a gap. */
-  readonly #hashes: Map<number, string>;
 
   constructor(
     private readonly node: Upstream,
     private readonly tip: BranchTip,
-  ) {
-    this.#hashes = new Map([[tip.number, tip.hash.toLowerCase()]]);
-  }
+  ) {}
 
   /** Set once the node has another block at this number. */
   public get ended(): VaultError | undefined {
@@ -108,29 +100,25 @@ export class Branch {
       if (answers !== undefined) {
         return answers;
       }
-      await this.#waitForBlock(attempt, this.tip.number);
+      await this.#waitForBlock(attempt);
     }
   }
 
   /**
-   * Asks for state, blocks, transactions or logs below the block.
+   * Asks for state, blocks, transactions or logs below the block. They are of its branch if
+   * the chain still has the block afterwards.
    *
    * @throws VaultError as `read` does
    */
   public async readBelow(call: UpstreamCall): Promise<UpstreamAnswer> {
-    this.#throwIfEnded();
-    const number = numberIn(call);
-    const hash = number === undefined ? undefined : await this.#hashOf(number);
-    const byHash =
-      hash === undefined ? undefined : await this.#askAt(hash, call);
-    if (byHash !== undefined && hasValue(byHash)) {
-      return byHash;
+    for (let attempt = 1; ; attempt += 1) {
+      this.#throwIfEnded();
+      const [answer] = (await this.#askAndCheck([call])) ?? [];
+      if (answer !== undefined) {
+        return answer;
+      }
+      await this.#waitForBlock(attempt);
     }
-    const checked = await this.#askAndCheck([call]);
-    if (checked === undefined) {
-      throw this.#blockNotFound(this.tip.number);
-    }
-    return byHash ?? checked[0] ?? NO_ANSWER;
   }
 
   /** @returns Undefined if the node, or one of several, does not have the block. */
@@ -232,74 +220,12 @@ export class Branch {
     return true;
   }
 
-  /** @returns Undefined for a block that is not below, or too far below. */
-  async #hashOf(number: number): Promise<string | undefined> {
-    const { number: top } = this.tip;
-    if (number > top || number < top - MOST_LINKS) {
-      return undefined;
-    }
-    for (let attempt = 1; !this.#hashes.has(number); attempt += 1) {
-      const lowest = Math.min(...this.#hashes.keys());
-      const headers = await this.node.ask(
-        Array.from({ length: lowest - number }, (_, index) =>
-          headerCall(lowest - index),
-        ),
-      );
-      const missing = this.#follow(lowest, headers.answers);
-      if (missing !== undefined) {
-        // Throws if the chain has replaced the block.
-        await this.#askAndCheck([]);
-        await this.#waitForBlock(attempt, missing);
-      }
-    }
-    return this.#hashes.get(number);
-  }
-
-  /** @returns The number of the first header that does not belong to the branch. */
-  #follow(
-    highest: number,
-    headers: readonly UpstreamAnswer[],
-  ): number | undefined {
-    for (const [index, answer] of headers.entries()) {
-      const number = highest - index;
-      const header = "result" in answer ? asRecord(answer.result) : {};
-      const { hash, parentHash } = header;
-      if (
-        String(hash).toLowerCase() !== this.#hashes.get(number) ||
-        !isHexString(parentHash, 32)
-      ) {
-        return number;
-      }
-      this.#hashes.set(number - 1, parentHash.toLowerCase());
-    }
-    return undefined;
-  }
-
-  /** @returns Undefined if the node takes only the number. */
-  async #askAt(
-    hash: string,
-    call: UpstreamCall,
-  ): Promise<UpstreamAnswer | undefined> {
-    const [, isFull = false] = call.params;
-    const asked =
-      call.method === BLOCK_METHOD
-        ? { method: "eth_getBlockByHash", params: [hash, isFull] }
-        : atHash(call, hash);
-    return this.#takesHashes === false && call.method !== BLOCK_METHOD
-      ? undefined
-      : (await this.node.ask([asked])).answers[0];
-  }
-
-  async #waitForBlock(attempt: number, number: number): Promise<void> {
+  async #waitForBlock(attempt: number): Promise<void> {
     if (attempt >= BEHIND_ATTEMPTS) {
-      throw this.#blockNotFound(number);
+      const { network, number: block } = this.tip;
+      throw vaultError("VAULT_BLOCK_NOT_FOUND", { network, block });
     }
     await sleep(waitAfter(attempt));
-  }
-
-  #blockNotFound(block: number): VaultError {
-    const { network } = this.tip;
-    return vaultError("VAULT_BLOCK_NOT_FOUND", { network, block });
   }
 
   #throwIfEnded(): void {
@@ -329,10 +255,6 @@ function atHash(call: UpstreamCall, blockHash: string): UpstreamCall {
 
 function hasResult(answer: UpstreamAnswer | undefined): boolean {
   return answer !== undefined && "result" in answer;
-}
-
-function hasValue(answer: UpstreamAnswer): boolean {
-  return "result" in answer && answer.result !== null;
 }
 
 /** Wrong parameters are no missing block, in any words. */

@@ -15,7 +15,7 @@ import { asRecord, listOf } from "../json.js";
 import { toRpcError } from "../rpc/errors.js";
 import { BlockCache } from "./block-cache.js";
 import type { PinnedBlock } from "./block-cache.js";
-import { FORK_REQUESTS } from "./upstream.js";
+import { FORK_REQUESTS, NO_ANSWER } from "./upstream.js";
 import type { UpstreamAnswer, UpstreamSettings } from "./upstream.js";
 
 /** JSON-RPC error code of a server error. */
@@ -113,20 +113,22 @@ export class ForkCache {
       return undefined;
     }
     const body: unknown = JSON.parse(await text(request));
-    return Array.isArray(body)
-      ? await Promise.all(
-          listOf(body).map(async (one) => await this.#answer(one)),
-        )
-      : await this.#answer(body);
-  }
-
-  async #answer(request: unknown): Promise<unknown> {
-    const { id = null, method, params } = asRecord(request);
-    const call = { method: String(method), params: listOf(params) };
-    const result = this.#known[call.method];
-    const answer =
-      result === undefined ? await this.block.answer(call) : { result };
-    return { jsonrpc: "2.0", id, ...this.#toJson(answer) };
+    const requests = Array.isArray(body) ? listOf(body) : [body];
+    const calls = requests.map(asRecord).map(({ method, params }) => ({
+      ...{ method: String(method), params: listOf(params) },
+    }));
+    const asked = calls.filter(({ method }) => !(method in this.#known));
+    const answered = (await this.block.answer(asked)).values();
+    const answers = calls.map(({ method }, index) => {
+      const { id = null } = asRecord(requests[index]);
+      const result = this.#known[method];
+      const answer =
+        result === undefined
+          ? (answered.next().value ?? NO_ANSWER)
+          : { result };
+      return { jsonrpc: "2.0", id, ...this.#toJson(answer) };
+    });
+    return Array.isArray(body) ? answers : answers[0];
   }
 
   /** An error of a node is passed on as it is. */

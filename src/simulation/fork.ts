@@ -20,7 +20,6 @@ import type { UpstreamAddresses, VaultHost } from "../host.js";
 import { contractRoleNames } from "../protocol/index.js";
 import { getBlockNumber } from "../rpc/blocks.js";
 import type { Block } from "../rpc/blocks.js";
-import { isDevelopmentNode } from "../rpc/development-node.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { classifyFailure, toRpcError } from "../rpc/errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
@@ -68,8 +67,6 @@ export interface ForkedNode {
   readonly chainId: number;
   /** True if the state of the block cannot change: it is kept on disk. */
   readonly isFinal: boolean;
-  /** True if forks of the block may share its state. */
-  readonly isShared: boolean;
 }
 
 export interface ForkPlan {
@@ -159,15 +156,14 @@ export async function askNode(
   chosen: Promise<Block>,
   isBlockGiven: boolean,
 ): Promise<ForkedNode> {
-  const [block, head, chainId, isDevelopment] = await Promise.all([
+  const [block, head, chainId] = await Promise.all([
     chosen,
     isBlockGiven ? getBlockNumber(vault.rpc) : 0,
     vault.chainId(),
-    isDevelopmentNode(vault.rpc),
   ]);
   // The state of a development node's newest block can still change.
   const isFinal = isBlockGiven && block.number < head;
-  return { block, chainId, isFinal, isShared: isFinal || !isDevelopment };
+  return { block, chainId, isFinal };
 }
 
 /**
@@ -177,9 +173,11 @@ export async function askNode(
  */
 export async function createFork(
   vault: VaultHost,
-  { block, chainId, isFinal, isShared }: ForkedNode,
+  { block, chainId, isFinal }: ForkedNode,
   { hardfork, warmed, upstream, settings }: ForkPlan,
 ): Promise<ForkConnection> {
+  // Nothing waits for it before the fork is made.
+  warmed.catch(() => undefined);
   const { context, connection } = vault;
   const config = requireHttp(vault);
   const own = requireForkNetwork(vault);
@@ -198,7 +196,6 @@ export async function createFork(
     folder: isFinal
       ? path.join(context.config.paths.cache, CACHE_FOLDER)
       : undefined,
-    isShared,
   });
   warmed
     .then(async (plan) => {

@@ -1,16 +1,12 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
-import {
-  getDispatcher,
-  postJsonRequest,
-} from "@nomicfoundation/hardhat-utils/request";
-import pLimit from "p-limit";
-
+import { VaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import type { Redactor } from "../redact.js";
-import { classifyFailure } from "../rpc/errors.js";
-import { FailedAttempts, fewRetries, waitAfter } from "../rpc/retry.js";
+import { classifyFailure, isNodeRefusal } from "../rpc/errors.js";
+import { HttpTransport } from "../rpc/http-transport.js";
+import type { HttpSettings } from "../rpc/http-transport.js";
+import { fewRetries } from "../rpc/retry.js";
 import type { RetryPolicy } from "../rpc/retry.js";
+import { BATCH, KnownNode, RpcClient } from "../rpc/rpc-client.js";
 
 export interface UpstreamCall {
   readonly method: string;
@@ -24,22 +20,14 @@ export type UpstreamAnswer =
 
 export const NO_ANSWER: UpstreamAnswer = { error: undefined };
 
-/** Transport of a network, as its settings describe it. */
-export interface UpstreamSettings {
+export interface UpstreamSettings extends HttpSettings {
   /** Name of the network in error texts. */
   readonly network: string;
   /** Knows the secrets that the node may repeat. */
   readonly redactor: Redactor;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Milliseconds for one HTTP request. */
-  readonly timeout: number;
 }
 
-/**
- * `optional`: a fork works without the answer. Such calls never take the place of needed
- * ones, and end when the node limits their rate.
- */
+/** `optional`: a fork works without the answer, and asks no more once its rate is limited. */
 export type Urgency = "needed" | "optional";
 
 /** Name of a fork's own requests in error texts. */
@@ -47,9 +35,6 @@ export const FORK_REQUESTS = "the requests of a fork";
 
 /** Calls in one batch. A node that refuses gets the next size; 1 means no batches. */
 const BATCH_SIZES = [1_000, 100, 10, 1];
-
-/** HTTP requests of each urgency at the same time, as many as other reads make. */
-const MAX_CONCURRENCY = 16;
 
 /** A batch has a fallback: smaller ones, or none. */
 const batchRetries: RetryPolicy = { rateLimited: 2, transient: 3 };
@@ -62,25 +47,19 @@ const FINAL_CODES: readonly unknown[] = [-32_601, -32_602];
 
 const batchRefusal = /batch|too (?:large|many)/iu;
 
-/** The node behind a fork. Sends calls in batches where the node takes them. */
+/** Batches of the JSON-RPC client, for the node behind a fork. */
 export class Upstream {
-  readonly #slots = {
-    needed: pLimit(MAX_CONCURRENCY),
-    optional: pLimit(MAX_CONCURRENCY),
-  };
-  readonly #dispatcher: ReturnType<typeof getDispatcher>;
+  readonly #transport: HttpTransport;
+  readonly #client: RpcClient;
   #batchSize = Math.max(...BATCH_SIZES);
-  /** The largest batch that the node answered. */
-  #largestAnswered = 1;
   /** True once retries did not help against a limit of the rate. */
   #isLimited = false;
-  #isClosed = false;
 
-  constructor(private readonly settings: UpstreamSettings) {
-    const { url, timeout } = settings;
-    this.#dispatcher = getDispatcher(url, { pool: true, timeout });
-    // Each request meets the failure.
-    this.#dispatcher.catch(() => undefined);
+  constructor(settings: UpstreamSettings) {
+    const { network, redactor } = settings;
+    this.#transport = new HttpTransport(settings);
+    const node = new KnownNode(redactor);
+    this.#client = new RpcClient(this.#transport, network, node);
   }
 
   /**
@@ -92,210 +71,120 @@ export class Upstream {
     calls: readonly UpstreamCall[],
     urgency: Urgency = "needed",
   ): Promise<{ answers: readonly UpstreamAnswer[]; isOneRequest: boolean }> {
-    if (urgency === "optional" && this.#isLimited) {
-      return { answers: calls.map(() => NO_ANSWER), isOneRequest: false };
+    const found = new Map<UpstreamCall, UpstreamAnswer>();
+    const missing = (): UpstreamCall[] =>
+      calls.filter((call) => !found.has(call));
+    const asksNoMore = (): boolean => urgency === "optional" && this.#isLimited;
+    let requests = 0;
+    while (calls.length > 1 && this.#batchSize > 1 && !asksNoMore()) {
+      const [first = [], ...others] = partsOf(missing(), this.#batchSize);
+      requests += 1 + others.length;
+      // It shows whether the node takes batches of this size.
+      if (await this.#askBatch(first, found)) {
+        await Promise.all(
+          others.map(async (part) => await this.#askBatch(part, found)),
+        );
+        break;
+      }
+      this.#batchSize = this.#isLimited
+        ? 1
+        : (BATCH_SIZES.find((size) => size < first.length) ?? 1);
     }
-    const size = this.#batchSize;
-    if (calls.length <= size) {
-      return await this.#askPart(calls, urgency);
-    }
-    // The first shows whether the node takes batches of this size.
-    const ahead = size > this.#largestAnswered ? size : 0;
-    const first = await this.#askPart(calls.slice(0, ahead), urgency);
-    const rest = calls.slice(ahead);
-    const step = this.#batchSize;
-    const asked = await Promise.all(
-      Array.from(
-        { length: Math.ceil(rest.length / step) },
-        async (_, index) =>
-          await this.#askPart(
-            rest.slice(index * step, (index + 1) * step),
-            urgency,
-          ),
-      ),
+    const alone = async (call: UpstreamCall): Promise<UpstreamAnswer> => {
+      const answer = asksNoMore() ? NO_ANSWER : await this.#askOne(call);
+      found.set(call, answer);
+      return answer;
+    };
+    const [failed, ...more] = calls.filter((call) =>
+      mayPassAlone(found.get(call)),
     );
-    const answers = [first, ...asked].flatMap((part) => part.answers);
-    return { answers, isOneRequest: false };
+    const again = missing();
+    if (failed !== undefined && "result" in (await alone(failed))) {
+      again.push(...more);
+    }
+    requests += again.length + (failed === undefined ? 0 : 1);
+    await Promise.all(again.map(alone));
+    return {
+      answers: calls.map((call) => found.get(call) ?? NO_ANSWER),
+      isOneRequest: requests <= 1,
+    };
   }
 
   /** Ends all requests. */
   public async close(): Promise<void> {
-    this.#isClosed = true;
-    await (await this.#dispatcher).destroy();
+    await this.#transport.close();
   }
 
-  /** @returns The response, not checked. */
-  async #send(
-    body: unknown,
-    urgency: Urgency,
-    failures: FailedAttempts,
-  ): Promise<unknown> {
-    for (;;) {
-      try {
-        return await this.#slots[urgency](async () => await this.#post(body));
-      } catch (error) {
-        await this.#waitBeforeRetry(error, failures);
+  async #askOne({ method, params }: UpstreamCall): Promise<UpstreamAnswer> {
+    try {
+      const client = this.#client.withRetries(fewRetries);
+      return { result: await client.request(method, params) };
+    } catch (error) {
+      if (!isNodeRefusal(error)) {
+        throw error;
       }
+      const { rpcCode: code, problem: message } = error.details;
+      return { error: { code, message } };
     }
   }
 
-  async #post(body: unknown): Promise<unknown> {
-    if (this.#isClosed) {
-      // Only a warming that goes on asks.
-      throw new Error("the fork is closed");
-    }
-    const { url, headers: extraHeaders, timeout } = this.settings;
-    const options = {
-      extraHeaders,
-      // Undici's own limit begins again with each piece of an answer. 0 is no limit.
-      ...(timeout > 0 && { abortSignal: AbortSignal.timeout(timeout) }),
-    };
-    const dispatcher = await this.#dispatcher;
-    const response = await postJsonRequest(url, body, options, dispatcher);
-    const parsed: unknown = JSON.parse(await response.body.text());
-    return parsed;
-  }
-
-  /** @throws The error if a retry would fail, too. */
-  async #waitBeforeRetry(
-    error: unknown,
-    failures: FailedAttempts,
-  ): Promise<void> {
-    const failure = classifyFailure(error);
-    const { kind } = failure;
-    const isTemporary = kind === "rateLimited" || kind === "transient";
-    if (!isTemporary || !failures.mayRetryAfter(kind) || this.#isClosed) {
-      this.#isLimited ||= kind === "rateLimited";
-      throw error;
-    }
-    await sleep(waitAfter(failures.count, failure.retryAfterMs));
-  }
-
-  async #askPart(
-    calls: readonly UpstreamCall[],
-    urgency: Urgency,
-  ): ReturnType<Upstream["ask"]> {
-    if (calls.length <= 1) {
-      const answers = calls.map(
-        async (call) => await this.#askOne(call, urgency),
-      );
-      return { answers: await Promise.all(answers), isOneRequest: true };
-    }
-    const found = await this.#askBatch(calls, urgency);
-    const isRepaired = await this.#repair(calls, found, urgency);
-    const missing = calls.filter((_, index) => !found.has(index));
-    const isWhole = missing.length === 0;
-    if (isWhole) {
-      this.#largestAnswered = Math.max(this.#largestAnswered, calls.length);
-    } else {
-      const smaller = BATCH_SIZES.find((size) => size < calls.length) ?? 1;
-      // Smaller batches would be as many calls a second against a limit of the rate.
-      const next = this.#isLimited ? 1 : smaller;
-      this.#batchSize = Math.min(this.#batchSize, next);
-    }
-    const others = (await this.ask(missing, urgency)).answers.values();
-    const answers = calls.map(
-      (_, index) => found.get(index) ?? others.next().value ?? NO_ANSWER,
-    );
-    return { answers, isOneRequest: isWhole && !isRepaired };
-  }
-
-  /**
-   * Retries, each alone, the calls that a batch answered with an error, unless the first of
-   * them fails that way, too.
-   *
-   * @returns True if a call was retried.
-   */
-  async #repair(
-    calls: readonly UpstreamCall[],
-    found: Map<number, UpstreamAnswer>,
-    urgency: Urgency,
-  ): Promise<boolean> {
-    const [first, ...others] = [...calls.entries()].filter(([place]) =>
-      mayPassAlone(found.get(place)),
-    );
-    const again = async ([place, call]: readonly [number, UpstreamCall]) => {
-      const answer = await this.#askOne(call, urgency);
-      found.set(place, answer);
-      return answer;
-    };
-    if (first === undefined) {
-      return false;
-    }
-    if (!mayPassAlone(await again(first))) {
-      await Promise.all(others.map(again));
-    }
-    return true;
-  }
-
-  async #askOne(call: UpstreamCall, urgency: Urgency): Promise<UpstreamAnswer> {
-    const failures = new FailedAttempts(
-      urgency === "needed" ? fewRetries : batchRetries,
-    );
-    for (;;) {
-      const body = { jsonrpc: "2.0", id: 1, ...call };
-      const response = await this.#send(body, urgency, failures);
-      const answer = answerOf(asRecord(response));
-      if (!("error" in answer)) {
-        return answer;
-      }
-      try {
-        await this.#waitBeforeRetry(answer.error, failures);
-      } catch {
-        return answer;
-      }
-    }
-  }
-
-  /** @returns The answers that came, by place; none if the node refuses the batch. */
+  /** @returns False if the node answers none of the calls in a batch. */
   async #askBatch(
     calls: readonly UpstreamCall[],
-    urgency: Urgency,
-  ): Promise<Map<number, UpstreamAnswer>> {
-    const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
+    found: Map<UpstreamCall, UpstreamAnswer>,
+  ): Promise<boolean> {
     let response: unknown;
     try {
-      const failures = new FailedAttempts(batchRetries);
-      response = await this.#send(body, urgency, failures);
+      const client = this.#client.withRetries(batchRetries);
+      response = await client.request(BATCH, calls);
     } catch (error) {
-      if (mayTakeSmaller(error)) {
-        return new Map();
+      const { httpStatus } = VaultError.isVaultError(error)
+        ? error.details
+        : {};
+      this.#isLimited ||= httpStatus === 429;
+      if (!mayTakeSmaller(error, httpStatus)) {
+        throw error;
       }
-      throw error;
+      return false;
     }
-    const found = new Map<number, UpstreamAnswer>();
+    let isAnswered = false;
     for (const item of listOf(response)) {
-      const fields = asRecord(item);
+      const { id, error = null, result = null } = asRecord(item);
       // The order of a batch's answers is the node's choice.
-      const place = Number(fields["id"] ?? Number.NaN);
-      const answer = answerOf(fields);
-      if (!isRefusedInBatch(answer)) {
-        found.set(place, answer);
-      } else if (classifyFailure(answer.error).kind === "rateLimited") {
-        this.#isLimited = true;
+      const call = calls[Number(id ?? Number.NaN)];
+      const kind = error === null ? undefined : classifyFailure(error).kind;
+      this.#isLimited ||= kind === "rateLimited";
+      if (call !== undefined && !isRefusedInBatch(error, kind)) {
+        isAnswered = true;
+        // Some nodes leave out a result that is null.
+        found.set(call, error === null ? { result } : { error });
       }
     }
-    return found;
+    return isAnswered;
   }
 }
 
-/**
- * True for an HTTP status by which servers refuse a batch, or its size, and for an answer
- * that is cut off or no JSON.
- */
-function mayTakeSmaller(error: unknown): boolean {
-  const { statusCode } = asRecord(error);
-  return typeof statusCode === "number"
-    ? !UNAUTHORIZED.includes(statusCode)
-    : classifyFailure(error).kind === "transient";
+function partsOf<T>(
+  all: readonly T[],
+  size: number,
+): ReadonlyArray<readonly T[]> {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
+    all.slice(index * size, (index + 1) * size),
+  );
 }
 
-function answerOf({
-  error,
-  result = null,
-}: Readonly<Record<string, unknown>>): UpstreamAnswer {
-  // Some nodes leave out a result that is null.
-  return error === undefined || error === null ? { result } : { error };
+/** True for what servers answer to a batch, or to its size. */
+function mayTakeSmaller(error: unknown, status: unknown): boolean {
+  if (typeof status === "number") {
+    return !UNAUTHORIZED.includes(status);
+  }
+  const { code, cause } = asRecord(error);
+  return (
+    code === "VAULT_RPC_ERROR" ||
+    code === "VAULT_RPC_INVALID_RESPONSE" ||
+    (code === "VAULT_NETWORK_UNREACHABLE" &&
+      classifyFailure(cause).kind === "transient")
+  );
 }
 
 /** True for an error that is neither of the contract nor of the method. */
@@ -315,15 +204,9 @@ export function refusesCall(answer: UpstreamAnswer): boolean {
   );
 }
 
-/** True if a smaller batch may succeed. */
-function isRefusedInBatch(
-  answer: UpstreamAnswer,
-): answer is { readonly error: unknown } {
-  if (!("error" in answer)) {
-    return false;
-  }
-  const { kind } = classifyFailure(answer.error);
-  const { message } = asRecord(answer.error);
+/** True if the call may succeed in a smaller batch. */
+function isRefusedInBatch(error: unknown, kind: string | undefined): boolean {
+  const { message } = asRecord(error);
   return (
     kind === "rateLimited" ||
     kind === "transient" ||

@@ -64,7 +64,7 @@ describe("the state of one block", () => {
     const cache = await BlockCache.open({
       upstream: upstream(),
       ...{ chainId: 1, number: NUMBER, hash: hashOf(NUMBER) },
-      ...{ folder: undefined, isShared: true },
+      folder: undefined,
       ...more,
     });
     caches.push(cache);
@@ -72,7 +72,6 @@ describe("the state of one block", () => {
   }
 
   async function close(cache: BlockCache): Promise<void> {
-    // Users of one block share the object.
     caches.splice(caches.indexOf(cache), 1);
     await cache.close();
   }
@@ -92,7 +91,9 @@ describe("the state of one block", () => {
     method: string,
     ...params: unknown[]
   ): Promise<unknown> => {
-    const { result, error } = fieldsOf(await cache.answer({ method, params }));
+    const { result, error } = fieldsOf(
+      (await cache.answer([{ method, params }]))[0],
+    );
     return result ?? (error instanceof Error ? error : fieldsOf(error)).message;
   };
 
@@ -105,68 +106,6 @@ describe("the state of one block", () => {
     await work();
     return server.bodies.length - before;
   };
-
-  for (const [what, change, requests] of [
-    ["the same block", () => ({}), 0],
-    ["the same block that it may not share", () => ({ isShared: false }), 1],
-    ["another block", () => ({ hash: hashOf(NUMBER, "b") }), 1],
-    ["another chain", () => ({ chainId: 2 }), 1],
-    [
-      "another URL",
-      () => ({ upstream: { ...upstream(), url: `${server.url}/key` } }),
-      1,
-    ],
-    [
-      "other headers",
-      () => ({ upstream: { ...upstream(), headers: { key: "1" } } }),
-      1,
-    ],
-  ] satisfies ReadonlyArray<
-    readonly [string, () => Partial<PinnedBlock>, number]
-  >) {
-    it(`a cache beside one that has a value asks ${requests === 0 ? "nothing" : "for it"} if it is of ${what}`, async () => {
-      await balance(await open());
-      const other = await open(change());
-      expect(
-        await requestsOf(async () => {
-          expect(await balance(other)).to.equal("0x7");
-        }),
-      ).to.equal(requests);
-    });
-  }
-
-  it("a cache serves its other users after one has closed it, and nobody after the last", async () => {
-    const [first, second] = [await open(), await open()];
-    await close(first);
-    expect(await balance(second)).to.equal("0x7");
-    expect(await requestsOf(async () => await balance(await open()))).to.equal(
-      0,
-    );
-    await close(second);
-    await close(second);
-    expect(await second.ask(wanted).catch(String)).to.contain(
-      "the fork is closed",
-    );
-    expect(await requestsOf(async () => await balance(await open()))).to.equal(
-      1,
-    );
-  });
-
-  it("a cache that ended with a re-org is not used again, and its end leaves the next one in use", async () => {
-    const ended = await open();
-    server.answer = answerEach(answerOf("b"));
-    expect(
-      await ask(ended, "eth_getBlockByNumber", AT, false),
-      "replaced",
-    ).to.match(/chain replaced block/u);
-    server.answer = answerEach(answerOf());
-    const next = await open();
-    expect(await balance(next)).to.equal("0x7");
-    await close(ended);
-    expect(await requestsOf(async () => await balance(await open()))).to.equal(
-      0,
-    );
-  });
 
   for (const [what, one, other] of [
     ["a place in storage", [ACCOUNT, "0x1", AT], [ACCOUNT, wordOf(1), AT]],
@@ -181,7 +120,7 @@ describe("the state of one block", () => {
     });
   }
 
-  it("a cache asks for each place, account and method by itself, for those of one moment in one request", async () => {
+  it("a cache asks for each place, account and method by itself, for those of one request in one", async () => {
     const cache = await open();
     const calls = [
       ["eth_getStorageAt", ACCOUNT, "0x1", AT],
@@ -190,10 +129,8 @@ describe("the state of one block", () => {
       ["eth_getBalance", ACCOUNT, AT],
       ["eth_getCode", ACCOUNT, AT],
     ] as const;
-    await Promise.all(
-      calls.map(async ([method, ...params]) => {
-        await ask(cache, method, ...params);
-      }),
+    await cache.answer(
+      calls.map(([method, ...params]) => ({ method, params })),
     );
     expect(server.bodies.map(({ length }) => length)).to.deep.equal([
       calls.length,
@@ -213,12 +150,11 @@ describe("the state of one block", () => {
     const cache = await open();
     await cache.requireBlock();
     const params = [AT, true];
-    const found = await cache.answer({
-      method: "eth_getBlockByNumber",
-      params,
-    });
+    const [found] = await cache.answer([
+      { method: "eth_getBlockByNumber", params },
+    ]);
     expect(fieldsOf(found)["result"]).to.include({ hash: hashOf(NUMBER) });
-    const other = await open({ isShared: false });
+    const other = await open();
     server.answer = answerEach(answerOf("b"));
     await expectVaultError(other.requireBlock(), "VAULT_FORK_REORGED");
   });
@@ -286,7 +222,7 @@ describe("the state of one block", () => {
   });
 
   it("a cache with a folder writes its file when it is saved, warmed or closed, and only with news", async () => {
-    const kept = { folder, isShared: false };
+    const kept = { folder };
     const [file = ""] = await (async () => {
       const cache = await open(kept);
       await balance(cache);
@@ -304,25 +240,6 @@ describe("the state of one block", () => {
     expect(existsSync(stored)).to.equal(false);
     await warm(cache, NUMBER, { calls: [], accounts: [OTHER] });
     expect(existsSync(stored)).to.equal(true);
-  });
-
-  it("a fork finds ancestors by the hashes of parents as far as BLOCKHASH reaches, and asks for whole blocks", async () => {
-    const cache = await open();
-    const below = NUMBER - 256;
-    const asked = async (number: number) => {
-      server.bodies.length = 0;
-      await ask(cache, "eth_getBlockByNumber", toQuantity(number), true);
-      return server.bodies
-        .at(-1)
-        ?.map(({ method, params }) => [method, ...params]);
-    };
-    expect(await asked(below)).to.deep.equal([
-      ["eth_getBlockByHash", hashOf(below), true],
-    ]);
-    expect(await asked(below - 1)).to.deep.equal([
-      ["eth_getBlockByNumber", toQuantity(below - 1), true],
-      ["eth_getBlockByNumber", AT, false],
-    ]);
   });
 
   for (const [method, ...params] of [
@@ -348,24 +265,18 @@ describe("the state of one block", () => {
     expect(server.bodies).to.have.length(1);
   });
 
-  it("a fork takes null for a block below its own that the node does not find by hash, and looks whether its own is there", async () => {
-    server.answer = answerEach((call) =>
-      call.method === "eth_getBlockByHash"
-        ? { result: null }
-        : answerOf()(call),
-    );
+  it("a fork asks for what is below its block, and in the same request whether the node still has that", async () => {
     const below = toQuantity(NUMBER - 5);
-    const params = [below, false];
     const cache = await open();
+    await ask(cache, "eth_getBlockByNumber", below, true);
     expect(
-      await cache.answer({ method: "eth_getBlockByNumber", params }),
-    ).to.deep.equal({ result: null });
-    expect(server.bodies.at(-1)?.map((call) => call.params[0])).to.deep.equal([
-      below,
-      AT,
+      server.bodies.at(-1)?.map(({ method, params }) => [method, ...params]),
+    ).to.deep.equal([
+      ["eth_getBlockByNumber", below, true],
+      ["eth_getBlockByNumber", AT, false],
     ]);
     server.answer = answerEach(() => ({ result: null }));
-    expect(await ask(cache, "eth_getBlockByNumber", ...params)).to.match(
+    expect(await ask(cache, "eth_getBlockByNumber", below, true)).to.match(
       /has no block 1000/u,
     );
   });

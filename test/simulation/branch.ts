@@ -1,15 +1,5 @@
 import { once } from "node:events";
-import {
-  mkdtemp,
-  readdir,
-  rm,
-  truncate,
-  utimes,
-  writeFile,
-} from "node:fs/promises";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import path from "node:path";
 
 import { expect } from "chai";
 import { toQuantity } from "ethers";
@@ -17,7 +7,6 @@ import { toQuantity } from "ethers";
 import { Redactor } from "../../src/redact.js";
 import { BlockCache } from "../../src/simulation/block-cache.js";
 import type { PinnedBlock } from "../../src/simulation/block-cache.js";
-import { KeptValues } from "../../src/simulation/kept-values.js";
 import { warm } from "../../src/simulation/warm.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -82,7 +71,7 @@ describe("reads of one branch of the chain", () => {
     const cache = await BlockCache.open({
       upstream: { ...settings, url: node.url },
       ...{ chainId: 31_337, number, hash: String(hash) },
-      ...{ folder: undefined, isShared: false },
+      folder: undefined,
       ...more,
     });
     caches.push(cache);
@@ -95,7 +84,9 @@ describe("reads of one branch of the chain", () => {
     method: string,
     ...params: unknown[]
   ): Promise<unknown> => {
-    const { result, error } = fieldsOf(await cache.answer({ method, params }));
+    const { result, error } = fieldsOf(
+      (await cache.answer([{ method, params }]))[0],
+    );
     return result ?? (error instanceof Error ? error : fieldsOf(error)).message;
   };
 
@@ -211,35 +202,6 @@ describe("reads of one branch of the chain", () => {
     });
   }
 
-  it("a fork finds a block below its own by the hashes of parents, and asks for it and its state by hash", async () => {
-    const { hash } = await headerAt(number - 3);
-    const cache = await open();
-    const below = toQuantity(number - 3);
-    expect(
-      fieldsOf(await ask(cache, "eth_getBlockByNumber", below, false))["hash"],
-    ).to.equal(hash);
-    node.clear();
-    expect(await balance(cache, number - 3)).to.equal(RICH);
-    expect(node.bodies.flat().map(({ params }) => params[1])).to.deep.equal([
-      { blockHash: hash, requireCanonical: true },
-    ]);
-  });
-
-  it("a fork asks again for headers if one of several nodes has another branch below its block", async () => {
-    let answers = 0;
-    const odd = toQuantity(number - 1);
-    node.answer = ({ method, params: [block] }, real) =>
-      method === "eth_getBlockByNumber" && block === odd && answers++ === 0
-        ? onOtherBranch(real)
-        : undefined;
-    const block = [toQuantity(number - 3), false];
-    const { hash } = fieldsOf(
-      await ask(await open(), "eth_getBlockByNumber", ...block),
-    );
-    expect(hash).to.equal((await headerAt(number - 3))["hash"]);
-    expect(answers).to.equal(2);
-  });
-
   it("a fork takes no answer that comes bit by bit for longer than the timeout", async () => {
     const server = createServer((_, response) => {
       const timer = setInterval(() => response.write(" "), 10);
@@ -252,39 +214,9 @@ describe("reads of one branch of the chain", () => {
     const url = `http://127.0.0.1:${String(fieldsOf(server.address())["port"])}`;
     const upstream = { ...settings, url, timeout: 100 };
     expect(await balance(await open({ upstream }))).to.contain(
-      "aborted due to timeout",
+      "did not answer eth_getBalance in time",
     );
     server.close();
-  });
-
-  it("a fork forgets what it read first when it has read too much", () => {
-    const values = new KeptValues(30);
-    for (const key of ["a", "b", "c", "c"]) {
-      values.add(key, "0x12345678");
-    }
-    expect([...values].map(([key]) => key)).to.deep.equal(["b", "c"]);
-    values.add("d", { hash: "0x123456789012" });
-    expect([...values].map(([key]) => key)).to.deep.equal(["d"]);
-  });
-
-  it("the files of forks never take more than 256 MiB: those written longest ago are removed", async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), "vault-forks-"));
-    try {
-      for (const [age, name] of ["new", "old", "oldest"].entries()) {
-        const file = path.join(folder, `${name}.json`);
-        await writeFile(file, "{}");
-        await truncate(file, 120 * 2 ** 20);
-        await utimes(file, 1_700_000_000, 1_700_000_000 - age);
-      }
-      const cache = await open({ folder });
-      await balance(cache);
-      await cache.save();
-      const names = await readdir(folder);
-      expect(names).to.have.length(3);
-      expect(names).to.include.members(["new.json", "old.json"]);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
   });
 
   describe("warming", () => {
@@ -305,7 +237,7 @@ describe("reads of one branch of the chain", () => {
       );
       await cache.close();
       caches = [];
-      expect(await work).to.be.a("string");
+      await work;
       release();
     });
 

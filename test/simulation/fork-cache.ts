@@ -23,12 +23,6 @@ import {
 import type { MockProtocol } from "../helpers/world.js";
 import { mined } from "../helpers/transactions.js";
 
-/** Only a development node has these methods. */
-const withoutNames: NodeBehind["answer"] = ({ method }) =>
-  ["hardhat_metadata", "anvil_nodeInfo"].includes(method)
-    ? { error: { code: -32_601, message: "Method not found" } }
-    : undefined;
-
 const NOBODY = "0x00000000000000000000000000000000000000Aa";
 
 describe("the cache of a fork", () => {
@@ -95,9 +89,6 @@ describe("the cache of a fork", () => {
     return (await connection.vault.getLatestRoundInfo()).settledPrice;
   };
 
-  const statesAsked = (): number =>
-    node.bodies.flat().filter(({ method }) => /Storage/u.test(method)).length;
-
   it("a fork is made, snapshots and settles in at most 5 waves and 12 requests, nine of them before it is made", async () => {
     const forked = await fork();
     expect((await forked.vault.snapshot()).round).to.include({
@@ -116,34 +107,6 @@ describe("the cache of a fork", () => {
     expect(simulation.changes).to.deep.equal(SETTLEMENT_CHANGES);
     expect(node.bodies).to.have.length.below(16);
     expect(node.waves).to.be.below(6);
-  });
-
-  it("a fork of the same block takes what another that is open has read, and asks again after all are closed", async () => {
-    node.answer = withoutNames;
-    const first = await fork();
-    await settle(first);
-    node.clear();
-    const second = await fork();
-    expect(await settle(second)).to.equal(SETTLED_PRICE);
-    expect(statesAsked()).to.equal(0);
-    await Promise.all([first, second].map(async (one) => await one.close()));
-    forks = [];
-    await settle(await fork());
-    expect(statesAsked()).to.be.greaterThan(20);
-  });
-
-  it("a fork takes nothing that another one has read with other HTTP headers, which may be of another node", async () => {
-    node.answer = withoutNames;
-    const forkAs = async (tenant: string): Promise<void> => {
-      const forked = await (await open({ "x-tenant": tenant })).fork();
-      forks.push(forked);
-      await settle(forked);
-    };
-    await forkAs("one");
-    const asked = statesAsked();
-    node.clear();
-    await forkAs("two");
-    expect(statesAsked()).to.equal(asked).and.be.greaterThan(20);
   });
 
   for (const [how, options] of [
@@ -297,12 +260,11 @@ describe("the cache of a fork", () => {
 
   it("the cache asks again for a value that the node answered with an error", async () => {
     const forked = await fork();
-    // In a batch, and then alone.
-    let refusals = 2;
+    let isRefused = true;
     node.answer = ({ method, params }) =>
       method === "eth_getBalance" &&
       params[0] === NOBODY.toLowerCase() &&
-      refusals-- > 0
+      isRefused
         ? { error: { code: -32_000, message: "no luck" } }
         : undefined;
     const balance = async (): Promise<unknown> =>
@@ -312,6 +274,7 @@ describe("the cache of a fork", () => {
       });
     const error: unknown = await balance().catch((thrown: unknown) => thrown);
     expect(String(error)).to.contain("no luck");
+    isRefused = false;
     expect(await balance()).to.equal("0x0");
   });
 
