@@ -1,4 +1,6 @@
+import { postJsonRequest } from "@nomicfoundation/hardhat-utils/request";
 import { ZeroAddress } from "ethers";
+import type { HttpNetworkConfig } from "hardhat/types/config";
 
 import { failedReading, isNotConfigured } from "../client/failed-reading.js";
 import { VaultError, fallbackTo, refusesSettlement } from "../errors.js";
@@ -25,6 +27,7 @@ import { chooseNextBlock } from "../settlement-call/next-block.js";
 import type { ChosenNextBlock } from "../settlement-call/next-block.js";
 import type { Simulated } from "../simulation/simulate-settlement.js";
 import { escapeUntrusted } from "../escape.js";
+import { asRecord, listOf } from "../json.js";
 import { check, fail, failed, ok, warn } from "./check.js";
 import type { Check, Finding } from "./check.js";
 
@@ -59,14 +62,44 @@ export async function examineSigner(
     }
     return [failed(name, error)];
   }
-  const { address, kind } = signer;
+  const { address } = signer;
   const attempt = attemptNow(vault, address);
   return [
-    { name, ...ok(`${address}, ${signingKinds[kind]}`) },
+    { name, ...(await describeSigner(vault, signer)) },
     await check("balance", examineBalance(vault, attempt)),
     ...(await examineSettlement(vault, attempt)),
     ...(await examineGuard(vault, attempt)),
   ];
+}
+
+/** Tells an account of the node from one that a plugin adds, as for a hardware wallet. */
+async function describeSigner(
+  vault: VaultHost,
+  { address, kind }: Signer,
+): Promise<Finding> {
+  const { networkConfig } = vault.connection;
+  const accounts =
+    kind === "remote" && networkConfig.type === "http"
+      ? await accountsOfNode(networkConfig).catch(() => undefined)
+      : undefined;
+  return ok(
+    accounts === undefined || accounts.includes(address.toLowerCase())
+      ? `${address}, ${signingKinds[kind]}`
+      : `${address}, an account of a plugin, which signs only when it is asked to: that is not tried here`,
+  );
+}
+
+/** Asks the node past Hardhat's plugins. @returns Lower case; none if the node refuses. */
+async function accountsOfNode({
+  url,
+  httpHeaders: extraHeaders,
+}: HttpNetworkConfig): Promise<readonly string[]> {
+  const body = { jsonrpc: "2.0", id: 1, method: "eth_accounts", params: [] };
+  const answer = await postJsonRequest(await url.getUrl(), body, {
+    extraHeaders,
+  });
+  const { result } = asRecord(await answer.body.json());
+  return listOf(result).map((account) => String(account).toLowerCase());
 }
 
 /** A settlement in the next block, which is simulated once for all checks. */
