@@ -207,7 +207,7 @@ describe("effects of a simulation", () => {
       const { notes, guard } = await simulateGuarded(node);
       expect(guard).to.equal(GUARD);
       expect(notes[0]).to.match(
-        /^Tokens that the vault pays stay in the guard: 0x0{38}b1\.$/iu,
+        /^What the vault pays stays in the guard: 0x0{38}b1\.$/iu,
       );
       const facts = new ScriptedNode();
       changeFacts(facts, {
