@@ -17,8 +17,11 @@ import type { DocumentedNode } from "./documented-node.js";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
-/** In the order in which they are run, all on one chain. */
-const documents = ["README.md", "docs/coming-from.md"].map((file) =>
+/**
+ * In the order in which they are run, all on one chain: the first uses the mocks that are
+ * there, the second deploys its own.
+ */
+const documents = ["docs/coming-from.md", "README.md"].map((file) =>
   path.join(root, file),
 );
 

@@ -70,6 +70,10 @@ export class Journal {
     this.finishedFile = `${name}.finished.json`;
   }
 
+  public get chainKind(): ChainKind {
+    return this.subject.chainKind;
+  }
+
   public get vault(): string {
     return this.subject.vault;
   }

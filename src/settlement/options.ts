@@ -9,6 +9,7 @@ import { invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Address } from "../protocol/index.js";
 import type { FeeLimits } from "../settlement-call/fees.js";
+import type { ChainKind } from "./journal-file.js";
 import { settleAllOptions } from "./types.js";
 import type { SettleAllOptions, SettlementEvent } from "./types.js";
 
@@ -17,6 +18,19 @@ const DEFAULT_MS = {
   http: { timeout: 300_000, pollingInterval: 1_000, firstCheck: 100 },
   "edr-simulated": { timeout: 10_000, pollingInterval: 50, firstCheck: 0 },
 } as const;
+
+/**
+ * Some live chains replace one or two blocks every day. A chain that makes blocks on demand
+ * may have no further one.
+ */
+export function defaultConfirmations(
+  { settlementSettings }: VaultHost,
+  chainKind: ChainKind,
+): number {
+  return chainKind === "live" && settlementSettings.maxHeadAge !== false
+    ? 3
+    : 1;
+}
 
 export type RequestedReplacement = "bump" | "cancel";
 
@@ -38,7 +52,8 @@ export interface ParsedOptions extends Pick<
   /** Undefined: those that the simulation shows. */
   readonly tokens: readonly Address[] | undefined;
   readonly limits: FeeLimits;
-  readonly confirmations: number;
+  /** Default: {@link defaultConfirmations}. */
+  readonly confirmations: number | undefined;
   readonly timeoutMs: number;
   readonly pollingIntervalMs: number;
   /** Time for a node to mine or queue an accepted transaction. */
@@ -76,7 +91,7 @@ export function parseOptions(
     partial: options.partial === true,
     tokens: options.tokens?.map((token) => parseAddress(token, "tokens")),
     limits: parseFeeLimits(vault, options),
-    confirmations: parseCount(options.confirmations, "confirmations") ?? 1,
+    confirmations: parseCount(options.confirmations, "confirmations"),
     timeoutMs: parseDuration("timeout", timeout ?? defaults.timeout),
     pollingIntervalMs: parseDuration("pollingInterval", pollingInterval),
     firstCheckAfterMs: Math.min(defaults.firstCheck, pollingInterval),

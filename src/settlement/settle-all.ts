@@ -22,7 +22,7 @@ import { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal-file.js";
 import { observe } from "./observe.js";
 import type { Observation } from "./observe.js";
-import { parseOptions } from "./options.js";
+import { defaultConfirmations, parseOptions } from "./options.js";
 import type { ParsedOptions } from "./options.js";
 import { askAhead, prepare } from "./prepare.js";
 import type { Prepared } from "./prepare.js";
@@ -397,7 +397,9 @@ async function follow(
   { known, journal, entry, isResumed, acceptsOldHead }: Followed,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
-  const { confirmations, replacement, timeoutMs } = options;
+  const { replacement, timeoutMs } = options;
+  const { confirmations = defaultConfirmations(vault, journal.chainKind) } =
+    options;
   const { timeBeforeBumpingFees, maxFeeBumps = DEFAULT_FEE_BUMPS } =
     vault.settlementSettings;
   const limit = new TimeLimit(timeoutMs);

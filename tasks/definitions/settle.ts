@@ -30,7 +30,7 @@ export const settleTask = describeTask(
     ),
     from: settler("Account that settles"),
     confirmations: option(integer, "Confirmations to wait for", {
-      default: "1",
+      default: "3; 1 on a development node, or if maxHeadAge is false",
     }),
     timeout: option(seconds(), "Stop waiting after this many seconds", {
       default: "300",

@@ -18,6 +18,7 @@ import { labelledValues, notes, section, table, toned } from "./blocks.js";
 import type { Block, Cell, Content } from "./blocks.js";
 import { describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
+import { labelOf } from "./readings.js";
 
 /** A simulated settlement, with symbol and decimals of its tokens. */
 export interface ShownSimulation extends Omit<Simulated, "moved"> {
@@ -180,14 +181,26 @@ function nameAccount(account: string, { sender, contracts }: Effect): string {
     : `${contractRoles[role].label} contract`;
 }
 
+/** As `status` names it; orders, which it has not, and the round by their kind. */
+function variantOf(reading: string): string | undefined {
+  const [group = "", name] = reading.split(".");
+  return group === "orders"
+    ? `order ${name}`
+    : group === "round"
+      ? group
+      : name;
+}
+
 function changeRow(
   { reading, field, before, after }: ReadingChange,
   context: FormatContext,
 ): readonly Content[] {
   const described = readingFields(reading).find(({ name }) => name === field);
-  const label = capitalize(
-    `${reading} ${described?.label.toLowerCase() ?? field}`,
-  );
+  const variant = variantOf(reading);
+  const label =
+    described === undefined
+      ? capitalize(`${variant ?? reading} ${field}`)
+      : labelOf(described, variant);
   if (described === undefined) {
     // A failed reading has only the code of its error.
     const codes = [before, after].map((code) => String(code ?? "no error"));

@@ -121,6 +121,8 @@ export class SettlementStage implements SettlementChain {
     return await settleAll(host instanceof BareHost ? host : this.host(host), {
       pollingInterval: 1,
       timeout: 60_000,
+      // No block comes after that of the transaction.
+      confirmations: 1,
       onEvent: (event) => this.events.push(event),
       ...options,
     });

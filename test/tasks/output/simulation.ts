@@ -142,16 +142,23 @@ describe("the screen of a simulation", () => {
         after: "VAULT_CALL_REVERTED",
       },
       { reading: "orders.7", field: "state", before: 1, after: 2 },
+      { reading: "pools.public", field: "locked", before: 1n, after: 2n },
+      {
+        ...{ reading: "marginBalance", field: "xMarginAmount" },
+        ...{ before: 4n, after: 3n },
+      },
     ];
     const end = (time: bigint): string =>
       new Date(Number(time) * 1_000).toISOString().replace(".000", "");
-    expect(shown({ changes }).slice(6, 12)).to.deep.equal([
+    expect(shown({ changes }).slice(6, 14)).to.deep.equal([
       "Changes",
       "Reading · Before · After · Note",
       "Round settled price · 0 · 66,250",
       `Round end · ${end(OPEN_ROUND.endTime)} · ${end(BigInt(context.chainTime) + 60n)} · in 1m`,
       "Volume error · no error · VAULT_CALL_REVERTED",
-      "Orders.7 state · open (1) · closed (2)",
+      "Order 7 state · open (1) · closed (2)",
+      "Public locked · 1 raw · 2 raw",
+      "Withdrawable X token margin · 4 raw · 3 raw",
     ]);
   });
 
