@@ -1,6 +1,7 @@
 import type { Buffer } from "node:buffer";
 import { constants } from "node:os";
-import { clearLine, createInterface, moveCursor } from "node:readline";
+import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 
 import type {
@@ -48,7 +49,7 @@ export async function withTerminal<T>(
       stream.on("error", ignore);
     }
   }
-  const line = createLine();
+  const line = await createLine();
   const ignoreSignals = endOnSignals();
   const hideFor = async <Answer>(
     context: HookContext,
@@ -144,45 +145,52 @@ interface ProgressLine {
 
 const TICK_MS = 1_000;
 
-function createLine(): ProgressLine {
+async function createLine(): Promise<ProgressLine> {
   const { stderr } = process;
   if (!stderr.isTTY || process.env["TERM"] === "dumb") {
     const aside: ProgressLine["aside"] = async (work) => await work();
     return { show: ignore, hide: ignore, aside, end: ignore };
   }
+  // Loaded only for a terminal.
+  const { createLogUpdate } = await import("log-update");
+  // Without the size of the terminal, which may be 0 if it is unknown: then log-update
+  // would show nothing. A line that is cut needs none.
+  const unsized = new Writable({
+    decodeStrings: false,
+    write: (text: string, _encoding, done) => {
+      stderr.write(text);
+      done();
+    },
+  });
+  const update = createLogUpdate(unsized, {
+    defaultWidth: Infinity,
+    // After Ctrl-C a hidden cursor would stay hidden.
+    showCursor: true,
+  });
   let doing = "";
   let since = 0;
-  let isShown = false;
   let timer: NodeJS.Timeout | undefined;
   const hide = (): void => {
-    if (isShown) {
-      moveCursor(stderr, 0, -1);
-      clearLine(stderr, 0);
-      isShown = false;
-    }
+    update.clear();
   };
   const draw = (): void => {
-    hide();
     const seconds = Math.floor((performance.now() - since) / 1_000);
     const text = seconds === 0 ? doing : `${doing} ${seconds} s`;
-    stderr.write(`${cutToWidth(text, createStyle(stderr))}\n`);
-    isShown = true;
+    update(cutToWidth(text, createStyle(stderr)));
+  };
+  const start = (): void => {
+    timer ??= setInterval(draw, TICK_MS).unref();
   };
   const end = (): void => {
     hide();
     clearInterval(timer);
     timer = undefined;
   };
-  const start = (): void => {
-    timer ??= setInterval(draw, TICK_MS).unref();
-  };
   return {
     show: (text) => {
       if (text !== doing) {
         doing = text;
         since = performance.now();
-      } else if (isShown) {
-        return;
       }
       draw();
       start();

@@ -1,21 +1,23 @@
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
+import { text as readText } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { expect } from "chai";
 
+import { assertInvariant } from "../../src/errors.js";
 import { runHardhat, startHardhat } from "../helpers/cli.js";
 import {
   documentedContracts,
-  documentedNode,
+  documentedHandler,
 } from "../helpers/documented-node.js";
 import { boundedReads } from "../helpers/every-vault-task.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
+import { itOnPosix } from "../helpers/posix.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
-import { handlerOf } from "../helpers/scripted-node.js";
 
 const repository = path.resolve(import.meta.dirname, "../..");
 
@@ -96,41 +98,58 @@ describe("tasks and the process at the deadline", () => {
     expect(exitCode).to.equal(1);
   });
 
-  it("a task of the command line ends its process, which something else keeps running, after a slow reader has all of its output", async () => {
-    const server = await startRpcServer({
-      handler: handlerOf(documentedNode({ head: 1_000, overrides: true })),
-    });
-    // Something that would keep the process running.
-    await writeFile(
-      path.join(project.path, "lasting.config.ts"),
-      `export { default } from "./hardhat.config.ts"; setInterval(() => {}, 1e6);`,
-    );
-    const child = startHardhat(
-      [
-        ...["--config", "lasting.config.ts", "--network", "test"],
-        ...["vault", "orders", "--ids", "1-2000", "--json"],
-      ],
-      {
-        cwd: project.path,
-        env: {
-          TEST_URL: server.url,
-          TEST_VAULT: JSON.stringify({ contracts: documentedContracts }),
+  itOnPosix(
+    "a task of the command line ends its process, which something else keeps running, once the reader of a full pipe has all of its output",
+    async () => {
+      let answer = (): void => undefined;
+      const answered = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      const server = await startRpcServer({
+        handler: async (exchange) => {
+          if (exchange.request.method === "eth_call") {
+            answer();
+          }
+          return await documentedHandler(exchange);
         },
-      },
-    );
-    const { stdout } = child;
-    const exited = once(child, "exit");
-    await once(stdout ?? child, "readable");
-    await sleep(1_500);
-    let text = "";
-    for await (const part of stdout?.setEncoding("utf8") ?? []) {
-      text += String(part);
-    }
-    await exited;
-    await server.stop();
-    expect(JSON.parse(text)).to.have.property("orders").with.lengthOf(2_000);
-    expect(child.exitCode).to.equal(0);
-  });
+      });
+      await writeFile(
+        path.join(project.path, "lasting.config.ts"),
+        `export { default } from "./hardhat.config.ts"; setInterval(() => {}, 1e6);`,
+      );
+      const child = startHardhat(
+        [
+          ...["--config", "lasting.config.ts", "--network", "test"],
+          ...["vault", "volume", "--json"],
+        ],
+        {
+          cwd: project.path,
+          env: {
+            TEST_URL: server.url,
+            TEST_VAULT: JSON.stringify({ contracts: documentedContracts }),
+          },
+          // What waits in a pipe, which holds 64 KiB, is read once there is a file.
+          under: [
+            "sh",
+            "-c",
+            `{ printf %65536s; "$@"; echo "exit code $?" >&2; } | { until [ -e read ]; do sleep 0.1; done; cat; }`,
+            "sh",
+          ],
+        },
+      );
+      const { stdout, stderr } = child;
+      assertInvariant(stdout !== null && stderr !== null, "it has pipes");
+      const ended = once(stderr, "data");
+      const printed = readText(stdout);
+      await answered;
+      // A process that does not wait for its reader has ended by then.
+      await Promise.race([ended, sleep(4_000)]);
+      await writeFile(path.join(project.path, "read"), "");
+      expect(JSON.parse(await printed)).to.have.property("volume");
+      expect(String(await ended)).to.equal("exit code 0\n");
+      await server.stop();
+    },
+  );
 
   it("a task that a plugin overrides does not end the process of the command line", async () => {
     await writeFile(
