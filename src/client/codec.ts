@@ -84,11 +84,13 @@ export function encodeCall(
  * accepted, so shifted or cut data never become a wrong figure. As in Solidity, more
  * words may follow. The coder of ethers takes a hundred times as long.
  *
+ * @param values Takes the values by name, if there are several.
  * @returns The value and its length in bytes.
  */
 export function decodeOutputs(
   operation: OperationName,
   bytes: Buffer,
+  values: Record<string, unknown> = {},
 ):
   | { readonly value: unknown; readonly length: number }
   | { readonly problem: string } {
@@ -102,7 +104,6 @@ export function decodeOutputs(
     return { problem: `${bytes.length} bytes, which are no whole words` };
   }
   const view = viewOf(bytes);
-  const values: Record<string, unknown> = {};
   let value: unknown;
   let offset = 0;
   for (const { name, type } of outputs) {
@@ -231,6 +232,8 @@ interface AnsweredCall {
   /** Default: `latest`. */
   readonly block?: BlockId;
   readonly answer: CallResult;
+  /** Takes the values by name, if there are several. */
+  readonly into?: Record<string, unknown>;
   /** True if the account is known to have no code. Counts only if the answer is empty. */
   readonly lacksCode: boolean;
 }
@@ -246,6 +249,7 @@ export function decodeOrThrow({
   network,
   block = "latest",
   answer,
+  into,
   lacksCode,
 }: AnsweredCall): unknown {
   const contract = contractRoles[role].label;
@@ -267,7 +271,7 @@ export function decodeOrThrow({
   if (data.length === 0 && lacksCode) {
     throw noCode(role, { address, source }, network, block);
   }
-  const decoded = decodeOutputs(operation, data);
+  const decoded = decodeOutputs(operation, data, into);
   if ("value" in decoded) {
     return decoded.value;
   }

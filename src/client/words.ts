@@ -12,6 +12,16 @@ export function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, length);
 }
 
+/** The same for offsets that are whole groups of four bytes apart. */
+function isZero32(view: DataView, start: number, end: number): boolean {
+  for (let index = start; index < end; index += 4) {
+    if (view.getUint32(index) !== 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 export function isZero(view: DataView, start: number, end: number): boolean {
   for (let index = start; index < end; ++index) {
     if (view.getUint8(index) !== 0) {
@@ -36,7 +46,11 @@ export function readSmallWord(
     : undefined;
 }
 
+/** Most words are small: without their upper parts, one bigint is made instead of seven. */
 export function readWord(view: DataView, offset: number): bigint {
+  if (isZero32(view, offset, offset + 24)) {
+    return view.getBigUint64(offset + 24);
+  }
   const low =
     view.getBigUint64(offset + 24) | (view.getBigUint64(offset + 16) << 64n);
   const high =

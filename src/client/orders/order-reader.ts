@@ -1,7 +1,6 @@
 import pLimit from "p-limit";
 
 import { VaultError } from "../../errors.js";
-import type { VaultOrder } from "../../protocol/index.js";
 import { getBalance } from "../../rpc/accounts.js";
 import type { PinnedBlock } from "../../rpc/block-id.js";
 import type { CallResult } from "../../rpc/calls.js";
@@ -14,7 +13,7 @@ import type { LensAnswer, LensEntry } from "../lens/lens.js";
 import { requestAtBlock } from "../missing-state.js";
 import type { VaultReader } from "../reader.js";
 import { isFailedOrder } from "./types.js";
-import type { ListedOrder } from "./types.js";
+import type { ListedOrder, Order } from "./types.js";
 
 const call = { operation: "getOrderInfo", role: "trading" } as const;
 
@@ -317,10 +316,12 @@ export class OrderReader {
         network: this.client.networkName,
         block: this.block,
         answer,
+        // A copy would be as much memory again.
+        into: { orderID },
         lacksCode: !hasCode,
       });
       // the decoder follows the table entry that makes the type
-      return { orderID, ...(order as VaultOrder) };
+      return order as Order;
     } catch (error) {
       return { orderID, error: errorOfOrder(error) };
     }

@@ -95,6 +95,8 @@ export function isFailedOrder(order: ListedOrder): order is FailedOrder {
 export function isEmptyOrder(order: ListedOrder): order is Order {
   return (
     !isFailedOrder(order) &&
+    // Of nearly every order, this suffices, and makes no list.
+    order.exType === "" &&
     Object.entries(order).every(
       ([name, value]) => name === "orderID" || zeros.includes(value),
     )
