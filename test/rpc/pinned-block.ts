@@ -71,6 +71,26 @@ describe("reads at a pinned block", () => {
     expect(named(node)).to.deep.equal(["hash", "hash", "hash", "hash"]);
   });
 
+  it("requestAt() tells of each wait for a node that is behind, and gives up at the deadline of the read", async () => {
+    const node = new ScriptedNode();
+    const { rpc, read } = await pinOn(node);
+    await read();
+    node.on("eth_getBalance", () => {
+      throw failure("header for hash not found", -32_000);
+    });
+    const told: string[] = [];
+    const short = rpc.withOptions({
+      timeout: 200,
+      onRetry: ({ method }) => told.push(method),
+    });
+    node.asked.length = 0;
+    const reading = getBalance(short, VAULT, await getBlock(rpc, 4));
+    await expectVaultError(reading, "VAULT_RPC_ERROR");
+    expect(told).to.have.length.within(1, 3);
+    expect(named(node)).to.have.length(told.length);
+    expect(new Set(told)).to.deep.equal(new Set(["eth_getBalance"]));
+  });
+
   for (const isKnown of [true, false]) {
     it(`requestAt() throws VAULT_REORGED, which names the block, for another one, ${isKnown ? "and" : "also before it"} is known that the node takes hashes`, async () => {
       const node = new ScriptedNode();
