@@ -1,13 +1,14 @@
 import { expect } from "chai";
+import { id } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import {
   DOCUMENTED_BLOCK,
   documentedContracts,
-  documentedHandler,
   documentedNode,
 } from "../helpers/documented-node.js";
 import { handlerOf } from "../helpers/scripted-node.js";
+import type { ScriptedNodeOptions } from "../helpers/scripted-node.js";
 import { hreOnLive } from "../helpers/hre.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
@@ -29,20 +30,18 @@ const tasks: Readonly<Record<string, number>> = {
   "margin-balance": 1,
   "min-margin": 1,
   status: 8,
+  "status --all": 16,
 };
 
 describe("the block of a read task", () => {
   let server: RpcServer;
   let hre: HardhatRuntimeEnvironment;
+  /** Params of each header that was requested, and of each call that was answered. */
+  let headers: Array<readonly unknown[]>;
+  let calls: Array<readonly unknown[]>;
 
   before(async () => {
-    server = await startRpcServer({
-      handler: async (exchange) =>
-        // A node that knows no state overrides: every reading is a call.
-        exchange.request.params.length > 2
-          ? { error: { code: -32602, message: "too many arguments" } }
-          : await documentedHandler(exchange),
-    });
+    server = await startRpcServer({});
     hre = await hreOnLive(server.url, {
       from: FROM,
       vault: { contracts: documentedContracts, instances: { usdc: {} } },
@@ -51,69 +50,53 @@ describe("the block of a read task", () => {
   after(async () => {
     await server.stop();
   });
-  beforeEach(() => {
-    server.requests.length = 0;
-  });
 
-  const calls = (): ReadonlyArray<readonly unknown[]> =>
-    server.requests
-      .filter(
-        ({ method, params }) => method === "eth_call" && params.length < 3,
-      )
-      .map(({ params }) => params);
-  /**
-   * Each once: beside a call with overrides that is refused, it is asked again. Without
-   * the first block, by which the journal knows its chain, and those that status counts
-   * the time by.
-   */
-  const headers = (): unknown[] =>
-    server.requests
-      .filter(({ method }) => method === "eth_getBlockByNumber")
-      .map(({ params }) => params)
-      .filter(
-        ([tag], index, all) =>
-          tag !== "0x0" &&
-          (tag !== "pending" || !all.some(([other]) => other === "latest")) &&
-          all.findIndex(([other]) => other === tag) === index,
-      );
+  /** Without state overrides, every reading is a call. */
+  function answerAs(options: ScriptedNodeOptions): void {
+    headers = [];
+    calls = [];
+    const node = documentedNode({ overrides: false, ...options });
+    node.on("eth_getBlockByNumber", async (params, answer) => {
+      headers.push(params);
+      return await answer();
+    });
+    node.on("eth_call", async (params, answer) => {
+      const answered = await answer();
+      calls.push(params);
+      return answered;
+    });
+    server.handler = handlerOf(node);
+  }
 
-  for (const [typed, reads] of Object.entries(tasks)) {
-    it(`vault ${typed} reads the block first, and pins every call to its number`, async () => {
-      const result = await runTyped(hre, `${typed} --json`);
-      expect(result.exitCode).to.equal(0);
-      expect(parseDocument(result)).to.deep.include({
-        network: "live",
-        chainId: 1,
-        block: DOCUMENTED_BLOCK,
-      });
-      const [first, ...others] = headers();
-      expect(first).to.deep.equal(["latest", false]);
-      // A time counts from the clock of that block, which is read first.
-      expect(others).to.deep.equal(
-        typed.includes("time") ? [[NUMBER, false]] : [],
-      );
-      expect(calls()).to.have.lengthOf(reads);
-      for (const [call, tag] of calls()) {
-        expect(tag).to.equal(NUMBER);
-        expect(call).to.have.all.keys("from", "to", "data");
-        expect(call).to.have.property("from", FROM);
+  const byHash = {
+    blockHash: id(`block ${DOCUMENTED_BLOCK.number}`),
+    requireCanonical: true,
+  };
+  for (const [takes, hashes, pinned] of [
+    ["takes its hash", true, byHash],
+    ["takes only its number", false, NUMBER],
+  ] as const) {
+    it(`is read first, named in every call, and compared again if the node ${takes}`, async () => {
+      for (const [typed, reads] of Object.entries(tasks)) {
+        answerAs({ hashes });
+        const result = await runTyped(hre, `${typed} --json`);
+        expect(parseDocument(result), typed).to.deep.include({
+          chainId: 1,
+          block: DOCUMENTED_BLOCK,
+        });
+        expect(headers[0], typed).to.deep.equal(["latest", false]);
+        expect(headers, typed).to.deep.include([NUMBER, false]);
+        expect(calls, typed).to.have.lengthOf(reads);
+        for (const [call, at] of calls) {
+          expect(call).to.have.all.keys("from", "to", "data");
+          expect(call).to.have.property("from", FROM);
+          expect(at, typed).to.deep.equal(pinned);
+        }
       }
     });
   }
 
-  it("vault status --all asks once for the newest block, and reads each instance at its number, for the sender that --from names", async () => {
-    await runTyped(hre, `status --all --from ${ZERO}`);
-    expect(headers()).to.deep.equal([
-      ["latest", false],
-      [NUMBER, false],
-    ]);
-    expect(calls()).to.have.lengthOf(16);
-    for (const [call] of calls()) {
-      expect(call).to.have.property("from", ZERO);
-    }
-  });
-
-  it("a read task looks up the block that --block names, and reads for the sender that --from names", async () => {
+  it("is the one that --block names, read for the sender that --from names", async () => {
     for (const [given, header, pinned] of [
       ["finalized", "finalized", NUMBER],
       ["0x3e8", "0x3e8", NUMBER],
@@ -122,35 +105,32 @@ describe("the block of a read task", () => {
       ["pending", "pending", "pending"],
     ]) {
       for (const task of ["volume", "status"]) {
-        server.requests.length = 0;
+        answerAs({ hashes: false });
         await runTyped(hre, `${task} --block ${given} --from ${ZERO}`);
-        expect(headers()).to.deep.equal([[header, false]]);
-        expect(calls()).to.have.lengthOf(task === "status" ? 8 : 1);
-        for (const [call, tag] of calls()) {
+        expect(headers[0]).to.deep.equal([header, false]);
+        expect(calls).to.have.lengthOf(task === "status" ? 8 : 1);
+        for (const [call, at] of calls) {
           expect(call).to.have.property("from", ZERO);
-          expect(tag).to.equal(pinned);
+          expect(at).to.equal(pinned);
         }
       }
     }
   });
 
-  it("a read task gets the block, latest or of --block, with the chain's id beside its header if the node applies state overrides", async () => {
-    server.handler = handlerOf(documentedNode({ overrides: true }));
+  it("is read with the chain's id and all values in one call if the node applies state overrides", async () => {
     for (const [option, tag] of [
       ["", "latest"],
-      ["--block 1000", "0x3e8"],
+      ["--block 1000", NUMBER],
     ]) {
-      server.requests.length = 0;
+      answerAs({ overrides: true });
       const result = await runTyped(hre, `round --json ${option}`);
       expect(parseDocument(result)).to.deep.include({
         chainId: 1,
         block: DOCUMENTED_BLOCK,
       });
-      expect(
-        server.requests
-          .filter(({ method }) => method === "eth_call")
-          .map(({ params: [, at, ...rest] }) => [at, rest.length]),
-      ).to.deep.equal([[tag, 1]]);
+      expect(calls.map(({ length, 1: at }) => [at, length])).to.deep.equal([
+        [tag, 3],
+      ]);
     }
   });
 });
