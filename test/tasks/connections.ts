@@ -1,5 +1,3 @@
-import { once } from "node:events";
-
 import { expect } from "chai";
 import { configVariable } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
@@ -135,16 +133,16 @@ describe("the connection of a task", () => {
 
   it("a task that fails ends though a request is never answered", async () => {
     const { privatePool } = documentedContracts;
-    const hanging: Array<Promise<unknown>> = [];
+    let hanging = 0;
     const stuck = await startRpcServer({
       handler: (exchange) => {
-        const { request, response } = exchange;
+        const { request } = exchange;
         const [call] = request.params;
         if (request.method !== "eth_call") {
           return documentedHandler(exchange);
         }
         if (isSame(String(fieldsOf(call)["to"]), privatePool)) {
-          hanging.push(once(response, "close"));
+          hanging += 1;
           return "handled";
         }
         return { error: { code: -32_601, message: "unsupported" } };
@@ -156,8 +154,7 @@ describe("the connection of a task", () => {
       "pools --timeout 600",
     );
     expect(exitCode).to.equal(1);
-    expect(hanging).to.have.lengthOf(1);
-    await Promise.all(hanging);
+    expect(hanging).to.equal(1);
     await stuck.stop();
-  }).timeout(60_000);
+  });
 });

@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 
 import { CustomError } from "@nomicfoundation/hardhat-utils/error";
 import { expect } from "chai";
+import { HardhatPluginError } from "hardhat/plugins";
 
 import { invalidArgument, vaultError } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
@@ -159,16 +160,19 @@ describe("running a task", () => {
         "cannot be decoded: x",
       ],
       [
-        Object.assign(new Error("HHE1: wrong"), { errorCode: "HHE1" }),
+        new HardhatPluginError("hardhat-other", "no"),
         "VAULT_HARDHAT_ERROR",
-        "HHE1: wrong.",
+        "The plugin hardhat-other failed: no.",
       ],
       [new (class extends CustomError {})("no"), "VAULT_HARDHAT_ERROR", "no."],
       // Of another copy of Hardhat.
       [
-        Object.assign(new Error("no"), { _isHardhatPluginError: true }),
+        Object.defineProperties(new Error("HHE1: wrong"), {
+          _isHardhatError: { value: true },
+          errorCode: { value: "HHE1" },
+        }),
         "VAULT_HARDHAT_ERROR",
-        "no.",
+        "Hardhat failed: HHE1: wrong.",
       ],
       ["oops", "VAULT_INTERNAL", "oops"],
       [
