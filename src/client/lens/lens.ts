@@ -283,7 +283,7 @@ export function readBlock(
 }
 
 /** @returns Undefined unless the bytes between the offsets are entries. */
-export function parseLensEntries(
+function parseLensEntries(
   bytes: Buffer,
   from: number,
   to: number,
