@@ -12,7 +12,7 @@ import { packTarball } from "../helpers/tarball.js";
  * A third of it is the mocks' bytecode and what names their lines in stacks, and a
  * fifth the sources for debuggers.
  */
-const SIZE_BUDGET_BYTES = 960_000;
+const SIZE_BUDGET_BYTES = 985_000;
 
 interface Manifest {
   readonly scripts: Readonly<Record<string, string>>;
