@@ -1,11 +1,16 @@
+import { invalidArgument, settingOf } from "../errors.js";
 import type { RpcClient } from "./rpc-client.js";
 
+/** @throws VaultError VAULT_INVALID_ARGUMENT for an id that no number holds */
 export async function getChainId(rpc: RpcClient): Promise<number> {
   const method = "eth_chainId";
-  const read = rpc.parser(method);
-  const id = read.quantity(await rpc.request(method));
+  const id = rpc.parser(method).quantity(await rpc.request(method));
   if (id > Number.MAX_SAFE_INTEGER) {
-    throw read.invalid(`chain ids above 2^53 - 1 are not supported: ${id}`);
+    throw invalidArgument(
+      settingOf(rpc.network, "url"),
+      `chain ids above 2^53 - 1 are not supported, and this chain's is ${id}`,
+      "Use a network with a lower one.",
+    );
   }
   return Number(id);
 }

@@ -7,6 +7,8 @@ import type { HardhatPlugin } from "hardhat/types/plugins";
 
 import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { runHardhat } from "../helpers/cli.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
 import { codedError } from "../helpers/foreign-errors.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { runTyped } from "../helpers/run-vault-task.js";
@@ -136,4 +138,26 @@ describe("errors of other plugins", () => {
     );
     expect(message).to.match(/^Hardhat failed: /u);
   });
+
+  for (const typed of ["volume --network test", "settle --yes"]) {
+    it(`vault ${typed} tells Hardhat's own error, with its link, if Hardhat lacks its native package`, async () => {
+      const project = await useFixtureProject("plain");
+      const { stderr, exitCode } = await runHardhat(
+        ["vault", ...typed.split(" ")],
+        {
+          cwd: project.path,
+          // In its place, Hardhat's simulator loads this.
+          env: { NAPI_RS_NATIVE_LIBRARY_PATH: "missing.node" },
+        },
+      );
+      await project.remove();
+      expect(stderr.replaceAll(/\s+/gu, " "))
+        .to.match(
+          /^Error Hardhat or one of its plugins failed: Cannot find native binding\. .*https:\/\/github\.com\/npm\/cli\/issues\/4828/u,
+        )
+        .and.include("This message is not from the node")
+        .and.include("(VAULT_HARDHAT_ERROR)");
+      expect(exitCode).to.equal(1);
+    });
+  }
 });

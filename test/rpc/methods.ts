@@ -74,6 +74,16 @@ describe("the answer of a node", () => {
     expect(await getGenesisHash(answering(null))).to.equal(UNKNOWN_GENESIS);
   });
 
+  it("may be a chain id of 2^53 or more, which is refused in words of its own", async () => {
+    const { message } = await expectVaultError(
+      getChainId(answering("0x20000000000000")),
+      "VAULT_INVALID_ARGUMENT",
+    );
+    expect(message).to.match(
+      /^networks\.\w+\.url: chain ids above 2\^53 - 1 are not supported, and this chain's is 9007199254740992\. Use/u,
+    );
+  });
+
   it("is requested at the given block", async () => {
     const { rpc, asked } = recording((method) =>
       method === "eth_getBlockByNumber"
@@ -189,7 +199,7 @@ describe("the answer of a node", () => {
         ...answers: unknown[],
       ]
     > = [
-      [async (rpc) => await getChainId(rpc), "0x20000000000000", "5", ["0x5"]],
+      [async (rpc) => await getChainId(rpc), "5", ["0x5"]],
       [
         async (rpc) => await getBlock(rpc, 5),
         "0x5",

@@ -1,7 +1,9 @@
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
+import path from "node:path";
 
 import { expect } from "chai";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
@@ -11,6 +13,9 @@ import { Redactor } from "../../src/redact.js";
 import { toRpcError } from "../../src/rpc/errors.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { runHardhat } from "../helpers/cli.js";
+import { documentedContracts } from "../helpers/documented-node.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
 import { connectTo } from "../helpers/hre.js";
 import { selfSigned } from "../helpers/self-signed.js";
 
@@ -192,6 +197,29 @@ describe("a request that fails on this side", () => {
       });
     }
   }
+
+  it("is VAULT_NETWORK_UNREACHABLE for a trusted certificate of another name", async () => {
+    const project = await useFixtureProject("plain");
+    const trusted = path.join(project.path, "authority.pem");
+    await writeFile(trusted, selfSigned.cert);
+    const { stderr, exitCode } = await runHardhat(
+      ["vault", "volume", "--network", "test"],
+      {
+        cwd: project.path,
+        env: {
+          TEST_URL: `https://127.0.0.1:${portOf(tls)}`,
+          TEST_VAULT: JSON.stringify({ contracts: documentedContracts }),
+          // Node.js reads it when it starts.
+          NODE_EXTRA_CA_CERTS: trusted,
+        },
+      },
+    );
+    await project.remove();
+    expect(stderr.replaceAll(/\s+/gu, " "))
+      .to.match(/certificate of .* is for another name\. Correct the host/u)
+      .and.not.include("NODE_EXTRA_CA_CERTS");
+    expect(exitCode).to.equal(1);
+  });
 
   it("is VAULT_NETWORK_UNREACHABLE if a proxy asks for a password", async () => {
     process.env["http_proxy"] = `http://${asked()}`;
