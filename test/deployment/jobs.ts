@@ -4,7 +4,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 
 import { expect } from "chai";
-import { toBeHex } from "ethers";
+import { getAddress, toBeHex } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { isFailedOrder } from "../../src/client/index.js";
@@ -23,6 +23,8 @@ import type {
 } from "../helpers/deployment/deploy.js";
 import { noNode } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
+import { guardCreationCode } from "../../src/guard/round-guard.js";
+import { deployCode } from "../helpers/transactions.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
@@ -45,6 +47,8 @@ interface Stage {
   readonly folder: string;
   /** Runs a task of the command line, and returns its last document. */
   readonly run: (typed: string) => Promise<Readonly<Record<string, unknown>>>;
+  /** The vault of a configuration with this guard. */
+  readonly guardedBy: (guard: string) => Promise<HardhatVault>;
   /** Somebody calls a function of the vault. */
   readonly send: (method: string, ...args: readonly unknown[]) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -77,6 +81,19 @@ const senderTo =
     await sendTo(provider, instance, "Vault", method, ...args);
   };
 
+async function vaultOf(
+  hre: HardhatRuntimeEnvironment,
+  vault: { readonly contracts: Instance["contracts"]; readonly guard: string },
+): Promise<HardhatVault> {
+  const { live } = hre.userConfig.networks ?? {};
+  const settings = { ...live, vault };
+  // The network over HTTP of this file, with settings of a vault.
+  const networks = { live: settings as ReturnType<typeof httpNetwork> };
+  const { root: projectRoot } = hre.config.paths;
+  const guarded = await createTestHre({ networks }, { projectRoot });
+  return (await guarded.network.create("live")).vault;
+}
+
 /** Deploys an instance there. */
 async function openStage(
   hre: HardhatRuntimeEnvironment,
@@ -96,6 +113,8 @@ async function openStage(
       expect(exitCode, stdout + stderr).to.equal(0);
       return fieldsOf(JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? ""));
     },
+    guardedBy: async (guard: string) =>
+      await vaultOf(hre, { contracts, guard }),
     send: senderTo(provider, instance),
     close: async () => {
       await Promise.resolve();
@@ -108,6 +127,10 @@ async function openStage(
   return {
     ...stage,
     ...{ vault: fork.vault, provider: fork.provider },
+    guardedBy: async () => {
+      // It stands on the fork alone.
+      return await Promise.reject(new Error("no guard on a fork"));
+    },
     send: senderTo(fork.provider, instance),
     close: async () => {
       await fork.close();
@@ -203,6 +226,8 @@ interface Job {
   readonly options?: InstanceOptions;
   /** True for one that the command line alone does. */
   readonly isTask?: boolean;
+  /** True for one that needs a node of its own process. */
+  readonly isOnNode?: boolean;
   /** True for one that takes long on some nodes. */
   readonly isLong?: boolean;
   readonly check: (stage: Stage, place: Place) => Promise<void>;
@@ -272,7 +297,7 @@ const jobs: readonly Job[] = [
         .be.within(-1e-6, 1e-6);
     },
   },
-  ...(isFull ? [1, 1_000] : [1]).map((count): Job => ({
+  ...(isFull ? [0, 1, 1_000, 10_000] : [0, 1, 1_000]).map((count): Job => ({
     title: `orders() of ${count} lists every order, whatever its state, and none that was removed`,
     options: { orders: count },
     check: async (stage) => {
@@ -401,6 +426,33 @@ const jobs: readonly Job[] = [
       );
     },
   })),
+  {
+    title:
+      "settleAll() through a guard forwards the reward to the account that settles",
+    isOnNode: true,
+    check: async (stage, { engines }) => {
+      const account = await accountOf(stage);
+      const code = guardCreationCode(account);
+      const guard = getAddress(await deployCode(stage.provider, code));
+      const vault = await stage.guardedBy(guard);
+      const rewards = new Set<bigint>();
+      for (const engine of engines) {
+        const simulation = await vault.simulateSettleAll({
+          ...(engine === undefined ? {} : { engine }),
+        });
+        expect(simulation).to.include({ status: "settled", guard });
+        for (const reward of rewardsIn(stage, simulation, account)) {
+          rewards.add(reward);
+        }
+      }
+      const before = await rewardOf(stage, account);
+      const settlement = await vault.settleAll();
+      expect(settlement).to.include({ status: "settled", guard });
+      const reward = (await rewardOf(stage, account)) - before;
+      expect([...rewards]).to.eql([reward]);
+      expect(await rewardOf(stage, guard)).to.equal(0n);
+    },
+  },
   ...(isFull ? [600, 1_500] : [600]).map((vaultOrders): Job => ({
     title: `settleAll() of ${vaultOrders} orders, more than a block has room for, is out of gas until others have settled a part`,
     options: { vaultOrders },
@@ -503,8 +555,10 @@ for (const place of places) {
       await project.remove();
     });
 
+    const isNode = !place.name.includes("in-process") && place.isFork !== true;
     const own = jobs.filter(
-      ({ isTask = false }) => !isTask || place.isFork !== true,
+      ({ isTask = false, isOnNode = false }) =>
+        (!isTask || place.isFork !== true) && (!isOnNode || isNode),
     );
     // By day, one place has every job, and the others have some short ones.
     const short = own.filter(({ isLong = false }) => isFull || !isLong);
