@@ -30,7 +30,7 @@ import { failuresOf, readingsOf } from "./output/readings.js";
 export interface KeeperState {
   /** Null if there is no round, or it cannot be read. */
   readonly expired: boolean | null;
-  /** Seconds to the round's end, negative after it; null as `expired`. */
+  /** Seconds to the round's end, negative after it; null as `expired`, and above 2^53. */
   readonly secondsToEnd: number | null;
   readonly canBeSettled: Attempt["canBeSettled"] | FailedReading;
   readonly canBeSettledBy: string;
@@ -48,6 +48,8 @@ export interface VaultState {
   readonly readings: Omit<VaultSnapshot, "chainId" | "block">;
   /** Unix seconds that `keeper.expired` compares with the round's end. */
   readonly time: number;
+  /** Clocks that differ, if they do. */
+  readonly clockWarning?: string | undefined;
   readonly keeper: KeeperState;
   /** The reason if `canBeSettled` is not true. */
   readonly reason: string | null;

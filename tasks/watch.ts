@@ -202,8 +202,14 @@ async function checkVault(
 ): Promise<VaultState> {
   const vault = opened.withOptions({ timeout: CHECK_TIMEOUT_MS });
   // An end is reported only once every clock has passed it.
+  let clockWarning: string | undefined;
   const clock = getNextBlock(vault.rpc).then(async ({ latest, next }) => {
-    const { time: timestamp } = await findEndClock(vault, latest, next);
+    const { time: timestamp, warning } = await findEndClock(
+      vault,
+      latest,
+      next,
+    );
+    clockWarning = warning;
     return { ...next, timestamp };
   });
   const state = await readState(vault, { from }, clock);
@@ -212,7 +218,7 @@ async function checkVault(
   if (outage !== undefined) {
     throw outage;
   }
-  return state;
+  return { ...state, clockWarning };
 }
 
 /**
@@ -308,6 +314,8 @@ function eventBlocks(
       readingsBlock("getLatestRoundInfo", [{ value: round }], context),
       notes(
         describeChange("canBeSettled", seen, context),
+        seen.clockWarning !== undefined &&
+          toned("warn", `The ${seen.clockWarning}`),
         ...new Set(failuresOf(others).map((error) => error.shortMessage)),
       ),
       failureNotes(failuresOf(seen.readings)),

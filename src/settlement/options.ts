@@ -80,6 +80,7 @@ export function parseOptions(
     "confirm",
     "assertOnly",
     "resumeFirst",
+    "tokens",
   ] as const) {
     if (resume === true && (options[name] ?? false) !== false) {
       throw invalidArgument(name, "resuming does not take it", "Omit it.");

@@ -202,7 +202,7 @@ export const settleAllOptions = {
   assertOnly: option<boolean>(),
   /**
    * Finishes the settlement in the journal, and starts no other. Excludes `from`,
-   * `confirm`, `assertOnly` and `resumeFirst`. Default: false.
+   * `confirm`, `assertOnly`, `resumeFirst` and `tokens`. Default: false.
    */
   resume: option<boolean>(),
   /**

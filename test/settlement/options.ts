@@ -9,6 +9,8 @@ const yes: SettleAllOptions = {
   confirm: async () => await Promise.resolve(true),
 };
 
+const never = new Promise<never>(() => undefined);
+
 describe("options of settleAll", () => {
   const stage = useStage();
   const hasEnded = (): void => {
@@ -28,6 +30,12 @@ describe("options of settleAll", () => {
     ["pollingInterval 0", "pollingInterval", { pollingInterval: 0 }],
     ["pollingInterval -1", "pollingInterval", { pollingInterval: -1 }],
     ["from beside resume", "from", { resume: true, from: SETTLER }],
+    ["tokens beside resume", "tokens", { resume: true, tokens: [] }],
+    [
+      "confirmReplacement without bump",
+      "confirmReplacement",
+      { resume: true, confirmReplacement: async () => await never },
+    ],
     ["confirm beside resume", "confirm", { resume: true, ...yes }],
     [
       "resumeFirst beside resume",
