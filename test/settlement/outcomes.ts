@@ -282,8 +282,7 @@ describe("settleAll: outcomes", () => {
       // readings after and before it.
       "eth_getBlockByNumber",
       ...["eth_getBlockByNumber", "eth_getLogs"],
-      ...["eth_getBlockByNumber", "eth_call"],
-      ...["eth_getBlockByNumber", "eth_call"],
+      ...["eth_call", "eth_call"],
     ]);
   });
 
