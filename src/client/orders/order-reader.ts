@@ -53,8 +53,10 @@ export interface ReaderLimits {
 export class OrderReader {
   /** As large as the node has answered so far. */
   #largestChunk: number;
-  /** As large as the gas of a request allows. */
+  /** As large as the gas of a request may allow. */
   #chunkSize: number;
+  /** As many orders as the gas of a request allowed last. */
+  #allowed = Infinity;
   readonly #alone: ReturnType<typeof pLimit>;
 
   constructor(
@@ -72,7 +74,8 @@ export class OrderReader {
   /** As many orders are under way as with chunks of full size. */
   get #concurrency(): number {
     const { concurrency, isFlexible } = this.limits;
-    const smaller = this.#largestChunk / this.#chunkSize;
+    const size = Math.min(this.#chunkSize, this.#allowed);
+    const smaller = this.#largestChunk / size;
     return isFlexible && smaller > 1
       ? Math.min(ALONE, Math.ceil(concurrency * smaller))
       : concurrency;
@@ -188,6 +191,9 @@ export class OrderReader {
 
   /** A request asks for as many orders as the gas of the ones before allowed. */
   #adaptChunkSize(answered: number, asked: number): void {
+    if (answered < asked || answered > this.#allowed) {
+      this.#allowed = answered;
+    }
     if (answered < asked) {
       this.#chunkSize = Math.min(this.#chunkSize, answered);
     } else if (asked >= this.#chunkSize) {
