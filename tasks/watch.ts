@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
 import { isFailedReading } from "../src/client/failed-reading.js";
@@ -13,6 +11,7 @@ import { describeTime } from "../src/protocol/time.js";
 import { getNextBlock } from "../src/rpc/blocks.js";
 import { findEndClock } from "../src/settlement-call/next-block.js";
 import { isReorganised } from "../src/rpc/pinned-block.js";
+import { pause } from "../src/rpc/signals.js";
 import { escapeUntrusted, toSafeJson } from "../src/escape.js";
 import { watchTask } from "./definitions/watch.js";
 import type { TaskValues } from "./definitions/shared.js";
@@ -99,7 +98,7 @@ export async function* watch(
     until,
     from,
   }: Pick<TaskValues<typeof watchTask>, "interval" | "until" | "from">,
-  clock: WatchClock = { now: Date.now, sleep },
+  clock: WatchClock = { now: Date.now, sleep: pause },
 ): AsyncGenerator<WatchEvent, void, undefined> {
   const startedAt = clock.now();
   let seen = await checkVault(vault, from);

@@ -65,7 +65,7 @@ export async function getBlock(
   rpc.node.blocks.note(block === "pending" ? number - 1 : number);
   return {
     number,
-    timestamp: read.seconds(found["timestamp"]),
+    timestamp: read.number(found["timestamp"]),
     hash,
     // Of Celo's blocks, some have none.
     gasLimit:
@@ -139,7 +139,7 @@ function pendingAfter(
       number === null ||
       stateRoot === ZeroHash ||
       read.number(number) >= next.number;
-    const time = Math.max(next.timestamp, read.seconds(timestamp));
+    const time = Math.max(next.timestamp, read.number(timestamp));
     const baseFeePerGas = baseFeeOf(pending, read);
     return isPending ? { ...next, timestamp: time, baseFeePerGas } : undefined;
   } catch {

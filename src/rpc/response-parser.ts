@@ -6,9 +6,6 @@ import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { Hex } from "../protocol/index.js";
 
-/** The year 5138: a later time is in milliseconds or less. */
-const LATEST_SECONDS = 100_000_000_000n;
-
 /** Throws VAULT_RPC_INVALID_RESPONSE for a result of another type. */
 export class ResponseParser {
   constructor(
@@ -34,15 +31,6 @@ export class ResponseParser {
       throw this.invalid("a number above 2^53 - 1");
     }
     return number;
-  }
-
-  /** A time in seconds, also if the chain counts smaller units, as Quorum's Raft. */
-  public seconds(value: unknown): number {
-    let time = this.quantity(value);
-    for (let unit = 0; unit < 3 && time >= LATEST_SECONDS; unit += 1) {
-      time /= 1_000n;
-    }
-    return this.number(`0x${time.toString(16)}`);
   }
 
   /** Undefined for a value that the node omits. */

@@ -244,39 +244,26 @@ export function findRevert(error: unknown): RevertReason | undefined {
   if (!isRevert) {
     return undefined;
   }
-  const texted = links.map(({ data: text }) => text).find(isReasonText);
   const reason =
-    data === "0x"
-      ? (texts.map(reasonIn).find((text) => text !== "") ?? texted)
-      : undefined;
+    data === "0x" ? texts.map(reasonIn).find((text) => text !== "") : undefined;
   const hex = toHexData(reason);
   return reason === undefined || hex !== undefined
     ? decodeRevertReason(hex ?? data)
     : { kind: "string", text: reason, data };
 }
 
-/** Nethermind writes "Reverted 0x…", java-tron no 0x. */
+/** Some nodes write "Reverted 0x…". */
 function toHexData(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > MAX_REVERT_DATA) {
     return undefined;
   }
-  const text = value.replace(/^reverted\s+/iu, "");
-  const hex = /^[0-9a-f]{8,}$/iu.test(text) ? `0x${text}` : text;
+  const hex = value.replace(/^reverted\s+/iu, "");
   return isHexString(hex, true) ? hex : undefined;
 }
 
-/** OpenEthereum writes the failure as text in place of data. */
-function isReasonText(data: unknown): data is string {
-  return (
-    typeof data === "string" &&
-    data.length <= MAX_FOREIGN_TEXT &&
-    !/^(?:0x|revert(?:ed)?\b|$)/iu.test(data)
-  );
-}
-
 /**
- * The reason of a revert in a message, in the forms of geth, besu, Hardhat and Lotus;
- * empty if there is none.
+ * The reason of a revert in a message, in the forms of geth, besu, Hardhat and others; empty
+ * if there is none.
  */
 function reasonIn(message: string): string {
   const [, quoted, listed, rest = ""] =

@@ -15,7 +15,6 @@ import { getCode, hasCode } from "../rpc/accounts.js";
 import { getNextBlock } from "../rpc/blocks.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { callContract } from "../rpc/calls.js";
-import { pause } from "../rpc/signals.js";
 import { getReceipt, getTransaction } from "../rpc/transactions.js";
 import type { Receipt } from "../rpc/transactions.js";
 import {
@@ -63,6 +62,7 @@ interface DeployGuardOptions {
   readonly onHash: (hash: Hex) => void;
 }
 
+/** A deadline of the client may come first. */
 const WAIT_MS = 300_000;
 const FIRST_POLL_MS = 10;
 const LONGEST_POLL_MS = 500;
@@ -141,7 +141,7 @@ export async function deployGuard(
 /**
  * Looks for the transaction, also if the answer to it was lost, and sends signed bytes again.
  *
- * @returns Undefined if the guard is there by another transaction.
+ * @returns Undefined if another transaction put the guard there.
  * @throws VaultError VAULT_GUARD_NOT_DEPLOYED
  */
 async function follow(
@@ -174,11 +174,18 @@ async function follow(
       const why = answer.problem.replace(/\.$/u, "");
       throw notDeployed(rpc, `sending ${name} failed: ${why}`);
     }
-    if (performance.now() >= end) {
-      const problem = `${name} was not mined within ${WAIT_MS / 1_000} s`;
-      throw notDeployed(rpc, problem);
+    const isInTime = await rpc.waitBefore(
+      {
+        method: "eth_getTransactionReceipt",
+        reason: "pending",
+        problem: `${name} is not mined yet`,
+        attempt: looks,
+      },
+      Math.min(FIRST_POLL_MS * 2 ** looks, LONGEST_POLL_MS),
+    );
+    if (!isInTime || performance.now() >= end) {
+      throw notDeployed(rpc, `${name} was not mined in time`);
     }
-    await pause(Math.min(FIRST_POLL_MS * 2 ** looks, LONGEST_POLL_MS));
     if (seen === "unknown" && raw !== undefined && looks % 2 === 0) {
       answer = await send(rpc, transaction);
     }

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { isHexString, toQuantity } from "ethers";
 
 import { vaultError } from "../errors.js";
@@ -7,6 +5,7 @@ import type { VaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import { classifyFailure, toRpcError } from "../rpc/errors.js";
 import { waitAfter } from "../rpc/retry.js";
+import { pause } from "../rpc/signals.js";
 import { messageOf } from "../rpc/thrown.js";
 import { refusesCall } from "./upstream.js";
 import type {
@@ -225,7 +224,7 @@ export class Branch {
       const { network, number: block } = this.tip;
       throw vaultError("VAULT_BLOCK_NOT_FOUND", { network, block });
     }
-    await sleep(waitAfter(attempt));
+    await pause(waitAfter(attempt));
   }
 
   #throwIfEnded(): void {

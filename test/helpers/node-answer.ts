@@ -375,10 +375,8 @@ function partAt(value: unknown, path: readonly string[]): unknown {
 function valuesIn(fields: Fields, honest: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => {
-      const [, how = "", factor = "", of = ""] =
-        /^\$(copy|decimal|pad|upper|xdc|times)(\d*) (\w+)$/u.exec(
-          String(value),
-        ) ?? [];
+      const [, how = "", of = ""] =
+        /^\$(copy|decimal|pad|upper|xdc) (\w+)$/u.exec(String(value)) ?? [];
       if (how === "") {
         return [name, value];
       }
@@ -390,7 +388,6 @@ function valuesIn(fields: Fields, honest: Fields): Fields {
         pad: () => `0x0${text.slice(2)}`,
         upper: () => `0x${text.slice(2).toUpperCase()}`,
         xdc: () => `xdc${text.slice(2)}`,
-        times: () => `0x${(BigInt(text) * BigInt(factor)).toString(16)}`,
       }[how];
       return [name, made?.()];
     }),

@@ -10,6 +10,7 @@ import type {
   DeployedGuard,
   GuardDeployment,
 } from "../../src/settlement/deploy-guard.js";
+import type { VaultHost } from "../../src/host.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { guardCode } from "../helpers/guard.js";
@@ -63,8 +64,9 @@ describe("deployGuard", () => {
     network: NetworkChanges = {},
     settler?: string,
     isAsked = false,
+    host: VaultHost = stage.host(network),
   ): Promise<DeployedGuard> =>
-    await deployGuard(stage.host(network), {
+    await deployGuard(host, {
       ...{ settler, isAsked },
       confirm: async (deployment) => {
         shown = deployment;
@@ -178,6 +180,26 @@ describe("deployGuard", () => {
     const { address, hash } = await deploy();
     expect([address, hash]).to.deep.equal([GUARD, stage.chain.mined[0]?.hash]);
     expect(stage.sends).to.equal(2);
+  });
+
+  it("waits for a transaction that is not mined until the deadline, and tells onRetry so", async () => {
+    stage.chain.on("eth_getTransactionReceipt", () => null);
+    stage.chain.on(
+      "eth_sendRawTransaction",
+      async (_, answer) => await answer(),
+    );
+    const problems = new Set<string>();
+    const host = stage.host().withOptions({
+      timeout: 400,
+      onRetry: ({ problem }) => problems.add(problem),
+    });
+    const { message } = await expectVaultError(
+      deploy({}, undefined, false, host),
+      "VAULT_GUARD_NOT_DEPLOYED",
+    );
+    const name = `transaction ${String(hashes[0])}`;
+    expect(message).to.include(`${name} was not mined in time`);
+    expect([...problems]).to.eql([`${name} is not mined yet`]);
   });
 
   it("sends nothing where another deploys the guard while a person is asked, and takes that of another that comes first", async () => {
