@@ -32,3 +32,12 @@ async function caughtFrom(
   }
   throw new Error(`expected ${code}, but it succeeded: ${inspect(result)}`);
 }
+
+/** Expects a failure of Hardhat that names the reason of a contract. */
+export async function expectRevert(
+  call: Promise<unknown>,
+  reason: string,
+): Promise<void> {
+  const error: unknown = await call.catch((thrown: unknown) => thrown);
+  expect(String(error)).to.contain(`reason string '${reason}'`);
+}

@@ -5,7 +5,7 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import { deployMocks } from "../../src/mocks/index.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
-import { expectVaultError } from "../helpers/assertions.js";
+import { expectRevert, expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
 import { devKey } from "../helpers/world.js";
@@ -15,14 +15,6 @@ const FORWARDER = "0x00000000000000000000000000000000000f0f0f";
 const FORWARDER_CODE = "0x602036038060206000376000600082600060006000355af100";
 const STRANGER = "0x00000000000000000000000000000000000000AA";
 const GAS = { gasLimit: 1_000_000 };
-
-async function expectRevert(
-  call: Promise<unknown>,
-  reason: string,
-): Promise<void> {
-  const error: unknown = await call.catch((thrown: unknown) => thrown);
-  expect(String(error)).to.contain(`reason string '${reason}'`);
-}
 
 /** The reasons of reads that fail; "answers" for one that succeeds. */
 async function reasons(

@@ -4,6 +4,7 @@ import type { EdrNetworkUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import type { MockVaultHandle } from "../../src/types.js";
+import { expectRevert } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
 
 async function connect(
@@ -14,14 +15,6 @@ async function connect(
     networks: { test: { type: "edr-simulated", ...settings } },
   });
   return await hre.network.create("test");
-}
-
-async function expectRevert(
-  call: Promise<unknown>,
-  reason: string,
-): Promise<void> {
-  const error: unknown = await call.catch((thrown: unknown) => thrown);
-  expect(String(error)).to.contain(`reason string '${reason}'`);
 }
 
 describe("mocks - in process", () => {

@@ -393,7 +393,7 @@ describe("a settlement that is stuck in the pool of anvil", () => {
     }
   });
 
-  it("a settlement that was given up after a refused send can be cancelled while its nonce is free", async () => {
+  const giveUp = async (): Promise<void> => {
     for (let occurrence = 0; occurrence < 5; occurrence += 1) {
       lane.server.inject({
         method: SEND,
@@ -402,6 +402,10 @@ describe("a settlement that is stuck in the pool of anvil", () => {
       });
     }
     expect(await settle({ timeout: 10_000 })).to.include({ status: "refused" });
+  };
+
+  it("a settlement that was given up after a refused send can be cancelled while its nonce is free", async () => {
+    await giveUp();
     await automine(true);
     expect(await resume({ cancel: true, timeout: 10_000 })).to.include({
       status: "cancelled",
@@ -409,14 +413,7 @@ describe("a settlement that is stuck in the pool of anvil", () => {
   });
 
   it("the same account settles again after a refused send", async () => {
-    for (let occurrence = 0; occurrence < 5; occurrence += 1) {
-      lane.server.inject({
-        method: SEND,
-        occurrence,
-        kind: "JSON-RPC refusal",
-      });
-    }
-    expect(await settle({ timeout: 10_000 })).to.include({ status: "refused" });
+    await giveUp();
     lane.server.reset();
     await automine(true);
     expect(await settle({ timeout: 10_000 })).to.include({ status: "settled" });

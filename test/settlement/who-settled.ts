@@ -65,6 +65,24 @@ describe("who settled a round", () => {
     const mined = { kind: "mined", hash: HASH, receipt, transaction } as const;
     return (await describeEnd(host(), entry, mined, null)).settlement;
   };
+  /** The same of a call through a guard, which reverts unless it settles the round. */
+  const throughGuard = async () => {
+    const data = encodeGuarded(VAULT, {
+      factory: FACTORY,
+      round: OPEN_ROUND,
+      mustHaveEnded: false,
+      mustSettle: true,
+      tokens: [],
+    });
+    const guarded = { ...transaction, to: GUARD, data };
+    const receipt = await receiptOf();
+    return await describeEnd(
+      host(),
+      { ...entry, guard: GUARD, transactions: [guarded] },
+      { kind: "mined", hash: HASH, transaction: guarded, receipt },
+      null,
+    );
+  };
 
   describe("in the block of a transaction", () => {
     const log = (hash: string): object => ({ transactionHash: hash });
@@ -104,48 +122,16 @@ describe("who settled a round", () => {
     }
 
     it("is that transaction, though another went to the vault, if a guard made sure of it", async () => {
-      const data = encodeGuarded(VAULT, {
-        factory: FACTORY,
-        round: OPEN_ROUND,
-        mustHaveEnded: false,
-        mustSettle: true,
-        tokens: [],
-      });
       mine(ours, toVault);
       chain.rounds[6] = NEXT;
-      const guarded = { ...transaction, to: GUARD, data };
-      const { settlement: found } = await describeEnd(
-        host(),
-        { ...entry, guard: GUARD, transactions: [guarded] },
-        {
-          ...{ kind: "mined", hash: HASH, transaction: guarded },
-          receipt: await receiptOf(),
-        },
-        null,
-      );
+      const { settlement: found } = await throughGuard();
       expect(found).to.include({ status: "settled", reason: null });
     });
   });
 
   it("is not known yet, and not final, if a call through a guard succeeded and the round is open in its block", async () => {
-    const data = encodeGuarded(VAULT, {
-      factory: FACTORY,
-      round: OPEN_ROUND,
-      mustHaveEnded: false,
-      mustSettle: true,
-      tokens: [],
-    });
     mine({ ...ours, data: "0x12" });
-    const guarded = { ...transaction, to: GUARD, data };
-    const { settlement: found, isFinal } = await describeEnd(
-      host(),
-      { ...entry, guard: GUARD, transactions: [guarded] },
-      {
-        ...{ kind: "mined", hash: HASH, transaction: guarded },
-        receipt: await receiptOf(),
-      },
-      null,
-    );
+    const { settlement: found, isFinal } = await throughGuard();
     expect(found).to.include({ status: "unconfirmed", code: null });
     expect(found.reason).to.include("another branch of the chain");
     expect(isFinal).to.equal(false);
