@@ -562,11 +562,7 @@ export function fallbackTo<Value>(
  * @param words Its message, already escaped and without secrets.
  */
 function asError(cause: unknown, words: string | number = ""): unknown {
-  if (
-    cause instanceof Error ||
-    // Of another realm.
-    Object.prototype.toString.call(cause) === "[object Error]"
-  ) {
+  if (isError(cause)) {
     return cause;
   }
   const message = String(words);
@@ -576,6 +572,14 @@ function asError(cause: unknown, words: string | number = ""): unknown {
     new Error(),
     typeof cause === "object" ? cause : {},
     own,
+  );
+}
+
+/** True for an error, also of another realm; parsed JSON is never one. */
+export function isError(value: unknown): boolean {
+  return (
+    value instanceof Error ||
+    Object.prototype.toString.call(value) === "[object Error]"
   );
 }
 

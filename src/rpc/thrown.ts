@@ -1,3 +1,4 @@
+import { isError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 
 export type ErrorLink = Readonly<Record<string, unknown>>;
@@ -23,7 +24,7 @@ export interface Thrown {
  */
 export function readThrown(thrown: unknown): Thrown {
   const links = walk(thrown, (link) =>
-    isOwnError(link)
+    isError(link)
       ? [link["cause"], link["error"], asRecord(link["info"])["error"]]
       : undefined,
   );
@@ -149,14 +150,6 @@ export function retryAfterOf(links: readonly ErrorLink[]): number | undefined {
     .map(({ headers }) => asRecord(headers)["retry-after"])
     .find((value) => typeof value === "string" && /^\d{1,6}$/u.test(value));
   return seconds === undefined ? undefined : Number(seconds) * 1_000;
-}
-
-/** True for an error, also of another realm; parsed JSON is never one. */
-export function isOwnError(link: ErrorLink): boolean {
-  return (
-    link instanceof Error ||
-    Object.prototype.toString.call(link) === "[object Error]"
-  );
 }
 
 export function isHardhatError(link: ErrorLink): boolean {

@@ -349,7 +349,7 @@ export function requireForkNetwork({
   return network;
 }
 
-export function requireHttp({
+function requireHttp({
   connection: { networkConfig },
   networkName: network,
 }: VaultHost): Extract<NetworkConfig, { type: "http" }> {
