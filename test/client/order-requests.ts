@@ -10,6 +10,7 @@ import {
   ENTRY,
   HOLDER,
   TRADING,
+  book,
   failure,
   nodeOf,
   odds,
@@ -18,6 +19,7 @@ import {
   outlineOf,
   present,
   range,
+  refusal,
   scan,
   singleReads,
   sized,
@@ -134,6 +136,30 @@ describe("client - requests of orders()", () => {
       );
       expect(singleReads(node)).to.have.deep.members(
         alone.map((id) => [id, 5]),
+      );
+    });
+  }
+
+  const usedUp = `0301${"0".repeat(60)}`;
+  for (const [title, ids, missing] of [
+    ["of a run whose first id is unknown", range(1, 20), [1]],
+    [
+      "that follow unknown ids in a list",
+      [...range(900, 920), 3],
+      range(900, 920),
+    ],
+  ] as const) {
+    it(`orders() finds orders that used up their share ${title}`, async () => {
+      const node = nodeOf(
+        book((id) => !missing.includes(Number(id)), refusal("Odd")),
+        (answer) => answer.slice(0, ENTRIES) + usedUp.repeat(ids.length),
+      );
+      expect(await outlineOf(node, { ids })).to.deep.equal(
+        ids.flatMap((id) =>
+          missing.includes(id)
+            ? `${id} VAULT_CALL_REVERTED Odd(id: ${id})`
+            : present(id),
+        ),
       );
     });
   }

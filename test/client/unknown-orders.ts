@@ -117,6 +117,9 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
           found: all,
           failed: [],
         });
+        expect(
+          await read(provider, trading, { ids: [...range(1_400, 1_420), 699] }),
+        ).to.deep.equal({ found: [699], failed: range(1_400, 1_420) });
         const ids = [...range(690, 710), ...range(1_390, 1_410)];
         expect(
           await read(provider, trading, { ids, skipEmpty: true }),
@@ -130,6 +133,18 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
       });
     }
   }
+
+  it("orders() lists nothing of an empty contract behind a proxy, which reverts without a reason", async () => {
+    const proxy = getAddress(`0x${"c0ffee".padStart(40, "0")}`);
+    await node.request({
+      method: "anvil_setCode",
+      params: [proxy, forwarderTo(String(contracts[0]))],
+    });
+    expect(await read(node, proxy, {})).to.deep.equal({
+      found: [],
+      failed: [],
+    });
+  });
 
   for (const [cap, more, demand] of [
     [50_000_000, 0, 0],

@@ -50,15 +50,18 @@ export function encodeReadOrders(
   ids: readonly bigint[],
 ): string {
   const [first = 0n] = ids;
-  const isRange = ids.every(
-    (orderID, index) => orderID === first + BigInt(index),
-  );
   return lensInterface.encodeFunctionData("readOrders", [
     trading,
     first,
     ids.length,
-    isRange ? [] : ids,
+    isRun(ids) ? [] : ids,
   ]);
+}
+
+/** True if each id is the one after the id before it. */
+export function isRun(ids: readonly bigint[]): boolean {
+  const [first = 0n] = ids;
+  return ids.every((orderID, index) => orderID === first + BigInt(index));
 }
 
 /**

@@ -124,6 +124,8 @@ export async function findLastOrder(
     }
     const order = await source.readAlone(open);
     if (!isFound(order, near)) {
+      // Only an id that is unknown does that: a contract that refuses to be read reverts.
+      seen.isAnswered = true;
       return undefined;
     }
     const isUnreadable = isFailedOrder(order) && order.error.kind === "rpc";

@@ -8,7 +8,12 @@ import { isReorganised } from "../../rpc/pinned-block.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { LocatedAddress } from "../addresses.js";
 import { decodeOrThrow } from "../codec.js";
-import { callLens, encodeReadOrders, entryAnswer } from "../lens/lens.js";
+import {
+  callLens,
+  encodeReadOrders,
+  entryAnswer,
+  isRun,
+} from "../lens/lens.js";
 import type { LensAnswer, LensEntry } from "../lens/lens.js";
 import { requestAtBlock } from "../missing-state.js";
 import type { VaultReader } from "../reader.js";
@@ -34,8 +39,8 @@ export function isUsedUp(order: FoundOrder): order is UsedUpOrder {
 
 /**
  * What happens to ids that used up their share: `none` asks for none of them, `each` for
- * each of them by itself, and `end` for those behind the last answer of a request only by
- * the first one, if they are many: a revert of it is the answer of the others, too.
+ * each of them by itself, and `end`, if those behind the last answer of a request are a
+ * long run of ids, only for the first and the last one: if both revert alike, so do the others.
  */
 export type Asking = "none" | "each" | "end";
 
@@ -247,9 +252,10 @@ export class OrderReader {
   ): Promise<ReadonlyMap<LensEntry, FoundOrder>> {
     const { entries } = answer;
     const end = entries.findLastIndex(({ status }) => status !== "usedUp") + 1;
+    const tail = ids.slice(end, entries.length);
     const settled =
-      asking === "end" && entries.length - end > ALONE
-        ? await this.#readEnd(ids.slice(end, entries.length))
+      asking === "end" && tail.length > ALONE && isRun(tail)
+        ? await this.#readEnds(tail)
         : undefined;
     const failed = new Map<LensEntry, FoundOrder>();
     await Promise.all(
@@ -274,13 +280,19 @@ export class OrderReader {
     return failed;
   }
 
-  /** @returns The revert of the first of these ids, if it reverts. */
-  async #readEnd([first = 0n]: readonly bigint[]): Promise<
-    VaultError | undefined
-  > {
-    const order = await this.readAlone(first);
-    return isFailedOrder(order) && order.error.code === "VAULT_CALL_REVERTED"
-      ? order.error
+  /** @returns The revert of the first of these ids, if the last one reverts alike. */
+  async #readEnds(ids: readonly bigint[]): Promise<VaultError | undefined> {
+    const [first, last] = await Promise.all(
+      [ids.at(0), ids.at(-1)].map(async (id = 0n) => {
+        const order = await this.readAlone(id);
+        return isFailedOrder(order) &&
+          order.error.code === "VAULT_CALL_REVERTED"
+          ? order.error
+          : undefined;
+      }),
+    );
+    return first?.details["reason"] === last?.details["reason"]
+      ? first
       : undefined;
   }
 

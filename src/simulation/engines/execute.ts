@@ -40,10 +40,13 @@ export function requireSimulator({ connection, rpc }: VaultHost): RpcClient {
  * the clock moves is no effect of the settlement.
  *
  * @param time Unix seconds; undefined for the chain's own time.
+ * @param repeatsFailures False for the first attempt alone if it fails: the mocks of a
+ * network count the requests that meet a failure.
  */
 export async function executeSettlement(
   parameters: SimulationParameters,
   time: number | undefined,
+  repeatsFailures: boolean,
 ): Promise<Omit<EngineResult, "limits">> {
   const { vault, route, gas, next } = parameters;
   const { from: sender } = route;
@@ -108,7 +111,8 @@ export async function executeSettlement(
       return await mine({ gas: cap, gasPrice }, true);
     },
   );
-  const offer = isCalled
+  const isFinal = isCalled || (first.failed !== undefined && !repeatsFailures);
+  const offer = isFinal
     ? undefined
     : offerFor(parameters, first, price, balance);
   if (offer === undefined) {

@@ -74,7 +74,7 @@ async function simulateOnFork(
     }
     const forked = { ...parameters, vault: connection.vault };
     return {
-      ...(await executeSettlement(forked, next.timestamp)),
+      ...(await executeSettlement(forked, next.timestamp, true)),
       limits:
         "Executed by Hardhat's EVM: precompiles and gas rules of the chain's own are missing, and the history contract of EIP-2935 answers 0 for the newest block.",
     };

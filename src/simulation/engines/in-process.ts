@@ -47,7 +47,7 @@ async function runAndUndo(
       }
       // Else the network's own clock counts: it moves on while this waits for its turn.
       const blockTime = next.isTimed === true ? next.timestamp : undefined;
-      return await executeSettlement(parameters, blockTime);
+      return await executeSettlement(parameters, blockTime, false);
     } finally {
       await rpc.request("evm_revert", [snapshot]);
     }
