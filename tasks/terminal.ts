@@ -175,8 +175,10 @@ async function createLine(): Promise<ProgressLine> {
   };
   const draw = (): void => {
     const seconds = Math.floor((performance.now() - since) / 1_000);
-    const text = seconds === 0 ? doing : `${doing} ${seconds} s`;
-    update(cutToWidth(text, createStyle(stderr)));
+    const waited = seconds === 0 ? "" : ` ${seconds} s`;
+    const style = createStyle(stderr);
+    const width = Math.max(style.width - waited.length, 0);
+    update(`${cutToWidth(doing, { ...style, width })}${waited}`);
   };
   const start = (): void => {
     timer ??= setInterval(draw, TICK_MS).unref();

@@ -92,7 +92,16 @@ export async function waitForReceipt(
 ): Promise<Receipt | undefined> {
   const end = Date.now() + timeoutMs;
   for (let attempt = 1; ; attempt += 1) {
-    const receipt = await getReceipt(rpc, hash);
+    const receipt = await getReceipt(rpc, hash).catch(
+      // The node has answered before: it does not mine.
+      fallbackTo(
+        "late" as const,
+        ({ code }) => attempt > 1 && code === "VAULT_RPC_TIMEOUT",
+      ),
+    );
+    if (receipt === "late") {
+      return undefined;
+    }
     if (receipt !== undefined || Date.now() >= end) {
       return receipt;
     }

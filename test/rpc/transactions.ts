@@ -144,6 +144,19 @@ describe("the answer about a transaction", () => {
     expect(heard[1]).to.deep.equal([
       ...["pending", `transaction ${HASH} is not mined yet`, 2],
     ]);
+    // Its deadline comes while it looks once more.
+    let looks = 0;
+    const { rpc: slow } = recording(() => {
+      looks += 1;
+      return looks === 1 ? null : new Promise(() => undefined);
+    });
+    const late = slow.withOptions({ timeout: 40 });
+    expect(await waitForReceipt(late, HASH)).to.equal(undefined);
+    const silent = recording(() => new Promise(() => undefined)).rpc;
+    await expectVaultError(
+      waitForReceipt(silent.withOptions({ timeout: 40 }), HASH),
+      "VAULT_RPC_TIMEOUT",
+    );
     const stopped = answering(null).withOptions({
       signal: AbortSignal.abort(new Error("stopped")),
     });

@@ -129,14 +129,19 @@ describe("the line on a terminal while a task waits", () => {
     });
   });
 
-  it("the line fits a terminal of unknown width, which has 0 columns", async () => {
+  it("the line fits a terminal of unknown width, which has 0 columns, with its seconds", async () => {
     const { hooks } = await createTestHre();
     await onTerminal(true, async (latest) => {
       replace(process.stderr, { columns: 0 });
       await withTerminal(hooks, async ({ progress }) => {
         progress("long ".repeat(20));
         expect(latest()).to.equal(`${"long ".repeat(16)}\n`);
-        await Promise.resolve();
+        let shown = "";
+        while (!shown.includes("\n")) {
+          await setTimeout(20);
+          shown += latest();
+        }
+        expect(shown).to.match(/^⌫+(?:long ){15}l 1 s\n$/u);
       });
     });
   });
