@@ -231,16 +231,16 @@ export function findRevert(error: unknown): RevertReason | undefined {
     if (found !== undefined) {
       return found;
     }
+    // The codes and words of a revert also stand for a node's low gas limit.
+    const words = [...texts, ...links.map((link) => link["data"])].join("\n");
+    if (/out ?of ?gas/iu.test(words) && !/\brevert/iu.test(words)) {
+      return undefined;
+    }
   }
-  const isRevert = links.some((link, index) => {
-    const words = texts[index] ?? "";
-    return (
-      revertWords.test(words) ||
-      // The same code stands for a call that exceeds a node's low gas limit.
-      (link["code"] === EXECUTION_REVERTED &&
-        (data !== "0x" || !/out ?of ?gas/iu.test(words)))
-    );
-  });
+  const isRevert = links.some(
+    ({ code }, index) =>
+      code === EXECUTION_REVERTED || revertWords.test(texts[index] ?? ""),
+  );
   if (!isRevert) {
     return undefined;
   }

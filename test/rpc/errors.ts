@@ -239,6 +239,7 @@ describe("failed requests", () => {
       said(-32000, "execution aborted (timeout)"),
       said(-32000, "out of gas"),
       said(3, "OutOfGas"),
+      said(-32000, "VM Exception while processing transaction: out of gas"),
       said(-32601, "Method not found"),
       said(-32401, "authenticated API key required"),
       refusedAnswer("\u001f\ufffd\b\u0000"),
@@ -253,6 +254,7 @@ describe("failed requests", () => {
       // No HTTP status.
       said(4444, "no"),
       said(-32603, "missing trie node 0c (path )"),
+      said(-32015, "VM execution error.", "Out of gas"),
       withBody(404, refusedBody, reset),
     ],
   };
