@@ -286,7 +286,7 @@ const errors = {
     },
     VAULT_TOKENS_NOT_KNOWN: {
       refuses: true,
-      text: "No engine can simulate a settlement on network {network}, so it is not known which tokens the vault pays to its caller, the guard {guard}, which forwards those alone that are named.",
+      text: "On network {network}, {problem}. So it is not known which tokens the vault pays to its caller, the guard {guard}, which forwards those alone that are named.",
       fix: "Name them with the option `tokens` (an empty list for none). Nothing was sent.",
       cli: "Name them with --tokens 0x…,0x… (or none). Nothing was sent.",
     },

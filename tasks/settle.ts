@@ -1,3 +1,5 @@
+import { ZeroAddress } from "ethers";
+
 import type { VaultHost } from "../src/host.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { describeTransfers } from "./output/simulation.js";
@@ -194,12 +196,12 @@ async function printCalldata(
   err: Output,
 ): Promise<TaskReport> {
   const built = await buildSettlement(vault, from, tokens);
-  const { chainId, header, to, data, estimatedGas, refusal } = built;
+  const { chainId, header, to, data, sender, estimatedGas, refusal } = built;
   // If this one is sent too, two rounds may be settled.
   const open = await findUnfinished(vault);
   const warnings = present([
     refusal !== null &&
-      `${from ?? "the zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may accept only another sender (--from).`,
+      `${sender === ZeroAddress ? "the zero address" : sender} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may accept only another sender (--from).`,
     built.isContract && OTHER_ORIGIN,
     open !== null &&
       `a settlement is under way already: ${describeUnfinished(open)}. Finish it first, with --resume: both may be mined.`,

@@ -12,7 +12,11 @@ import type { SettlementRoute } from "../settlement-call/route.js";
 import { locateVault } from "./observe.js";
 import { refuseLoss, trySimulation } from "./propose.js";
 import { settlementCall } from "../settlement-call/route.js";
-import { describeKey, findRoute } from "../settlement-call/guarded.js";
+import {
+  describeKey,
+  findGuard,
+  findRoute,
+} from "../settlement-call/guarded.js";
 
 /** Transaction of a settlement for another wallet to send. */
 export interface UnsignedSettlement {
@@ -21,6 +25,8 @@ export interface UnsignedSettlement {
   readonly header: Block;
   readonly to: string;
   readonly data: string;
+  /** Account that the call was tried from. */
+  readonly sender: string;
   /** Null without a sender, or if the contract refuses the call. */
   readonly estimatedGas: bigint | null;
   /** Reason of the revert at that block; null if the contract accepts the call. */
@@ -34,7 +40,8 @@ export interface UnsignedSettlement {
 /**
  * Builds the transaction for a multisig or a hardware wallet, without a key.
  *
- * @param from Sender. Default: the zero address, without an estimate of gas.
+ * @param from Sender. Default: the guard's only caller, else the zero address, without an
+ * estimate of gas.
  * @param tokens That a guard forwards. Default: those that a simulation shows.
  * @throws VaultError VAULT_TOKENS_NOT_KNOWN, VAULT_GUARD_KEEPS_TOKENS
  */
@@ -46,9 +53,16 @@ export async function buildSettlement(
   const { rpc } = vault;
   const header = await getBlock(rpc);
   const { chainId } = await locateVault(vault);
-  const asked = await findRoute(vault, from ?? ZeroAddress, header.number, {
-    tokens: tokens ?? [],
-  });
+  const guard = await findGuard(vault, header.number);
+  // Another sender than the guard's own would hide what is forwarded.
+  const sender = from ?? guard?.settler ?? ZeroAddress;
+  const asked = await findRoute(
+    vault,
+    sender,
+    header.number,
+    { tokens: tokens ?? [] },
+    Promise.resolve(guard),
+  );
   const route =
     asked.guard === undefined
       ? asked
@@ -67,6 +81,7 @@ export async function buildSettlement(
     header,
     to: call.to,
     data: call.data,
+    sender,
     isContract,
     estimatedGas: tried !== undefined && "gas" in tried ? tried.gas : null,
     refusal:
@@ -92,9 +107,7 @@ async function withTokens(
   });
   const guard = route.guard?.address ?? null;
   const loss = refuseLoss(vault, guard, simulated, areTokensGiven);
-  // What the guard refuses pays nothing, and is shown with its reason.
-  const isRefused = simulated?.simulation.status === "reverted";
-  if (loss?.error !== undefined && !isRefused) {
+  if (loss?.error !== undefined) {
     throw loss.error;
   }
   return simulated?.route ?? route;

@@ -21,6 +21,7 @@ import type { Refusal } from "../settlement-call/outcome.js";
 import { simulateForwarding } from "../simulation/simulate-forwarding.js";
 import type { HttpEngine, SimulationRequest } from "../simulation/options.js";
 import type { Simulated } from "../simulation/simulate-settlement.js";
+import type { Simulation } from "../simulation/types.js";
 import { limitFees, resolveFees, resolveGas } from "../settlement-call/fees.js";
 import type { Gas, GasPrice } from "../settlement-call/fees.js";
 import { recentPrices } from "../settlement-call/usual-price.js";
@@ -166,18 +167,33 @@ export function refuseLoss(
   if (guard === null) {
     return undefined;
   }
-  if (simulated === undefined) {
-    return areTokensGiven
-      ? undefined
-      : refusedBy(vaultError("VAULT_TOKENS_NOT_KNOWN", { network, guard }));
+  const problem = whyUnknown(simulated?.simulation);
+  if (problem !== undefined && !areTokensGiven) {
+    const details = { network, guard, problem };
+    return refusedBy(vaultError("VAULT_TOKENS_NOT_KNOWN", details));
   }
-  const { tokens, others } = simulated.kept;
+  const { tokens, others } = simulated?.kept ?? { tokens: [], others: [] };
   const kept = [...tokens, ...others].join(", ");
   return kept === ""
     ? undefined
     : refusedBy(
         vaultError("VAULT_GUARD_KEEPS_TOKENS", { guard, tokens: kept }),
       );
+}
+
+/** Says why it is not known what a settlement pays to its caller; undefined if it is. */
+function whyUnknown(simulation: Simulation | undefined): string | undefined {
+  if (simulation === undefined) {
+    return "no engine can simulate a settlement";
+  }
+  const { status, reason, gasUsed } = simulation;
+  if (status === "reverted") {
+    // It may succeed later.
+    return `the simulation reverts: ${(reason ?? "").replace(/\.$/u, "")}`;
+  }
+  return status !== "nothing-to-do" && gasUsed === null
+    ? "the simulation reverts, and a call with gas and price of the transaction does not"
+    : undefined;
 }
 
 async function findWarnings(

@@ -6,8 +6,8 @@ import { parseGuarded } from "../guard/round-guard.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
-import { getBlock } from "../rpc/blocks.js";
-import { isReorganised } from "../rpc/pinned-block.js";
+import { getBlock, getParent } from "../rpc/blocks.js";
+import { isReorganised, takesHashes } from "../rpc/pinned-block.js";
 import type { BlockInfo } from "../rpc/blocks.js";
 import { tryCall } from "../rpc/calls.js";
 import type { Receipt } from "../rpc/transactions.js";
@@ -130,8 +130,9 @@ interface Around extends Partial<State> {
 }
 
 /**
- * Reads the round at the hash of the receipt's block, with the state before it. If the node
- * keeps no such state: the round at the newest block, if it is the same one.
+ * Reads the round at the hash of the receipt's block, with the state at that of its parent.
+ * If the node keeps no such state: the round at the newest block of the same branch, if it
+ * is the same one.
  */
 async function readAround(
   vault: VaultHost,
@@ -140,21 +141,26 @@ async function readAround(
   wantsAll: boolean,
 ): Promise<Around> {
   const { blockNumber, blockHash, succeeded } = receipt;
-  const pinned = vault.pinnedTo({ number: blockNumber, hash: blockHash });
-  const effect = async () =>
-    await Promise.all([
+  const pin = { number: blockNumber, hash: blockHash };
+  const pinned = vault.pinnedTo(pin);
+  const proven = async () => {
+    const parent = await getParent(vault.rpc, pin);
+    const seen = await Promise.all([
       stateAt(pinned, blockNumber, wantsAll),
       ...(succeeded === false
         ? []
         : ([
-            stateAt(vault, blockNumber - 1, wantsAll),
+            stateAt(vault.pinnedTo(parent), parent.number, wantsAll),
             othersTouchVault(vault, receipt),
           ] as const)),
     ]);
-  const seen = await pinned
-    .withProof(effect)
-    // The node has another branch, or no answer.
-    .catch(fallbackTo(undefined));
+    if (!takesHashes(vault.rpc)) {
+      await pinned.requirePin();
+    }
+    return seen;
+  };
+  // The node has another branch, or no answer.
+  const seen = await proven().catch(fallbackTo(undefined));
   if (seen === undefined) {
     return {};
   }
@@ -163,7 +169,14 @@ async function readAround(
     return { ...after, earlier, othersTouch };
   }
   const newest = await stateAt(vault, "latest", false);
-  if (newest === undefined || newest.block.number < blockNumber) {
+  const isSameBranch = await pinned
+    .requirePin()
+    .then(() => true, fallbackTo(false));
+  if (
+    newest === undefined ||
+    newest.block.number < blockNumber ||
+    !isSameBranch
+  ) {
     return {};
   }
   const { round } = newest;
@@ -223,17 +236,17 @@ async function describeEffect(
       : end("unconfirmed", UNREAD, false);
   }
   const isGuarded = guardSettles(entry, mined);
-  const fate = fateOf(intended, after);
-  if (isGuarded && (fate === "open" || fate === "replaced")) {
+  const effect = effectOf(intended, earlier?.round, after);
+  if (isGuarded && effect !== "settles" && effect !== "unseen") {
     return end("unconfirmed", CONTRADICTED, false);
   }
   const latest = `${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}`;
-  const isFollowed = fate === "followed";
+  const isFollowed = fateOf(intended, after) === "followed";
   const settled = (reason?: string): Effects => ({
     ...{ status: "settled", isFinal: true },
     ...(reason !== undefined && !isGuarded && { reason }),
   });
-  switch (effectOf(intended, earlier?.round, after)) {
+  switch (effect) {
     case "open":
       return end(
         "not-settled",
@@ -290,7 +303,7 @@ async function describeEffect(
 const UNREAD =
   "the round could not be read afterwards, so what it settled is not known.";
 const CONTRADICTED =
-  "that call through the guard succeeds only if it settles the round, which the node shows unsettled in that block: it may be on another branch of the chain.";
+  "that call through the guard succeeds only if it settles the round, which is not what the node shows of that block and the one before: it may be on another branch of the chain.";
 const NO_STATE =
   "the node no longer has the state of that block or the one before, and the vault is in another round by now. Only an archive node can show which round was settled.";
 

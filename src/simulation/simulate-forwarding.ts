@@ -28,7 +28,10 @@ export async function simulateForwarding(
   const forwarding = {
     ...request,
     tokens: [...new Set([...(request.tokens ?? []), ...kept.tokens])],
-    route: { ...route, guard: { ...guard, tokens: kept.tokens } },
+    route: {
+      ...route,
+      guard: { ...guard, tokens: [...guard.tokens, ...kept.tokens] },
+    },
     ...(engine !== "in-process" && { engine }),
   };
   return await simulateSettlement(vault, forwarding, next);

@@ -197,6 +197,7 @@ export class ScriptedChain {
       number: hex(number),
       timestamp: hex(TIME_OF_GENESIS + number),
       hash: isPending ? null : this.hashOf(number),
+      ...(number > 0 && { parentHash: this.hashOf(number - 1) }),
       gasLimit: hex(GAS_LIMIT),
       gasUsed: hex(sumOfGas(this.#minedIn(number))),
       baseFeePerGas: hex(BASE_FEE),

@@ -44,6 +44,7 @@ describe("buildSettlement", () => {
       chainId: 31_337,
       to: VAULT,
       data: SETTLE,
+      sender: ZeroAddress,
       estimatedGas: null,
       isContract: false,
       refusal: null,
@@ -98,7 +99,8 @@ describe("buildSettlement", () => {
     });
     const host = stage.host();
     host.guard = GUARD;
-    const { to, data } = await buildSettlement(host);
+    // The scripted guard reverts, so no simulation shows its tokens.
+    const { to, data } = await buildSettlement(host, undefined, []);
     const { startTime, strikePrice } = OPEN_ROUND;
     expect(to).to.equal(GUARD);
     expect(parseGuarded(GUARD, data)).to.eql({
@@ -201,6 +203,7 @@ describe("a batch for Safe's Transaction Builder", () => {
       data: SETTLE,
       chainId: 56,
       header: { ...header, baseFeePerGas: undefined, hash: "0x" },
+      sender: ZeroAddress,
       isContract: false,
       estimatedGas: null,
       refusal: null,

@@ -1,9 +1,12 @@
 import { expect } from "chai";
 import { Wallet } from "ethers";
 
-import { guardAddressOf } from "../../src/guard/round-guard.js";
+import { parseAddress } from "../../src/client/inputs.js";
+import { guardAddressOf, parseGuarded } from "../../src/guard/round-guard.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { examineSigner } from "../../src/plugin/examine-settlement.js";
+import { buildSettlement } from "../../src/settlement/calldata.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { deployTestGuard } from "../helpers/guard.js";
 import { connectTo } from "../helpers/hre.js";
@@ -34,6 +37,8 @@ describe("vaults and a guard", () => {
     });
     return { ...deployed, vault, guard, provider, account: deployer.address };
   };
+  const tokensIn = (guard: string, data: string): readonly string[] =>
+    parseGuarded(parseAddress(guard, "guard"), data)?.guard.tokens ?? [];
   const guardCheck = async (vault: HardhatVault): Promise<string> => {
     const checks = await examineSigner(vault);
     const found = checks.find(({ name }) => name === "guard");
@@ -106,6 +111,49 @@ describe("vaults and a guard", () => {
     const { status, code, reason } = await vault.settleAll({ tokens: [] });
     expect([status, code]).to.eql(["refused", "VAULT_GUARD_KEEPS_TOKENS"]);
     expect(reason).to.contain(await token.getAddress());
+  });
+
+  describe("--calldata, where the vault pays a token to its caller", () => {
+    it("forwards that token, also without a sender, and what is named in its place", async () => {
+      const { vault, contract, token, guard, account } =
+        await open("MixedVault");
+      const give = contract.getFunction("give");
+      await mined(await give.send(guard, 2n * 10n ** 18n));
+      const paid = await token.getAddress();
+      const other = await contract.getAddress();
+      for (const [from, named, forwarded] of [
+        [account, undefined, [paid]],
+        [undefined, undefined, [paid]],
+        [account, [paid, other], [paid, other]],
+      ] as const) {
+        const { data, refusal } = await buildSettlement(vault, from, named);
+        expect(tokensIn(guard, data)).to.eql(forwarded);
+        expect(refusal).to.equal(null);
+      }
+    });
+
+    it("throws VAULT_GUARD_KEEPS_TOKENS if that token is not among those that are named", async () => {
+      const { vault, contract, guard, account } = await open("MixedVault");
+      const give = contract.getFunction("give");
+      await mined(await give.send(guard, 2n * 10n ** 18n));
+      await expectVaultError(
+        buildSettlement(vault, account, []),
+        "VAULT_GUARD_KEEPS_TOKENS",
+      );
+    });
+
+    it("throws VAULT_TOKENS_NOT_KNOWN if the vault reverts now, unless they are named", async () => {
+      const { vault, token, guard, account } = await open("MixedVault");
+      const { message } = await expectVaultError(
+        buildSettlement(vault, account),
+        "VAULT_TOKENS_NOT_KNOWN",
+      );
+      expect(message).to.contain("reverts: ");
+      const named = [await token.getAddress()];
+      const { data, refusal } = await buildSettlement(vault, account, named);
+      expect(tokensIn(guard, data)).to.eql(named);
+      expect(refusal).to.be.a("string");
+    });
   });
 
   it("settleAll forwards native currency that the vault pays to its caller", async () => {

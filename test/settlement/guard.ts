@@ -292,7 +292,7 @@ describe("a settlement through a guard", () => {
     expect(toSafeBatch(built).meta["description"]).to.match(
       /^Settles the round from \S+ on with strike price [\d,.]+, and no other, through the guard 0x/u,
     );
-    const stranger = await buildSettlement(vault, devAddress(4));
+    const stranger = await buildSettlement(vault, devAddress(4), []);
     expect(stranger.refusal).to.contain("may not settle through the guard");
   });
 
@@ -389,6 +389,36 @@ describe("a guard's refusal before anything is sent", () => {
       expect(stage.sends).to.equal(0);
     });
   }
+});
+
+describe("a guard on a node that cannot simulate", () => {
+  const stage = useStage();
+
+  it("settleAll is refused with VAULT_TOKENS_NOT_KNOWN, and sends if the tokens are named", async () => {
+    const { chain } = stage;
+    const GUARD: Address = "0x00000000000000000000000000000000000000A7";
+    chain.on("eth_getCode", async ([address], answer) =>
+      address === GUARD ? guardCode() : await answer(),
+    );
+    chain.on("eth_simulateV1", () => {
+      throw new Error("no such method");
+    });
+    chain.on("eth_call", async (params, answer) =>
+      fieldsOf(params[0])["to"] === GUARD ? "0x" : await answer(),
+    );
+    chain.on("eth_estimateGas", () => "0x186a0");
+    const host = stage.host();
+    host.guard = GUARD;
+    const { settlement } = await stage.end({ timeout: 100 }, host);
+    expect(settlement).to.include({
+      status: "refused",
+      code: "VAULT_TOKENS_NOT_KNOWN",
+      preview: null,
+    });
+    expect(stage.sends).to.equal(0);
+    await stage.end({ tokens: [], timeout: 100 }, host);
+    expect(stage.sends).to.equal(1);
+  });
 });
 
 function fieldsOfCall(data: string): Readonly<Record<string, unknown>> {

@@ -115,6 +115,20 @@ describe("the report of a settlement that was followed", () => {
     })),
     {
       title:
+        "is settled if another node, on another branch, answers for the number of the block before",
+      given: () => {
+        mine(ours);
+        chain.on("eth_call", async (params, answer) => {
+          if (params[1] === "0x5") {
+            chain.rounds[5] = NEXT;
+          }
+          return await answer();
+        });
+      },
+      is: settled,
+    },
+    {
+      title:
         "is a mismatch, not-settled and final, if another round was current before, and is settled",
       given: () => {
         chain.mine(nextRound);
@@ -236,6 +250,22 @@ describe("the report of a settlement that was followed", () => {
       },
       is: settled,
       block: undefined,
+    },
+    {
+      title:
+        "is unconfirmed and not final if the state of its block is gone, and the newest block is of another branch",
+      given: () => {
+        chain.effect = (round) => round;
+        mine(ours);
+        forget(6);
+        chain.on("eth_getBlockByNumber", async ([tag], answer) => {
+          if (tag === "latest") {
+            chain.reorganise(6);
+          }
+          return await answer();
+        });
+      },
+      ...unread,
     },
     {
       title:

@@ -129,13 +129,21 @@ describe("who settled a round", () => {
     });
   });
 
-  it("is not known yet, and not final, if a call through a guard succeeded and the round is open in its block", async () => {
-    mine({ ...ours, data: "0x12" });
-    const { settlement: found, isFinal } = await throughGuard();
-    expect(found).to.include({ status: "unconfirmed", code: null });
-    expect(found.reason).to.include("another branch of the chain");
-    expect(isFinal).to.equal(false);
-  });
+  for (const [title, isSettledBefore] of [
+    ["open in its block", false],
+    ["settled before its block", true],
+  ] as const) {
+    it(`is not known yet, and not final, if a call through a guard succeeded and the round is ${title}`, async () => {
+      if (isSettledBefore) {
+        chain.mine(settledRound);
+      }
+      mine({ ...ours, data: "0x12" });
+      const { settlement: found, isFinal } = await throughGuard();
+      expect(found).to.include({ status: "unconfirmed", code: null });
+      expect(found.reason).to.include("another branch of the chain");
+      expect(isFinal).to.equal(false);
+    });
+  }
 
   describe("when a guard refused the transaction that came too late", () => {
     const settler = async (
