@@ -134,6 +134,17 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
     }
   }
 
+  it("orders() lists orders that need more gas than the node allows as failed, behind a proxy all but the last", async () => {
+    const provider = capped(node, 700_000);
+    const { large, "behind a proxy": proxy } = contracts;
+    expect((await read(provider, large, {})).failed).to.deep.equal([
+      0, 699, 700, 1_399,
+    ]);
+    expect((await read(provider, proxy, {})).failed).to.deep.equal([
+      0, 699, 700,
+    ]);
+  });
+
   it("orders() lists nothing of an empty contract behind a proxy, which reverts without a reason", async () => {
     const proxy = getAddress(`0x${"c0ffee".padStart(40, "0")}`);
     await node.request({

@@ -123,7 +123,10 @@ export async function findLastOrder(
       return undefined;
     }
     const order = await source.readAlone(open);
-    if (!isFound(order, near)) {
+    // Other words may be a proxy's, whose contract ran out of gas: no other id's reason.
+    const isInvalid =
+      isFailedOrder(order) && kindOf(order.error) === "invalid-opcode";
+    if (!isFound(order, isInvalid ? near : [])) {
       // Only an id that is unknown does that: a contract that refuses to be read reverts.
       seen.isAnswered = true;
       return undefined;
