@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { concat, zeroPadValue } from "ethers";
 
+import { settlesRound } from "../../src/assert/index.js";
 import type {
   HardhatVault,
   MockVaultHandle,
@@ -97,15 +98,18 @@ describe("rounds of the mocks", () => {
           ...{ from: mocks.addresses.vault, to: caller?.address },
         },
       ]);
-      const { before, after, preview } = await vault.settleAll({
-        from: caller,
-      });
+      const settlement = await vault.settleAll({ from: caller });
+      const { before, after, preview } = settlement;
       expect(before).to.include({ settledAmount: 1n, settled: false });
       expect(after).to.include({
         ...{ settledPrice: before?.settledPrice, settledAmount: 3n },
         settled: true,
       });
       expect(preview?.differences).to.deep.equal([]);
+      await settlesRound(vault, settlement, {
+        price: 66_250n * 10n ** 18n,
+        amount: 3n,
+      });
       expect(amount).to.equal(68n * 10n ** 18n);
     });
 
