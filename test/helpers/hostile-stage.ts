@@ -203,7 +203,9 @@ export function useHostileStage(): HostileStage {
     const { out } = args;
     return {
       ...args,
-      ...(task === "settle" && timeout !== undefined ? { timeout } : {}),
+      ...(/^(?:settle|deploy-guard)$/u.test(task) && timeout !== undefined
+        ? { timeout }
+        : {}),
       ...("ids" in args ? range : {}),
       ...(typeof out === "string" ? { out: path.join(written, out) } : {}),
     };
