@@ -204,6 +204,26 @@ describe("a settlement through a guard", () => {
     });
   }
 
+  for (const imitated of [
+    encode("RoundAlreadySettled"),
+    encode("RoundNotEnded", 4_000_000_000n),
+    encode("VaultReverted", encode("RoundAlreadySettled")),
+  ]) {
+    it(`settleAll is reverted, and sends nothing, for a vault that reverts with ${imitated.slice(0, 10)} of the guard`, async () => {
+      const size = imitated.length / 2 - 1;
+      const length = size.toString(16).padStart(4, "0");
+      // Copies what follows the code, and reverts with it.
+      const code = `0x61${length}600d5f3961${length}5ffd5b${imitated.slice(2)}`;
+      await setCode(lane.world.contracts.vault, code);
+      const { status, code: why, hash } = await settle();
+      expect([status, why, hash]).to.eql([
+        "reverted",
+        "VAULT_CALL_REVERTED",
+        null,
+      ]);
+    });
+  }
+
   it("settleAll names who settled the round, and the transaction, when it came too late", async () => {
     beforeSending(async () => {
       await lane.world.settleByOther();

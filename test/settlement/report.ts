@@ -113,20 +113,19 @@ describe("the report of a settlement that was followed", () => {
       is: settled,
       block: { number: 6, timestamp: 1_700_000_006 },
     })),
-    {
-      title:
-        "is settled if another node, on another branch, answers for the number of the block before",
+    ...[5, 6].map((block) => ({
+      title: `is settled if another node, on another branch, answers for number ${block}, of ${block === 5 ? "the block before" : "its block"}`,
       given: () => {
         mine(ours);
         chain.on("eth_call", async (params, answer) => {
-          if (params[1] === "0x5") {
-            chain.rounds[5] = NEXT;
+          if (params[1] === `0x${block}`) {
+            chain.rounds[block] = NEXT;
           }
           return await answer();
         });
       },
       is: settled,
-    },
+    })),
     {
       title:
         "is a mismatch, not-settled and final, if another round was current before, and is settled",
