@@ -184,7 +184,11 @@ async function follow(
       Math.min(FIRST_POLL_MS * 2 ** looks, LONGEST_POLL_MS),
     );
     if (!isInTime || performance.now() >= end) {
-      throw notDeployed(rpc, `${name} was not mined in time`);
+      const why =
+        "problem" in answer
+          ? `; sending it failed: ${answer.problem.replace(/\.$/u, "")}`
+          : "";
+      throw notDeployed(rpc, `${name} was not mined in time${why}`);
     }
     if (seen === "unknown" && raw !== undefined && looks % 2 === 0) {
       answer = await send(rpc, transaction);
