@@ -22,7 +22,7 @@ import type { TaskReport } from "./run-task.js";
 export default readAction(captureTask, captureToFile);
 
 const NO_ORDERS =
-  "No order was captured: in a replay each order reverts with that reason. --ids 1-50 captures these.";
+  "No order was captured: in a replay each order reverts, and says so. --ids 1-50 captures orders 1 to 50.";
 
 async function captureToFile(
   vault: HardhatVault,

@@ -61,7 +61,9 @@ function renderTask(
     ),
   ].join(" ");
   const isRead = ofReads.every((name) => name in options);
-  const shared = isRead ? [...ofEveryTask, ...ofReads] : ofEveryTask;
+  const shared = [...ofEveryTask, ...(isRead ? ofReads : [])].filter(
+    (name) => name in options,
+  );
   const rows = [
     ...positionalArguments.map(({ name, description: text }) => [
       `\`<${name}>\``,

@@ -29,7 +29,7 @@ const INVALID_OPCODE =
  */
 export function invalidOpcode(message: string): RevertReason | undefined {
   const text =
-    "invalid opcode, as of an assert in a contract compiled before Solidity 0.8";
+    "invalid opcode, as of an assert, or an index behind the end of an array, in a contract compiled before Solidity 0.8";
   return INVALID_OPCODE.test(message)
     ? { kind: "invalid-opcode", text, data: "0x" }
     : undefined;

@@ -46,7 +46,7 @@ export function parseListingForm({
   }
   const form = json ? "json" : (format ?? ofFile ?? "table");
   if (scaled && form !== "csv") {
-    const problem = `only CSV has scaled values, and this is ${form}`;
+    const problem = `only CSV has scaled values, and the format is ${form}`;
     throw invalidArgument("--scaled", problem, "Add --format csv, or omit it.");
   }
   return form;

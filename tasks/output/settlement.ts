@@ -72,14 +72,12 @@ function describePreview(preflight: SettlementPreflight): Cell {
     preview === null
       ? "by a call, which shows no effect"
       : `by ${engineNames[preview.engine]}`;
+  // In the last column: a long reason would widen every line above.
+  const problem = `${note}: ${reason}`;
   return preflight.reason !== null
-    ? toned("bad", `${outcome}: ${reason}`, note)
+    ? toned("bad", outcome, problem)
     : preview?.status === "not-settled"
-      ? toned(
-          "bad",
-          `${outcome}, and does not settle the round: ${reason}`,
-          note,
-        )
+      ? toned("bad", `${outcome}, and does not settle the round`, problem)
       : toned("good", outcome, note);
 }
 

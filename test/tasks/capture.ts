@@ -34,7 +34,7 @@ describe("vault capture", () => {
     });
     expect((await tasks.run("capture --out fixture.json")).stdout)
       .to.include(
-        "No order was captured: in a replay each order reverts with that reason.",
+        "No order was captured: in a replay each order reverts, and says so.",
       )
       .and.include("1 reading failed: a replay fails there, too.");
   });
@@ -55,7 +55,9 @@ describe("vault capture", () => {
   it("capture notes in its document that no order was captured, and what captures some", async () => {
     const { fixture } = await tasks.documentOf("capture --out f.json");
     expect(fixture).to.include({ orders: 0, margins: 1, failed: 0 });
-    expect(fieldsOf(fixture)["note"]).to.include("--ids 1-50 captures these.");
+    expect(fieldsOf(fixture)["note"]).to.include(
+      "--ids 1-50 captures orders 1 to 50.",
+    );
     const { stdout } = await tasks.run("capture --out f.json --ids 1");
     expect(stdout)
       .to.include("Every reading and 1 order id written to f.json.")

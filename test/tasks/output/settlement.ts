@@ -99,7 +99,7 @@ describe("the screens of a settlement", () => {
     const lines = asked({ ...reverts, gas: null, cost: null, maxCost: null });
     expect(lines)
       .to.include(
-        "Simulated · <bad>reverts: pau\\u{1b}sed</> · by a call, which shows no effect",
+        "Simulated · <bad>reverts</> · by a call, which shows no effect: pau\\u{1b}sed",
       )
       .and.satisfy((all: string[]) =>
         all.every((line) => !/^(?:Gas|Cost) /u.test(line)),
@@ -110,7 +110,7 @@ describe("the screens of a settlement", () => {
     const reason = "it is id\u001ble";
     const status = "not-settled";
     expect(asked({ preview: { ...simulated, status, reason } })).to.include(
-      "Simulated · <bad>succeeds, and does not settle the round: it is id\\u{1b}le</> · by the node (eth_simulateV1)",
+      "Simulated · <bad>succeeds, and does not settle the round</> · by the node (eth_simulateV1): it is id\\u{1b}le",
     );
   });
 
