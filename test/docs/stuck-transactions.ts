@@ -54,6 +54,8 @@ describe("the page about stuck transactions", () => {
     const { world } = lane;
     const { provider } = world;
     const short = " --timeout 1";
+    // A busy machine needs longer to replace a transaction.
+    const replacing = " --timeout 4";
     const stuck = { status: "unconfirmed", exitCode: 1 };
 
     await provider.send("evm_setAutomine", [false]);
@@ -61,7 +63,7 @@ describe("the page about stuck transactions", () => {
     expect(first).to.include(stuck);
     expect(await run(look, short)).to.include(stuck);
     // Without a terminal, nobody can be asked.
-    const raised = await run(`${bump ?? ""} --yes`, short);
+    const raised = await run(`${bump ?? ""} --yes`, replacing);
     expect(raised).to.include(stuck);
     await world.mine();
     const settled = await run(end);
@@ -72,7 +74,7 @@ describe("the page about stuck transactions", () => {
     await world.openNextRound();
     await provider.send("evm_setAutomine", [false]);
     expect(await run(`${settle ?? ""} --yes`, short)).to.include(stuck);
-    expect(await run(cancel, short)).to.include(stuck);
+    expect(await run(cancel, replacing)).to.include(stuck);
     await world.mine();
     expect(await run(end)).to.include({ status: "cancelled", exitCode: 0 });
     expect((await lane.world.round()).settled).to.equal(false);
