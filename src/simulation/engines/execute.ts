@@ -65,11 +65,11 @@ export async function executeSettlement(
   );
   const mine = async (
     offer: Offer,
-    isPrepaid: boolean,
+    paysNothing: boolean,
   ): Promise<Omit<EngineResult, "limits">> => {
     // Subtracted before any code runs, so the contract sees the sender's own balance.
-    const prepaid = isPrepaid ? offer.gas * offer.gasPrice : 0n;
-    if (isPrepaid) {
+    const prepaid = paysNothing ? offer.gas * offer.gasPrice : 0n;
+    if (paysNothing) {
       await setBalance(rpc, sender, balance + prepaid);
     }
     const hash = await rpc.request("eth_sendTransaction", [
@@ -103,12 +103,14 @@ export async function executeSettlement(
   // The configured cap, else the cap of the hardforks that have one.
   const cap = configuredGasCap(vault) ?? TRANSACTION_GAS_CAP;
   const most = gas ?? next.gasLimit;
-  const first = await mine({ gas: most, gasPrice }, true).catch(
+  // An attempt that is final if it fails is paid for, as what would be sent.
+  const paysNothing = repeatsFailures || balance < most * gasPrice;
+  const first = await mine({ gas: most, gasPrice }, paysNothing).catch(
     async (error: unknown) => {
       if (gas !== undefined || most <= cap || !isNodeRefusal(error)) {
         throw error;
       }
-      return await mine({ gas: cap, gasPrice }, true);
+      return await mine({ gas: cap, gasPrice }, paysNothing);
     },
   );
   const isFinal = isCalled || (first.failed !== undefined && !repeatsFailures);
@@ -116,7 +118,7 @@ export async function executeSettlement(
     ? undefined
     : offerFor(parameters, first, price, balance);
   if (offer === undefined) {
-    return { ...first, notes: isCalled ? [] : [SAW_ALL] };
+    return { ...first, notes: isCalled || !paysNothing ? [] : [SAW_ALL] };
   }
   await rpc.request("evm_revert", [snapshot]);
   await setNextTime(rpc, blockTime);
