@@ -174,7 +174,7 @@ async function createLine(): Promise<ProgressLine> {
     update.clear();
   };
   const draw = (): void => {
-    const seconds = Math.floor((performance.now() - since) / 1_000);
+    const seconds = Math.round((performance.now() - since) / 1_000);
     const waited = seconds === 0 ? "" : ` ${seconds} s`;
     const style = createStyle(stderr);
     const width = Math.max(style.width - waited.length, 0);
