@@ -5,9 +5,9 @@ import { expect } from "chai";
 
 import { changesReadings } from "../../src/assert/index.js";
 import type { ExpectedReadings } from "../../src/assert/index.js";
+import "../../src/chai/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { PRICE, failureOf, useOpenRound } from "../helpers/open-round.js";
-import type { OpenRound } from "../helpers/open-round.js";
 
 const lines = (message: string): readonly string[] =>
   message
@@ -18,26 +18,23 @@ const lines = (message: string): readonly string[] =>
 describe("changesReadings()", () => {
   const round = useOpenRound();
 
-  const to95 = ({ setVolume }: OpenRound) => setVolume(95n);
-  const settle = (on: OpenRound) => on.settle();
-  const holds: ReadonlyArray<
-    readonly [
-      expected: ExpectedReadings | undefined,
-      send: (round: OpenRound) => Promise<unknown>,
-    ]
-  > = [
-    [undefined, to95],
-    [{ volume: 95n }, to95],
-    [{ volume: { by: -5 } }, to95],
-    [{ volume: { from: 100n, to: 95 } }, to95],
-    [{ volume: { to: 95n, from: 100 } }, to95],
-    [{ round: { settled: true, settledAmount: { by: 77n } } }, settle],
-    [{ round: { settled: { from: false, to: true } } }, settle],
-    [{ round: { settledPrice: { from: 0, to: PRICE } } }, settle],
+  const ofSettlement: readonly ExpectedReadings[] = [
+    { round: { settled: true, settledAmount: { by: 77n } } },
+    { round: { settled: { from: false, to: true } } },
+    { round: { settledPrice: { from: 0, to: PRICE } } },
   ];
-  for (const [expected, send] of holds) {
-    it(`changesReadings() passes on ${send === to95 ? "a volume that changes 100 → 95" : "a settlement"} with ${inspect(expected, { breakLength: Infinity })}`, async () => {
-      await changesReadings(round().vault, send(round()), expected);
+  const ofVolume: ReadonlyArray<ExpectedReadings | undefined> = [
+    undefined,
+    { volume: 95n },
+    { volume: { by: -5 } },
+    { volume: { to: 95n, from: 100 } },
+  ];
+  for (const expected of [...ofSettlement, ...ofVolume]) {
+    const isVolume = ofVolume.includes(expected);
+    it(`changesReadings() passes on ${isVolume ? "a volume that changes 100 → 95" : "a settlement"} with ${inspect(expected, { breakLength: Infinity })}`, async () => {
+      const { vault, setVolume, settle } = round();
+      const sent = isVolume ? setVolume(95n) : settle();
+      await changesReadings(vault, sent, expected);
     });
   }
 
@@ -46,52 +43,21 @@ describe("changesReadings()", () => {
     await changesReadings(vault, setVolume(0n), { volume: 0 });
   });
 
-  it("changesReadings() looks at the block of the transaction, not at what came later", async () => {
-    const { vault, mocks, setVolume } = round();
-    const sent = await setVolume(95n);
-    await setVolume(7n);
-    await mocks.fail("queryVolume");
-    await changesReadings(vault, sent, { volume: { from: 100n, to: 95n } });
-  });
-
-  it("changesReadings() fails if mockAt() replaced a contract in the transaction's block", async () => {
-    const { vault, mocks, setVolume, request } = round();
-    const address = `0x${"12".repeat(20)}`;
-    // Returns ten words of zeros.
-    await request("hardhat_setCode", address, "0x6101406000f3");
-    await request("evm_mine");
-    const real = vault.at({ ...mocks.addresses, vaultFactory: address });
-    const sent = await setVolume(95n);
-    await real.mockAt("vaultFactory", { overrides: { round: { APY: 5n } } });
-    const { message } = await failureOf(
-      changesReadings(real, sent, { round: { APY: 5n } }),
-    );
-    expect(message).to.match(/^the mocks were changed after transaction/u);
-  });
-
   for (const [expected, found, wanted] of [
-    [{ by: -4n }, "a change by -4, but it changed 100 → 95", "100 → 96"],
-    [{ by: 5n }, "a change by +5, but it changed 100 → 95", "100 → 105"],
-    [94n, "a change to 94, but it changed 100 → 95", "100 → 94"],
-    [
-      { from: 99n, to: 95n },
-      "a change from 99 to 95, but it changed 100 → 95",
-      "99 → 95",
-    ],
-    [
-      { from: 95n, to: 100n },
-      "a change from 95 to 100, but it changed 100 → 95",
-      "95 → 100",
-    ],
+    [{ by: -4n }, "a change by -4", "100 → 96"],
+    [{ by: 5n }, "a change by +5", "100 → 105"],
+    [94n, "a change to 94", "100 → 94"],
+    [{ from: 99n, to: 95n }, "a change from 99 to 95", "99 → 95"],
   ] as const) {
     it(`changesReadings() fails on a volume that changes 100 → 95 with ${inspect(expected)}`, async () => {
       const { vault, setVolume } = round();
+      const sent = await setVolume(95n);
       const failure = await failureOf(
-        changesReadings(vault, setVolume(95n), { volume: expected }),
+        changesReadings(vault, sent, { volume: expected }),
       );
-      expect(lines(failure.message)).to.deep.equal([
-        `volume: expected ${found}`,
-      ]);
+      expect(failure.message).to.equal(
+        `expected transaction ${sent.hash} to change readings otherwise:\n  volume: expected ${found}, but it changed 100 → 95`,
+      );
       expect(failure)
         .to.be.instanceOf(AssertionError)
         .and.deep.include({
@@ -117,20 +83,69 @@ describe("changesReadings()", () => {
     const { message } = await failureOf(
       changesReadings(vault, setVolume(95n), {
         volume: 95n,
-        minXMargin: { by: 5n },
         fundingFeeRate: { put: { from: 3n, to: 4n } },
         pools: { public: { locked: { by: -1 } }, private: { locked: 50n } },
-        round: { settled: false, filledVolume: 8n },
+        round: { settled: false },
       }),
     );
     expect(lines(message)).to.deep.equal([
-      "minXMargin: expected a change by +5, but it is 0 as before",
       "fundingFeeRate.put: expected a change from 3 to 4, but it is 4 as before",
       "pools.public.locked: expected a change by -1, but it is 0 as before",
       "pools.private.locked: expected a change to 50, but it is 50 as before",
       "round.settled: expected a change to false, but it is false as before",
-      "round.filledVolume: expected a change to 8, but it is 7 as before",
     ]);
+  });
+
+  it("without readings, changesReadings() passes on any change, and .not.changeReadings() on none", async () => {
+    const { vault, settle, setVolume } = round();
+    const nothing = await setVolume(100n);
+    await expect(nothing).to.not.changeReadings(vault);
+    const unchanged = await failureOf(changesReadings(vault, nothing));
+    expect(unchanged.message).to.match(
+      /to change a reading of the vault, but all \d+ values are as before$/u,
+    );
+    const sent = await settle();
+    await changesReadings(vault, sent);
+    const { message } = await failureOf(
+      expect(sent).to.not.changeReadings(vault),
+    );
+    expect(message).to.match(/to change no reading of the vault, but it did:/u);
+    expect(lines(message)).to.deep.equal([
+      `round.settledPrice: 0 → ${PRICE}`,
+      "round.settledAmount: 0 → 77",
+      "round.settled: false → true",
+    ]);
+  });
+
+  it(".not.changeReadings() passes if none of the stated changes happened, and lists those that did", async () => {
+    const { vault, setVolume } = round();
+    const sent = await setVolume(95n);
+    for (const [volume, minXMargin] of [
+      [94n, 0n],
+      [{ from: 1n, to: 95n }, { by: 5n }],
+    ] as const) {
+      await expect(sent).to.not.changeReadings(vault, { volume, minXMargin });
+    }
+    const { message } = await failureOf(
+      expect(sent).to.not.changeReadings(vault, {
+        ...{ volume: 95n, minXMargin: 1n },
+      }),
+    );
+    expect(message).to.equal(
+      `expected transaction ${sent.hash} not to change readings so, but it did:\n  volume: 100 → 95`,
+    );
+  });
+
+  it("changesReadings() fails if the settlement had nothing to do, and .not.changeReadings() passes", async () => {
+    const { vault, settle } = round();
+    await settle();
+    await expect(vault.settleAll()).to.not.changeReadings(vault);
+    const { message } = await failureOf(
+      changesReadings(vault, vault.settleAll()),
+    );
+    expect(message).to.equal(
+      "expected readings to change, but no transaction was sent: the settlement had nothing to do",
+    );
   });
 
   it("changesReadings() does without readings that fail and are not expected", async () => {
@@ -138,44 +153,28 @@ describe("changesReadings()", () => {
     await mocks.fail("getLPAmountInfo", "dry", { pool: "private" });
     await changesReadings(vault, setVolume(95n), { volume: 95n });
     await changesReadings(withoutRound, setVolume(1n), { volume: 1n });
-    const { message } = await failureOf(
-      changesReadings(vault, setVolume(2n), {
-        pools: { public: { locked: 5n } },
-      }),
-    );
-    expect(message).to.contain("pools.public.locked: expected a change to 5");
   });
 
   it("changesReadings() throws the error of an expected reading that fails, and of any without expected", async () => {
-    const { vault, mocks, withoutRound, setVolume } = round();
+    const { vault, mocks, setVolume } = round();
     await mocks.fail("getLPAmountInfo", "dry", { pool: "private" });
     const sent = await setVolume(95n);
-    const unknown =
-      "function selector was not recognized and there's no fallback function";
-    for (const [of, expected, reason] of [
-      [vault, { volume: 95n, pools: { private: { locked: 5n } } }, "dry"],
-      [vault, undefined, "dry"],
-      [withoutRound, { volume: 95n, round: { APY: 1n } }, unknown],
-    ] as const) {
+    for (const expected of [
+      { volume: 95n, pools: { private: { locked: 5n } } },
+      undefined,
+    ]) {
       const { details } = await expectVaultError(
-        changesReadings(of, sent, expected),
+        changesReadings(vault, sent, expected),
         "VAULT_CALL_REVERTED",
       );
-      expect(details["reason"]).to.equal(reason);
+      expect(details["reason"]).to.equal("dry");
     }
   });
 
   const refusals: ReadonlyArray<readonly [expected: unknown, message: string]> =
     [
-      [
-        { volum: 1n },
-        "there is no reading volum; there are fundingFeeRate.call",
-      ],
+      [{ volum: 1n }, "there is no reading volum; there are fundingFeeRate.c"],
       [{ round: { settld: true } }, "there is no reading round.settld; "],
-      [
-        { volume: 1n, pools: { privat: {} } },
-        "there is no reading pools.privat",
-      ],
       ...[{}, 5, []].map(
         (none) =>
           [none, "the expected readings must be an object that names"] as const,
@@ -184,15 +183,19 @@ describe("changesReadings()", () => {
       [{ pools: { public: {} } }, "pools.public must be an object that names"],
       [{ round: { settled: { by: 1n } } }, "round.settled must be a value, "],
       ...[
-        { by: 0 },
-        { by: 1.5 },
-        { by: 2 ** 53 },
-        { by: "-99" },
-        { by: -99n, to: 1n },
-        { from: 100n, to: 1n, by: -99n },
-        { to: 1n },
-        {},
-      ].map((volume) => [{ volume }, "volume must be a value, "] as const),
+        ...[{ by: 0 }, { by: 1.5 }, { by: 2 ** 53 }, { by: "-99" }],
+        ...[
+          { by: -99n, to: 1n },
+          { from: 100n, to: 1n, by: -99n },
+        ],
+        ...[{ to: 1n }, {}],
+      ].map(
+        (volume) =>
+          [
+            { volume },
+            "volume must be a value, { from, to }, or { by } with an integer that is not 0",
+          ] as const,
+      ),
     ];
   for (const [expected, message] of refusals) {
     it(`changesReadings() refuses ${inspect(expected)}: ${message}`, async () => {
@@ -226,13 +229,4 @@ describe("changesReadings()", () => {
       expect(details["where"]).to.equal(where);
     });
   }
-
-  it("changesReadings() waits for the transaction before it refuses what is expected", async () => {
-    const failed = Promise.reject(new RangeError("not the keeper"));
-    const failure = await failureOf(
-      // @ts-expect-error -- no such reading
-      changesReadings(round().vault, failed, { volum: 1n }),
-    );
-    expect(failure).to.be.instanceOf(RangeError);
-  });
 });

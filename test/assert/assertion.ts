@@ -8,10 +8,10 @@ import "../../src/chai/index.js";
 import type { HardhatVault } from "../../src/types.js";
 import { failureOf, untyped, useOpenRound } from "../helpers/open-round.js";
 
+type Check = (vault: HardhatVault, sent: unknown) => PromiseLike<unknown>;
+
 /** Every assertion, on a transaction that changes the volume of an open round. */
-const failing: Readonly<
-  Record<string, (vault: HardhatVault, sent: unknown) => PromiseLike<unknown>>
-> = {
+const failing: Readonly<Record<string, Check>> = {
   settlesRound: (vault, sent) =>
     // @ts-expect-error -- price or amount
     functions.settlesRound(vault, sent, { strike: 1n }),
@@ -21,8 +21,7 @@ const failing: Readonly<
   callsVault: (vault, sent) => functions.callsVault(vault, sent, "queryVolume"),
   rejectsWithVaultError: async (vault) => {
     await functions.rejectsWithVaultError(
-      vault.queryVolume(),
-      "VAULT_CALL_REVERTED",
+      ...([vault.queryVolume(), "VAULT_CALL_REVERTED"] as const),
     );
   },
   settleRound: (vault, sent) => expect(sent).to.settleRound(vault),
@@ -36,6 +35,8 @@ const failing: Readonly<
     ),
 };
 
+const here = /test\/assert\/assertion\.[jt]s:\d+:\d+/u;
+
 describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
   const round = useOpenRound();
 
@@ -47,13 +48,21 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
       const { message, stack = "" } = failure;
       const title = `AssertionError: ${message}\n`;
       expect(stack.slice(0, title.length)).to.equal(title);
-      expect(stack.slice(title.length).split("\n")[0]).to.match(
-        /test\/assert\/assertions\.[jt]s:\d+:\d+/u,
-      );
+      expect(stack.slice(title.length).split("\n")[0]).to.match(here);
     });
   }
 
-  for (const expected of [1n, "1", null, new Map([["price", 1n]]), [1n]]) {
+  it("a VaultError that a matcher throws for its argument has the line of the test", async () => {
+    const id = "7.5";
+    const { stack } = await failureOf(
+      // @ts-expect-error -- an integer
+      expect(round().setVolume(1n)).to.have.calledVault("getOrderInfo", [id]),
+    );
+    expect(stack).to.match(/^VaultError: orderID is not a whole number/u);
+    expect(stack).to.match(here);
+  });
+
+  for (const expected of [1n, null, new Map([["price", 1n]]), [1n]]) {
     it(`settlesRound and roundSettled refuse ${inspect(expected)} as an expectation`, async () => {
       const { vault, settle } = round();
       const sent = await settle();
@@ -64,29 +73,22 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
         async () => await functions.roundSettled(vault, expected),
       ]) {
         const { message } = await failureOf(check());
-        expect(message).to.match(/^an object with price and amount is needed/u);
+        expect(message).to.equal(
+          `an object with price and amount is needed, got ${inspect(expected)}`,
+        );
       }
     });
   }
 
-  it("settlesRound and roundSettled refuse a value that is undefined", async () => {
+  it("settlesRound names the values that there are if another is expected", async () => {
     const { vault, settle } = round();
-    const sent = await settle();
-    for (const check of [
-      async () => {
-        // @ts-expect-error -- omitted, or a number
-        await functions.settlesRound(vault, sent, { price: undefined });
-      },
-      async () => {
-        // @ts-expect-error -- omitted, or a number
-        await functions.roundSettled(vault, { amount: undefined });
-      },
-    ]) {
-      const { message } = await failureOf(check());
-      expect(message).to.match(
-        /^settled\w+ is not a whole number.*: undefined/u,
-      );
-    }
+    const { message } = await failureOf(
+      // @ts-expect-error -- no such value
+      functions.settlesRound(vault, settle(), { settledAmount: 1n }),
+    );
+    expect(message).to.equal(
+      "there is no 'settledAmount' of a settlement to expect; there are price, amount",
+    );
   });
 
   const refused: Readonly<
@@ -95,6 +97,9 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
     "an expectation of settlesRound": (sent) =>
       // @ts-expect-error -- an object
       functions.settlesRound(round().vault, sent, 1n),
+    "an expectation of changesReadings": (sent) =>
+      // @ts-expect-error -- no such reading
+      functions.changesReadings(round().vault, sent, { volum: 1n }),
     "a transaction in place of a vault": (sent) =>
       expect(sent).to.have.settledRound(),
     "withPrice without a check before it": (sent) =>
@@ -120,21 +125,25 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
     });
   }
 
-  it("settlesRound waits for a transaction that the node does not have yet", async () => {
-    const { vault, setVolume } = round();
-    const { provider } = vault.connection;
-    const request = provider.request.bind(provider);
-    const { hash } = await setVolume(1n);
-    let looks = 0;
-    provider.request = async (call) => {
-      looks += call.method === "eth_getTransactionReceipt" ? 1 : 0;
-      const isMissing = looks < 2 && call.method.startsWith("eth_getTrans");
-      const answer: unknown = isMissing ? null : await request(call);
-      return answer;
-    };
-    const failure = await failureOf(functions.settlesRound(vault, hash));
-    provider.request = request;
-    expect(failure.message).to.include("still not settled");
-    expect(looks).to.equal(2);
+  it("settlesRound and settleRound throw what the transaction's promise is rejected with, also with .not", async () => {
+    const { vault } = round();
+    const fails = async (): Promise<never> =>
+      await Promise.reject(new RangeError("not the keeper"));
+    for (const check of [
+      () => functions.settlesRound(vault, fails()),
+      () => expect(fails()).to.settleRound(vault),
+      () => expect(fails()).to.not.settleRound(vault),
+    ]) {
+      expect(await failureOf(check())).to.be.instanceOf(RangeError);
+    }
+  });
+
+  it("a failure of hardhat-vault/assert can be sent as JSON", async () => {
+    const failure = await failureOf(functions.roundSettled(round().vault));
+    expect(failure).to.have.nested.property("expected.settled", true);
+    expect(JSON.parse(JSON.stringify(failure))).to.have.nested.property(
+      "actual.strikePrice",
+      "1900000000000000000000",
+    );
   });
 });

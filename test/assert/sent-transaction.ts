@@ -1,0 +1,222 @@
+import { inspect } from "node:util";
+
+import { expect } from "chai";
+
+import { changesReadings, settlesRound } from "../../src/assert/index.js";
+import "../../src/chai/index.js";
+import { createTestHre } from "../helpers/hre.js";
+import {
+  AMOUNT,
+  failureOf,
+  useOpenRound,
+  whileTimePasses,
+} from "../helpers/open-round.js";
+import type { OpenRound } from "../helpers/open-round.js";
+
+/** What can be neither asserted nor denied of a vault and what was sent to it. */
+const undecidable: ReadonlyArray<
+  readonly [
+    what: string,
+    arrange: (round: OpenRound) => Promise<{ vault?: unknown; sent: unknown }>,
+    message: RegExp,
+  ]
+> = [
+  [
+    "a vault that is none",
+    async ({ setVolume }) => ({
+      ...{ vault: { address: "0x12" }, sent: await setVolume(1n) },
+    }),
+    /^a vault is needed \(connection\.vault, mocks\.vault or await hre\.vault\.connect\(\)\), got \{ address: '0x12' \}$/u,
+  ],
+  [
+    "a settlement that was refused",
+    async ({ vault }) => ({
+      sent: await vault.settleAll({
+        confirm: async () => "not\u001b[2J today",
+      }),
+    }),
+    /^expected a settlement that was sent, but it was refused: .*not\\u\{1b\}\[2J today$/u,
+  ],
+  [
+    "a transaction that reverted",
+    async ({ mocks, settle, request }) => {
+      await mocks.fail("settleAll");
+      await request("evm_setAutomine", false);
+      const sent = await settle();
+      await request("evm_mine");
+      return { sent };
+    },
+    /^transaction 0x\w+ reverted, so it changed nothing: assert the revert itself, with \.revertedWith\(\) and the like$/u,
+  ],
+  [
+    "a transaction of another chain",
+    async () => {
+      const other = await (await createTestHre()).network.create();
+      const signer = await other.ethers.provider.getSigner(1);
+      const sent = await signer.sendTransaction({ to: signer });
+      await other.close();
+      return { sent };
+    },
+    /^transaction 0x\w+ is not known on the vault's network\. Was it sent over another connection\? /u,
+  ],
+  [
+    "a transaction that is not mined within 30 s",
+    async ({ settle, request }) => {
+      await request("evm_setAutomine", false);
+      return { sent: await settle() };
+    },
+    /^transaction 0x\w+ was not mined within 30 s$/u,
+  ],
+  [
+    "one of two transactions in a block",
+    async ({ settle, setVolume, request }) => {
+      await request("evm_setAutomine", false);
+      await setVolume(1n);
+      const sent = await settle();
+      await request("evm_mine");
+      return { sent };
+    },
+    /^block \d+ of transaction 0x\w+ holds 2 transactions, so its own changes cannot be separated: mine it alone$/u,
+  ],
+  [
+    "a transaction in whose block the mocks were changed",
+    async ({ mocks, settle }) => {
+      const sent = await settle();
+      await mocks.set({ volume: 1n });
+      return { sent };
+    },
+    /^the mocks were changed after transaction 0x\w+, in its block \d+, so its own changes cannot be separated: /u,
+  ],
+  ...(
+    [
+      [undefined, "got undefined"],
+      ["0x12", "got '0x12'"],
+      [{ hash: 5 }, "got { hash: 5 }"],
+      [{ status: "settled", hash: null }, "hash: null }"],
+      [{ status: "reverted" }, "it was reverted"],
+      [{ status: "refused", reason: 5 }, "it was refused"],
+    ] as const
+  ).map(
+    ([sent, problem]) =>
+      [
+        inspect(sent, { breakLength: Infinity }),
+        async () => await Promise.resolve({ sent }),
+        new RegExp(
+          `^expected a (?:transaction, its hash or a settlement|settlement that was sent).*${problem.replaceAll(/[{}]/gu, "\\$&")}$`,
+          "u",
+        ),
+      ] as const,
+  ),
+];
+
+describe("the transaction of an assertion", () => {
+  const round = useOpenRound();
+
+  for (const [what, arrange, wanted] of undecidable) {
+    it(`settlesRound(), changesReadings() and their negations refuse ${what}`, async () => {
+      const { vault = round().vault, sent } = await arrange(round());
+      const checks = [
+        // @ts-expect-error -- a vault is asserted
+        () => settlesRound(vault, sent),
+        // @ts-expect-error -- a vault is asserted
+        () => changesReadings(vault, sent),
+        // @ts-expect-error -- a vault is asserted
+        () => expect(sent).to.not.settleRound(vault),
+        // @ts-expect-error -- a vault is asserted
+        () => expect(sent).to.not.changeReadings(vault),
+      ];
+      const failures = await whileTimePasses(
+        wanted.source.includes("30 s") ? 60_000 : 0,
+        async () =>
+          await Promise.all(checks.map((check) => failureOf(check()))),
+      );
+      for (const { name, message } of failures) {
+        expect(name).to.equal("AssertionError");
+        expect(message).to.match(wanted);
+      }
+    });
+  }
+
+  it("settlesRound() escapes why a settlement that was sent settled nothing", async () => {
+    const sent = {
+      ...{ status: "nothing-to-do", hash: "0x12", hashes: ["0x12"] },
+      reason: "late\u001b[2J",
+    };
+    const { message } = await failureOf(settlesRound(round().vault, sent));
+    expect(message).to.match(/transaction 0x12 settled nothing: late\\u/u);
+  });
+
+  it("settlesRound() and changesReadings() look at the block of the transaction, not at what came later", async () => {
+    const { vault, mocks, settle, setVolume, startNextRound, request } =
+      round();
+    const sent = await settle();
+    await startNextRound();
+    await setVolume(9n);
+    await request("evm_mine");
+    await mocks.fail("queryVolume");
+    await settlesRound(vault, sent, { amount: AMOUNT });
+    await changesReadings(vault, sent, { round: { settled: true } });
+  });
+
+  it("changesReadings() refuses a transaction in whose block mockAt() replaced a contract", async () => {
+    const { vault, mocks, setVolume, request } = round();
+    const address = `0x${"12".repeat(20)}`;
+    // Returns ten words of zeros.
+    await request("hardhat_setCode", address, "0x6101406000f3");
+    await request("evm_mine");
+    const real = vault.at({ ...mocks.addresses, vaultFactory: address });
+    const sent = await setVolume(95n);
+    await real.mockAt("vaultFactory", { overrides: { round: { APY: 5n } } });
+    const { message } = await failureOf(
+      changesReadings(real, sent, { round: { APY: 5n } }),
+    );
+    expect(message).to.match(/^the mocks were changed after transaction/u);
+  });
+
+  it("settlesRound() passes on a settlement whose transaction was mined after settleAll() gave up", async () => {
+    const { vault, request } = round();
+    await request("evm_setAutomine", false);
+    const sent = await vault.settleAll({ timeout: 1_000, pollingInterval: 50 });
+    expect(sent.status).to.equal("unconfirmed");
+    await request("evm_mine");
+    await settlesRound(vault, sent);
+  });
+
+  it("settlesRound() waits for a transaction that is mined later", async () => {
+    const { vault, settle, request } = round();
+    await request("evm_setAutomine", false);
+    const { hash } = await settle();
+    const { provider } = vault.connection;
+    const send = provider.request.bind(provider);
+    // It is asked for when a node may have forgotten the transaction.
+    provider.request = async (call) => {
+      const answer: unknown = await send(call);
+      if (call.method === "eth_getTransactionByHash") {
+        await send({ method: "evm_mine" });
+      }
+      return answer;
+    };
+    await whileTimePasses(1_100, async () => {
+      await settlesRound(vault, hash, { amount: AMOUNT });
+    });
+    provider.request = send;
+  });
+
+  it("settlesRound() waits for a transaction that the node does not have yet", async () => {
+    const { vault, setVolume } = round();
+    const { provider } = vault.connection;
+    const request = provider.request.bind(provider);
+    const { hash } = await setVolume(1n);
+    let looks = 0;
+    provider.request = async (call) => {
+      looks += call.method === "eth_getTransactionReceipt" ? 1 : 0;
+      const isMissing = looks < 2 && call.method.startsWith("eth_getTrans");
+      const answer: unknown = isMissing ? null : await request(call);
+      return answer;
+    };
+    const { message } = await failureOf(settlesRound(vault, hash));
+    provider.request = request;
+    expect(message).to.include("still not settled");
+    expect(looks).to.equal(2);
+  });
+});

@@ -1,0 +1,171 @@
+import { expect } from "chai";
+import { concat, zeroPadValue } from "ethers";
+import type { TransactionResponse } from "ethers";
+
+import { callsVault } from "../../src/assert/index.js";
+import "../../src/chai/index.js";
+import { encodeCall } from "../../src/client/codec.js";
+import type { EncodedCall } from "../../src/client/codec.js";
+import { VaultClient } from "../../src/client/index.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { failureOf, useOpenRound } from "../helpers/open-round.js";
+
+const FORWARDER = "0x00000000000000000000000000000000000f0f0f";
+/** Calls the address in the first word with the bytes after it. */
+const FORWARDER_CODE = "0x602036038060206000376000600082600060006000355af100";
+const TERMS = { maxVolume: 5n, APY: 6n, endTime: 7n };
+
+describe("callsVault() and .calledVault()", () => {
+  const round = useOpenRound();
+
+  /** A call that another contract makes. */
+  const callFromContract = async ({
+    role,
+    data,
+  }: Pick<EncodedCall, "role" | "data">): Promise<TransactionResponse> => {
+    const { request, connection, mocks } = round();
+    await request("hardhat_setCode", FORWARDER, FORWARDER_CODE);
+    const signer = await connection.ethers.provider.getSigner(0);
+    const to = zeroPadValue(mocks.addresses[role], 32);
+    return await signer.sendTransaction({
+      ...{ to: FORWARDER, data: concat([to, data]) },
+    });
+  };
+
+  /** A client whose node answers what begins with `debug_` in another way. */
+  const clientWith = (trace: () => Promise<unknown>): VaultClient => {
+    const { provider } = round().connection;
+    return new VaultClient(
+      {
+        request: async (call): Promise<unknown> =>
+          call.method.startsWith("debug_")
+            ? await trace()
+            : await provider.request(call),
+      },
+      { vault: FORWARDER },
+    );
+  };
+
+  it(".calledVault() finds the call that another contract made, by its arguments, with and without a vault", async () => {
+    const sent = await callFromContract(encodeCall("calMargins", [TERMS]));
+    const { vault } = round();
+    await expect(sent).to.have.calledVault("calMargins", [TERMS]);
+    await expect(sent.hash).to.have.calledVault("calMargins", [TERMS], vault);
+    await callsVault(vault, sent.hash, "calMargins");
+    await expect(sent).to.not.have.calledVault("settleAll");
+  });
+
+  it(".calledVault() fails with the calls of the operation, and with .not, too", async () => {
+    const sent = await callFromContract(encodeCall("calMargins", [TERMS]));
+    const { address } = await round().vault.addressOf("vault");
+    const begins = `expected transaction ${sent.hash}`;
+    const found = `calMargins({ maxVolume: 5, APY: 6, endTime: 7 }) of ${address.toLowerCase()}`;
+    for (const [assertion, message] of [
+      [
+        () => expect(sent).to.have.calledVault("settleAll"),
+        `${begins} to call settleAll, but it did not call settleAll`,
+      ],
+      [
+        () => expect(sent).to.not.have.calledVault("calMargins"),
+        `${begins} not to call calMargins, but it did:\n  ${found}`,
+      ],
+      [
+        () =>
+          expect(sent).to.have.calledVault("calMargins", [
+            { ...TERMS, endTime: 8n },
+          ]),
+        `${begins} to call calMargins({ maxVolume: 5, APY: 6, endTime: 8 }), but it called:\n  ${found}`,
+      ],
+    ] as const) {
+      expect((await failureOf(assertion())).message).to.equal(message);
+    }
+  });
+
+  it(".calledVault() shows the arguments that a call lacks as missing", async () => {
+    const call = encodeCall("getOrderInfo", [7n]);
+    const data = call.data.slice(0, 10);
+    const sent = await callFromContract({ ...call, data });
+    const { message } = await failureOf(
+      expect(sent).to.have.calledVault("getOrderInfo", [7n]),
+    );
+    expect(message).to.contain("\n  getOrderInfo(missing) of 0x");
+  });
+
+  it(".calledVault() tells the pools apart by the vault", async () => {
+    const operation = "getLPAmountInfo";
+    const { hash } = await callFromContract(encodeCall(operation, ["private"]));
+    const { vault } = round();
+    await expect(hash).to.have.calledVault(operation, ["private"], vault);
+    await expect(hash).to.have.calledVault(operation, undefined, vault);
+    await expect(hash).to.not.have.calledVault(operation, ["public"], vault);
+  });
+
+  it(".calledVault() fails for a settlement that had nothing to do", async () => {
+    const { message } = await failureOf(
+      expect({ status: "nothing-to-do" }).to.have.calledVault("settleAll"),
+    );
+    expect(message).to.equal(
+      "expected a transaction to call settleAll, but nothing was sent: the settlement had nothing to do",
+    );
+  });
+
+  for (const [what, check, message] of [
+    [
+      "a hash without a vault",
+      (sent: TransactionResponse) =>
+        expect(sent.hash).to.not.have.calledVault("settleAll"),
+      /^this transaction does not have its provider: pass the vault/u,
+    ],
+    [
+      "the pool of any vault",
+      (sent: TransactionResponse) =>
+        expect(sent).to.not.have.calledVault("getLPAmountInfo", ["public"]),
+      /^two contracts have getLPAmountInfo/u,
+    ],
+    [
+      "an unknown operation",
+      (sent: TransactionResponse) =>
+        // @ts-expect-error -- the wire's name
+        expect(sent).to.not.have.calledVault("minSLDMargin"),
+      /^there is no operation 'minSLDMargin'; there are /u,
+    ],
+    [
+      "arguments that are no list",
+      (sent: TransactionResponse) =>
+        // @ts-expect-error -- a list of one object
+        expect(sent).to.not.have.calledVault("calMargins", { APY: 1n }),
+      /^a list of the arguments of calMargins is needed, got/u,
+    ],
+  ] as const) {
+    it(`.not.calledVault() refuses ${what}`, async () => {
+      const sent = await callFromContract(encodeCall("queryVolume", []));
+      expect((await failureOf(check(sent))).message).to.match(message);
+    });
+  }
+
+  it("callsVault() names a node that cannot trace, with its words escaped", async () => {
+    const { hash } = await round().setVolume(1n);
+    const blind = clientWith(async () => {
+      const problem = new Error("no such method\u001b[2J");
+      return await Promise.reject(Object.assign(problem, { code: -32_601 }));
+    });
+    const { message } = await failureOf(callsVault(blind, hash, "settleAll"));
+    expect(message).to.match(
+      /^the node cannot trace transaction 0x\w+ \(.*no such method\\u\{1b\}\[2J.*\): use Hardhat's network in process/u,
+    );
+  });
+
+  it("callsVault() throws VAULT_NETWORK_UNREACHABLE if the node cannot be reached", async () => {
+    const { hash } = await round().setVolume(1n);
+    const lost = clientWith(async () => {
+      const problem = new Error("lost");
+      return await Promise.reject(
+        Object.assign(problem, { code: "ECONNREFUSED" }),
+      );
+    });
+    await expectVaultError(
+      callsVault(lost, hash, "settleAll"),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+  });
+});

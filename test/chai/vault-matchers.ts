@@ -1,0 +1,188 @@
+import hardhatChaiMatchers from "@nomicfoundation/hardhat-ethers-chai-matchers";
+import * as chai from "chai";
+import { Assertion, expect, util } from "chai";
+
+import vaultMatchers from "../../src/chai/index.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { createTestHre } from "../helpers/hre.js";
+import {
+  AMOUNT,
+  PRICE,
+  failureOf,
+  untyped,
+  useOpenRound,
+} from "../helpers/open-round.js";
+import type { OpenRound } from "../helpers/open-round.js";
+
+describe("matchers of hardhat-vault/chai", () => {
+  const round = useOpenRound();
+
+  it("hardhat-vault/chai adds exactly the documented matchers", () => {
+    // On a prototype of its own, which has nothing but what is added now.
+    // @ts-expect-error -- Chai's types know no class that extends its own
+    class FreshAssertion extends Assertion {}
+    // @ts-expect-error -- as above
+    vaultMatchers({ ...chai, Assertion: FreshAssertion }, chai.util);
+    const added = Object.getOwnPropertyNames(FreshAssertion.prototype);
+    expect(added).to.have.members([
+      ...["constructor", "settleRound", "settledRound", "withPrice"],
+      ...["withAmount", "changeReadings", "calledVault"],
+      "rejectedWithVaultError",
+    ]);
+  });
+
+  it("settleRound and settledRound pass with the price and the amount, in any order", async () => {
+    const { vault, settle } = round();
+    await expect(settle())
+      .to.settleRound(vault)
+      .withPrice(PRICE)
+      .withAmount(77);
+    await expect(vault)
+      .to.have.settledRound()
+      .withAmount(AMOUNT)
+      .withPrice(PRICE);
+  });
+
+  for (const [title, check, message] of [
+    [
+      "a wrong amount",
+      ({ vault, settle }: OpenRound) =>
+        expect(settle()).to.settleRound(vault).withPrice(PRICE).withAmount(0),
+      /settledAmount 0, but it is 77$/u,
+    ],
+    [
+      "a wrong price before a right amount",
+      ({ vault, settle }: OpenRound) =>
+        expect(settle()).to.settleRound(vault).withPrice(1n).withAmount(77n),
+      /settledPrice 1 .*, but it is 2000000000000000000000/u,
+    ],
+    [
+      "the round before its amount",
+      ({ vault }: OpenRound) =>
+        expect(vault).to.have.settledRound().withAmount(77n),
+      /round to be settled, but it is not/u,
+    ],
+    [
+      "the round before withPrice that follows .not",
+      ({ vault, settle }: OpenRound) =>
+        expect(settle()).to.not.settleRound(vault).withPrice(PRICE),
+      /not to settle the vault's round, but it did/u,
+    ],
+    [
+      "withPrice after .not",
+      ({ vault, setVolume }: OpenRound) =>
+        expect(setVolume(1n)).to.not.settleRound(vault).withPrice(1n),
+      /^\.withPrice\(\) cannot follow \.not: it would not be clear which part is denied$/u,
+    ],
+    [
+      "withAmount of a latest round after .not",
+      ({ vault }: OpenRound) =>
+        expect(vault).to.not.have.settledRound().withAmount(0n),
+      /^\.withAmount\(\) cannot follow \.not/u,
+    ],
+    [
+      "withAmount after a .not of its own",
+      ({ vault, settle }: OpenRound) =>
+        untyped(
+          ...([
+            expect(settle()).to.settleRound(vault).and.not,
+            ...(["withAmount", 5n] as const),
+          ] as const),
+        ),
+      /^\.withAmount\(\) cannot follow \.not/u,
+    ],
+    [
+      "withAmount of changed readings",
+      ({ vault, setVolume }: OpenRound) =>
+        untyped(
+          expect(setVolume(1n)).to.changeReadings(vault),
+          ...(["withAmount", 1n] as const),
+        ),
+      /^\.withAmount\(\) must follow \.settleRound\(\) or \.settledRound\(\)$/u,
+    ],
+  ] as const) {
+    it(`a chain fails by ${title}`, async () => {
+      const { message: actual } = await failureOf(check(round()));
+      expect(actual).to.match(message);
+    });
+  }
+
+  it("a matcher does not follow another one, nor one of Hardhat's", async () => {
+    const { vault, settle } = round();
+    const sent = await settle();
+    const emits = expect(sent);
+    util.flag(emits, "previousMatcherName", "emit");
+    const settled = expect(sent).to.settleRound(vault).withAmount(AMOUNT);
+    for (const [chained, previous] of [
+      [emits.changeReadings(vault), "emit"],
+      [settled.and.changeReadings(vault), "withAmount"],
+    ] as const) {
+      const { message } = await failureOf(chained);
+      expect(message).to.equal(
+        `changeReadings cannot be chained after ${previous}: write a second expect()`,
+      );
+    }
+  });
+
+  it("a message of the test comes first in every failure", async () => {
+    const { vault, settle } = round();
+    const sent = await settle();
+    for (const check of [
+      () => expect(vault, "round 2").to.not.have.settledRound(),
+      () => expect(sent, "round 2").to.settleRound(vault).withAmount(78n),
+      () => expect(undefined, "round 2").to.changeReadings(vault),
+    ]) {
+      const { message } = await failureOf(check());
+      expect(message).to.match(/^round 2: expected /u);
+    }
+  });
+
+  it("a matcher has the methods of a promise", async () => {
+    const { vault, settle } = round();
+    const sent = await settle();
+    let ended = 0;
+    const end = (): void => {
+      ended += 1;
+    };
+    await expect(sent).to.settleRound(vault).finally(end);
+    const { message } = await failureOf(
+      expect(sent).to.not.settleRound(vault).finally(end),
+    );
+    expect(message).to.contain("not to settle the vault's round, but it did");
+    expect(ended).to.equal(2);
+    const caught: unknown = await expect(sent)
+      .to.not.settleRound(vault)
+      .catch(() => "caught");
+    expect(caught).to.equal("caught");
+  });
+
+  it("Hardhat's matchers work beside settleRound, and leave a reading's VaultError to the test", async () => {
+    const hre = await createTestHre({ plugins: [hardhatChaiMatchers] });
+    const connection = await hre.network.create();
+    const { vault, ethers } = connection;
+    const mocks = await vault.deployMocks();
+    const contract = mocks.contracts.vault.connect(
+      await ethers.provider.getSigner(0),
+    );
+    const sent = await contract.settleAll();
+    await expect(sent).to.settleRound(vault);
+    await expect(sent).to.not.be.revert(ethers);
+    await expect(contract.settleAll()).to.be.revertedWithCustomError(
+      contract,
+      "RoundAlreadySettled",
+    );
+    // A second asynchronous matcher is refused across both packages.
+    const first = expect(sent).to.settleRound(vault);
+    expect(() => first.and.to.emit(contract, "Settled")).to.throw(
+      'cannot be chained after "settleRound"',
+    );
+    await first;
+    await mocks.fail("queryVolume", "closed");
+    await expect(contract.queryVolume()).to.be.revertedWith("closed");
+    // Hardhat's matchers recognise errors of ethers only.
+    await expectVaultError(async () => {
+      await expect(vault.queryVolume()).to.be.revertedWith("closed");
+    }, "VAULT_CALL_REVERTED");
+    await connection.close();
+  });
+});
