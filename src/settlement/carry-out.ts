@@ -292,7 +292,7 @@ function problemOf(answer: Exclude<SendAnswer, { kind: "accepted" }>): string {
 }
 
 /** Returns the events of what is new in a state. */
-function newsOf(
+export function newsOf(
   { confirmations }: Pick<Plan, "confirmations">,
   before: State,
   now: State,

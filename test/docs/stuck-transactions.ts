@@ -5,8 +5,8 @@ import { expect } from "chai";
 import { fieldsOf } from "../helpers/fields.js";
 import { hreOnLive } from "../helpers/hre.js";
 import { runTyped } from "../helpers/run-vault-task.js";
-import { openLaneWithNode } from "../helpers/settlement-lane.js";
-import type { LaneWithNode } from "../helpers/settlement-lane.js";
+import { startKeeper } from "../helpers/keeper-on-node.js";
+import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
 import { DEV_KEYS } from "../helpers/world.js";
 
 /** The commands of the page, in their order. */
@@ -17,10 +17,10 @@ const [look, bump, cancel, end, settle] = [
 ].map(([, command = ""]) => command);
 
 describe("the page about stuck transactions", () => {
-  let lane: LaneWithNode;
+  let lane: KeeperWithNode;
 
   before(async () => {
-    lane = await openLaneWithNode();
+    lane = await startKeeper();
   });
   after(async () => {
     await lane.close();

@@ -147,6 +147,10 @@ export class ScriptedChain {
     if (nonce < this.nonceOf(from, "latest")) {
       throw rpcError(REFUSED, "nonce too low");
     }
+    // As in every pool, whatever the fee.
+    this.pool = this.pool.filter(
+      (one) => one.nonce !== nonce || !isSame(one.from, from),
+    );
     this.pool.push(waiting);
     if (this.mines) {
       this.mine();

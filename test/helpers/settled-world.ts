@@ -9,7 +9,7 @@ import type {
 import type { TestNode } from "./every-node.js";
 import { useFixtureProject } from "./fixture-project.js";
 import { createTestHre, httpNetwork } from "./hre.js";
-import { SENDS } from "./settlement-stage.js";
+import { SENDS } from "./keeper.js";
 import { deploySettlingVault } from "./settling-vaults.js";
 import type { SettlingVaultName } from "./settling-vaults.js";
 

@@ -9,7 +9,7 @@ import type {
 } from "../../src/types.js";
 
 /** A vault with an open round on any node, its default account, and all others. */
-export interface SettlementChain {
+export interface AnyKeeper {
   settle(options?: SettleAllOptions): Promise<Settlement>;
   settleByOther(): Promise<void>;
   openNextRound(): Promise<void>;
@@ -30,8 +30,8 @@ export const NOT_YET = new Interface(["error Error(string)"]).encodeErrorResult(
 
 interface SharedCase {
   readonly title: string;
-  readonly given?: (chain: SettlementChain) => Promise<void>;
-  readonly options?: (chain: SettlementChain) => SettleAllOptions;
+  readonly given?: (chain: AnyKeeper) => Promise<void>;
+  readonly options?: (chain: AnyKeeper) => SettleAllOptions;
   readonly is: Partial<Settlement>;
   readonly says?: RegExp;
   readonly events: string;
@@ -46,8 +46,8 @@ export const notSent = {
   after: null,
 };
 const whileAsked =
-  (act: (chain: SettlementChain) => Promise<void>) =>
-  (chain: SettlementChain): SettleAllOptions => ({
+  (act: (chain: AnyKeeper) => Promise<void>) =>
+  (chain: AnyKeeper): SettleAllOptions => ({
     confirm: async () => {
       await act(chain);
       return true;
@@ -163,7 +163,7 @@ const sharedCases: readonly SharedCase[] = [
 ];
 
 /** One test for each behaviour that all nodes share. */
-export function itSettlesAsEverywhere(chainOf: () => SettlementChain): void {
+export function itSettlesAsEverywhere(chainOf: () => AnyKeeper): void {
   for (const { title, given, options, is, says, events, then } of sharedCases) {
     it(`settleAll ${title}`, async () => {
       const chain = chainOf();

@@ -8,7 +8,7 @@ import {
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { codedError } from "../helpers/foreign-errors.js";
-import { HASH } from "../helpers/settlement-stage.js";
+import { HASH } from "../helpers/keeper.js";
 
 const hardhat = {
   clientVersion: "HardhatNetwork/3.18.0",

@@ -4,13 +4,13 @@ import { Transaction } from "ethers";
 import type { SettlementPreflight } from "../../src/types.js";
 import { nextRound } from "../helpers/scripted-contracts.js";
 import { useWallClock } from "../helpers/deadlines.js";
-import { SENDS, itSettles, useStage } from "../helpers/settlement-stage.js";
-import type { SettlementStage } from "../helpers/settlement-stage.js";
+import { SENDS, itSettles, useKeeper } from "../helpers/keeper.js";
+import type { Keeper } from "../helpers/keeper.js";
 
 describe("settleAll, after a question that took long", () => {
-  const stage = useStage();
+  const keeper = useKeeper();
   const clock = useWallClock();
-  const leavesUnsettled = ({ chain }: SettlementStage): void => {
+  const leavesUnsettled = ({ chain }: Keeper): void => {
     chain.effect = (round) => round;
   };
 
@@ -26,19 +26,19 @@ describe("settleAll, after a question that took long", () => {
     },
   });
   const mineTwice = (): void => {
-    stage.chain.mine();
-    stage.chain.mine();
+    keeper.chain.mine();
+    keeper.chain.mine();
   };
-  const simulations = (): number => stage.chain.count("eth_simulateV1");
+  const simulations = (): number => keeper.chain.count("eth_simulateV1");
   const doubled = (): void => {
-    stage.chain.on("eth_maxPriorityFeePerGas", () => "0xffff");
+    keeper.chain.on("eth_maxPriorityFeePerGas", () => "0xffff");
   };
 
   for (const [what, act, count] of [
     [
       "does not simulate again one block later",
       () => {
-        stage.chain.mine();
+        keeper.chain.mine();
       },
       1,
     ],
@@ -59,7 +59,7 @@ describe("settleAll, after a question that took long", () => {
     ],
   ] as const) {
     it(`settleAll ${what}, and asks once if nothing changed`, async () => {
-      const { status } = await stage.settle(afterThinking(act));
+      const { status } = await keeper.settle(afterThinking(act));
       expect([status, shown.length, simulations()]).to.deep.equal([
         "settled",
         1,
@@ -69,10 +69,10 @@ describe("settleAll, after a question that took long", () => {
   }
 
   it("settleAll asks once more if the settlement does not settle the round by then", async () => {
-    const { preview } = await stage.settle(
+    const { preview } = await keeper.settle(
       afterThinking(() => {
         mineTwice();
-        leavesUnsettled(stage);
+        leavesUnsettled(keeper);
       }),
     );
     expect(shown.map((one) => one.preview?.status)).to.deep.equal([
@@ -85,11 +85,11 @@ describe("settleAll, after a question that took long", () => {
   });
 
   it("settleAll does not simulate the next round, nor ask about it, if that is current by then: VAULT_ROUND_CHANGED", async () => {
-    const { code } = await stage.settle(
+    const { code } = await keeper.settle(
       afterThinking(() => {
         mineTwice();
-        stage.chain.mine(nextRound);
-        leavesUnsettled(stage);
+        keeper.chain.mine(nextRound);
+        leavesUnsettled(keeper);
       }),
     );
     expect([code, shown.length, simulations()]).to.deep.equal([
@@ -100,14 +100,14 @@ describe("settleAll, after a question that took long", () => {
   });
 
   it("settleAll has the preview of the second question if it sends nothing after it", async () => {
-    const { code, preview } = await stage.settle(
+    const { code, preview } = await keeper.settle(
       afterThinking(
         () => {
           mineTwice();
-          leavesUnsettled(stage);
+          leavesUnsettled(keeper);
         },
         () => {
-          stage.chain.mine(nextRound);
+          keeper.chain.mine(nextRound);
         },
       ),
     );
@@ -118,17 +118,17 @@ describe("settleAll, after a question that took long", () => {
   });
 
   it("settleAll is reverted if the contract reverts by then, and sends nothing", async () => {
-    const { status } = await stage.settle(
+    const { status } = await keeper.settle(
       afterThinking(() => {
         mineTwice();
-        stage.chain.revertsWith = "0x";
+        keeper.chain.revertsWith = "0x";
       }),
     );
-    expect([status, stage.sends]).to.deep.equal(["reverted", 0]);
+    expect([status, keeper.sends]).to.deep.equal(["reverted", 0]);
   });
 
   it("settleAll asks once more if the fee is above what was shown", async () => {
-    const { status } = await stage.settle(
+    const { status } = await keeper.settle(
       afterThinking(() => {
         mineTwice();
         doubled();
@@ -140,14 +140,16 @@ describe("settleAll, after a question that took long", () => {
   });
 
   it("settleAll offers no more than it showed if the price rose within that", async () => {
-    await stage.settle(
+    await keeper.settle(
       afterThinking(() => {
         mineTwice();
         // The base fee is 7: 15 in all were shown, and 12 are needed now.
-        stage.chain.on("eth_maxPriorityFeePerGas", () => "0x5");
+        keeper.chain.on("eth_maxPriorityFeePerGas", () => "0x5");
       }),
     );
-    const send = stage.chain.asked.find(({ method }) => SENDS.includes(method));
+    const send = keeper.chain.asked.find(({ method }) =>
+      SENDS.includes(method),
+    );
     const { maxFeePerGas, maxPriorityFeePerGas } = Transaction.from(
       String(send?.params[0]),
     );
@@ -155,7 +157,7 @@ describe("settleAll, after a question that took long", () => {
     expect([maxFeePerGas, maxPriorityFeePerGas]).to.deep.equal([15n, 5n]);
   });
 
-  itSettles(stage, [
+  itSettles(keeper, [
     {
       title:
         "settleAll refuses if it is another one after the second question, too: VAULT_PREVIEW_CHANGED",
@@ -163,7 +165,7 @@ describe("settleAll, after a question that took long", () => {
         afterThinking(
           () => {
             mineTwice();
-            leavesUnsettled(stage);
+            leavesUnsettled(keeper);
           },
           () => {
             mineTwice();
@@ -180,7 +182,7 @@ describe("settleAll, after a question that took long", () => {
           const answered = await answer();
           if (before === 0) {
             clock.ahead += 16_000;
-            leavesUnsettled(stage);
+            leavesUnsettled(keeper);
           }
           return answered;
         });

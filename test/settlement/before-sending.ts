@@ -10,8 +10,8 @@ import {
   nextRound,
   settledRound,
 } from "../helpers/scripted-contracts.js";
-import { itSettles, useStage } from "../helpers/settlement-stage.js";
-import type { SettlementStage } from "../helpers/settlement-stage.js";
+import { itSettles, useKeeper } from "../helpers/keeper.js";
+import type { Keeper } from "../helpers/keeper.js";
 
 // The scripted node has none of the methods of development nodes, so it is a live one.
 /** The lens' call at the newest block, made beside the request for its header. */
@@ -19,14 +19,14 @@ const isLastLook = ([, block, ...overrides]: readonly unknown[]): boolean =>
   block === "latest" && overrides.length === 1;
 
 describe("settleAll, before it sends", () => {
-  const stage = useStage();
+  const keeper = useKeeper();
 
   const clock = useWallClock();
 
-  const isDevelopmentNode = (on: SettlementStage): void => {
+  const isDevelopmentNode = (on: Keeper): void => {
     on.makeDevelopmentNode();
   };
-  const leavesUnsettled = ({ chain }: SettlementStage): void => {
+  const leavesUnsettled = ({ chain }: Keeper): void => {
     chain.effect = (round) => round;
   };
   const yes = { confirm: async () => await Promise.resolve(true as const) };
@@ -36,13 +36,13 @@ describe("settleAll, before it sends", () => {
       ["a live network", leavesUnsettled],
       [
         "a development node",
-        (on: SettlementStage) => {
+        (on: Keeper) => {
           leavesUnsettled(on);
           isDevelopmentNode(on);
         },
       ],
     ] as const) {
-      itSettles(stage, [
+      itSettles(keeper, [
         {
           title: `settleAll without a question refuses a preview that does not settle the round, on ${where}: VAULT_WOULD_NOT_SETTLE`,
           given,
@@ -52,7 +52,7 @@ describe("settleAll, before it sends", () => {
       ]);
     }
 
-    itSettles(stage, [
+    itSettles(keeper, [
       {
         title: "settleAll sends it with `partial`",
         given: leavesUnsettled,
@@ -83,7 +83,7 @@ describe("settleAll, before it sends", () => {
   describe("on a node whose newest block is old", () => {
     const network = { vault: { maxHeadAge: 300 } };
 
-    itSettles(stage, [
+    itSettles(keeper, [
       {
         title:
           "settleAll without a question refuses, with the block's age: VAULT_STALE_HEAD",
@@ -120,15 +120,15 @@ describe("settleAll, before it sends", () => {
       {
         title: "resume does not send again, and keeps the journal",
         given: async () => {
-          await stage.interrupt();
-          stage.endAtLook(3);
+          await keeper.interrupt();
+          keeper.endAtLook(3);
         },
         network,
         options: { resume: true },
         is: { status: "unconfirmed" },
         says: ["could not be sent again: The newest block of network scripted"],
         then: async () => {
-          expect(await stage.journal()).to.have.property("transactions");
+          expect(await keeper.journal()).to.have.property("transactions");
         },
       },
     ]);
@@ -136,18 +136,18 @@ describe("settleAll, before it sends", () => {
 
   it("settleAll refuses if no block came while it waited for its key: VAULT_STALE_HEAD", async () => {
     clock.stoppedAt = 1_700_000_105_000;
-    stage.chain.on("eth_call", async (params, answer) => {
+    keeper.chain.on("eth_call", async (params, answer) => {
       if (isLastLook(params)) {
         clock.stoppedAt = 1_700_000_405_000;
       }
       return await answer();
     });
-    const { code } = await stage.settle({}, { vault: { maxHeadAge: 300 } });
-    expect([code, stage.sends]).to.deep.equal(["VAULT_STALE_HEAD", 0]);
+    const { code } = await keeper.settle({}, { vault: { maxHeadAge: 300 } });
+    expect([code, keeper.sends]).to.deep.equal(["VAULT_STALE_HEAD", 0]);
   });
 
   it("a block is old above a maxHeadAge of 300 s by default, and not at it", async () => {
-    const host = stage.host({ vault: { maxHeadAge: undefined } });
+    const host = keeper.host({ vault: { maxHeadAge: undefined } });
     const block = { number: 5, timestamp: 1_700_000_005 };
     const ages: unknown[] = [];
     for (const age of [300, 301]) {
@@ -161,7 +161,7 @@ describe("settleAll, before it sends", () => {
     /** The look before sending; `act` comes before its answer. */
     const atLastLook = (act: (look: number) => void): void => {
       let looks = 0;
-      stage.chain.on("eth_call", async (params, answer) => {
+      keeper.chain.on("eth_call", async (params, answer) => {
         if (isLastLook(params)) {
           looks += 1;
           act(looks);
@@ -172,70 +172,70 @@ describe("settleAll, before it sends", () => {
 
     it("settleAll says that the round changed also if its journal cannot be finished, which is a warning", async () => {
       atLastLook(() => {
-        mkdirSync(stage.journalFile(".finished"), { recursive: true });
-        stage.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
+        mkdirSync(keeper.journalFile(".finished"), { recursive: true });
+        keeper.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
       });
-      expect(await stage.settle()).to.include({ code: "VAULT_ROUND_CHANGED" });
-      expect(stage.troubles).to.match(/journal .*EISDIR/u);
+      expect(await keeper.settle()).to.include({ code: "VAULT_ROUND_CHANGED" });
+      expect(keeper.troubles).to.match(/journal .*EISDIR/u);
     });
 
     it("settleAll leaves its journal to another process that resumed and sent it meanwhile", async () => {
       let looks = 0;
-      stage.chain.mines = false;
-      stage.chain.on("eth_call", async (params, answer) => {
+      keeper.chain.mines = false;
+      keeper.chain.on("eth_call", async (params, answer) => {
         const isLast = isLastLook(params);
         looks += isLast ? 1 : 0;
         if (isLast && looks === 1) {
-          stage.beforeSending(async () => {
+          keeper.beforeSending(async () => {
             endDeadlines();
             await Promise.resolve();
           });
-          expect(await stage.settle({ resume: true })).to.include({
+          expect(await keeper.settle({ resume: true })).to.include({
             status: "unconfirmed",
           });
-          stage.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
+          keeper.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
         }
         return await answer();
       });
-      await stage.settle();
-      expect(stage.sends).to.equal(1);
-      const { transactions } = await stage.journal();
+      await keeper.settle();
+      expect(keeper.sends).to.equal(1);
+      const { transactions } = await keeper.journal();
       expect(transactions).to.have.length(1);
     });
 
     it("settleAll refuses, and finishes its journal, if the look has no answer within its timeout", async () => {
-      stage.chain.on("eth_call", async (params, answer) =>
+      keeper.chain.on("eth_call", async (params, answer) =>
         isLastLook(params)
           ? await new Promise<never>(() => undefined)
           : await answer(),
       );
-      const { code, hash } = await stage.settle({ timeout: 50 });
-      expect([code, hash, stage.sends]).to.deep.equal([
+      const { code, hash } = await keeper.settle({ timeout: 50 });
+      expect([code, hash, keeper.sends]).to.deep.equal([
         "VAULT_RPC_TIMEOUT",
         null,
         0,
       ]);
-      expect(await stage.journal(".finished")).to.not.have.property("mined");
+      expect(await keeper.journal(".finished")).to.not.have.property("mined");
     }).timeout(100_000);
 
     it("settleAll reads the round again if an answer takes more than five seconds, and refuses if the round changed meanwhile", async () => {
       let looks = 0;
-      stage.chain.on("eth_call", async (params, answer) => {
+      keeper.chain.on("eth_call", async (params, answer) => {
         if (isLastLook(params)) {
           looks += 1;
           if (looks === 1) {
-            stage.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
+            keeper.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
             return await new Promise<never>(() => undefined);
           }
         }
         return await answer();
       });
-      expect(await stage.settle()).to.include({
+      expect(await keeper.settle()).to.include({
         status: "refused",
         code: "VAULT_ROUND_CHANGED",
       });
-      expect(stage.sends).to.equal(0);
-      expect(stage.troubles).to.include("did not answer");
+      expect(keeper.sends).to.equal(0);
+      expect(keeper.troubles).to.include("did not answer");
     }).timeout(60_000);
   });
 
@@ -243,7 +243,7 @@ describe("settleAll, before it sends", () => {
     const atLastLook = (
       change: (params: readonly unknown[]) => readonly unknown[],
     ): void => {
-      const { chain } = stage;
+      const { chain } = keeper;
       chain.on("eth_call", async (params, answer) => {
         if (!isLastLook(params)) {
           return await answer();
@@ -258,13 +258,13 @@ describe("settleAll, before it sends", () => {
       atLastLook((params) => {
         if (!isChanged) {
           isChanged = true;
-          stage.chain.mine(change);
+          keeper.chain.mine(change);
         }
         return params;
       });
     };
 
-    itSettles(stage, [
+    itSettles(keeper, [
       {
         title:
           "settleAll sends nothing if somebody else settles the round after the header is read",
@@ -291,7 +291,7 @@ describe("settleAll, before it sends", () => {
   });
 
   describe("with ifExpired on a node without a pending block", () => {
-    itSettles(stage, [
+    itSettles(keeper, [
       {
         title:
           "settleAll settles a round that has ended by this machine's clock",

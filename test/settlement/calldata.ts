@@ -18,7 +18,7 @@ import {
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import { NOT_YET } from "../helpers/settlement-cases.js";
-import { useStage } from "../helpers/settlement-stage.js";
+import { useKeeper } from "../helpers/keeper.js";
 
 const GUARD = "0x00000000000000000000000000000000000000A7";
 
@@ -28,9 +28,9 @@ const revert = Object.assign(new Error("execution reverted"), {
 });
 
 describe("buildSettlement", () => {
-  const stage = useStage();
+  const keeper = useKeeper();
   const senders = (method: string): readonly unknown[] =>
-    stage.chain.asked.flatMap(({ method: one, params: [call] }) =>
+    keeper.chain.asked.flatMap(({ method: one, params: [call] }) =>
       one === method && fieldsOf(call)["data"] === SETTLE
         ? [fieldsOf(call)["from"]]
         : [],
@@ -38,7 +38,7 @@ describe("buildSettlement", () => {
 
   it("returns the transaction, without an estimate, from no sender and no address but the vault's", async () => {
     const { header, ...built } = await buildSettlement(
-      new BareHost(stage.chain, { vault: VAULT }, SETTLER),
+      new BareHost(keeper.chain, { vault: VAULT }, SETTLER),
     );
     expect(built).to.deep.equal({
       chainId: 31_337,
@@ -62,30 +62,30 @@ describe("buildSettlement", () => {
     ["an account whose code is an object", { toString: 1 }, false],
   ] as const) {
     it(`says of ${title} as the sender if another account is the origin: ${isContract}`, async () => {
-      stage.chain.on("eth_getCode", async (params, answer) =>
+      keeper.chain.on("eth_getCode", async (params, answer) =>
         params[0] === SETTLER ? code : await answer(),
       );
-      expect(await buildSettlement(stage.host(), SETTLER)).to.include({
+      expect(await buildSettlement(keeper.host(), SETTLER)).to.include({
         isContract,
       });
     });
   }
 
   it("estimates the gas of a sender", async () => {
-    expect(await buildSettlement(stage.host(), SETTLER)).to.include({
+    expect(await buildSettlement(keeper.host(), SETTLER)).to.include({
       estimatedGas: 60_000n,
       refusal: null,
     });
     expect(senders("eth_call")[0]).to.equal(SETTLER);
     expect(senders("eth_estimateGas")).to.deep.equal([SETTLER]);
     const { params } =
-      stage.chain.asked.find(({ method }) => method === "eth_estimateGas") ??
+      keeper.chain.asked.find(({ method }) => method === "eth_estimateGas") ??
       {};
     expect(params?.[1], "the block of the header").to.equal("0x5");
   });
 
   it("names the round of the guard at the block of the header, though the chain goes on", async () => {
-    const { chain } = stage;
+    const { chain } = keeper;
     chain.on("eth_getCode", async ([address, tag], answer) =>
       address === GUARD
         ? tag === "0x5"
@@ -97,7 +97,7 @@ describe("buildSettlement", () => {
       chain.mine(nextRound);
       return await answer();
     });
-    const host = stage.host();
+    const host = keeper.host();
     host.guard = GUARD;
     // The scripted guard reverts, so no simulation shows its tokens.
     const { to, data } = await buildSettlement(host, undefined, []);
@@ -117,33 +117,33 @@ describe("buildSettlement", () => {
 
   for (const method of ["eth_call", "eth_estimateGas"]) {
     it(`returns the reason of a revert, and no estimate, if ${method} reverts`, async () => {
-      stage.chain.on(method, async ([call], answer) => {
+      keeper.chain.on(method, async ([call], answer) => {
         if (fieldsOf(call)["data"] === SETTLE) {
           throw revert;
         }
         return await answer();
       });
-      const built = await buildSettlement(stage.host(), SETTLER);
+      const built = await buildSettlement(keeper.host(), SETTLER);
       expect(built.estimatedGas).to.equal(null);
       expect(built.refusal).to.include("not yet");
       const estimates = method === "eth_call" ? 0 : 1;
-      expect(stage.chain.count("eth_estimateGas")).to.equal(estimates);
+      expect(keeper.chain.count("eth_estimateGas")).to.equal(estimates);
     });
   }
 
   it("throws VAULT_RPC_ERROR if the node refuses to estimate", async () => {
-    stage.chain.on("eth_estimateGas", () => {
+    keeper.chain.on("eth_estimateGas", () => {
       throw Object.assign(new Error("no"), { code: -32_000 });
     });
     await expectVaultError(
-      buildSettlement(stage.host(), SETTLER),
+      buildSettlement(keeper.host(), SETTLER),
       "VAULT_RPC_ERROR",
     );
   });
 
   it("throws VAULT_WRONG_CHAIN on another chain than the configured one", async () => {
     const { details } = await expectVaultError(
-      buildSettlement(stage.host({ chainId: 1 })),
+      buildSettlement(keeper.host({ chainId: 1 })),
       "VAULT_WRONG_CHAIN",
     );
     expect(details).to.include({ expected: 1, actual: 31_337 });
@@ -151,18 +151,18 @@ describe("buildSettlement", () => {
 
   for (const overrides of [true, false]) {
     it(`throws VAULT_NO_CODE, as settleAll does, for an address without code (overrides: ${overrides})`, async () => {
-      stage.chain = new ScriptedNode({
+      keeper.chain = new ScriptedNode({
         overrides,
         codeOf: (address) => (getAddress(address) === VAULT ? "0x" : "0x60"),
       });
       for (const work of [
-        async () => await buildSettlement(stage.host()),
-        async () => await stage.settle(),
+        async () => await buildSettlement(keeper.host()),
+        async () => await keeper.settle(),
       ]) {
         const { message } = await expectVaultError(work(), "VAULT_NO_CODE");
         expect(message).to.include(VAULT);
       }
-      expect(stage.sends).to.equal(0);
+      expect(keeper.sends).to.equal(0);
     });
   }
 });

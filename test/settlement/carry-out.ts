@@ -1,456 +1,467 @@
 import { expect } from "chai";
-import { toQuantity } from "ethers";
 
+import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
+import { noRetries } from "../../src/rpc/retry.js";
+import { carryOut, newsOf } from "../../src/settlement/carry-out.js";
 import type { Means } from "../../src/settlement/carry-out.js";
-import type { Stopped } from "../../src/settlement-call/outcome.js";
+import type { Outcome } from "../../src/settlement/result.js";
+import type { FoundTransaction } from "../../src/settlement/sighting.js";
+import { begin, step } from "../../src/settlement/state.js";
+import type { Plan } from "../../src/settlement/state.js";
 import { TimeLimit } from "../../src/settlement/time-limit.js";
-import { endDeadlines } from "../helpers/deadlines.js";
+import type { SentTransaction } from "../../src/settlement/transaction.js";
+import type { SettlementEvent } from "../../src/settlement/types.js";
+import { speedUpTime } from "../helpers/deadlines.js";
 import {
   HASH,
-  OTHER_HASH as OTHER,
-  sent as signed,
-} from "../helpers/settlement-stage.js";
-import {
-  ASK,
-  SEND,
-  cancels,
-  mined,
-  minedIn6,
-  never,
-  undecided,
-  pooled,
-  readOpen,
-  rival,
-  soon,
-  unsigned,
-  usedBy,
-  useWays,
-} from "../helpers/ways.js";
-import type { Answers, Way } from "../helpers/ways.js";
+  OTHER_HASH,
+  minedReceipt,
+  sent as settlement,
+} from "../helpers/keeper.js";
 
-describe("the way of a settlement's transaction", () => {
-  const ways = useWays();
-  const { itGoes, run, sends } = ways;
+const SEND = "eth_sendRawTransaction";
+const RECEIPT = "eth_getTransactionReceipt";
+const never = new Promise<never>(() => undefined);
 
-  const minedOnceSent = (times: number) => (): unknown =>
-    sends() >= times ? minedIn6 : null;
-  /** No receipt; and the time is over when it was sent so often. */
-  const overOnceSent = (times: number) => (): null => {
-    if (sends() >= times) {
-      endDeadlines();
-    }
-    return null;
-  };
-  const answeringWith = (words: string): Answers => ({
-    [SEND]: () => {
-      throw Object.assign(new Error(words), { code: -32000 });
+const higher = { ...settlement, raw: "0x03", hash: OTHER_HASH } as const;
+const cancellation = { ...higher, kind: "cancellation", raw: "0x04" } as const;
+const unsigned = { ...settlement, raw: undefined, hash: undefined };
+const inBlock6 = {
+  ...{ transactionHash: HASH, blockNumber: "0x6", blockHash: HASH },
+  ...{ gasUsed: "0x1", status: "0x1" },
+};
+const closed = {
+  kind: "stopped",
+  status: "refused",
+  reason: "Changed.",
+} as const;
+
+interface Case {
+  readonly title: string;
+  readonly plan?: Partial<Plan>;
+  /** Oldest first. Default: the signed settlement. */
+  readonly transactions?: readonly [SentTransaction, ...SentTransaction[]];
+  /** By method; the node gets how often it was asked before. */
+  readonly answers?: Readonly<
+    Record<string, (before: number, params: readonly unknown[]) => unknown>
+  >;
+  readonly means?: Partial<Means>;
+  readonly is: object;
+  readonly says?: RegExp;
+  /** The bytes that are sent; `unsigned` if the node signs. */
+  readonly sends?: readonly unknown[];
+  readonly troubles?: readonly RegExp[];
+  /** The step right before each of a kind: a request, `round` or `sign`. */
+  readonly before?: Readonly<Record<string, readonly string[]>>;
+}
+
+const resumed = { isResumed: true } as const;
+/** As a node returns it. */
+const seen = {
+  ...{ hash: HASH, from: settlement.from, to: settlement.to },
+  ...{ input: settlement.data, nonce: "0x7", blockNumber: null },
+};
+const pending = { eth_getTransactionByHash: () => seen };
+const minedAfter =
+  (looks: number) =>
+  (before: number): unknown =>
+    before < looks ? null : inBlock6;
+const mined = { kind: "mined", hash: HASH };
+const undecided = { kind: "undecided", status: "unconfirmed", hash: HASH };
+const signing =
+  (transaction: typeof cancellation | typeof higher): Means["sign"] =>
+  async () =>
+    await Promise.resolve({ kind: "signed", transaction });
+const forbids: Means["sign"] = async () =>
+  await Promise.resolve({ kind: "forbidden", problem: "1 wei" });
+const readsRound = (...answers: readonly unknown[]): Partial<Means> => {
+  let reads = 0;
+  return {
+    checkRound: async () => {
+      const answer = answers[Math.min(reads, answers.length - 1)];
+      reads += 1;
+      if (answer instanceof Error) {
+        throw answer;
+      }
+      await answer;
+      return answer === closed ? closed : undefined;
     },
-  });
-  const NO_FUNDS = "insufficient funds for gas * price + value";
-  /** Something with its nonce waits. */
-  const nonceWaits: Answers = {
-    eth_getTransactionCount: (_, [, tag]) =>
-      tag === "pending" ? "0x8" : "0x7",
   };
+};
 
-  itGoes([
+describe("carryOut()", () => {
+  // Time passes by itself: a limit is over once nothing else is left to do.
+  speedUpTime();
+  let did: string[];
+  let sends: unknown[];
+  let events: SettlementEvent[];
+
+  const run = async ({
+    plan = {},
+    transactions = [settlement],
+    answers = {},
+    means = {},
+  }: Case): Promise<Outcome> => {
+    did = [];
+    sends = [];
+    events = [];
+    const all: Case["answers"] = {
+      [SEND]: () => HASH,
+      eth_getTransactionCount: () => "0x7",
+      eth_blockNumber: () => "0x6",
+      ...answers,
+    };
+    const request: Eip1193Provider["request"] = async ({
+      method,
+      params = [],
+    }) => {
+      const before = did.filter((one) => one === method).length;
+      did.push(method);
+      if (/^eth_send/u.test(method)) {
+        sends.push(typeof params[0] === "string" ? params[0] : "unsigned");
+      }
+      return await Promise.resolve(all[method]?.(before, params) ?? null);
+    };
+    const { checkRound, sign, ...others } = means;
+    const { outcome } = await carryOut(
+      {
+        ...{ network: "test", sentAfterBlock: 5, isResumed: false },
+        ...{ confirmations: 1, maxFeeBumps: 4, ...plan },
+      },
+      begin(transactions),
+      {
+        rpc: new RpcClient({ request }, "test").withRetries(noRetries),
+        limit: new TimeLimit(2_000),
+        ...{ pollingIntervalMs: 10, firstCheckAfterMs: 0 },
+        checkRound: async (at) => {
+          did.push("round");
+          return await checkRound?.(at);
+        },
+        sign: async (...asked) => {
+          did.push("sign");
+          return await (sign?.(...asked) ??
+            Promise.reject(new Error("no key")));
+        },
+        record: async (known) => await Promise.resolve(known),
+        emit: (event) => events.push(event),
+        ...others,
+      },
+    );
+    return outcome;
+  };
+  const troubles = (): readonly string[] =>
+    events.flatMap((event) => (event.type === "trouble" ? event.message : []));
+
+  const cases: readonly Case[] = [
     {
-      title: "settle keeps the hash of what it sent if its own code fails",
-      start: "send",
-      changes: () => ({
+      title: "keeps the hash of what it sent if its own code fails",
+      answers: { [RECEIPT]: () => inBlock6 },
+      means: {
         emit: ({ type }) => {
           if (type === "mined") {
             throw new Error("a bug");
           }
         },
-      }),
-      answers: { eth_getTransactionReceipt: () => minedIn6 },
+      },
       is: undecided,
       says: /a bug/u,
-      sends: 1,
+      sends: ["0x02"],
     },
-    ...(["send", "find"] as const).map((start): Way => ({
-      title: `settle looks at once, however long its polling interval (first: ${start})`,
-      start,
-      answers: { eth_getTransactionReceipt: () => minedIn6 },
-      changes: () => ({
-        limit: new TimeLimit(5_000),
-        pollingIntervalMs: 60_000,
-      }),
+    ...[false, true].map((isResumed) => ({
+      title: `looks at once, however long its polling interval (resumed: ${isResumed})`,
+      plan: { isResumed },
+      answers: { [RECEIPT]: () => inBlock6 },
+      means: { pollingIntervalMs: 3_600_000 },
       is: mined,
-      sends: start === "send" ? 1 : 0,
+      sends: isResumed ? [] : ["0x02"],
     })),
     {
-      title: "settle warns once while its looks have no answer",
-      start: "find",
-      answers: {
-        eth_getTransactionReceipt: (occurrence) => {
-          if (occurrence < 3) {
-            throw new Error("cut");
-          }
-          return minedIn6;
-        },
-      },
-      is: mined,
-      troubles: [/cut/u],
-    },
-    {
-      title: "settle sends again what the node does not have",
-      start: "send",
-      answers: { eth_getTransactionReceipt: minedOnceSent(2) },
-      is: mined,
-      sends: 2,
-      troubles: [],
-    },
-    ...[
-      async () => await never,
-      async () => {
-        endDeadlines();
-        return await readOpen();
-      },
-    ].map((checkRound, index): Way => ({
-      title: `settle sends nothing if the round has ${["no answer in time", "its answer when the time is over"][index]}`,
-      start: "send",
-      changes: () => ({ ...soon(), checkRound }),
+      title: "sends nothing if the round is not read in time",
+      means: readsRound(never),
       is: { kind: "stopped", status: "refused", code: "VAULT_RPC_TIMEOUT" },
-      // The last look has no answer in time either.
-      troubles: Array.from(
-        { length: 2 - index },
-        () => /^the node did not answer in time$/u,
-      ),
-    })),
+      troubles: [
+        /^the node did not answer in time$/u,
+        /did not answer in time/u,
+      ],
+    },
     {
-      title:
-        "settle warns once, and reads the round again until it has an answer, before it sends",
-      start: "send",
-      answers: { eth_getTransactionReceipt: minedOnceSent(1) },
-      changes: () => {
-        let reads = 0;
-        return {
-          checkRound: async () => {
-            reads += 1;
-            return await (reads < 4
-              ? Promise.reject(new Error("There is no state."))
-              : readOpen());
-          },
-        };
-      },
+      title: "reads the round again until it has an answer, and warns once",
+      means: readsRound(...[1, 2, 3].map(() => new Error("no state")), "open"),
+      answers: { [RECEIPT]: () => (sends.length > 0 ? inBlock6 : null) },
       is: mined,
-      sends: 1,
-      troubles: [/There is no state/u],
+      sends: ["0x02"],
+      troubles: [/no state/u],
     },
     {
-      title:
-        "settle reads the round as the last request before each send, a bump included",
-      start: "send",
-      plan: { timeBeforeBumpingFees: 1 },
-      answers: {
-        eth_getTransactionReceipt: (_, [hash]) =>
-          sends() >= 3 ? { ...minedIn6, transactionHash: hash } : null,
-        eth_getTransactionByHash: () => (sends() > 1 ? pooled : null),
-      },
-      changes: () => ({
-        checkRound: async () => {
-          ways.stage.asked.push("round");
-          return await readOpen();
-        },
-        sign: async () => {
-          ways.stage.asked.push("signed");
-          return await Promise.resolve({
-            kind: sends() === 2 ? ("signed" as const) : ("forbidden" as const),
-            problem: "not yet",
-            transaction: { ...signed, raw: "0x03", hash: OTHER },
-          });
-        },
-      }),
-      is: { kind: "mined" },
-      sends: 3,
-      troubles: [/not yet/u],
-      then: (all) => {
-        const before = all.flatMap((method, index) =>
-          method === SEND ? [all[index - 1]] : [],
-        );
-        expect(before).to.deep.equal(["round", "round", "round"]);
-        expect(all).to.include("signed");
-      },
-    },
-    ...[
-      "upstream request cancelled by timeout",
-      "request denied by rate limiter",
-      "execution reverted",
-      NO_FUNDS,
-    ].map((words): Way => ({
-      title: `settle waits for the block if a gateway passes its transaction on, answers "${words}", and then asks a node that does not see it`,
-      start: "send",
-      answers: {
-        ...answeringWith(words),
-        // Neither the first looks nor what is sent again finds it.
-        eth_getTransactionReceipt: (occurrence) =>
-          occurrence < 9 ? null : minedIn6,
-      },
+      title: "reads the round as the last request before it sends again",
+      answers: { [RECEIPT]: () => (sends.length > 1 ? inBlock6 : null) },
       is: mined,
-      sends: 5,
-    })),
-    ...(["send", "find"] as const).map((start): Way => ({
-      title: `settle is refused, in the node's words, if five sends are answered with an error and five looks after that find nothing (first: ${start})`,
-      start,
-      answers: answeringWith(NO_FUNDS),
-      is: {
-        kind: "dropped",
-        hash: HASH,
-        status: "refused",
-        code: "VAULT_RPC_ERROR",
-      },
-      says: /does not have the transaction, .*: insufficient funds for gas/u,
-      sends: 5,
-      then: (all) => {
-        const looks = all.slice(all.lastIndexOf(SEND));
-        expect(
-          looks.filter((method) => method === "eth_getTransactionReceipt"),
-        ).to.have.length(5);
-      },
-    })),
-    {
-      title:
-        "settle stays unconfirmed if a transaction with its nonce waits, whatever the node answered",
-      start: "send",
-      answers: { ...answeringWith("call rejected by upstream"), ...nonceWaits },
-      changes: soon,
-      is: undecided,
-      sends: 1,
+      sends: ["0x02", "0x02"],
+      before: { [SEND]: ["round", "round"] },
     },
     {
-      title:
-        "settle warns once, and sends again, if the node drops a transaction that waited",
-      start: "find",
+      title: "reads the round before it signs and sends a higher fee",
+      plan: { ...resumed, timeBeforeBumpingFees: 1 },
       answers: {
-        eth_getTransactionByHash: (occurrence) =>
-          occurrence === 0 ? pooled : null,
-        eth_getTransactionReceipt: minedOnceSent(2),
+        ...pending,
+        [RECEIPT]: (_, [hash]) =>
+          hash === OTHER_HASH ? { ...inBlock6, transactionHash: hash } : null,
       },
+      means: { sign: signing(higher) },
+      is: { kind: "mined", hash: OTHER_HASH },
+      sends: ["0x03"],
+      before: { sign: ["round"], [SEND]: ["round"] },
+    },
+    {
+      title: "warns once that the round forbids a higher fee",
+      plan: { ...resumed, timeBeforeBumpingFees: 0 },
+      answers: { ...pending, [RECEIPT]: minedAfter(5) },
+      means: readsRound(closed),
       is: mined,
-      sends: 2,
-      troubles: [/^the node dropped the transaction$/u],
+      troubles: [/not replaced at a higher fee: Changed\.$/u],
     },
     {
-      title:
-        "settle begins to count errors again after a send without an answer",
-      start: "send",
-      answers: {
-        eth_getTransactionReceipt: () => overOnceSent(9)(),
-        [SEND]: (occurrence) => {
-          throw Object.assign(
-            new Error("nope"),
-            occurrence === 4 ? { code: "ECONNRESET" } : { code: -32000 },
-          );
-        },
-      },
-      is: undecided,
-      sends: 9,
-    },
-    ...[11, 12].map((depth): Way => {
-      const kind = depth === 11 ? "mined" : "dropped";
-      let isReorged = false;
-      return {
-        title: `settle with 12 confirmations is ${kind} if the transaction that used its nonce was in ${depth} blocks when a re-org mined this one`,
-        start: "find",
-        answers: {
-          ...usedBy(rival),
-          eth_blockNumber: () => toQuantity(isReorged ? 32 : 5 + depth),
-          eth_getTransactionReceipt: (occurrence) => {
-            isReorged = occurrence > 2;
-            return isReorged ? minedIn6 : null;
-          },
-        },
-        plan: { confirmations: 12 },
-        is: { kind, hash: HASH },
-      };
-    }),
-    {
-      title:
-        "settle is unconfirmed, and names the transaction, if another one used its nonce",
-      start: "find",
-      answers: usedBy(rival),
-      is: { kind: "dropped", status: "unconfirmed", hash: HASH },
-      says: new RegExp(
-        `^It was replaced: transaction ${OTHER} .* nonce 7`,
-        "u",
-      ),
+      title: "signs no higher fee while the round cannot be read",
+      plan: { ...resumed, timeBeforeBumpingFees: 0 },
+      answers: { ...pending, [RECEIPT]: minedAfter(5) },
+      means: readsRound(new Error("no state")),
+      is: mined,
+      troubles: [/no state/u],
+      before: { sign: [] },
     },
     {
-      title:
-        "settle is unconfirmed for good if no transaction of any block used its nonce",
-      start: "find",
-      answers: usedBy(),
-      is: { kind: "dropped", status: "unconfirmed", hash: HASH },
-      says: /^It was replaced: no transaction of \S+ has its nonce 7, which is used/u,
+      title: "sends a cancellation as soon as it is signed, whatever the round",
+      plan: { ...resumed, requestedReplacement: "cancel" },
+      answers: { ...pending, [SEND]: () => OTHER_HASH },
+      means: { sign: signing(cancellation), ...readsRound(new Error("no")) },
+      is: { kind: "undecided", hash: OTHER_HASH },
+      sends: ["0x04"],
+      before: { [SEND]: ["sign"] },
     },
-    {
-      title:
-        "settle follows its settlement under the new hash if a wallet sped it up",
-      start: "find",
-      answers: {
-        ...usedBy({ ...pooled, hash: OTHER }),
-        eth_getTransactionReceipt: (_, [hash]) =>
-          hash === OTHER ? { ...minedIn6, transactionHash: OTHER } : null,
-      },
-      // The journal keeps the hash of the signed bytes.
-      changes: () => ({
-        record: async () => await Promise.reject(new Error("written")),
-      }),
-      is: { kind: "mined", hash: OTHER },
-      troubles: [new RegExp(`replaced by ${OTHER}`, "u")],
-      then: (_, all) => {
-        expect(all.at(-2)).to.deep.equal({ type: "hash", hash: OTHER });
-      },
-    },
-    {
-      title:
-        "settle names account and nonce if the time is over without a hash",
-      start: "send",
-      answers: { [ASK]: () => null },
-      changes: soon,
-      followed: unsigned,
-      is: { kind: "undecided", status: "unconfirmed" },
-      says: /^The time is over for the transaction of 0x\S+ with nonce 7: the node does not have it, and sending it failed: /u,
-      sends: "any",
-    },
-    {
-      title:
-        "settle is unconfirmed in time if the node or the wallet that signs does not answer",
-      start: "send",
-      answers: { [ASK]: async () => await never },
-      changes: soon,
-      followed: unsigned,
-      is: { kind: "undecided", status: "unconfirmed" },
-      says: /with nonce 7/u,
-      sends: 1,
-      troubles: [/no answer in time/u, /^the node did not answer in time$/u],
-    },
-  ]);
-
-  describe("if the node does not have it and the round forbids another send", () => {
-    const over: Stopped = {
-      kind: "stopped",
-      status: "nothing-to-do",
-      reason: "The round is settled.",
-      code: "VAULT_WRONG_CHAIN",
-    };
-    const forbid = (): Partial<Means> => ({
-      checkRound: async () => await Promise.resolve(over),
-    });
-    /** It is mined two looks after the round was checked. */
-    const minedLater = (
-      answers: Answers,
-      obstacleAt: (block?: number) => Stopped | undefined,
-    ): Pick<Way, "answers" | "changes"> => {
-      let isChecked = false;
-      let looks = 0;
-      return {
-        answers: {
-          eth_getTransactionReceipt: () => {
-            looks += isChecked ? 1 : 0;
-            return looks > 1 ? minedIn6 : null;
-          },
-          ...answers,
-        },
-        changes: () => ({
-          checkRound: async (block) => {
-            isChecked = true;
-            return await Promise.resolve(obstacleAt(block));
-          },
-        }),
-      };
-    };
-
-    itGoes([
-      {
-        title: "settle ends with the reason if this process sent nothing",
-        start: "find",
-        changes: forbid,
-        is: {
-          kind: "dropped",
-          hash: HASH,
-          status: "nothing-to-do",
-          code: "VAULT_WRONG_CHAIN",
-        },
-        says: /^The round is settled\. .* is not sent again\. .* nonce 7, takes its place\.$/u,
-      },
-      {
-        title: "settle stays undecided if this process sent it",
-        start: "send",
-        changes: () => ({
-          checkRound: async () =>
-            await Promise.resolve(sends() === 0 ? undefined : over),
-        }),
-        is: undecided,
-        says: /^The round .* it is not sent again\.$/u,
-        sends: 1,
-      },
-      {
-        title:
-          "resume is mined if the node has the transaction only once the round, which it settled, was read",
-        start: "find",
-        answers: {
-          eth_getTransactionReceipt: () =>
-            ways.stage.asked.includes("eth_blockNumber") ? minedIn6 : null,
-        },
-        changes: forbid,
-        is: mined,
-      },
-      {
-        title:
-          "settle goes on if its nonce is used at the block of the obstacle",
-        start: "find",
-        ...minedLater(
+    ...(
+      [
+        ["the key is missing", {}, /not cancelled: Error: no key$/u],
+        ["a limit forbids it", { sign: forbids }, /not cancelled: 1 wei$/u],
+        [
+          "another process has finished the settlement",
           {
-            eth_getTransactionCount: (_, [, tag]) =>
-              String(tag).startsWith("0x") ? "0x8" : "0x7",
+            sign: signing(cancellation),
+            record: async () => await Promise.resolve(undefined),
           },
-          () => over,
-        ),
-        is: mined,
+          /not cancelled: another process has finished this settlement$/u,
+        ],
+        [
+          "the time is over before it is signed",
+          { sign: async () => await never },
+          /not cancelled: the node did not answer in time$/u,
+        ],
+      ] as const
+    ).map(([why, means, trouble]): Case => ({
+      title: `sends no cancellation, and says once why, if ${why}`,
+      plan: { ...resumed, requestedReplacement: "cancel" },
+      answers: pending,
+      means,
+      is: undecided,
+      troubles: [trouble],
+    })),
+    {
+      title:
+        "sends the cancellation of another process, not its own higher fee",
+      plan: { ...resumed, timeBeforeBumpingFees: 1, maxFeeBumps: 1 },
+      answers: pending,
+      means: {
+        sign: signing(higher),
+        record: async ([first, ...own]) =>
+          await Promise.resolve([first, cancellation, ...own]),
       },
-      {
-        title: "settle goes on if that block has no obstacle",
-        start: "find",
-        ...minedLater({}, (block) => (block === undefined ? over : undefined)),
-        is: mined,
+      is: { kind: "undecided", hash: OTHER_HASH },
+      sends: ["0x04"],
+    },
+    {
+      title: "sends the cancellation that another process wrote meanwhile",
+      plan: resumed,
+      means: {
+        record: async (known) =>
+          await Promise.resolve([...known, cancellation]),
       },
-    ]);
-  });
+      answers: { [SEND]: async () => await never },
+      is: { kind: "undecided", status: "unconfirmed" },
+      sends: ["0x04"],
+      troubles: [/no answer in time/u],
+    },
+    {
+      title: "sends nothing if another process has finished the settlement",
+      plan: resumed,
+      means: { record: async () => await Promise.resolve(undefined) },
+      is: undecided,
+      says: /^Another process has finished this settlement/u,
+    },
+    {
+      title: "follows its settlement under the hash that a wallet gave it",
+      plan: resumed,
+      answers: {
+        eth_getTransactionCount: () => "0x8",
+        eth_getBlockByNumber: () => ({
+          transactions: [{ ...seen, hash: OTHER_HASH, blockNumber: "0x6" }],
+        }),
+        [RECEIPT]: (_, [hash]) =>
+          hash === OTHER_HASH ? { ...inBlock6, transactionHash: hash } : null,
+      },
+      is: { kind: "mined", hash: OTHER_HASH },
+      troubles: [new RegExp(`replaced by ${OTHER_HASH}`, "u")],
+    },
+    {
+      title: "searches on after a look, until every block was searched twice",
+      plan: resumed,
+      answers: {
+        eth_getTransactionCount: () => "0x8",
+        eth_getBlockByNumber: () => ({ transactions: [] }),
+      },
+      is: { kind: "dropped", status: "unconfirmed" },
+      says: /^It was replaced: no transaction of \S+ has its nonce 7/u,
+    },
+    {
+      title: "asks a wallet once, though its answer is lost",
+      transactions: [unsigned],
+      answers: { eth_sendTransaction: async () => await never },
+      is: { kind: "undecided", hash: undefined },
+      sends: ["unsigned"],
+      troubles: [/no answer in time/u, /did not answer in time/u],
+    },
+    {
+      title: "warns of the journal that cannot take the hash of a node",
+      transactions: [unsigned],
+      answers: { eth_sendTransaction: () => HASH },
+      means: {
+        record: async () => await Promise.reject(new Error("disk full")),
+      },
+      is: undecided,
+      sends: ["unsigned"],
+      troubles: [/disk full/u],
+    },
+    {
+      title:
+        "counts the confirmations of the look before one without an answer",
+      plan: { ...resumed, confirmations: 3 },
+      answers: {
+        eth_blockNumber: (before) => (before === 0 ? "0x7" : never),
+        [RECEIPT]: () => inBlock6,
+      },
+      is: undecided,
+      says: /2 of 3 confirmations/u,
+    },
+  ];
+  for (const one of cases) {
+    it(one.title, async () => {
+      const outcome = await run(one);
+      expect(outcome).to.include(one.is);
+      const reason = outcome.kind === "mined" ? "" : outcome.reason;
+      expect(reason).to.match(one.says ?? /(?:)/u);
+      expect(sends).to.deep.equal(one.sends ?? []);
+      const { troubles: expected = [] } = one;
+      expect(troubles(), troubles().join()).to.have.lengthOf(expected.length);
+      expected.forEach((text, index) => {
+        expect(troubles()[index]).to.match(text);
+      });
+      for (const [step_, before] of Object.entries(one.before ?? {})) {
+        expect(
+          did.flatMap((done, at) => (done === step_ ? did[at - 1] : [])),
+        ).to.deep.equal(before);
+      }
+    });
+  }
 
-  it("resume sends the cancellation that another process wrote to the journal meanwhile", async () => {
-    const raws: unknown[] = [];
+  it("emits the hash that a node gives, and writes it to the journal", async () => {
+    const recorded: unknown[] = [];
     await run({
       title: "",
-      start: "find",
-      answers: {
-        [SEND]: (_, [raw]) => {
-          raws.push(raw);
-          endDeadlines();
-          return OTHER;
+      transactions: [unsigned],
+      answers: { eth_sendTransaction: () => HASH },
+      means: {
+        record: async (known) => {
+          recorded.push(known[0].hash);
+          return await Promise.resolve(known);
         },
       },
-      changes: () => ({
-        record: async (known) =>
-          await Promise.resolve([...known, cancels] as const),
-      }),
       is: {},
     });
-    expect(raws).to.deep.equal(["0x04"]);
+    expect(events).to.deep.equal([
+      { type: "sending", hash: null, nonce: 7 },
+      { type: "hash", hash: HASH },
+    ]);
+    expect(recorded).to.deep.equal([HASH]);
   });
+});
 
-  it("resume sends nothing if another process has finished the journal meanwhile", async () => {
-    const end = await run({
-      title: "",
-      start: "find",
-      changes: () => ({
-        record: async () => await Promise.resolve(undefined),
-      }),
-      is: {},
+describe("newsOf()", () => {
+  /** The transaction in a block of this branch, seen while `head` is the newest. */
+  const at = (blockNumber: number, head: number, branch = "ab") => {
+    const blockHash = `0x${branch.repeat(32)}` as const;
+    const receipt = { ...minedReceipt, blockNumber, blockHash };
+    return {
+      head,
+      transaction: {
+        ...{ kind: "mined", hash: HASH, receipt, transaction: settlement },
+      } satisfies FoundTransaction,
+    };
+  };
+  const pool = { transaction: { kind: "pending", hash: HASH } } as const;
+  const gone = { transaction: { kind: "unknown" } } as const;
+  const failed = { transaction: { kind: "unread", problem: "cut" } } as const;
+  const REORG = "a re-org took the transaction out of block 6";
+  const DROPPED = "the node dropped the transaction";
+
+  for (const [title, looks, news] of [
+    [
+      "tells the block and each confirmation once",
+      [at(6, 6), at(6, 6), at(6, 7), at(6, 9)],
+      ["in 6", "1 of 3", "2 of 3", "3 of 3"],
+    ],
+    [
+      "tells of a re-org to a later block, and counts again",
+      [at(6, 7), pool, at(8, 8)],
+      ["in 6", "2 of 3", REORG, "in 8", "1 of 3"],
+    ],
+    [
+      "tells of a re-org to another block of the same height",
+      [at(6, 7), at(6, 7, "cd"), at(6, 8, "cd")],
+      ["in 6", "2 of 3", REORG, "in 6", "2 of 3", "3 of 3"],
+    ],
+    [
+      "tells of a re-org after which the node has lost the transaction",
+      [at(6, 6), gone],
+      ["in 6", "1 of 3", REORG, DROPPED],
+    ],
+    [
+      "tells once that a transaction that waited is gone",
+      [pool, gone, gone],
+      [DROPPED],
+    ],
+    [
+      "tells once of looks that fail, which change nothing",
+      [at(6, 6), failed, failed, at(6, 6), failed, at(6, 7)],
+      ["in 6", "1 of 3", "cut", "cut", "2 of 3"],
+    ],
+  ] as const) {
+    it(title, () => {
+      let state = begin([settlement]);
+      const told = looks.flatMap((look) => {
+        const before = state;
+        state = step(before, { kind: "look", isOver: false, ...look });
+        return newsOf({ confirmations: 3 }, before, state);
+      });
+      expect(
+        told.map((event) =>
+          event.type === "confirmed"
+            ? `${event.confirmations} of ${event.wanted}`
+            : event.type === "trouble"
+              ? event.message
+              : event.type === "mined"
+                ? `in ${event.blockNumber}`
+                : event.type,
+        ),
+      ).to.deep.equal(news);
     });
-    expect(end).to.include({ kind: "undecided", status: "unconfirmed" });
-    expect(ways.sends()).to.equal(0);
-  });
+  }
 });

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { VaultError } from "../../src/client/index.js";
 import type { SettleAllOptions, SettlementPreflight } from "../../src/types.js";
 import { SETTLER, VAULT } from "../helpers/scripted-contracts.js";
-import { itSettles, useStage } from "../helpers/settlement-stage.js";
+import { itSettles, useKeeper } from "../helpers/keeper.js";
 
 /** A person, or a function, that answers with any value. */
 const answering = (answer: unknown): SettleAllOptions => ({
@@ -13,9 +13,9 @@ const answering = (answer: unknown): SettleAllOptions => ({
 });
 
 describe("the confirmation of settleAll", () => {
-  const stage = useStage();
+  const keeper = useKeeper();
 
-  itSettles(stage, [
+  itSettles(keeper, [
     ...[undefined, null, false, 0, 1, "", {}].map((answer) => ({
       title: `settleAll refuses if it returns ${JSON.stringify(answer)}: VAULT_NOT_CONFIRMED`,
       options: answering(answer),
@@ -43,16 +43,16 @@ describe("the confirmation of settleAll", () => {
   it("settleAll throws what it throws, and sends nothing", async () => {
     const problem = new TypeError("the terminal is lost");
     const confirm = async (): Promise<true> => await Promise.reject(problem);
-    const thrown: unknown = await stage
+    const thrown: unknown = await keeper
       .settle({ confirm })
       .catch((error: unknown) => error);
     expect(thrown).to.equal(problem);
-    expect(stage.sends).to.equal(0);
+    expect(keeper.sends).to.equal(0);
   });
 
   it("shows account, contract, balance and costs in wei", async () => {
     const shown: SettlementPreflight[] = [];
-    await stage.settle({
+    await keeper.settle({
       confirm: async (preflight) => {
         shown.push(preflight);
         return await Promise.resolve("no");
@@ -60,7 +60,7 @@ describe("the confirmation of settleAll", () => {
     });
     expect(shown).to.have.length(1);
     // A person judges the price.
-    expect(stage.chain.count("eth_feeHistory")).to.equal(0);
+    expect(keeper.chain.count("eth_feeHistory")).to.equal(0);
     expect(shown[0]).to.deep.include({
       chainId: 31_337,
       chainTime: 1_700_000_006,

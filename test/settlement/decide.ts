@@ -12,21 +12,13 @@ import type { Plan, State } from "../../src/settlement/state.js";
 import {
   HASH,
   OTHER_HASH,
+  minedReceipt,
   sent as settlement,
   unsignedSettlement,
-} from "../helpers/settlement-stage.js";
+} from "../helpers/keeper.js";
 
 const SENT_AT = settlement.preparedAt;
 const MINUTE = 60_000;
-const receipt = {
-  hash: HASH,
-  blockNumber: 6,
-  blockHash: HASH,
-  ...{ gasUsed: 1n, cost: undefined },
-  succeeded: true,
-  logs: [],
-  contractAddress: null,
-};
 const cancellation = {
   ...settlement,
   kind: "cancellation",
@@ -91,13 +83,29 @@ const unknown: Known = {
   looksInVain: 1,
 };
 const mined: Known = {
-  transaction: { kind: "mined", hash: HASH, receipt, transaction: settlement },
+  transaction: {
+    ...{ kind: "mined", hash: HASH, receipt: minedReceipt },
+    transaction: settlement,
+  },
   wasSeen: true,
 };
 const usedBy = (by: "nothing" | "unseen"): Known => ({
   transaction: { kind: "used", by },
   wasSeen: true,
 });
+/** By a transaction of block 6. */
+const usedByOther: Known = {
+  transaction: {
+    kind: "used",
+    by: {
+      block: 6,
+      transaction: {
+        ...{ hash: OTHER_HASH, from: settlement.from, nonce: 7 },
+        ...{ to: undefined, data: "0x", gasPrice: undefined },
+      },
+    },
+  },
+};
 const unread: Known = { transaction: { kind: "unread", problem: "no answer" } };
 /** After one send that was answered so, and as many looks that found nothing. */
 const sentAnd = (answer: SendAnswer, looks = 1, sends = 1): Known => ({
@@ -269,6 +277,19 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       wait,
     ],
     [
+      "waits for the confirmations of the transaction that used its nonce",
+      { confirmations: 12 },
+      { ...usedByOther, head: 16 },
+      wait,
+    ],
+    [
+      "is replaced by the transaction that used its nonce, with its confirmations",
+      { confirmations: 12 },
+      { ...usedByOther, head: 17 },
+      end({ kind: "dropped", status: "unconfirmed", hash: HASH }),
+      new RegExp(`^It was replaced: transaction ${OTHER_HASH} .* nonce 7`, "u"),
+    ],
+    [
       "is replaced if its nonce is used by no transaction of any block",
       {},
       usedBy("nothing"),
@@ -382,6 +403,7 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       {},
       { ...sentAnd(lost), ...unsigned, isOver: true },
       staysOpen,
+      /^The time is over for the transaction of 0x\S+ with nonce 7: the node does not have it, and sending it failed: cut\.$/u,
     ],
     [
       "is refused after one error and five looks",

@@ -15,15 +15,15 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { guardCode } from "../helpers/guard.js";
 import { SETTLER } from "../helpers/scripted-contracts.js";
-import { connectionLost, useStage } from "../helpers/settlement-stage.js";
-import type { NetworkChanges } from "../helpers/settlement-stage.js";
+import { connectionLost, useKeeper } from "../helpers/keeper.js";
+import type { NetworkChanges } from "../helpers/keeper.js";
 
 const GUARD = guardAddressOf(SETTLER);
 /** Where a plain transaction puts it. */
 const ELSEWHERE = "0x00000000000000000000000000000000000000b7";
 
 describe("deployGuard", () => {
-  const stage = useStage();
+  const keeper = useKeeper();
   /** Code by address, as the node has it by now. */
   let codes: Record<string, string>;
   /** What the deployer returns. */
@@ -35,13 +35,13 @@ describe("deployGuard", () => {
     codes = { [CREATE2_DEPLOYER]: "0x60" };
     shown = undefined;
     hashes = [];
-    stage.chain.on(
+    keeper.chain.on(
       "eth_getCode",
       ([address]) => codes[String(address)] ?? "0x",
     );
-    stage.chain.on("eth_estimateGas", () => "0xea60");
+    keeper.chain.on("eth_estimateGas", () => "0xea60");
     made = GUARD;
-    stage.chain.on("eth_call", async ([call], answer) =>
+    keeper.chain.on("eth_call", async ([call], answer) =>
       fieldsOf(call)["to"] === CREATE2_DEPLOYER ? made : await answer(),
     );
     mineTo(GUARD, guardCode(SETTLER));
@@ -49,13 +49,13 @@ describe("deployGuard", () => {
 
   /** The next transaction puts code there. */
   const mineTo = (address: string, code: string): void => {
-    stage.chain.on("eth_sendRawTransaction", async (_, answer) => {
+    keeper.chain.on("eth_sendRawTransaction", async (_, answer) => {
       codes[address] = code;
       return await answer();
     });
   };
   const changeReceipt = (changes: object): void => {
-    stage.chain.on("eth_getTransactionReceipt", async (_, answer) => ({
+    keeper.chain.on("eth_getTransactionReceipt", async (_, answer) => ({
       ...fieldsOf(await answer()),
       ...changes,
     }));
@@ -64,7 +64,7 @@ describe("deployGuard", () => {
     network: NetworkChanges = {},
     settler?: string,
     isAsked = false,
-    host: VaultHost = stage.host(network),
+    host: VaultHost = keeper.host(network),
   ): Promise<DeployedGuard> =>
     await deployGuard(host, {
       ...{ settler, isAsked },
@@ -79,7 +79,7 @@ describe("deployGuard", () => {
   const failure = async (): Promise<string> =>
     (await expectVaultError(deploy(), "VAULT_GUARD_NOT_DEPLOYED")).message;
   const sent = (): Transaction => {
-    const found = stage.chain.asked.find(
+    const found = keeper.chain.asked.find(
       ({ method }) => method === "eth_sendRawTransaction",
     );
     return Transaction.from(String(found?.params[0]));
@@ -110,7 +110,7 @@ describe("deployGuard", () => {
       settler: SETTLER,
       hash: null,
     });
-    expect([stage.sends, shown]).to.eql([0, undefined]);
+    expect([keeper.sends, shown]).to.eql([0, undefined]);
   });
 
   for (const [title, code] of [
@@ -122,7 +122,7 @@ describe("deployGuard", () => {
       expect(await failure()).to.include(
         `the code at ${GUARD} is not that of the guard`,
       );
-      expect(stage.sends).to.equal(0);
+      expect(keeper.sends).to.equal(0);
     });
   }
 
@@ -151,24 +151,24 @@ describe("deployGuard", () => {
   });
 
   it("fails with the node's reason where it refuses the transaction, or the deployment reverts", async () => {
-    stage.chain.on("eth_sendRawTransaction", () => {
+    keeper.chain.on("eth_sendRawTransaction", () => {
       throw Object.assign(new Error("no funds."), { code: -32_000 });
     });
     expect(await failure()).to.match(
       /sending transaction 0x[0-9a-f]{64} failed: .*no funds/u,
     );
     expect(hashes).to.eql([]);
-    stage.chain.on("eth_estimateGas", () => {
+    keeper.chain.on("eth_estimateGas", () => {
       throw Object.assign(new Error("execution reverted"), { code: 3 });
     });
     shown = undefined;
     await failure();
-    expect([stage.sends, shown]).to.eql([1, undefined]);
+    expect([keeper.sends, shown]).to.eql([1, undefined]);
   });
 
   it("follows its transaction if the answer to it was lost, and sends it again if the node has lost it", async () => {
     let losses = 2;
-    stage.chain.on("eth_sendRawTransaction", async (_, answer) => {
+    keeper.chain.on("eth_sendRawTransaction", async (_, answer) => {
       losses -= 1;
       if (losses > 0) {
         throw connectionLost();
@@ -178,18 +178,18 @@ describe("deployGuard", () => {
       throw connectionLost();
     });
     const { address, hash } = await deploy();
-    expect([address, hash]).to.deep.equal([GUARD, stage.chain.mined[0]?.hash]);
-    expect(stage.sends).to.equal(2);
+    expect([address, hash]).to.deep.equal([GUARD, keeper.chain.mined[0]?.hash]);
+    expect(keeper.sends).to.equal(2);
   });
 
   it("waits for a transaction that is not mined until the deadline, and tells onRetry so", async () => {
-    stage.chain.on("eth_getTransactionReceipt", () => null);
-    stage.chain.on(
+    keeper.chain.on("eth_getTransactionReceipt", () => null);
+    keeper.chain.on(
       "eth_sendRawTransaction",
       async (_, answer) => await answer(),
     );
     const problems = new Set<string>();
-    const host = stage.host().withOptions({
+    const host = keeper.host().withOptions({
       timeout: 400,
       onRetry: ({ problem }) => problems.add(problem),
     });
@@ -204,7 +204,7 @@ describe("deployGuard", () => {
 
   it("sends nothing where another deploys the guard while a person is asked, and takes that of another that comes first", async () => {
     const settler = SETTLER;
-    const deployed = await deployGuard(stage.host(), {
+    const deployed = await deployGuard(keeper.host(), {
       ...{ settler, isAsked: true, onHash: () => undefined },
       confirm: async () => {
         codes[GUARD] = guardCode(SETTLER);
@@ -212,9 +212,9 @@ describe("deployGuard", () => {
       },
     });
     expect(deployed).to.include({ address: GUARD, hash: null });
-    expect(stage.sends).to.equal(0);
+    expect(keeper.sends).to.equal(0);
     codes = { [CREATE2_DEPLOYER]: "0x60" };
-    stage.chain.on("eth_sendRawTransaction", () => {
+    keeper.chain.on("eth_sendRawTransaction", () => {
       codes[GUARD] = guardCode(SETTLER);
       throw Object.assign(new Error("nonce too low"), { code: -32_000 });
     });
@@ -224,25 +224,25 @@ describe("deployGuard", () => {
   it("pays for nothing where other code is at the deployer's address", async () => {
     made = ELSEWHERE;
     expect(await failure()).to.include("is not that of the CREATE2 deployer");
-    expect([stage.sends, shown]).to.eql([0, undefined]);
+    expect([keeper.sends, shown]).to.eql([0, undefined]);
   });
 
   it("refuses a price far above recent ones with VAULT_FEE_UNUSUAL, unless a person is asked", async () => {
-    stage.chain.on("eth_maxPriorityFeePerGas", () => "0xffff");
-    stage.chain.on("eth_feeHistory", () => ({
+    keeper.chain.on("eth_maxPriorityFeePerGas", () => "0xffff");
+    keeper.chain.on("eth_feeHistory", () => ({
       baseFeePerGas: ["0x1", "0x7"],
       gasUsedRatio: [0.5],
       reward: [["0x1"]],
     }));
     await expectVaultError(deploy(), "VAULT_FEE_UNUSUAL");
-    expect(stage.sends).to.equal(0);
+    expect(keeper.sends).to.equal(0);
     await deploy({}, undefined, true).catch(() => undefined);
-    expect(stage.sends).to.equal(1);
+    expect(keeper.sends).to.equal(1);
   });
 
   it("refuses another chain than the configured one before it asks", async () => {
     await expectVaultError(deploy({ chainId: 5 }), "VAULT_WRONG_CHAIN");
-    expect([stage.sends, shown]).to.eql([0, undefined]);
+    expect([keeper.sends, shown]).to.eql([0, undefined]);
   });
 
   it("refuses another chain than the configured one where the guard is there, too", async () => {

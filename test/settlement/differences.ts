@@ -16,7 +16,7 @@ import {
   valuesAnswer,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
-import { HASH, entry, unsigned } from "../helpers/settlement-stage.js";
+import { HASH, entry, unsigned } from "../helpers/keeper.js";
 
 describe("the comparison of a settlement with its preview", () => {
   const PAID = `0x${"33".repeat(20)}` as const;

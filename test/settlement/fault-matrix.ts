@@ -17,16 +17,16 @@ import type { FaultKind, RequestKey } from "../helpers/faulty-rpc-server.js";
 import { isFull } from "../helpers/sample.js";
 import { LATE_MS, REQUEST_TIMEOUT_MS } from "../helpers/try-fault.js";
 import {
-  openLanes,
+  startKeepers,
   requestsOfSettlement,
   runCases,
   startCase,
-} from "../helpers/settlement-lane.js";
-import type { SettlementLane } from "../helpers/settlement-lane.js";
-import { SENDS } from "../helpers/settlement-stage.js";
+} from "../helpers/keeper-on-node.js";
+import type { KeeperOnNode } from "../helpers/keeper-on-node.js";
+import { SENDS } from "../helpers/keeper.js";
 
 /** Each costs a start of Hardhat, and saves time where cases wait. */
-const LANES = isFull ? 8 : 3;
+const KEEPERS = isFull ? 8 : 3;
 
 /** Accounts, and what their node does not have. */
 const everyMode = [
@@ -50,12 +50,12 @@ interface Result {
 
 for (const [mode, hidden] of accountModes) {
   describe(`settleAll under faults: ${mode}`, () => {
-    let lanes: readonly SettlementLane[];
+    let keepers: readonly KeeperOnNode[];
     let close: () => Promise<void>;
     let requests: readonly RequestKey[];
 
     before(async () => {
-      ({ lanes, close } = await openLanes(LANES, hidden, {
+      ({ keepers, close } = await startKeepers(KEEPERS, hidden, {
         settings: {
           timeout: REQUEST_TIMEOUT_MS,
           ...(mode === "local keys" ? {} : { accounts: "remote" }),
@@ -64,13 +64,13 @@ for (const [mode, hidden] of accountModes) {
       }));
       // What a node can do is found out once.
       await Promise.all(
-        lanes.map(async (lane) => {
-          await startCase(lane);
-          await settle(lane, {});
+        keepers.map(async (keeper) => {
+          await startCase(keeper);
+          await settle(keeper, {});
         }),
       );
       // Whoever signs, what comes before the nonce is one.
-      requests = await requestsOfSettlement(lanes[0], mode === "local keys");
+      requests = await requestsOfSettlement(keepers[0], mode === "local keys");
     });
     after(async () => {
       await close();
@@ -81,14 +81,14 @@ for (const [mode, hidden] of accountModes) {
       const keys = isFull ? requests : decisive(requests);
       await runCases(
         `${kinds.length} faults × ${keys.length} requests`,
-        lanes,
+        keepers,
         keys.flatMap((key) => kinds.map((kind) => ({ ...key, kind }))),
         checkFault,
       );
     });
 
     it("takes up its own settlement if the answer to any look-up is old", async () => {
-      await runCases("look-ups behind", lanes, laggingMethods, checkLag);
+      await runCases("look-ups behind", keepers, laggingMethods, checkLag);
     });
 
     for (const rival of rivals) {
@@ -96,7 +96,7 @@ for (const [mode, hidden] of accountModes) {
         const keys = isFull ? requests : decisive(requests);
         await runCases(
           `${rival} × ${keys.length} requests but those beside a look, and once more where sending is lost`,
-          lanes,
+          keepers,
           rivalCases(requests, rival).filter(({ method, occurrence }) =>
             keys.some(
               (key) => key.method === method && key.occurrence === occurrence,
@@ -146,31 +146,31 @@ const laggingMethods = [
 
 /** Its own settlement, taken up where the look-up has not caught up yet. */
 async function checkLag(
-  lane: SettlementLane,
+  keeper: KeeperOnNode,
   methods: readonly string[],
 ): Promise<void> {
-  const head = await lane.world.provider.getBlockNumber();
-  const { settlement } = await settle(lane, {});
+  const head = await keeper.world.provider.getBlockNumber();
+  const { settlement } = await settle(keeper, {});
   expect(settlement?.status).to.equal("settled");
   // As if the process had died before it saw that.
-  await rename(lane.finishedJournal, lane.journal);
-  lane.server.reset();
-  lane.server.fallBehind(head, methods);
+  await rename(keeper.finishedJournal, keeper.journal);
+  keeper.server.reset();
+  keeper.server.fallBehind(head, methods);
 
-  const early = await settle(lane, { resume: true, timeout: 300 });
+  const early = await settle(keeper, { resume: true, timeout: 300 });
 
   expect(early.settlement).to.include({
     status: "unconfirmed",
     hash: settlement?.hash,
   });
   expect(early.settlement?.reason).not.to.include("somebody else");
-  expect(existsSync(lane.journal)).to.equal(true);
-  lane.server.reset();
-  const late = await settle(lane, { resume: true });
+  expect(existsSync(keeper.journal)).to.equal(true);
+  keeper.server.reset();
+  const late = await settle(keeper, { resume: true });
   expect(late.settlement).to.deep.equal({
     ...settlement,
     ...{ preview: null, differences: null },
-    // A transaction of another lane in its block may leave open whose settlement it is.
+    // A transaction of another keeper in its block may leave open whose settlement it is.
     reason: late.settlement?.reason,
   });
 }
@@ -234,28 +234,28 @@ function isBesideLook({ method, occurrence }: RequestKey): boolean {
 
 /** A settlement in which one request fails. */
 async function checkFault(
-  lane: SettlementLane,
+  keeper: KeeperOnNode,
   fault: RequestKey & { readonly kind: FaultKind },
 ): Promise<void> {
-  lane.server.inject(fault);
-  expect(lane.server.unused, "faults that wait").to.have.length(1);
-  const before = await chainState(lane);
+  keeper.server.inject(fault);
+  expect(keeper.server.unused, "faults that wait").to.have.length(1);
+  const before = await chainState(keeper);
   const isUnsigned = fault.method === "eth_sendTransaction";
   // Of what is lost without signed bytes, nobody learns more in time.
   const options = isUnsigned ? { timeout: 5_000 } : {};
-  const { settlement, error, keys } = await settle(lane, options);
-  await lane.server.idle();
-  const after = await chainState(lane);
+  const { settlement, error, keys } = await settle(keeper, options);
+  await keeper.server.idle();
+  const after = await chainState(keeper);
 
-  expect(lane.server.unused, "faults that did not fire").to.deep.equal([]);
-  const ours = await lane.world.settlers(before.count);
+  expect(keeper.server.unused, "faults that did not fire").to.deep.equal([]);
+  const ours = await keeper.world.settlers(before.count);
   const wasSent = keys.some(({ method }) => SENDS.includes(method));
   if (settlement?.status === "settled") {
-    expect(ours, "settlements on chain").to.deep.equal([lane.settler]);
+    expect(ours, "settlements on chain").to.deep.equal([keeper.settler]);
     expect(after.round).to.deep.equal({ ...before.round, settled: true });
-    await expectMined(lane, settlement);
-    expect(existsSync(lane.journal)).to.equal(false);
-    expect(existsSync(lane.finishedJournal)).to.equal(true);
+    await expectMined(keeper, settlement);
+    expect(existsSync(keeper.journal)).to.equal(false);
+    expect(existsSync(keeper.finishedJournal)).to.equal(true);
     return;
   }
   if (wasSent) {
@@ -266,7 +266,7 @@ async function checkFault(
       isError ? "refused" : "unconfirmed",
     );
     if (!isError) {
-      const { settlement: resumed } = await settle(lane, { resume: true });
+      const { settlement: resumed } = await settle(keeper, { resume: true });
       expect(resumed?.code).to.equal("VAULT_SETTLEMENT_LOST");
     }
   } else {
@@ -276,18 +276,18 @@ async function checkFault(
   expect(ours, "settlements on chain").to.deep.equal([]);
   expect(after.nonce).to.equal(before.nonce);
   // Where it got as far as a journal, that does not keep the next one off.
-  if (existsSync(lane.journal)) {
-    expect((await settle(lane, {})).settlement?.status).to.equal("settled");
+  if (existsSync(keeper.journal)) {
+    expect((await settle(keeper, {})).settlement?.status).to.equal("settled");
   }
 }
 
 /** A settlement during which the round changes under its feet. */
 async function checkRival(
-  lane: SettlementLane,
-  { rival, lostSend, isSent, ...stage }: RivalCase,
+  keeper: KeeperOnNode,
+  { rival, lostSend, isSent, ...request }: RivalCase,
 ): Promise<void> {
-  const { world, server } = lane;
-  server.before(stage, async () => {
+  const { world, server } = keeper;
+  server.before(request, async () => {
     await (rival === "the next round opens"
       ? world.openNextRound()
       : world.settleByOther());
@@ -295,12 +295,12 @@ async function checkRival(
   if (lostSend !== undefined) {
     server.inject({ ...lostSend, kind: "drop before forwarding" });
   }
-  const before = await chainState(lane);
+  const before = await chainState(keeper);
   // Nobody learns what became of a lost one: the whole timeout passes.
   const options = lostSend === undefined ? {} : { timeout: 5_000 };
-  const { settlement, keys } = await settle(lane, options);
+  const { settlement, keys } = await settle(keeper, options);
   await server.idle();
-  const after = await chainState(lane);
+  const after = await chainState(keeper);
 
   expect(server.unused, "what did not happen").to.deep.equal(
     lostSend === undefined || isSent
@@ -309,25 +309,25 @@ async function checkRival(
   );
   expect(keys.some(({ method }) => SENDS.includes(method))).to.equal(isSent);
   const ours = (await world.settlers(before.count)).filter(
-    (settler) => settler === lane.settler,
+    (settler) => settler === keeper.settler,
   );
   expect(ours.length, "settlements by us").to.be.at.most(1);
   if (after.nonce > before.nonce) {
     expect(settlement?.hash, "a hash is never lost").not.to.equal(null);
-    await expectMined(lane, settlement);
+    await expectMined(keeper, settlement);
   }
   const isNextRound = after.round.startTime !== settlement?.before?.startTime;
   const settledTheNext = isNextRound && after.round.settled;
   if (settledTheNext) {
     // Nothing can be read between the last look and the send.
-    expect(SENDS).to.include(stage.method);
-    expect(stage.occurrence).to.equal(0);
+    expect(SENDS).to.include(request.method);
+    expect(request.occurrence).to.equal(0);
     expect(settlement?.status).to.equal("not-settled");
     expect(settlement?.reason).to.match(/^MISMATCH/u);
     return;
   }
   if (settlement?.status === "settled") {
-    expect(ours).to.deep.equal([lane.settler]);
+    expect(ours).to.deep.equal([keeper.settler]);
     return;
   }
   expect(ours).to.deep.equal([]);
@@ -342,15 +342,15 @@ async function checkRival(
 }
 
 async function settle(
-  lane: SettlementLane,
+  keeper: KeeperOnNode,
   options: SettleAllOptions,
 ): Promise<Result> {
-  const { server, vault } = lane;
+  const { server, vault } = keeper;
   let settlement: Settlement | undefined;
   let error: VaultError | undefined;
   try {
     settlement = await vault.settleAll({
-      ...(options.resume === true ? {} : { from: lane.settler }),
+      ...(options.resume === true ? {} : { from: keeper.settler }),
       pollingInterval: 20,
       timeout: 60_000,
       ...options,
@@ -364,7 +364,7 @@ async function settle(
   return { settlement, error, keys: keysOf(server) };
 }
 
-async function chainState({ world, settler }: SettlementLane) {
+async function chainState({ world, settler }: KeeperOnNode) {
   const [count, round, nonce] = await Promise.all([
     world.settlementCount(),
     world.round(),
@@ -374,7 +374,7 @@ async function chainState({ world, settler }: SettlementLane) {
 }
 
 async function expectMined(
-  { world, settler }: SettlementLane,
+  { world, settler }: KeeperOnNode,
   settlement: Settlement | undefined,
 ): Promise<void> {
   const receipt = await world.provider.getTransactionReceipt(

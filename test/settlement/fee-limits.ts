@@ -1,13 +1,13 @@
 import { expect } from "chai";
 
 import { fieldsOf } from "../helpers/fields.js";
-import { itSettles, remote, useStage } from "../helpers/settlement-stage.js";
-import type { SettlementStage } from "../helpers/settlement-stage.js";
+import { itSettles, remote, useKeeper } from "../helpers/keeper.js";
+import type { Keeper } from "../helpers/keeper.js";
 
 // The scripted node has none of the methods of development nodes, so it is a live one.
 describe("settleAll, before it sends: fees", () => {
-  const stage = useStage();
-  const isDevelopmentNode = (on: SettlementStage): void => {
+  const keeper = useKeeper();
+  const isDevelopmentNode = (on: Keeper): void => {
     on.makeDevelopmentNode();
   };
   const yes = { confirm: async () => await Promise.resolve(true as const) };
@@ -15,14 +15,14 @@ describe("settleAll, before it sends: fees", () => {
   /** The base fee of the scripted node is 7, and its tip 1. */
   const limited = (limits: object) => ({ vault: limits });
   const suggesting = (tip: string) => (): void => {
-    stage.chain.on("eth_maxPriorityFeePerGas", () => tip);
+    keeper.chain.on("eth_maxPriorityFeePerGas", () => tip);
   };
   const paid = (...prices: readonly string[]): void => {
     paidAbove("0x0", ...prices);
   };
   /** Of a base fee and tips; without a tip, the chain's own transaction is alone. */
   const paidAbove = (baseFee: string, ...prices: readonly string[]): void => {
-    stage.chain.on("eth_feeHistory", () => ({
+    keeper.chain.on("eth_feeHistory", () => ({
       // One more than blocks: that of the next block.
       baseFeePerGas: [...prices.map(() => baseFee), "0xffffff"],
       gasUsedRatio: prices.map((price) =>
@@ -32,7 +32,7 @@ describe("settleAll, before it sends: fees", () => {
     }));
   };
 
-  itSettles(stage, [
+  itSettles(keeper, [
     {
       title:
         "settleAll refuses a price above maxFeePerGasLimit, with both figures and the setting: VAULT_FEE_ABOVE_LIMIT",

@@ -3,24 +3,21 @@ import { expect } from "chai";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { SETTLE, settledRound } from "../helpers/scripted-contracts.js";
 import { NOT_YET } from "../helpers/settlement-cases.js";
-import { itSettles, useStage } from "../helpers/settlement-stage.js";
-import type {
-  NetworkChanges,
-  SettlementStage,
-} from "../helpers/settlement-stage.js";
+import { itSettles, useKeeper } from "../helpers/keeper.js";
+import type { NetworkChanges, Keeper } from "../helpers/keeper.js";
 
 // The settlement of the scripted node uses 60,000 gas, at a base fee of 7 and
 // a priority fee of 1. Its account has 10^18 wei.
 describe("settleAll: gas and costs", () => {
-  const stage = useStage();
+  const keeper = useKeeper();
   const neverAsk = {
     confirm: async () => await Promise.reject(new Error("asked")),
   };
-  const withoutEngine = ({ chain }: SettlementStage): void => {
+  const withoutEngine = ({ chain }: Keeper): void => {
     chain.overrides = false;
   };
   /** The simulation reports that the settlement used up the gas of a block. */
-  const useUp = ({ chain }: SettlementStage): void => {
+  const useUp = ({ chain }: Keeper): void => {
     const outOfGas = {
       ...{ status: "0x0", returnData: "0x", gasUsed: "0x1c9c380", logs: [] },
       error: { code: -32_015, message: "out of gas" },
@@ -42,13 +39,13 @@ describe("settleAll: gas and costs", () => {
     ["1 gas less than it uses", { gas: 59_999n }, 1],
     ["a gasMultiplier that leaves less", { gasMultiplier: 0.5 }, 1],
   ];
-  itSettles(stage, [
+  itSettles(keeper, [
     ...tooLittle.map(([title, network, simulations]) => ({
       title: `settleAll refuses ${title}, and does not ask: VAULT_GAS_LIMIT_TOO_LOW`,
       network,
       options: neverAsk,
       is: { status: "refused", code: "VAULT_GAS_LIMIT_TOO_LOW" } as const,
-      then: ({ chain }: SettlementStage) => {
+      then: ({ chain }: Keeper) => {
         expect(chain.count("eth_simulateV1")).to.equal(simulations);
       },
     })),
@@ -74,7 +71,7 @@ describe("settleAll: gas and costs", () => {
     },
     ...[0n, 1n].map((missing) => ({
       title: `settleAll without an engine ${missing === 0n ? "settles" : "refuses"} if the account has its highest cost less ${missing} wei`,
-      given: (on: SettlementStage) => {
+      given: (on: Keeper) => {
         withoutEngine(on);
         const balance = 75_000n * 15n - missing;
         on.chain.on("eth_getBalance", () => `0x${balance.toString(16)}`);
@@ -199,8 +196,8 @@ describe("settleAll: gas and costs", () => {
   ];
   for (const [title, network, gas, price, highest] of costs) {
     it(`settleAll computes its costs with ${title}`, async () => {
-      await stage.settle({}, network);
-      const [first] = stage.events;
+      await keeper.settle({}, network);
+      const [first] = keeper.events;
       expect(first).to.have.deep.nested.include({
         "preflight.gas": gas,
         "preflight.cost": gas * price,

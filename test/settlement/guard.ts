@@ -17,10 +17,10 @@ import { toSafeBatch } from "../../src/settlement/safe.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { deployTestGuard, guardCode } from "../helpers/guard.js";
-import { openLaneWithNode } from "../helpers/settlement-lane.js";
-import type { LaneWithNode } from "../helpers/settlement-lane.js";
+import { startKeeper } from "../helpers/keeper-on-node.js";
+import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
 import { OPEN_ROUND, SETTLER } from "../helpers/scripted-contracts.js";
-import { useStage } from "../helpers/settlement-stage.js";
+import { useKeeper } from "../helpers/keeper.js";
 import { mined } from "../helpers/transactions.js";
 import { devKey, openRound } from "../helpers/world.js";
 
@@ -31,42 +31,42 @@ const encode = (name: string, ...values: readonly unknown[]): string =>
   guardErrors.encodeErrorResult(name, [...values]);
 
 describe("a settlement through a guard", () => {
-  let lane: LaneWithNode;
+  let keeper: KeeperWithNode;
   let guard: string;
   let vault: HardhatVault;
   let back: () => Promise<void>;
 
   before(async () => {
-    lane = await openLaneWithNode();
-    const { world, settler } = lane;
+    keeper = await startKeeper();
+    const { world, settler } = keeper;
     const deployer = new Wallet(devKey(3), world.provider);
     guard = await deployTestGuard(deployer, settler);
     const { contracts } = world;
-    vault = await lane.connect({ vault: { contracts, guard } });
+    vault = await keeper.connect({ vault: { contracts, guard } });
     back = await world.checkpoint();
   });
   after(async () => {
-    await lane.close();
+    await keeper.close();
   });
   beforeEach(async () => {
     await back();
-    lane.server.reset();
-    await lane.removeJournals();
+    keeper.server.reset();
+    await keeper.removeJournals();
   });
   const settle = async (options: SettleAllOptions = {}): Promise<Settlement> =>
     await vault.settleAll({ pollingInterval: 20, ...options });
   const beforeSending = (act: () => Promise<unknown>): void => {
-    lane.server.before(SEND, async () => {
+    keeper.server.before(SEND, async () => {
       await act();
     });
   };
   const setCode = async (address: string, code: string): Promise<void> => {
-    await lane.world.provider.send("anvil_setCode", [address, code]);
+    await keeper.world.provider.send("anvil_setCode", [address, code]);
   };
 
   /** Opens a round with the same start and strike. */
   const startRound = async (changes: Partial<VaultRound>): Promise<void> => {
-    const { factory } = lane.world;
+    const { factory } = keeper.world;
     const round = { ...openRound, startTime: 1_600_000_000n, ...changes };
     await mined(await factory.startNextRound(round));
   };
@@ -81,32 +81,32 @@ describe("a settlement through a guard", () => {
     });
     expect(settlement).to.include({ status: "settled", guard });
     expect([previewed, settlement.preview?.guard]).to.eql([guard, guard]);
-    expect(await lane.world.settlers()).to.eql([guard]);
+    expect(await keeper.world.settlers()).to.eql([guard]);
     expect(await settle()).to.include({ status: "nothing-to-do", guard });
   });
 
   it("settleAll writes its guard to the log", async () => {
     const { hash } = await settle();
     const file = "vault-deployments/settlements.ndjson";
-    const text = await readFile(path.join(lane.project.path, file), "utf8");
+    const text = await readFile(path.join(keeper.project.path, file), "utf8");
     const line = text.trimEnd().split("\n").at(-1) ?? "";
     const { settlement } = fieldsOf(JSON.parse(line));
     expect(settlement).to.include({ hash, guard });
   });
 
   it("settleAll goes to the vault where guard is false or not set", async () => {
-    const { contracts } = lane.world;
+    const { contracts } = keeper.world;
     for (const setting of [false, undefined] as const) {
       await back();
-      await lane.removeJournals();
-      const other = await lane.connect({
+      await keeper.removeJournals();
+      const other = await keeper.connect({
         vault: { contracts, guard: setting },
       });
       expect(await other.settleAll()).to.include({
         status: "settled",
         guard: null,
       });
-      expect(await lane.world.settlers()).to.eql([lane.settler]);
+      expect(await keeper.world.settlers()).to.eql([keeper.settler]);
     }
   });
 
@@ -122,8 +122,8 @@ describe("a settlement through a guard", () => {
     {
       title: "the next round is there, as after somebody else's settlement",
       act: async () => {
-        await lane.world.settleByOther();
-        await lane.world.openNextRound();
+        await keeper.world.settleByOther();
+        await keeper.world.openNextRound();
       },
       is: { status: "nothing-to-do", code: null },
       count: 1,
@@ -139,7 +139,7 @@ describe("a settlement through a guard", () => {
     {
       title: "somebody else has settled the round",
       act: async () => {
-        await lane.world.settleByOther();
+        await keeper.world.settleByOther();
       },
       is: { status: "nothing-to-do", code: null },
       count: 1,
@@ -147,7 +147,7 @@ describe("a settlement through a guard", () => {
     {
       title: "the vault does not settle the round",
       act: async () => {
-        await setCode(lane.world.contracts.vault, STOP);
+        await setCode(keeper.world.contracts.vault, STOP);
       },
       is: { status: "reverted", code: "VAULT_WOULD_NOT_SETTLE" },
     },
@@ -175,7 +175,7 @@ describe("a settlement through a guard", () => {
       title: "the vault refuses",
       act: async () => {
         const nested = encode("NestedCall");
-        await mined(await lane.world.vault.setRevert("0xa015aefe", nested));
+        await mined(await keeper.world.vault.setRevert("0xa015aefe", nested));
       },
       is: { status: "reverted", code: "VAULT_CALL_REVERTED" },
       count: 0,
@@ -184,7 +184,7 @@ describe("a settlement through a guard", () => {
       title: "the vault refuses as if the round were settled",
       act: async () => {
         const error = encode("RoundAlreadySettled");
-        await mined(await lane.world.vault.setRevert("0xa015aefe", error));
+        await mined(await keeper.world.vault.setRevert("0xa015aefe", error));
       },
       is: { status: "reverted", code: "VAULT_CALL_REVERTED" },
       count: 0,
@@ -199,7 +199,7 @@ describe("a settlement through a guard", () => {
       expect(settlement.hashes).to.eql([settlement.hash]);
       expect(settlement.blockNumber).to.be.a("number");
       if (count !== undefined) {
-        expect(await lane.world.settlementCount()).to.equal(count);
+        expect(await keeper.world.settlementCount()).to.equal(count);
       }
     });
   }
@@ -214,7 +214,7 @@ describe("a settlement through a guard", () => {
       const length = size.toString(16).padStart(4, "0");
       // Copies what follows the code, and reverts with it.
       const code = `0x61${length}600d5f3961${length}5ffd5b${imitated.slice(2)}`;
-      await setCode(lane.world.contracts.vault, code);
+      await setCode(keeper.world.contracts.vault, code);
       const { status, code: why, hash } = await settle();
       expect([status, why, hash]).to.eql([
         "reverted",
@@ -226,7 +226,7 @@ describe("a settlement through a guard", () => {
 
   it("settleAll names who settled the round, and the transaction, when it came too late", async () => {
     beforeSending(async () => {
-      await lane.world.settleByOther();
+      await keeper.world.settleByOther();
     });
     const { reason, blockNumber } = await settle();
     const other = new Wallet(devKey(2)).address.toLowerCase();
@@ -242,16 +242,18 @@ describe("a settlement through a guard", () => {
   const loseEverySend = (): void => {
     for (let occurrence = 0; occurrence < 1_000; occurrence += 1) {
       const kind = "drop before forwarding";
-      lane.server.inject({ ...SEND, occurrence, kind });
+      keeper.server.inject({ ...SEND, occurrence, kind });
     }
   };
 
   it("resume finishes what was signed for the guard, whatever the settings say by now", async () => {
-    const { world, server } = lane;
+    const { world, server } = keeper;
     loseEverySend();
     const interrupted = await settle({ timeout: 10_000 });
     expect(interrupted).to.include({ status: "unconfirmed", guard });
-    const other = await lane.connect({ vault: { contracts: world.contracts } });
+    const other = await keeper.connect({
+      vault: { contracts: world.contracts },
+    });
     server.reset();
     expect(await other.settleAll({ resume: true })).to.include({
       status: "settled",
@@ -275,20 +277,20 @@ describe("a settlement through a guard", () => {
     it(`resume sends nothing from a journal that was changed to ${title}`, async () => {
       loseEverySend();
       await settle({ timeout: 10_000 });
-      const file = fieldsOf(JSON.parse(await readFile(lane.journal, "utf8")));
-      await writeFile(lane.journal, JSON.stringify(change({ ...file })));
+      const file = fieldsOf(JSON.parse(await readFile(keeper.journal, "utf8")));
+      await writeFile(keeper.journal, JSON.stringify(change({ ...file })));
       await expectVaultError(settle({ resume: true }), "VAULT_INVALID_JOURNAL");
-      expect(await lane.world.settlementCount()).to.equal(0);
+      expect(await keeper.world.settlementCount()).to.equal(0);
     });
   }
 
   it("settleAll, simulateSettleAll and --calldata refuse a guard without code, and one with other code", async () => {
-    const { contracts } = lane.world;
+    const { contracts } = keeper.world;
     for (const [address, problem] of [
       [devAddress(7), "there is no contract code"],
       [contracts.vault, "the code is that of another contract"],
     ] as const) {
-      const other = await lane.connect({
+      const other = await keeper.connect({
         vault: { contracts, guard: address },
       });
       const { status, code, reason } = await other.settleAll();
@@ -304,11 +306,11 @@ describe("a settlement through a guard", () => {
   });
 
   it("--calldata and --safe name the round, and go to the guard", async () => {
-    const built = await buildSettlement(vault, lane.settler);
+    const built = await buildSettlement(vault, keeper.settler);
     expect(built).to.include({ to: guard, refusal: null });
     const { round, vault: called } = fieldsOfCall(built.data);
-    expect(called).to.equal(lane.world.contracts.vault);
-    expect(round).to.equal((await lane.world.round()).startTime);
+    expect(called).to.equal(keeper.world.contracts.vault);
+    expect(round).to.equal((await keeper.world.round()).startTime);
     expect(toSafeBatch(built).meta["description"]).to.match(
       /^Settles the round from \S+ on with strike price [\d,.]+, and no other, through the guard 0x/u,
     );
@@ -330,7 +332,7 @@ describe("a settlement through a guard", () => {
   it("fork settles through the guard of its network", async () => {
     const fork = await vault.fork();
     try {
-      expect(await fork.vault.settleAll({ from: lane.settler })).to.include({
+      expect(await fork.vault.settleAll({ from: keeper.settler })).to.include({
         status: "settled",
         guard,
       });
@@ -341,7 +343,7 @@ describe("a settlement through a guard", () => {
 });
 
 describe("a guard's refusal before anything is sent", () => {
-  const stage = useStage();
+  const keeper = useKeeper();
   const GUARD: Address = "0x00000000000000000000000000000000000000A7";
   const { startTime, strikePrice } = OPEN_ROUND;
   const refusals = [
@@ -385,7 +387,7 @@ describe("a guard's refusal before anything is sent", () => {
   };
   for (const [name, status, code, ...values] of refusals) {
     it(`settleAll is ${status}, ${String(code)}, for ${name}`, async () => {
-      const { chain } = stage;
+      const { chain } = keeper;
       chain.on("eth_getCode", async ([address], answer) =>
         address === GUARD ? guardCode() : await answer(),
       );
@@ -401,21 +403,21 @@ describe("a guard's refusal before anything is sent", () => {
         }
         return await answer();
       });
-      const host = stage.host();
+      const host = keeper.host();
       host.guard = GUARD;
-      const { settlement } = await stage.end({}, host);
+      const { settlement } = await keeper.end({}, host);
       expect(settlement).to.include({ status, code, guard: GUARD, hash: null });
       expect(settlement.reason).to.match(reasons[name] ?? /./u);
-      expect(stage.sends).to.equal(0);
+      expect(keeper.sends).to.equal(0);
     });
   }
 });
 
 describe("a guard on a node that cannot simulate", () => {
-  const stage = useStage();
+  const keeper = useKeeper();
 
   it("settleAll is refused with VAULT_TOKENS_NOT_KNOWN, and sends if the tokens are named", async () => {
-    const { chain } = stage;
+    const { chain } = keeper;
     const GUARD: Address = "0x00000000000000000000000000000000000000A7";
     chain.on("eth_getCode", async ([address], answer) =>
       address === GUARD ? guardCode() : await answer(),
@@ -427,17 +429,17 @@ describe("a guard on a node that cannot simulate", () => {
       fieldsOf(params[0])["to"] === GUARD ? "0x" : await answer(),
     );
     chain.on("eth_estimateGas", () => "0x186a0");
-    const host = stage.host();
+    const host = keeper.host();
     host.guard = GUARD;
-    const { settlement } = await stage.end({ timeout: 100 }, host);
+    const { settlement } = await keeper.end({ timeout: 100 }, host);
     expect(settlement).to.include({
       status: "refused",
       code: "VAULT_TOKENS_NOT_KNOWN",
       preview: null,
     });
-    expect(stage.sends).to.equal(0);
-    await stage.end({ tokens: [], timeout: 100 }, host);
-    expect(stage.sends).to.equal(1);
+    expect(keeper.sends).to.equal(0);
+    await keeper.end({ tokens: [], timeout: 100 }, host);
+    expect(keeper.sends).to.equal(1);
   });
 });
 

@@ -18,7 +18,7 @@ import type { FixtureProject } from "../helpers/fixture-project.js";
 import { deployTestGuard } from "../helpers/guard.js";
 import { hreOnLive } from "../helpers/hre.js";
 import { itOnPosix } from "../helpers/posix.js";
-import { SENDS } from "../helpers/settlement-stage.js";
+import { SENDS } from "../helpers/keeper.js";
 import { createWorld, devKey } from "../helpers/world.js";
 import type { SettlementWorld } from "../helpers/world.js";
 

@@ -21,9 +21,9 @@ import {
   HASH,
   entry as sent,
   itSettles,
-  useStage,
-} from "../helpers/settlement-stage.js";
-import type { StageCase } from "../helpers/settlement-stage.js";
+  useKeeper,
+} from "../helpers/keeper.js";
+import type { SettlementCase } from "../helpers/keeper.js";
 
 const content = { version: 1, ...journalSubject, ...sent };
 
@@ -35,23 +35,23 @@ type Broken = readonly [
 ];
 
 describe("an invalid journal of a settlement", () => {
-  const stage = useStage();
+  const keeper = useKeeper();
   const journal = (genesisHash = GENESIS): Journal =>
-    new Journal(stage.projectRoot, { ...journalSubject, genesisHash });
+    new Journal(keeper.projectRoot, { ...journalSubject, genesisHash });
   const text = async (): Promise<string> =>
-    await readFile(stage.journalFile(), "utf8");
+    await readFile(keeper.journalFile(), "utf8");
 
   /** A journal that settleAll refuses, and leaves as it is. */
   const refused = (
     [title, change, says]: Broken,
     resume: boolean,
-  ): StageCase => {
+  ): SettlementCase => {
     let before = "";
     return {
       title: `settleAll throws VAULT_INVALID_JOURNAL, and keeps the journal, if ${title} (resume: ${resume})`,
       given: async () => {
-        await stage.interrupt();
-        await stage.writeJournal(change(await stage.journal()));
+        await keeper.interrupt();
+        await keeper.writeJournal(change(await keeper.journal()));
         before = await text();
       },
       options: { resume },
@@ -145,7 +145,7 @@ describe("an invalid journal of a settlement", () => {
   ];
 
   itSettles(
-    stage,
+    keeper,
     invalid.flatMap((one) => [refused(one, false), refused(one, true)]),
   );
 
@@ -167,7 +167,7 @@ describe("an invalid journal of a settlement", () => {
     [{ transactions: [{ ...unsignedSettlement, fees: {} }] }, "fees"],
   ] as const) {
     it(`cannot be read with VAULT_INVALID_JOURNAL if ${where} is odd: ${Object.keys(changes).join()}`, async () => {
-      await stage.writeJournal({ ...content, ...changes });
+      await keeper.writeJournal({ ...content, ...changes });
       const { message } = await expectVaultError(
         journal().read(),
         "VAULT_INVALID_JOURNAL",
@@ -196,7 +196,7 @@ describe("an invalid journal of a settlement", () => {
   };
 
   it("is none that settles its round and vault through its guard, by an account of the node", async () => {
-    await stage.writeJournal(guarded());
+    await keeper.writeJournal(guarded());
     expect(await journal().read()).to.deep.include({ guard });
   });
 
@@ -207,7 +207,7 @@ describe("an invalid journal of a settlement", () => {
     ["its round, with more data", guarded({}, VAULT, "00")],
   ] as const) {
     it(`is one whose transaction settles ${title} through its guard`, async () => {
-      await stage.writeJournal(file);
+      await keeper.writeJournal(file);
       const { message } = await expectVaultError(
         journal().read(),
         "VAULT_INVALID_JOURNAL",

@@ -40,8 +40,8 @@ import {
   itSettles,
   keyOf,
   remote,
-  useStage,
-} from "../helpers/settlement-stage.js";
+  useKeeper,
+} from "../helpers/keeper.js";
 
 const OTHER_KEY = `0x${"22".repeat(32)}`;
 
@@ -49,10 +49,10 @@ const entry: JournalEntry = { ...sent, transactions: [unsignedSettlement] };
 const content = { version: 1, ...journalSubject, ...sent };
 
 describe("the journal of a settlement", () => {
-  const stage = useStage();
+  const keeper = useKeeper();
   const journal = (genesisHash = GENESIS): Journal =>
-    new Journal(stage.projectRoot, { ...journalSubject, genesisHash });
-  const folder = (): string => path.dirname(stage.journalFile());
+    new Journal(keeper.projectRoot, { ...journalSubject, genesisHash });
+  const folder = (): string => path.dirname(keeper.journalFile());
 
   let fileHandles: FileHandle;
   before(async () => {
@@ -81,13 +81,13 @@ describe("the journal of a settlement", () => {
     empty();
   });
 
-  itSettles(stage, [
+  itSettles(keeper, [
     {
       title: "settleAll settles if the journal is of a vault in lower case",
       given: async () => {
-        await stage.interrupt();
-        const unsent = await stage.journal();
-        await stage.writeJournal({ ...unsent, vault: VAULT.toLowerCase() });
+        await keeper.interrupt();
+        const unsent = await keeper.journal();
+        await keeper.writeJournal({ ...unsent, vault: VAULT.toLowerCase() });
       },
       options: { resume: true },
       is: { status: "settled" },
@@ -98,7 +98,7 @@ describe("the journal of a settlement", () => {
         "settleAll refuses with VAULT_SETTLEMENT_UNFINISHED if another process begins while it asks",
       options: {
         confirm: async () => {
-          await stage.writeJournal(content);
+          await keeper.writeJournal(content);
           return true;
         },
       },
@@ -109,7 +109,7 @@ describe("the journal of a settlement", () => {
       },
       says: ["the option `resume`", JOURNAL_FILE],
       then: async () => {
-        expect(await stage.journal()).to.deep.include({ sentAfterBlock: 5 });
+        expect(await keeper.journal()).to.deep.include({ sentAfterBlock: 5 });
       },
     },
     {
@@ -127,7 +127,7 @@ describe("the journal of a settlement", () => {
       then: async () => {
         empty();
         expect(await readdir(folder())).to.deep.equal([]);
-        expect((await stage.settle()).status).to.equal("settled");
+        expect((await keeper.settle()).status).to.equal("settled");
       },
     },
     {
@@ -135,7 +135,6 @@ describe("the journal of a settlement", () => {
         "settleAll warns, and leaves the entry from before it sent, if the disk is full afterwards",
       options: {
         onEvent: (event) => {
-          stage.events.push(event);
           if (event.type === "sending") {
             fillDisk();
           }
@@ -145,12 +144,12 @@ describe("the journal of a settlement", () => {
       sends: 1,
       then: async (_, settlement) => {
         empty();
-        expect(stage.troubles).to.include("ENOSPC");
+        expect(keeper.troubles).to.include("ENOSPC");
         expect(await readdir(folder())).to.have.members([
           path.basename(JOURNAL_FILE),
           "settlements.ndjson",
         ]);
-        expect(await stage.settle({ resume: true })).to.deep.equal({
+        expect(await keeper.settle({ resume: true })).to.deep.equal({
           ...settlement,
           preview: null,
           differences: null,
@@ -159,7 +158,7 @@ describe("the journal of a settlement", () => {
     },
   ]);
 
-  itSettles(stage, [
+  itSettles(keeper, [
     {
       title:
         "settleAll leaves the hash in the finished journal if the node signs as it sends",
@@ -172,7 +171,7 @@ describe("the journal of a settlement", () => {
       is: { status: "settled" },
       sends: 1,
       then: async (_, settlement) => {
-        expect(await stage.journal(".finished")).to.have.nested.property(
+        expect(await keeper.journal(".finished")).to.have.nested.property(
           "transactions[0].hash",
           settlement?.hash,
         );
@@ -185,13 +184,13 @@ describe("the journal of a settlement", () => {
     async () => {
       const outside = await mkdtemp(path.join(tmpdir(), "hardhat-vault-out-"));
       await symlink(outside, folder());
-      stage.loseTransactions(endDeadlines);
-      await stage.settle();
+      keeper.loseTransactions(endDeadlines);
+      await keeper.settle();
       expect(await readdir(outside)).to.deep.equal([
         path.basename(JOURNAL_FILE),
       ]);
-      stage.restartNode();
-      expect(await stage.settle({ resume: true })).to.include({
+      keeper.restartNode();
+      expect(await keeper.settle({ resume: true })).to.include({
         status: "settled",
       });
       expect(await readdir(outside)).to.have.lengthOf(2);
@@ -206,7 +205,7 @@ describe("the journal of a settlement", () => {
     const all = new Promise<void>((resolve) => {
       release = resolve;
     });
-    stage.chain.on("eth_getTransactionCount", async (_, answer) => {
+    keeper.chain.on("eth_getTransactionCount", async (_, answer) => {
       arrived += 1;
       if (arrived === 4) {
         release();
@@ -215,17 +214,17 @@ describe("the journal of a settlement", () => {
       return await answer();
     });
     const both = [KEY, OTHER_KEY].map(
-      async (key) => await stage.settle({}, { accounts: [keyOf(key)] }),
+      async (key) => await keeper.settle({}, { accounts: [keyOf(key)] }),
     );
-    stage.beforeSending(async () => {
+    keeper.beforeSending(async () => {
       await Promise.race(both);
     });
 
     const statuses = (await Promise.all(both)).map(({ status }) => status);
 
     expect(statuses).to.have.members(["settled", "refused"]);
-    expect(stage.sends).to.equal(1);
-    expect(stage.chain.mined).to.have.length(1);
+    expect(keeper.sends).to.equal(1);
+    expect(keeper.chain.mined).to.have.length(1);
   });
 
   it("stays with the process that resumed it though the one that began it updates it and has sent nothing", async () => {
@@ -339,7 +338,7 @@ describe("the journal of a settlement", () => {
   });
 
   it("throws VAULT_INVALID_JOURNAL or VAULT_JOURNAL_NOT_WRITTEN, with the system's reason, if it cannot be read or written", async () => {
-    await mkdir(stage.journalFile(), { recursive: true });
+    await mkdir(keeper.journalFile(), { recursive: true });
     const { message } = await expectVaultError(
       journal().read(),
       "VAULT_INVALID_JOURNAL",
@@ -353,7 +352,7 @@ describe("the journal of a settlement", () => {
       "VAULT_JOURNAL_NOT_WRITTEN",
     );
     expect(failed.message).to.match(/EEXIST|ENOTDIR/u);
-    expect(existsSync(stage.journalFile())).to.equal(false);
+    expect(existsSync(keeper.journalFile())).to.equal(false);
   });
 
   it("is given to the user, not deleted, if only another user may read it", async () => {
@@ -375,19 +374,19 @@ describe("the journal of a settlement", () => {
   });
 
   it("of a development node that was restarted makes way for the next settlement", async () => {
-    stage.makeDevelopmentNode();
-    stage.loseTransactions(endDeadlines);
-    await stage.settle();
-    expect(await stage.settle()).to.include({
+    keeper.makeDevelopmentNode();
+    keeper.loseTransactions(endDeadlines);
+    await keeper.settle();
+    expect(await keeper.settle()).to.include({
       code: "VAULT_SETTLEMENT_UNFINISHED",
     });
-    stage.chain = new ScriptedNode();
-    stage.makeDevelopmentNode();
-    stage.changeGenesis(OTHER_HASH);
-    expect(await stage.settle({ resume: true })).to.include({
+    keeper.chain = new ScriptedNode();
+    keeper.makeDevelopmentNode();
+    keeper.changeGenesis(OTHER_HASH);
+    expect(await keeper.settle({ resume: true })).to.include({
       code: "VAULT_NOTHING_TO_RESUME",
     });
-    expect(await stage.settle()).to.include({ status: "settled" });
+    expect(await keeper.settle()).to.include({ status: "settled" });
   });
 
   it("is begun where hard links do not work, and by one of two", async () => {
@@ -413,7 +412,7 @@ describe("the journal of a settlement", () => {
   });
 
   it("keeps the transactions that another process added", async () => {
-    await stage.interrupt();
+    await keeper.interrupt();
     const added = await journal().read();
     const signed = added?.transactions[0];
     if (added === undefined || signed?.fees === undefined) {

@@ -5,11 +5,7 @@ import { expect } from "chai";
 import type { SettleAllOptions, VaultRound } from "../../src/types.js";
 import { endDeadlines, useWallClock } from "../helpers/deadlines.js";
 import { OPEN_ROUND, VAULT, nextRound } from "../helpers/scripted-contracts.js";
-import {
-  connectionLost,
-  itSettles,
-  useStage,
-} from "../helpers/settlement-stage.js";
+import { connectionLost, itSettles, useKeeper } from "../helpers/keeper.js";
 
 /** Time of the next block; the newest one is a second older. */
 const NOW = 1_700_000_006n;
@@ -18,18 +14,18 @@ const notEnded = (endTime: bigint): string =>
   `The round has not ended yet: it ends at ${new Date(Number(endTime) * 1_000).toISOString().replace(".000", "")}.`;
 
 describe("a settlement by a keeper", () => {
-  const stage = useStage();
+  const keeper = useKeeper();
   const clock = useWallClock();
   beforeEach(() => {
     // A little ahead of the chain.
     clock.stoppedAt = (Number(NOW) + 30) * 1_000;
   });
   const start = (round: VaultRound): void => {
-    stage.chain.rounds = stage.chain.rounds.map(() => round);
+    keeper.chain.rounds = keeper.chain.rounds.map(() => round);
   };
 
   describe("with ifExpired", () => {
-    itSettles(stage, [
+    itSettles(keeper, [
       {
         title:
           "settleAll has nothing to do before the round's end by this machine's clock, if the node's is ahead, and says so",
@@ -47,7 +43,7 @@ describe("a settlement by a keeper", () => {
     ]);
     for (const overrides of [true, false]) {
       const how = overrides ? "one request" : "single calls";
-      itSettles(stage, [
+      itSettles(keeper, [
         {
           title: `settleAll has nothing to do one second before the round's end, and settles then, seen by ${how}`,
           given: ({ chain }) => {
@@ -61,7 +57,7 @@ describe("a settlement by a keeper", () => {
           then: async ({ chain }, settlement) => {
             expect(settlement?.before).to.include({ endTime: NOW + 1n });
             chain.mine();
-            const { status } = await stage.settle({ ifExpired: true });
+            const { status } = await keeper.settle({ ifExpired: true });
             expect(status).to.equal("settled");
           },
         },
@@ -81,15 +77,15 @@ describe("a settlement by a keeper", () => {
           is: { status: "nothing-to-do", reason: notEnded(NOW) },
           events: "preflight",
           then: async () => {
-            const finished = await stage.journal(".finished");
+            const finished = await keeper.journal(".finished");
             expect(finished).to.not.have.property("mined");
-            expect(existsSync(stage.journalFile())).to.equal(false);
+            expect(existsSync(keeper.journalFile())).to.equal(false);
           },
         },
       ]);
     }
 
-    itSettles(stage, [
+    itSettles(keeper, [
       {
         title:
           "settleAll sends a lost transaction again once the round has ended again, after a re-org before its end",
@@ -104,7 +100,7 @@ describe("a settlement by a keeper", () => {
           });
           chain.on("eth_getTransactionReceipt", async (_, answer, seen) => {
             if (seen === 5) {
-              expect(stage.sends).to.equal(1);
+              expect(keeper.sends).to.equal(1);
               chain.mine();
             }
             return await answer();
@@ -119,10 +115,10 @@ describe("a settlement by a keeper", () => {
           "settleAll says that the round has not ended if its time is over before the round ends again",
         given: ({ chain }) => {
           start(ending(NOW));
-          stage.loseTransactions(() => {
+          keeper.loseTransactions(() => {
             chain.rounds.pop();
           });
-          stage.endAtLook(4);
+          keeper.endAtLook(4);
         },
         options: { ifExpired: true },
         is: { status: "unconfirmed" },
@@ -134,7 +130,7 @@ describe("a settlement by a keeper", () => {
       {
         title: "resume sends nothing before the round's end with ifExpired",
         given: async () => {
-          await stage.interrupt();
+          await keeper.interrupt();
         },
         options: { resume: true, ifExpired: true },
         is: { status: "nothing-to-do" },
@@ -151,67 +147,66 @@ describe("a settlement by a keeper", () => {
   });
 
   it("resume emits no `sending` if the transaction is mined", async () => {
-    await stage.settle({
+    await keeper.settle({
       onEvent: ({ type }) => {
         if (type === "mined") {
           endDeadlines();
-          stage.chain.on("eth_call", () => {
+          keeper.chain.on("eth_call", () => {
             throw new Error("nope");
           });
         }
       },
     });
-    stage.chain.on("eth_call", async (_, answer) => await answer());
-    expect(await stage.settle({ resume: true })).to.include({
+    keeper.chain.on("eth_call", async (_, answer) => await answer());
+    expect(await keeper.settle({ resume: true })).to.include({
       status: "settled",
     });
-    expect(stage.types).to.equal("resuming mined");
+    expect(keeper.types).to.equal("resuming mined");
   });
 
   describe("with resumeFirst", () => {
     const options = { resumeFirst: true } as const;
 
     it("finishes an interrupted settlement of the current round with the bytes of before", async () => {
-      const { hash } = await stage.interrupt();
-      expect(await stage.settle(options)).to.include({
+      const { hash } = await keeper.interrupt();
+      expect(await keeper.settle(options)).to.include({
         status: "settled",
         hash,
       });
-      expect(stage.types).to.equal("resuming sending mined resumed");
-      expect(stage.chain.mined.map((one) => one.hash)).to.deep.equal([hash]);
+      expect(keeper.types).to.equal("resuming sending mined resumed");
+      expect(keeper.chain.mined.map((one) => one.hash)).to.deep.equal([hash]);
     });
 
     it("goes on with the next round after it finished an interrupted settlement", async () => {
-      await stage.interrupt();
-      await stage.settleByOther();
-      await stage.openNextRound();
-      const settlement = await stage.settle(options);
+      await keeper.interrupt();
+      await keeper.settleByOther();
+      await keeper.openNextRound();
+      const settlement = await keeper.settle(options);
       expect(settlement).to.include({ status: "settled" });
       expect(settlement.before).to.deep.equal(nextRound(OPEN_ROUND));
-      const [, resumed] = stage.events;
+      const [, resumed] = keeper.events;
       expect(resumed?.type === "resumed" && resumed.settlement).to.include({
         status: "refused",
         code: "VAULT_ROUND_CHANGED",
       });
-      expect(stage.sends).to.equal(1);
+      expect(keeper.sends).to.equal(1);
     });
 
     const interrupted = async (): Promise<void> => {
-      await stage.interrupt();
+      await keeper.interrupt();
     };
     /** The next round opens once the interrupted settlement is finished. */
     const openNext: SettleAllOptions["onEvent"] = (event) => {
-      stage.events.push(event);
       if (event.type === "resumed") {
-        stage.chain.mine(nextRound);
+        keeper.chain.mine(nextRound);
       }
     };
-    itSettles(stage, [
+    itSettles(keeper, [
       {
         title:
           "has nothing to do if none was interrupted and the round is settled",
         given: async () => {
-          await stage.settle();
+          await keeper.settle();
         },
         options,
         is: { status: "nothing-to-do", code: null },
@@ -255,9 +250,8 @@ describe("a settlement by a keeper", () => {
           ...options,
           confirmations: 2,
           onEvent: (event) => {
-            stage.events.push(event);
             if (event.type === "mined") {
-              stage.chain.mine();
+              keeper.chain.mine();
             }
           },
         },
@@ -295,7 +289,7 @@ describe("a settlement by a keeper", () => {
         title: "leaves a next round that has not ended, with ifExpired",
         given: async () => {
           start(ending(NOW));
-          await stage.interrupt();
+          await keeper.interrupt();
         },
         options: { ...options, ifExpired: true, onEvent: openNext },
         is: { status: "settled", blockNumber: 6 },
@@ -305,43 +299,42 @@ describe("a settlement by a keeper", () => {
     ]);
 
     it("returns what it finished if the next settlement fails before it sends, which is a warning", async () => {
-      const { hash } = await stage.interrupt();
-      const settlement = await stage.settle({
+      const { hash } = await keeper.interrupt();
+      const settlement = await keeper.settle({
         ...options,
         onEvent: (event) => {
-          stage.events.push(event);
           if (event.type === "resumed") {
-            stage.chain.on("eth_call", () => {
+            keeper.chain.on("eth_call", () => {
               throw new Error("nope");
             });
           }
         },
       });
       expect(settlement).to.include({ status: "settled", hash });
-      expect(stage.troubles).to.match(/next settlement.*nope/u);
+      expect(keeper.troubles).to.match(/next settlement.*nope/u);
     });
 
     it("begins no other settlement, with VAULT_SETTLEMENT_UNFINISHED, while one may still be mined", async () => {
-      const { hash } = await stage.interrupt();
-      await stage.stopMining();
-      expect(await stage.settle(options)).to.include({
+      const { hash } = await keeper.interrupt();
+      await keeper.stopMining();
+      expect(await keeper.settle(options)).to.include({
         status: "unconfirmed",
         hash,
       });
-      expect(stage.types).to.not.include("resumed");
-      expect(stage.sends).to.equal(1);
+      expect(keeper.types).to.not.include("resumed");
+      expect(keeper.sends).to.equal(1);
       // Nor without resume.
-      expect(await stage.settle()).to.include({
+      expect(await keeper.settle()).to.include({
         status: "refused",
         code: "VAULT_SETTLEMENT_UNFINISHED",
         hash,
       });
-      stage.chain.mine();
-      expect(await stage.settle({ resume: true })).to.include({
+      keeper.chain.mine();
+      expect(await keeper.settle({ resume: true })).to.include({
         status: "settled",
         hash,
       });
-      expect(stage.sends).to.equal(1);
+      expect(keeper.sends).to.equal(1);
     });
   });
 });

@@ -7,34 +7,38 @@ import { startHardhat } from "../helpers/cli.js";
 import { isFull } from "../helpers/sample.js";
 import {
   killAt,
-  openLanes,
+  startKeepers,
   requestsOfSettlement,
   runCases,
-} from "../helpers/settlement-lane.js";
-import type { Kill, SettlementLane } from "../helpers/settlement-lane.js";
+} from "../helpers/keeper-on-node.js";
+import type { Kill, KeeperOnNode } from "../helpers/keeper-on-node.js";
 import { devKey } from "../helpers/world.js";
-import { SENDS } from "../helpers/settlement-stage.js";
+import { SENDS } from "../helpers/keeper.js";
 
-const LANES = 3;
+const KEEPERS = 3;
 
 for (const mode of ["local keys", "remote accounts"] as const) {
   describe(`a settlement that is killed, and --resume: ${mode}`, function () {
     const isLocal = mode === "local keys";
-    let opened: Awaited<ReturnType<typeof openLanes>>;
+    let opened: Awaited<ReturnType<typeof startKeepers>>;
 
     before(async () => {
-      opened = await openLanes(LANES, isLocal ? [] : ["eth_signTransaction"], {
-        settings: isLocal ? {} : { accounts: "remote" },
-      });
+      opened = await startKeepers(
+        KEEPERS,
+        isLocal ? [] : ["eth_signTransaction"],
+        {
+          settings: isLocal ? {} : { accounts: "remote" },
+        },
+      );
     });
     after(async () => {
       await opened.close();
     });
 
     it("settle settles once whenever it is killed and resumed", async () => {
-      const { lanes } = opened;
+      const { keepers } = opened;
       // Up to the nonce, both ways of signing are one.
-      const requests = await requestsOfSettlement(lanes[0], isLocal);
+      const requests = await requestsOfSettlement(keepers[0], isLocal);
       const all = requests.flatMap((key): Kill[] => [
         { ...key, moment: "before" },
         ...(SENDS.includes(key.method)
@@ -47,15 +51,15 @@ for (const mode of ["local keys", "remote accounts"] as const) {
           : SENDS.includes(method) && occurrence === 0,
       );
       const kills = isFull ? all : decisive;
-      await runCases("kills", lanes, kills, checkKill);
+      await runCases("kills", keepers, kills, checkKill);
     });
 
     async function checkKill(
-      lane: SettlementLane,
+      keeper: KeeperOnNode,
       kill: Kill,
       index: number,
     ): Promise<void> {
-      const { vault, settler, world, server } = lane;
+      const { vault, settler, world, server } = keeper;
       const countBefore = await world.settlementCount();
       const settle = async (): Promise<Settlement> =>
         await vault.settleAll({ from: settler, pollingInterval: 20 });
@@ -78,7 +82,7 @@ for (const mode of ["local keys", "remote accounts"] as const) {
 
       // Also where it is finished: what it still asked was for its report.
       const wasJournalled =
-        existsSync(lane.journal) || existsSync(lane.finishedJournal);
+        existsSync(keeper.journal) || existsSync(keeper.finishedJournal);
       const resumed = await vault.settleAll({
         pollingInterval: 20,
         resume: true,

@@ -5,8 +5,8 @@ import { laggingPair } from "../helpers/lagging-pair.js";
 import { isFull, randomNumbers } from "../helpers/sample.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
-import { openLaneWithNode } from "../helpers/settlement-lane.js";
-import type { LaneWithNode } from "../helpers/settlement-lane.js";
+import { startKeeper } from "../helpers/keeper-on-node.js";
+import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
 
 /** Every fourth one is by an account with a transaction that is not mined yet. */
 const SETTLEMENTS = isFull ? 100 : 4;
@@ -22,20 +22,20 @@ const OPTIONS: SettleAllOptions = isFull ? {} : { pollingInterval: 200 };
 
 describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apart`, () => {
   let pair: RpcServer;
-  let lane: LaneWithNode;
+  let keeper: KeeperWithNode;
 
   before(async () => {
-    lane = await openLaneWithNode();
-    pair = await startRpcServer({ upstream: lane.node.url });
+    keeper = await startKeeper();
+    pair = await startRpcServer({ upstream: keeper.node.url });
   });
   after(async () => {
-    await lane.close();
+    await keeper.close();
     await pair.stop();
   });
 
   it("settleAll settles each round once, also if the account has a transaction that is not mined", async () => {
-    const { world, settler } = lane;
-    const vault = await lane.connect({ url: pair.url });
+    const { world, settler } = keeper;
+    const vault = await keeper.connect({ url: pair.url });
     const failures: string[] = [];
     let [refused, toBehind] = [0, 0];
     const random = randomNumbers();

@@ -14,10 +14,10 @@ import { fieldsOf } from "../helpers/fields.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
 import { createTestHre } from "../helpers/hre.js";
 import { itSettlesAsEverywhere } from "../helpers/settlement-cases.js";
-import type { SettlementChain } from "../helpers/settlement-cases.js";
-import { openLaneWithNode } from "../helpers/settlement-lane.js";
-import type { LaneWithNode } from "../helpers/settlement-lane.js";
-import { SENDS } from "../helpers/settlement-stage.js";
+import type { AnyKeeper } from "../helpers/settlement-cases.js";
+import { startKeeper } from "../helpers/keeper-on-node.js";
+import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
+import { SENDS } from "../helpers/keeper.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type { SettlingVaultName } from "../helpers/settling-vaults.js";
 import { mined } from "../helpers/transactions.js";
@@ -35,37 +35,37 @@ for (const [nodeName, startNode, engine] of [
   ["hardhat node", startHardhatNode, "fork"],
 ] as const) {
   describe(`settleAll on ${nodeName}`, () => {
-    let lane: LaneWithNode;
+    let keeper: KeeperWithNode;
     let restore: () => Promise<void>;
 
     before(async () => {
-      lane = await openLaneWithNode(async () => await startNode());
-      restore = await lane.world.checkpoint();
+      keeper = await startKeeper(async () => await startNode());
+      restore = await keeper.world.checkpoint();
     });
     beforeEach(async () => {
-      lane.server.reset();
-      await lane.removeJournals();
+      keeper.server.reset();
+      await keeper.removeJournals();
     });
     afterEach(async () => {
       // What still waits would outlive the return to the checkpoint.
-      await lane.world.mine();
+      await keeper.world.mine();
       await restore();
-      lane.server.show();
-      await lane.world.provider.send("evm_setAutomine", [true]);
+      keeper.server.show();
+      await keeper.world.provider.send("evm_setAutomine", [true]);
     });
     after(async () => {
-      await lane.close();
+      await keeper.close();
     });
 
-    itSettlesAsEverywhere((): SettlementChain => ({
-      ...lane.world,
-      settle: async (options) => await lane.vault.settleAll(options),
+    itSettlesAsEverywhere((): AnyKeeper => ({
+      ...keeper.world,
+      settle: async (options) => await keeper.vault.settleAll(options),
       refuseWith: async (data) => {
-        await mined(await lane.world.vault.setRevert(SETTLE, data));
+        await mined(await keeper.world.vault.setRevert(SETTLE, data));
       },
       stopMining: async () => {
-        await lane.world.provider.send("evm_setAutomine", [false]);
-        lane.server.before(
+        await keeper.world.provider.send("evm_setAutomine", [false]);
+        keeper.server.before(
           { method: "eth_getTransactionReceipt", occurrence: 1 },
           async () => {
             await Promise.resolve();
@@ -75,12 +75,12 @@ for (const [nodeName, startNode, engine] of [
       },
       beforeSending: (act) => {
         for (const method of SENDS) {
-          lane.server.before({ method, occurrence: 0 }, act);
+          keeper.server.before({ method, occurrence: 0 }, act);
         }
       },
       settlementCount: async () => {
-        const settlers = await lane.world.settlers();
-        return settlers.filter((one) => one === lane.settler).length;
+        const settlers = await keeper.world.settlers();
+        return settlers.filter((one) => one === keeper.settler).length;
       },
     }));
 
@@ -91,12 +91,12 @@ for (const [nodeName, startNode, engine] of [
       readonly [string, HttpNetworkUserConfig["accounts"]]
     >) {
       it(`settleAll settles with ${name}, and leaves a finished journal without a key that only its owner reads`, async () => {
-        const vault = await lane.connect({ accounts });
+        const vault = await keeper.connect({ accounts });
 
         const { status, hash, gasUsed, blockNumber, after, preview } =
           await vault.settleAll({ pollingInterval: 20 });
 
-        const receipt = await lane.world.provider.getTransactionReceipt(
+        const receipt = await keeper.world.provider.getTransactionReceipt(
           hash ?? "",
         );
         expect(status).to.equal("settled");
@@ -113,14 +113,14 @@ for (const [nodeName, startNode, engine] of [
           engine,
           differences: [],
         });
-        expect(await lane.world.settlers()).to.deep.equal([
+        expect(await keeper.world.settlers()).to.deep.equal([
           new Wallet(DEV_KEYS[0]).address,
         ]);
-        const text = await readFile(lane.finishedJournal, "utf8");
-        expect(existsSync(lane.journal)).to.equal(false);
+        const text = await readFile(keeper.finishedJournal, "utf8");
+        expect(existsSync(keeper.journal)).to.equal(false);
         expect(text).to.include(hash).and.not.include(DEV_KEYS[0].slice(2));
         if (process.platform !== "win32") {
-          const { mode } = await stat(lane.finishedJournal);
+          const { mode } = await stat(keeper.finishedJournal);
           expect(mode & 0o777).to.equal(0o600);
         }
       });
@@ -132,7 +132,7 @@ for (const [nodeName, startNode, engine] of [
 
     /** The signed transaction that went over the wire last. */
     const lastSigned = (): Transaction => {
-      const sent = lane.server.requests.findLast(
+      const sent = keeper.server.requests.findLast(
         ({ method }) => method === "eth_sendRawTransaction",
       );
       return Transaction.from(String(sent?.params[0]));
@@ -160,19 +160,19 @@ for (const [nodeName, startNode, engine] of [
       it(`settleAll signs what Hardhat itself would send, but for fees and gas that are not configured: ${name}`, async () => {
         // Hardhat goes first. Its transaction is not mined, so that ours meets
         // the same nonce and the same base fee.
-        const vault = await lane.connect(settings);
+        const vault = await keeper.connect(settings);
         const { provider } = vault.connection;
-        await lane.world.provider.send("evm_setAutomine", [false]);
+        await keeper.world.provider.send("evm_setAutomine", [false]);
         await provider.request({
           method: "eth_sendTransaction",
-          params: [{ to: lane.world.contracts.vault, data: SETTLE }],
+          params: [{ to: keeper.world.contracts.vault, data: SETTLE }],
         });
         const theirs = lastSigned();
         const { from } = theirs;
-        await lane.world.provider.send("anvil_dropAllTransactions", []);
-        lane.server.before(
+        await keeper.world.provider.send("anvil_dropAllTransactions", []);
+        keeper.server.before(
           { method: "eth_getTransactionReceipt", occurrence: 0 },
-          lane.world.mine,
+          keeper.world.mine,
         );
 
         const settlement = await vault.settleAll({ pollingInterval: 20 });
@@ -207,14 +207,14 @@ for (const [nodeName, startNode, engine] of [
       openOrders: (count: number) => Promise<true>;
       paid: () => Promise<number>;
     }> => {
-      const deployer = await lane.world.provider.getSigner(4);
+      const deployer = await keeper.world.provider.getSigner(4);
       const { contract, contracts, token } = await deploySettlingVault(
         deployer,
         name,
         { orders: ORDERS },
       );
       return {
-        vault: await lane.connect({ vault: { contracts } }),
+        vault: await keeper.connect({ vault: { contracts } }),
         openOrders: async (count) => {
           await mined(await contract.getFunction("open").send(count));
           return true;
@@ -237,7 +237,7 @@ for (const [nodeName, startNode, engine] of [
       it(`settleAll has gas to spare for orders that come meanwhile, by ${how}`, async () => {
         const hasEngine = how === "a simulation";
         if (!hasEngine) {
-          lane.server.hide("eth_simulateV1", STATE_OVERRIDES);
+          keeper.server.hide("eth_simulateV1", STATE_OVERRIDES);
         }
         const { vault, openOrders, paid } = await openVault("PayingVault");
         const settlement = await vault.settleAll({
@@ -307,7 +307,7 @@ describe("settleAll in process", () => {
     await connection.close();
   });
 
-  itSettlesAsEverywhere((): SettlementChain => ({
+  itSettlesAsEverywhere((): AnyKeeper => ({
     settle: async (options) => await connection.vault.settleAll(options),
     settleByOther: async () => {
       const other = await connection.ethers.provider.getSigner(1);

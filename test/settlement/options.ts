@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { SettleAllOptions } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { SETTLER } from "../helpers/scripted-contracts.js";
-import { itSettles, remote, useStage } from "../helpers/settlement-stage.js";
+import { itSettles, remote, useKeeper } from "../helpers/keeper.js";
 
 const yes: SettleAllOptions = {
   confirm: async () => await Promise.resolve(true),
@@ -12,9 +12,9 @@ const yes: SettleAllOptions = {
 const never = new Promise<never>(() => undefined);
 
 describe("options of settleAll", () => {
-  const stage = useStage();
+  const keeper = useKeeper();
   const hasEnded = (): void => {
-    stage.chain.rounds = stage.chain.rounds.map((round) => ({
+    keeper.chain.rounds = keeper.chain.rounds.map((round) => ({
       ...round,
       endTime: 1_700_000_000n,
     }));
@@ -51,15 +51,15 @@ describe("options of settleAll", () => {
   for (const [title, where, options] of invalid) {
     it(`settleAll refuses ${title} before it asks the node, with VAULT_INVALID_ARGUMENT`, async () => {
       const { details } = await expectVaultError(
-        stage.settle(options),
+        keeper.settle(options),
         "VAULT_INVALID_ARGUMENT",
       );
       expect(details["where"]).to.equal(where);
-      expect(stage.chain.asked).to.deep.equal([]);
+      expect(keeper.chain.asked).to.deep.equal([]);
     });
   }
 
-  itSettles(stage, [
+  itSettles(keeper, [
     {
       title: "settleAll refuses a `from` that is no address",
       options: { from: "0x12" },

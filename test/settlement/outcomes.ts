@@ -22,25 +22,25 @@ import {
   connectionLost,
   itSettles,
   remote,
-  useStage,
-} from "../helpers/settlement-stage.js";
+  useKeeper,
+} from "../helpers/keeper.js";
 
 const notConfirmed = new VaultError("VAULT_NOT_CONFIRMED", {});
 
 describe("settleAll: outcomes", () => {
-  const stage = useStage();
+  const keeper = useKeeper();
 
   for (const overrides of [true, false]) {
     describe(`on a node with state overrides: ${overrides}`, () => {
       beforeEach(() => {
-        stage.chain.overrides = overrides;
+        keeper.chain.overrides = overrides;
       });
 
-      itSettlesAsEverywhere(() => stage);
+      itSettlesAsEverywhere(() => keeper);
     });
   }
 
-  itSettles(stage, [
+  itSettles(keeper, [
     {
       title:
         "settleAll refuses with VAULT_WRONG_CHAIN on another chain than the configured one",
@@ -67,9 +67,9 @@ describe("settleAll: outcomes", () => {
   describe("that differ from the preview", () => {
     const settlingAs =
       (effect: (round: VaultRound) => VaultRound) => (): void => {
-        stage.beforeSending(async () => {
+        keeper.beforeSending(async () => {
           await Promise.resolve();
-          stage.chain.effect = effect;
+          keeper.chain.effect = effect;
         });
       };
     const differ = (
@@ -109,7 +109,7 @@ describe("settleAll: outcomes", () => {
       ],
     ];
     for (const [title, effect, status, differences] of cases) {
-      itSettles(stage, [
+      itSettles(keeper, [
         {
           title: `settleAll lists what was previewed and what happened: ${title}`,
           given: settlingAs(effect),
@@ -123,7 +123,7 @@ describe("settleAll: outcomes", () => {
       ]);
     }
 
-    itSettles(stage, [
+    itSettles(keeper, [
       {
         title: "settleAll lists a transfer that was made twice",
         given: ({ chain }) => {
@@ -148,14 +148,14 @@ describe("settleAll: outcomes", () => {
   describe("of another transaction with its nonce", () => {
     /** Mined before ours arrives. */
     const overtake = (to: string, data: string) => (): void => {
-      stage.beforeSending(async () => {
+      keeper.beforeSending(async () => {
         await Promise.resolve();
         const other = { hash: OTHER_HASH, from: SETTLER, nonce: 0 };
-        stage.chain.pool.push({ ...other, to, data });
-        stage.chain.mine();
+        keeper.chain.pool.push({ ...other, to, data });
+        keeper.chain.mine();
       });
     };
-    itSettles(stage, [
+    itSettles(keeper, [
       {
         title: "settleAll is settled by the same call, and has its hash",
         given: overtake(VAULT, SETTLE),
@@ -179,7 +179,7 @@ describe("settleAll: outcomes", () => {
     ]);
   });
 
-  itSettles(stage, [
+  itSettles(keeper, [
     {
       title: "settleAll reads the outcome also if its time is over",
       given: (on) => {
@@ -243,9 +243,8 @@ describe("settleAll: outcomes", () => {
       options: {
         confirmations: 2,
         onEvent: (event) => {
-          stage.events.push(event);
           if (event.type === "mined") {
-            [1, 2, 3].forEach(() => stage.chain.mine());
+            [1, 2, 3].forEach(() => keeper.chain.mine());
           }
         },
       },
@@ -259,8 +258,8 @@ describe("settleAll: outcomes", () => {
   ]);
 
   it("settleAll asks for nothing twice, and reads the vault with one call each time", async () => {
-    await stage.settle();
-    expect(stage.chain.asked.map(({ method }) => method)).to.deep.equal([
+    await keeper.settle();
+    expect(keeper.chain.asked.map(({ method }) => method)).to.deep.equal([
       // The kind of chain, the genesis block, the newest block and the next one.
       ...["hardhat_metadata", "anvil_nodeInfo", "eth_getBlockByNumber"],
       ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
@@ -288,19 +287,19 @@ describe("settleAll: outcomes", () => {
 
   it("settleAll goes on looking while the node has another block in the place of the receipt's", async () => {
     let isReorged = false;
-    stage.chain.on("eth_getTransactionReceipt", async (_, answer, seen) => {
+    keeper.chain.on("eth_getTransactionReceipt", async (_, answer, seen) => {
       isReorged = seen < 3;
       return await answer();
     });
-    stage.chain.on("eth_getBlockByNumber", async ([tag], answer) => {
+    keeper.chain.on("eth_getBlockByNumber", async ([tag], answer) => {
       const block = fieldsOf(await answer());
       return isReorged && tag === "0x6"
         ? { ...block, hash: OTHER_HASH }
         : block;
     });
-    expect(await stage.settle()).to.include({ status: "settled" });
-    expect(stage.chain.count("eth_getTransactionReceipt")).to.equal(4);
-    expect(stage.types).to.equal("preflight sending mined");
+    expect(await keeper.settle()).to.include({ status: "settled" });
+    expect(keeper.chain.count("eth_getTransactionReceipt")).to.equal(4);
+    expect(keeper.types).to.equal("preflight sending mined");
   });
 
   for (const [problem, reason] of [
@@ -308,25 +307,25 @@ describe("settleAll: outcomes", () => {
     [notConfirmed, notConfirmed.message],
   ] as const) {
     it(`settleAll keeps its hash if it fails after sending: ${reason}`, async () => {
-      const host = stage.host();
+      const host = keeper.host();
       const withOptions = host.withOptions.bind(host);
       host.withOptions = (given) => {
-        if (given.timeout !== undefined && stage.sends > 0) {
+        if (given.timeout !== undefined && keeper.sends > 0) {
           throw problem;
         }
         return withOptions(given);
       };
-      const { settlement } = await stage.end({}, host);
+      const { settlement } = await keeper.end({}, host);
       expect(settlement).to.deep.include({
         ...notSent,
         status: "unconfirmed",
         code: null,
         reason,
-        hash: stage.chain.mined[0]?.hash,
+        hash: keeper.chain.mined[0]?.hash,
         before: OPEN_ROUND,
       });
       expect(settlement.preview?.differences).to.equal(null);
-      expect(stage.sends).to.equal(1);
+      expect(keeper.sends).to.equal(1);
     });
   }
 });

@@ -8,11 +8,7 @@ import { renderText } from "../../tasks/output/render-text.js";
 import { preflightBlocks } from "../../tasks/output/settlement.js";
 import { describeTransfers } from "../../tasks/output/simulation.js";
 import { createStyle } from "../../tasks/output/style.js";
-import {
-  connectionLost,
-  itSettles,
-  useStage,
-} from "../helpers/settlement-stage.js";
+import { connectionLost, itSettles, useKeeper } from "../helpers/keeper.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -28,7 +24,7 @@ const SYMBOL = "0x95d89b41";
 const DECIMALS = "0x313ce567";
 
 describe("settleAll: preview", () => {
-  const stage = useStage();
+  const keeper = useKeeper();
 
   const settled = settledRound(OPEN_ROUND);
   for (const [title, after] of [
@@ -39,7 +35,7 @@ describe("settleAll: preview", () => {
     ],
     ["is settled, and has other volume", { ...settled, filledVolume: 9n }],
   ] as const) {
-    itSettles(stage, [
+    itSettles(keeper, [
       {
         title: `settleAll refuses with VAULT_WOULD_NOT_SETTLE if the round ${title} only once a block is mined`,
         given: (on) => {
@@ -55,7 +51,7 @@ describe("settleAll: preview", () => {
     ]);
   }
 
-  itSettles(stage, [
+  itSettles(keeper, [
     {
       title:
         "settleAll reads symbol and decimals of a moved token, and settle prints them escaped",
@@ -96,7 +92,7 @@ describe("settleAll: preview", () => {
   describe("if the answers of a simulation are lost", () => {
     speedUpTime();
 
-    itSettles(stage, [
+    itSettles(keeper, [
       {
         title: "settleAll throws VAULT_NETWORK_UNREACHABLE, and does not ask",
         given: ({ chain }) => {
@@ -120,16 +116,16 @@ describe("settleAll: preview", () => {
 
   /** Without `eth_simulateV1`, and with a fork that ends so. */
   const forkEnds = async (problem: VaultError): Promise<SettlementResult> => {
-    stage.chain.overrides = false;
-    const host = stage.host();
+    keeper.chain.overrides = false;
+    const host = keeper.host();
     const config = {
-      paths: { root: stage.projectRoot },
+      paths: { root: keeper.projectRoot },
       get networks(): never {
         throw problem;
       },
     };
     Object.defineProperty(host, "context", { value: { config } });
-    return await stage.end({}, host);
+    return await keeper.end({}, host);
   };
   const network = "scripted";
   for (const problem of [
@@ -150,6 +146,6 @@ describe("settleAll: preview", () => {
   it("settleAll sends nothing if its fork fails in another way", async () => {
     const problem = vaultError("VAULT_INTERNAL", { problem: "x" });
     await expectVaultError(forkEnds(problem), "VAULT_INTERNAL");
-    expect(stage.sends).to.equal(0);
+    expect(keeper.sends).to.equal(0);
   });
 });

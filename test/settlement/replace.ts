@@ -1,66 +1,64 @@
-import { readFile } from "node:fs/promises";
-import path from "node:path";
-
 import { expect } from "chai";
-import { Transaction, toQuantity } from "ethers";
-import type { HttpNetworkUserConfig } from "hardhat/types/config";
+import { Transaction } from "ethers";
 
-import type {
-  SettleAllOptions,
-  Settlement,
-  SettlementEvent,
-} from "../../src/types.js";
-import { forbiddenBy, raiseFees } from "../../src/settlement/replace.js";
-import { fieldsOf } from "../helpers/fields.js";
-import { openLaneWithNode, startCase } from "../helpers/settlement-lane.js";
-import type { LaneWithNode } from "../helpers/settlement-lane.js";
+import type { FeeLimits } from "../../src/settlement-call/fees.js";
+import {
+  forbiddenBy,
+  raiseFees,
+  signReplacement,
+} from "../../src/settlement/replace.js";
+import type { SignedReplacement } from "../../src/settlement/replace.js";
+import type { SentTransaction } from "../../src/settlement/transaction.js";
+import type { SettleAllOptions } from "../../src/settlement/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { endDeadlines } from "../helpers/deadlines.js";
+import { itSettles, remote, sent, useKeeper } from "../helpers/keeper.js";
+import type { Keeper } from "../helpers/keeper.js";
+import { OPEN_ROUND, SETTLER } from "../helpers/scripted-contracts.js";
 
 const SEND = "eth_sendRawTransaction";
-const GWEI = 1_000_000_000n;
+const eip1559 = (maxFeePerGas: bigint, maxPriorityFeePerGas: bigint) => ({
+  maxFeePerGas,
+  maxPriorityFeePerGas,
+});
 
-describe("fees of a replacement", () => {
+describe("raiseFees()", () => {
   for (const [title, old, asked, raised] of [
     [
-      "both fees are an eighth more, rounded up",
-      { maxFeePerGas: 1_001n, maxPriorityFeePerGas: 1n },
-      { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n },
-      { maxFeePerGas: 1_127n, maxPriorityFeePerGas: 2n },
+      "raises both fees by an eighth, rounded up",
+      eip1559(1_001n, 1n),
+      eip1559(0n, 0n),
+      eip1559(1_127n, 2n),
     ],
     [
-      "both fees are what the node asks if that is more",
-      { maxFeePerGas: 1_000n, maxPriorityFeePerGas: 10n },
-      { maxFeePerGas: 5_000n, maxPriorityFeePerGas: 50n },
-      { maxFeePerGas: 5_000n, maxPriorityFeePerGas: 50n },
+      "takes what the node asks for if that is more",
+      eip1559(1_000n, 10n),
+      eip1559(5_000n, 50n),
+      eip1559(5_000n, 50n),
     ],
     [
-      "the whole fee is never below the tip",
-      { maxFeePerGas: 8n, maxPriorityFeePerGas: 8n },
-      { maxFeePerGas: 0n, maxPriorityFeePerGas: 50n },
-      { maxFeePerGas: 50n, maxPriorityFeePerGas: 50n },
+      "never leaves the whole fee below the tip",
+      eip1559(8n, 8n),
+      eip1559(0n, 50n),
+      eip1559(50n, 50n),
     ],
+    ["raises a tip of 0", eip1559(8n, 0n), eip1559(0n, 0n), eip1559(9n, 1n)],
     [
-      "a tip of nothing rises, too",
-      { maxFeePerGas: 8n, maxPriorityFeePerGas: 0n },
-      { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n },
-      { maxFeePerGas: 9n, maxPriorityFeePerGas: 1n },
-    ],
-    [
-      "a gas price stays a gas price",
+      "keeps a gas price a gas price",
       { gasPrice: 9n },
       { gasPrice: 1n },
       { gasPrice: 11n },
     ],
     [
-      "the whole fee is at least a gas price that the node asks for by now",
-      { maxFeePerGas: 8n, maxPriorityFeePerGas: 8n },
+      "raises the whole fee to the gas price that the node asks for by now",
+      eip1559(8n, 8n),
       { gasPrice: 500n },
-      { maxFeePerGas: 500n, maxPriorityFeePerGas: 9n },
+      eip1559(500n, 9n),
     ],
     [
-      "a gas price is at least the whole fee that the node asks for by now",
+      "raises a gas price to the whole fee that the node asks for by now",
       { gasPrice: 9n },
-      { maxFeePerGas: 500n, maxPriorityFeePerGas: 1n },
+      eip1559(500n, 1n),
       { gasPrice: 500n },
     ],
   ] as const) {
@@ -68,354 +66,357 @@ describe("fees of a replacement", () => {
       expect(raiseFees(old, asked)).to.deep.equal(raised);
     });
   }
-
-  for (const [title, fees, name] of [
-    [
-      "a tip above its limit",
-      { maxFeePerGas: 9n, maxPriorityFeePerGas: 6n },
-      "t",
-    ],
-    [
-      "a fee above its limit",
-      { maxFeePerGas: 11n, maxPriorityFeePerGas: 1n },
-      "f",
-    ],
-    ["a gas price above the limit", { gasPrice: 11n }, "f"],
-  ] as const) {
-    it(`${title} is forbidden, and the limit named`, () => {
-      const limits = {
-        maxFeePerGas: { wei: 10n, setting: "f" },
-        maxPriorityFeePerGas: { wei: 5n, setting: "t" },
-      };
-      expect(forbiddenBy(fees, limits)).to.include(`${name} allows`);
-    });
-  }
-  it("fees at their limits are allowed", () => {
-    expect(
-      forbiddenBy(
-        { maxFeePerGas: 10n, maxPriorityFeePerGas: 5n },
-        {
-          maxFeePerGas: { wei: 10n, setting: "f" },
-          maxPriorityFeePerGas: { wei: 5n, setting: "t" },
-        },
-      ),
-    ).to.equal(undefined);
-  });
 });
 
-describe("a settlement that is stuck in the pool of anvil", () => {
-  let lane: LaneWithNode;
-  let events: SettlementEvent[];
-
-  before(async () => {
-    lane = await openLaneWithNode();
-  });
-  beforeEach(async () => {
-    events = [];
-    await automine(true);
-    await startCase(lane);
-    await automine(false);
-  });
-  after(async () => {
-    await lane.close();
-  });
-
-  const automine = async (isOn: boolean): Promise<void> => {
-    await lane.world.provider.send("evm_setAutomine", [isOn]);
+describe("forbiddenBy()", () => {
+  const limits: FeeLimits = {
+    maxFeePerGas: { wei: 10n, setting: "the limit" },
+    maxPriorityFeePerGas: { wei: 5n, setting: "the tip's limit" },
   };
-  const settle = async (
-    options: SettleAllOptions,
-    settings?: Partial<HttpNetworkUserConfig>,
-  ): Promise<Settlement> => {
-    const vault =
-      settings === undefined ? lane.vault : await lane.connect(settings);
-    return await vault.settleAll({
-      pollingInterval: 20,
-      timeout: 4_000,
-      onEvent: (event) => {
-        events.push(event);
+  for (const [title, fees, says] of [
+    [
+      "a tip above its limit",
+      eip1559(9n, 6n),
+      "a maxPriorityFeePerGas of 6 wei, and the tip's limit allows 5",
+    ],
+    [
+      "a whole fee above its limit",
+      eip1559(11n, 1n),
+      "a maxFeePerGas of 11 wei, and the limit allows 10",
+    ],
+    [
+      "a gas price above the limit",
+      { gasPrice: 11n },
+      "a gasPrice of 11 wei, and the limit allows 10",
+    ],
+    ["no fees at their limits", eip1559(10n, 5n), undefined],
+  ] as const) {
+    it(`forbids ${title}`, () => {
+      const found = forbiddenBy(fees, limits);
+      expect(found).to.equal(
+        says === undefined ? undefined : `it would need ${says} wei`,
+      );
+    });
+  }
+});
+
+// The scripted node asks for a base fee of 7, a tip of 1, and a gas price of 1 gwei.
+describe("signReplacement()", () => {
+  const keeper = useKeeper();
+  const old: SentTransaction = { ...sent, fees: eip1559(100n, 2n) };
+  const ofAccount = { to: SETTLER, data: "0x" };
+  const limitOf = (wei: bigint): FeeLimits => ({
+    maxFeePerGas: { wei, setting: "the limit" },
+  });
+
+  const replace = async (
+    kind: "bump" | "cancel",
+    newest = old,
+    limits: FeeLimits = {},
+    confirm?: SettleAllOptions["confirmReplacement"],
+  ): Promise<SignedReplacement> =>
+    await signReplacement(keeper.host(), limits, newest, kind, confirm);
+  const suggestHighTip = (): void => {
+    keeper.chain.on("eth_maxPriorityFeePerGas", () => "0xffff");
+    keeper.chain.on("eth_feeHistory", () => ({
+      baseFeePerGas: ["0x1", "0x7"],
+      ...{ gasUsedRatio: [0.5], reward: [["0x1"]] },
+    }));
+  };
+
+  for (const [title, kind, newest, is] of [
+    [
+      "signs the same call with the same gas at a higher fee",
+      "bump",
+      old,
+      {
+        ...{ kind: "settlement", to: old.to, data: old.data, gas: old.gas },
+        fees: eip1559(113n, 3n),
       },
-      ...options,
+    ],
+    [
+      "takes the node's gas price if that is more",
+      "bump",
+      { ...old, fees: { gasPrice: 100n } },
+      { fees: { gasPrice: 1_000_000_000n } },
+    ],
+    [
+      "raises the fee of a cancellation, which stays one",
+      "bump",
+      { ...old, ...ofAccount, kind: "cancellation" },
+      { ...ofAccount, kind: "cancellation" },
+    ],
+    [
+      "signs a transfer of 0 to the account itself as a cancellation",
+      "cancel",
+      old,
+      { ...ofAccount, kind: "cancellation", gas: 21_000n },
+    ],
+  ] as const) {
+    it(title, async () => {
+      const before = Date.now();
+      const made = await replace(kind, newest);
+      if (made.kind !== "signed") {
+        throw new Error(made.problem);
+      }
+      const { transaction } = made;
+      expect(transaction).to.deep.include(is);
+      // The next one waits as long.
+      expect(transaction.preparedAt).to.be.within(before, Date.now());
+      const { gasLimit, nonce } = Transaction.from(transaction.raw);
+      expect([gasLimit, nonce]).to.deep.equal([transaction.gas, 7]);
     });
-  };
-  const resume = async (
-    more: SettleAllOptions = {},
-    settings?: Partial<HttpNetworkUserConfig>,
-  ): Promise<Settlement> => await settle({ resume: true, ...more }, settings);
-  const stuck = async (
-    settings?: Partial<HttpNetworkUserConfig>,
-  ): Promise<Settlement> => {
-    const sent = await settle({ timeout: 1_500 }, settings);
-    expect(sent.status).to.equal("unconfirmed");
-    return sent;
-  };
-  const ofVault = (
-    more: Readonly<Record<string, unknown>>,
-  ): Partial<HttpNetworkUserConfig> => ({
-    vault: { contracts: lane.world.contracts, ...more },
-  });
-  const sentBytes = (): Transaction[] =>
-    lane.server.requests
-      .filter(({ method }) => method === SEND)
-      .map(({ params }) => Transaction.from(String(params[0])));
-  const replacements = (): number =>
-    events.filter(({ type }) => type === "replacing").length;
-  const logged = async (): Promise<readonly unknown[]> => {
-    const file = "vault-deployments/settlements.ndjson";
-    const text = await readFile(path.join(lane.project.path, file), "utf8");
-    return text
-      .trimEnd()
-      .split("\n")
-      .map((line) => fieldsOf(JSON.parse(line)));
-  };
+  }
 
-  it("settle raises its fees by itself after the time of the settings, and so often; the last is what is mined", async () => {
-    const unconfirmed = await settle(
-      { timeout: 20_000 },
-      ofVault({
-        ...{ timeBeforeBumpingFees: 100, maxFeeBumps: 2 },
-        maxFeePerGasLimit: 10n ** 15n,
-      }),
-    );
-    expect(unconfirmed.status).to.equal("unconfirmed");
-    expect(replacements()).to.equal(2);
-    const all = sentBytes();
-    expect(all.map(({ hash }) => hash)).to.deep.equal(unconfirmed.hashes);
-    expect(new Set(all.map(({ nonce }) => nonce)).size).to.equal(1);
-    expect(new Set(all.map(({ data, to }) => `${to} ${data}`)).size).to.equal(
-      1,
-    );
-    for (const [index, { maxFeePerGas, maxPriorityFeePerGas }] of all
-      .slice(1)
-      .entries()) {
-      const old = all[index];
-      expect(Number(maxFeePerGas)).to.be.at.least(
-        Number(old?.maxFeePerGas) * 1.125,
-      );
-      expect(Number(maxPriorityFeePerGas)).to.be.at.least(
-        Number(old?.maxPriorityFeePerGas) * 1.125,
-      );
-    }
-    await lane.world.mine();
-    expect(await resume()).to.deep.include({
-      status: "settled",
-      hash: unconfirmed.hashes[2],
-      hashes: unconfirmed.hashes,
+  for (const [title, estimate, gas] of [
+    ["estimates less", () => "0x1", 21_000n],
+    ["is a rollup, and estimates more", () => "0xffff", 65_535n],
+    [
+      "refuses to estimate",
+      () => {
+        throw Object.assign(new Error("nope"), { code: -32_000 });
+      },
+      21_000n,
+    ],
+  ] as const) {
+    it(`gives a cancellation ${gas} gas if the node ${title}`, async () => {
+      keeper.chain.on("eth_estimateGas", estimate);
+      const made = await replace("cancel");
+      expect(made).to.have.nested.property("transaction.gas", gas);
     });
+  }
+
+  it("lowers the reserve for later base fees to the limit", async () => {
+    // An eighth more than 10 is 12, and the reserve would make it 15.
+    const newest = { ...old, fees: eip1559(10n, 1n) };
+    const made = await replace("bump", newest, limitOf(12n));
+    expect(made)
+      .to.have.nested.property("transaction.fees")
+      .that.deep.equals(eip1559(12n, 2n));
   });
 
-  it("settle never raises its fees where that is not configured", async () => {
-    await stuck();
-    expect(replacements()).to.equal(0);
-  });
-
-  it("resume raises no fee by itself, whatever the settings say", async () => {
-    await stuck();
-    const seen = await resume(
-      {},
-      ofVault({ timeBeforeBumpingFees: 1, maxFeePerGasLimit: 10n ** 15n }),
-    );
-    expect(seen.status).to.equal("unconfirmed");
-    expect(replacements()).to.equal(0);
-  });
-
-  it("resume with bump sends the same call at a higher fee; what is mined counts", async () => {
-    const { hash } = await stuck();
-    const bumped = await resume({ bump: true });
-    expect(bumped.status).to.equal("unconfirmed");
-    expect(bumped.hashes).to.have.length(2);
-    expect(bumped.hashes[0]).to.equal(hash);
-    const [old, raised] = sentBytes();
-    expect([raised?.to, raised?.data, raised?.nonce]).to.deep.equal([
-      old?.to,
-      old?.data,
-      old?.nonce,
-    ]);
-    await lane.world.mine();
-    expect(await resume()).to.include({
-      status: "settled",
-      hash: raised?.hash,
-    });
-    expect((await lane.world.round()).settled).to.equal(true);
-  });
-
-  it("resume with bump raises a gas price", async () => {
-    await stuck({ gasPrice: Number(10n * GWEI) });
-    await resume({ bump: true });
-    const [old, raised] = sentBytes();
-    expect([old?.type, raised?.type]).to.deep.equal([0, 0]);
-    expect(raised?.gasPrice).to.equal(((old?.gasPrice ?? 0n) * 9n) / 8n);
-  });
-
-  it("resume with bump sends nothing above a limit, and names it", async () => {
-    await stuck();
-    const { status, reason, hashes } = await resume(
-      { bump: true },
-      ofVault({ maxFeePerGasLimit: 1n }),
-    );
-    expect(status).to.equal("unconfirmed");
-    expect(reason).to.match(
-      /not replaced at a higher fee: it would need a maxFeePerGas of \d+ wei, and networks\.live\.vault\.maxFeePerGasLimit allows 1 wei/u,
-    );
-    expect(hashes).to.have.length(1);
-    expect(sentBytes()).to.have.length(1);
-  });
-
-  it("resume with bump offers the limit if that is below the node's price with its reserve for later blocks", async () => {
-    const { provider } = lane.world;
-    await provider.send("anvil_setNextBlockBaseFeePerGas", [
-      toQuantity(50n * GWEI),
-    ]);
-    await lane.world.mine();
-    await stuck(ofVault({ maxFeePerGasLimit: 60n * GWEI }));
-    await resume({ bump: true }, ofVault({ maxFeePerGasLimit: 70n * GWEI }));
-    expect(
-      sentBytes().map(({ maxFeePerGas }) => maxFeePerGas),
-      String(
-        events.flatMap((event) =>
-          event.type === "trouble" ? event.message : [],
-        ),
-      ),
-    ).to.deep.equal([60n * GWEI, 70n * GWEI]);
-  });
-
-  it("resume with bump sends nothing if the round changed", async () => {
-    await stuck();
-    const { provider } = lane.world;
-    // The block of the next round leaves the stuck transaction out.
-    await provider.send("anvil_setBalance", [lane.settler, "0x0"]);
-    await automine(true);
-    await lane.world.openNextRound();
-    await automine(false);
-    await provider.send("anvil_setBalance", [
-      lane.settler,
-      `0x${(10n ** 22n).toString(16)}`,
-    ]);
-    const { reason } = await resume({ bump: true });
-    expect(reason).to.include("The round changed");
-    expect(sentBytes()).to.have.length(1);
-  });
-
-  it("resume with cancel uses the nonce, so that the settlement is cancelled, and the log has it", async () => {
-    const { hash } = await stuck();
-    const under = await resume({ cancel: true });
-    expect(under.status).to.equal("unconfirmed");
-    await lane.world.mine();
-    const cancelled = await resume();
-    expect(cancelled).to.deep.include({
-      status: "cancelled",
-      hash: under.hashes[1],
-      hashes: [hash, under.hashes[1]],
-    });
-    const [, last] = sentBytes();
-    expect([last?.to, last?.value, last?.data]).to.deep.equal([
-      lane.settler,
-      0n,
-      "0x",
-    ]);
-    expect((await lane.world.round()).settled).to.equal(false);
-    expect((await logged()).at(-1)).to.nested.include({
-      network: "live",
-      chainId: 31_337,
-      vault: lane.world.contracts.vault,
-      instance: null,
-      "settlement.status": "cancelled",
-      "settlement.hash": cancelled.hash,
-    });
-    // The next one may begin.
-    await automine(true);
-    expect(await settle({ timeout: 10_000 })).to.include({ status: "settled" });
-  });
-
-  it("resume with cancel is settled if the settlement was mined first", async () => {
-    const { hash } = await stuck();
-    await lane.world.mine();
-    expect(await resume({ cancel: true })).to.include({
-      status: "settled",
-      hash,
-    });
-    expect(sentBytes()).to.have.length(1);
-  });
-
-  it("resume sends a replacement that the journal has and the node never got", async () => {
-    const { hash } = await stuck();
-    lane.server.inject({
-      method: SEND,
-      occurrence: 1,
-      kind: "drop before forwarding",
-    });
-    const interrupted = await resume({ cancel: true, timeout: 2_000 });
-    expect(interrupted.hashes).to.have.length(2);
-    lane.server.reset();
-    await resume({ timeout: 2_000 });
-    await lane.world.mine();
-    expect(await resume()).to.deep.include({
-      status: "cancelled",
-      hashes: [hash, interrupted.hashes[1]],
+  it("signs nothing above the limit, and names it", async () => {
+    const newest = { ...old, fees: eip1559(11n, 1n) };
+    expect(await replace("bump", newest, limitOf(12n))).to.deep.equal({
+      kind: "forbidden",
+      problem:
+        "it would need a maxFeePerGas of 13 wei, and the limit allows 12 wei",
     });
   });
 
-  it("resume refuses with VAULT_CANNOT_REPLACE, and keeps the journal, without signed bytes", async () => {
-    lane.server.hide("eth_signTransaction");
-    const { hash } = await stuck({ accounts: "remote" });
-    for (const request of [{ bump: true }, { cancel: true }]) {
-      expect(await resume(request)).to.include({
-        status: "refused",
-        code: "VAULT_CANNOT_REPLACE",
-        hash,
+  for (const kind of ["bump", "cancel"] as const) {
+    it(`signs nothing far above recent prices if nobody is asked, and no limit bounds it: ${kind}`, async () => {
+      suggestHighTip();
+      const made = await replace(kind);
+      expect(made).to.include({ kind: "forbidden" });
+      expect(made).to.have.property("problem").that.includes("20 times");
+      expect(await replace(kind, old, limitOf(10n ** 9n))).to.include({
+        kind: "signed",
       });
-    }
-    await lane.world.mine();
-    expect(await resume()).to.include({ status: "settled", hash });
-  });
+    });
+  }
 
-  it("settle sends once without signed bytes, also if a gateway answers HTTP status 429", async () => {
-    lane.server.hide("eth_signTransaction");
-    const method = "eth_sendTransaction";
-    lane.server.inject({ method, occurrence: 0, kind: "429 with Retry-After" });
-    const { status } = await settle({}, { accounts: "remote" });
-    const sends = lane.server.requests.filter((one) => one.method === method);
-    expect([status, sends.length]).to.eql(["unconfirmed", 1]);
-  });
+  for (const [answer, is] of [
+    [true, { kind: "signed" }],
+    ["too much", { kind: "declined", problem: "too much" }],
+  ] as const) {
+    it(`shows the old and the new cost to a person, who answers ${answer}`, async () => {
+      suggestHighTip();
+      const shown: unknown[] = [];
+      const made = await replace("bump", old, {}, async (one) => {
+        shown.push(one);
+        return await Promise.resolve(answer);
+      });
+      expect(made).to.include(is);
+      expect(shown).to.deep.equal([
+        {
+          ...{ chainId: 31_337, from: SETTLER, nonce: 7, hash: old.hash },
+          earlierMaxCost: old.gas * 100n,
+          cost: old.gas * (7n + 0xffffn),
+          maxCost: old.gas * (14n + 0xffffn),
+        },
+      ]);
+    });
+  }
 
-  it("bump and cancel exclude each other, and need resume", async () => {
-    for (const options of [
-      { bump: true },
-      { cancel: true },
-      { bump: true, resumeFirst: true },
-      { bump: true, cancel: true, resume: true },
-    ] as const) {
-      const { message } = await expectVaultError(
-        lane.vault.settleAll(options),
-        "VAULT_INVALID_ARGUMENT",
+  for (const [title, newest, network] of [
+    ["has no signed bytes", { ...old, raw: undefined }, {}],
+    ["is of a node that does not sign", old, remote],
+  ] as const) {
+    it(`throws VAULT_CANNOT_REPLACE if the transaction ${title}`, async () => {
+      await expectVaultError(
+        signReplacement(keeper.host(network), {}, newest, "bump"),
+        "VAULT_CANNOT_REPLACE",
       );
-      expect(message).to.match(/resume: true|excludes/u);
-    }
+    });
+  }
+});
+
+describe("settleAll, with a transaction that is not mined", () => {
+  const keeper = useKeeper();
+  const bump = { resume: true, bump: true } as const;
+  const cancel = { resume: true, cancel: true } as const;
+  const ended = async (_: unknown, answer: () => Promise<unknown>) =>
+    await answer();
+  const bumps = (times: number) => ({
+    vault: { timeBeforeBumpingFees: 0, maxFeeBumps: times },
   });
 
+  /** It waits in the pool; the next run ends at its fifth look. */
+  const wait = async (): Promise<void> => {
+    await keeper.stopMining();
+    await keeper.settle();
+    keeper.chain.asked.length = 0;
+    keeper.endAtLook(5);
+  };
+  /** Refused by the node however often it was sent. */
   const giveUp = async (): Promise<void> => {
-    for (let occurrence = 0; occurrence < 5; occurrence += 1) {
-      lane.server.inject({
-        method: SEND,
-        occurrence,
-        kind: "JSON-RPC refusal",
-      });
-    }
-    expect(await settle({ timeout: 10_000 })).to.include({ status: "refused" });
+    keeper.chain.on(SEND, () => {
+      throw Object.assign(new Error("no"), { code: -32_000 });
+    });
+    expect(await keeper.settle()).to.include({ status: "refused" });
+    keeper.chain.on(SEND, ended);
+    keeper.chain.asked.length = 0;
   };
+  const signed = (): Transaction[] =>
+    keeper.chain.asked
+      .filter(({ method }) => method === SEND)
+      .map(({ params: [raw] }) => Transaction.from(String(raw)));
 
-  it("a settlement that was given up after a refused send can be cancelled while its nonce is free", async () => {
-    await giveUp();
-    await automine(true);
-    expect(await resume({ cancel: true, timeout: 10_000 })).to.include({
-      status: "cancelled",
+  itSettles(keeper, [
+    {
+      title: "settleAll raises its fees as often as the settings allow",
+      given: ({ chain }) => {
+        chain.mines = false;
+        keeper.endAtLook(20);
+      },
+      network: bumps(2),
+      is: "unconfirmed",
+      sends: 3,
+      then: (_, settlement) => {
+        const all = signed();
+        expect(all.map(({ hash }) => hash)).to.deep.equal(settlement?.hashes);
+        const calls = all.map(({ to, data, nonce }) => [to, data, nonce]);
+        expect(new Set(calls.map(String))).to.have.property("size", 1);
+        const tips = all.map((one) => one.maxPriorityFeePerGas);
+        expect(tips).to.deep.equal([1n, 2n, 3n]);
+      },
+    },
+    {
+      title: "settleAll never raises its fees if that is not configured",
+      given: ({ chain }) => {
+        chain.mines = false;
+        keeper.endAtLook(9);
+      },
+      is: "unconfirmed",
+      sends: 1,
+    },
+    {
+      title: "resume raises no fee by itself, whatever the settings are",
+      given: wait,
+      network: bumps(2),
+      options: { resume: true },
+      is: "unconfirmed",
+      sends: 0,
+    },
+    {
+      title: "resume with bump sends nothing above a limit, and names it",
+      given: wait,
+      network: { vault: { maxFeePerGasLimit: 1n } },
+      options: bump,
+      is: "unconfirmed",
+      says: [
+        "not replaced at a higher fee: it would need a maxFeePerGas of ",
+        "networks.scripted.vault.maxFeePerGasLimit allows 1 wei",
+      ],
+      sends: 0,
+    },
+    {
+      title: "resume with bump sends nothing if the round changed",
+      given: async ({ chain }) => {
+        await wait();
+        chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
+      },
+      options: bump,
+      is: "unconfirmed",
+      says: ["The round changed"],
+      sends: 0,
+    },
+    {
+      title: "resume with cancel is settled if the settlement is mined first",
+      given: async ({ chain }) => {
+        await wait();
+        chain.mine();
+      },
+      options: cancel,
+      is: "settled",
+      sends: 0,
+    },
+    {
+      title: "resume cancels a settlement that was given up, its nonce free",
+      given: giveUp,
+      options: cancel,
+      is: "cancelled",
+      sends: 1,
+    },
+    {
+      title: "settleAll settles with the same account after one was given up",
+      given: giveUp,
+      is: "settled",
+    },
+    ...[bump, cancel].map((options) => ({
+      title: `resume refuses ${Object.keys(options).join(" with ")} without signed bytes, and keeps the journal: VAULT_CANNOT_REPLACE`,
+      given: async (on: Keeper) => {
+        await on.interrupt(remote);
+      },
+      network: remote,
+      options,
+      is: "refused VAULT_CANNOT_REPLACE" as const,
+      then: async () => {
+        expect(await keeper.journal()).to.have.property("transactions");
+      },
+    })),
+  ]);
+
+  it("resume with bump follows both transactions, and the one that is mined counts", async () => {
+    await wait();
+    const bumped = await keeper.settle(bump);
+    expect(bumped).to.include({ status: "unconfirmed" });
+    expect(bumped.hashes).to.have.length(2);
+    keeper.chain.on("eth_getTransactionReceipt", ended);
+    keeper.chain.mine();
+    expect(await keeper.settle({ resume: true })).to.deep.include({
+      ...{ status: "settled", hash: bumped.hashes[1], hashes: bumped.hashes },
     });
   });
 
-  it("the same account settles again after a refused send", async () => {
-    await giveUp();
-    lane.server.reset();
-    await automine(true);
-    expect(await settle({ timeout: 10_000 })).to.include({ status: "settled" });
+  it("resume with cancel uses the nonce, and the log has it", async () => {
+    await wait();
+    const { hashes } = await keeper.settle(cancel);
+    keeper.chain.on("eth_getTransactionReceipt", ended);
+    keeper.chain.mine();
+    const cancelled = await keeper.settle({ resume: true });
+    expect(cancelled).to.deep.include({
+      ...{ status: "cancelled", hash: hashes[1], hashes },
+    });
+    expect((await keeper.log()).at(-1)).to.nested.include({
+      ...{ network: "scripted", instance: null },
+      ...{ "settlement.status": "cancelled", "settlement.hash": hashes[1] },
+    });
+  });
+
+  it("resume sends a cancellation of the journal that the node never got", async () => {
+    await wait();
+    keeper.chain.on(SEND, () => {
+      endDeadlines();
+      throw Object.assign(new Error("cut"), { code: "ECONNRESET" });
+    });
+    const { hashes } = await keeper.settle(cancel);
+    keeper.chain.mines = true;
+    keeper.chain.on(SEND, ended);
+    keeper.chain.on("eth_getTransactionReceipt", ended);
+    expect(await keeper.settle({ resume: true })).to.deep.include({
+      ...{ status: "cancelled", hash: hashes[1] },
+    });
   });
 });

@@ -17,12 +17,7 @@ import {
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { NOT_YET } from "../helpers/settlement-cases.js";
-import {
-  HASH,
-  OTHER_HASH,
-  entry,
-  unsigned,
-} from "../helpers/settlement-stage.js";
+import { HASH, OTHER_HASH, entry, unsigned } from "../helpers/keeper.js";
 
 const NEXT = nextRound(OPEN_ROUND);
 const [transaction] = entry.transactions;

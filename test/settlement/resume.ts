@@ -6,51 +6,48 @@ import { VaultError } from "../../src/client/index.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { KEY, nextRound, settledRound } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
-import { itSettles, remote, useStage } from "../helpers/settlement-stage.js";
-import type {
-  NetworkChanges,
-  SettlementStage,
-} from "../helpers/settlement-stage.js";
+import { itSettles, remote, useKeeper } from "../helpers/keeper.js";
+import type { NetworkChanges, Keeper } from "../helpers/keeper.js";
 
 const resume = { resume: true } as const;
 
 describe("settleAll: resume", () => {
-  const stage = useStage();
+  const keeper = useKeeper();
 
   /** The next settlement is mined with this nonce. */
   const expectNext = async (nonce: number): Promise<void> => {
-    expect((await stage.settle()).status).to.equal("settled");
-    expect(stage.chain.mined.at(-1)).to.include({ nonce });
+    expect((await keeper.settle()).status).to.equal("settled");
+    expect(keeper.chain.mined.at(-1)).to.include({ nonce });
   };
   const notKnown = (): never => {
     throw Object.assign(new Error("nope"), { code: -32_000 });
   };
 
   it("has the block that it looked at if the transaction is not mined in time", async () => {
-    await stage.interrupt();
-    await stage.stopMining();
-    const { settlement, block } = await stage.end(resume);
+    await keeper.interrupt();
+    await keeper.stopMining();
+    const { settlement, block } = await keeper.end(resume);
     expect(settlement.status).to.equal("unconfirmed");
     expect(block).to.include({ number: 5 });
   });
 
   it("sends nothing if another process finishes the settlement as it takes it over", async () => {
-    await stage.interrupt();
+    await keeper.interrupt();
     const finishesAtKey = async (): Promise<string> => {
-      await rename(stage.journalFile(), stage.journalFile(".finished"));
+      await rename(keeper.journalFile(), keeper.journalFile(".finished"));
       return KEY;
     };
     const accounts = [{ get: finishesAtKey, getHexString: finishesAtKey }];
-    const taken = await stage.settle({ ...resume, bump: true }, { accounts });
+    const taken = await keeper.settle({ ...resume, bump: true }, { accounts });
     expect(taken).to.include({ status: "nothing-to-do" });
-    expect(stage.sends).to.equal(0);
+    expect(keeper.sends).to.equal(0);
   });
 
   describe("after an interruption", () => {
-    const interrupted = async (on: SettlementStage): Promise<void> => {
+    const interrupted = async (on: Keeper): Promise<void> => {
       await on.interrupt();
     };
-    itSettles(stage, [
+    itSettles(keeper, [
       {
         title:
           "settleAll refuses to begin another, and names the transaction: VAULT_SETTLEMENT_UNFINISHED",
@@ -91,7 +88,7 @@ describe("settleAll: resume", () => {
           const sent = chain.asked.find(
             ({ method }) => method === "eth_sendRawTransaction",
           );
-          const { transactions } = await stage.journal(".finished");
+          const { transactions } = await keeper.journal(".finished");
           expect(fieldsOf(listOf(transactions)[0])["raw"]).to.equal(
             sent?.params[0],
           );
@@ -166,10 +163,10 @@ describe("settleAll: resume", () => {
       ["an account of the node, with a later nonce", 3, remote],
     ];
     itSettles(
-      stage,
+      keeper,
       unsigned.map(([title, nonce, network]) => ({
         title: `resume signs nothing without signed bytes, for ${title}: VAULT_SETTLEMENT_LOST`,
-        given: async (on: SettlementStage) => {
+        given: async (on: Keeper) => {
           await on.interrupt();
           const journal = await on.journal();
           const transaction = fieldsOf(listOf(journal["transactions"])[0]);
@@ -194,59 +191,59 @@ describe("settleAll: resume", () => {
 
   describe("after the end of its time", () => {
     it("resume waits for its own number of confirmations, and names what there is", async () => {
-      stage.endAtLook(2);
-      const first = await stage.settle({ confirmations: 3 });
+      keeper.endAtLook(2);
+      const first = await keeper.settle({ confirmations: 3 });
       expect(first).to.include({ status: "unconfirmed", blockNumber: 6 });
       expect(first.reason)
         .to.include("with 1 of 3 confirmations")
         .and.include("settleAll({ resume: true, confirmations: 3 })");
-      const second = await stage.settle({ ...resume, confirmations: 2 });
+      const second = await keeper.settle({ ...resume, confirmations: 2 });
       expect(second.reason).to.include("with 1 of 2 confirmations");
-      stage.chain.on(
+      keeper.chain.on(
         "eth_getTransactionReceipt",
         async (_, answer) => await answer(),
       );
-      stage.chain.mine();
-      const third = await stage.settle({ ...resume, confirmations: 2 });
+      keeper.chain.mine();
+      const third = await keeper.settle({ ...resume, confirmations: 2 });
       expect(third).to.include({ status: "settled", blockNumber: 6 });
-      expect(stage.types).to.equal("resuming mined confirmed");
-      expect(stage.sends).to.equal(1);
+      expect(keeper.types).to.equal("resuming mined confirmed");
+      expect(keeper.sends).to.equal(1);
     });
 
     it("resume settles what waited in the pool, and has nothing to do after that", async () => {
-      await stage.stopMining();
-      const { hash } = await stage.settle();
-      stage.chain.on(
+      await keeper.stopMining();
+      const { hash } = await keeper.settle();
+      keeper.chain.on(
         "eth_getTransactionReceipt",
         async (_, answer) => await answer(),
       );
-      stage.chain.mine();
-      const resumed = await stage.settle(resume);
+      keeper.chain.mine();
+      const resumed = await keeper.settle(resume);
       expect(resumed).to.include({ status: "settled", hash, preview: null });
-      const again = await stage.settle(resume);
+      const again = await keeper.settle(resume);
       expect(again).to.deep.include({
         status: "nothing-to-do",
         hash,
         hashes: [],
       });
       expect(again.reason).to.include("finished: settled in block 6");
-      expect(stage.sends).to.equal(1);
+      expect(keeper.sends).to.equal(1);
     });
   });
 
   describe("after a finished settlement", () => {
-    const finish = async (on: SettlementStage): Promise<void> => {
+    const finish = async (on: Keeper): Promise<void> => {
       await on.settle();
       // A node that lost the block: the journal has all that is known.
       on.chain = new ScriptedNode();
     };
-    const noLookUp = ({ chain }: SettlementStage): void => {
+    const noLookUp = ({ chain }: Keeper): void => {
       const methods = chain.asked.map(({ method }) => method);
       expect(methods.filter((method) => /Transaction/u.test(method))).to.eql(
         [],
       );
     };
-    itSettles(stage, [
+    itSettles(keeper, [
       {
         title: "resume names its block, and that the round is still current",
         given: async (on) => {
@@ -300,15 +297,15 @@ describe("settleAll: resume", () => {
   });
 
   it("resume settles, or throws and keeps the journal, whatever request fails", async () => {
-    await stage.interrupt();
-    const unsent = await stage.journal();
-    expect(await stage.settle(resume)).to.include({ status: "settled" });
-    const requests = stage.chain.asked.length;
+    await keeper.interrupt();
+    const unsent = await keeper.journal();
+    expect(await keeper.settle(resume)).to.include({ status: "settled" });
+    const requests = keeper.chain.asked.length;
     let thrown = 0;
     for (let number = 1; number <= requests; number += 1) {
-      await stage.reset();
-      await stage.writeJournal(unsent);
-      const { chain } = stage;
+      await keeper.reset();
+      await keeper.writeJournal(unsent);
+      const { chain } = keeper;
       const request = chain.request.bind(chain);
       let count = 0;
       chain.request = async (args) => {
@@ -317,17 +314,17 @@ describe("settleAll: resume", () => {
           ? Promise.reject(new Error("nope"))
           : request(args));
       };
-      const { status } = await stage
+      const { status } = await keeper
         .settle(resume)
         .catch(async (error: unknown) => {
           thrown += 1;
           expect(error).to.be.instanceOf(VaultError);
-          expect(stage.sends).to.equal(0);
-          expect(await stage.journal()).to.deep.equal(unsent);
-          return await stage.settle(resume);
+          expect(keeper.sends).to.equal(0);
+          expect(await keeper.journal()).to.deep.equal(unsent);
+          return await keeper.settle(resume);
         });
       expect(status, `request ${number}`).to.equal("settled");
-      expect(stage.chain.mined).to.have.length(1);
+      expect(keeper.chain.mined).to.have.length(1);
     }
     expect(thrown).to.be.above(0);
   });

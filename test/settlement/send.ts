@@ -17,7 +17,7 @@ import {
   OTHER_HASH as OTHER,
   sent,
   unsigned,
-} from "../helpers/settlement-stage.js";
+} from "../helpers/keeper.js";
 
 const { kind: _, preparedAt: __, ...transaction } = sent;
 const { from, to, data, chainId, nonce, gas: gasLimit } = unsigned;

@@ -14,29 +14,26 @@ import { parseOptions } from "../../src/settlement/options.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { VAULT } from "../helpers/scripted-contracts.js";
-import {
-  journalSubject,
-  entry as sent,
-  useStage,
-} from "../helpers/settlement-stage.js";
+import { journalSubject, entry as sent, useKeeper } from "../helpers/keeper.js";
 
 describe("the log of settlements", () => {
-  const stage = useStage();
-  const journal = (): Journal => new Journal(stage.projectRoot, journalSubject);
-  const folder = (): string => path.dirname(stage.journalFile());
+  const keeper = useKeeper();
+  const journal = (): Journal =>
+    new Journal(keeper.projectRoot, journalSubject);
+  const folder = (): string => path.dirname(keeper.journalFile());
 
   const log = "vault-deployments/settlements.ndjson";
 
   it("has a line for each settlement that was sent and has ended, and keeps those of before", async () => {
-    await stage.settle();
-    await stage.openNextRound();
-    stage.loseTransactions(endDeadlines);
-    await stage.settle();
-    stage.restartNode();
-    await stage.settleByOther();
-    await stage.settle({ resume: true });
-    await stage.settle();
-    const lines = await stage.log();
+    await keeper.settle();
+    await keeper.openNextRound();
+    keeper.loseTransactions(endDeadlines);
+    await keeper.settle();
+    keeper.restartNode();
+    await keeper.settleByOther();
+    await keeper.settle({ resume: true });
+    await keeper.settle();
+    const lines = await keeper.log();
     expect(
       lines.map(({ settlement }) => fieldsOf(settlement)["status"]),
     ).to.deep.equal(["settled", "nothing-to-do"]);
@@ -50,7 +47,7 @@ describe("the log of settlements", () => {
   });
 
   const stopUnsent = async (): Promise<SettlementResult> => {
-    const host = stage.host();
+    const host = keeper.host();
     const outcome = nothingToDo("settled meanwhile");
     return await conclude(
       host,
@@ -64,7 +61,7 @@ describe("the log of settlements", () => {
   };
 
   it("has no line for what was never sent, which has no hash", async () => {
-    await stage.settleByOther();
+    await keeper.settleByOther();
     await journal().begin(sent);
     const { settlement } = await stopUnsent();
     expect(settlement).to.deep.include({
@@ -72,9 +69,9 @@ describe("the log of settlements", () => {
       hash: null,
       hashes: [],
     });
-    expect(stage.sends).to.equal(0);
-    expect(existsSync(path.join(stage.projectRoot, log))).to.equal(false);
-    expect(await stage.journal(".finished")).not.to.have.property(
+    expect(keeper.sends).to.equal(0);
+    expect(existsSync(path.join(keeper.projectRoot, log))).to.equal(false);
+    expect(await keeper.journal(".finished")).not.to.have.property(
       "mayStillArrive",
     );
   });
@@ -83,28 +80,28 @@ describe("the log of settlements", () => {
     await journal().begin(sent);
     await journal().update({ ...sent, resumed: true });
     await stopUnsent();
-    expect(await stage.journal()).to.include({ resumed: true });
+    expect(await keeper.journal()).to.include({ resumed: true });
   });
 
   it("has one line of a settlement, also if its process was killed after it wrote that", async () => {
-    await stage.interrupt();
-    const unfinished = await stage.journal();
-    await stage.settle({ resume: true });
-    const [line, ...others] = await stage.log();
+    await keeper.interrupt();
+    const unfinished = await keeper.journal();
+    await keeper.settle({ resume: true });
+    const [line, ...others] = await keeper.log();
     expect(others).to.deep.equal([]);
     // Before the journal was released.
-    await stage.writeJournal({ ...unfinished, resumed: true });
-    expect(await stage.settle({ resume: true })).to.include({
+    await keeper.writeJournal({ ...unfinished, resumed: true });
+    expect(await keeper.settle({ resume: true })).to.include({
       status: "settled",
     });
-    expect(await stage.log()).to.deep.equal([line]);
+    expect(await keeper.log()).to.deep.equal([line]);
   });
 
   it("goes on in a new line after one that was cut", async () => {
     await mkdir(folder(), { recursive: true });
-    await writeFile(path.join(stage.projectRoot, log), '{"time":"2026');
-    await stage.settle();
-    const written = await readFile(path.join(stage.projectRoot, log), "utf8");
+    await writeFile(path.join(keeper.projectRoot, log), '{"time":"2026');
+    await keeper.settle();
+    const written = await readFile(path.join(keeper.projectRoot, log), "utf8");
     const [cut, whole = "", end] = written.split("\n");
     expect([cut, end]).to.deep.equal(['{"time":"2026', ""]);
     expect(JSON.parse(whole)).to.have.nested.property(
@@ -114,9 +111,9 @@ describe("the log of settlements", () => {
   });
 
   it("that cannot be written is trouble, and the settlement is settled and finished", async () => {
-    await mkdir(path.join(stage.projectRoot, log), { recursive: true });
-    expect(await stage.settle()).to.include({ status: "settled" });
-    expect(stage.troubles).to.match(/not added to the log: it is a folder/u);
-    expect(existsSync(stage.journalFile(".finished"))).to.equal(true);
+    await mkdir(path.join(keeper.projectRoot, log), { recursive: true });
+    expect(await keeper.settle()).to.include({ status: "settled" });
+    expect(keeper.troubles).to.match(/not added to the log: it is a folder/u);
+    expect(existsSync(keeper.journalFile(".finished"))).to.equal(true);
   });
 });

@@ -9,13 +9,8 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { endDeadlines, speedUpTime } from "../helpers/deadlines.js";
 import { hardhatError } from "../helpers/foreign-errors.js";
 import { KEY, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
-import {
-  itSettles,
-  keyOf,
-  remote,
-  useStage,
-} from "../helpers/settlement-stage.js";
-import type { NetworkChanges, StageCase } from "../helpers/settlement-stage.js";
+import { itSettles, keyOf, remote, useKeeper } from "../helpers/keeper.js";
+import type { NetworkChanges, SettlementCase } from "../helpers/keeper.js";
 import { DEV_MNEMONIC } from "../helpers/world.js";
 
 const STRANGER = Wallet.createRandom().address;
@@ -81,7 +76,7 @@ const signing = [
 ] as const;
 
 describe("settleAll: signers", () => {
-  const stage = useStage();
+  const keeper = useKeeper();
 
   const withKeys = (network: NetworkChanges): NetworkChanges => ({
     ...network,
@@ -92,8 +87,8 @@ describe("settleAll: signers", () => {
   const secret = "0xfeedc0ffee";
   const wrongWords = DEV_MNEMONIC.replace(/junk$/u, "test");
 
-  itSettles(stage, [
-    ...signing.map(([name, network, from, option]): StageCase => {
+  itSettles(keeper, [
+    ...signing.map(([name, network, from, option]): SettlementCase => {
       let signer: unknown;
       return {
         title: `settleAll settles with ${name}`,
@@ -143,7 +138,7 @@ describe("settleAll: signers", () => {
         ["VAULT_UNKNOWN_SIGNER", "any account", remote, STRANGER, []],
         ["VAULT_NO_SIGNER", "any account or `from`", remote, undefined, []],
       ] as const
-    ).map(([code, what, network, from, accounts]): StageCase => ({
+    ).map(([code, what, network, from, accounts]): SettlementCase => ({
       title: `settleAll refuses with ${code}, and names the known accounts, if the network lacks ${what}`,
       given: ({ chain }) => {
         chain.on("eth_accounts", () => accounts);
@@ -180,7 +175,7 @@ describe("settleAll: signers", () => {
           "no",
         ],
       ] as const
-    ).map(([throws, accounts, text]): StageCase => ({
+    ).map(([throws, accounts, text]): SettlementCase => ({
       title: `settleAll throws ${throws}, without the value, for ${Array.isArray(accounts) ? "a key" : "a mnemonic"}`,
       network: { accounts },
       throws,
@@ -203,13 +198,13 @@ describe("settleAll: signers", () => {
     ],
   ] as const) {
     it(`settleAll hides ${name} that a node quotes`, async () => {
-      stage.chain.on("eth_getTransactionCount", () => {
+      keeper.chain.on("eth_getTransactionCount", () => {
         throw Object.assign(new Error(`no nonce for <${planted}>`), {
           code: -32_000,
         });
       });
       const { message } = await expectVaultError(
-        stage.settle({}, { accounts }),
+        keeper.settle({}, { accounts }),
         "VAULT_RPC_ERROR",
       );
       expect(message).to.include("no nonce for").and.not.include(planted);
@@ -227,8 +222,8 @@ describe("settleAll: signers", () => {
     ["one was mined since", () => "0x0", "0x1"],
     ["the observed block has no state any more", refused, "0x1"],
   ];
-  itSettles(stage, [
-    ...counts.map(([title, observed, pending]): StageCase => ({
+  itSettles(keeper, [
+    ...counts.map(([title, observed, pending]): SettlementCase => ({
       title: `settleAll takes the mined transactions of its account as nonce if ${title}`,
       given: ({ chain }) => {
         chain.on("eth_getTransactionCount", ([, tag]) =>
@@ -237,7 +232,6 @@ describe("settleAll: signers", () => {
       },
       options: {
         onEvent: (event) => {
-          stage.events.push(event);
           if (event.type === "sending") {
             endDeadlines();
           }
@@ -281,7 +275,7 @@ describe("settleAll: signers", () => {
 
     const find = async (
       config: object = remote,
-      client = new RpcClient(stage.chain, "scripted"),
+      client = new RpcClient(keeper.chain, "scripted"),
     ): Promise<string> =>
       // it reads nothing else of the configuration
       await findSender(client, { type: "http", ...config } as NetworkConfig);
@@ -294,14 +288,14 @@ describe("settleAll: signers", () => {
         "VAULT_INVALID_ADDRESS",
       );
       expect(message).to.include("networks.scripted.from");
-      expect(stage.chain.asked).to.deep.equal([]);
+      expect(keeper.chain.asked).to.deep.equal([]);
     });
 
     it("is the first account, which a client asks for once", async () => {
-      const client = new RpcClient(stage.chain, "scripted");
+      const client = new RpcClient(keeper.chain, "scripted");
       expect(await find(remote, client)).to.equal(SETTLER);
       expect(await find(remote, client)).to.equal(SETTLER);
-      expect(stage.chain.count("eth_accounts")).to.equal(1);
+      expect(keeper.chain.count("eth_accounts")).to.equal(1);
     });
 
     for (const [code, what, error] of [
@@ -310,7 +304,7 @@ describe("settleAll: signers", () => {
       ["VAULT_NETWORK_UNREACHABLE", "no answer", { code: "ECONNRESET" }],
     ] as const) {
       it(`fails with ${code} if the node has ${what}`, async () => {
-        stage.chain.on("eth_accounts", () => {
+        keeper.chain.on("eth_accounts", () => {
           if (error !== undefined) {
             throw Object.assign(new Error("no"), error);
           }

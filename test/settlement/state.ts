@@ -9,7 +9,7 @@ import {
   OTHER_HASH,
   sent as signed,
   unsignedSettlement,
-} from "../helpers/settlement-stage.js";
+} from "../helpers/keeper.js";
 
 const see = (
   transaction: Extract<Sighting, { kind: "look" }>["transaction"],

@@ -18,7 +18,7 @@ import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { isFull } from "../helpers/sample.js";
 import { describeOnPosix } from "../helpers/posix.js";
-import { killAt } from "../helpers/settlement-lane.js";
+import { killAt } from "../helpers/keeper-on-node.js";
 import { DEV_KEYS, openRound, createWorld } from "../helpers/world.js";
 import type { SettlementWorld } from "../helpers/world.js";
 import { mined } from "../helpers/transactions.js";

@@ -17,12 +17,7 @@ import {
   settledRound,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
-import {
-  HASH,
-  OTHER_HASH,
-  entry,
-  unsigned,
-} from "../helpers/settlement-stage.js";
+import { HASH, OTHER_HASH, entry, unsigned } from "../helpers/keeper.js";
 
 const NEXT = nextRound(OPEN_ROUND);
 const GUARD = "0x00000000000000000000000000000000000000a7";

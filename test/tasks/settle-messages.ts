@@ -9,15 +9,15 @@ import { settle } from "../../tasks/settle.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
 import { runTyped } from "../helpers/run-vault-task.js";
-import { useStage } from "../helpers/settlement-stage.js";
-import type { NetworkChanges } from "../helpers/settlement-stage.js";
+import { useKeeper } from "../helpers/keeper.js";
+import type { NetworkChanges } from "../helpers/keeper.js";
 
 /** The selector of `decimals()`. */
 const DECIMALS = "0x313ce567";
 const HINT = "To continue if this is interrupted: ";
 
 describe("what vault settle says while it runs", () => {
-  const stage = useStage();
+  const stage = useKeeper();
 
   /** Settles as the task does; without an answer there is no terminal. */
   const run = async (

@@ -6,9 +6,9 @@ import { Wallet, id } from "ethers";
 import { hreOnLive, httpNetwork } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
-import { openLaneWithNode } from "../helpers/settlement-lane.js";
-import type { LaneWithNode } from "../helpers/settlement-lane.js";
-import { SENDS } from "../helpers/settlement-stage.js";
+import { startKeeper } from "../helpers/keeper-on-node.js";
+import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
+import { SENDS } from "../helpers/keeper.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import {
   squeezed,
@@ -24,11 +24,11 @@ const HOLDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const NOBODY = "0x00000000000000000000000000000000000000AA";
 
 describe("vault settle", () => {
-  let lane: LaneWithNode;
+  let lane: KeeperWithNode;
   let restore: () => Promise<void>;
 
   before(async () => {
-    lane = await openLaneWithNode();
+    lane = await startKeeper();
     restore = await lane.world.checkpoint();
   });
   beforeEach(async () => {

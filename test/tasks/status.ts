@@ -24,7 +24,7 @@ import {
   VAULT,
 } from "../helpers/scripted-contracts.js";
 import { handlerOf } from "../helpers/scripted-node.js";
-import { useStage } from "../helpers/settlement-stage.js";
+import { useKeeper } from "../helpers/keeper.js";
 import { squeezed } from "../helpers/use-tasks.js";
 
 const contracts = { vault: VAULT, vaultFactory: FACTORY };
@@ -32,7 +32,7 @@ const contracts = { vault: VAULT, vaultFactory: FACTORY };
 const HEAD_TIME = 1_700_000_005;
 
 describe("vault status", () => {
-  const stage = useStage();
+  const stage = useKeeper();
   let server: RpcServer;
   before(async () => {
     server = await startRpcServer({});

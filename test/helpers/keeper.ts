@@ -14,7 +14,8 @@ import type {
   SettleAllOptions,
   Settlement,
   SettlementEvent,
-} from "../../src/types.js";
+  SettlementStatus,
+} from "../../src/settlement/types.js";
 import { expectVaultError } from "./assertions.js";
 import { BareHost } from "./bare-host.js";
 import { endDeadlines } from "./deadlines.js";
@@ -30,43 +31,44 @@ import {
   settledRound,
 } from "./scripted-contracts.js";
 import { ScriptedNode } from "./scripted-node.js";
-import type { SettlementChain } from "./settlement-cases.js";
+import type { AnyKeeper } from "./settlement-cases.js";
 
 /** Changes to the configuration of a network whose account is a local key. */
 export type NetworkChanges = Readonly<Record<string, unknown>>;
 
 export const SENDS = ["eth_sendRawTransaction", "eth_sendTransaction"];
-
 export const HASH = `0x${"ab".repeat(32)}` as const;
 export const OTHER_HASH = `0x${"cd".repeat(32)}` as const;
+export const OTHER_KEY = `0x${"22".repeat(32)}`;
+export const GUARD = "0x00000000000000000000000000000000000000A7";
 
 /** A settlement to sign, as it was sent, and as the journal has it. */
 export const unsigned = {
-  from: SETTLER,
-  to: VAULT,
-  data: SETTLE,
-  chainId: 31_337,
-  nonce: 7,
-  gas: 100_000n,
+  ...{ from: SETTLER, to: VAULT, data: SETTLE },
+  ...{ chainId: 31_337, nonce: 7, gas: 100_000n },
 };
-export const sent: SentTransaction = {
-  ...unsigned,
-  fees: { gasPrice: 1n },
-  raw: "0x02",
-  hash: HASH,
-  kind: "settlement",
-  preparedAt: 1_700_000_000_000,
-};
-/** As a node signs it, which tells its hash afterwards. */
+/** As a node signs it, whose answer has the hash. */
 export const unsignedSettlement = {
   ...unsigned,
   kind: "settlement",
   preparedAt: 1_700_000_000_000,
 } as const;
+export const sent: SentTransaction = {
+  ...unsignedSettlement,
+  fees: { gasPrice: 1n },
+  raw: "0x02",
+  hash: HASH,
+};
 export const entry: JournalEntry = {
   sentAfterBlock: 5,
   round: OPEN_ROUND,
   transactions: [{ ...unsignedSettlement, hash: HASH }],
+};
+/** The receipt of that settlement. */
+export const minedReceipt = {
+  ...{ hash: HASH, blockNumber: 6, blockHash: HASH },
+  ...{ gasUsed: 1n, cost: undefined, succeeded: true },
+  ...{ logs: [], contractAddress: null },
 };
 /** Whose the journal is, and its file. */
 export const journalSubject = {
@@ -76,6 +78,7 @@ export const journalSubject = {
   vault: VAULT,
 } as const;
 export const JOURNAL_FILE = `vault-deployments/settlement-live-31337-${VAULT.toLowerCase()}.json`;
+const LOG_FILE = "vault-deployments/settlements.ndjson";
 
 /** An account of the configuration, as Hardhat resolves it. */
 export function keyOf(
@@ -88,8 +91,8 @@ export function keyOf(
 
 export const remote: NetworkChanges = { accounts: "remote" };
 
-/** Settlements on a scripted node, in a project of their own. */
-export class SettlementStage implements SettlementChain {
+/** An account that settles a vault on a scripted node, with a project of its own. */
+export class Keeper implements AnyKeeper {
   public chain = new ScriptedNode();
   public events: SettlementEvent[] = [];
   public projectRoot = "";
@@ -98,16 +101,16 @@ export class SettlementStage implements SettlementChain {
   public async reset(): Promise<void> {
     this.chain = new ScriptedNode();
     this.events = [];
-    await this.removeJournals();
+    await rm(path.dirname(this.journalFile()), {
+      recursive: true,
+      force: true,
+    });
   }
 
   public host(changes: NetworkChanges = {}): BareHost {
     const networkConfig = {
-      type: "http",
-      accounts: [keyOf(KEY)],
-      gas: "auto",
-      gasPrice: "auto",
-      gasMultiplier: 1,
+      ...{ type: "http", accounts: [keyOf(KEY)] },
+      ...{ gas: "auto", gasPrice: "auto", gasMultiplier: 1 },
       ...changes,
     };
     return this.chain.host({ networkConfig, projectRoot: this.projectRoot });
@@ -123,8 +126,11 @@ export class SettlementStage implements SettlementChain {
       timeout: 60_000,
       // No block comes after that of the transaction.
       confirmations: 1,
-      onEvent: (event) => this.events.push(event),
       ...options,
+      onEvent: (event) => {
+        this.events.push(event);
+        options.onEvent?.(event);
+      },
     });
   }
 
@@ -154,8 +160,8 @@ export class SettlementStage implements SettlementChain {
     end: "" | ".finished" = "",
     kind: "live" | "development" = "live",
   ): string {
-    const name = `settlement-${kind}-31337-${VAULT.toLowerCase()}${end}.json`;
-    return path.join(this.projectRoot, "vault-deployments", name);
+    const name = JOURNAL_FILE.replace("live", kind).replace(".json", "");
+    return path.join(this.projectRoot, `${name}${end}.json`);
   }
 
   public makeDevelopmentNode(): void {
@@ -184,11 +190,8 @@ export class SettlementStage implements SettlementChain {
   public async log(): Promise<
     ReadonlyArray<Readonly<Record<string, unknown>>>
   > {
-    const file = path.join(
-      this.projectRoot,
-      "vault-deployments/settlements.ndjson",
-    );
-    const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
+    const text = await readFile(path.join(this.projectRoot, LOG_FILE), "utf8");
+    const lines = text.trimEnd().split("\n");
     return lines.map((line) => fieldsOf(JSON.parse(line)));
   }
 
@@ -204,11 +207,6 @@ export class SettlementStage implements SettlementChain {
         ? content
         : JSON.stringify(toJsonValue(content)),
     );
-  }
-
-  public async removeJournals(): Promise<void> {
-    const folder = path.join(this.projectRoot, "vault-deployments");
-    await rm(folder, { recursive: true, force: true });
   }
 
   /** Each answer to a send is lost, and the transaction with it. */
@@ -286,65 +284,69 @@ export function connectionLost(): Error {
   return Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
 }
 
-/** A stage with a new node and no journal in each test. */
-export function useStage(): SettlementStage {
-  const stage = new SettlementStage();
+/** A keeper with a new node and no journal in each test. */
+export function useKeeper(): Keeper {
+  const keeper = new Keeper();
   before(async () => {
-    stage.projectRoot = await mkdtemp(
-      path.join(tmpdir(), "hardhat-vault-stage-"),
+    keeper.projectRoot = await mkdtemp(
+      path.join(tmpdir(), "hardhat-vault-keeper-"),
     );
   });
   beforeEach(async () => {
-    await stage.reset();
+    await keeper.reset();
   });
   after(async () => {
-    await rm(stage.projectRoot, { recursive: true });
+    await rm(keeper.projectRoot, { recursive: true });
   });
-  return stage;
+  return keeper;
 }
 
+/** A status, with the code of its error if it has one. */
+type StatusAndCode =
+  | SettlementStatus
+  | `${"refused" | "reverted"} ${VaultErrorCode}`;
+
 /** One behaviour: what is given, what is asked, and what comes of it. */
-export interface StageCase {
+export interface SettlementCase {
   readonly title: string;
-  readonly given?: (stage: SettlementStage) => unknown;
+  readonly given?: (keeper: Keeper) => unknown;
   readonly network?: NetworkChanges;
-  readonly options?:
-    | SettleAllOptions
-    | ((stage: SettlementStage) => SettleAllOptions);
-  readonly is?: Partial<Settlement>;
+  readonly options?: SettleAllOptions | ((keeper: Keeper) => SettleAllOptions);
+  readonly is?: StatusAndCode | Partial<Settlement>;
   /** Code of the error in place of a settlement. */
   readonly throws?: VaultErrorCode;
   /** Texts in the reason, or in the error's message. */
   readonly says?: RegExp | readonly string[];
-  /** Number of requests that send. Default: 0. */
+  /** Number of requests that send. Default: 1 if it settled, or was to. */
   readonly sends?: number;
   /** Types of the events, with blanks between them. */
   readonly events?: string;
   readonly then?: (
-    stage: SettlementStage,
+    keeper: Keeper,
     settlement: Settlement | undefined,
   ) => unknown;
 }
 
 /** One test for each case of a table. */
 export function itSettles(
-  stage: SettlementStage,
-  cases: readonly StageCase[],
+  keeper: Keeper,
+  cases: readonly SettlementCase[],
 ): void {
   for (const one of cases) {
     it(one.title, async () => {
-      await one.given?.(stage);
-      const { options = {}, sends = 0, says = [] } = one;
-      const run = stage.settle(
-        typeof options === "function" ? options(stage) : options,
+      await one.given?.(keeper);
+      const { options = {}, says = [], is = {} } = one;
+      const expected = typeof is === "string" ? fieldsIn(is) : is;
+      const run = keeper.settle(
+        typeof options === "function" ? options(keeper) : options,
         one.network,
       );
       let settlement: Settlement | undefined;
-      let text: string | null;
+      let text: string;
       if (one.throws === undefined) {
         settlement = await run;
-        text = settlement.reason;
-        expect(settlement, text ?? "").to.deep.include(one.is);
+        text = settlement.reason ?? "";
+        expect(settlement, text).to.deep.include(expected);
       } else {
         text = (await expectVaultError(run, one.throws)).message;
       }
@@ -353,11 +355,25 @@ export function itSettles(
       } else {
         says.forEach((part) => expect(text).to.include(part));
       }
-      expect(stage.sends, "requests that send").to.equal(sends);
+      const isSent = ["settled", "not-settled"].includes(
+        String(expected.status),
+      );
+      expect(keeper.sends, "requests that send").to.equal(
+        one.sends ?? Number(isSent),
+      );
       if (one.events !== undefined) {
-        expect(stage.types).to.equal(one.events);
+        expect(keeper.types).to.equal(one.events);
       }
-      await one.then?.(stage, settlement);
+      await one.then?.(keeper, settlement);
     });
   }
+}
+
+function fieldsIn(is: StatusAndCode): Partial<Settlement> {
+  // a code of the type, if there is a blank
+  const [status, code = null] = is.split(" ") as [
+    SettlementStatus,
+    VaultErrorCode?,
+  ];
+  return { status, code };
 }

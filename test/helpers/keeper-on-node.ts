@@ -15,22 +15,22 @@ import type { FaultyRpcServer, RequestKey } from "./faulty-rpc-server.js";
 import { useFixtureProject } from "./fixture-project.js";
 import type { FixtureProject } from "./fixture-project.js";
 import { hreOnLive } from "./hre.js";
-import { SENDS } from "./settlement-stage.js";
+import { SENDS } from "./keeper.js";
 import { createWorld, devKey } from "./world.js";
 
 /**
  * One vault on a node, a server in front of that node that fails as told, and
- * a connection through the server. Lanes do not get into each other's way.
+ * a connection through the server. Keepers do not get into each other's way.
  */
-export type SettlementLane = Awaited<ReturnType<typeof openLane>>;
+export type KeeperOnNode = Awaited<ReturnType<typeof openKeeper>>;
 
-/** The only lane of its node and its project, which end with it. */
-export interface LaneWithNode extends SettlementLane {
+/** The only keeper of its node and its project, which end with it. */
+export interface KeeperWithNode extends KeeperOnNode {
   readonly node: ServerProcess;
   readonly project: FixtureProject;
 }
 
-interface LaneOptions {
+interface KeeperOptions {
   /** URL of the node. */
   readonly node: string;
   readonly projectRoot: string;
@@ -44,15 +44,15 @@ interface LaneOptions {
   readonly delay?: number;
 }
 
-/** Opens a lane with an open round, its settler's key in the configuration. */
-async function openLane({
+/** Opens a keeper with an open round, its settler's key in the configuration. */
+async function openKeeper({
   node,
   projectRoot,
   settlerIndex = 0,
   otherIndex = 2,
   settings = {},
   delay = 1_000,
-}: LaneOptions) {
+}: KeeperOptions) {
   const key = devKey(settlerIndex);
   const world = await createWorld(node, devKey(otherIndex));
   const server = await startFaultyRpcServer(node, delay);
@@ -102,36 +102,36 @@ async function openLane({
   };
 }
 
-/** Opens lanes on one node that settle side by side, each with its own accounts. */
-export async function openLanes(
+/** Opens keepers on one node that settle side by side, each with its own accounts. */
+export async function startKeepers(
   count: number,
   hidden: readonly string[],
-  options: Pick<LaneOptions, "settings" | "delay">,
+  options: Pick<KeeperOptions, "settings" | "delay">,
 ): Promise<{
-  lanes: readonly SettlementLane[];
+  keepers: readonly KeeperOnNode[];
   project: FixtureProject;
   close: () => Promise<void>;
 }> {
   const node = await startAnvil({ args: ["--accounts", String(2 * count)] });
   const project = await useFixtureProject("plain");
-  const lanes = await Promise.all(
+  const keepers = await Promise.all(
     Array.from({ length: count }, async (_, index) => {
-      const lane = await openLane({
+      const keeper = await openKeeper({
         ...options,
         node: node.url,
         projectRoot: project.path,
         settlerIndex: index,
         otherIndex: count + index,
       });
-      lane.server.hide(...hidden);
-      return lane;
+      keeper.server.hide(...hidden);
+      return keeper;
     }),
   );
   return {
-    lanes,
+    keepers,
     project,
     close: async () => {
-      await Promise.all(lanes.map(async (lane) => await lane.close()));
+      await Promise.all(keepers.map(async (keeper) => await keeper.close()));
       await node.stop();
       await project.remove();
     },
@@ -140,24 +140,24 @@ export async function openLanes(
 
 /** The requests of a settlement without any fault, in order: all, or from the nonce on. */
 export async function requestsOfSettlement(
-  lane: SettlementLane | undefined,
+  keeper: KeeperOnNode | undefined,
   areAll: boolean,
 ): Promise<readonly RequestKey[]> {
-  if (lane === undefined) {
-    throw new Error("there is no lane");
+  if (keeper === undefined) {
+    throw new Error("there is no keeper");
   }
-  await startCase(lane);
+  await startCase(keeper);
   for (const method of SENDS) {
     // Mined when it is answered, so that the first look finds the receipt and
     // every case comes by all of these requests, however slow the machine.
-    lane.server.afterwards({ method, occurrence: 0 }, lane.world.mine);
+    keeper.server.afterwards({ method, occurrence: 0 }, keeper.world.mine);
   }
-  const { status } = await lane.vault.settleAll({
-    from: lane.settler,
+  const { status } = await keeper.vault.settleAll({
+    from: keeper.settler,
     pollingInterval: 1_000,
   });
   expect(status).to.equal("settled");
-  const keys = keysOf(lane.server);
+  const keys = keysOf(keeper.server);
   const nonce = keys.findIndex(
     ({ method }) => method === "eth_getTransactionCount",
   );
@@ -201,28 +201,28 @@ export async function startCase({
   world,
   server,
   removeJournals,
-}: SettlementLane): Promise<void> {
+}: KeeperOnNode): Promise<void> {
   await server.idle();
   server.reset();
   await world.openNextRound();
   await removeJournals();
 }
 
-/** Runs all cases, as many at a time as there are lanes, and prints how many. */
+/** Runs all cases, as many at a time as there are keepers, and prints how many. */
 export async function runCases<Case>(
   title: string,
-  lanes: readonly SettlementLane[],
+  keepers: readonly KeeperOnNode[],
   cases: readonly Case[],
-  check: (lane: SettlementLane, one: Case, index: number) => Promise<void>,
+  check: (keeper: KeeperOnNode, one: Case, index: number) => Promise<void>,
 ): Promise<void> {
   const queue = [...cases];
   const failures: string[] = [];
   await Promise.all(
-    lanes.map(async (lane, index) => {
+    keepers.map(async (keeper, index) => {
       for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
         try {
-          await startCase(lane);
-          await check(lane, one, index);
+          await startCase(keeper);
+          await check(keeper, one, index);
         } catch (error) {
           failures.push(`${JSON.stringify(one)}: ${String(error)}`);
         }
@@ -235,19 +235,22 @@ export async function runCases<Case>(
   expect(failures).to.deep.equal([]);
 }
 
-/** Starts a node, anvil unless told, and opens a lane on it in a new project. */
-export async function openLaneWithNode(
+/** Starts a node, anvil unless told, and opens a keeper on it in a new project. */
+export async function startKeeper(
   startNode: () => Promise<ServerProcess> = startAnvil,
-): Promise<LaneWithNode> {
+): Promise<KeeperWithNode> {
   const node = await startNode();
   const project = await useFixtureProject("plain");
-  const lane = await openLane({ node: node.url, projectRoot: project.path });
+  const keeper = await openKeeper({
+    node: node.url,
+    projectRoot: project.path,
+  });
   return {
-    ...lane,
+    ...keeper,
     node,
     project,
     close: async () => {
-      await lane.close();
+      await keeper.close();
       await node.stop();
       await project.remove();
     },
