@@ -11,8 +11,8 @@ import { fetchProvider } from "../test/helpers/fetch-provider.js";
 import { fieldsOf, listOf } from "../test/helpers/fields.js";
 import { useFixtureProject } from "../test/helpers/fixture-project.js";
 import { hreOnLive } from "../test/helpers/hre.js";
-import { startNodeBehind } from "../test/helpers/node-behind.js";
-import type { NodeBehind } from "../test/helpers/node-behind.js";
+import { startRpcServer } from "../test/helpers/rpc-server.js";
+import type { RpcServer } from "../test/helpers/rpc-server.js";
 import { runTyped } from "../test/helpers/run-vault-task.js";
 import { target } from "./measure.js";
 import type { Section } from "./measure.js";
@@ -108,7 +108,9 @@ export async function measureLatency(
   isInStep = false,
 ): Promise<readonly Cost[]> {
   const anvil = await startAnvil();
-  const node = await startNodeBehind(anvil.url, latencyMs, isInStep);
+  const node = await startRpcServer({
+    ...{ upstream: anvil.url, latencyMs, isInStep },
+  });
   const project = await useFixtureProject("plain");
   try {
     const near = await hreOnLive(anvil.url, {}, project.path);
@@ -148,18 +150,18 @@ export async function measureLatency(
 }
 
 /** The waves until a transaction is sent, if one is. */
-function wavesOf({ bodies, waveOf, waves }: NodeBehind): number {
-  const sent = bodies.findIndex((calls) =>
+function wavesOf({ httpRequests, waves }: RpcServer): number {
+  const sent = httpRequests.find(({ calls }) =>
     calls.some(({ method }) => method.startsWith("eth_send")),
   );
-  return waveOf[sent] ?? waves;
+  return sent?.wave ?? waves;
 }
 
 type Job = () => Promise<unknown>;
 
 /** What the jobs work on: a node at a distance, and a project. */
 interface Far {
-  readonly node: NodeBehind;
+  readonly node: RpcServer;
   readonly contracts: Contracts;
   readonly hre: HardhatRuntimeEnvironment;
   /** Of the same project, without addresses in its configuration. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { VaultFactory__factory } from "../src/bindings/factories/VaultFactory__factory.js";
 import { isFailedReading } from "../src/client/failed-reading.js";
 import { VaultClient } from "../src/client/index.js";
-import { recordCalls } from "../test/helpers/recording-provider.js";
+import { recordCalls } from "../test/helpers/recording-node.js";
 import { medianRatio, rowsOf, runInTurns, target, timeOf } from "./measure.js";
 import type { Extent, Section } from "./measure.js";
 import { onAnvil } from "./on-anvil.js";
@@ -60,7 +60,7 @@ export async function benchSnapshot({ rounds }: Extent): Promise<Section> {
         "plain calls": (own) => medianRatio(own, times[PLAIN_CALL]),
       }),
       targets: [
-        target("snapshot(), requests", recorder.calls.length, "at most", 1, ""),
+        target("snapshot(), requests", recorder.asked.length, "at most", 1, ""),
         target(
           "snapshot(), time of one plain eth_call",
           medianRatio(times[OURS], times[PLAIN_CALL]),

@@ -20,7 +20,8 @@ import {
 } from "../helpers/deployment/deploy.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { startNodeBehind } from "../helpers/node-behind.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
 
 const LATENCY_MS = 20;
 const MOST_WAVES = 8;
@@ -31,6 +32,9 @@ const MOST_REQUESTS = 30;
 const isRemoved = (id: number): boolean => id % 23 === 11;
 const range = (first: number, end: number): number[] =>
   Array.from({ length: end - first }, (_, index) => first + index);
+
+const startBehind = async (upstream: string): Promise<RpcServer> =>
+  await startRpcServer({ upstream, latencyMs: LATENCY_MS, isInStep: true });
 
 /** Forwards each call, as a proxy does, but reads the storage of the target. */
 const forwarderTo = (target: string): string =>
@@ -164,7 +168,7 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
   ] as const) {
     for (const count of [0, 1, 1_000, 10_000]) {
       it(`orders() reads ${count} orders in ${MOST_WAVES + more} waves and ${MOST_REQUESTS + demand} requests at most, with ${cap / 1e6} M gas a call`, async () => {
-        const behind = await startNodeBehind(anvil.url, LATENCY_MS, true);
+        const behind = await startBehind(anvil.url);
         const provider = capped(fetchProvider(behind.url), cap);
         const { found, failed } = await read(provider, contracts[count], {});
         await behind.stop();
@@ -180,7 +184,7 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
 
   it("snapshot() has the error of a reading that uses up all gas, and the others, in one wave more than without", async () => {
     const outage = await deployInstance(node);
-    const behind = await startNodeBehind(anvil.url, LATENCY_MS, true);
+    const behind = await startBehind(anvil.url);
     const take = async (): Promise<VaultSnapshot> => {
       behind.clear();
       const provider = capped(fetchProvider(behind.url), 10_000_000);
@@ -208,7 +212,7 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
     ["hundreds of missing ids", { firstId: 900, lastId: 1_500 }, 3],
   ] as const) {
     it(`orders() reads ${title} in ${waves} waves`, async () => {
-      const behind = await startNodeBehind(anvil.url, LATENCY_MS, true);
+      const behind = await startBehind(anvil.url);
       await read(fetchProvider(behind.url), contracts[1_000], options);
       await behind.stop();
       expect(behind.waves).to.be.at.most(waves);

@@ -2,6 +2,10 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { fieldsOf } from "./fields.js";
 
 /** A JSON-RPC request as it came over the wire. */
 export interface RecordedRequest {
@@ -16,11 +20,15 @@ export interface RecordedHttpRequest {
   readonly url: string | undefined;
   readonly headers: IncomingMessage["headers"];
   readonly body: string;
+  readonly calls: readonly RecordedRequest[];
+  /** Its place, from 1, in a chain of requests that were each sent after an answer to the one before. */
+  readonly wave: number;
 }
 
 /** What a test may do with one request. */
 export interface Exchange {
   readonly request: RecordedRequest;
+  readonly isBatch: boolean;
   /** How often this method was asked for before. */
   readonly occurrence: number;
   readonly response: ServerResponse;
@@ -48,20 +56,48 @@ export interface RpcServer {
   readonly requests: RecordedRequest[];
   /** HTTP requests in order. */
   readonly httpRequests: RecordedHttpRequest[];
+  /** The calls of each HTTP request. */
+  readonly bodies: ReadonlyArray<readonly RecordedRequest[]>;
+  /** Length of the longest chain of HTTP requests that waited for each other. */
+  readonly waves: number;
   handler: RpcHandler;
+  /** In place of the upstream's result, if not undefined. */
+  answer: (
+    call: RecordedRequest,
+    result: unknown,
+  ) => Exclude<RpcReply, "handled"> | undefined;
+  /**
+   * What is sent to a batch: JSON, or text as it is; a number is an HTTP status, and
+   * "cut" closes the connection.
+   */
+  batch: (answers: readonly unknown[]) => unknown;
+  /** Forgets what was asked. */
+  clear(): void;
   stop(): Promise<void>;
 }
 
-/** Starts a recording server, in front of a node where `upstream` names one. */
+/**
+ * Starts a recording server, in front of a node where `upstream` names one.
+ *
+ * @param latencyMs Delays the answer to each HTTP request.
+ * @param isInStep Gives all answers of a wave together, once no request has come for that
+ * latency: on a busy machine, the waves are the same as on an idle one.
+ */
 export async function startRpcServer({
   upstream,
   handler = () => undefined,
+  latencyMs = 0,
+  isInStep = false,
 }: {
   upstream?: string;
   handler?: RpcHandler;
+  latencyMs?: number;
+  isInStep?: boolean;
 }): Promise<RpcServer> {
   const requests: RecordedRequest[] = [];
   const httpRequests: RecordedHttpRequest[] = [];
+  const step = isInStep ? new Step(latencyMs) : undefined;
+  let answered = 0;
   const server = createServer((incoming, response) => {
     answer(incoming, response).catch((error: unknown) => {
       // A broken test server must not look like a broken node.
@@ -74,39 +110,61 @@ export async function startRpcServer({
     incoming: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
-    const body = await readBody(incoming);
-    httpRequests.push({
-      method: incoming.method,
-      url: incoming.url,
-      headers: incoming.headers,
-      body,
-    });
+    const wave = answered + 1;
+    step?.begin();
+    const { method, url, headers } = incoming;
+    const body = await text(incoming);
+    const parsed: unknown = body === "" ? [] : JSON.parse(body);
+    // what reaches a JSON-RPC server of a test is JSON-RPC
+    const calls = [parsed].flat() as RecordedRequest[];
+    httpRequests.push({ method, url, headers, body, calls, wave });
     if (body === "") {
       // A client that followed a redirect with GET.
       response.setHeader("content-type", "text/html");
       response.end("<html>Send a JSON-RPC request</html>");
       return;
     }
-    const parsed: unknown = JSON.parse(body);
-    // what reaches a JSON-RPC server of a test is JSON-RPC
-    const batch = [parsed].flat() as RecordedRequest[];
+    const isBatch = Array.isArray(parsed);
+    const replies = await repliesTo(calls, isBatch, response);
+    const together =
+      step?.end() ?? (latencyMs > 0 ? sleep(latencyMs) : undefined);
+    if (replies === "handled") {
+      return;
+    }
+    await together;
+    answered = Math.max(answered, wave);
+    const isWhole = isBatch && rpcServer.batch !== asTheyAre;
+    const sent: unknown = isWhole
+      ? rpcServer.batch(replies.map((reply): unknown => JSON.parse(reply)))
+      : isBatch
+        ? `[${replies.join(",")}]`
+        : replies.join("");
+    if (sent === "cut") {
+      response.destroy();
+      return;
+    }
+    if (typeof sent === "number") {
+      response.statusCode = sent;
+    }
+    response.setHeader("content-type", "application/json");
+    response.end(typeof sent === "string" ? sent : JSON.stringify(sent));
+  }
+
+  async function repliesTo(
+    calls: readonly RecordedRequest[],
+    isBatch: boolean,
+    response: ServerResponse,
+  ): Promise<readonly string[] | "handled"> {
     const replies: string[] = [];
-    for (const request of batch) {
+    const forwarded = forwarder(upstream, calls, isBatch);
+    for (const request of calls) {
       const before = requests.length;
       requests.push(request);
-      const forward = async (changed = request): Promise<string> => {
-        if (upstream === undefined) {
-          throw new Error(`no answer for ${request.method}`);
-        }
-        const forwarded = await fetch(upstream, {
-          method: "POST",
-          headers: { "content-type": "application/json" },
-          body: JSON.stringify(changed),
-        });
-        return await forwarded.text();
-      };
+      const forward = async (changed = request): Promise<string> =>
+        await forwarded(request, changed);
       const reply = await rpcServer.handler({
         request,
+        isBatch,
         // Counted only where it is asked for: some servers answer thousands.
         get occurrence() {
           const { method } = request;
@@ -118,18 +176,28 @@ export async function startRpcServer({
         forward,
       });
       if (reply === "handled") {
-        return;
+        return reply;
       }
       replies.push(
         reply === undefined
-          ? await forward()
-          : JSON.stringify({ jsonrpc: "2.0", id: request.id, ...reply }),
+          ? await changed(request, forward)
+          : withId(request, reply),
       );
     }
-    response.setHeader("content-type", "application/json");
-    response.end(
-      Array.isArray(parsed) ? `[${replies.join(",")}]` : replies.join(""),
-    );
+    return replies;
+  }
+
+  async function changed(
+    request: RecordedRequest,
+    forward: () => Promise<string>,
+  ): Promise<string> {
+    const real = await forward();
+    if (rpcServer.answer === asItIs) {
+      return real;
+    }
+    const { result } = fieldsOf(JSON.parse(real));
+    const reply = rpcServer.answer(request, result);
+    return reply === undefined ? real : withId(request, reply);
   }
 
   // As the proxy of a machine, for hosts that there are none.
@@ -139,15 +207,25 @@ export async function startRpcServer({
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") {
-    throw new Error("a TCP server has an address with a port");
-  }
+  const { port } = fieldsOf(server.address());
   const rpcServer: RpcServer = {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${String(port)}`,
     requests,
     httpRequests,
+    get bodies() {
+      return httpRequests.map(({ calls }) => calls);
+    },
+    get waves() {
+      return Math.max(0, ...httpRequests.map(({ wave }) => wave));
+    },
     handler,
+    answer: asItIs,
+    batch: asTheyAre,
+    clear() {
+      requests.length = 0;
+      httpRequests.length = 0;
+      answered = 0;
+    },
     async stop() {
       server.closeAllConnections();
       server.close();
@@ -157,13 +235,76 @@ export async function startRpcServer({
   return rpcServer;
 }
 
-async function readBody(incoming: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  // a request stream without an encoding yields bytes
-  for await (const chunk of incoming as AsyncIterable<Uint8Array>) {
-    chunks.push(Buffer.from(chunk));
+const asItIs: RpcServer["answer"] = () => undefined;
+const asTheyAre: RpcServer["batch"] = (answers) => answers;
+
+const withId = (
+  { id }: RecordedRequest,
+  reply: Exclude<RpcReply, "handled">,
+): string => JSON.stringify({ jsonrpc: "2.0", id, ...reply });
+
+/** Asks the node behind; for what is unchanged of a batch, once for all of it. */
+function forwarder(
+  upstream: string | undefined,
+  calls: readonly RecordedRequest[],
+  isBatch: boolean,
+): (request: RecordedRequest, changed: RecordedRequest) => Promise<string> {
+  const post = async (body: unknown): Promise<string> => {
+    if (upstream === undefined) {
+      throw new Error(`no answer for ${JSON.stringify(body)}`);
+    }
+    const response = await fetch(upstream, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return await response.text();
+  };
+  let batch: Promise<ReadonlyMap<unknown, string>> | undefined;
+  const postBatch = async (): Promise<ReadonlyMap<unknown, string>> => {
+    // a node's answer to a batch
+    const answers = JSON.parse(await post(calls)) as readonly unknown[];
+    return new Map(
+      answers.map((each) => [fieldsOf(each)["id"], JSON.stringify(each)]),
+    );
+  };
+  return async (request, changed) => {
+    if (!isBatch || changed !== request) {
+      return await post(changed);
+    }
+    batch ??= postBatch();
+    return (await batch).get(request.id) ?? "null";
+  };
+}
+
+/** Holds the answers to requests back until no other one is under way or comes. */
+class Step {
+  #underWay = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #held: Array<() => void> = [];
+
+  constructor(private readonly milliseconds: number) {}
+
+  public begin(): void {
+    this.#underWay += 1;
+    clearTimeout(this.#timer);
   }
-  return Buffer.concat(chunks).toString("utf8");
+
+  public async end(): Promise<void> {
+    this.#underWay -= 1;
+    await new Promise<void>((resolve) => {
+      this.#held.push(resolve);
+      if (this.#underWay === 0) {
+        this.#timer = setTimeout(() => {
+          const held = this.#held;
+          this.#held = [];
+          held.forEach((give) => {
+            give();
+          });
+        }, this.milliseconds);
+      }
+    });
+  }
 }
 
 /**

@@ -22,7 +22,7 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { distinctState } from "../helpers/distinct-state.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
-import { recordCalls } from "../helpers/recording-provider.js";
+import { recordCalls } from "../helpers/recording-node.js";
 
 const MAX = 2n ** 256n - 1n;
 const FILE = "fixtures/recorded.json";
@@ -243,8 +243,8 @@ describe("capture() and deployMocks({ fixture })", () => {
       const spy = recordCalls(vault.provider);
       const spied = await connectMocks(spy, mocks.addresses);
       const asked = (): readonly string[] =>
-        spy.calls
-          .map(({ params = [] }) => String(fieldsOf(params[0])["data"]))
+        spy.asked
+          .map(({ params }) => String(fieldsOf(params[0])["data"]))
           .filter((one) => one.startsWith(operations.calMargins.selector));
       await capture(spied.vault);
       const words = asked()[0]?.slice(10).match(/.{64}/gu) ?? [];

@@ -16,7 +16,7 @@ import type { TestNode } from "../helpers/every-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
-import { recordCalls } from "../helpers/recording-provider.js";
+import { recordCalls } from "../helpers/recording-node.js";
 import { sendTransaction } from "../helpers/transactions.js";
 
 const STRANGER = "0x00000000000000000000000000000000000000AA";
@@ -299,14 +299,14 @@ describe("mocks - scripting", () => {
     });
     const { fixture, failed } = await capture(client, { orders: [1n] });
     expect(failed).to.equal(1);
-    const calls = provider.calls.filter(({ method }) => method === "eth_call");
+    const calls = provider.asked.filter(({ method }) => method === "eth_call");
     // The lens twice, the margins, and the failed call once more.
     expect(calls.length).to.be.at.least(4);
     const block = await vault.connection.ethers.provider.getBlock(
       fixture.block.number,
     );
     const pinned = { blockHash: block?.hash, requireCanonical: true };
-    for (const [index, { params = [] }] of calls.entries()) {
+    for (const [index, { params }] of calls.entries()) {
       expect(params[0]).to.have.property("from", STRANGER);
       expect(params[1]).to.deep.equal(index === 0 ? "latest" : pinned);
     }
@@ -359,7 +359,7 @@ describe("mocks - scripting", () => {
   it("set() of two mocks retries when another process scripts one of them meanwhile", async () => {
     const other = await deployMocks(vault.provider);
     let isFirst = true;
-    const contended = recordCalls(vault.provider, async ({ method }) => {
+    const contended = recordCalls(vault.provider, async (method) => {
       if (method === "eth_sendTransaction" && isFirst) {
         isFirst = false;
         await other.set({ marginBalance: { xMarginAmount: 7n } });
@@ -376,7 +376,7 @@ describe("mocks - scripting", () => {
   it("set() fails with VAULT_MOCK_SCRIPT_FAILED if others script the mock before each of 20 attempts", async () => {
     const other = await deployMocks(vault.provider);
     let attempts = 0;
-    const contended = recordCalls(vault.provider, async ({ method }) => {
+    const contended = recordCalls(vault.provider, async (method) => {
       if (method === "eth_sendTransaction") {
         attempts += 1;
         await other.set({ volume: BigInt(attempts) });
@@ -397,7 +397,7 @@ describe("mocks - scripting", () => {
     it(`set() retries at "${refusal}", and fails after 20 times with VAULT_RPC_ERROR`, async () => {
       const { addresses } = await deployMocks(vault.provider);
       let refusals = 2;
-      const contended = recordCalls(vault.provider, ({ method }) => {
+      const contended = recordCalls(vault.provider, (method) => {
         if (method === "eth_sendTransaction" && refusals > 0) {
           refusals -= 1;
           throw Object.assign(new Error(refusal), { code: -32003 });

@@ -15,7 +15,7 @@ import {
   answering,
   header,
   recording,
-} from "../helpers/recording-client.js";
+} from "../helpers/recording-node.js";
 
 describe("a block that a node describes", () => {
   it("has the base fee and the hash of a block only if there are any", async () => {

@@ -25,7 +25,7 @@ import {
   call,
   header,
   recording,
-} from "../helpers/recording-client.js";
+} from "../helpers/recording-node.js";
 
 describe("a response of another type", () => {
   const parser = answering(null).parser("eth_test");
@@ -105,7 +105,9 @@ describe("the answer of a node", () => {
     await getTransactions(rpc, "pending");
     await getBlock(rpc);
     await getGenesisHash(rpc);
-    expect(asked).to.deep.equal([
+    expect(
+      asked.map(({ method, params }) => [method, ...params]),
+    ).to.deep.equal([
       ["eth_getBalance", ADDRESS, "latest"],
       ["eth_getBalance", ADDRESS, "0x9"],
       ["eth_getCode", ADDRESS, "safe"],
@@ -142,7 +144,9 @@ describe("the answer of a node", () => {
     expect(await callContract(rpc, call, "latest", overrides)).to.deep.equal({
       data: Buffer.from("12345678", "hex"),
     });
-    expect(asked).to.deep.equal([["eth_call", call, "latest", overrides]]);
+    expect(asked).to.deep.equal([
+      { method: "eth_call", params: [call, "latest", overrides] },
+    ]);
   });
 
   it("is VAULT_RPC_ERROR on one line, without URLs, if a request reverts that executes no contract", async () => {
@@ -171,7 +175,7 @@ describe("the answer of a node", () => {
         return "0x";
       });
       const reverted = await tryCall(rpc, call, 12, 30_000_000n);
-      const gas = asked.map(([, given]) => fieldsOf(given)["gas"]);
+      const gas = asked.map(({ params }) => fieldsOf(params[0])["gas"]);
       expect(gas.join(" ")).to.equal(expected);
       expect(reverted !== undefined).to.equal(code === 3);
     }

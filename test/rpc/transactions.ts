@@ -12,7 +12,7 @@ import {
   HASH,
   answering,
   recording,
-} from "../helpers/recording-client.js";
+} from "../helpers/recording-node.js";
 
 describe("the answer about a transaction", () => {
   it("to eth_getTransactionByHash has lower-case addresses, and leaves out what the node omits", async () => {

@@ -10,10 +10,10 @@ import { Redactor } from "../../src/redact.js";
 import { BlockCache } from "../../src/simulation/block-cache.js";
 import type { PinnedBlock } from "../../src/simulation/block-cache.js";
 import { warm } from "../../src/simulation/warm.js";
-import { answerEach, startBatchServer } from "../helpers/batch-server.js";
-import type { AskedCall, BatchServer } from "../helpers/batch-server.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { Exchange, RpcReply, RpcServer } from "../helpers/rpc-server.js";
 
 const NUMBER = 1_000;
 const AT = toQuantity(NUMBER);
@@ -28,7 +28,7 @@ const hashOf = (number: number, branch = ""): string =>
 /** A chain with the same value everywhere, and a branch at its end. */
 const answerOf =
   (branch = "") =>
-  ({ method, params }: AskedCall): object => {
+  ({ request: { method, params } }: Pick<Exchange, "request">): RpcReply => {
     const [block] = params;
     if (method === "eth_getBlockByNumber") {
       const number = Number(block);
@@ -45,12 +45,12 @@ const answerOf =
 const wanted = [{ method: "eth_getBalance", params: [ACCOUNT, AT] }];
 
 describe("the state of one block", () => {
-  let server: BatchServer;
+  let server: RpcServer;
   let folder: string;
   let caches: BlockCache[];
 
   beforeEach(async () => {
-    server = await startBatchServer(answerEach(answerOf()));
+    server = await startRpcServer({ handler: answerOf() });
     folder = await mkdtemp(path.join(tmpdir(), "vault-forks-"));
     caches = [];
   });
@@ -139,14 +139,14 @@ describe("the state of one block", () => {
 
   it("a fork waits for a block that the node does not have yet, and throws VAULT_FORK_REORGED for another one at its number", async () => {
     let isThere = false;
-    server.answer = answerEach((call) => {
+    server.handler = ({ request }) => {
       const answer =
-        call.method === "eth_getBlockByNumber" && !isThere
+        request.method === "eth_getBlockByNumber" && !isThere
           ? { result: null }
-          : answerOf()(call);
+          : answerOf()({ request });
       isThere = true;
       return answer;
-    });
+    };
     const cache = await open();
     await cache.requireBlock();
     const params = [AT, true];
@@ -155,7 +155,7 @@ describe("the state of one block", () => {
     ]);
     expect(fieldsOf(found)["result"]).to.include({ hash: hashOf(NUMBER) });
     const other = await open();
-    server.answer = answerEach(answerOf("b"));
+    server.handler = answerOf("b");
     await expectVaultError(other.requireBlock(), "VAULT_FORK_REORGED");
   });
 
@@ -180,18 +180,16 @@ describe("the state of one block", () => {
         const cache = await open();
         const at = [...params, toQuantity(block)];
         for (const result of answers) {
-          server.answer = answerEach((call) =>
-            call.method === method ? { result } : answerOf()(call),
-          );
+          server.handler = ({ request }) =>
+            request.method === method ? { result } : answerOf()({ request });
           expect(
             await ask(cache, method, ...at),
             JSON.stringify(result),
           ).to.contain(`to ${method} cannot be used`);
         }
         const result = method === "eth_getCode" ? "0x60" : WORD;
-        server.answer = answerEach((call) =>
-          call.method === method ? { result } : answerOf()(call),
-        );
+        server.handler = ({ request }) =>
+          request.method === method ? { result } : answerOf()({ request });
         expect(await ask(cache, method, ...at)).to.equal(result);
       });
     }
@@ -210,9 +208,10 @@ describe("the state of one block", () => {
 
   it("a value that warming gets an error for is asked for by who waits for it", async () => {
     let isWarming = true;
-    server.answer = answerEach((call) =>
-      isWarming && call.method === "eth_getBalance" ? out : answerOf()(call),
-    );
+    server.handler = ({ request }) =>
+      isWarming && request.method === "eth_getBalance"
+        ? out
+        : answerOf()({ request });
     const cache = await open();
     const warming = cache.prefetch(wanted).then(() => {
       isWarming = false;
@@ -252,7 +251,7 @@ describe("the state of one block", () => {
   ] as const) {
     it(`a fork that asks for ${method} below its block ends if the chain has replaced it`, async () => {
       const cache = await open();
-      server.answer = answerEach(answerOf("b"));
+      server.handler = answerOf("b");
       expect(await ask(cache, method, ...params)).to.match(
         /chain replaced block 1000/u,
       );
@@ -260,7 +259,7 @@ describe("the state of one block", () => {
   }
 
   it("a fork passes on what no block changes without a look at its own", async () => {
-    server.answer = answerEach(answerOf("b"));
+    server.handler = answerOf("b");
     expect(await ask(await open(), "eth_gasPrice")).to.equal("0x7");
     expect(server.bodies).to.have.length(1);
   });
@@ -275,7 +274,7 @@ describe("the state of one block", () => {
       ["eth_getBlockByNumber", below, true],
       ["eth_getBlockByNumber", AT, false],
     ]);
-    server.answer = answerEach(() => ({ result: null }));
+    server.handler = () => ({ result: null });
     expect(await ask(cache, "eth_getBlockByNumber", below, true)).to.match(
       /has no block 1000/u,
     );

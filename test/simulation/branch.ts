@@ -1,6 +1,3 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-
 import { expect } from "chai";
 import { toQuantity } from "ethers";
 
@@ -10,8 +7,8 @@ import type { PinnedBlock } from "../../src/simulation/block-cache.js";
 import { warm } from "../../src/simulation/warm.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { startNodeBehind } from "../helpers/node-behind.js";
-import type { Asked, NodeBehind } from "../helpers/node-behind.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RecordedRequest, RpcServer } from "../helpers/rpc-server.js";
 import { directProvider } from "../helpers/world.js";
 
 /** Of anvil's development accounts. */
@@ -29,7 +26,7 @@ const settings = {
   timeout: 10_000,
 };
 
-const isByHash = ({ params }: Asked): boolean =>
+const isByHash = ({ params }: RecordedRequest): boolean =>
   params.some((each) => fieldsOf(each)["blockHash"] !== undefined);
 
 /** The block number as another branch of the chain has it. */
@@ -40,7 +37,7 @@ const onOtherBranch = (real: unknown): { result: unknown } => ({
 describe("reads of one branch of the chain", () => {
   const anvil = useAnvil();
   let provider: ReturnType<typeof directProvider>;
-  let node: NodeBehind;
+  let node: RpcServer;
   let number: number;
   let caches: BlockCache[];
 
@@ -53,7 +50,7 @@ describe("reads of one branch of the chain", () => {
   beforeEach(async () => {
     await provider.send("anvil_mine", ["0xa"]);
     number = await provider.getBlockNumber();
-    node = await startNodeBehind(anvil.url);
+    node = await startRpcServer({ upstream: anvil.url });
     caches = [];
   });
   afterEach(async () => {
@@ -203,20 +200,17 @@ describe("reads of one branch of the chain", () => {
   }
 
   it("a fork takes no answer that comes bit by bit for longer than the timeout", async () => {
-    const server = createServer((_, response) => {
+    node.handler = ({ response }) => {
       const timer = setInterval(() => response.write(" "), 10);
       response.on("close", () => {
         clearInterval(timer);
       });
-    });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const url = `http://127.0.0.1:${String(fieldsOf(server.address())["port"])}`;
-    const upstream = { ...settings, url, timeout: 100 };
+      return "handled";
+    };
+    const upstream = { ...settings, url: node.url, timeout: 100 };
     expect(await balance(await open({ upstream }))).to.contain(
       "did not answer eth_getBalance in time",
     );
-    server.close();
   });
 
   describe("warming", () => {
@@ -307,17 +301,18 @@ async function unlessOver(
 
 /** Lets a node behind never answer requests for a method, until they are released. */
 function holdBack(
-  node: NodeBehind,
+  node: RpcServer,
   held: string,
   isHeld: () => boolean = () => true,
 ): { held: Promise<void>; release: () => void } {
   const arrived = deferred();
   const released = deferred();
-  node.hold = async (calls) => {
-    if (calls.some(({ method }) => method === held) && isHeld()) {
+  node.handler = async ({ request }) => {
+    if (request.method === held && isHeld()) {
       arrived.resolve();
       await released.promise;
     }
+    return undefined;
   };
   return { held: arrived.promise, release: released.resolve };
 }

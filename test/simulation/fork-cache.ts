@@ -12,8 +12,8 @@ import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { hreOnLive } from "../helpers/hre.js";
-import { startNodeBehind } from "../helpers/node-behind.js";
-import type { NodeBehind } from "../helpers/node-behind.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
 import {
   SETTLED_PRICE,
   SETTLEMENT_CHANGES,
@@ -29,7 +29,7 @@ describe("the cache of a fork", () => {
   const anvil = useAnvil();
   let provider: ReturnType<typeof directProvider>;
   let protocol: MockProtocol;
-  let node: NodeBehind;
+  let node: RpcServer;
   let root: string;
   let forks: ForkConnection[];
 
@@ -41,8 +41,9 @@ describe("the cache of a fork", () => {
     provider.destroy();
   });
   beforeEach(async () => {
-    // Long enough that requests which do not wait for each other are one wave.
-    node = await startNodeBehind(anvil.url, 20);
+    node = await startRpcServer({
+      ...{ upstream: anvil.url, latencyMs: 20, isInStep: true },
+    });
     root = await mkdtemp(path.join(tmpdir(), "vault-fork-"));
     await writeFile(path.join(root, "package.json"), "{}");
     forks = [];
@@ -216,7 +217,10 @@ describe("the cache of a fork", () => {
   });
 
   it("the cache adds the network's headers to every request, and hands none out", async () => {
-    node.responseHeaders = { "x-secret-of-node": "1" };
+    node.handler = ({ response }) => {
+      response.setHeader("x-secret-of-node", "1");
+      return undefined;
+    };
     const vault = await open({ "x-api-key": "s3cret" });
     const forked = await vault.fork();
     forks.push(forked);
@@ -224,7 +228,7 @@ describe("the cache of a fork", () => {
     const answered = await ask(await addressOf(forked), "eth_gasPrice");
     expect(answered.headers.get("x-secret-of-node")).to.equal(null);
     expect(
-      new Set(node.headers.map((headers) => headers["x-api-key"])),
+      new Set(node.httpRequests.map(({ headers }) => headers["x-api-key"])),
     ).to.deep.equal(new Set(["s3cret"]));
     expect(fieldsOf(fieldsOf(forked.networkConfig)["forking"])).to.not.include({
       httpHeaders: { "x-api-key": "s3cret" },

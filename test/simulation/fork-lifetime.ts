@@ -11,8 +11,8 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
-import { startNodeBehind } from "../helpers/node-behind.js";
-import type { NodeBehind } from "../helpers/node-behind.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
 import {
   SETTLED_PRICE,
   deployProtocol,
@@ -29,7 +29,7 @@ describe("a fork from its making to its end", () => {
   const anvil = useAnvil("--chain-id", String(CHAIN_ID));
   let provider: ReturnType<typeof directProvider>;
   let protocol: MockProtocol;
-  let node: NodeBehind;
+  let node: RpcServer;
   let root: string;
 
   before(async () => {
@@ -40,7 +40,7 @@ describe("a fork from its making to its end", () => {
     provider.destroy();
   });
   beforeEach(async () => {
-    node = await startNodeBehind(anvil.url);
+    node = await startRpcServer({ upstream: anvil.url });
     // Only a development node has these methods, and is not shared by forks.
     node.answer = ({ method }) =>
       ["hardhat_metadata", "anvil_nodeInfo"].includes(method)
@@ -133,11 +133,12 @@ describe("a fork from its making to its end", () => {
 
   /** Lets the node never answer what only a fork asks. */
   const holdFork = (onHeld: () => void = () => undefined): void => {
-    node.hold = async (calls) => {
-      if (calls.some(({ method }) => method === "net_version")) {
+    node.handler = async ({ request }) => {
+      if (request.method === "net_version") {
         onHeld();
         await new Promise(() => undefined);
       }
+      return undefined;
     };
   };
 
@@ -163,8 +164,13 @@ describe("a fork from its making to its end", () => {
   it("vault.fork() throws VAULT_NETWORK_UNREACHABLE if the node closes the connection while the fork is made, and a read of a fork says the same", async () => {
     const { vault } = await open();
     const fork = await vault.fork();
-    node.isLost = (calls) =>
-      calls.some(({ method }) => method === "eth_getTransactionCount");
+    node.handler = ({ request, response }) => {
+      if (request.method !== "eth_getTransactionCount") {
+        return undefined;
+      }
+      response.destroy();
+      return "handled";
+    };
     const error: unknown = await fork.provider
       .request({ method: "eth_getTransactionCount", params: [FROM, "latest"] })
       .catch((thrown: unknown) => thrown);

@@ -3,8 +3,8 @@ import { expect } from "chai";
 import { Redactor } from "../../src/redact.js";
 import { Upstream } from "../../src/simulation/upstream.js";
 import type { UpstreamCall } from "../../src/simulation/upstream.js";
-import { answerEach, startBatchServer } from "../helpers/batch-server.js";
-import type { AskedCall, BatchServer } from "../helpers/batch-server.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
 
 const out = { error: { code: -32_000, message: "out of luck" } };
 const limited = { error: { code: -32_005, message: "limit exceeded" } };
@@ -16,13 +16,13 @@ const many = (count: number): readonly UpstreamCall[] =>
   named(...Array.from({ length: count }, (_, index) => `m${index}`));
 
 describe("requests of a fork to its node", () => {
-  let server: BatchServer;
+  let server: RpcServer;
   let upstream: Upstream;
 
   beforeEach(async () => {
-    server = await startBatchServer(
-      answerEach(({ method }) => ({ result: method })),
-    );
+    server = await startRpcServer({
+      handler: ({ request }) => ({ result: request.method }),
+    });
     upstream = connect();
   });
   afterEach(async () => {
@@ -49,8 +49,8 @@ describe("requests of a fork to its node", () => {
     server.bodies.map(({ length }) => length);
 
   it("calls go in one batch, and each gets the answer with its id", async () => {
-    server.answer = (calls) => [
-      ...calls.map(right).toReversed(),
+    server.batch = (answers) => [
+      ...answers.toReversed(),
       { id: null, result: "nobody's" },
       { id: 7, result: "nobody's" },
     ];
@@ -62,7 +62,7 @@ describe("requests of a fork to its node", () => {
   });
 
   it("a call goes alone, and a result that the node leaves out is null", async () => {
-    server.answer = ([call]) => ({ jsonrpc: "2.0", id: call?.id });
+    server.handler = () => ({ result: undefined });
     expect(await upstream.ask(named("a"))).to.deep.equal({
       answers: [{ result: null }],
       isOneRequest: true,
@@ -75,9 +75,8 @@ describe("requests of a fork to its node", () => {
   });
 
   it("calls that a batch answers with an error are asked again, each alone, if the first of them then passes", async () => {
-    server.answer = answerEach(({ id, method }, isBatch) =>
-      isBatch && id > 0 ? out : { result: method },
-    );
+    server.handler = ({ request: { id, method }, isBatch }) =>
+      isBatch && Number(id) > 0 ? out : { result: method };
     const asked = await upstream.ask(named("a", "b", "c", "d"));
     expect(asked.answers).to.deep.equal(
       ["a", "b", "c", "d"].map((result) => ({ result })),
@@ -94,9 +93,8 @@ describe("requests of a fork to its node", () => {
     ["parameters that are refused", { code: -32_602, message: "no" }],
   ] as const) {
     it(`a call that a batch answers with ${title} is not asked again`, async () => {
-      server.answer = answerEach(({ id, method }) =>
-        id === 0 ? { error } : { result: method },
-      );
+      server.handler = ({ request: { id, method } }) =>
+        id === 0 ? { error } : { result: method };
       expect(await upstream.ask(named("a", "b"))).to.deep.equal({
         answers: [{ error }, { result: "b" }],
         isOneRequest: true,
@@ -106,8 +104,7 @@ describe("requests of a fork to its node", () => {
   }
 
   it("calls that a batch leaves out are asked again, and then one request did not bring all", async () => {
-    server.answer = (calls, isBatch) =>
-      isBatch ? calls.slice(1).map(right) : calls.map(right)[0];
+    server.batch = (answers) => answers.slice(1);
     const asked = await upstream.ask(named("a", "b", "c"));
     expect(asked.answers).to.deep.equal(
       ["a", "b", "c"].map((result) => ({ result })),
@@ -117,20 +114,20 @@ describe("requests of a fork to its node", () => {
   });
 
   it("a batch that is refused is cut, one batch shows the size that the node takes, and later calls begin with it", async () => {
-    server.answer = (calls) => (calls.length > 10 ? 413 : calls.map(right));
+    server.batch = (answers) => (answers.length > 10 ? 413 : answers);
     const { answers, isOneRequest } = await upstream.ask(many(35));
     expect(answers).to.deep.equal(
       many(35).map(({ method: result }) => ({ result })),
     );
     expect(isOneRequest).to.equal(false);
     expect(sizes()).to.deep.equal([35, 10, 10, 10, 5]);
-    server.bodies.length = 0;
+    server.clear();
     await upstream.ask(many(12));
     expect(sizes()).to.deep.equal([10, 2]);
   });
 
   it("a batch of a size that the node has not answered yet goes ahead of the others", async () => {
-    server.answer = (calls) => (calls.length > 10 ? 413 : calls.map(right));
+    server.batch = (answers) => (answers.length > 10 ? 413 : answers);
     await upstream.ask(many(250));
     // Not the other hundreds, too.
     expect(sizes().filter((size) => size > 10)).to.deep.equal([250, 100]);
@@ -138,7 +135,7 @@ describe("requests of a fork to its node", () => {
 
   for (const status of [401, 403]) {
     it(`a batch that is refused with HTTP status ${status} is not cut`, async () => {
-      server.answer = () => status;
+      server.batch = () => status;
       const error: unknown = await upstream
         .ask(named("a", "b", "c"))
         .catch((thrown: unknown) => thrown);
@@ -148,9 +145,8 @@ describe("requests of a fork to its node", () => {
   }
 
   it("calls go alone after a batch in which the node limited the rate, and optional ones no more", async () => {
-    server.answer = answerEach(({ method }, isBatch) =>
-      isBatch ? limited : { result: method },
-    );
+    server.handler = ({ request: { method }, isBatch }) =>
+      isBatch ? limited : { result: method };
     await upstream.ask(many(150));
     expect(sizes().filter((size) => size > 1)).to.have.length(1);
     expect(await upstream.ask(named("a", "b"), "optional")).to.deep.equal({
@@ -166,8 +162,4 @@ describe("requests of a fork to its node", () => {
     expect(sent()).to.deep.equal([]);
     upstream = connect();
   });
-});
-
-const right = ({ id, method }: AskedCall) => ({
-  ...{ jsonrpc: "2.0", id, result: method },
 });

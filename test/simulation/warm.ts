@@ -6,9 +6,8 @@ import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { connectTo, hreOnLive } from "../helpers/hre.js";
-import { startNodeBehind } from "../helpers/node-behind.js";
-import type { NodeBehind } from "../helpers/node-behind.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 import { isFull } from "../helpers/sample.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
@@ -21,17 +20,18 @@ import type { MockProtocol } from "../helpers/world.js";
 
 /** As a node that has no such method answers. */
 const lacks =
-  (...names: readonly string[]): NodeBehind["answer"] =>
+  (...names: readonly string[]): RpcServer["answer"] =>
   ({ method }) =>
     names.includes(method)
       ? { error: { code: -32_601, message: "Method not found" } }
       : undefined;
 
 /** Refuses a plain call of the settlement, which Hardhat's simulator accepts. */
-const refusesSettlement: NodeBehind["answer"] = ({ method, params }) =>
-  method === "eth_call" && fieldsOf(params[0])["data"] === "0xa015aefe"
+const refusesSettlement: RpcServer["answer"] = (call) =>
+  call.method === "eth_call" &&
+  fieldsOf(call.params[0])["data"] === "0xa015aefe"
     ? { error: { code: 3, message: "execution reverted", data: "0x" } }
-    : lacks("eth_simulateV1")({ id: 0, method, params }, null);
+    : lacks("eth_simulateV1")(call, null);
 
 /** A fork that reads storage only when it is needed asks for several slots of each. */
 const HOLDERS = isFull ? 40 : 10;
@@ -43,7 +43,7 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
   const anvil = useAnvil();
   let provider: ReturnType<typeof directProvider>;
   let protocol: MockProtocol;
-  let node: NodeBehind;
+  let node: RpcServer;
 
   before(async () => {
     provider = directProvider(anvil.url);
@@ -53,8 +53,9 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
     provider.destroy();
   });
   beforeEach(async () => {
-    // Long enough that requests which do not wait for each other are one wave.
-    node = await startNodeBehind(anvil.url, 20);
+    node = await startRpcServer({
+      ...{ upstream: anvil.url, latencyMs: 20, isInStep: true },
+    });
   });
   afterEach(async () => {
     await node.stop();
@@ -82,10 +83,9 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
 
   const wavesFor = (name: string): number =>
     new Set(
-      node.waveOf.filter(
-        (_, index) =>
-          node.bodies[index]?.some(({ method }) => method === name) === true,
-      ),
+      node.httpRequests
+        .filter(({ calls }) => calls.some(({ method }) => method === name))
+        .map(({ wave }) => wave),
     ).size;
 
   const tooLarge = { code: -32_600, message: "batch too large" };
@@ -121,7 +121,7 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
       () => ({ jsonrpc: "2.0", id: null, error: tooLarge }),
     ],
     ["never, but with null", () => null],
-  ] satisfies ReadonlyArray<readonly [string, NodeBehind["batch"]]>) {
+  ] satisfies ReadonlyArray<readonly [string, RpcServer["batch"]]>) {
     // The answers that are lost, cut or refused differ most.
     if (!isFull && !/third|one error|status 400/u.test(title)) {
       continue;
@@ -138,7 +138,7 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
     ["answers each batch with HTTP status 503", () => 503, 30],
     ["closes the connection on each batch", () => "cut", 30],
     ["answers each batch with text that is no JSON", () => "text", 30],
-  ] satisfies ReadonlyArray<readonly [string, NodeBehind["batch"], number]>) {
+  ] satisfies ReadonlyArray<readonly [string, RpcServer["batch"], number]>) {
     it(`a fork is right if the node ${title}, and few batches are sent`, async () => {
       node.batch = batch;
       await expectTruth();
@@ -159,10 +159,8 @@ describe("a fork on a node that answers otherwise than in one batch", () => {
   });
 
   it("a fork reads storage beforehand by prestateTracer if the node lacks access lists", async () => {
-    node.answer = ({ method, params }, real) =>
-      method === TRACE
-        ? { result: real }
-        : lacks(LIST)({ id: 0, method, params }, real);
+    node.answer = (call, real) =>
+      call.method === TRACE ? { result: real } : lacks(LIST)(call, real);
     await expectTruth();
     expect(requestsFor(TRACE)).to.equal(1);
     // The simulator may ask for the first slots while the node still traces.

@@ -1,0 +1,98 @@
+import { inspect } from "node:util";
+
+import { expect } from "chai";
+import { MaxUint256 } from "ethers";
+
+import {
+  checkAnswer,
+  checkValue,
+  checkValues,
+  requireObject,
+} from "../../src/mocks/values.js";
+import type { CheckedField } from "../../src/mocks/values.js";
+import { operations } from "../../src/protocol/index.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { ADDRESS } from "../helpers/recording-node.js";
+
+const plain = <T extends CheckedField["type"]>(type: T) =>
+  ({ type, unit: "none" }) as const;
+const state = { type: "uint8", unit: "orderState" } as const;
+const flag = plain("bool");
+
+describe("values of operations", () => {
+  for (const [field, value, checked] of [
+    [plain("uint256"), "1e3", 1_000n],
+    [plain("uint256"), MaxUint256, MaxUint256],
+    [state, "closed", 2],
+    // A contract may return an unlisted number.
+    [state, "255", 255],
+    [state, 7n, 7],
+    [plain("uint8"), "0x1f", 31],
+    [plain("address"), ADDRESS.toLowerCase(), ADDRESS],
+    [flag, true, true],
+    [flag, "true", true],
+    [flag, false, false],
+    [flag, "false", false],
+    [plain("string"), "0x41", "0x41"],
+  ] as const) {
+    it(`checkValue() takes ${inspect(value)} as ${field.type} ${field.unit}`, () => {
+      expect(checkValue(field, value, "it")).to.deep.equal(checked);
+    });
+  }
+
+  for (const [field, value, code] of [
+    [plain("uint256"), "1.5", "VAULT_INVALID_INTEGER"],
+    [plain("uint256"), MaxUint256 + 1n, "VAULT_INVALID_INTEGER"],
+    [state, "shut", "VAULT_INVALID_ENUM"],
+    [state, "256", "VAULT_INVALID_INTEGER"],
+    [plain("uint8"), "open", "VAULT_INVALID_INTEGER"],
+    [plain("address"), "0x12", "VAULT_INVALID_ADDRESS"],
+    [flag, "yes", "VAULT_INVALID_ENUM"],
+    [flag, 1, "VAULT_INVALID_ENUM"],
+    [plain("string"), 7, "VAULT_INVALID_ARGUMENT"],
+    [plain("string"), { bytes: "0x41" }, "VAULT_INVALID_ARGUMENT"],
+  ] as const) {
+    it(`checkValue() throws ${code} for ${inspect(value)} as ${field.type} ${field.unit}`, async () => {
+      await expectVaultError(() => checkValue(field, value, "it"), code);
+    });
+  }
+
+  const two = operations.queryMarginBalance.outputs;
+  const three = operations.getLPAmountInfo.outputs;
+  const [first, second] = two.map(({ name }) => name);
+
+  it("checkValues() throws VAULT_INVALID_ARGUMENT with the names of missing and unknown values", async () => {
+    const partly = { [String(first)]: 1n, [String(second)]: undefined };
+    for (const [fields, values, problem] of [
+      [two, partly, `${second} is missing: give both`],
+      [three, {}, `${three.map(({ name }) => name).join(", ")} are missing`],
+      [
+        two,
+        { odd: 1 },
+        `"odd" is not a field; the fields are ${first}, ${second}`,
+      ],
+    ] as const) {
+      const { details } = await expectVaultError(
+        () => checkValues(fields, values, "it"),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(details["problem"]).to.equal(problem);
+    }
+    expect(checkValues(two, partly, "it", true)).to.deep.equal({
+      [String(first)]: 1n,
+    });
+  });
+
+  it("checkAnswer() takes the only value of an operation, or all of them by name, and requireObject() throws VAULT_INVALID_ARGUMENT for what has no names", async () => {
+    expect(checkAnswer("queryVolume", "7", "it")).to.equal(7n);
+    const both = Object.fromEntries(two.map(({ name }) => [name, 7n]));
+    expect(checkAnswer("queryMarginBalance", both, "it")).to.deep.equal(both);
+    for (const value of [null, 7n, [7n]]) {
+      const { details } = await expectVaultError(
+        () => requireObject(value, "it"),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(details["problem"]).to.include("an object is needed, got");
+    }
+  });
+});
