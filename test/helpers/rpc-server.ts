@@ -180,14 +180,14 @@ export async function startRpcServer({
       }
       replies.push(
         reply === undefined
-          ? await changed(request, forward)
+          ? await realOrChanged(request, forward)
           : withId(request, reply),
       );
     }
     return replies;
   }
 
-  async function changed(
+  async function realOrChanged(
     request: RecordedRequest,
     forward: () => Promise<string>,
   ): Promise<string> {

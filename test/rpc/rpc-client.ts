@@ -32,7 +32,9 @@ const behind = Object.assign(new Error("header not found"), { code: -32000 });
 const inTurn = (...answers: readonly unknown[]): RecordingNode =>
   recording((_method, _params, earlier) => {
     const answer = earlier < answers.length ? answers[earlier] : answers.at(-1);
-    return typeof answer === "function" ? (answer() as unknown) : answer;
+    return typeof answer === "function"
+      ? Reflect.apply(answer, undefined, [])
+      : answer;
   });
 
 /** Milliseconds of the test's clock until the work has ended. */
