@@ -23,7 +23,11 @@ export async function benchSnapshot({ rounds }: Extent): Promise<Section> {
   return await onAnvil(async ({ connection: { vault, provider } }) => {
     const { addresses } = await vault.deployMocks();
     const recorder = recordCalls(provider);
-    await new VaultClient(recorder, addresses).snapshot();
+    const counted = new VaultClient(recorder, addresses);
+    // The first also asks for the header, to see whether contracts count blocks alike.
+    await counted.snapshot();
+    const { length: first } = recorder.asked;
+    await counted.snapshot();
     const contestants = {
       [OURS]: async () => await vault.snapshot(),
       [PLAIN_CALL]: async (): Promise<unknown> =>
@@ -60,7 +64,13 @@ export async function benchSnapshot({ rounds }: Extent): Promise<Section> {
         "plain calls": (own) => medianRatio(own, times[PLAIN_CALL]),
       }),
       targets: [
-        target("snapshot(), requests", recorder.asked.length, "at most", 1, ""),
+        target(
+          "snapshot() after the first of a connection",
+          recorder.asked.length - first,
+          "at most",
+          1,
+          "requests",
+        ),
         target(
           "snapshot(), time of one plain eth_call",
           medianRatio(times[OURS], times[PLAIN_CALL]),

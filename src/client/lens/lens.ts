@@ -17,7 +17,14 @@ import { fewRetries } from "../../rpc/retry.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { KnownNode, RpcClient } from "../../rpc/rpc-client.js";
 import type { ReadContext } from "../reader.js";
-import { WORD, readSmallWord, viewOf } from "../words.js";
+import {
+  WORD,
+  encodeBytes,
+  encodeList,
+  hexWord,
+  readSmallWord,
+  viewOf,
+} from "../words.js";
 import { VaultLensArtifact } from "./artifact.js";
 
 /** True for nodes that apply state overrides, which the lens needs. */
@@ -39,9 +46,14 @@ export interface ReadCall {
   readonly data: string;
 }
 
+const READ_CALLS = lensInterface.getFunction("readCalls")?.selector;
+
 export function encodeReadCalls(calls: readonly ReadCall[]): string {
-  const list = calls.map(({ target, data }) => [target, data]);
-  return lensInterface.encodeFunctionData("readCalls", [list]);
+  const list = calls.map(
+    ({ target, data }) =>
+      `${hexWord(target)}${hexWord(2 * WORD)}${encodeBytes(data.slice(2))}`,
+  );
+  return `${READ_CALLS}${encodeList(list)}`;
 }
 
 /** Encodes a read of orders; the gas may allow fewer of them. */
