@@ -2,6 +2,8 @@ import type { BlockInfo } from "../../src/rpc/blocks.js";
 import type { ReadingChange, Simulation } from "../../src/types.js";
 import type { Block } from "../../tasks/output/blocks.js";
 import { renderText } from "../../tasks/output/render-text.js";
+import { createStyle } from "../../tasks/output/style.js";
+import type { Output } from "../../tasks/output/style.js";
 import { OPEN_ROUND } from "./scripted-contracts.js";
 import { squeezed } from "./use-tasks.js";
 
@@ -48,4 +50,21 @@ export function linesOf(blocks: readonly Block[]): string[] {
     warn: marked("warn"),
   };
   return squeezed(renderText(blocks, style)).split("\n");
+}
+
+/** An output that keeps what is written, as that of a file or a pipe. */
+export class KeptOutput implements Output {
+  public readonly isTTY = false;
+  public text = "";
+
+  /** @param isRead False if the reader has closed the pipe. */
+  public constructor(
+    public readonly style = createStyle({}),
+    private readonly isRead = true,
+  ) {}
+
+  public readonly write = async (text: string): Promise<boolean> => {
+    this.text += text;
+    return await Promise.resolve(this.isRead);
+  };
 }

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { NetworkUserConfig } from "hardhat/types/config";
 
+import type { VaultErrorCode } from "../../src/errors.js";
 import type { MockOverrides, MockVaultHandle } from "../../src/mocks/index.js";
 import { startAnvil } from "./anvil.js";
 import type { ServerProcess } from "./child-process.js";
@@ -20,6 +21,8 @@ export interface Tasks {
   readonly mocks: MockVaultHandle;
   /** Runs what a user types after `npx hardhat vault`; network live if it names none. */
   run(typed: string): Promise<CommandResult>;
+  /** The lines that a task prints on stdout, ` · ` between their columns. */
+  linesOf(typed: string): Promise<readonly string[]>;
   /** The document that a task prints with `--json`. */
   documentOf(typed: string, exitCode?: number): Promise<Fields>;
   /** The code and message that a task prints with `--json` as it exits with 1. */
@@ -92,6 +95,8 @@ export function useTasks({
       );
       return await runTyped(hre, others);
     },
+    linesOf: async (typed) =>
+      squeezed((await tasks.run(typed)).stdout).split("\n"),
     documentOf: async (typed, exitCode = 0) => {
       const result = await tasks.run(`${typed} --json`);
       expect(result.exitCode, result.stdout + result.stderr).to.equal(exitCode);
@@ -112,21 +117,18 @@ export function squeezed(text: string): string {
   return text.replaceAll(/^ +/gmu, "").replaceAll(/(?<=\S) {2,}/gu, " · ");
 }
 
-type Networks = NonNullable<Parameters<typeof useTasks>[0]>["networks"];
-
-/** Network live and others, with the mocks, and with other contracts as instances. */
-export function networksWithInstances(
-  contracts: Readonly<Record<string, Readonly<Record<string, string>>>>,
-  others: (
-    url: string,
-    vault: NonNullable<NetworkUserConfig["vault"]>,
-  ) => Readonly<Record<string, NetworkUserConfig>>,
-): NonNullable<Networks> {
-  return (url, { addresses }) => {
-    const instances = Object.fromEntries(
-      Object.entries(contracts).map(([name, of]) => [name, { contracts: of }]),
-    );
-    const vault = { contracts: addresses, tokenDecimals: 18, instances };
-    return { live: httpNetwork(url, { vault }), ...others(url, vault) };
-  };
+/** One test for each command: the code of its error, and words of the message. */
+export function itFails(
+  { errorOf }: Pick<Tasks, "errorOf">,
+  commands: ReadonlyArray<
+    readonly [typed: string, code: VaultErrorCode, words: string]
+  >,
+): void {
+  for (const [typed, code, words] of commands) {
+    it(`${typed} fails with ${code}: ${words}`, async () => {
+      const error = await errorOf(typed);
+      expect(error, String(error["message"])).to.include({ code });
+      expect(error["message"]).to.include(words);
+    });
+  }
 }

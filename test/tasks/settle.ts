@@ -1,345 +1,405 @@
-import { readFile, readdir } from "node:fs/promises";
-
 import { expect } from "chai";
-import { Wallet, id } from "ethers";
+import { ZeroHash, toBeHex } from "ethers";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { hreOnLive, httpNetwork } from "../helpers/hre.js";
-import type { NetworkSettings } from "../helpers/hre.js";
-import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
-import { startKeeper } from "../helpers/keeper-on-node.js";
-import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
-import { SENDS } from "../helpers/keeper.js";
-import { deploySettlingVault } from "../helpers/settling-vaults.js";
-import {
-  squeezed,
-  useTasks,
-  networksWithInstances,
-} from "../helpers/use-tasks.js";
-import { DEV_KEYS, directProvider, openRound } from "../helpers/world.js";
-import { createStyle } from "../../tasks/output/style.js";
-import { settle } from "../../tasks/settle.js";
+import type { SettleAllOptions } from "../../src/types.js";
+import { settleTask } from "../../tasks/definitions/settle.js";
+import { parseOptions } from "../../tasks/parse-options.js";
+import type { TypedOptions } from "../../tasks/parse-options.js";
+import { settle, toOptions } from "../../tasks/settle.js";
 import { fieldsOf } from "../helpers/fields.js";
+import { createTestHre, hreOnLive, httpNetwork } from "../helpers/hre.js";
+import type { NetworkSettings } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import { runTyped } from "../helpers/run-vault-task.js";
+import { KeptOutput } from "../helpers/screens.js";
+import { useKeeper } from "../helpers/keeper.js";
+import type { Keeper, NetworkChanges } from "../helpers/keeper.js";
+import { squeezed, useTasks } from "../helpers/use-tasks.js";
+import { DEV_KEYS } from "../helpers/world.js";
 
-const HOLDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
-const NOBODY = "0x00000000000000000000000000000000000000AA";
+const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+/** The selector of `decimals()`. */
+const DECIMALS = "0x313ce567";
+const HINT = "To continue if this is interrupted: ";
+/** The next block's time. */
+const NEXT = 1_700_000_006;
 
+const endAt = ({ chain }: Keeper, timestamp: number): void => {
+  chain.rounds = chain.rounds.map((round) => ({
+    ...round,
+    endTime: BigInt(timestamp),
+  }));
+};
+/** A block comes whenever a receipt is asked for. */
+const mineAtLooks = ({ chain }: Keeper): void => {
+  chain.on("eth_getTransactionReceipt", async (_params, answer) => {
+    chain.mine();
+    return await answer();
+  });
+};
+
+// What a settlement comes to: test/settlement. What its screens show: output/settlement.ts.
 describe("vault settle", () => {
-  let lane: KeeperWithNode;
-  let restore: () => Promise<void>;
+  const keeper = useKeeper();
 
-  before(async () => {
-    lane = await startKeeper();
-    restore = await lane.world.checkpoint();
-  });
-  beforeEach(async () => {
-    lane.server.reset();
-    await lane.removeJournals();
-  });
-  afterEach(async () => {
-    await restore();
-  });
-  after(async () => {
-    await lane.close();
-  });
-
-  const run = async (typed: string, settings: NetworkSettings = {}) => {
-    const { contracts } = lane.world;
-    const hre = await hreOnLive(
-      lane.server.url,
-      { accounts: [DEV_KEYS[0]], vault: { contracts }, ...settings },
-      lane.project.path,
-    );
-    const result = await runTyped(hre, `settle ${typed} --json`);
-    const document = fieldsOf(parseDocument(result));
-    return { ...result, settlement: fieldsOf(document["settlement"]) };
-  };
-  const methods = (pattern: RegExp): string[] =>
-    lane.server.requests
-      .map(({ method }) => method)
-      .filter((method) => pattern.test(method));
-
-  it("settle asks, with a warning before the round's end and without a round, and sends nothing unless the answer is Yes", async () => {
+  /** Settles as the task does; without an answer there is no terminal. */
+  const run = async (
+    typed: TypedOptions,
+    {
+      options = {},
+      network = {},
+      answer,
+    }: {
+      readonly options?: SettleAllOptions;
+      readonly network?: NetworkChanges;
+      readonly answer?: boolean;
+    } = {},
+  ) => {
+    const err = new KeptOutput();
     const questions: string[] = [];
-    const none =
-      "The simulation does NOT settle the round. There is no round yet. Call settleAll all the same?";
-    const early = "This round has NOT ended. Settle it before its end?";
-    for (const [question, answer, status, sent, warning] of [
-      [early, false, "refused", 0, "this round has NOT ended"],
-      ["Settle this round now?", false, "refused", 0, undefined],
-      ["Settle this round now?", true, "settled", 1, undefined],
-      [none, false, "refused", 1, "There is no round yet"],
-    ] as const) {
-      if (question === none) {
-        const { vaultFactory } = lane.world.contracts;
-        // Returns zeros.
-        const code = [vaultFactory, "0x6101405ff3"];
-        await lane.world.provider.send("anvil_setCode", code);
-      } else if (question !== early) {
-        const end = Number(openRound.endTime) + questions.length;
-        await lane.world.provider.send("anvil_setNextBlockTimestamp", [end]);
-        await lane.world.mine();
-      }
-      let shown = "";
-      const { json } = await settle(
-        lane.vault,
-        { yes: false },
-        { pollingInterval: 20 },
-        {
-          err: {
-            style: createStyle({}),
-            write: async (text) => {
-              shown += text;
-              return await Promise.resolve(true);
-            },
-          },
-          ask: async (asked) => {
-            questions.push(asked);
-            return await Promise.resolve(answer);
-          },
-        },
+    const ask = async (question: string): Promise<boolean> => {
+      questions.push(question);
+      return await Promise.resolve(answer ?? false);
+    };
+    const { json, ok } = await settle(
+      keeper.host(network),
+      typed,
+      { pollingInterval: 1, ...options },
+      { err, ask: answer === undefined ? undefined : ask },
+    );
+    const settlement = fieldsOf(fieldsOf(json)["settlement"]);
+    return { settlement, ok, said: err.text, questions };
+  };
+
+  for (const [given, confirmations, flags] of [
+    ["no", undefined, ""],
+    ["one of one", 1, ""],
+    ["one of two", 2, " --confirmations 2"],
+  ] as const) {
+    it(`settle prints once, when it sends, how to continue, with the options that choose the contracts, given ${given} confirmations`, async () => {
+      mineAtLooks(keeper);
+      const typed = { yes: true, network: "live", instance: "usdc" };
+      const { said, ok } = await run(typed, { options: { confirmations } });
+      expect(ok).to.equal(true);
+      expect(said.split(HINT)).to.have.lengthOf(2);
+      expect(said).to.include(
+        `${HINT}npx hardhat vault settle --resume${flags} --instance usdc --network live\n`,
       );
-      expect(json).to.have.nested.property("settlement.status", status);
-      expect(methods(/^eth_send/u)).to.have.lengthOf(sent);
-      expect(questions.at(-1)).to.equal(question);
-      expect(/WARNING: (.*?)[.:]/u.exec(shown)?.[1]).to.equal(warning);
-    }
+    });
+  }
+
+  it("settle --resume asks nothing, and does not print how to continue", async () => {
+    const { hash } = await keeper.interrupt();
+    const options = { resume: true };
+    const { settlement, said, questions, ok } = await run(
+      { resume: true },
+      { options, answer: false },
+    );
+    expect(settlement).to.include({ status: "settled" });
+    expect(said).to.include(`Transaction ${String(hash)}`);
+    expect(said).to.not.include(HINT);
+    expect(questions).to.deep.equal([]);
+    expect(ok).to.equal(true);
+  });
+
+  it("settle in process does not print how to continue, as the chain ends with the process", async () => {
+    const hre = await createTestHre();
+    await hre.vault.deployMocks();
+    const { stderr, exitCode } = await runTyped(hre, "settle --yes");
+    expect(exitCode).to.equal(0);
+    expect(stderr).to.include("Transaction 0x").and.not.include(HINT);
+  });
+
+  it("settle that ends unconfirmed names the command that continues it", async () => {
+    await keeper.stopMining();
+    const { settlement, ok } = await run(
+      { yes: true, network: "live" },
+      { options: { confirmations: 3, timeout: 60_000 } },
+    );
+    expect(ok).to.equal(false);
+    expect(settlement).to.include({ status: "unconfirmed" });
+    expect(settlement["reason"]).to.include(
+      " To continue: npx hardhat vault settle --resume --confirmations 3 --network live",
+    );
+  });
+
+  it("settle --assert names the command that settles, with the options that choose the contracts", async () => {
+    const typed = { network: "live", at: "trading=0x1, vault=0x2" };
+    const { settlement, ok } = await run(typed, {
+      options: { assertOnly: true },
+    });
+    expect(ok).to.equal(false);
+    expect(settlement).to.include({ code: "VAULT_SETTLEMENT_NEEDED" });
+    expect(settlement["reason"]).to.include(
+      "`npx hardhat vault settle --at trading=0x1,vault=0x2 --network live`",
+    );
+  });
+
+  it("settle --json --yes prints only the hash on stderr", async () => {
+    mineAtLooks(keeper);
+    const { said } = await run(
+      { json: true, yes: true },
+      { options: { confirmations: 2 } },
+    );
+    expect(said).to.match(/^Transaction 0x[\da-f]{64}\n$/u);
+  });
+
+  it("settle --json --yes prints trouble on stderr, too, escaped", async () => {
+    keeper.chain.on("eth_getTransactionReceipt", async (_p, answer, seen) => {
+      if (seen === 0) {
+        throw Object.assign(new Error("no\u001bt now"), { code: -32_601 });
+      }
+      return await answer();
+    });
+    const { said } = await run({ json: true, yes: true });
+    expect(said).to.match(/^Transaction 0x[\da-f]{64}\n.*no\\u\{1b\}t now/u);
+  });
+
+  it("settle --json without --yes prints all on stderr", async () => {
+    const { said } = await run({ json: true }, { answer: true });
+    expect(said)
+      .to.include("About to settle this round")
+      .and.include(HINT)
+      .and.include("Mined in block 6");
+  });
+
+  for (const [title, prepare, isEarly] of [
+    ["does not warn at the round's end", () => endAt(keeper, NEXT), false],
+    ["warns before the round's end", () => endAt(keeper, NEXT + 60), true],
+    [
+      "does not warn before the round's end of a settlement that reverts",
+      () => {
+        keeper.chain.revertsWith = "0x";
+      },
+      false,
+    ],
+  ] as const) {
+    it(`settle ${title}`, async () => {
+      keeper.makeDevelopmentNode();
+      // A block that may not be mined yet, as geth returns it.
+      keeper.chain.on("eth_getBlockByNumber", async ([tag], answer) => ({
+        ...fieldsOf(await answer()),
+        ...(tag === "pending" ? { stateRoot: ZeroHash } : {}),
+      }));
+      prepare();
+      const { said } = await run({ yes: true });
+      expect(said).to.include("About to settle");
+      expect(said.includes("WARNING: this round has NOT ended")).to.equal(
+        isEarly,
+      );
+    });
+  }
+
+  const early = "This round has NOT ended. Settle it before its end?";
+  for (const [title, prepare, question] of [
+    ["before the round's end", () => undefined, early],
+    [
+      "after the round's end",
+      () => endAt(keeper, NEXT),
+      "Settle this round now?",
+    ],
+    [
+      "if there is no round",
+      () => endAt(keeper, 0),
+      "There is no round yet. Call settleAll all the same?",
+    ],
+    [
+      "if the simulation does not settle the round",
+      () => {
+        keeper.chain.effect = (round) => round;
+      },
+      `The simulation does NOT settle the round. ${early}`,
+    ],
+  ] as const) {
+    it(`settle asks "${question}" ${title}, and sends nothing after a no`, async () => {
+      keeper.makeDevelopmentNode();
+      prepare();
+      const { questions, settlement, ok } = await run({}, { answer: false });
+      expect(questions).to.deep.equal([question]);
+      expect(settlement).to.include({ code: "VAULT_NOT_CONFIRMED" });
+      expect(ok).to.equal(false);
+      expect(keeper.sends).to.equal(0);
+    });
+  }
+
+  it("settle asks with the age of a newest block that is too old", async () => {
+    endAt(keeper, 1);
+    const network = { vault: { maxHeadAge: 300 } };
+    const { questions } = await run({}, { network, answer: false });
+    expect(questions).to.have.lengthOf(1);
+    expect(questions[0]).to.match(
+      /^The newest block is \d{8,} s old\. Settle this round now\?$/u,
+    );
+  });
+
+  it("settle without a terminal and without --yes sends nothing: VAULT_NO_TERMINAL", async () => {
+    const { settlement, ok } = await run({});
+    expect(settlement).to.include({ code: "VAULT_NO_TERMINAL" });
+    expect([ok, keeper.sends]).to.deep.equal([false, 0]);
+  });
+
+  for (const [title, typed, answer, reason, signed] of [
+    ["without a terminal", {}, undefined, "no terminal to ask on; --yes", 1],
+    ["after a no", {}, false, "not confirmed", 1],
+    ["after a yes", {}, true, null, 2],
+    ["with --yes", { yes: true }, undefined, null, 2],
+  ] as const) {
+    it(`settle --resume --bump signs ${signed === 1 ? "nothing" : "a second transaction"} ${title}`, async () => {
+      await keeper.interrupt();
+      const { settlement, said, questions } = await run(typed, {
+        options: { resume: true, bump: true },
+        ...(answer === undefined ? {} : { answer }),
+      });
+      expect(settlement["hashes"]).to.have.lengthOf(signed);
+      if (reason !== null) {
+        expect(settlement["reason"]).to.include(reason);
+      }
+      expect(/Cost until now[^]*Cost then/u.test(said)).to.equal(
+        !("yes" in typed),
+      );
+      expect(questions).to.deep.equal(
+        answer === undefined ? [] : ["Raise the fee now?"],
+      );
+    });
+  }
+
+  it("settle exits with 0 after a cancellation", async () => {
+    await keeper.interrupt();
+    const options = { resume: true, cancel: true } as const;
+    const { settlement, ok } = await run({ resume: true }, { options });
+    expect(settlement).to.include({ status: "cancelled" });
+    expect(ok).to.equal(true);
+  });
+
+  it("settle's document has the decimals of each token in the preview's transfers", async () => {
+    keeper.chain.on("eth_call", async ([call], answer) =>
+      fieldsOf(call)["data"] === DECIMALS ? toBeHex(6, 32) : await answer(),
+    );
+    const { settlement } = await run({ yes: true });
+    expect(settlement)
+      .to.have.nested.property("preview.transfers[0]")
+      .that.includes({ decimals: 6, amount: 5n });
+  });
+});
+
+describe("options of vault settle", () => {
+  let hre: HardhatRuntimeEnvironment;
+  before(async () => {
+    hre = await hreOnLive("http://127.0.0.1:1");
+  });
+  const none = {
+    ...{ ifExpired: false, partial: false, assertOnly: false },
+    ...{ resume: false, resumeFirst: false, bump: false, cancel: false },
+    ...{ maxFeePerGas: undefined, from: undefined, confirmations: undefined },
+    ...{ timeout: undefined, tokens: undefined },
+  };
+  for (const [typed, expected] of [
+    [{}, {}],
+    [{ ifExpired: true }, { ifExpired: true }],
+    [{ partial: true }, { partial: true }],
+    [{ assert: true }, { assertOnly: true }],
+    [{ maxFeePerGas: "2wei" }, { maxFeePerGas: 2n }],
+    [{ from: ADDRESS }, { from: ADDRESS }],
+    [{ tokens: `${ADDRESS},${ADDRESS}` }, { tokens: [ADDRESS, ADDRESS] }],
+    [{ tokens: "none" }, { tokens: [] }],
+    [{ confirmations: "3" }, { confirmations: 3 }],
+    [{ timeout: "3" }, { timeout: 3_000 }],
+    [{ yes: true }, { resumeFirst: true }],
+    [{ yes: true, resume: true }, { resume: true }],
+    [
+      { resume: true, bump: true },
+      { resume: true, bump: true },
+    ],
+    [
+      { resume: true, cancel: true },
+      { resume: true, cancel: true },
+    ],
+  ] as const) {
+    it(`settle with ${JSON.stringify(typed)} calls settleAll with ${Object.keys(expected).join(" and ") || "none of them"}`, () => {
+      expect(
+        toOptions(parseOptions(settleTask.options, typed, hre)),
+      ).to.deep.equal({ ...none, ...expected });
+    });
+  }
+
+  for (const [flag, needed] of [
+    ["bump", "resume"],
+    ["cancel", "resume"],
+    ["safe", "calldata"],
+  ] as const) {
+    it(`settle --${flag} without --${needed} fails`, () => {
+      const args = parseOptions(settleTask.options, { [flag]: true }, hre);
+      expect(() => toOptions(args)).to.throw(`--${flag}: it needs --${needed}`);
+    });
+  }
+});
+
+describe("vault settle on a node", () => {
+  const tasks = useTasks();
+
+  it("settle --yes previews on stderr, prints the outcome on stdout, and the second time has nothing to do", async () => {
+    const first = await tasks.run("settle --yes");
+    expect(first.exitCode).to.equal(0);
+    expect(first.stderr).to.match(/^About to settle[^]*Mined in block \d+\n$/u);
+    expect(squeezed(first.stdout)).to.match(
+      /^Settlement[^]*Outcome · Settled/u,
+    );
+    const { settlement } = await tasks.documentOf("settle --yes");
+    expect(settlement).to.include({ status: "nothing-to-do", code: null });
   });
 
   for (const [name, accounts, most] of [
     ["a local key", [DEV_KEYS[0]], 28],
     ["a key of the node", "remote", 30],
-  ] satisfies ReadonlyArray<
-    readonly [string, NetworkSettings["accounts"], number]
-  >) {
+  ] satisfies ReadonlyArray<[string, NetworkSettings["accounts"], number]>) {
     it(`settle --yes sends at most ${most} requests with ${name}`, async () => {
-      for (const method of SENDS) {
-        // Mined when it is answered: how often one looks until then is chance.
-        lane.server.afterwards({ method, occurrence: 0 }, lane.world.mine);
-      }
-      expect((await run("--yes", { accounts })).exitCode).to.equal(0);
-      const all = methods(/(?:)/u);
-      expect(all.length, all.join(" ")).to.be.at.most(most);
+      const { url, requests, stop } = await startRpcServer({
+        upstream: tasks.url,
+      });
+      const vault = { contracts: tasks.mocks.addresses };
+      const settings = httpNetwork(url, { accounts, vault });
+      const hre = await hreOnLive(url, settings, process.cwd());
+      expect((await runTyped(hre, "settle --yes")).exitCode).to.equal(0);
+      await stop();
+      const methods = requests.map(({ method }) => method);
+      expect(methods.length, methods.join(" ")).to.be.at.most(most);
     });
   }
 
-  it("settle --yes finishes an interrupted settlement, and settle without --yes refuses with VAULT_SETTLEMENT_UNFINISHED", async () => {
-    for (let occurrence = 0; occurrence < 50; occurrence += 1) {
-      lane.server.inject({
-        ...{ method: "eth_sendRawTransaction", occurrence },
-        kind: "drop before forwarding",
-      });
-    }
-    const interrupted = await lane.vault.settleAll({ timeout: 2_000 });
-    expect(interrupted.status).to.equal("unconfirmed");
-    lane.server.reset();
-
-    const asked = await run("");
-    expect(asked.exitCode).to.equal(1);
-    expect(asked.settlement)
-      .to.include({ status: "refused", code: "VAULT_SETTLEMENT_UNFINISHED" })
-      .and.to.have.property("reason")
-      .that.includes("`npx hardhat vault settle --resume --network live`");
-    const { settlement, stderr, exitCode } = await run("--yes");
-    expect(exitCode).to.equal(0);
-    expect(settlement).to.include({
-      status: "settled",
-      hash: interrupted.hash,
-    });
-    expect(stderr)
-      .to.include(
-        `Following the interrupted settlement: transaction ${String(interrupted.hash)}`,
-      )
-      .and.include("The interrupted settlement is finished: settled");
-    expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
-  });
-
-  it("settle --resume --bump shows what it costs and asks: without a terminal it signs nothing, and with --yes it does", async () => {
-    for (let occurrence = 0; occurrence < 50; occurrence += 1) {
-      lane.server.inject({
-        ...{ method: "eth_sendRawTransaction", occurrence },
-        kind: "drop before forwarding",
-      });
-    }
-    const { hash } = await lane.vault.settleAll({ timeout: 2_000 });
-    const journaled = async (): Promise<unknown> =>
-      fieldsOf(JSON.parse(await readFile(lane.journal, "utf8")))[
-        "transactions"
-      ];
-    const before = await journaled();
-    lane.server.reset();
-
-    const asked = await run("--resume --bump");
-    expect(asked.exitCode).to.equal(1);
-    expect(asked.settlement)
-      .to.include({ status: "unconfirmed", hash })
-      .and.to.have.property("reason")
-      .that.includes("there is no terminal to ask on; --yes raises it");
-    expect(asked.stderr).to.match(
-      /About to raise the fee of this settlement[^]*Cost until now[^]*Cost then/u,
-    );
-    expect(methods(/^eth_send/u)).to.deep.equal([]);
-    expect(await journaled()).to.deep.equal(before);
-
-    const { settlement } = await run("--resume --bump --yes");
-    expect(settlement).to.include({ status: "settled" });
-    expect(settlement["hashes"]).to.have.lengthOf(2);
-  });
-
-  for (const [typed, says] of [
-    ["--bump", "--bump: it needs --resume"],
-    ["--yes --cancel", "--cancel: it needs --resume"],
-    ["--resume --bump --cancel", "exclude"],
-  ] as const) {
-    it(`settle ${typed} fails with VAULT_INVALID_ARGUMENT, and asks for nothing`, async () => {
-      const { exitCode, stdout } = await run(typed);
-      expect(exitCode).to.equal(1);
-      expect(stdout).to.include("VAULT_INVALID_ARGUMENT").and.include(says);
-      expect(methods(/(?:)/u)).to.deep.equal([]);
-    });
-  }
-});
-
-describe("what vault settle prints", () => {
-  const contracts: Record<string, Readonly<Record<string, string>>> = {};
-  const tasks = useTasks({
-    networks: networksWithInstances(contracts, (url, vault) => ({
-      keyed: httpNetwork(url, { accounts: [DEV_KEYS[2]], vault }),
-      poor: httpNetwork(url, { accounts: [id("nothing")], vault }),
-      nobody: httpNetwork(url, { from: NOBODY, vault }),
-      pinned: httpNetwork(url, { chainId: 1, vault }),
-    })),
-    prepare: async (url) => {
-      const deployer = new Wallet(DEV_KEYS[0], directProvider(url));
-      for (const [name, kind] of [
-        ["paying", "PayingVault"],
-        ["rolling", "RollingVault"],
-        ["idle", "IdleVault"],
-      ] as const) {
-        contracts[name] = (await deploySettlingVault(deployer, kind)).contracts;
-      }
-    },
-  });
-  const settlement = async (
-    typed: string,
-    exitCode = 0,
-  ): Promise<Readonly<Record<string, unknown>>> =>
-    fieldsOf(
-      (await tasks.documentOf(`settle ${typed}`, exitCode))["settlement"],
-    );
-
-  it("settle --yes previews on stderr, prints the outcome with its changes on stdout, and exits with 0", async () => {
-    const { stdout, stderr, exitCode } = await tasks.run("settle --yes");
-    expect(exitCode).to.equal(0);
-    expect(squeezed(stderr).split("\n")).to.include.members([
-      "About to settle this round",
-      "Strike price · 65,000",
-      "Round settled price · 0 · 66,250",
-      "Simulated · succeeds · by the node (eth_simulateV1)",
-    ]);
-    expect(stderr).to.match(/^WARNING: this round has NOT ended\. /mu);
-    expect(stderr).to.match(/^Mined in block \d+$/mu);
-    expect(squeezed(stdout).split("\n")).to.include.members([
-      "Outcome · Settled",
-      "Round settled · no · yes",
-      "Readings and token transfers are as previewed.",
-    ]);
-  });
-
-  it("settle without a terminal and without --yes sends nothing and exits with 1", async () => {
-    expect(await settlement("", 1)).to.include({
-      ...{ status: "refused", hash: null, gasUsed: null },
-    });
-    expect((await tasks.documentOf("round"))["round"]).to.include({
-      settled: false,
-    });
-  });
-
-  it("settle has nothing to do the second time, with --yes, --assert, --resume and --if-expired, and exits with 0", async () => {
-    expect(await settlement("--yes")).to.include({ status: "settled" });
-    for (const typed of ["--yes", "--assert", "--resume", "--if-expired"]) {
-      expect(await settlement(typed), typed).to.include({
-        status: "nothing-to-do",
-        code: null,
-      });
-    }
-  });
-
-  it("settle --assert exits with 1 if there is a round to settle, with the command that settles it", async () => {
-    const { trading } = tasks.mocks.addresses;
-    for (const [options, command] of [
-      ["", "settle --network live"],
-      ["--instance paying", "settle --instance paying --network live"],
-      [
-        `--at 'trading=${trading}, vault=${tasks.mocks.addresses.vault}'`,
-        `settle --at trading=${trading},vault=${tasks.mocks.addresses.vault} --network live`,
-      ],
-    ] as const) {
-      const found = await settlement(`--assert ${options}`, 1);
-      expect(found).to.include({ code: "VAULT_SETTLEMENT_NEEDED" });
-      expect(found["reason"]).to.include(`\`npx hardhat vault ${command}\``);
-    }
-  });
-
-  it("settle --if-expired has nothing to do one second before the round's end, and settles at it", async () => {
-    const endTime = 1_990_000_000;
-    await tasks.run(`mock set round.endTime=${endTime}`);
-    await tasks.rpc("evm_setNextBlockTimestamp", endTime - 2);
-    await tasks.rpc("evm_mine");
-    // The next block is what counts.
-    await tasks.rpc("evm_setNextBlockTimestamp", endTime - 1);
-    expect(await settlement("--if-expired --yes")).to.include({
-      status: "nothing-to-do",
-      reason: "The round has not ended yet: it ends at 2033-01-22T09:46:40Z.",
-    });
-    await tasks.rpc("evm_setNextBlockTimestamp", endTime);
-    await tasks.rpc("evm_mine");
-    expect(await settlement("--if-expired --assert", 1)).to.include({
-      code: "VAULT_SETTLEMENT_NEEDED",
-    });
-    expect(await settlement("--if-expired --yes")).to.include({
-      status: "settled",
-    });
-  });
-
-  it("settle --resume without a settlement under way refuses with VAULT_NOTHING_TO_RESUME, and names the command that starts one", async () => {
-    const typed = "settle --resume --instance paying";
-    const { settlement: value, ...rest } = await tasks.documentOf(typed, 1);
-    const found = fieldsOf(value);
-    expect(found).to.include({ code: "VAULT_NOTHING_TO_RESUME" });
-    const { number, timestamp } = await tasks.mocks.vault.block();
-    expect(rest).to.deep.equal({
-      ...{ network: "live", chainId: 31_337, block: { number, timestamp } },
-    });
-    expect(found["reason"]).to.include(
-      "`npx hardhat vault settle --instance paying --network live`",
-    );
-  });
-
-  it("settle --calldata prints the call, with gas of --from only, and a warning if it would be refused", async () => {
+  it("settle --calldata prints the call, with the gas of --from only", async () => {
     const { vault } = tasks.mocks.addresses;
     expect(await tasks.documentOf("settle --calldata")).to.include({
       ...{ to: vault, data: "0xa015aefe", value: "0", estimatedGas: null },
     });
-    const ofContract = await tasks.run(`settle --calldata --from ${vault}`);
-    expect(ofContract.stderr).to.include("Warning: The sender has code");
-    const from = await tasks.documentOf(`settle --calldata --from ${HOLDER}`);
+    const from = await tasks.documentOf(`settle --calldata --from ${ADDRESS}`);
     expect(from["estimatedGas"]).to.match(/^\d{5,7}$/u);
-    await tasks.mocks.fail("settleAll", "not\u001b[2J yet.");
-    for (const [option, sender] of [
-      ["", "the zero address"],
-      [` --from ${HOLDER}`, HOLDER],
-    ] as const) {
-      const typed = `settle --calldata${option}`;
-      const { stderr, exitCode } = await tasks.run(typed);
-      expect(exitCode).to.equal(0);
-      const { block } = await tasks.documentOf(typed);
+  });
+
+  it("settle --calldata warns of a sender that has code", async () => {
+    const { vault } = tasks.mocks.addresses;
+    const { stderr } = await tasks.run(`settle --calldata --from ${vault}`);
+    expect(stderr).to.include("Warning: The sender has code");
+  });
+
+  for (const [option, sender] of [
+    ["", "the zero address"],
+    [` --from ${ADDRESS}`, ADDRESS],
+  ] as const) {
+    it(`settle --calldata${option} warns that ${sender} would be refused, with the block and the reason`, async () => {
+      await tasks.mocks.fail("settleAll", "not\u001b[2J yet.");
       const { number, timestamp } = await tasks.mocks.vault.block();
-      expect(block).to.deep.equal({ number, timestamp });
+      const typed = `settle --calldata${option} --json`;
+      const { stdout, stderr, exitCode } = await tasks.run(typed);
+      expect(exitCode).to.equal(0);
+      expect(JSON.parse(stdout)).to.deep.include({
+        block: { number, timestamp },
+      });
       expect(stderr).to.include(
         `Warning: ${sender} would see this call refused at block ${number}: not\\u{1b}[2J yet. The round`,
       );
-    }
-  });
+    });
+  }
 
   it("settle --calldata --safe prints a batch of Safe's Transaction Builder", async () => {
     const { stdout } = await tasks.run("settle --calldata --safe");
@@ -353,130 +413,4 @@ describe("what vault settle prints", () => {
       },
     ]);
   });
-
-  for (const [typed, status, code, says] of [
-    ["--yes --network pinned", "refused", "VAULT_WRONG_CHAIN", "chain id 1"],
-    [
-      "--yes --network nobody",
-      "refused",
-      "VAULT_UNKNOWN_SIGNER",
-      `${NOBODY} is not an account of network nobody; its accounts are: 0xf39F`,
-    ],
-    [
-      `--yes --network keyed --from ${HOLDER}`,
-      "refused",
-      "VAULT_UNKNOWN_SIGNER",
-      "to networks.keyed.accounts",
-    ],
-    [
-      "--yes --network poor",
-      "refused",
-      "VAULT_INSUFFICIENT_FUNDS",
-      "has 0 wei on network poor, and the settlement may cost ",
-    ],
-    [
-      "--yes --instance idle",
-      "refused",
-      "VAULT_WOULD_NOT_SETTLE",
-      "networks.live.vault.instances.idle.contracts.vault",
-    ],
-  ] as const) {
-    it(`settle ${typed} refuses with ${code}, sends nothing and exits with 1`, async () => {
-      const found = await settlement(typed, 1);
-      expect(found).to.include({ status, code, hash: null });
-      expect(found["reason"]).to.include(says);
-    });
-  }
-
-  it("settle --yes prints the contract's reason escaped if the simulation reverts, and sends nothing", async () => {
-    await tasks.mocks.fail("settleAll", "not\u001b[2J yet");
-    const { stdout, exitCode } = await tasks.run("settle --yes");
-    expect(exitCode).to.equal(1);
-    expect(squeezed(stdout)).to.include(
-      "Outcome · Reverted\nReason · not\\u{1b}[2J yet",
-    );
-    expect(await settlement("--yes", 1)).to.include({
-      ...{ status: "reverted", code: "VAULT_CALL_REVERTED", hash: null },
-      reason: "not\u001b[2J yet",
-    });
-  });
-
-  it("settle --yes shows payments before it sends, and that they came true", async () => {
-    const typed = "settle --yes --instance paying";
-    const { stdout, stderr } = await tasks.run(typed);
-    expect(squeezed(stderr)).to.include(
-      "0.00001 TST · vault contract · 0x00000000000000000000000000000000BEEF0001\n",
-    );
-    expect(stdout).to.include("Readings and token transfers are as previewed.");
-  });
-
-  it("settle --yes reports a settlement that begins the next round as settled", async () => {
-    const found = await settlement("--yes --instance rolling");
-    expect(found).to.include({ status: "settled" });
-    expect(fieldsOf(found["before"])["startTime"]).to.not.equal(
-      fieldsOf(found["after"])["startTime"],
-    );
-  });
-
-  it("settle ends unconfirmed at --timeout, refuses a second settlement, and --resume follows the first one until it is mined", async () => {
-    await tasks.rpc("evm_setAutomine", false);
-    const sent = await settlement("--yes --network keyed --timeout 3", 1);
-    expect(sent).to.include({ status: "unconfirmed" });
-    expect(sent["reason"]).to.include(
-      "To continue: npx hardhat vault settle --resume --network keyed",
-    );
-    expect(await settlement("--network keyed", 1)).to.include({
-      ...{ status: "refused", code: "VAULT_SETTLEMENT_UNFINISHED" },
-      hash: sent["hash"],
-    });
-    await tasks.rpc("evm_mine");
-    // Reverting to a snapshot does not.
-    await tasks.rpc("evm_setAutomine", true);
-    const { stdout, stderr } = await tasks.run(
-      "settle --resume --network keyed --json",
-    );
-    expect(stderr).to.match(
-      /^Following the interrupted settlement: transaction 0x[\da-f]{64}\nMined in block \d+\n$/u,
-    );
-    expect(JSON.parse(stdout))
-      .to.have.property("settlement")
-      .that.includes({ status: "settled", hash: sent["hash"] });
-    expect(await readdir("vault-deployments")).to.have.lengthOf(2);
-  });
-
-  it("settle --confirmations names how many a mined transaction has, and --resume finishes it once they are there", async () => {
-    const sent = await settlement("--yes --confirmations 3 --timeout 1", 1);
-    // Mined by now, so the first look finds it.
-    const mined = await settlement("--resume --confirmations 3 --timeout 3", 1);
-    expect(mined).to.include({ status: "unconfirmed", hash: sent["hash"] });
-    expect(mined["reason"])
-      .to.include(", with 1 of 3 confirmations.")
-      .and.include(
-        "To continue: npx hardhat vault settle --resume --confirmations 3 --network live",
-      );
-    await tasks.rpc("anvil_mine", "0x2");
-    expect(await settlement("--resume --confirmations 3")).to.include({
-      ...{ status: "settled", hash: sent["hash"] },
-    });
-  });
-
-  for (const [title, code, shown] of [
-    ["has no code", "0x", "VAULT_NO_CODE"],
-    ["reverts without a reason", "0x60006000fd", "VAULT_CALL_REVERTED"],
-    ["stops at once", "0x00", "VAULT_WOULD_NOT_SETTLE"],
-    [
-      "answers 1 to everything",
-      "0x600160005260206000f3",
-      "VAULT_WOULD_NOT_SETTLE",
-    ],
-    ["has an invalid opcode", "0xfe", "VAULT_CALL_REVERTED"],
-  ] as const) {
-    it(`settle --yes sends nothing to a vault that ${title}, and exits with 1`, async () => {
-      const { vault } = tasks.mocks.addresses;
-      await tasks.rpc("anvil_setCode", vault, code);
-      const { stdout, exitCode } = await tasks.run("settle --yes --json");
-      expect(exitCode).to.equal(1);
-      expect(stdout).to.include(shown).and.not.include('"hash":"0x');
-    });
-  }
 });

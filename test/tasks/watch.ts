@@ -1,333 +1,537 @@
-import { stripVTControlCharacters } from "node:util";
-
 import { expect } from "chai";
-import { toQuantity } from "ethers";
-import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
-import type { NetworkConnection } from "hardhat/types/network";
 
-import type { MockVaultHandle } from "../../src/types.js";
-import { parseOptions } from "../../tasks/parse-options.js";
+import { vaultError } from "../../src/errors.js";
+import { operations } from "../../src/protocol/index.js";
+import type { OperationName, VaultRound } from "../../src/protocol/index.js";
+import { describeTime } from "../../src/protocol/time.js";
 import { watchTask } from "../../tasks/definitions/watch.js";
-import { createStyle } from "../../tasks/output/style.js";
+import { Time } from "../../tasks/parsers.js";
+import { readState } from "../../tasks/vault-state.js";
+import type { VaultState } from "../../tasks/vault-state.js";
 import { createDisplay, watch } from "../../tasks/watch.js";
-import type { WatchClock, WatchEvent } from "../../tasks/watch.js";
-import { useAnvil } from "../helpers/anvil.js";
+import type { WatchEvent } from "../../tasks/watch.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
-import { hreOnLive } from "../helpers/hre.js";
+import { connectTo, hreOnLive } from "../helpers/hre.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import type { RpcServer } from "../helpers/rpc-server.js";
+import { KeptOutput } from "../helpers/screens.js";
+import {
+  OPEN_ROUND,
+  TIME_OF_GENESIS,
+  nextRound,
+  settledRound,
+} from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 import { runInTerminal } from "../helpers/terminal.js";
+import { useTasks } from "../helpers/use-tasks.js";
 
-const display: ReturnType<typeof createDisplay> = createDisplay(
-  { json: false, raw: false, tokenDecimals: 18 },
-  {
-    isTTY: true,
-    style: createStyle({ isTTY: true, columns: 200 }),
-    write: async () => await Promise.resolve(true),
-  },
-);
+/** Something that happens to the node in a pause. */
+type Step = (node: ScriptedNode) => void;
+type Until = "settled" | "expired" | Time | undefined;
 
-describe("vault watch", () => {
-  const anvil = useAnvil();
-  let server: RpcServer;
-  let hre: HardhatRuntimeEnvironment;
-  let connection: NetworkConnection;
-  let mocks: MockVaultHandle;
+const HEAD_TIME = TIME_OF_GENESIS + 5;
+const PAUSE_MS = 60_000;
 
-  before(async () => {
-    server = await startRpcServer({ upstream: anvil.url });
-    hre = await hreOnLive(server.url);
-  });
-  after(async () => {
-    await server.stop();
-  });
-  beforeEach(async () => {
-    server.handler = () => undefined;
-    connection = await hre.network.create("live");
-    mocks = await connection.vault.deployMocks();
-  });
-  afterEach(async () => {
-    await connection.close();
+const nodeOf = (...steps: readonly Step[]): ScriptedNode => {
+  const node = new ScriptedNode({ overrides: false });
+  for (const step of steps) {
+    step(node);
+  }
+  return node;
+};
+const hostOf = (node: ScriptedNode): ReturnType<ScriptedNode["host"]> =>
+  node.host({
+    networkConfig: { type: "http", from: undefined, accounts: "remote" },
+    projectRoot: import.meta.dirname,
   });
 
-  const rpc = async (method: string, ...params: unknown[]): Promise<unknown> =>
-    await connection.provider.request({ method, params });
-
-  /** A clock that does one thing in each pause, and fails after the last. */
-  const clockOf = (steps: ReadonlyArray<() => unknown>): WatchClock => {
-    let [now, step] = [0, 0];
-    return {
-      now: () => now,
-      async sleep(milliseconds) {
-        now += milliseconds;
-        const next = steps[step];
-        step += 1;
-        if (next === undefined) {
-          throw new Error("there was nothing more to wait for");
-        }
-        await next();
+/** Watches through the steps, one in each pause; a longer wait fails. */
+async function watchThrough(
+  until: Until,
+  steps: readonly Step[],
+  { node = nodeOf(), interval = PAUSE_MS, host = hostOf(node) } = {},
+): Promise<WatchEvent[]> {
+  let [now, at] = [0, 0];
+  return await Array.fromAsync(
+    watch(
+      host,
+      { until, interval, from: undefined },
+      {
+        now: () => now,
+        sleep: async (milliseconds) => {
+          now += milliseconds;
+          const step = steps[at] ?? expect.fail("it does not end");
+          at += 1;
+          step(node);
+          await Promise.resolve();
+        },
       },
-    };
+    ),
+  );
+}
+
+/** The time of so many pauses after the first check. */
+const after = (pauses: number): Time =>
+  new Time("", (time) => BigInt(time + (pauses * PAUSE_MS) / 1_000));
+
+const nothing: Step = () => undefined;
+const mine =
+  (...changes: ReadonlyArray<(round: VaultRound) => VaultRound>): Step =>
+  (node) => {
+    for (const change of changes) {
+      node.mine(change);
+    }
+  };
+const same = (round: VaultRound): VaultRound => round;
+const fill = (round: VaultRound): VaultRound => ({
+  ...round,
+  filledVolume: 7n,
+});
+const settle = mine(settledRound);
+const endAt =
+  (time: number): Step =>
+  (node) => {
+    node.rounds = node.rounds.map((round) => ({
+      ...round,
+      endTime: BigInt(time),
+    }));
   };
 
-  const settle = async (): Promise<unknown> =>
-    await connection.vault.settleAll();
-  const down = (): void => {
-    const message = "gone\u001b[2J";
-    server.handler = () => ({ error: { code: -32000, message } });
+const READS = ["eth_call", "eth_getBlockByNumber"];
+const refuse: Step = (node) => {
+  for (const method of READS) {
+    node.on(method, () => {
+      throw Object.assign(new Error("go\u001bne"), { code: -32_601 });
+    });
+  }
+};
+const garble: Step = (node) => {
+  for (const method of READS) {
+    node.on(method, () => "garbled");
+  }
+};
+const recover: Step = (node) => {
+  for (const method of READS) {
+    node.on(method, async (_params, answer) => await answer());
+  }
+};
+const failCalls =
+  (operation: OperationName, error: object): Step =>
+  (node) => {
+    const { selector } = operations[operation];
+    node.on("eth_call", async (params, answer) => {
+      if (JSON.stringify(params).includes(selector)) {
+        throw Object.assign(new Error("no"), error);
+      }
+      return await answer();
+    });
   };
-  const up = (): void => {
-    server.handler = () => undefined;
-  };
+const reverted = { code: 3, data: "0x" };
+const loseRound = failCalls("getLatestRoundInfo", reverted);
+const noRound: Step = (node) => {
+  const zeros = { strikePrice: 0n, startTime: 0n, endTime: 0n };
+  node.rounds = node.rounds.map((round) => ({ ...round, ...zeros }));
+};
 
-  /** @returns What was shown until then. */
-  const watchThrough = async (
-    until: string | undefined,
-    steps: ReadonlyArray<() => unknown>,
-  ): Promise<WatchEvent[]> =>
-    await Array.fromAsync(
-      watch(
-        connection.vault,
-        parseOptions(watchTask.options, { until, interval: "60" }, hre),
-        clockOf(steps),
-      ),
-    );
+const LAST = "(the last)";
+/** The code of an outage, or what changed, and if the event is the last. */
+const shownBy = (event: WatchEvent): string | readonly string[] =>
+  event.kind === "outage"
+    ? event.error.code
+    : [...event.changed, ...(event.isLast ? [LAST] : [])];
 
-  const nothing = (): void => undefined;
-  const setFilledVolume = async (): Promise<unknown> =>
-    await mocks.set({ round: { filledVolume: 7n * 10n ** 18n } });
-  const reachEnd = (seconds: bigint) => async (): Promise<void> => {
-    const { endTime } = await connection.vault.getLatestRoundInfo();
-    await rpc("evm_setNextBlockTimestamp", Number(endTime + seconds));
-    await rpc("evm_mine");
-  };
-  /** From now on, `latest` is the block before the last one. */
-  const fallBehind = async (): Promise<void> => {
-    const { number } = await connection.vault.block();
-    server.handler = async ({ request: asked, forward }) => {
-      const params = asked.params.map((param) =>
-        param === "latest" ? toQuantity(number - 1) : param,
-      );
-      const answer = await forward({ ...asked, params });
-      return { result: fieldsOf(JSON.parse(answer))["result"] };
-    };
-  };
+const filled = ["round.filledVolume"];
+const wholeRound = operations.getLatestRoundInfo.outputs.map(
+  ({ name }) => `round.${name}`,
+);
+const settlement = [
+  ...["round.settledPrice", "round.settledAmount", "round.settled"],
+  "canBeSettled",
+];
 
-  const settlement = [
-    ...["round.settledPrice", "round.settledAmount", "round.settled"],
-    "canBeSettled",
-  ];
-  for (const [title, until, steps, expected] of [
+describe("events of vault watch", () => {
+  /** With one second to the end of the round after the next block, and no clock but the chain's. */
+  const ending = (seconds: number) => ({
+    node: nodeOf(endAt(HEAD_TIME + seconds)),
+    interval: 1,
+  });
+
+  for (const [title, until, steps, expected, more = {}] of [
     [
-      "watch shows each change once, and ends when the round is settled",
+      "shows each change once, and ends when the round is settled",
       "settled",
-      [nothing, setFilledVolume, settle],
-      [[], ["round.filledVolume"], settlement],
+      [nothing, mine(fill), settle],
+      [[], filled, [...settlement, LAST]],
     ],
     [
-      "watch --until settled goes on after the round's end",
+      "ends at once if the round is settled",
       "settled",
-      [reachEnd(5n), settle],
-      [[], ["expired"], settlement],
+      [],
+      [[LAST]],
+      { node: nodeOf(settle) },
     ],
     [
-      "watch --until expired goes on after a settlement before the round's end",
-      "expired",
-      [settle, reachEnd(0n)],
-      [[], settlement, ["expired"]],
+      "--until settled goes on after the round's end",
+      "settled",
+      [mine(same), settle],
+      [[], ["expired"], [...settlement, LAST]],
+      ending(2),
     ],
     [
-      "watch --until expired ends at the round's end by the chain's clock",
-      "expired",
-      [reachEnd(-2n), reachEnd(0n)],
-      [[], ["expired"]],
+      "--until settled ends if another round is seen, and the first one was settled",
+      "settled",
+      [mine(settledRound, nextRound)],
+      [[], ["round.startTime", "round.endTime", LAST]],
     ],
     [
-      "watch --until expired ends by the time that the next block would have, on a chain without new blocks",
-      "expired",
-      [async () => await rpc("evm_increaseTime", 8 * 86_400)],
-      [[], ["expired"]],
-    ],
-    [
-      "watch --until expired ends at the round's end, also if the next round has begun",
-      "expired",
+      "--until settled goes on while the round cannot be read",
+      "settled",
       [
-        async () => {
-          await reachEnd(0n)();
-          await mocks.startNextRound();
+        loseRound,
+        (node) => {
+          recover(node);
+          settle(node);
         },
       ],
-      [[], ["round.filledVolume", "round.startTime", "round.endTime"]],
+      [
+        [],
+        ["round", "expired"],
+        [...wholeRound, "canBeSettled", "expired", LAST],
+      ],
     ],
     [
-      "watch ends at a time, also on a chain whose clock stands still",
-      "+3m",
+      "--until expired goes on after a settlement before the round's end",
+      "expired",
+      [settle, mine(same)],
+      [[], settlement, ["expired", LAST]],
+      ending(3),
+    ],
+    [
+      "--until expired ends at the round's end by the time of the next block",
+      "expired",
+      [mine(same), mine(same)],
+      [[], ["expired", LAST]],
+      ending(3),
+    ],
+    [
+      "--until expired ends at the round's end, also if the next round has begun",
+      "expired",
+      [mine(same, nextRound)],
+      [[], ["round.startTime", "round.endTime", LAST]],
+      ending(3),
+    ],
+    [
+      "ends at a time, also on a chain whose clock stands still",
+      after(3),
       [nothing, nothing, nothing],
       [[]],
     ],
     [
-      "watch names a reading that fails as one change, and its fields when it answers again",
-      "+3m",
-      [
-        async () => await mocks.fail("queryMarginBalance", "closed"),
-        async () => await mocks.succeed("queryMarginBalance"),
-        nothing,
-      ],
+      "ends at a time by this machine's clock if the node is lost",
+      after(2),
+      [refuse, nothing],
+      [[], "VAULT_RPC_ERROR"],
+    ],
+    [
+      "names a reading that fails as one change, and its fields when it answers again",
+      after(2),
+      [failCalls("queryMarginBalance", reverted), recover],
       [
         [],
         ["marginBalance"],
-        ["marginBalance.baseMarginAmount", "marginBalance.xMarginAmount"],
+        ["baseMarginAmount", "xMarginAmount"]
+          .map((name) => `marginBalance.${name}`)
+          .concat(LAST),
       ],
     ],
     [
-      "watch ignores an answer of a node that is blocks behind",
-      "+3m",
-      [setFilledVolume, fallBehind, nothing],
-      [[], ["round.filledVolume"]],
+      "takes a reading without an answer for an outage, beside one without an address",
+      after(2),
+      [failCalls("queryVolume", { code: -32_601 }), recover],
+      [[], "VAULT_RPC_ERROR", [LAST]],
     ],
     [
-      "watch fails with VAULT_CHAIN_CHANGED if the chain becomes another one, a shorter one, too",
-      undefined,
+      "shows an outage once, and again as another one or after an answer",
+      after(8),
+      [refuse, nothing, garble, nothing, recover, nothing, refuse, recover],
       [
-        async () => {
-          await rpc("anvil_rollback", 1);
-          await rpc("anvil_setChainId", 4242);
-        },
+        [],
+        "VAULT_RPC_ERROR",
+        "VAULT_RPC_INVALID_RESPONSE",
+        [],
+        "VAULT_RPC_ERROR",
+        [LAST],
       ],
-      { code: "VAULT_CHAIN_CHANGED", says: "31337 at first and 4242 now" },
     ],
-  ] as const) {
-    it(title, async () => {
-      const watched = watchThrough(until, steps);
-      if ("code" in expected) {
-        const { message } = await expectVaultError(watched, expected.code);
-        expect(message).to.contain(expected.says);
-      } else {
-        expect(
-          (await watched).map((event) => "changed" in event && event.changed),
-        ).to.deep.equal(expected);
-      }
-      await rpc("anvil_setChainId", 31337);
+    [
+      "sees a change in the block that it saw before, and none in an earlier one",
+      after(2),
+      [
+        (node) => node.rounds.splice(-1, 1, fill(OPEN_ROUND)),
+        (node) => node.rounds.splice(-1, 1),
+      ],
+      [[], filled],
+    ],
+  ] satisfies ReadonlyArray<
+    readonly [
+      title: string,
+      until: Until,
+      steps: readonly Step[],
+      expected: ReadonlyArray<string | readonly string[]>,
+      more?: Parameters<typeof watchThrough>[2],
+    ]
+  >) {
+    it(`watch ${title}`, async () => {
+      const events = await watchThrough(until, steps, more);
+      expect(events.map(shownBy)).to.deep.equal(expected);
     });
   }
 
-  it("watch --until expired goes on while there is no round, and fails with VAULT_ROUND_CHANGED at the first one", async () => {
-    const { vaultFactory } = mocks.addresses;
-    const code = await rpc("eth_getCode", vaultFactory, "latest");
-    // Returns zeros.
-    await rpc("anvil_setCode", vaultFactory, "0x6101405ff3");
-    const first = async () => await rpc("anvil_setCode", vaultFactory, code);
-    await expectVaultError(
-      watchThrough("expired", [nothing, first]),
+  for (const [title, until, steps, code, node] of [
+    [
+      "the first check finds no node",
+      after(1),
+      [],
+      "VAULT_RPC_ERROR",
+      nodeOf(refuse),
+    ],
+    [
+      "the round cannot be read at first",
+      "settled",
+      [],
+      "VAULT_CALL_REVERTED",
+      nodeOf(loseRound),
+    ],
+    [
+      "another round is seen before the end, also if the first one was settled",
+      "expired",
+      [mine(settledRound, nextRound)],
       "VAULT_ROUND_CHANGED",
-    );
+      nodeOf(),
+    ],
+    [
+      "there was no round, and the first one is seen",
+      "expired",
+      [nothing, mine(() => OPEN_ROUND)],
+      "VAULT_ROUND_CHANGED",
+      nodeOf(noRound),
+    ],
+  ] satisfies ReadonlyArray<
+    readonly [string, Until, readonly Step[], string, ScriptedNode]
+  >) {
+    it(`watch fails with ${code} if ${title}`, async () => {
+      const watched = watchThrough(until, steps, { node });
+      const thrown: unknown = await watched.catch((error: unknown) => error);
+      expect(fieldsOf(thrown)["code"]).to.equal(code);
+    });
+  }
+
+  it("watch gives each check 10 s, and the search for a settlement", async () => {
+    const node = nodeOf();
+    const timeouts: unknown[] = [];
+    const host = new Proxy(hostOf(node), {
+      get: (target, name): unknown =>
+        name === "withOptions"
+          ? (options: { readonly timeout: number }) => {
+              timeouts.push(options.timeout);
+              return target.withOptions(options);
+            }
+          : Reflect.get(target, name, target),
+    });
+    const steps = [mine(settledRound, nextRound)];
+    await watchThrough("settled", steps, { node, host });
+    expect(timeouts).to.deep.equal([10_000, 10_000, 10_000]);
   });
 
-  it("watch checks as often as its help tells, unless --interval tells otherwise", async () => {
-    const { interval } = watchTask.options;
-    const [, inHelp] = /\(default: (\d+)\)$/u.exec(interval.help) ?? [];
-    for (const [typed, seconds] of [
-      [undefined, Number(inHelp)],
-      ["60", 60],
-    ] as const) {
-      const pauses: number[] = [];
-      const clock = clockOf([nothing]);
-      await Array.fromAsync(
-        watch(
-          connection.vault,
-          parseOptions(
-            watchTask.options,
-            { until: "+1s", ...(typed !== undefined && { interval: typed }) },
-            hre,
-          ),
-          {
-            ...clock,
-            async sleep(milliseconds) {
-              pauses.push(milliseconds);
-              return await clock.sleep(milliseconds);
-            },
+  it("watch checks every 5 seconds, as its help tells", async () => {
+    const pauses: number[] = [];
+    await Array.fromAsync(
+      watch(
+        hostOf(nodeOf()),
+        { until: after(1), interval: undefined, from: undefined },
+        {
+          now: () => pauses.length * PAUSE_MS,
+          sleep: async (milliseconds) => {
+            pauses.push(await Promise.resolve(milliseconds));
           },
+        },
+      ),
+    );
+    expect(pauses).to.deep.equal([5_000]);
+    expect(watchTask.options.interval.help).to.match(/\(default: 5\)$/u);
+  });
+});
+
+describe("what vault watch prints of an event", () => {
+  let seen: VaultState;
+  before(async () => {
+    seen = await readState(hostOf(nodeOf(mine(fill))), {}, null);
+  });
+
+  const print = (
+    event: WatchEvent,
+    {
+      json = false,
+      isTTY = true,
+      until,
+    }: { json?: boolean; isTTY?: boolean; until?: Until } = {},
+  ): string =>
+    createDisplay(
+      { json, raw: false, tokenDecimals: 0, until },
+      { ...new KeptOutput(), isTTY },
+    )(event);
+
+  for (const options of [{ json: true }, { isTTY: false }]) {
+    it(`watch prints one JSON document with ${JSON.stringify(options)}`, () => {
+      const { canBeSettled, canBeSettledBy, expired } = seen.keeper;
+      const printed: unknown = JSON.parse(
+        print(
+          {
+            ...{ kind: "change", isLast: false, changed: ["expired"] },
+            seen: { ...seen, reason: "why" },
+          },
+          options,
         ),
       );
-      expect(pauses, `milliseconds with --interval ${typed}`).to.deep.equal([
-        seconds * 1_000,
-      ]);
-    }
-  });
+      expect(printed).to.deep.include({
+        ...{ network: "scripted", chainId: 31_337, block: seen.envelope.block },
+        ...{ canBeSettled, canBeSettledBy, expired, reason: "why" },
+        changed: ["expired"],
+      });
+      expect(printed).to.have.nested.property("status.round.filledVolume", "7");
+    });
+  }
 
-  it("watch shows a person on a terminal the round once, then a line at every change, an outage and its end", async () => {
-    await reachEnd(-90n)();
-    const events = await watchThrough("+5m", [
-      async () => {
-        await mocks.fail("queryVolume", "no\u001b[2J");
-        await mocks.fail("settleAll", "too early\u001b[2J");
-      },
-      down,
-      nothing,
-      up,
-      setFilledVolume,
+  it("watch prints a line for each change, with the block, the label and the new value", () => {
+    const volume = { error: vaultError("VAULT_INTERNAL", { problem: "lost" }) };
+    const { label } = operations.getLatestRoundInfo.outputs[3];
+    expect(
+      print({
+        ...{ kind: "change", isLast: false },
+        changed: ["round.filledVolume", "volume", "expired", "canBeSettled"],
+        seen: {
+          ...seen,
+          readings: { ...seen.readings, volume },
+          keeper: { ...seen.keeper, expired: true },
+        },
+      }).split("\n"),
+    ).to.deep.equal([
+      `block 6  ${label}  7 tokens`,
+      `block 6  Volume  failed: ${volume.error.shortMessage}`,
+      "block 6  Expired  yes",
+      "block 6  Can be settled  yes",
+      "",
     ]);
-    const shown = events.map((event) =>
-      stripVTControlCharacters(display(event)),
-    );
-    const [first = "", change, outage, back, filled] = shown;
-    expect(first).to.match(/^Watching {2}live \(chain 31337\), block \d+, /u);
-    expect(first).to.match(/^End .*in 1m (?:30|2\d)s$/mu);
-    expect(first).to.match(/^Can be settled {2}yes$/mu);
-    expect(first).to.match(/^Press Ctrl-C to stop\.\n$/mu);
-    expect(change).to.match(
-      /^block \d+ {2}Volume {2}failed: .*no\\u\{1b\}\[2J.*\nblock \d+ {2}Can be settled {2}no, too early\\u\{1b\}\[2J\n$/u,
-    );
-    expect(outage).to.match(/^No answer, trying again: .*gone\\u\{1b\}\[2J/u);
-    expect(back).to.match(/^block \d+ {2}answers again\n$/u);
-    expect(filled).to.match(/^block \d+ {2}Filled volume {2}7 tokens\n$/u);
-    expect(shown).to.have.length(5);
-    await mocks.fail("getLatestRoundInfo", "lost");
-    const lost = (await watchThrough("+1m", [up])).map(display).join("");
-    expect(lost.split("lost")).to.have.length(2);
   });
 
-  it("watch exits with 1 if its last line cannot be written, or if its reader goes before the end", async () => {
-    await settle();
-    const at = Object.entries(mocks.addresses)
-      .map((pair) => pair.join("="))
-      .join();
-    for (const [code, until, exitCode, says] of [
-      ["ENOSPC", "settled", 1, /VAULT_OUTPUT_NOT_WRITTEN/u],
-      // It was settled, whether somebody reads of it or not.
-      ["EPIPE", "settled", 0, /^$/u],
-      ["EPIPE", undefined, 0, /^$/u],
-      ["EPIPE", "+1h", 1, /^$/u],
-    ] as const) {
+  it("watch prints that the node answers again if nothing changed meanwhile", () => {
+    expect(
+      print({ kind: "change", isLast: false, changed: [], seen }),
+    ).to.equal("block 6  answers again\n");
+  });
+
+  it("watch prints the reason of a reading that fails once at first", () => {
+    const failed = { error: vaultError("VAULT_INTERNAL", { problem: "lost" }) };
+    const readings = { ...seen.readings, volume: failed, minXMargin: failed };
+    const text = print({
+      ...{ kind: "first", changed: [], isLast: false },
+      seen: { ...seen, readings },
+    });
+    expect(text.split(failed.error.shortMessage)).to.have.lengthOf(2);
+  });
+
+  it("watch prints at first that clocks differ", () => {
+    const text = print({
+      ...{ kind: "first", changed: [], isLast: false },
+      seen: { ...seen, clockWarning: "clocks differ" },
+    });
+    expect(text).to.include("\nThe clocks differ\n");
+  });
+
+  for (const [until, title] of [
+    [undefined, "Watching  "],
+    ["settled", "Watching until settled  "],
+    [
+      new Time("+1d", (now) => BigInt(now) + 86_400n),
+      `Watching until ${describeTime(BigInt(HEAD_TIME + 1 + 86_400))}  `,
+    ],
+  ] as const) {
+    it(`watch prints the title "${title.trim()}"`, () => {
+      const text = print(
+        { kind: "first", seen, changed: [], isLast: false },
+        { until },
+      );
+      expect(text.slice(0, title.length)).to.equal(title);
+    });
+  }
+
+  it("watch prints an outage in one line, escaped", () => {
+    const error = vaultError("VAULT_RPC_TIMEOUT", {
+      ...{ network: "li\u001bve", method: "eth_call" },
+    });
+    expect(print({ kind: "outage", isLast: false, error })).to.equal(
+      "No answer, trying again: Network li\\u{1b}ve did not answer eth_call in time.\n",
+    );
+  });
+});
+
+describe("vault watch on a node", () => {
+  const tasks = useTasks();
+
+  for (const [code, until, exitCode, says] of [
+    ["ENOSPC", "settled", 1, /VAULT_OUTPUT_NOT_WRITTEN/u],
+    // It was settled, though nobody reads of it.
+    ["EPIPE", "settled", 0, /^$/u],
+    ["EPIPE", undefined, 0, /^$/u],
+    ["EPIPE", "+1h", 1, /^$/u],
+  ] as const) {
+    it(`watch --until ${until ?? "never"} exits with ${exitCode} if its output meets ${code}`, async () => {
+      await tasks.run("settle --yes");
+      const vault = { contracts: tasks.mocks.addresses };
       const result = await runVaultTask(
-        hre,
+        await hreOnLive(tasks.url, { vault }),
         "watch",
-        { at, json: true, until },
+        { json: true, until },
         Object.assign(new Error(code), { code, syscall: "write" }),
       );
-      expect(result, code).to.include({ stdout: "", exitCode });
-      expect(result.stderr, code).to.match(says);
-    }
+      expect(result).to.include({ stdout: "", exitCode });
+      expect(result.stderr).to.match(says);
+    });
+  }
+
+  it("watch fails with VAULT_CHAIN_CHANGED if the chain becomes another one, which is shorter, too", async () => {
+    const { vault } = await connectTo(tasks.url, {
+      vault: { contracts: tasks.mocks.addresses },
+    });
+    await tasks.rpc("anvil_mine", "0x2");
+    const watched = Array.fromAsync(
+      watch(
+        vault,
+        { until: "settled", interval: 1, from: undefined },
+        {
+          now: () => 0,
+          sleep: async () => {
+            await tasks.rpc("anvil_rollback", 1);
+            await tasks.rpc("anvil_setChainId", 4242);
+          },
+        },
+      ),
+    );
+    const { message } = await expectVaultError(watched, "VAULT_CHAIN_CHANGED");
+    expect(message).to.contain("31337 at first and 4242 now");
+    await tasks.rpc("anvil_setChainId", 31337);
   });
 
   it("watch leaves the terminal as it was on Ctrl-C", async () => {
-    const project = await useFixtureProject("plain");
+    const contracts = tasks.mocks.addresses;
     const { lines, isCursorShown } = await runInTerminal(
       ["vault", "watch", "--interval", "60", "--network", "test"],
       {
-        cwd: project.path,
-        columns: 80,
-        env: {
-          TEST_URL: anvil.url,
-          TEST_VAULT: JSON.stringify({ contracts: mocks.addresses }),
-        },
+        ...{ cwd: process.cwd(), columns: 80 },
+        env: { TEST_URL: tasks.url, TEST_VAULT: JSON.stringify({ contracts }) },
         answers: [["Ctrl-C to stop", "\u0003"]],
       },
     );
-    await project.remove();
     expect(isCursorShown).to.equal(true);
     const screen = lines.map(({ text }) => text).join("\n");
     expect(screen).to.include("Watching  test (chain 31337)");
