@@ -3,7 +3,7 @@ import type { ReadingChange, Simulation } from "../../src/types.js";
 import type { Block } from "../../tasks/output/blocks.js";
 import { renderText } from "../../tasks/output/render-text.js";
 import { createStyle } from "../../tasks/output/style.js";
-import type { Output } from "../../tasks/output/style.js";
+import type { Output, Style } from "../../tasks/output/style.js";
 import { OPEN_ROUND } from "./scripted-contracts.js";
 import { squeezed } from "./use-tasks.js";
 
@@ -54,17 +54,22 @@ export function linesOf(blocks: readonly Block[]): string[] {
 
 /** An output that keeps what is written, as that of a file or a pipe. */
 export class KeptOutput implements Output {
-  public readonly isTTY = false;
+  public readonly isTTY: boolean;
+  public readonly style: Style;
+  public readonly write: Output["write"];
   public text = "";
 
   /** @param isRead False if the reader has closed the pipe. */
-  public constructor(
-    public readonly style = createStyle({}),
-    private readonly isRead = true,
-  ) {}
-
-  public readonly write = async (text: string): Promise<boolean> => {
-    this.text += text;
-    return await Promise.resolve(this.isRead);
-  };
+  public constructor({
+    isTTY = false,
+    style = createStyle({}),
+    isRead = true,
+  } = {}) {
+    this.isTTY = isTTY;
+    this.style = style;
+    this.write = async (text) => {
+      this.text += text;
+      return await Promise.resolve(isRead);
+    };
+  }
 }

@@ -174,16 +174,16 @@ describe("vault deploy-guard", () => {
   }
 
   it("deploy-guard deploys by a plain transaction on hardhat node, which lacks the CREATE2 deployer", async () => {
-    const { url, stop } = await startHardhatNode();
+    const node = await startHardhatNode();
     try {
-      const { guard, stderr } = await deployed("--yes", {}, url);
+      const { guard, stderr } = await deployed("--yes", {}, node.url);
       expect(guard).to.include({ settler: ACCOUNT });
       expect(squeezed(stderr)).to.include(
         "Address · not known yet · this chain lacks the CREATE2 deployer\n",
       );
-      expect(await settlerAt(guard["address"], url)).to.equal(ACCOUNT);
+      expect(await settlerAt(guard["address"], node.url)).to.equal(ACCOUNT);
     } finally {
-      await stop();
+      await node.stop();
     }
   });
 

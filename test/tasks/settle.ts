@@ -316,7 +316,7 @@ describe("options of vault settle", () => {
       { resume: true, cancel: true },
     ],
   ] as const) {
-    it(`settle with ${JSON.stringify(typed)} calls settleAll with ${Object.keys(expected).join(" and ") || "none of them"}`, () => {
+    it(`settle with ${JSON.stringify(typed)} calls settleAll with ${Object.keys(expected).join(" and ")}`, () => {
       expect(
         toOptions(parseOptions(settleTask.options, typed, hre)),
       ).to.deep.equal({ ...none, ...expected });
@@ -354,15 +354,13 @@ describe("vault settle on a node", () => {
     ["a key of the node", "remote", 30],
   ] satisfies ReadonlyArray<[string, NetworkSettings["accounts"], number]>) {
     it(`settle --yes sends at most ${most} requests with ${name}`, async () => {
-      const { url, requests, stop } = await startRpcServer({
-        upstream: tasks.url,
-      });
+      const server = await startRpcServer({ upstream: tasks.url });
       const vault = { contracts: tasks.mocks.addresses };
-      const settings = httpNetwork(url, { accounts, vault });
-      const hre = await hreOnLive(url, settings, process.cwd());
+      const settings = httpNetwork(server.url, { accounts, vault });
+      const hre = await hreOnLive(server.url, settings, process.cwd());
       expect((await runTyped(hre, "settle --yes")).exitCode).to.equal(0);
-      await stop();
-      const methods = requests.map(({ method }) => method);
+      await server.stop();
+      const methods = server.requests.map(({ method }) => method);
       expect(methods.length, methods.join(" ")).to.be.at.most(most);
     });
   }

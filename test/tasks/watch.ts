@@ -378,7 +378,7 @@ describe("what vault watch prints of an event", () => {
   ): string =>
     createDisplay(
       { json, raw: false, tokenDecimals: 0, until },
-      { ...new KeptOutput(), isTTY },
+      new KeptOutput({ isTTY }),
     )(event);
 
   for (const options of [{ json: true }, { isTTY: false }]) {
