@@ -68,11 +68,10 @@ export async function confirm<T extends WithSimulation>(
 const UNCONFIRMED =
   "The outcome with the transaction's gas and price is not known: a contract that reads them can do something else when it is mined.";
 
-/** The note that stands under every simulation stays the last. */
 function withNote<T extends WithSimulation>(simulated: T, note: string): T {
   const { notes } = simulated.simulation;
   return withOutcome(simulated, {
-    notes: [...notes.slice(0, -1), note, ...notes.slice(-1)],
+    notes: [...notes, note],
   });
 }
 

@@ -23,11 +23,7 @@ import {
   roundOf,
   unexplainedBalances,
 } from "./compare-readings.js";
-import {
-  EngineUnsupportedError,
-  LIMITS_PAGE,
-  offerFor,
-} from "./engines/engine.js";
+import { EngineUnsupportedError, offerFor } from "./engines/engine.js";
 import type {
   EngineResult,
   FailedCall,
@@ -350,7 +346,6 @@ async function describeEffects(
         `The list of transfers is not right: ${account} ends with ${surplus < 0n ? `${-surplus} wei less` : `${surplus} wei more`} than the listed transfers give it, as when a payment inside fails or a contract destroys itself.`,
     ),
     ...run.notes,
-    `${run.limits} Other limits: ${LIMITS_PAGE}`,
   ];
   return {
     status,

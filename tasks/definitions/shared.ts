@@ -96,7 +96,7 @@ export const ofManyReads = {
 export const ofListings = {
   format: option(
     oneOf(["ndjson", "csv"]),
-    "Write plain lines, without network and block",
+    "Write plain lines, without network and block; csv is for spreadsheets",
   ),
   scaled: flag("Scale the values of CSV by the known or configured decimals"),
   out: option(

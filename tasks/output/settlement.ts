@@ -4,7 +4,6 @@ import { operations, groupDigits } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
 import { NO_ROUND } from "../../src/protocol/round.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { LIMITS_PAGE } from "../../src/simulation/engines/engine.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type {
   ReplacementPreflight,
@@ -109,10 +108,7 @@ function previewBlocks(
       effect.length === 0 &&
         simulation.status !== "reverted" &&
         "No reading changes, and nothing is transferred.",
-      ...simulation.notes
-        // They hold for every settlement, and so do not help to decide.
-        .filter((note) => !note.endsWith(LIMITS_PAGE))
-        .map((note) => toned("warn", escapeUntrusted(note))),
+      ...simulation.notes.map((note) => toned("warn", escapeUntrusted(note))),
     ),
   ];
 }

@@ -62,9 +62,10 @@ export function simulationBlocks(
       ),
     ),
     notes(
-      ...[...simulation.notes, `Nothing was sent to ${network}.`].map((text) =>
-        toned("dim", escapeUntrusted(text)),
-      ),
+      ...[
+        ...simulation.notes,
+        `Nothing was sent to ${network}. Limits: ${LIMITS_PAGE}`,
+      ].map((text) => toned("dim", escapeUntrusted(text))),
     ),
   ];
 }
@@ -143,6 +144,8 @@ function areOrdersUnchanged({
     !changes.some(({ reading }) => reading.startsWith("orders."))
   );
 }
+
+const LIMITS_PAGE = "docs/simulating-a-settlement.md#limits";
 
 export const engineNames: Readonly<Record<SimulationEngine, string>> = {
   simulateV1: "the node (eth_simulateV1)",

@@ -331,7 +331,6 @@ describe("readings of a simulation", () => {
       /^The round cannot be read/u,
       /^It uses 16777217 gas/u,
       /^The outcome with the transaction's gas and price is not known/u,
-      /block gas limit .* Other limits: docs/u,
     ];
     expect(notes).to.have.length(order.length);
     for (const [index, note] of notes.entries()) {

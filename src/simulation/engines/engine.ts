@@ -56,9 +56,7 @@ export interface EngineResult {
   readonly logs: unknown;
   /** False if transfers of native currency may be missing. */
   readonly hasAllTransfers: boolean;
-  /** Differences from the chain that every simulation by this engine has. */
-  readonly limits: string;
-  /** Others. */
+  /** Differences from the chain, beyond those of every simulation by this engine. */
   readonly notes: readonly string[];
 }
 
@@ -107,9 +105,6 @@ export function offerFor(
   const isEnough = gas >= gasUsed && gas <= affordable;
   return isEnough ? { gas, gasPrice: current } : undefined;
 }
-
-/** Ends the note that stands under every simulation. */
-export const LIMITS_PAGE = "docs/simulating-a-settlement.md#limits";
 
 /** This engine cannot simulate the settlement here; another one may. */
 export class EngineUnsupportedError extends Error {

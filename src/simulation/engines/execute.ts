@@ -47,7 +47,7 @@ export async function executeSettlement(
   parameters: SimulationParameters,
   time: number | undefined,
   repeatsFailures: boolean,
-): Promise<Omit<EngineResult, "limits">> {
+): Promise<EngineResult> {
   const { vault, route, gas, next } = parameters;
   const { from: sender } = route;
   const rpc = requireSimulator(vault);
@@ -66,7 +66,7 @@ export async function executeSettlement(
   const mine = async (
     offer: Offer,
     paysNothing: boolean,
-  ): Promise<Omit<EngineResult, "limits">> => {
+  ): Promise<EngineResult> => {
     // Subtracted before any code runs, so the contract sees the sender's own balance.
     const prepaid = paysNothing ? offer.gas * offer.gasPrice : 0n;
     if (paysNothing) {

@@ -73,11 +73,7 @@ async function simulateOnFork(
       await requireSameVerdict(connection.vault, parameters, plain);
     }
     const forked = { ...parameters, vault: connection.vault };
-    return {
-      ...(await executeSettlement(forked, next.timestamp, true)),
-      limits:
-        "Executed by Hardhat's EVM: precompiles and gas rules of the chain's own are missing, and the history contract of EIP-2935 answers 0 for the newest block.",
-    };
+    return await executeSettlement(forked, next.timestamp, true);
   } finally {
     await connection.close();
   }

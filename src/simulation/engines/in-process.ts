@@ -15,11 +15,10 @@ export async function runInProcess(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
   const rpc = requireSimulator(parameters.vault);
-  const run = await oneChangeAtATime(
+  return await oneChangeAtATime(
     rpc,
     async () => await runAndUndo(rpc, parameters),
   );
-  return { ...run, limits: "Executed by the network itself, and undone." };
 }
 
 async function runAndUndo(

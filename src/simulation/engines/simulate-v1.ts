@@ -32,9 +32,6 @@ const METHOD = "eth_simulateV1";
 const READ_GAS = 10_000_000n;
 
 /** The readings before and after need gas of the block, too. */
-const RAISED =
-  "a raised block gas limit and, on some nodes, no newest block in the history of EIP-2935.";
-
 /** An unused address, with code that gives its balance away and destroys itself. */
 const GIVING_ADDRESS = getAddress(
   dataSlice(id("hardhat-vault/SelfDestruct"), 12),
@@ -153,10 +150,6 @@ export async function runSimulateV1(
     answersAfter,
     feePaid: gasUsed * (offer?.gasPrice ?? 0n),
     hasAllTransfers: given.some(({ from }) => from === GIVING_ADDRESS),
-    limits:
-      offer === undefined
-        ? `The contract saw a gas price of 0, a sender who has not paid for gas, ${RAISED}`
-        : `The contract saw ${RAISED}`,
     block: { number, timestamp },
     failed,
     gasUsed,

@@ -57,7 +57,7 @@ describe("the screen of a simulation", () => {
         "In block · 12, 2023-11-14T22:13:20Z",
         "Executed by · the node (eth_simulateV1)",
         "",
-        "Nothing was sent to li\\u{1b}ve.",
+        "Nothing was sent to li\\u{1b}ve. Limits: docs/simulating-a-settlement.md#limits",
       ]);
     });
   }
@@ -75,7 +75,7 @@ describe("the screen of a simulation", () => {
       "Executed by · the in-process network, and undone",
       "",
       "a no\\u{1b}te",
-      "Nothing was sent to li\\u{1b}ve.",
+      "Nothing was sent to li\\u{1b}ve. Limits: docs/simulating-a-settlement.md#limits",
     ]);
     expect(shown({ engine: "fork" })).to.include(
       "Executed by · a fork in this process",
