@@ -38,7 +38,10 @@ fi
 
 /** The keeper's commands: lines of cron, of systemd, and one that somebody types. */
 async function keeperCommands(): Promise<readonly string[]> {
-  const text = await readFile("docs/monitoring.md", "utf8");
+  const text = [
+    await readFile("docs/monitoring.md", "utf8"),
+    await readFile("examples/keeper/systemd/vault-keeper.service", "utf8"),
+  ].join("\n");
   return [
     ...text.matchAll(
       /^(?:\* \* \* \* \* |ExecStart=|(?=node_modules))(.*\/hardhat .*)$/gmu,

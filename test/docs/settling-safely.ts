@@ -9,14 +9,14 @@ import { startKeeper } from "../helpers/keeper-on-node.js";
 import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
 import { DEV_KEYS } from "../helpers/world.js";
 
-/** The commands of the page, in their order. */
+const page = await readFile("docs/settling-safely.md", "utf8");
+const [, section = ""] = page.split("\n## A stuck transaction\n");
+/** The commands of the section, in their order. */
 const [look, bump, cancel, end, settle] = [
-  ...(await readFile("docs/stuck-transactions.md", "utf8")).matchAll(
-    /^ *npx hardhat vault (settle.*)$/gmu,
-  ),
+  ...section.matchAll(/^ *npx hardhat vault (settle.*)$/gmu),
 ].map(([, command = ""]) => command);
 
-describe("the page about stuck transactions", () => {
+describe("docs/settling-safely.md", () => {
   let lane: KeeperWithNode;
 
   before(async () => {
@@ -50,7 +50,7 @@ describe("the page about stuck transactions", () => {
     return { status, hash, exitCode };
   };
 
-  it("has commands that free a vault whose transaction is not mined: raised, cancelled, settled", async () => {
+  it("has commands that free a vault of a stuck transaction: raised, cancelled, settled", async () => {
     const { world } = lane;
     const { provider } = world;
     const short = " --timeout 1";

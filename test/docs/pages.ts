@@ -1,0 +1,80 @@
+import { existsSync } from "node:fs";
+import { glob, readFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+
+/** The anchor that GitHub gives a heading. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replaceAll(/\s/gu, "-");
+}
+
+/** Without blocks of code. */
+async function proseOf(file: string): Promise<string> {
+  const text = await readFile(file, "utf8");
+  return text.replaceAll(/^ *```.*?^ *```$/gmsu, "");
+}
+
+async function anchorsIn(file: string): Promise<readonly string[]> {
+  const prose = await proseOf(file);
+  return [...prose.matchAll(/^#+ (.*)$/gmu)].map(([, heading = ""]) =>
+    anchorOf(heading),
+  );
+}
+
+describe("pages", () => {
+  const pages: string[] = [];
+
+  before(async () => {
+    for await (const page of glob("{*,{docs,examples,bench}/**/*}.md", {
+      exclude: (name) => name.includes("node_modules"),
+    })) {
+      pages.push(page);
+    }
+  });
+
+  it("each link leads to a file, and to a heading of it", async () => {
+    const broken: string[] = [];
+    let links = 0;
+    for (const page of pages) {
+      for (const [, link = ""] of (await proseOf(page)).matchAll(
+        /\]\((?!\w+:)([^)\s]+)\)/gu,
+      )) {
+        links += 1;
+        const [file = "", anchor] = link.split("#");
+        const target = file === "" ? page : path.join(path.dirname(page), file);
+        const leads = await readFile(target).then(
+          async () =>
+            anchor === undefined || (await anchorsIn(target)).includes(anchor),
+          () => false,
+        );
+        if (!leads) {
+          broken.push(`${page}: ${link}`);
+        }
+      }
+    }
+    expect(broken).to.deep.equal([]);
+    expect(links).to.be.above(100);
+  });
+
+  it("each path of a test exists", async () => {
+    const missing: string[] = [];
+    let found = 0;
+    for (const page of pages.filter((each) => each !== "CHANGELOG.md")) {
+      for (const [name] of (await proseOf(page)).matchAll(
+        /(?<![\w/])test\/[\w./-]*\w/gu,
+      )) {
+        found += 1;
+        if (!existsSync(name)) {
+          missing.push(`${page}: ${name}`);
+        }
+      }
+    }
+    expect(missing).to.deep.equal([]);
+    expect(found).to.be.above(20);
+  });
+});
