@@ -1,4 +1,5 @@
 import { invalidArgument, vaultError } from "../errors.js";
+import { PROJECT_FOLDER } from "../files/project-file.js";
 import {
   contractRoleNames,
   contractRoles,
@@ -17,6 +18,23 @@ export interface LocatedAddress<AddressT extends string = Address> {
   readonly address: AddressT;
   /** Example: `networks.mainnet.vault.contracts.vault`. */
   readonly source: string;
+}
+
+/** Source of the addresses that deployMocks() binds. */
+export const MOCKS_SOURCE = "deployMocks()";
+
+/**
+ * Advice for a revert of a mock.
+ *
+ * @returns Undefined if the address is not one that deployMocks() or a task deployed.
+ */
+export function mockHint(
+  { source }: Pick<LocatedAddress, "source">,
+  operation: string,
+): string | undefined {
+  return source === MOCKS_SOURCE || source.startsWith(`${PROJECT_FOLDER}/`)
+    ? `The contract is a mock (${source}): if it was scripted to fail, succeed() or \`npx hardhat vault mock succeed ${operation}\` ends that.`
+    : undefined;
 }
 
 /** The setting that lacks an address, with a hint in whole sentences. */

@@ -27,6 +27,7 @@ import { asRecord } from "../json.js";
 import { describeBlock } from "../rpc/block-id.js";
 import type { BlockId } from "../rpc/block-id.js";
 import type { CallResult } from "../rpc/calls.js";
+import { mockHint } from "./addresses.js";
 import type { LocatedAddress } from "./addresses.js";
 import {
   checksumAddress,
@@ -261,9 +262,10 @@ export function decodeOrThrow({
       contract,
       address,
       hint:
-        kind === "none"
+        mockHint({ source }, operation) ??
+        (kind === "none"
           ? wrongAddressHint(source, network)
-          : "This reason is from the contract: correct what it names, or ask the contract's operator.",
+          : "This reason is from the contract: correct what it names, or ask the contract's operator."),
     };
     throw vaultError("VAULT_CALL_REVERTED", details, answer.reverted);
   }

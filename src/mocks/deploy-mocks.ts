@@ -6,7 +6,7 @@ import { ZeroAddress, dataSlice, keccak256 } from "ethers";
 import { checkOptions, option } from "../client/options.js";
 import type { OneOf, OptionsOf } from "../client/options.js";
 import { withCallerStack } from "../caller-stack.js";
-import { fixedAddresses } from "../client/addresses.js";
+import { MOCKS_SOURCE, fixedAddresses } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
 import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
 import { notOneOf } from "../client/inputs.js";
@@ -91,9 +91,6 @@ export interface MockAtOptions extends OptionsOf<typeof mockAtOptions> {}
 
 const DEFAULT_SCENARIO = "open-round";
 
-/** The source of the addresses in error texts. */
-const SOURCE = "deployMocks()";
-
 /**
  * Deploys the six mocks over a vault or any EIP-1193 provider, such as Hardhat
  * 2's `hre.network.provider` or viem's test client.
@@ -114,7 +111,7 @@ export async function deployMocks<VaultT extends VaultClient = VaultClient>(
   vaultOrProvider: VaultT | Eip1193Provider,
   options: DeployMocksOptions = {},
 ): Promise<MockVaultHandle<VaultT>> {
-  checkOptions(SOURCE, options, deployOptions);
+  checkOptions(MOCKS_SOURCE, options, deployOptions);
   const vault = vaultOf<VaultT>(vaultOrProvider);
   return await withCallerStack(
     async () =>
@@ -143,10 +140,10 @@ async function deployInOrder<VaultT extends VaultClient>(
   const clock = await readClock(vault);
   const state = applyOverrides(createState(clock), overrides);
   const bound = await placeMocks(vault, at);
-  const addresses = await addressesOf(bound, SOURCE);
+  const addresses = await addressesOf(bound, MOCKS_SOURCE);
   await load(vault, addresses, contractRoleNames, state, overrides);
   if (hasHost(vault)) {
-    vault.bind(fixedAddresses(addresses, SOURCE));
+    vault.bind(fixedAddresses(addresses, MOCKS_SOURCE));
   }
   const { scenario = DEFAULT_SCENARIO } = options;
   const name = fixture === undefined ? scenario : null;
@@ -178,10 +175,10 @@ async function placeMocks<VaultT extends VaultClient>(
       role,
       String(mined[index]?.contractAddress),
     ]);
-    return vault.at(Object.fromEntries(deployed), SOURCE);
+    return vault.at(Object.fromEntries(deployed), MOCKS_SOURCE);
   }
   const instance = hasHost(vault) ? vault.instanceName : undefined;
-  const bound = vault.at(at ?? inProcessAddresses(instance), SOURCE);
+  const bound = vault.at(at ?? inProcessAddresses(instance), MOCKS_SOURCE);
   const addresses = await addressesOf(bound, "deployMocks({ at })");
   await placeCode(vault, addresses, contractRoleNames);
   return bound;
@@ -267,7 +264,10 @@ async function chooseState(
     return scenarios[requireScenario(scenario ?? DEFAULT_SCENARIO)];
   }
   if (scenario !== undefined) {
-    throw invalidArgument(SOURCE, "it takes a scenario or a fixture, not both");
+    throw invalidArgument(
+      MOCKS_SOURCE,
+      "it takes a scenario or a fixture, not both",
+    );
   }
   const root = hasHost(vault) ? vault.context.config.paths.root : "";
   const state = await readFixture(resolve(root, fixture));

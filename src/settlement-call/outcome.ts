@@ -1,5 +1,6 @@
 // What a round, an error of a guard or a refusal means for the status of a settlement.
 
+import { mockHint } from "../client/addresses.js";
 import { wrongAddressHint } from "../client/codec.js";
 import { vaultError } from "../errors.js";
 import type { VaultError, VaultErrorCode } from "../errors.js";
@@ -192,7 +193,9 @@ export async function explainRefusal(
     return { code: "VAULT_CALL_REVERTED", reason: text };
   }
   const { source } = await vault.addressOf("vault");
-  const hint = wrongAddressHint(source, vault.networkName);
+  const hint =
+    mockHint({ source }, "settleAll") ??
+    wrongAddressHint(source, vault.networkName);
   return { code: "VAULT_CALL_REVERTED", reason: `${text}. ${hint}` };
 }
 

@@ -1,6 +1,7 @@
 import { min } from "@nomicfoundation/hardhat-utils/bigint";
 import type { NetworkConfig } from "hardhat/types/config";
 
+import { mockHint } from "../client/addresses.js";
 import { noCode } from "../client/codec.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import { checksumAddress } from "../client/inputs.js";
@@ -326,7 +327,13 @@ async function describeEffects(
   const kept = [...leaves.tokens, ...leaves.others];
   const { orderIDs } = watched;
   const unread = orderIDs.length - countOrders(before.readings);
+  const { source } = await parameters.vault.addressOf("vault");
+  const ofMock = mockHint({ source }, "settleAll");
   const notes = [
+    failed !== undefined &&
+      ofMock !== undefined &&
+      refusal?.reason.endsWith(ofMock) !== true &&
+      ofMock,
     kept.length > 0 &&
       `What the vault pays stays in the guard: ${kept.join(", ")}.`,
     unread > 0 &&

@@ -1,13 +1,21 @@
 import { expect } from "chai";
 
 import { fieldsOf } from "../helpers/fields.js";
+import { httpNetwork } from "../helpers/hre.js";
 import { itFails, useTasks } from "../helpers/use-tasks.js";
 
 const NOBODY = "0x00000000000000000000000000000000000000AA";
 
 // What the mocks do then: test/mocks.
 describe("vault mock", () => {
-  const tasks = useTasks();
+  const tasks = useTasks({
+    networks: (url, { addresses }) => ({
+      live: httpNetwork(url, {
+        vault: { contracts: addresses, tokenDecimals: 18 },
+      }),
+      own: httpNetwork(url),
+    }),
+  });
 
   it("mock set writes each value of a path, and prints it as it was typed", async () => {
     const changes = [
@@ -104,6 +112,27 @@ describe("vault mock", () => {
       const { stderr, exitCode } = await tasks.run("volume");
       expect(exitCode).to.equal(1);
       expect(stderr).to.include(shown).and.include("(VAULT_CALL_REVERTED)");
+    });
+  }
+
+  for (const reason of ["closed", "0x"]) {
+    it(`volume and simulate say once that a mock of deploy-mocks which reverts with ${reason} may be scripted to fail`, async () => {
+      const run = async (typed: string): Promise<string> => {
+        const { stdout, stderr } = await tasks.run(`${typed} --network own`);
+        return `${stdout}${stderr}`;
+      };
+      await run("deploy-mocks");
+      for (const [operation, task] of [
+        ["queryVolume", "volume"],
+        ["settleAll", "simulate"],
+      ] as const) {
+        await run(`mock fail ${operation} ${reason}`);
+        expect(
+          (await run(task)).split(
+            `vault mock succeed ${operation}\` ends that.`,
+          ),
+        ).to.have.lengthOf(2);
+      }
     });
   }
 
