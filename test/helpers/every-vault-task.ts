@@ -3,6 +3,11 @@ import type { NewTaskDefinition } from "hardhat/types/tasks";
 
 import hardhatVault from "../../src/index.js";
 
+export const newTasks = (hardhatVault.tasks ?? []).filter(
+  (definition): definition is NewTaskDefinition =>
+    definition.type === TaskDefinitionType.NEW_TASK,
+);
+
 /** One way to run a task, with all that it cannot run without. */
 export interface TaskRun {
   /** As in `mock set`. */
@@ -68,10 +73,8 @@ const variants: Readonly<
  * itself. What changes the chain comes last.
  */
 export function everyTaskRun(): readonly TaskRun[] {
-  return (hardhatVault.tasks ?? [])
-    .flatMap((definition) =>
-      definition.type === TaskDefinitionType.NEW_TASK ? runsOf(definition) : [],
-    )
+  return newTasks
+    .flatMap(runsOf)
     .sort((one, other) => rankOf(one) - rankOf(other));
 }
 

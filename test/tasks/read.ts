@@ -1,73 +1,29 @@
 import { expect } from "chai";
-import { toQuantity } from "ethers";
+import { id, toQuantity } from "ethers";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { ORDER_ID, distinctState } from "../helpers/distinct-state.js";
+import { distinctState, ORDER_ID } from "../helpers/distinct-state.js";
+import {
+  DOCUMENTED_BLOCK,
+  documentedContracts,
+  documentedNode,
+} from "../helpers/documented-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { hreOnLive, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
-import { runTyped } from "../helpers/run-vault-task.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
+import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { FACTORY } from "../helpers/scripted-contracts.js";
 import { ScriptedNode, handlerOf } from "../helpers/scripted-node.js";
-import { squeezed, useTasks } from "../helpers/use-tasks.js";
+import type { ScriptedNodeOptions } from "../helpers/scripted-node.js";
+import { useTasks } from "../helpers/use-tasks.js";
 import { DEV_KEYS } from "../helpers/world.js";
 
 const HOLDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const NOBODY = "0x00000000000000000000000000000000000000AA";
-const MAX = (2n ** 256n - 1n).toString();
+const ZERO = "0x0000000000000000000000000000000000000000";
 
-const round = {
-  "Strike price": "11",
-  APY: "12",
-  "Maximum volume": "13",
-  "Filled volume": "14",
-  "Minimum deposit": "15",
-  Start: "16",
-  End: "17",
-  "Settled price": "18",
-  "Settled amount": MAX,
-  Settled: "yes",
-};
-const rates = { "Call funding fee rate": "1", "Put funding fee rate": "2" };
-const pools = {
-  ...{ "Public deposited": "31", "Public available": "32" },
-  ...{ "Public locked": "33", "Private deposited": "34" },
-  ...{ "Private available": "35", "Private locked": "36" },
-};
-const marginBalance = {
-  "Withdrawable base token margin": "43",
-  "Withdrawable X token margin": "44",
-};
-/** The lines that a task prints with --raw of values of which no two are the same. */
-const printed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  "funding-rate": rates,
-  "funding-rate --type call": { "Call funding fee rate": "1" },
-  "funding-rate --type put": { "Put funding fee rate": "2" },
-  round,
-  [`order ${ORDER_ID}`]: {
-    Pair: "ÄTH/USDT 🚀 longer than one word",
-    Holder: HOLDER,
-    "Open positions": "21",
-    "Opening fee": "22",
-    "Accumulated position fee": "23",
-    "Next position fee": "24",
-    "Opening price": "25",
-    Margin: "26",
-    "Liquidation fee": "27",
-    Opened: "28",
-    "Closing price": "29",
-    Direction: "7",
-    State: "255",
-  },
-  pools,
-  volume: { Volume: "45" },
-  "margin-balance": marginBalance,
-  "min-margin": { "Minimum X token margin": "46" },
-  "margins --max-volume 1 --apy 12 --end-time +7d": {
-    "Base token margin to pay": "41",
-    "X token margin to pay": "42",
-  },
-};
-
+// What a reading shows: goldens.ts and output/readings.ts.
 describe("read tasks", () => {
   const tasks = useTasks({
     overrides: distinctState,
@@ -77,73 +33,81 @@ describe("read tasks", () => {
         live: httpNetwork(url, { from: HOLDER, vault }),
         keyed: httpNetwork(url, { accounts: [DEV_KEYS[2]], vault }),
         scaled: httpNetwork(url, {
-          vault: {
-            ...{ contracts, tokenDecimals: 1 },
-            displayDecimals: { pools: 1, volume: 2, "order.openPrice": 1 },
-          },
+          vault: { contracts, displayDecimals: { volume: 2 } },
         }),
       };
     },
   });
 
-  for (const [typed, lines] of Object.entries(printed)) {
-    it(`vault ${typed.replace(/\d{9,}/u, "<id>")} prints each value beside its label, and nothing else with --raw`, async () => {
-      const { stdout, exitCode } = await tasks.run(`${typed} --raw`);
-      expect(exitCode).to.equal(0);
-      const [, ...values] = squeezed(stdout).trimEnd().split("\n");
-      expect(values).to.deep.equal(
-        Object.entries(lines).map(([label, value]) => `${label} · ${value}`),
-      );
+  for (const [typed, ...shown] of [
+    ["volume", "Volume · 45 raw"],
+    ["volume --raw", "Volume · 45", ""],
+    ["volume --network scaled", "Volume · 0.45"],
+    ["funding-rate --raw --type put", "Put funding fee rate · 2", ""],
+    [
+      "margins --raw --max-volume 1 --apy 2 --end-time +7d",
+      "Base token margin to pay · 41",
+      "X token margin to pay · 42",
+      "",
+    ],
+  ] as const) {
+    it(`vault ${typed} prints ${shown.join(", ")}`, async () => {
+      const [, ...lines] = await tasks.linesOf(typed);
+      expect(lines.slice(0, shown.length)).to.deep.equal([...shown]);
     });
   }
 
-  it("a value is scaled by its documented unit, by displayDecimals as configured, or raw", async () => {
-    for (const [typed, ...lines] of [
-      ["funding-rate", "Call funding fee rate · 0.00000001"],
-      ["volume", "Volume · 45 raw"],
-      ["volume --network scaled", "Volume · 0.45"],
-      ["pools --network scaled", "Private locked · 3.6"],
-      ["round --network scaled", "Maximum volume · 1.3 tokens"],
-      [
-        `order ${ORDER_ID} --network scaled`,
-        "Opening price · 2.5",
-        "Margin · 26 raw",
-        "Direction · unknown (7)",
-        "State · unknown (255)",
-      ],
-    ] as const) {
-      const shown = squeezed((await tasks.run(typed)).stdout).split("\n");
-      expect(shown, typed).to.include.members([...lines]);
-    }
+  it("order has its id in the document", async () => {
+    const { order } = await tasks.documentOf(`order ${ORDER_ID}`);
+    expect(order).to.include({ orderID: ORDER_ID.toString(), number: "21" });
   });
 
-  it("--block reads an earlier block, by its number in decimal or 0x hex", async () => {
+  it("funding-rate --type has only that value in the document", async () => {
+    const { fundingFeeRate } = await tasks.documentOf(
+      "funding-rate --type call",
+    );
+    expect(fundingFeeRate).to.deep.equal({ call: "1" });
+  });
+
+  it("a read with --block reads an earlier block, by its number in decimal or 0x hex", async () => {
     const { number } = await tasks.mocks.vault.block();
     await tasks.mocks.set({ volume: 46n });
     for (const [typed, volume] of [
       ["volume", "46"],
       [`volume --block ${number}`, "45"],
-      [`volume --block 0x${number.toString(16)}`, "45"],
+      [`volume --block ${toQuantity(number)}`, "45"],
     ] as const) {
       expect(await tasks.documentOf(typed)).to.include({ volume });
     }
   });
 
-  it("a read counts times from the clock of the chain only for the latest round, and only then notes an old block", async () => {
-    const { number, timestamp } = await tasks.mocks.vault.block();
-    const end = BigInt(timestamp + 3_600);
-    await tasks.mocks.set({ round: { settled: false, endTime: end } });
-    await tasks.rpc("evm_increaseTime", 7_200);
-    const shown = async (typed: string): Promise<string> =>
-      (await tasks.run(typed)).stdout;
-    expect(await shown("round"))
-      .to.match(/^The newest block is 7\d{3} s old\./mu)
-      .and.match(/^End .* 1h(?: \d+m)? ago$/mu);
-    const past = await shown(`round --block ${number + 1}`);
-    expect(past).to.match(/^End .* in (?:1h|59m .*)$/mu);
-    for (const text of [past, await shown("volume"), await shown("pools")]) {
-      expect(text).to.not.include("newest block");
-    }
+  describe("on a chain whose newest block is two hours old", () => {
+    let number = 0;
+    beforeEach(async () => {
+      const block = await tasks.mocks.vault.block();
+      ({ number } = block);
+      const endTime = BigInt(block.timestamp + 3_600);
+      await tasks.mocks.set({ round: { settled: false, endTime } });
+      await tasks.rpc("evm_increaseTime", 7_200);
+    });
+
+    it("round counts from the clock of the chain, and notes the age of the block", async () => {
+      expect((await tasks.run("round")).stdout)
+        .to.match(/^The newest block is 7\d{3} s old\./mu)
+        .and.match(/^End .* 1h(?: \d+m)? ago$/mu);
+    });
+
+    it("round --block counts from the block, and notes no age", async () => {
+      const { stdout } = await tasks.run(`round --block ${number + 1}`);
+      expect(stdout)
+        .to.match(/^End .* in (?:1h|59m .*)$/mu)
+        .and.not.include("newest block");
+    });
+
+    it("a read of anything but the round notes no age", async () => {
+      const { stdout } = await tasks.run("volume");
+      expect(stdout).to.not.include("newest block");
+    });
   });
 
   for (const [seconds, isOld] of [
@@ -151,28 +115,68 @@ describe("read tasks", () => {
     [60, true],
   ] as const) {
     it(`round ${isOld ? "notes" : "does not note"} that the newest block is ${seconds} s older than the next one`, async () => {
-      const scripted = new ScriptedNode();
+      const node = new ScriptedNode();
       const latest = fieldsOf(
-        await scripted.answerTo("eth_getBlockByNumber", ["latest", false]),
+        await node.answerTo("eth_getBlockByNumber", ["latest", false]),
       );
-      scripted.on("eth_getBlockByNumber", async ([block], answer) =>
+      const timestamp = toQuantity(Number(latest["timestamp"]) + seconds);
+      node.on("eth_getBlockByNumber", async ([block], answer) =>
         block === "pending"
-          ? {
-              ...latest,
-              number: null,
-              timestamp: toQuantity(Number(latest["timestamp"]) + seconds),
-            }
+          ? { ...latest, number: null, timestamp }
           : await answer(),
       );
-      const server = await startRpcServer({ handler: handlerOf(scripted) });
-      const contracts = { vaultFactory: FACTORY };
-      const hre = await hreOnLive(server.url, { vault: { contracts } });
+      const server = await startRpcServer({ handler: handlerOf(node) });
+      const vault = { contracts: { vaultFactory: FACTORY } };
+      const hre = await hreOnLive(server.url, { vault });
       const { stdout } = await runTyped(hre, "round");
       await server.stop();
       expect(stdout.includes(`newest block is ${seconds} s old`)).to.equal(
         isOld,
       );
-      expect(stdout).to.include("Strike price");
+    });
+  }
+
+  it("a read calls as --from names, else as the network's from, else as the zero address", async () => {
+    // Returns its caller to every call.
+    const { vault } = tasks.mocks.addresses;
+    await tasks.rpc("anvil_setCode", vault, "0x335f523360205260405ff3");
+    for (const [typed, caller] of [
+      ["volume", HOLDER],
+      ["volume --network keyed", "0x0"],
+      [`volume --from ${NOBODY}`, NOBODY],
+    ] as const) {
+      const { volume } = await tasks.documentOf(typed);
+      expect(volume, typed).to.equal(BigInt(caller).toString());
+    }
+  });
+
+  it("a read of a contract that answers a caller with code otherwise is as an account would read it", async () => {
+    // Returns 45 to a caller without code, such as an account, and one byte to others.
+    const { vault } = tasks.mocks.addresses;
+    const code = "0x333b600d57602d5f5260205ff35b60015ff3";
+    await tasks.rpc("anvil_setCode", vault, code);
+    expect(await tasks.documentOf("volume")).to.include({ volume: "45" });
+  });
+
+  for (const [part, code, baseMarginAmount, xMarginAmount] of [
+    [
+      "first two",
+      "0x604060045f3760405ff3",
+      15n * 10n ** 17n,
+      125n * 10n ** 15n,
+    ],
+    ["last two", "0x604060245f3760405ff3", 125n * 10n ** 15n, 2_000_000_000n],
+  ] as const) {
+    it(`margins passes volume, APY and end to the contract, scaled: the ${part}`, async () => {
+      const { vault } = tasks.mocks.addresses;
+      await tasks.rpc("anvil_setCode", vault, code);
+      const { margins } = await tasks.documentOf(
+        "margins --max-volume 1.5 --apy 12.5 --end-time 2000000000",
+      );
+      expect(margins).to.deep.equal({
+        baseMarginAmount: baseMarginAmount.toString(),
+        xMarginAmount: xMarginAmount.toString(),
+      });
     });
   }
 
@@ -189,76 +193,115 @@ describe("read tasks", () => {
       `${typed} --block ${number}`,
     );
     expect(block).to.deep.include({ number, timestamp });
-    expect(margins).to.have.property(
-      "xMarginAmount",
+    expect(fieldsOf(margins)["xMarginAmount"]).to.equal(
       String(timestamp + 7 * 86_400),
     );
   });
+});
 
-  it("a read of a contract that answers a caller with code otherwise is as an account would read it", async () => {
-    // Returns 45 to a caller without code, such as an account, and one byte to others.
-    const { vault } = tasks.mocks.addresses;
-    const code = "0x333b600d57602d5f5260205ff35b60015ff3";
-    await tasks.rpc("anvil_setCode", vault, code);
-    expect(await tasks.documentOf("volume")).to.include({ volume: "45" });
+describe("the block of a read task", () => {
+  const NUMBER = toQuantity(DOCUMENTED_BLOCK.number);
+  let server: RpcServer;
+  let hre: HardhatRuntimeEnvironment;
+  /** The blocks whose headers were requested. */
+  let headers: unknown[];
+  /** Params of each call. */
+  let calls: Array<readonly unknown[]>;
+
+  before(async () => {
+    server = await startRpcServer({});
+    hre = await hreOnLive(server.url, {
+      from: HOLDER,
+      vault: { contracts: documentedContracts, instances: { usdc: {} } },
+    });
+  });
+  after(async () => {
+    await server.stop();
   });
 
-  it("order has its id in the document", async () => {
-    const { order } = await tasks.documentOf(`order ${ORDER_ID}`);
-    expect(order).to.include({ orderID: ORDER_ID.toString(), number: "21" });
-  });
+  /** Without state overrides, every reading is a call. */
+  const answerAs = (options: ScriptedNodeOptions): void => {
+    [headers, calls] = [[], []];
+    const node = documentedNode({ overrides: false, ...options });
+    node.on("eth_getBlockByNumber", async ([block], answer) => {
+      headers.push(block);
+      return await answer();
+    });
+    node.on("eth_call", async (params, answer) => {
+      const answered = await answer();
+      calls.push(params);
+      return answered;
+    });
+    server.handler = handlerOf(node);
+  };
 
-  it("a read calls as --from names, else as the network's from, else as the zero address", async () => {
-    // Returns its caller, whatever it is asked.
-    const { vault } = tasks.mocks.addresses;
-    await tasks.rpc("anvil_setCode", vault, "0x335f523360205260405ff3");
-    for (const [typed, caller] of [
-      ["volume", HOLDER],
-      ["volume --network keyed", "0x0"],
-      [`volume --from ${NOBODY}`, NOBODY],
+  const byHash = {
+    blockHash: id(`block ${DOCUMENTED_BLOCK.number}`),
+    requireCanonical: true,
+  };
+  for (const [typed, reads] of [
+    ["funding-rate", 2],
+    ["order 1", 1],
+    ["margins --max-volume 1 --apy 2 --end-time 1800000000 --raw", 1],
+    ["status", 8],
+    ["status --all", 16],
+  ] as const) {
+    for (const [hashes, pinned] of [
+      [true, byHash],
+      [false, NUMBER],
     ] as const) {
-      const { volume } = await tasks.documentOf(typed);
-      expect(volume, typed).to.equal(BigInt(caller).toString());
+      it(`vault ${typed} reads it first, names its ${hashes ? "hash" : "number"} in each of ${reads} calls, and compares it again`, async () => {
+        answerAs({ hashes });
+        const document = parseDocument(await runTyped(hre, `${typed} --json`));
+        expect(document).to.deep.include({
+          ...{ chainId: 1, block: DOCUMENTED_BLOCK },
+        });
+        expect(headers[0]).to.equal("latest");
+        expect(headers).to.include(NUMBER);
+        expect(calls).to.have.lengthOf(reads);
+        for (const [call, at] of calls) {
+          expect(call).to.have.all.keys("from", "to", "data");
+          expect(call).to.have.property("from", HOLDER);
+          expect(at).to.deep.equal(pinned);
+        }
+      });
     }
-    const { status } = await tasks.documentOf(`status --from ${NOBODY}`);
-    expect(status).to.have.nested.property(
-      "marginBalance.xMarginAmount",
-      "170",
-    );
-  });
+  }
 
-  it("margins passes volume, APY and end to the contract, scaled, in that order", async () => {
-    const { vault } = tasks.mocks.addresses;
-    const typed = "margins --max-volume 1.5 --apy 12.5 --end-time 2000000000";
-    for (const [code, baseMarginAmount, xMarginAmount] of [
-      // Return the first two arguments, and the last two.
-      ["0x604060045f3760405ff3", "1500000000000000000", "125000000000000000"],
-      ["0x604060245f3760405ff3", "125000000000000000", "2000000000"],
-    ] as const) {
-      await tasks.rpc("anvil_setCode", vault, code);
-      const { margins } = await tasks.documentOf(typed);
-      expect(margins).to.deep.equal({ baseMarginAmount, xMarginAmount });
+  for (const [given, header, pinned] of [
+    ["finalized", "finalized", NUMBER],
+    ["0x3e8", "0x3e8", NUMBER],
+    ["1000", "0x3e8", NUMBER],
+    // A pending block has no number that a call can name.
+    ["pending", "pending", "pending"],
+  ]) {
+    for (const task of ["volume", "status"]) {
+      it(`vault ${task} --block ${given} calls at ${pinned}, for the sender of --from`, async () => {
+        answerAs({ hashes: false });
+        await runTyped(hre, `${task} --block ${given} --from ${ZERO}`);
+        expect(headers[0]).to.equal(header);
+        expect(calls).to.have.lengthOf(task === "status" ? 8 : 1);
+        for (const [call, at] of calls) {
+          expect(call).to.have.property("from", ZERO);
+          expect(at).to.equal(pinned);
+        }
+      });
     }
-  });
+  }
 
-  it("status shows a reading that fails in its place, and exits with 1", async () => {
-    await tasks.mocks.fail("queryVolume", "closed\u001b[2J");
-    await tasks.mocks.fail("getLPAmountInfo", "0x", { pool: "public" });
-    const { stdout, exitCode } = await tasks.run("status");
-    expect(exitCode).to.equal(1);
-    expect(squeezed(stdout))
-      .to.match(/^Public.* · failed: getLPAmountInfo reverted: /mu)
-      .and.match(
-        /^Volume.* · failed: queryVolume reverted: closed\\u\{1b\}\[2J/mu,
-      )
-      .and.include("Private locked · 36 raw");
-    const { status } = await tasks.documentOf("status", 1);
-    for (const place of ["volume", "pools.public"]) {
-      expect(status).to.have.nested.property(
-        `${place}.error.code`,
-        "VAULT_CALL_REVERTED",
-      );
-    }
-    expect(status).to.have.nested.property("pools.private.locked", "36");
-  });
+  for (const [option, tag] of [
+    ["", "latest"],
+    ["--block 1000", NUMBER],
+  ]) {
+    it(`vault round ${option} reads chain id, block and values in one call at ${tag} if the node applies state overrides`, async () => {
+      answerAs({ overrides: true });
+      const result = await runTyped(hre, `round --json ${option}`);
+      expect(parseDocument(result)).to.deep.include({
+        ...{ chainId: 1, block: DOCUMENTED_BLOCK },
+      });
+      expect(calls.map(({ length, 1: at }) => [at, length])).to.deep.equal([
+        [tag, 3],
+      ]);
+    });
+  }
 });

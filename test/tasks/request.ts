@@ -4,19 +4,16 @@ import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { operations } from "../../src/protocol/index.js";
+import { documentedContracts } from "../helpers/documented-node.js";
 import { fieldsOf } from "../helpers/fields.js";
-import {
-  documentedHandler,
-  documentedContracts,
-} from "../helpers/documented-node.js";
 import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { itOnPosix } from "../helpers/posix.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import type { RpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
+import { itFails } from "../helpers/use-tasks.js";
 
 const NOBODY = "0x00000000000000000000000000000000000000AA";
 const OTHER = "0x00000000000000000000000000000000000000bb";
+const ZERO = `0x${"0".repeat(40)}`;
 /** An argument as it is encoded. */
 const word = (value: number): string => value.toString(16).padStart(64, "0");
 
@@ -25,23 +22,20 @@ const withoutId = (command: unknown): string =>
   String(command).replace(/"id":\d+/u, "");
 
 describe("vault request", () => {
-  let server: RpcServer;
+  // No node listens: the task sends nothing.
+  const URL = "http://127.0.0.1:1";
   let hre: HardhatRuntimeEnvironment;
-
   before(async () => {
-    server = await startRpcServer({ handler: documentedHandler });
     const contracts = documentedContracts;
     const instances = { usdc: { contracts: { vault: NOBODY } } };
-    hre = await hreOnLive(server.url, {
+    hre = await hreOnLive(URL, {
       ...{ from: OTHER, vault: { contracts, instances } },
     });
   });
-  after(async () => {
-    await server.stop();
-  });
-  afterEach(() => {
-    expect(server.requests, "a request must not be sent").to.deep.equal([]);
-  });
+  const printed = async (typed: string, on = hre) => {
+    const { stdout } = await runTyped(on, `request ${typed}`);
+    return fieldsOf(JSON.parse(stdout));
+  };
 
   for (const [typed, role, data] of [
     ["getFundingFeeRate put", "underlyingAsset", `0xc138aa5f${word(2)}`],
@@ -55,103 +49,77 @@ describe("vault request", () => {
     ["queryMarginBalance", "vault", operations.queryMarginBalance.selector],
     ["minXMargin", "vaultFactory", "0x789f4b5a"],
   ] as const) {
-    it(`request ${typed} prints a call of ${role}, from networks.<name>.from or --from`, async () => {
-      for (const [option, from] of [
-        ["", OTHER],
-        [` --from ${NOBODY}`, NOBODY],
-      ] as const) {
-        const { stdout } = await runTyped(hre, `request ${typed}${option}`);
-        expect(JSON.parse(stdout)).to.deep.include({
-          ...{ jsonrpc: "2.0", method: "eth_call" },
-          params: [{ from, to: documentedContracts[role], data }, "latest"],
-        });
-      }
+    it(`request ${typed} prints a call of ${role}, from the sender of the configuration`, async () => {
+      expect(await printed(typed)).to.deep.include({
+        ...{ jsonrpc: "2.0", method: "eth_call" },
+        params: [
+          { from: OTHER, to: documentedContracts[role], data },
+          "latest",
+        ],
+      });
     });
   }
 
-  for (const [options, to] of [
-    ["", documentedContracts.vault],
-    [" --instance usdc", NOBODY],
-    [` --at vault=${OTHER}`, OTHER],
-    [` --at vault=${OTHER} --instance usdc`, OTHER],
-    [` --at trading=${OTHER}`, documentedContracts.vault],
+  const { vault } = documentedContracts;
+  for (const [options, from, to] of [
+    [`--from ${NOBODY}`, NOBODY, vault],
+    ["--instance usdc", OTHER, NOBODY],
+    [`--at vault=${OTHER}`, OTHER, OTHER],
+    [`--at vault=${OTHER} --instance usdc`, OTHER, OTHER],
+    [`--at trading=${OTHER}`, OTHER, vault],
   ] as const) {
-    it(`request queryVolume${options} names ${to}`, async () => {
-      const { stdout } = await runTyped(hre, `request queryVolume${options}`);
-      expect(JSON.parse(stdout)).to.have.nested.property("params[0].to", to);
+    it(`request queryVolume ${options} prints a call from ${from} to ${to}`, async () => {
+      const { params } = await printed(`queryVolume ${options}`);
+      expect(params).to.have.deep.nested.property("[0].from", from);
+      expect(params).to.have.deep.nested.property("[0].to", to);
     });
   }
 
   it("request without a sender in the configuration calls from the zero address", async () => {
-    const contracts = documentedContracts;
-    const bare = await hreOnLive(server.url, { vault: { contracts } });
-    const { stdout } = await runTyped(bare, "request queryVolume");
-    expect(JSON.parse(stdout)).to.have.nested.property(
-      "params[0].from",
-      `0x${"0".repeat(40)}`,
-    );
+    const bare = await hreOnLive(URL, { vault: { contracts: { vault } } });
+    const { params } = await printed("queryVolume", bare);
+    expect(params).to.have.nested.property("[0].from", ZERO);
   });
 
-  it("request settleAll prints the call data, and why it is no eth_call, and has no --curl", async () => {
-    const { stdout } = await runTyped(hre, "request settleAll --json");
-    expect(JSON.parse(stdout))
+  it("request settleAll prints the call data, and why it is no eth_call", async () => {
+    const document = await printed("settleAll --json");
+    expect(document)
       .to.include({
-        ...{ operation: "settleAll", to: documentedContracts.vault },
-        ...{ data: "0xa015aefe", value: "0x0" },
+        ...{ operation: "settleAll", to: vault, data: "0xa015aefe" },
+        value: "0x0",
       })
       .and.have.property("explanation")
       .that.includes("sent as a transaction");
-    const person = await runTyped(hre, "request settleAll");
-    expect(JSON.parse(person.stdout)).to.deep.equal(JSON.parse(stdout));
-    const refused = await runTyped(hre, "request settleAll --curl");
-    expect(refused).to.include({ exitCode: 1, stdout: "" });
-    expect(refused.stderr).to.include("(VAULT_INVALID_ARGUMENT)");
+    expect(await printed("settleAll")).to.deep.equal(document);
   });
 
-  for (const [typed, code, says] of [
-    ["getOrderInfo", "VAULT_INVALID_ARGUMENT", "it takes 1 (orderID), got 0"],
-    ["getOrderInfo 5 6", "VAULT_INVALID_ARGUMENT", "got 2"],
-    ["queryVolume 1", "VAULT_INVALID_ARGUMENT", "no arguments, got 1"],
-    ["getFundingFeeRate 256", "VAULT_INVALID_ENUM", "call (1), put (2)"],
-    ["settleAll --pool private", "VAULT_INVALID_ARGUMENT", "has no pool"],
-    ["getOrder 1", "VAULT_INVALID_ENUM", "getOrderInfo"],
+  for (const [options, expected] of [
+    ["", "vault"],
+    ["--instance usdc", NOBODY],
+    [`--at vault=${OTHER}`, OTHER],
   ] as const) {
-    it(`request ${typed} fails with ${code}`, async () => {
-      const result = await runTyped(hre, `request ${typed} --json`);
-      expect(result.exitCode).to.equal(1);
-      const { error } = fieldsOf(parseDocument(result));
-      expect(error).to.include({ code });
-      expect(fieldsOf(error)["message"]).to.include(says);
+    it(`request queryVolume ${options} names ${expected === "vault" ? "the mocks" : expected} on a network in process`, async () => {
+      const instances = { usdc: { contracts: { vault: NOBODY } } };
+      const local = { type: "edr-simulated", vault: { instances } } as const;
+      const inProcess = await createTestHre(
+        { networks: { local } },
+        { network: "local" },
+      );
+      const connection = await inProcess.network.getOrCreate("local");
+      const { addresses } = await connection.vault.deployMocks();
+      const { params } = await printed(`queryVolume ${options}`, inProcess);
+      expect(params).to.have.nested.property(
+        "[0].to",
+        expected === "vault" ? addresses.vault : expected,
+      );
     });
   }
 
-  it("request finds the mocks of an in-process network, or what --instance or --at name", async () => {
-    const instances = { usdc: { contracts: { vault: NOBODY } } };
-    const inProcess = await createTestHre(
-      { networks: { local: { type: "edr-simulated", vault: { instances } } } },
-      { network: "local" },
-    );
-    const { vault } = await inProcess.network.getOrCreate("local");
-    const { addresses } = await vault.deployMocks();
-    for (const [options, to] of [
-      ["", addresses.vault],
-      [" --instance usdc", NOBODY],
-      [` --at vault=${OTHER}`, OTHER],
-    ] as const) {
-      const typed = `request queryVolume${options}`;
-      const { stdout } = await runTyped(inProcess, typed);
-      expect(JSON.parse(stdout)).to.have.nested.property("params[0].to", to);
-    }
-  });
-
-  it("request --json prints the request, and with --curl the command as its document", async () => {
-    const documentOf = async (options: string): Promise<unknown> =>
-      parseDocument(await runTyped(hre, `request queryVolume ${options}`));
-    expect(await documentOf("--json")).to.include({ method: "eth_call" });
+  it("request --json --curl prints the command of --curl as its document", async () => {
     const { stdout } = await runTyped(hre, "request queryVolume --curl");
-    const printed = fieldsOf(await documentOf("--json --curl"));
-    expect(Object.keys(printed)).to.deep.equal(["curl"]);
-    expect(withoutId(printed["curl"])).to.equal(withoutId(stdout.trimEnd()));
+    const document = await printed("queryVolume --json --curl");
+    expect(Object.keys(document)).to.deep.equal(["curl"]);
+    expect(withoutId(document["curl"])).to.equal(withoutId(stdout.trimEnd()));
   });
 
   itOnPosix(
@@ -159,7 +127,7 @@ describe("vault request", () => {
     async () => {
       const typed = "request calMargins 1 2 3 --curl";
       const { stdout } = await runTyped(hre, typed);
-      expect(stdout).to.not.contain(server.url);
+      expect(stdout).to.not.contain(URL);
       // curl's stand-in prints its arguments; only the shell is under test.
       const { stdout: shown, status } = spawnSync(
         "sh",
@@ -171,10 +139,26 @@ describe("vault request", () => {
       expect(args).to.include("Content-Type: application/json");
       expect(args.at(-1)).to.equal("http://node");
       const body = args[args.indexOf("--data") + 1] ?? "";
-      expect(JSON.parse(body)).to.have.nested.property(
-        "params[0].to",
-        documentedContracts.vault,
-      );
+      expect(JSON.parse(body)).to.have.nested.property("params[0].to", vault);
     },
   );
+
+  const errorOf = async (typed: string) => {
+    const result = await runTyped(hre, `${typed} --json`);
+    expect(result.exitCode).to.equal(1);
+    return fieldsOf(fieldsOf(parseDocument(result))["error"]);
+  };
+  const WRONG = "VAULT_INVALID_ARGUMENT";
+  itFails({ errorOf }, [
+    ["request getOrderInfo", WRONG, "it takes 1 (orderID), got 0"],
+    ["request getOrderInfo 5 6", WRONG, "got 2"],
+    ["request calMargins 1", WRONG, "it takes 3 ("],
+    ["request queryVolume 1", WRONG, "no arguments, got 1"],
+    ["request queryVolume --pool public", WRONG, "has no pool"],
+    ["request settleAll --curl", WRONG, "needs a signed transaction"],
+    ["request getOrderInfo -1", "VAULT_INVALID_INTEGER", "<orderID>"],
+    ["request getLPAmountInfo", "VAULT_MISSING_OPTION", "--pool"],
+    ["request getFundingFeeRate 256", "VAULT_INVALID_ENUM", "call (1), put"],
+    ["request getOrder 1", "VAULT_INVALID_ENUM", "getOrderInfo"],
+  ]);
 });

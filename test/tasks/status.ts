@@ -3,11 +3,11 @@ import path from "node:path";
 
 import { expect } from "chai";
 import { ZeroAddress } from "ethers";
-import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { fieldsOf } from "../helpers/fields.js";
 import type { NetworkSettings } from "../helpers/hre.js";
 import { hreOnLive } from "../helpers/hre.js";
+import { useKeeper } from "../helpers/keeper.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
@@ -24,181 +24,189 @@ import {
   VAULT,
 } from "../helpers/scripted-contracts.js";
 import { handlerOf } from "../helpers/scripted-node.js";
-import { useKeeper } from "../helpers/keeper.js";
 import { squeezed } from "../helpers/use-tasks.js";
 
 const contracts = { vault: VAULT, vaultFactory: FACTORY };
 /** The time of the newest block, which is block 5. */
 const HEAD_TIME = 1_700_000_005;
 
+// What is read: vault-state.ts. What is shown: goldens.ts, output/readings.ts, output/metrics.ts.
 describe("vault status", () => {
-  const stage = useKeeper();
+  const keeper = useKeeper();
   let server: RpcServer;
   before(async () => {
     server = await startRpcServer({});
     // Hardhat asks for one.
-    await writeFile(path.join(stage.projectRoot, "package.json"), "{}");
+    await writeFile(path.join(keeper.projectRoot, "package.json"), "{}");
   });
   after(async () => {
     await server.stop();
   });
   beforeEach(() => {
-    server.handler = handlerOf(stage.chain);
+    server.handler = handlerOf(keeper.chain);
   });
 
-  const hreWith = async (
+  const run = async (
+    options: string,
     vault: NonNullable<NetworkSettings["vault"]> = { contracts },
-    url = server.url,
-  ): Promise<HardhatRuntimeEnvironment> =>
-    await hreOnLive(url, { vault, chainId: 31_337 }, stage.projectRoot);
+    { url = server.url, ...settings }: NetworkSettings & { url?: string } = {},
+  ) =>
+    await runTyped(
+      await hreOnLive(
+        url,
+        { vault, chainId: 31_337, ...settings },
+        keeper.projectRoot,
+      ),
+      `status ${options}`,
+    );
+  const documentOf = async (
+    options: string,
+    vault?: Parameters<typeof run>[1],
+    more?: Parameters<typeof run>[2],
+  ) => fieldsOf(parseDocument(await run(`${options} --json`, vault, more)));
 
-  it("status counts by the time of the next block, and with --block by that of the block", async () => {
-    stage.chain.rounds = stage.chain.rounds.map((round) => ({
-      ...round,
-      endTime: BigInt(HEAD_TIME + 1),
-    }));
-    const hre = await hreWith({ contracts, instances: { usdc: {} } });
-    for (const [flags, expired, secondsToEnd, shown] of [
-      ["", true, 0, "now"],
-      [" --block 5", false, 1, "in 1s"],
-      [" --block 3", false, 3, "in 3s"],
-    ] as const) {
-      const json = parseDocument(await runTyped(hre, `status --json${flags}`));
-      expect(json, flags).to.deep.nested.include({
-        "status.expired": expired,
-        "status.secondsToEnd": secondsToEnd,
+  for (const [options, expired, secondsToEnd, shown] of [
+    ["", true, 0, "now"],
+    ["--block 5", false, 1, "in 1s"],
+    ["--block 3", false, 3, "in 3s"],
+  ] as const) {
+    it(`status ${options} counts by the time of ${options === "" ? "the next block" : "that block"}`, async () => {
+      keeper.chain.rounds = keeper.chain.rounds.map((round) => ({
+        ...round,
+        endTime: BigInt(HEAD_TIME + 1),
+      }));
+      expect((await documentOf(options))["status"]).to.include({
+        ...{ expired, secondsToEnd },
       });
-      const all = await runTyped(hre, `status --all --json${flags}`);
-      expect(parseDocument(all)).to.have.nested.property(
-        "instances.usdc.expired",
-        expired,
-      );
-      const { stdout } = await runTyped(hre, `status${flags}`);
+      const { instances } = await documentOf(`--all ${options}`, {
+        ...{ contracts, instances: { usdc: {} } },
+      });
+      expect(instances).to.have.nested.property("usdc.expired", expired);
+      const { stdout } = await run(options);
       expect(squeezed(stdout)).to.match(
         new RegExp(`^End · \\S+ · ${shown}$`, "mu"),
       );
-    }
-  });
-
-  it("status asks by the account of --from, and does not know the answer if only a key names the account, which it does not resolve", async () => {
-    stage.chain.on("eth_call", async ([call], answer) => {
-      const { data, from } = fieldsOf(call);
-      if (data === SETTLE && from !== SETTLER) {
-        throw Object.assign(new Error("no"), { code: 3, data: "0x" });
-      }
-      return await answer();
     });
-    for (const [settings, flags, expected] of [
-      [{}, ` --from ${SETTLER}`, [true, SETTLER]],
-      [{}, ` --from ${FACTORY}`, [false, FACTORY]],
-      [{ accounts: [KEY] }, "", [null, ZeroAddress]],
-    ] satisfies ReadonlyArray<readonly [NetworkSettings, string, unknown[]]>) {
-      const hre = await hreOnLive(
-        server.url,
-        { vault: { contracts }, chainId: 31_337, ...settings },
-        stage.projectRoot,
-      );
-      const json = parseDocument(await runTyped(hre, `status --json${flags}`));
-      expect(json).to.deep.nested.include({
-        "status.canBeSettled": expected[0],
-        "status.canBeSettledBy": expected[1],
+  }
+
+  for (const [settings, options, canBeSettled, canBeSettledBy] of [
+    [{}, `--from ${SETTLER}`, true, SETTLER],
+    [{}, `--from ${FACTORY}`, false, FACTORY],
+    // The task does not resolve the key.
+    [{ accounts: [KEY] }, "", null, ZeroAddress],
+  ] satisfies ReadonlyArray<
+    readonly [NetworkSettings, string, boolean | null, string]
+  >) {
+    it(`status ${options} finds that ${canBeSettledBy} can settle: ${canBeSettled}`, async () => {
+      keeper.chain.on("eth_call", async ([call], answer) => {
+        const { data, from } = fieldsOf(call);
+        if (data === SETTLE && from !== SETTLER) {
+          throw Object.assign(new Error("no"), { code: 3, data: "0x" });
+        }
+        return await answer();
       });
-    }
-  });
+      const { status } = await documentOf(options, { contracts }, settings);
+      expect(status).to.include({ canBeSettled, canBeSettledBy });
+    });
+  }
 
   it("status --all shows the network's own contracts first, then each instance with its own scales", async () => {
-    const hre = await hreWith({
+    const { stdout } = await run("--all", {
       ...{ contracts, tokenDecimals: 0 },
       instances: { usdc: { tokenDecimals: 2 } },
     });
-    const { stdout } = await runTyped(hre, "status --all");
     expect(
       squeezed(stdout)
         .split("\n")
-        .filter((line) => /^(?:Contracts|Instance|Filled vol|=)/u.test(line)),
+        .filter((line) => /^(?:Contracts|Instance|=|.* tokens$)/u.test(line))
+        .map((line) => line.split(" · ").at(-1)),
     ).to.deep.equal([
       ...["Contracts of the network itself", "=".repeat(31)],
-      "Filled volume · 400 tokens",
-      ...["Instance usdc", "=".repeat(13), "Filled volume · 4 tokens"],
+      ...["1,000 tokens", "400 tokens", "10 tokens"],
+      ...["Instance usdc", "=".repeat(13)],
+      ...["10 tokens", "4 tokens", "0.1 tokens"],
     ]);
-    const alone = await runTyped(hre, "status");
-    expect(alone.stdout).to.not.match(/^(?:Contracts of|Instance)/mu);
-    const document = parseDocument(await runTyped(hre, "status --json"));
-    expect(document).to.not.have.property("instances");
   });
 
-  it("status --all leaves out a network's own contracts if only its instances have any, and exits by those", async () => {
+  it("status without --all has no instances", async () => {
+    const vault = { contracts, instances: { usdc: {} } };
+    const { stdout } = await run("", vault);
+    expect(stdout).to.not.match(/^(?:Contracts of|Instance)/mu);
+    expect(await documentOf("", vault)).to.not.have.property("instances");
+  });
+
+  describe("of a network whose instances alone have contracts", () => {
     const one = { contracts: { vaultFactory: FACTORY } };
-    const hre = await hreWith({ instances: { one, two: one } });
-    const result = await runTyped(hre, "status --all --json");
-    const document = parseDocument(result);
-    expect(document).to.have.property("status", null);
-    expect(document).to.have.nested.property("instances.two.round.settled");
-    const { stdout } = await runTyped(hre, "status --all");
-    expect(stdout).to.not.include("Contracts of the network itself");
-    const metrics = await runTyped(hre, "status --all --format prometheus");
-    expect(metrics.exitCode).to.equal(0);
-    expect(metrics.stdout).to.not.include('instance=""');
-    // The network's own contracts are what is asked for.
-    expect(parseDocument(await runTyped(hre, "status --json")))
-      .to.have.nested.property("status.round.error.code")
-      .that.equals("VAULT_CONTRACT_NOT_CONFIGURED");
+    const vault = { instances: { one, two: one } };
+
+    it("status --all leaves out the network's own contracts, and exits by its instances", async () => {
+      const document = await documentOf("--all", vault);
+      expect(document).to.have.property("status", null);
+      expect(document).to.have.nested.property("instances.two.round.settled");
+      const { stdout } = await run("--all", vault);
+      expect(stdout).to.not.include("Contracts of the network itself");
+      const metrics = await run("--all --format prometheus", vault);
+      expect(metrics.exitCode).to.equal(0);
+      expect(metrics.stdout).to.not.include('instance=""');
+    });
+
+    it("status without --all shows that no address is configured", async () => {
+      expect(await documentOf("", vault)).to.have.nested.property(
+        "status.round.error.code",
+        "VAULT_CONTRACT_NOT_CONFIGURED",
+      );
+    });
   });
 
-  it("status --all exits with 1 if one instance fails, also for Prometheus", async () => {
-    const gone = "0x00000000000000000000000000000000000000ff";
-    const node = documentedNode({
-      chainId: 31_337,
-      answerOf: (call) =>
-        call.to === gone
-          ? { reverted: true, data: "0x" }
-          : documentedAnswer(call),
+  for (const form of ["", "--json", "--format prometheus"]) {
+    it(`status --all ${form} exits with 1 if one instance fails, and without --all with 0`, async () => {
+      const gone = "0x00000000000000000000000000000000000000ff";
+      const node = documentedNode({
+        chainId: 31_337,
+        answerOf: (call) =>
+          call.to === gone
+            ? { reverted: true, data: "0x" }
+            : documentedAnswer(call),
+      });
+      server.handler = handlerOf(node);
+      const vault = {
+        contracts: documentedContracts,
+        instances: { gone: { contracts: { publicPool: gone } } },
+      };
+      expect((await run(form, vault)).exitCode).to.equal(0);
+      expect((await run(`--all ${form}`, vault)).exitCode).to.equal(1);
     });
-    server.handler = handlerOf(node);
-    const hre = await hreWith({
-      contracts: documentedContracts,
-      instances: { gone: { contracts: { publicPool: gone } } },
-    });
-    for (const flags of ["", " --json", " --format prometheus"]) {
-      for (const [all, code] of [
-        ["", 0],
-        [" --all", 1],
-      ] as const) {
-        const { exitCode } = await runTyped(hre, `status${all}${flags}`);
-        expect(exitCode, all + flags).to.equal(code);
-      }
-    }
+  }
+
+  it("status shows no settlement if none is under way", async () => {
+    expect((await run("")).stdout).to.not.include("Under way");
   });
 
-  it("status shows a settlement under way with its age, or that its journal cannot be read", async () => {
-    const hre = await hreWith();
-    const none = await runTyped(hre, "status");
-    expect(none.stdout)
-      .to.include("Can be settled")
-      .and.not.include("Under way");
-    const { hash } = await stage.interrupt();
-    server.handler = handlerOf(stage.chain);
-    const { stdout } = await runTyped(hre, "status");
+  it("status shows a settlement under way with its age", async () => {
+    const { hash } = await keeper.interrupt();
+    server.handler = handlerOf(keeper.chain);
+    const { stdout } = await run("");
     expect(squeezed(stdout)).to.match(
       new RegExp(`^Under way · ${String(hash)}, \\d+ s old, since `, "mu"),
     );
-    await stage.writeJournal("{");
-    const broken = await runTyped(hre, "status");
-    expect(squeezed(broken.stdout)).to.match(/^Under way · failed: /mu);
-    expect(broken.exitCode).to.equal(1);
-    const document = parseDocument(await runTyped(hre, "status --json"));
-    expect(document).to.have.nested.property(
+  });
+
+  it("status shows that the journal of a settlement cannot be read, and exits with 1", async () => {
+    await keeper.writeJournal("{");
+    const { stdout, exitCode } = await run("");
+    expect(squeezed(stdout)).to.match(/^Under way · failed: /mu);
+    expect(exitCode).to.equal(1);
+    expect(await documentOf("")).to.have.nested.property(
       "status.openSettlement.error.code",
       "VAULT_INVALID_JOURNAL",
     );
   });
 
-  it("status --format prometheus names the instance whose node does not answer", async () => {
-    const instances = { usdc: { contracts } };
-    const hre = await hreWith({ instances }, "http://127.0.0.1:1");
-    const { stdout, exitCode } = await runTyped(
-      hre,
-      "status --instance usdc --format prometheus",
+  it("status --format prometheus names the instance whose node does not answer, and exits with 1", async () => {
+    const { stdout, exitCode } = await run(
+      "--instance usdc --format prometheus",
+      { instances: { usdc: { contracts } } },
+      { url: "http://127.0.0.1:1" },
     );
     expect(exitCode).to.equal(1);
     expect(stdout).to.match(
