@@ -15,6 +15,8 @@ import {
 } from "./scripted-contracts.js";
 
 export const BASE_FEE = 7;
+/** What transactions pay above the base fee. */
+const TIP = 1;
 export const CODE_GAS = 60_000;
 const PLAIN_GAS = 21_000;
 const GAS_LIMIT = 30_000_000;
@@ -177,7 +179,7 @@ export class ScriptedChain {
       status: found.succeeded ? "0x1" : "0x0",
       transactionIndex: hex(index),
       cumulativeGasUsed: hex(sumOfGas(inBlock.slice(0, index + 1))),
-      effectiveGasPrice: "0x1",
+      effectiveGasPrice: hex(BASE_FEE + TIP),
       logs:
         found.succeeded && found.data === SETTLE ? [transferLog(VAULT)] : [],
     };
@@ -188,6 +190,23 @@ export class ScriptedChain {
       (one) => one.hash === hash,
     );
     return found === undefined ? null : describeTransaction(found);
+  }
+
+  /** Of so many blocks up to the newest, and the base fee of the next one. */
+  protected feeHistory(most: number, newest: number): object {
+    const count = Math.min(most, newest + 1);
+    const oldest = newest + 1 - count;
+    const blocks = Array.from({ length: count }, (_, index) => oldest + index);
+    return {
+      oldestBlock: hex(oldest),
+      baseFeePerGas: [...blocks, newest + 1].map(() => hex(BASE_FEE)),
+      gasUsedRatio: blocks.map(
+        (block) => sumOfGas(this.#minedIn(block)) / GAS_LIMIT,
+      ),
+      reward: blocks.map((block) => [
+        hex(this.#minedIn(block).length === 0 ? 0 : TIP),
+      ]),
+    };
   }
 
   #minedIn(number: number): readonly Mined[] {

@@ -207,8 +207,7 @@ export class ScriptedNode extends ScriptedChain implements Eip1193Provider {
       case "eth_maxPriorityFeePerGas":
         return hex(1);
       case "eth_feeHistory":
-        // No block has a transaction that paid.
-        return { baseFeePerGas: [], gasUsedRatio: [], reward: [] };
+        return this.feeHistory(Number(first), this.numberOf(second));
       case "eth_getCode":
         return this.#contracts.codeOf(String(first), block);
       case "eth_call":

@@ -190,6 +190,18 @@ async function exercise(
   await ask("nonce of an account too low", "eth_sendTransaction", [low]);
   await change("evm_mine");
   await ask("nonce too low", "eth_sendRawTransaction", [await sign(REFUSER)]);
+  const { baseFeePerGas, gasUsedRatio, reward } = fieldsOf(
+    await node.request({
+      method: "eth_feeHistory",
+      params: ["0x2", "latest", [50]],
+    }),
+  );
+  // One base fee more than blocks: that of the next one.
+  answers["fee history"] = [
+    listOf(baseFeePerGas).length,
+    listOf(gasUsedRatio).map((ratio) => Number(ratio) > 0),
+    shapeOf(reward, []),
+  ];
   const client = new VaultClient(node, {
     vault: SEVEN,
     vaultFactory: REFUSER,

@@ -162,7 +162,7 @@ describe("settleAll, before it sends: fees", () => {
         "settleAll compares with no block that has no transactions: VAULT_FEE_UNUSUAL",
       given: ({ chain }) => {
         chain.on("eth_feeHistory", () => ({
-          baseFeePerGas: ["0xffff", "0xffff", "0x1"],
+          baseFeePerGas: ["0xffff", "0xffff", "0x1", "0xffff"],
           gasUsedRatio: [0, 0, 0.5],
           reward: [["0x0"], ["0x0"], ["0x1"]],
         }));

@@ -472,7 +472,7 @@ describe("the report of a settlement that was followed", () => {
       [
         "edr-simulated",
         { kind: "undecided", ...undecided, receipt },
-        { ...undecided, blockNumber: 6, gasUsed: 60_000n, cost: 60_000n },
+        { ...undecided, blockNumber: 6, gasUsed: 60_000n, cost: 480_000n },
         { isFinal: false },
       ],
     ] as const) {
