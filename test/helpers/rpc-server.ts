@@ -71,6 +71,8 @@ export interface RpcServer {
    * "cut" closes the connection.
    */
   batch: (answers: readonly unknown[]) => unknown;
+  /** What it answers as the proxy of a machine, for hosts that there are none. */
+  proxyStatus: string;
   /** Forgets what was asked. */
   clear(): void;
   stop(): Promise<void>;
@@ -200,10 +202,13 @@ export async function startRpcServer({
     return reply === undefined ? real : withId(request, reply);
   }
 
-  // As the proxy of a machine, for hosts that there are none.
   server.on("connect", (_request, socket: Socket) => {
-    socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
-    server.emit("connection", socket);
+    socket.write(`HTTP/1.1 ${rpcServer.proxyStatus}\r\n\r\n`);
+    if (rpcServer.proxyStatus.startsWith("200")) {
+      server.emit("connection", socket);
+    } else {
+      socket.end();
+    }
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -221,6 +226,7 @@ export async function startRpcServer({
     handler,
     answer: asItIs,
     batch: asTheyAre,
+    proxyStatus: "200 Connection established",
     clear() {
       requests.length = 0;
       httpRequests.length = 0;

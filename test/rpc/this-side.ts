@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { Server } from "node:http";
-import { createServer as createTlsServer } from "node:https";
+import { createServer } from "node:https";
+import type { Server } from "node:https";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -15,8 +14,11 @@ import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { runHardhat } from "../helpers/cli.js";
 import { documentedContracts } from "../helpers/documented-node.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import { connectTo } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
 import { selfSigned } from "../helpers/self-signed.js";
 
 /** As providers put it into the path, the query or the user part of a URL. */
@@ -45,119 +47,106 @@ const pages: Readonly<
   ],
 };
 
-/** A server that redirects, and as a proxy asks for a password. */
-async function startServer(): Promise<Server> {
-  const server = createServer((request, response) => {
-    const { pathname } = new URL(request.url ?? "", "http://node.test");
-    const location = pathname.endsWith("moved") ? "page" : "circle";
-    const [status, body, type = "text/html"] = pages[pathname] ?? [302, ""];
-    if (pathname === "/answer-closed") {
-      response.destroy();
-      return;
-    }
-    response.writeHead(status, {
-      "content-type": type,
-      ...(status === 302 ? { location: `/answer-${location}` } : {}),
-    });
-    response.end(body);
+const answerPage: RpcHandler = ({ response }) => {
+  const { pathname } = new URL(response.req.url ?? "", "http://node.test");
+  const location = pathname.endsWith("moved") ? "page" : "circle";
+  const [status, body, type = "text/html"] = pages[pathname] ?? [307, ""];
+  if (pathname === "/answer-closed") {
+    response.destroy();
+    return "handled";
+  }
+  response.writeHead(status, {
+    "content-type": type,
+    ...(status === 307 ? { location: `/answer-${location}` } : {}),
   });
-  server.on("connect", (_request, socket) => {
-    socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return server;
-}
-
-function portOf(server: Pick<Server, "address">): string {
-  const address = server.address();
-  return typeof address === "object" ? String(address?.port) : "";
-}
+  response.end(body);
+  return "handled";
+};
 
 describe("a request that fails on this side", () => {
-  let plain: Server;
-  let tls: ReturnType<typeof createTlsServer>;
+  let plain: RpcServer;
+  let tls: Server;
+  /** What stands for the words in the URLs below. */
+  let places: Readonly<Record<string, string>>;
 
   before(async () => {
-    plain = await startServer();
-    tls = createTlsServer(selfSigned, (_request, response) => {
+    plain = await startRpcServer({ handler: answerPage });
+    plain.proxyStatus = "407 Proxy Authentication Required";
+    tls = createServer(selfSigned, (_request, response) => {
       response.end("{}");
     });
     tls.listen(0, "127.0.0.1");
     await once(tls, "listening");
+    places = {
+      KEY,
+      NODE: new URL(plain.url).host,
+      TLS: `127.0.0.1:${String(fieldsOf(tls.address())["port"])}`,
+    };
   });
   afterEach(() => {
     delete process.env["http_proxy"];
     delete process.env["https_proxy"];
   });
-  after(() => {
-    plain.closeAllConnections();
-    plain.close();
+  after(async () => {
+    await plain.stop();
     tls.closeAllConnections();
     tls.close();
   });
 
-  const asked = (): string => `127.0.0.1:${portOf(plain)}`;
-  const accounts = {
-    mnemonic: `${"test ".repeat(11)}junk`,
-    path: "m/44/x",
-  };
-  const cases: Readonly<
-    Partial<
-      Record<
-        VaultErrorCode,
-        ReadonlyArray<
-          readonly [
-            url: string,
-            message: RegExp,
-            settings?: Partial<HttpNetworkUserConfig>,
-          ]
-        >
-      >
-    >
-  > = {
+  type Row = readonly [
+    why: string,
+    /** Where the node is, or a path of a node over HTTP. */
+    url: string,
+    message: RegExp,
+    settings?: Partial<HttpNetworkUserConfig>,
+  ];
+  const badPath = { mnemonic: `${"test ".repeat(11)}junk`, path: "m/44/x" };
+  const failures: Partial<Record<VaultErrorCode, readonly Row[]>> = {
     VAULT_NETWORK_UNREACHABLE: [
-      ["http://NODE/401?key=KEY", /live.* answered HTTP status 401/u],
-      ["http://NODE/400?key=KEY", /live.* HTTP status 400/u],
-      ["http://NODE/answer-closed?key=KEY", /live.* cannot be reached/u],
-      ["http://127.0.0.1:1/v3/KEY", /127\.0\.0\.1:1 refused the connection/u],
-      // A certificate signed by itself, and https on a port for http.
-      ["https://TLS/KEY", /certificate of 127.*NODE_EXTRA_CA_CERTS/u],
-      ["https://NODE/KEY", /does not speak TLS.*Write http:/u],
+      ["the node answers 401", "/401?key=KEY", /HTTP status 401/u],
+      ["it answers 400, and JSON", "/400?key=KEY", /HTTP status 400/u],
+      ["it hangs up", "/answer-closed?key=KEY", /cannot be reached/u],
+      ["none listens", "http://127.0.0.1:1/KEY", /0\.1:1 refused the connec/u],
+      ["it signed itself", "https://TLS/KEY", /icate of 127.*_CA_CERTS/u],
+      ["it has no TLS", "https://NODE/KEY", /not speak TLS.*Write http:/u],
     ],
     VAULT_RPC_INVALID_RESPONSE: [
-      ["http://NODE/answer-page?key=KEY", /live.* not JSON/u],
-      ["http://NODE/answer-moved", /the URL may lead or redirect to/u],
+      ["the answer is a page", "/answer-page?key=KEY", /live.* not JSON/u],
+      ["it redirects to one", "/answer-moved", /may lead or redirect to/u],
     ],
     VAULT_RPC_ERROR: [
-      ["http://NODE/answer-error?key=KEY", /live.* no such block/u],
-      ["http://NODE/answer-text?key=KEY", /live.* no such block/u],
+      ["its error has status 400", "/answer-error?key=KEY", /no such block/u],
+      ["its error is text", "/answer-text?key=KEY", /live.* no such block/u],
     ],
     VAULT_WRONG_CHAIN: [
-      ["http://NODE/answer-mainnet", /live.*56/u, { chainId: 56 }],
+      ["it is of another chain", "/answer-mainnet", /56/u, { chainId: 56 }],
     ],
     VAULT_INVALID_ARGUMENT: [
-      ["http://NODE/answer-circle", /networks\.live\.url: Redirect loop/u],
-      ["ws://NODE", /networks\.live\.url: Invalid URL protocol/u],
+      ["it redirects to itself", "/answer-circle", /\.url: Redirect loop/u],
+      ["its URL is a WebSocket's", "ws://NODE", /\.url: Invalid URL protocol/u],
       [
-        "http://NODE",
+        "a header's name has a space",
+        "",
         /networks\.live\.httpHeaders: invalid header key/u,
         { httpHeaders: { "my header": "h" } },
       ],
       [
-        "http://NODE",
+        "a header's value has two lines",
+        "",
         /networks\.live\.httpHeaders: invalid token header/u,
         { httpHeaders: { token: "t0p\ns3cret" } },
       ],
       [
-        "http://NODE",
+        "the mnemonic is none",
+        "",
         /networks\.live\.accounts: Invalid mnemonic/u,
         { accounts: { mnemonic: "zoo zoo" } },
       ],
       [
-        "http://NODE",
+        "the HD path is none",
+        "",
         /networks\.live\.accounts: HHE717: HD path "m\/44\/x"/u,
-        { accounts },
+        { accounts: badPath },
       ],
     ],
   };
@@ -177,20 +166,18 @@ describe("a request that fails on this side", () => {
       return await new RpcClient(provider, "live").request("eth_accounts");
     };
     const { message } = await expectVaultError(ask(), code);
-    expect(message).to.match(expected);
+    expect(message).to.match(expected).and.contain("live");
     expect(message).to.not.contain("node's own").and.not.contain(KEY);
     expect(message).to.not.contain("..");
   };
-  for (const [code, rows] of Object.entries(cases)) {
-    for (const [url, message, settings] of rows) {
-      it(`is ${code} with its cause and its setting, without the key: ${url} ${String(message)}`, async () => {
+  for (const [code, rows] of Object.entries(failures)) {
+    for (const [why, url, message, settings] of rows) {
+      it(`throws ${code} with the cause and its setting, without the key, if ${why}`, async () => {
+        const whole = url.includes("://") ? url : `http://NODE${url}`;
         await expectFailure(
           // a key of the table, which Object.entries forgets
           code as VaultErrorCode,
-          url
-            .replace("NODE", asked())
-            .replace("TLS", `127.0.0.1:${portOf(tls)}`)
-            .replace("KEY", KEY),
+          whole.replace(/NODE|TLS|KEY/gu, (word) => places[word] ?? ""),
           message,
           settings,
         );
@@ -198,7 +185,7 @@ describe("a request that fails on this side", () => {
     }
   }
 
-  it("is VAULT_NETWORK_UNREACHABLE for a trusted certificate of another name", async () => {
+  it("throws VAULT_NETWORK_UNREACHABLE for a trusted certificate of another name", async () => {
     const project = await useFixtureProject("plain");
     const trusted = path.join(project.path, "authority.pem");
     await writeFile(trusted, selfSigned.cert);
@@ -207,7 +194,7 @@ describe("a request that fails on this side", () => {
       {
         cwd: project.path,
         env: {
-          TEST_URL: `https://127.0.0.1:${portOf(tls)}`,
+          TEST_URL: `https://${places["TLS"]}`,
           TEST_VAULT: JSON.stringify({ contracts: documentedContracts }),
           // Node.js reads it when it starts.
           NODE_EXTRA_CA_CERTS: trusted,
@@ -221,9 +208,9 @@ describe("a request that fails on this side", () => {
     expect(exitCode).to.equal(1);
   });
 
-  it("is VAULT_NETWORK_UNREACHABLE if a proxy asks for a password", async () => {
-    process.env["http_proxy"] = `http://${asked()}`;
-    process.env["https_proxy"] = `http://${asked()}`;
+  it("throws VAULT_NETWORK_UNREACHABLE if a proxy asks for a password", async () => {
+    process.env["http_proxy"] = plain.url;
+    process.env["https_proxy"] = plain.url;
     for (const protocol of ["http", "https"]) {
       await expectFailure(
         "VAULT_NETWORK_UNREACHABLE",
