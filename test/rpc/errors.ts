@@ -39,11 +39,34 @@ const refusedAnswer = (response: string): Error =>
     message: `HHE702: Invalid JSON-RPC response received: ${response}`,
     messageArguments: { response },
   });
+const refusedBody = { error: said(-32000, "no") };
+const limitedBody = { error: said(-32005, "no") };
+const withBody = (status: number, body: object, more: object = {}): Error =>
+  Object.assign(new StatusError(status), { body, ...more });
+const reset = { cause: codedError("ECONNRESET") };
+const longest = "timed out".padEnd(MAX_FOREIGN_TEXT);
+/** As ethers wraps what a node answers. */
+const ethersError = (error: object): Error =>
+  codedError("CALL_EXCEPTION", {
+    shortMessage: "missing revert data",
+    info: { error, payload: {} },
+  });
+/** As viem's, which names the HTTP status otherwise. */
+class HttpRequestError extends Error {
+  constructor(public readonly status: number) {
+    super("HTTP request failed.");
+  }
+}
 const rpcErrorOf = (error: unknown) =>
   toRpcError(error, "testnet", "eth_call", new Redactor());
 
 describe("failed requests", () => {
   const refused = "the node refused the connection";
+  const withKey = "no project a1b2c3d4e5f60718293a";
+  const ofWallet = (message: string): object => ({
+    ...said(-32_603, message),
+    data: said(-32_000, "insufficient funds"),
+  });
   const copied = { _isHardhatError: true, errorCode: "HHE7" };
   const told: Readonly<
     Partial<
@@ -108,6 +131,19 @@ describe("failed requests", () => {
         "the certificate of the node is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)",
       ],
       [causedBy(codedError("ECONNREFUSED"), 7), refused],
+      // As ethers wraps it.
+      [
+        codedError("UNKNOWN_ERROR", { error: codedError("ECONNREFUSED") }),
+        refused,
+      ],
+      [new HttpRequestError(401), "the node answered HTTP status 401"],
+      ...[{ message: withKey }, { error: { message: withKey } }].map(
+        (body) =>
+          [
+            withBody(503, body),
+            "the node answered HTTP status 503 (no project <hidden>)",
+          ] as const,
+      ),
       [new AggregateError([codedError("ECONNREFUSED")]), refused],
       // Of another realm.
       [
@@ -128,12 +164,16 @@ describe("failed requests", () => {
         "bad key",
       ],
       [refusedAnswer(`{"id":1,"error":"bad key"}`), "bad key"],
+      [ethersError(said(-32005, "daily limit")), "daily limit"],
+      [ofWallet("Internal JSON-RPC error."), "insufficient funds"],
+      [ofWallet("Internal error"), "insufficient funds"],
+      [ofWallet("no"), "no"],
       // A node's own limit of gas, with the code of a revert.
       [said(3, "out of gas", "0x"), "out of gas"],
     ],
   };
   for (const [code, errors] of Object.entries(told)) {
-    it(`${code} is the error of ${errors.length} failures, with the host and the problem`, () => {
+    it(`toRpcError() makes ${code} of ${errors.length} failures, and names the host and the problem`, () => {
       for (const [error, problem] of errors) {
         const made = rpcErrorOf(error);
         expect(made.code, problem).to.equal(code);
@@ -171,13 +211,6 @@ describe("failed requests", () => {
     });
   });
 
-  const refusedBody = { error: said(-32000, "no") };
-  const limitedBody = { error: said(-32005, "no") };
-  const withBody = (status: number, body: object, more: object = {}): Error =>
-    Object.assign(new StatusError(status), { body, ...more });
-  const date = { "retry-after": new Date(0).toUTCString() };
-  const reset = { cause: codedError("ECONNRESET") };
-  const longest = "timed out".padEnd(MAX_FOREIGN_TEXT);
   const failures: Readonly<Record<Failure["kind"], readonly unknown[]>> = {
     process: [hardhatError("HHE1"), new HardhatPluginError("other", "no")],
     transient: [
@@ -199,6 +232,7 @@ describe("failed requests", () => {
       said(-32503, "no"),
       new StatusError(500),
       causedBy(new StatusError(503)),
+      causedBy(new HttpRequestError(503)),
       withBody(500, refusedBody),
       withBody(425, refusedBody),
       // A body without a status.
@@ -214,15 +248,18 @@ describe("failed requests", () => {
       said(-32007, "Request throttled, slow down"),
       said(-32000, "request rate exceeded"),
       new StatusError(429),
-      new StatusError(429, date),
+      new StatusError(429, { "retry-after": new Date(0).toUTCString() }),
       refusedAnswer(`{"id":1,"error":{"code":-32005,"message":"no"}}`),
       withBody(400, limitedBody),
       withBody(429, refusedBody),
+      causedBy(new HttpRequestError(429)),
+      ethersError(said(-32005, "no")),
     ],
     blockNotFound: [said(-32000, "header not found")],
     reverted: [
       said(3, "reverted: timed out", "0x12345678"),
       said(3, "out of gas", "0x12345678"),
+      ethersError(said(3, "execution reverted: no", "0x")),
     ],
     final: [
       hardhatError("HHE704", { message: longest }),
@@ -246,6 +283,8 @@ describe("failed requests", () => {
       said(-32603, "daily request count exceeded"),
       new StatusError(400),
       new StatusError(401),
+      causedBy(new HttpRequestError(401)),
+      ethersError(said(-32601, "no such method")),
       withBody(399, limitedBody),
     ],
     // The node may have the block a moment later.
@@ -256,10 +295,11 @@ describe("failed requests", () => {
       said(-32603, "missing trie node 0c (path )"),
       said(-32015, "VM execution error.", "Out of gas"),
       withBody(404, refusedBody, reset),
+      ethersError(said(-32603, "missing trie node 0c")),
     ],
   };
   for (const [kind, errors] of Object.entries(failures)) {
-    it(`a failure is ${kind} by its code, its status or its words, in ${errors.length} forms`, () => {
+    it(`classifyFailure() takes ${errors.length} failures for ${kind} by their code, their status or their words`, () => {
       for (const [index, error] of errors.entries()) {
         const found = classifyFailure(error);
         expect(found.kind, `${index}: ${String(error)}`).to.equal(kind);
@@ -297,7 +337,7 @@ describe("failed requests", () => {
     ["refused", [Object.assign(new Error("no"), { code: -32_000 })]],
   ];
   for (const [kind, errors] of behindHardhat) {
-    it(`a failure behind Hardhat is ${kind} in ${errors.length} forms`, () => {
+    it(`classifyFailure() takes ${errors.length} failures behind Hardhat for ${kind}`, () => {
       for (const [index, error] of errors.entries()) {
         const found = classifyFailure(error, true);
         expect(found.kind, `${index}: ${String(error)}`).to.equal(kind);
@@ -334,18 +374,6 @@ describe("failed requests", () => {
     }
   });
 
-  it("the reason in the data of a wallet's general error is told", () => {
-    const data = { code: -32_000, message: "insufficient funds" };
-    for (const message of ["Internal JSON-RPC error.", "Internal error"]) {
-      expect(
-        rpcErrorOf({ code: -32_603, message, data }).details["problem"],
-      ).to.equal("insufficient funds");
-    }
-    expect(
-      rpcErrorOf({ code: -32_603, message: "no", data }).details["problem"],
-    ).to.equal("no");
-  });
-
   it("another request may succeed after refusals and wrong answers, not after a time-out", () => {
     const errors = [
       new Error("no"),
@@ -369,26 +397,6 @@ describe("failed requests", () => {
     );
     expect([...errors, copy, new Error("no")].map(isNodeRefusal)).to.deep.equal(
       [true, false, false, false, false, false],
-    );
-  });
-
-  /** As viem's, which names the HTTP status otherwise. */
-  class HttpRequestError extends Error {
-    constructor(public readonly status: number) {
-      super("HTTP request failed.");
-    }
-  }
-
-  it("the HTTP status of viem's errors classifies a failure, and is told", () => {
-    const kindOf = (status: number) =>
-      classifyFailure(causedBy(new HttpRequestError(status))).kind;
-    expect([429, 503, 401].map(kindOf)).to.deep.equal([
-      "rateLimited",
-      "transient",
-      "final",
-    ]);
-    expect(rpcErrorOf(new HttpRequestError(401)).message).to.contain(
-      "answered HTTP status 401",
     );
   });
 
@@ -418,25 +426,6 @@ describe("failed requests", () => {
     expect(await rpc.request("eth_gasPrice")).to.equal(null);
   });
 
-  it("an error of ethers is judged by the node's own in its info", () => {
-    const wrapped = (error: object): Error =>
-      codedError("CALL_EXCEPTION", {
-        shortMessage: "missing revert data",
-        info: { error, payload: {} },
-      });
-    expect(
-      [
-        said(-32005, "no"),
-        said(-32603, "missing trie node 0c"),
-        said(3, "execution reverted: no", "0x"),
-        said(-32601, "no such method"),
-      ].map((error) => classifyFailure(wrapped(error)).kind),
-    ).to.deep.equal(["rateLimited", "refused", "reverted", "final"]);
-    expect(rpcErrorOf(wrapped(said(-32005, "daily limit"))).message).to.contain(
-      "refused eth_call: daily limit",
-    );
-  });
-
   it("the details of an error have the method, the node's code and the HTTP status", () => {
     const body = { error: said(-32600, "no key") };
     const unauthorised = Object.assign(new StatusError(401), { body });
@@ -453,33 +442,6 @@ describe("failed requests", () => {
     expect(
       [caused, refusal, { code: -32601 }, undefined].map(refusesParameters),
     ).to.deep.equal([true, true, false, false]);
-  });
-
-  it("the header Retry-After counts also where the body has the node's own error", () => {
-    const headers = { "retry-after": "7" };
-    expect(classifyFailure(withBody(400, limitedBody, { headers }))).to.include(
-      {
-        kind: "rateLimited",
-        retryAfterMs: 7_000,
-      },
-    );
-  });
-
-  it("an error of this side counts where ethers wraps it", () => {
-    const error = codedError("ECONNREFUSED");
-    const wrapped = codedError("UNKNOWN_ERROR", { error });
-    expect(rpcErrorOf(wrapped).code).to.equal("VAULT_NETWORK_UNREACHABLE");
-  });
-
-  it("the words in the body of an HTTP error are told, without the key in them", () => {
-    const key = "a1b2c3d4e5f60718293a";
-    for (const body of [
-      { message: `no project ${key}` },
-      { error: { message: `no project ${key}` } },
-    ]) {
-      const { message } = rpcErrorOf(withBody(503, body));
-      expect(message).to.contain("HTTP status 503 (no project <hidden>)");
-    }
   });
 
   it("a secret in the name of the host, in a setting or in a variable is hidden", () => {
@@ -543,13 +505,17 @@ describe("failed requests", () => {
     expect(rpcErrorOf(page)).to.not.have.property("cause");
   });
 
-  it("the header Retry-After counts if it is a whole number of seconds", () => {
+  it("the header Retry-After counts if it is a whole number of seconds, also beside a body with the node's own error", () => {
     const waits = (value: unknown): number | undefined => {
       const failure = classifyFailure(
         new StatusError(429, { "retry-after": value }),
       );
       return "retryAfterMs" in failure ? failure.retryAfterMs : undefined;
     };
+    const headers = { "retry-after": "7" };
+    expect(classifyFailure(withBody(400, limitedBody, { headers }))).to.include(
+      { kind: "rateLimited", retryAfterMs: 7_000 },
+    );
     expect(["7", "12", "0"].map(waits)).to.deep.equal([7_000, 12_000, 0]);
     expect(["1.5", ["7"], "1234567", undefined].map(waits)).to.deep.equal(
       Array(4).fill(undefined),
