@@ -2,6 +2,8 @@ import type { HookContext, NetworkHooks } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import { FORK_NETWORK } from "../simulation/fork-network.js";
+import { requireChecksums } from "./addresses.js";
+import { HardhatVault } from "./hardhat-vault.js";
 import { redactorFor } from "./network-secrets.js";
 
 export default async (): Promise<Partial<NetworkHooks>> => ({
@@ -13,13 +15,7 @@ async function newConnection<ChainTypeT extends ChainType | string>(
   context: HookContext,
   next: (nextContext: HookContext) => Promise<NetworkConnection<ChainTypeT>>,
 ): Promise<NetworkConnection<ChainTypeT>> {
-  // Loaded with the first connection, because it needs ethers and the bindings.
-  const [connection, { HardhatVault }, { requireChecksums }] =
-    await Promise.all([
-      next(context),
-      import("./hardhat-vault.js"),
-      import("./addresses.js"),
-    ]);
+  const connection = await next(context);
   try {
     requireChecksums(connection.networkName, context.userConfig);
   } catch (error) {

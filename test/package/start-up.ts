@@ -1,21 +1,57 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { pathToFileURL } from "node:url";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 
 import { expect } from "chai";
 
 const root = path.resolve(import.meta.dirname, "../..");
-const dist = pathToFileURL(path.join(root, "dist")).href;
+const dist = path.join(root, "dist");
 
 /** In bytes. tsx rewrites a file with an `import()` in time that grows with it. */
-const SMALL = 10_000;
+const SMALL = 12_000;
+
+/** Each costs a start about a millisecond. */
+const ofEveryStart = ["index", "start", "config", "lazy-hardhat-vault"];
+const ofSettings = ["validate-settings"];
+const ofConnections = [
+  "connection",
+  "rolldown-runtime",
+  "reads",
+  "factories",
+  "vault-client",
+];
+const ofReadTasks = ["read", "tasks", "scenarios", "terminal"];
+
+/** Of every task: to read and to print. */
+const common = ["ethers", "fast-string-width", "fast-wrap-ansi", "p-limit"];
+const list = ["csv-stringify", "signal-exit"];
+const journal = ["signal-exit", "zod"];
+
+/** Further libraries by task. None has that of the progress line, which comes with its first line. */
+const librariesOf: Readonly<Record<string, readonly string[]>> = {
+  read: [],
+  mock: [],
+  status: journal,
+  orders: list,
+  rounds: list,
+  report: list,
+  settle: journal,
+  simulate: ["signal-exit"],
+  "deploy-guard": ["zod"],
+  "deploy-mocks": [],
+  capture: ["signal-exit"],
+  request: [],
+  watch: journal,
+  doctor: journal,
+  decode: [],
+};
 
 /**
- * Runs a script in a new process and lists the modules that it loads: their
- * URLs, as the module loader resolved them.
+ * Runs a script in a new process, after the start of Hardhat, and lists the modules that
+ * it loads: their URLs, as the module loader resolved them.
  */
-function modulesLoadedBy(script: string): readonly string[] {
+function modulesLoadedBy(script: string, printed = /^$/u): readonly string[] {
   const recorder = `
     import { registerHooks } from "node:module";
     const loaded = new Set();
@@ -33,26 +69,79 @@ function modulesLoadedBy(script: string): readonly string[] {
     ["--import", "tsx", "--input-type=module", "--eval", recorder],
     { cwd: root, encoding: "utf8" },
   );
-  expect(stderr).to.equal("");
+  expect(stderr).to.match(printed);
   expect(status).to.equal(0);
   return stdout.trim().split("\n");
 }
 
+/** Starts Hardhat as its command line does, with these settings of a network. */
+function startWith(vault: object | undefined, then = ""): string {
+  return `
+    const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
+    const { default: plugin } = await import("./dist/index.js");
+    const hre = await createHardhatRuntimeEnvironment({
+      plugins: [plugin],
+      networks: {
+        local: {
+          type: "http",
+          url: "http://127.0.0.1:9",
+          vault: ${JSON.stringify(vault)},
+        },
+      },
+    });
+    ${then}
+  `;
+}
+
+/** The names of our own modules among the URLs. */
+function oursIn(urls: readonly string[]): readonly string[] {
+  return urls
+    .filter((url) => url.startsWith(pathToFileURL(dist).href))
+    .map((url) => path.basename(url, ".js"));
+}
+
+/** The libraries that a file imports, and those that its own imports do. */
+function librariesIn(
+  file: string,
+  seen = new Set<string>(),
+): readonly string[] {
+  if (seen.has(file)) {
+    return [];
+  }
+  seen.add(file);
+  const text = readFileSync(path.join(dist, file), "utf8");
+  return [...text.matchAll(/^(?:import|export) [^;]*?"([^"]+)";$/gmu)].flatMap(
+    ([, specifier = ""]) =>
+      specifier.startsWith(".")
+        ? librariesIn(path.join(path.dirname(file), specifier), seen)
+        : [specifier],
+  );
+}
+
+/** The package of an import, as in `csv-stringify/sync`. */
+function packageOf(specifier: string): string {
+  return /^(?:@[^/]+\/)?[^/]+/u.exec(specifier)?.[0] ?? "";
+}
+
+/** Node's modules too: they are there. */
+const ofHardhat = /^(?:node:|hardhat$|@nomicfoundation\/hardhat-utils$)/u;
+
 describe("modules that the package loads", () => {
-  it("the start of Hardhat loads few files, no ethers and, for addresses without a checksum, no hash", () => {
-    const modules = modulesLoadedBy(`
-      const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
-      const { default: vault } = await import("./dist/index.js");
-      const contracts = { vault: "0x70997970c51812dc3a010c7d01b50e0d17dc79c8" };
-      await createHardhatRuntimeEnvironment({
-        plugins: [vault],
-        networks: { local: { type: "edr-simulated", vault: { contracts } } },
-      });
-    `);
-    const started = modules.filter((url) => url.startsWith(dist));
-    expect(started).to.include(`${dist}/index.js`);
-    // Each costs a start about a millisecond.
-    expect(started).to.have.lengthOf.at.most(9);
+  it("a start of Hardhat loads four of its own, and no ethers", () => {
+    const modules = modulesLoadedBy(startWith(undefined));
+    expect(oursIn(modules)).to.have.members(ofEveryStart);
+    expect(
+      modules.filter((url) => url.includes("/node_modules/ethers/")),
+    ).to.deep.equal([]);
+  });
+
+  it("settings of a network load one more, and for addresses without a checksum no hash", () => {
+    const modules = modulesLoadedBy(
+      startWith({
+        contracts: { vault: "0x70997970c51812dc3a010c7d01b50e0d17dc79c8" },
+      }),
+    );
+    expect(oursIn(modules)).to.have.members([...ofEveryStart, ...ofSettings]);
     expect(
       modules.filter((url) =>
         /\/node_modules\/(?:ethers|ethereum-cryptography)\//u.test(url),
@@ -60,34 +149,67 @@ describe("modules that the package loads", () => {
     ).to.deep.equal([]);
   });
 
-  it("a connection loads no task, and no long file that tsx rewrites", () => {
-    const modules = modulesLoadedBy(`
-    const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
-    const { default: vault } = await import("./dist/index.js");
-    const hre = await createHardhatRuntimeEnvironment({
-      plugins: [vault],
-      networks: {
-        local: {
-          type: "http",
-          url: "http://127.0.0.1:8545",
-          vault: { tokenDecimals: 18 },
-        },
-      },
-    });
-    await (await hre.network.create("local")).close();
-    `);
-    const ours = modules.filter((url) => url.startsWith(dist));
-    expect(ours).not.to.include(`${dist}/chunks/run-task.js`);
+  it("a connection loads five more, and no long file that tsx rewrites", () => {
+    const ours = oursIn(
+      modulesLoadedBy(
+        startWith(
+          undefined,
+          `await (await hre.network.create("local")).close();`,
+        ),
+      ),
+    );
+    expect(ours).to.have.members([...ofEveryStart, ...ofConnections]);
     const rewritten = ours
-      .map((url) => ({ url, text: readFileSync(new URL(url), "utf8") }))
-      .filter(({ text }) => /\bimport\(/u.test(text));
-    expect(rewritten.map(({ url }) => url)).to.include.members([
-      `${dist}/chunks/vault-client.js`,
-      `${dist}/chunks/hardhat-vault.js`,
-    ]);
+      .map((name) =>
+        path.join(dist, name === "index" ? "" : "chunks", `${name}.js`),
+      )
+      .map((file) => readFileSync(file, "utf8"))
+      .filter((text) => /\bimport\(/u.test(text));
+    expect(rewritten).to.not.be.empty;
     expect(
-      rewritten.filter(({ text }) => text.length > SMALL).map(({ url }) => url),
+      rewritten.filter(({ length }) => length > SMALL).map(String),
     ).to.deep.equal([]);
+  });
+
+  it("a task that reads one value loads four more", () => {
+    const modules = modulesLoadedBy(
+      startWith(
+        undefined,
+        `await hre.tasks.getTask(["vault", "round"]).run({});`,
+      ),
+      /VAULT_CONTRACT_NOT_CONFIGURED/u,
+    );
+    expect(oursIn(modules)).to.have.members([
+      ...ofEveryStart,
+      ...ofConnections,
+      ...ofReadTasks,
+    ]);
+  });
+
+  it("each task loads the libraries that its screen needs, and no other", () => {
+    const hooks = [...ofEveryStart, ...ofConnections];
+    const text = readFileSync(path.join(dist, "index.js"), "utf8");
+    const loaded = Array.from(
+      text.matchAll(/import\("\.\/(chunks\/([\w-]+?)\d*\.js)"\)/gu),
+      ([, file = "", task = ""]) => [task, file] as const,
+    ).filter(([task]) => !hooks.includes(task));
+    expect(
+      Object.fromEntries(
+        loaded.map(([task, file]) => [
+          task,
+          [...new Set(librariesIn(file).map(packageOf))]
+            .filter((name) => !ofHardhat.test(name))
+            .toSorted(),
+        ]),
+      ),
+    ).to.deep.equal(
+      Object.fromEntries(
+        Object.entries(librariesOf).map(([task, further]) => [
+          task,
+          [...common, ...further].toSorted(),
+        ]),
+      ),
+    );
   });
 
   it("entries for use without Hardhat load none of it", () => {
@@ -96,7 +218,7 @@ describe("modules that the package loads", () => {
         await import("./dist/" + entry + ".js");
       }
     `);
-    expect(modules).to.include(`${dist}/client.js`);
+    expect(oursIn(modules)).to.include("client");
     expect(
       modules.filter((url) =>
         /\/node_modules\/(?:hardhat|@nomicfoundation\/(?!hardhat-utils\/).+?)\//u.test(
