@@ -1,75 +1,78 @@
 import { expect } from "chai";
+import { AbiCoder, toBeHex } from "ethers";
 
+import { vaultError } from "../../src/errors.js";
+import type { VaultError } from "../../src/errors.js";
 import { refuseLoss } from "../../src/settlement/propose.js";
+import type { SettlementResult } from "../../src/settlement/result.js";
 import type { Simulated } from "../../src/simulation/simulate-settlement.js";
 import type { Kept } from "../../src/simulation/tokens.js";
 import type { Simulation } from "../../src/types.js";
-import { VAULT, FACTORY as TOKEN } from "../helpers/scripted-contracts.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { speedUpTime } from "../helpers/deadlines.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
+import {
+  GUARD,
+  connectionLost,
+  itSettles,
+  remote,
+  useKeeper,
+} from "../helpers/keeper.js";
+import type { Keeper, NetworkChanges } from "../helpers/keeper.js";
+import {
+  OPEN_ROUND,
+  SETTLE,
+  VAULT,
+  FACTORY as TOKEN,
+  contractsWithHistory,
+  settledRound,
+} from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
+import { NOT_YET } from "../helpers/settlement-cases.js";
 
-const GUARD = "0x00000000000000000000000000000000000000A7";
-const nothing: Kept = { tokens: [], others: [] };
+/** The selectors of `symbol()` and `decimals()`. */
+const SYMBOL = "0x95d89b41";
+const DECIMALS = "0x313ce567";
 
-function simulatedAs(
-  changes: Partial<Simulation>,
-  kept: Kept = nothing,
-): Simulated {
-  return {
+describe("refuseLoss()", () => {
+  const nothing: Kept = { tokens: [], others: [] };
+  const simulatedAs = (
+    changes: Partial<Simulation>,
+    kept: Partial<Kept> = {},
+  ): Simulated => ({
     simulation: {
       ...{ status: "settled", code: null, reason: null, guard: GUARD },
       ...{ engine: "simulateV1", gasUsed: 60_000n, block: null },
       ...{ changes: [], balances: [], transfers: [], notes: [], ...changes },
     },
     ...{ chainId: 1, base: 5, sender: VAULT, contracts: [], ordersRead: 0 },
-    ...{ balance: 0n, gasNeeded: null, moved: [], kept },
+    ...{
+      balance: 0n,
+      gasNeeded: null,
+      moved: [],
+      kept: { ...nothing, ...kept },
+    },
     route: { from: VAULT, vault: VAULT },
-  };
-}
-
-describe("refuseLoss()", () => {
+  });
   const NOT_KNOWN = "VAULT_TOKENS_NOT_KNOWN";
   const KEEPS = "VAULT_GUARD_KEEPS_TOKENS";
+  const reverts = simulatedAs({ status: "reverted", reason: "not yet." });
+  const plainCall = simulatedAs({ gasUsed: null, transfers: null });
+  const settled = simulatedAs({ status: "nothing-to-do", gasUsed: null });
+  const token = simulatedAs({}, { tokens: [TOKEN] });
+  const item = simulatedAs({}, { others: ["0x (ERC-721)"] });
+
   for (const [title, guard, simulated, code, codeIfNamed] of [
     ["no guard is on the way", null, undefined, undefined, undefined],
     ["no engine can simulate", GUARD, undefined, NOT_KNOWN, undefined],
     ["nothing stays", GUARD, simulatedAs({}), undefined, undefined],
-    [
-      "the simulation reverts, and may succeed later",
-      GUARD,
-      simulatedAs({ status: "reverted", reason: "not yet." }),
-      NOT_KNOWN,
-      undefined,
-    ],
-    [
-      "only a plain call succeeds, whose effects are not known",
-      GUARD,
-      simulatedAs({ gasUsed: null, transfers: null }),
-      NOT_KNOWN,
-      undefined,
-    ],
-    [
-      "the round is settled already",
-      GUARD,
-      simulatedAs({ status: "nothing-to-do", gasUsed: null }),
-      undefined,
-      undefined,
-    ],
-    [
-      "a token stays",
-      GUARD,
-      simulatedAs({}, { tokens: [TOKEN], others: [] }),
-      KEEPS,
-      KEEPS,
-    ],
-    [
-      "an item stays",
-      GUARD,
-      simulatedAs({}, { tokens: [], others: ["0x (ERC-721)"] }),
-      KEEPS,
-      KEEPS,
-    ],
+    ["the simulation reverts", GUARD, reverts, NOT_KNOWN, undefined],
+    ["only a plain call succeeds", GUARD, plainCall, NOT_KNOWN, undefined],
+    ["the round is settled already", GUARD, settled, undefined, undefined],
+    ["a token stays", GUARD, token, KEEPS, KEEPS],
+    ["an item stays", GUARD, item, KEEPS, KEEPS],
   ] as const) {
-    it(`refuses ${String(code)}, and ${String(codeIfNamed)} with named tokens, if ${title}`, () => {
+    it(`refuses with ${String(code)}, and ${String(codeIfNamed)} for named tokens, if ${title}`, () => {
       const host = new ScriptedNode().host({
         ...{ networkConfig: { type: "http" }, projectRoot: "" },
       });
@@ -78,4 +81,350 @@ describe("refuseLoss()", () => {
       expect([codeOf(false), codeOf(true)]).to.eql([code, codeIfNamed]);
     });
   }
+});
+
+// The settlement of the scripted node uses 60,000 gas, at a base fee of 7 and
+// a priority fee of 1. Its account has 10^18 wei.
+describe("the proposal of settleAll", () => {
+  const keeper = useKeeper();
+  const neverAsk = {
+    confirm: async () => await Promise.reject(new Error("asked")),
+  };
+  const yes = { confirm: async () => await Promise.resolve(true as const) };
+  const withoutEngine = ({ chain }: Keeper): void => {
+    chain.overrides = false;
+  };
+  /** The simulation reports that the settlement used up the gas of a block. */
+  const useUp = ({ chain }: Keeper): void => {
+    const outOfGas = {
+      ...{ status: "0x0", returnData: "0x", gasUsed: "0x1c9c380", logs: [] },
+      error: { code: -32_015, message: "out of gas" },
+    };
+    chain.on("eth_simulateV1", async (_, answer) =>
+      listOf(await answer()).map((block) => ({
+        ...fieldsOf(block),
+        calls: listOf(fieldsOf(block)["calls"]).map((call) =>
+          listOf(fieldsOf(call)["logs"]).length > 0 ? outOfGas : call,
+        ),
+      })),
+    );
+  };
+
+  const costs: ReadonlyArray<
+    readonly [
+      title: string,
+      network: NetworkChanges,
+      gas: bigint,
+      price: bigint,
+      highest: bigint,
+    ]
+  > = [
+    ["no settings", {}, 93_750n, 8n, 15n],
+    ["a gasMultiplier", { gasMultiplier: 2 }, 120_000n, 8n, 15n],
+    // Hardhat multiplies only what it estimates.
+    ["gas", { gas: 100_000n, gasMultiplier: 2 }, 100_000n, 8n, 15n],
+    ["a gasPrice", { gasPrice: 5n }, 93_750n, 5n, 5n],
+    ["a gasPrice of 0", { gas: 100_000n, gasPrice: 0n }, 100_000n, 0n, 0n],
+    [
+      "a fee limit below the double base fee",
+      { vault: { maxFeePerGasLimit: 12n } },
+      ...([93_750n, 8n, 12n] as const),
+    ],
+  ];
+  itSettles(
+    keeper,
+    costs.map(([title, network, gas, price, highest]) => ({
+      title: `has gas and costs with ${title}`,
+      network,
+      is: "settled",
+      then: ({ events: [first] }) => {
+        expect(first).to.have.deep.nested.include({
+          "preflight.gas": gas,
+          "preflight.cost": gas * price,
+          "preflight.maxCost": gas * highest,
+        });
+      },
+    })),
+  );
+
+  itSettles(keeper, [
+    ...(
+      [
+        ["gas below that of any transaction", { gas: 20_999n }, 0],
+        ["1 gas less than it uses", { gas: 59_999n }, 1],
+        ["a gasMultiplier that leaves less", { gasMultiplier: 0.5 }, 1],
+      ] as const
+    ).map(([title, network, simulations]) => ({
+      title: `refuses ${title}, and does not ask: VAULT_GAS_LIMIT_TOO_LOW`,
+      network,
+      options: neverAsk,
+      is: "refused VAULT_GAS_LIMIT_TOO_LOW" as const,
+      then: ({ chain }: Keeper) => {
+        expect(chain.count("eth_simulateV1")).to.equal(simulations);
+      },
+    })),
+    {
+      title: "settles with exactly the gas that it uses",
+      network: { gas: 60_000n },
+      is: { status: "settled", gasUsed: 60_000n },
+    },
+    ...[0n, 1n].map((missing) => ({
+      title: `${missing === 0n ? "settles" : "refuses"} if the account has its highest cost less ${missing} wei for each gas`,
+      network: { gas: 100_000n, gasPrice: 10n ** 13n + missing },
+      is:
+        missing === 0n
+          ? ("settled" as const)
+          : ("refused VAULT_INSUFFICIENT_FUNDS" as const),
+      says:
+        missing === 0n
+          ? []
+          : [String(10n ** 18n), String(10n ** 18n + 100_000n)],
+    })),
+    ...[0n, 1n].map((missing) => ({
+      title: `without an engine ${missing === 0n ? "settles" : "refuses"} if the account has its highest cost less ${missing} wei`,
+      given: (on: Keeper) => {
+        withoutEngine(on);
+        const balance = 75_000n * 15n - missing;
+        on.chain.on("eth_getBalance", () => `0x${balance.toString(16)}`);
+      },
+      is:
+        missing === 0n
+          ? ("settled" as const)
+          : ("refused VAULT_INSUFFICIENT_FUNDS" as const),
+    })),
+    {
+      title: "is reverted if it uses all gas of a block: VAULT_OUT_OF_GAS",
+      given: useUp,
+      options: neverAsk,
+      is: "reverted VAULT_OUT_OF_GAS",
+      says: ["30000000"],
+      events: "preflight",
+    },
+    {
+      title: "refuses if it uses all configured gas: VAULT_GAS_LIMIT_TOO_LOW",
+      given: useUp,
+      network: { gas: 30_000n },
+      options: neverAsk,
+      is: "refused VAULT_GAS_LIMIT_TOO_LOW",
+      says: ["30000 gas"],
+    },
+    {
+      title: "without an engine estimates the gas, with a quarter more",
+      given: withoutEngine,
+      is: { status: "settled", preview: null },
+      then: ({ events: [first] }) => {
+        expect(first).to.have.deep.nested.include({
+          "preflight.gas": 75_000n,
+          "preflight.preview": null,
+          "preflight.tokens": new Map(),
+        });
+      },
+    },
+    {
+      title: "without an engine calls the contract with the configured gas",
+      given: withoutEngine,
+      network: { gas: 500_000n },
+      is: { status: "settled", preview: null },
+      then: ({ chain }) => {
+        const calls = chain.asked
+          .filter(({ method }) => method === "eth_call")
+          .map(({ params: [call] }) => fieldsOf(call))
+          .filter(({ data }) => data === SETTLE);
+        expect(calls.map(({ gas }) => gas)).to.deep.equal(["0x7a120"]);
+        expect(chain.count("eth_estimateGas")).to.equal(0);
+      },
+    },
+    {
+      title: "without an engine estimates no gas of a call that reverts",
+      given: async (on) => {
+        withoutEngine(on);
+        await on.refuseWith(NOT_YET);
+      },
+      is: { status: "reverted", reason: "not yet" },
+      then: ({ chain }) => {
+        expect(chain.count("eth_estimateGas")).to.equal(0);
+      },
+    },
+    {
+      title: "without an engine is reverted with the reason of its estimate",
+      given: (on) => {
+        withoutEngine(on);
+        on.chain.on("eth_estimateGas", () => {
+          throw Object.assign(new Error("execution reverted"), {
+            ...{ code: 3, data: NOT_YET },
+          });
+        });
+      },
+      is: { status: "reverted", reason: "not yet" },
+    },
+    {
+      title: "has nothing to do if the round is settled while it reads prices",
+      given: ({ chain }) => {
+        chain.on("eth_maxPriorityFeePerGas", async (_, answer) => {
+          chain.rounds = chain.rounds.map(settledRound);
+          return await answer();
+        });
+      },
+      is: "nothing-to-do",
+      says: ["meanwhile"],
+      events: "",
+    },
+    {
+      title:
+        "refuses a price above the limit of the network, also if a person would agree: VAULT_FEE_ABOVE_LIMIT",
+      network: { vault: { maxFeePerGasLimit: 7n } },
+      options: yes,
+      is: "refused VAULT_FEE_ABOVE_LIMIT",
+      says: ["8 wei", "7 wei", "networks.scripted.vault.maxFeePerGasLimit"],
+      events: "",
+    },
+    {
+      title:
+        "refuses a tip above the limit of the network: VAULT_FEE_ABOVE_LIMIT",
+      network: { vault: { maxPriorityFeePerGasLimit: 0n } },
+      is: "refused VAULT_FEE_ABOVE_LIMIT",
+      says: ["networks.scripted.vault.maxPriorityFeePerGasLimit"],
+    },
+    {
+      title:
+        "refuses a price above the option maxFeePerGas: VAULT_FEE_ABOVE_LIMIT",
+      network: { vault: { maxFeePerGasLimit: 100n } },
+      options: { maxFeePerGas: 7n },
+      is: "refused VAULT_FEE_ABOVE_LIMIT",
+      says: ["(maxFeePerGas)"],
+    },
+    {
+      title: "signs with no more than the limit",
+      network: { vault: { maxFeePerGasLimit: 9n }, ...remote },
+      is: "settled",
+      then: async (on) => {
+        const { transactions } = await on.journal(".finished");
+        expect(transactions).to.have.deep.nested.property("[0].fees", {
+          ...{ maxFeePerGas: "9", maxPriorityFeePerGas: "1" },
+        });
+      },
+    },
+    {
+      title: "warns of a fee for the data on a chain of the OP stack",
+      given: ({ chain }) => {
+        chain.on("eth_getCode", async ([address], answer) =>
+          String(address).startsWith("0x4200") ? "0x60" : await answer(),
+        );
+        chain.on("eth_getTransactionReceipt", async (_, answer) => {
+          const fees = { effectiveGasPrice: "0x2", l1Fee: "0x5" };
+          const receipt = await answer();
+          return receipt === null ? null : { ...fieldsOf(receipt), ...fees };
+        });
+      },
+      options: yes,
+      is: { status: "settled", cost: 120_005n },
+      then: ({ events: [first] }) => {
+        expect(first)
+          .to.have.nested.property("preflight.warnings[0]")
+          .that.includes("fee for the transaction's data");
+      },
+    },
+    ...(
+      [
+        ["cannot be read", "revert"],
+        ["has another strike price", { strikePrice: 9n }],
+        ["has other volume", { filledVolume: 9n }],
+      ] as const
+    ).map(([title, after]) => ({
+      title: `refuses if its round ${title} only once a block is mined: VAULT_WOULD_NOT_SETTLE`,
+      given: (on: Keeper) => {
+        const history = contractsWithHistory([
+          [0, OPEN_ROUND],
+          [
+            6,
+            after === "revert"
+              ? after
+              : { ...settledRound(OPEN_ROUND), ...after },
+          ],
+        ]);
+        on.chain = new ScriptedNode(history);
+      },
+      is: "refused VAULT_WOULD_NOT_SETTLE" as const,
+      events: "preflight",
+    })),
+    {
+      title:
+        "has symbol and decimals of a moved token as the contract has them",
+      given: ({ chain }) => {
+        chain.on("eth_call", async ([call], answer) => {
+          const { data } = fieldsOf(call);
+          return data === SYMBOL
+            ? AbiCoder.defaultAbiCoder().encode(["string"], ["T\u001b[2J"])
+            : data === DECIMALS
+              ? toBeHex(0, 32)
+              : await answer();
+        });
+      },
+      is: "settled",
+      then: ({ events: [first] }) => {
+        expect(first).to.have.deep.nested.property(
+          "preflight.tokens",
+          new Map([[VAULT, { symbol: "T\u001b[2J", decimals: 0 }]]),
+        );
+      },
+    },
+  ]);
+
+  describe("if the answers of a simulation are lost", () => {
+    speedUpTime();
+
+    itSettles(keeper, [
+      {
+        title: "throws VAULT_NETWORK_UNREACHABLE, and does not ask",
+        given: ({ chain }) => {
+          chain.on("eth_simulateV1", () => {
+            throw connectionLost();
+          });
+          chain.on("eth_call", async (_, answer) => {
+            if (chain.count("eth_simulateV1") > 0) {
+              throw connectionLost();
+            }
+            return await answer();
+          });
+        },
+        options: neverAsk,
+        throws: "VAULT_NETWORK_UNREACHABLE",
+      },
+    ]);
+  });
+
+  /** Without `eth_simulateV1`, and with a fork that ends so. */
+  const forkEnds = async (problem: VaultError): Promise<SettlementResult> => {
+    keeper.chain.overrides = false;
+    const host = keeper.host();
+    const config = {
+      paths: { root: keeper.projectRoot },
+      get networks(): never {
+        throw problem;
+      },
+    };
+    Object.defineProperty(host, "context", { value: { config } });
+    return await keeper.end({}, host);
+  };
+  const network = "scripted";
+  for (const problem of [
+    vaultError("VAULT_FORK_REORGED", {
+      ...{ network, block: 5, expected: "0x1", found: "0x2" },
+    }),
+    vaultError("VAULT_FORK_NETWORK_TAKEN", { network }),
+    vaultError("VAULT_ENGINE_UNAVAILABLE", {
+      ...{ network, engine: "fork", problem: "no" },
+    }),
+  ]) {
+    it(`is a plain call if a fork ends with ${problem.code}`, async () => {
+      const { settlement } = await forkEnds(problem);
+      expect(settlement).to.include({ status: "settled", preview: null });
+    });
+  }
+
+  it("fails if a fork fails in another way, and sends nothing", async () => {
+    const problem = vaultError("VAULT_INTERNAL", { problem: "x" });
+    await expectVaultError(forkEnds(problem), "VAULT_INTERNAL");
+    expect(keeper.sends).to.equal(0);
+  });
 });

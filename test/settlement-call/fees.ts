@@ -1,0 +1,119 @@
+import { expect } from "chai";
+
+import { RpcClient } from "../../src/rpc/rpc-client.js";
+import {
+  limitFees,
+  offerAtMost,
+  resolveFees,
+  withMargin,
+} from "../../src/settlement-call/fees.js";
+import type { FeeLimits, GasPrice } from "../../src/settlement-call/fees.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
+
+const price = (current: bigint, highest: bigint, tip: bigint): GasPrice => ({
+  fees: { maxFeePerGas: highest, maxPriorityFeePerGas: tip },
+  ...{ current, highest },
+});
+const gasPrice = (wei: bigint): GasPrice => ({
+  fees: { gasPrice: wei },
+  ...{ current: wei, highest: wei },
+});
+
+describe("resolveFees()", () => {
+  const refuse = (): never => {
+    throw Object.assign(new Error("no"), { code: -32_601 });
+  };
+  for (const [title, config, baseFeePerGas, tip, is] of [
+    [
+      "doubles the base fee and adds the tip that the node suggests",
+      "auto",
+      7n,
+      () => "0x1",
+      price(8n, 15n, 1n),
+    ],
+    [
+      "takes a tip of 1 gwei if the node suggests none",
+      "auto",
+      7n,
+      refuse,
+      price(1_000_000_007n, 1_000_000_014n, 1_000_000_000n),
+    ],
+    [
+      "takes the node's gas price on a chain without a base fee",
+      "auto",
+      undefined,
+      refuse,
+      gasPrice(1_000_000_000n),
+    ],
+    ["takes the configured gas price", 5n, 7n, refuse, gasPrice(5n)],
+  ] as const) {
+    it(title, async () => {
+      const node = new ScriptedNode();
+      node.on("eth_maxPriorityFeePerGas", tip);
+      const rpc = new RpcClient(node, "scripted");
+      const found = await resolveFees(
+        rpc,
+        { gasPrice: config },
+        { baseFeePerGas },
+      );
+      expect(found).to.deep.equal(is);
+    });
+  }
+});
+
+describe("limitFees()", () => {
+  const asked = price(8n, 15n, 2n);
+  const of = (fee: bigint, tip = 2n): FeeLimits => ({
+    maxFeePerGas: { wei: fee, setting: "a setting" },
+    maxPriorityFeePerGas: { wei: tip, setting: "the tip's setting" },
+  });
+  for (const [title, offered, limits, is] of [
+    ["offers what is asked without limits", asked, {}, asked],
+    ["offers what is asked at its limits", asked, of(15n), asked],
+    ["lowers the reserve for later blocks", asked, of(9n), price(8n, 9n, 2n)],
+    ["accepts a price at its limit", asked, of(8n), price(8n, 8n, 2n)],
+    ["accepts a gas price at its limit", gasPrice(9n), of(9n), gasPrice(9n)],
+  ] as const) {
+    it(title, () => {
+      expect(limitFees("live", offered, limits)).to.deep.equal(is);
+    });
+  }
+  for (const [offered, limits, says] of [
+    [asked, of(7n), "a price of 8 wei"],
+    [asked, of(15n, 1n), "a priority fee of 2 wei"],
+    [gasPrice(9n), of(8n), "a price of 9 wei"],
+  ] as const) {
+    it(`refuses ${says} above its limit: VAULT_FEE_ABOVE_LIMIT`, () => {
+      expect(() => limitFees("live", offered, limits))
+        .to.throw(says)
+        .with.property("code", "VAULT_FEE_ABOVE_LIMIT");
+    });
+  }
+
+  it("offers at most a price, and never below the current one", () => {
+    const most = [3n, 9n, 99n].map((wei) => offerAtMost(asked, wei).highest);
+    expect(most).to.deep.equal([8n, 9n, 15n]);
+  });
+});
+
+describe("withMargin()", () => {
+  const CAP = 16_777_216n;
+  for (const [title, used, needed, block, is] of [
+    ["adds a quarter to what is needed", 60n, 80n, 1_000n, 100n],
+    ["adds no more than to 95 % of the block", 700n, 800n, 1_000n, 950n],
+    ["gives what is needed above that", 700n, 970n, 1_000n, 970n],
+    ["gives no more than the block has", 700n, 1_200n, 1_000n, 1_000n],
+    ["stays below the cap of a transaction", CAP, CAP, 10n * CAP, CAP],
+    [
+      "goes above it if the use does",
+      CAP + 4n,
+      CAP + 4n,
+      10n * CAP,
+      20_971_525n,
+    ],
+  ] as const) {
+    it(title, () => {
+      expect(withMargin({ used, needed }, block)).to.equal(is);
+    });
+  }
+});
