@@ -12,7 +12,7 @@ import type { Plan } from "../../src/settlement/state.js";
 import { TimeLimit } from "../../src/settlement/time-limit.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
 import type { SettlementEvent } from "../../src/settlement/types.js";
-import { speedUpTime } from "../helpers/deadlines.js";
+import { endDeadlines, speedUpTime } from "../helpers/deadlines.js";
 import {
   HASH,
   OTHER_HASH,
@@ -186,6 +186,17 @@ describe("carryOut()", () => {
       ],
     },
     {
+      title: "sends nothing if the time is over when the round is read",
+      means: {
+        checkRound: async () => {
+          endDeadlines();
+          return await Promise.resolve(undefined);
+        },
+      },
+      is: { kind: "stopped", code: "VAULT_RPC_TIMEOUT" },
+      troubles: [/^the node did not answer in time$/u],
+    },
+    {
       title: "reads the round again until it has an answer, and warns once",
       means: readsRound(...[1, 2, 3].map(() => new Error("no state")), "open"),
       answers: { [RECEIPT]: () => (sends.length > 0 ? inBlock6 : null) },
@@ -250,6 +261,16 @@ describe("carryOut()", () => {
             record: async () => await Promise.resolve(undefined),
           },
           /not cancelled: another process has finished this settlement$/u,
+        ],
+        [
+          "the time is over when a person has signed it",
+          {
+            sign: async (...asked: Parameters<Means["sign"]>) => {
+              endDeadlines();
+              return await signing(cancellation)(...asked);
+            },
+          },
+          /not cancelled: the node did not answer in time$/u,
         ],
         [
           "the time is over before it is signed",

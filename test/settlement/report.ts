@@ -1,116 +1,155 @@
 import { expect } from "chai";
 
+import { encodeGuarded } from "../../src/guard/round-guard.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { getReceipt } from "../../src/rpc/transactions.js";
 import type { Receipt } from "../../src/rpc/transactions.js";
+import type { JournalEntry } from "../../src/settlement/journal-file.js";
 import { describeEnd } from "../../src/settlement/report.js";
 import type { SettlementResult } from "../../src/settlement/result.js";
 import type { Settlement } from "../../src/types.js";
-import type { BareHost } from "../helpers/bare-host.js";
+import { speedUpTime } from "../helpers/deadlines.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { GUARD, HASH, OTHER_HASH, entry, unsigned } from "../helpers/keeper.js";
 import type { Waiting } from "../helpers/scripted-chain.js";
 import {
+  FACTORY,
   OPEN_ROUND,
   SETTLE,
+  VAULT,
   nextRound,
   settledRound,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
-import { fieldsOf } from "../helpers/fields.js";
 import { NOT_YET } from "../helpers/settlement-cases.js";
-import { HASH, OTHER_HASH, entry, unsigned } from "../helpers/keeper.js";
 
 const NEXT = nextRound(OPEN_ROUND);
+const SETTLED = settledRound(OPEN_ROUND);
 const [transaction] = entry.transactions;
 const ours: Waiting = { ...unsigned, hash: HASH };
+/** Of ours, which settles nothing, and is no revert either. */
+const idle: Waiting = { ...ours, data: "0x" };
+const toVault: Waiting = { ...ours, hash: OTHER_HASH, data: "0x12" };
 
 /** A mined transaction, and what is reported of it. */
-interface Case {
-  readonly title: string;
-  readonly given: () => void;
-  readonly receipt?: Partial<Receipt>;
-  readonly is: Partial<Settlement>;
-  readonly says?: RegExp;
-  /** Default: true. */
-  readonly isFinal?: boolean;
-  readonly block?: SettlementResult["block"];
-  readonly then?: () => void;
-}
+type Row = readonly [
+  title: string,
+  given: () => void,
+  is: Settlement["status"] | Partial<Settlement>,
+  says?: RegExp,
+  more?: {
+    readonly receipt?: Partial<Receipt>;
+    /** Default: true. */
+    readonly isFinal?: boolean;
+    readonly block?: SettlementResult["block"];
+    /** Gas and block of the calls that ask for the reason of a revert. */
+    readonly asked?: readonly unknown[];
+  },
+];
 
-const settled = {
-  status: "settled",
-  code: null,
-  reason: null,
-  after: settledRound(OPEN_ROUND),
-} as const;
-const reverted = {
-  status: "reverted",
-  code: "VAULT_CALL_REVERTED",
-  after: OPEN_ROUND,
-} as const;
-const WHOSE_IS_GONE =
-  "The round is settled at the end of block 6, but the node no longer has the state of the block before: whose settlement it is is not known.";
-const unread = {
-  is: { status: "unconfirmed", after: null },
-  says: /could not be read afterwards/u,
-  isFinal: false,
-} as const;
-
-describe("the report of a settlement that was followed", () => {
-  let chain: ScriptedNode;
-
+let chain: ScriptedNode;
+function useChain(): void {
+  speedUpTime();
   beforeEach(() => {
     chain = new ScriptedNode();
     chain.mines = false;
   });
+}
 
-  const hostOf = (type = "http"): BareHost =>
-    chain.host({ networkConfig: { type }, projectRoot: "" });
-  const receiptOf = async (): Promise<Receipt> => {
-    const rpc = new RpcClient(chain.provider, "scripted");
-    const receipt = await getReceipt(rpc, HASH);
-    if (receipt === undefined) {
-      throw new Error("it is not mined");
+function mine(...all: readonly Waiting[]): void {
+  chain.pool.push(...all);
+  chain.mine();
+}
+/** Mines ours into a block that leaves this round. */
+function mineTo(round: typeof OPEN_ROUND, ...others: readonly Waiting[]): void {
+  mine(ours, ...others);
+  chain.rounds[6] = round;
+}
+/** The node has no state of a block, by number and by hash. */
+function forget(block: number): void {
+  chain.on("eth_call", async (params, answer) => {
+    const { blockHash, blockNumber = params[1] } = fieldsOf(params[1]);
+    const number = `0x${block.toString(16)}`;
+    const { hash } = fieldsOf(
+      await chain.answerTo("eth_getBlockByNumber", [number, false]),
+    );
+    if (blockNumber === number || blockHash === hash) {
+      throw new Error("missing trie node");
     }
-    return receipt;
-  };
-  const mine = (...all: readonly Waiting[]): void => {
-    chain.pool.push(...all);
-    chain.mine();
-  };
-  const forget = (block: number): void => {
-    chain.on("eth_call", async (params, answer) => {
-      const { blockHash, blockNumber = params[1] } = fieldsOf(params[1]);
-      const number = `0x${block.toString(16)}`;
-      const { hash } = fieldsOf(
-        await chain.answerTo("eth_getBlockByNumber", [number, false]),
+    return await answer();
+  });
+}
+function forgetAll(): void {
+  chain.on("eth_call", () => {
+    throw new Error("nope");
+  });
+}
+function revert(): void {
+  chain.revertsWith = NOT_YET;
+  mine(ours);
+}
+async function receiptOf(): Promise<Receipt> {
+  const receipt = await getReceipt(new RpcClient(chain, "scripted"), HASH);
+  if (receipt === undefined) {
+    throw new Error("it is not mined");
+  }
+  return receipt;
+}
+function hostOf(type = "http") {
+  return chain.host({ networkConfig: { type }, projectRoot: "" });
+}
+function itReports(rows: readonly Row[]): void {
+  for (const [title, given, is, says = /(?:)/u, more = {}] of rows) {
+    it(title, async () => {
+      given();
+      const receipt = { ...(await receiptOf()), ...more.receipt };
+      const { settlement, isFinal, block } = await describeEnd(
+        hostOf(),
+        entry,
+        { kind: "mined", hash: HASH, receipt, transaction },
+        null,
       );
-      if (blockNumber === number || blockHash === hash) {
-        throw new Error("missing trie node");
+      expect(settlement).to.deep.include({
+        ...{ hash: HASH, blockNumber: receipt.blockNumber },
+        ...{ gasUsed: receipt.gasUsed, before: OPEN_ROUND, preview: null },
+        ...(typeof is === "string" ? { status: is } : is),
+      });
+      expect(settlement.reason ?? "").to.match(says);
+      expect(isFinal, "isFinal").to.equal(more.isFinal ?? true);
+      if ("block" in more) {
+        expect(block).to.deep.equal(more.block);
       }
-      return await answer();
+      if (more.asked !== undefined) {
+        const calls = chain.asked.filter(({ params: [call] }) =>
+          JSON.stringify(call).includes(`"data":"${SETTLE}"`),
+        );
+        expect(
+          calls.map(({ params: [call, at] }) => [fieldsOf(call)["gas"], at]),
+        ).to.deep.equal(more.asked);
+      }
     });
-  };
-  const revert = (): void => {
-    chain.revertsWith = NOT_YET;
-    mine(ours);
-  };
-  const isSettlement = ([call]: readonly unknown[]): boolean =>
-    JSON.stringify(call).includes(`"data":"${SETTLE}"`);
+  }
+}
 
-  const cases: readonly Case[] = [
-    ...[true, false].map((overrides) => ({
-      title: `is settled if the round is, read ${overrides ? "in one request" : "call by call"}`,
-      given: () => {
+describe("the report of a transaction that succeeded", () => {
+  useChain();
+  const settled = { status: "settled", code: null, reason: null } as const;
+
+  itReports([
+    ...[true, false].map((overrides): Row => [
+      `is settled, read ${overrides ? "in one request" : "call by call"}`,
+      () => {
         chain.overrides = overrides;
         mine(ours);
         chain.mine(nextRound);
       },
-      is: settled,
-      block: { number: 6, timestamp: 1_700_000_006 },
-    })),
-    ...[5, 6].map((block) => ({
-      title: `is settled if another node, on another branch, answers for number ${block}, of ${block === 5 ? "the block before" : "its block"}`,
-      given: () => {
+      { ...settled, after: SETTLED },
+      /(?:)/u,
+      { block: { number: 6, timestamp: 1_700_000_006 } },
+    ]),
+    ...[5, 6].map((block): Row => [
+      `is settled if a node of another branch would answer for the number ${block}`,
+      () => {
         mine(ours);
         chain.on("eth_call", async (params, answer) => {
           if (params[1] === `0x${block}`) {
@@ -119,137 +158,148 @@ describe("the report of a settlement that was followed", () => {
           return await answer();
         });
       },
-      is: settled,
-    })),
-    {
-      title:
-        "is a mismatch, not-settled and final, if another round was current before, and is settled",
-      given: () => {
+      settled,
+    ]),
+    [
+      "is settled by the transaction that opened the next round",
+      () => {
+        mineTo(NEXT, { ...toVault, to: unsigned.from });
+      },
+      { ...settled, after: NEXT },
+    ],
+    ...[NEXT, SETTLED].map((after): Row => [
+      `is settled, not known by whom, if another transaction of its block goes to the vault (settled: ${after.settled})`,
+      () => {
+        mineTo(after, toVault);
+      },
+      { status: "settled", code: null, after },
+      /^The round is settled.* at the end of block 6, .* whose settlement it is cannot be known/u,
+    ]),
+    [
+      "is not-settled if the round stays open",
+      () => {
+        mineTo(OPEN_ROUND);
+      },
+      { status: "not-settled", code: null, after: OPEN_ROUND },
+      /^It was mined in block 6 without a revert, but the round from .* is not settled in that block\.$/u,
+    ],
+    [
+      "is not-settled if the next round was there before, and is settled by it",
+      () => {
         chain.mine(nextRound);
         chain.effect = settledRound;
         mine(ours);
       },
-      is: { status: "not-settled", code: null, after: settledRound(NEXT) },
-      says: /^MISMATCH: it was meant for the round from .* but in block 7 the vault is in another one, the round .*settled: yes\. Look at that block/u,
-    },
-    {
-      title:
-        "is not-settled and final if another round was current before and is as it was, and nobody is seen to have settled the one that was meant",
-      given: () => {
-        chain.mine(nextRound);
-        chain.effect = (round) => round;
-        mine(ours);
-      },
-      is: { status: "not-settled", code: null, after: NEXT },
-      says: /but another round had taken the place of the round from .* No transaction is seen that settled the one that was meant/u,
-    },
-    {
-      title:
-        "is nothing-to-do, with the block that settled the round, if another round was current before and is as it was",
-      given: () => {
-        chain.mine(settledRound);
-        chain.mine(nextRound);
-        chain.effect = (round) => round;
-        mine(ours);
-      },
-      is: { status: "nothing-to-do", code: null, after: NEXT },
-      says: /settled by somebody else, in block 6\./u,
-    },
-    {
-      title:
-        "is settled if the block ends with the next round, and its other transaction does not go to the vault",
-      given: () => {
-        mine(ours, {
-          ...ours,
-          hash: OTHER_HASH,
-          to: unsigned.from,
-          data: "0x",
-        });
-        chain.rounds[6] = NEXT;
-      },
-      is: { status: "settled", code: null, reason: null, after: NEXT },
-    },
-    ...[NEXT, settledRound(OPEN_ROUND)].map((after) => ({
-      title: `is settled, not known by whom, if another transaction of its block goes to the vault, settled: ${after.settled}`,
-      given: () => {
-        mine(ours, { ...ours, hash: OTHER_HASH, data: "0x12" });
-        chain.rounds[6] = after;
-      },
-      is: { status: "settled" as const, code: null, after },
-      says: /^The round is settled.* at the end of block 6, .* whose settlement it is cannot be known/u,
-    })),
+      { status: "not-settled", code: null, after: settledRound(NEXT) },
+      /^MISMATCH: it was meant for the round from .* but in block 7 the vault is in another one, the round .*settled: yes\. Look at that block/u,
+    ],
     ...[
-      { ...OPEN_ROUND, strikePrice: OPEN_ROUND.strikePrice + 1n },
-      ...[0n].map((startTime) => ({
-        ...OPEN_ROUND,
-        ...{ startTime, strikePrice: 0n, endTime: 0n },
-      })),
-    ].map((after) => ({
-      title: `is not-settled, and says so, if its block ends with a round that does not follow, start ${after.startTime === 0n ? "zero" : "the same, another strike price"}`,
-      given: () => {
-        mine(ours);
-        chain.rounds[6] = after;
+      { ...OPEN_ROUND, strikePrice: 1n },
+      { ...OPEN_ROUND, startTime: 0n, strikePrice: 0n, endTime: 0n },
+    ].map((after): Row => [
+      `is not-settled if a round takes its place that does not follow, with start ${after.startTime}`,
+      () => {
+        mineTo(after);
       },
-      is: { status: "not-settled" as const, code: null, after },
-      says: /the vault's round is another one, which does not follow the round from/u,
-    })),
-    {
-      title:
-        "is nothing-to-do, with the block that settled the round, if that is an earlier one",
-      given: () => {
+      { status: "not-settled", code: null, after },
+      /the vault's round is another one, which does not follow the round from/u,
+    ]),
+    [
+      "is nothing-to-do, with the block that settled the round before it",
+      () => {
         chain.mine();
         chain.mine(settledRound);
         chain.mine();
-        // It settles nothing here, and is no revert either.
-        mine({ ...ours, data: "0x" });
+        mine(idle);
       },
-      is: {
-        status: "nothing-to-do",
-        code: null,
-        hashes: [HASH],
-        after: settledRound(OPEN_ROUND),
-      },
-      says: /^The round was settled by somebody else, in block 7\. This transaction was mined after that, in block 9/u,
-    },
-    {
-      title:
-        "is not-settled if the block ends with the next round, and began with the round settled",
-      given: () => {
+      { status: "nothing-to-do", code: null, hashes: [HASH], after: SETTLED },
+      /^The round was settled by somebody else, in block 7\. This transaction was mined after that, in block 9/u,
+    ],
+    [
+      "is nothing-to-do, with the block that settled the round, if the next one was there before",
+      () => {
         chain.mine(settledRound);
-        // It settles nothing here, and is no revert either.
-        chain.pool.push({ ...ours, data: "0x" });
-        chain.mine(() => NEXT);
+        chain.mine(nextRound);
+        mine(idle);
       },
-      is: { status: "not-settled" },
-      says: /^MISMATCH/u,
-    },
-    {
-      title:
-        "is unconfirmed and final if the block ends with the next round, and the one before cannot be read",
-      given: () => {
-        chain.effect = nextRound;
-        mine(ours);
-        forget(5);
+      { status: "nothing-to-do", code: null, after: NEXT },
+      /settled by somebody else, in block 6\./u,
+    ],
+    [
+      "is not-settled if the next round was there before, and nobody is seen to have settled the one that was meant",
+      () => {
+        chain.mine(nextRound);
+        mine(idle);
       },
-      is: { status: "unconfirmed", code: null, after: NEXT },
-      says: /an archive node can show/u,
-    },
-    {
-      title:
-        "is settled if the state of its block is gone, and the newest block has the same round",
-      given: () => {
+      { status: "not-settled", code: null, after: NEXT },
+      /No transaction is seen that settled the one that was meant/u,
+    ],
+  ]);
+});
+
+describe("the report of a transaction whose state the node lacks", () => {
+  useChain();
+  const unread = [
+    { status: "unconfirmed", after: null },
+    /could not be read afterwards/u,
+    { isFinal: false },
+  ] as const;
+  const ARCHIVE = /an archive node can show/u;
+
+  itReports([
+    [
+      "is settled if the newest block has the same round",
+      () => {
         mine(ours);
         chain.mine();
         forget(6);
       },
-      is: settled,
-      block: undefined,
-    },
-    {
-      title:
-        "is unconfirmed and not final if the state of its block is gone, and the newest block is of another branch",
-      given: () => {
-        chain.effect = (round) => round;
+      { status: "settled", reason: null, after: SETTLED },
+      /(?:)/u,
+      { block: undefined },
+    ],
+    [
+      "is settled, not known by whom, if the state of the block before is gone",
+      () => {
+        mine(ours);
+        forget(5);
+      },
+      { status: "settled", after: SETTLED },
+      /^The round is settled at the end of block 6, but the node no longer has the state of the block before/u,
+    ],
+    [
+      "is unconfirmed for good if so and the block ends with the next round",
+      () => {
+        mineTo(NEXT);
+        forget(5);
+      },
+      { status: "unconfirmed", code: null, after: NEXT },
+      ARCHIVE,
+    ],
+    [
+      "is unconfirmed for good if the vault is in another round by now",
+      () => {
+        mine(ours);
+        chain.mine(nextRound);
+        forget(6);
+      },
+      { status: "unconfirmed", code: null, after: null },
+      ARCHIVE,
+    ],
+    [
+      "is nothing-to-do, by the last block before it, if the blocks in between are gone",
+      () => {
+        chain.mine(settledRound);
+        chain.mine();
+        mine(idle);
+        forget(6);
+      },
+      "nothing-to-do",
+      /settled by somebody else, in block 7 or before\./u,
+    ],
+    [
+      "is open if the newest block is of another branch",
+      () => {
         mine(ours);
         forget(6);
         chain.on("eth_getBlockByNumber", async ([tag], answer) => {
@@ -260,72 +310,27 @@ describe("the report of a settlement that was followed", () => {
         });
       },
       ...unread,
-    },
-    {
-      title:
-        "is settled if the state of its block can be read only as that of the newest one",
-      given: () => {
-        mine(ours);
-        forget(6);
-      },
-      is: settled,
-    },
-    {
-      title:
-        "is nothing-to-do, with the last block before its own, if the blocks that may have settled the round are gone",
-      given: () => {
-        chain.mine(settledRound);
-        chain.mine();
-        mine({ ...ours, data: "0x" });
-        forget(6);
-      },
-      is: { status: "nothing-to-do", code: null },
-      says: /settled by somebody else, in block 7 or before\./u,
-    },
-    {
-      title:
-        "is settled, not known by whom, if the state of the block before is gone",
-      given: () => {
-        mine(ours);
-        forget(5);
-      },
-      is: { ...settled, reason: WHOSE_IS_GONE },
-    },
-    {
-      title:
-        "is unconfirmed and final, for an archive node, if the state of its block is gone, and the vault is in another round by now",
-      given: () => {
-        mine(ours);
-        chain.mine(nextRound);
-        forget(6);
-      },
-      is: { status: "unconfirmed", code: null, after: null },
-      says: /an archive node can show/u,
-    },
-    {
-      title:
-        "is unconfirmed and not final if the node has another block in the place of the receipt's",
-      given: () => {
-        chain.effect = (round) => round;
+    ],
+    [
+      "is open if the node has another block in the place of the receipt's",
+      () => {
         mine(ours);
       },
-      receipt: { blockHash: OTHER_HASH },
-      ...unread,
-    },
-    {
-      title: "is unconfirmed and not final if nothing can be read",
-      given: () => {
+      unread[0],
+      unread[1],
+      { isFinal: false, receipt: { blockHash: OTHER_HASH } },
+    ],
+    [
+      "is open if nothing can be read",
+      () => {
         mine(ours);
-        chain.on("eth_call", () => {
-          throw new Error("nope");
-        });
+        forgetAll();
       },
       ...unread,
-    },
-    {
-      title:
-        "is unconfirmed and not final if the state of its block is gone, and the node is behind",
-      given: () => {
+    ],
+    [
+      "is open if the node is behind",
+      () => {
         mine(ours);
         forget(6);
         chain.overrides = false;
@@ -333,160 +338,165 @@ describe("the report of a settlement that was followed", () => {
         chain.on("eth_getBlockByNumber", () => behind);
       },
       ...unread,
-    },
-    {
-      title:
-        "is reverted with VAULT_CALL_REVERTED and the reason at its block if it reverted",
-      given: revert,
-      is: reverted,
-      says: /not yet/u,
-      then: () => {
-        const calls = chain.asked.filter(({ params }) => isSettlement(params));
-        const { from, to, data } = ours;
-        expect(calls.map(({ params }) => params)).to.deep.equal([
-          [{ from, to, data, gas: "0x186a0" }, "0x6"],
-        ]);
-      },
-    },
-    {
-      title:
-        "is reverted with VAULT_CALL_REVERTED, the reason unknown, if its block's state is gone",
-      given: () => {
-        revert();
-        chain.on("eth_call", async (params, answer) => {
-          if (isSettlement(params)) {
-            throw new Error("missing trie node");
-          }
-          return await answer();
-        });
-      },
-      is: { ...reverted, reason: "the reason could not be found out" },
-    },
-    {
-      title:
-        "is reverted with VAULT_CALL_REVERTED and the contract's reason if it used nearly all of its gas, and has that reason with all of its block",
-      given: () => {
-        revert();
-        chain.on("eth_getBlockByNumber", async ([tag], answer) => {
-          const block = fieldsOf(await answer());
-          return tag === "0x6" ? block : { ...block, gasLimit: "0x1" };
-        });
-      },
-      receipt: { gasUsed: 95_000n },
-      is: reverted,
-      says: /not yet/u,
-      then: () => {
-        const calls = chain.asked.filter(({ params }) => isSettlement(params));
-        expect(calls.map(({ params: [call] }) => fieldsOf(call)["gas"])).to.eql(
-          ["0x1c9c380"],
-        );
-      },
-    },
-    {
-      title:
-        "is reverted with VAULT_OUT_OF_GAS if it used nearly all of its gas, and more is enough",
-      given: () => {
+    ],
+  ]);
+});
+
+describe("the report of a transaction that reverted", () => {
+  useChain();
+  const is = { status: "reverted", code: "VAULT_CALL_REVERTED" } as const;
+  const outOfGas = { ...is, code: "VAULT_OUT_OF_GAS" } as const;
+  const receipt = { gasUsed: 95_000n };
+
+  itReports([
+    [
+      "has the reason at its block, with its gas",
+      revert,
+      { ...is, after: OPEN_ROUND },
+      /not yet/u,
+      { asked: [["0x186a0", "0x6"]] },
+    ],
+    [
+      "has that reason if it used less than 95 % of its gas",
+      revert,
+      is,
+      /not yet/u,
+      { receipt: { gasUsed: 94_999n } },
+    ],
+    [
+      "has the reason with all gas of the block if it used nearly all of its own",
+      revert,
+      is,
+      /not yet/u,
+      { receipt, asked: [["0x1c9c380", "0x6"]] },
+    ],
+    [
+      "ran out of gas if more gas is enough: VAULT_OUT_OF_GAS",
+      () => {
         revert();
         chain.revertsWith = undefined;
       },
-      receipt: { gasUsed: 95_000n },
-      is: { ...reverted, code: "VAULT_OUT_OF_GAS" },
-      says: /^out of gas: it uses all of the 100000 that it was given\..*gasMultiplier/u,
-    },
-    {
-      title:
-        "is reverted with VAULT_OUT_OF_GAS, or an invalid instruction, if it used nearly all of its gas, and the node cannot be asked why",
-      given: () => {
+      outOfGas,
+      /^out of gas: it uses all of the 100000 that it was given\..*gasMultiplier/u,
+      { receipt },
+    ],
+    [
+      "ran out of gas, or hit an invalid instruction, if the node has no state: VAULT_OUT_OF_GAS",
+      () => {
         revert();
         forget(6);
       },
-      receipt: { gasUsed: 95_000n },
-      is: { ...reverted, code: "VAULT_OUT_OF_GAS" },
-      says: /^out of gas, or an invalid instruction: it uses all of the 100000/u,
-    },
-    {
-      title: "is reverted for good also if no state can be read afterwards",
-      given: () => {
+      outOfGas,
+      /^out of gas, or an invalid instruction: it uses all of the 100000/u,
+      { receipt },
+    ],
+    [
+      "has no reason, and is final, if no state can be read",
+      () => {
         revert();
-        chain.on("eth_call", () => {
-          throw new Error("nope");
-        });
+        forgetAll();
       },
-      is: { status: "reverted", after: null },
-    },
-    {
-      title: "is reverted with VAULT_CALL_REVERTED if it used less of its gas",
-      given: revert,
-      receipt: { gasUsed: 94_999n },
-      is: reverted,
-    },
-  ];
+      { ...is, after: null, reason: "the reason could not be found out" },
+    ],
+  ]);
+});
 
-  for (const one of cases) {
-    it(one.title, async () => {
-      one.given();
-      const receipt = { ...(await receiptOf()), ...one.receipt };
-      const { settlement, isFinal, block } = await describeEnd(
+describe("the report of a call through a guard, which reverts unless it settles", () => {
+  useChain();
+  const report = async (): Promise<SettlementResult> => {
+    const data = encodeGuarded(VAULT, {
+      ...{ factory: FACTORY, round: OPEN_ROUND },
+      ...{ mustHaveEnded: false, mustSettle: true, tokens: [] },
+    });
+    const guarded = { ...transaction, to: GUARD, data };
+    const guardedEntry: JournalEntry = {
+      ...{ ...entry, guard: GUARD, transactions: [guarded] },
+    };
+    const receipt = await receiptOf();
+    const end = { kind: "mined", hash: HASH, receipt } as const;
+    const all = { ...end, transaction: guarded };
+    return await describeEnd(hostOf(), guardedEntry, all, null);
+  };
+
+  it("is settled by itself, though another transaction went to the vault", async () => {
+    mineTo(NEXT, toVault);
+    const { settlement } = await report();
+    expect(settlement).to.include({ status: "settled", reason: null });
+  });
+
+  for (const [title, isSettledBefore] of [
+    ["open in its block", false],
+    ["settled before its block", true],
+  ] as const) {
+    it(`is open if the node shows the round ${title}`, async () => {
+      if (isSettledBefore) {
+        chain.mine(settledRound);
+      }
+      mine(idle);
+      const { settlement, isFinal } = await report();
+      expect(settlement).to.include({ status: "unconfirmed", code: null });
+      expect(settlement.reason).to.include("another branch of the chain");
+      expect(isFinal).to.equal(false);
+    });
+  }
+});
+
+describe("the report of a settlement that is not mined", () => {
+  useChain();
+  const undecided = {
+    kind: "undecided",
+    hash: HASH,
+    status: "unconfirmed",
+    reason: "Still.",
+  } as const;
+
+  it("is final if it was dropped", async () => {
+    const { settlement, isFinal } = await describeEnd(
+      hostOf(),
+      entry,
+      {
+        ...{ kind: "dropped", hash: HASH, status: "refused", reason: "No." },
+        code: "VAULT_RPC_ERROR",
+      },
+      null,
+    );
+    expect(isFinal).to.equal(true);
+    expect(settlement).to.deep.include({
+      ...{ status: "refused", code: "VAULT_RPC_ERROR", reason: "No." },
+      ...{ hash: HASH, hashes: [HASH], blockNumber: null, after: null },
+    });
+  });
+
+  for (const [confirmations, wanted] of [
+    [1, ""],
+    [3, ", confirmations: 3"],
+  ] as const) {
+    it(`says how to resume it${wanted}, and keeps the reason for the task`, async () => {
+      const found = await describeEnd(
         hostOf(),
         entry,
-        { kind: "mined", hash: HASH, receipt, transaction },
+        undecided,
         null,
+        confirmations,
       );
-      expect(settlement).to.deep.include({
-        hash: HASH,
-        blockNumber: receipt.blockNumber,
-        gasUsed: receipt.gasUsed,
-        before: OPEN_ROUND,
-        preview: null,
-        ...one.is,
-      });
-      expect(settlement.reason ?? "").to.match(one.says ?? /(?:)/u);
-      expect(isFinal, "isFinal").to.equal(one.isFinal ?? true);
-      if ("block" in one) {
-        expect(block).to.deep.equal(one.block);
-      }
-      one.then?.();
+      expect(found).to.include({ isFinal: false, openReason: "Still." });
+      expect(found.settlement.reason).to.equal(
+        `Still. settleAll({ resume: true${wanted} }) takes it up again.`,
+      );
     });
   }
 
-  it("has hash, status and reason of a transaction that is not mined", async () => {
-    const hash = HASH;
-    const undecided = {
-      hash,
-      status: "unconfirmed",
-      reason: "Still.",
-    } as const;
-    const refusal = { status: "refused", code: "VAULT_RPC_ERROR" } as const;
-    const dropped = { hash, ...refusal, reason: "No." } as const;
+  it("has its block, and no advice to resume, in process", async () => {
     mine(ours);
-    const receipt = await receiptOf();
-    const advice = "settleAll({ resume: true }) takes it up again.";
-    for (const [type, end, settlement, more] of [
-      ["http", { kind: "dropped", ...dropped }, dropped, { isFinal: true }],
-      [
-        "http",
-        { kind: "undecided", ...undecided },
-        { ...undecided, reason: `Still. ${advice}` },
-        { isFinal: false, openReason: "Still." },
-      ],
-      [
-        "edr-simulated",
-        { kind: "undecided", ...undecided, receipt },
-        { ...undecided, blockNumber: 6, gasUsed: 60_000n, cost: 480_000n },
-        { isFinal: false },
-      ],
-    ] as const) {
-      expect(await describeEnd(hostOf(type), entry, end, null)).to.deep.equal({
-        settlement: {
-          ...{ code: null, blockNumber: null, gasUsed: null, after: null },
-          cost: null,
-          ...{ before: OPEN_ROUND, preview: null, differences: null },
-          ...{ guard: null, hashes: [hash] },
-          ...settlement,
-        },
-        chainId: 31_337,
-        ...more,
-      });
-    }
+    const { settlement, ...more } = await describeEnd(
+      hostOf("edr-simulated"),
+      entry,
+      { ...undecided, receipt: await receiptOf() },
+      null,
+    );
+    expect(more).to.deep.equal({ isFinal: false, chainId: 31_337 });
+    expect(settlement).to.include({
+      ...{ reason: "Still.", blockNumber: 6, gasUsed: 60_000n, cost: 480_000n },
+    });
   });
 });
