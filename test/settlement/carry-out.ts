@@ -190,7 +190,8 @@ describe("carryOut()", () => {
       means: {
         checkRound: async () => {
           endDeadlines();
-          return await Promise.resolve(undefined);
+          await Promise.resolve();
+          return undefined;
         },
       },
       is: { kind: "stopped", code: "VAULT_RPC_TIMEOUT" },
