@@ -1,0 +1,780 @@
+import { existsSync } from "node:fs";
+import { readdir, rename } from "node:fs/promises";
+import { setImmediate as nextTick } from "node:timers/promises";
+
+import { expect } from "chai";
+
+import { VaultError } from "../../src/client/index.js";
+import type { SettleAllOptions, VaultRound } from "../../src/types.js";
+import { endDeadlines, useWallClock } from "../helpers/deadlines.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
+import {
+  OTHER_HASH,
+  connectionLost,
+  itSettles,
+  remote,
+  useKeeper,
+} from "../helpers/keeper.js";
+import type { Keeper, NetworkChanges } from "../helpers/keeper.js";
+import {
+  FACTORY,
+  KEY,
+  OPEN_ROUND,
+  SETTLE,
+  SETTLER,
+  VAULT,
+  nextRound,
+  settledRound,
+} from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
+import { itSettlesAsEverywhere, notSent } from "../helpers/settlement-cases.js";
+
+const SEND = "eth_sendRawTransaction";
+const RECEIPT = "eth_getTransactionReceipt";
+const resume = { resume: true } as const;
+
+/** Time of the next block; the newest one is a second older. */
+const NOW = 1_700_000_006n;
+const ending = (endTime: bigint): VaultRound => ({ ...OPEN_ROUND, endTime });
+const notEnded = (endTime: bigint): string =>
+  `The round has not ended yet: it ends at ${new Date(Number(endTime) * 1_000).toISOString().replace(".000", "")}.`;
+const asIs = async (_: unknown, answer: () => Promise<unknown>) =>
+  await answer();
+const interrupted = async (keeper: Keeper): Promise<void> => {
+  await keeper.interrupt();
+};
+
+describe("settleAll", () => {
+  const keeper = useKeeper();
+
+  for (const overrides of [true, false]) {
+    describe(`on a scripted node with state overrides: ${overrides}`, () => {
+      beforeEach(() => {
+        keeper.chain.overrides = overrides;
+      });
+
+      itSettlesAsEverywhere(() => keeper);
+    });
+  }
+
+  /** Another transaction of the account is mined before ours arrives. */
+  const overtake = (to: string, data: string) => (): void => {
+    keeper.beforeSending(async () => {
+      await Promise.resolve();
+      const other = { hash: OTHER_HASH, from: SETTLER, nonce: 0 };
+      keeper.chain.pool.push({ ...other, to, data });
+      keeper.chain.mine();
+    });
+  };
+  itSettles(keeper, [
+    {
+      title: "refuses another chain than the configured one: VAULT_WRONG_CHAIN",
+      network: { chainId: 1 },
+      is: { status: "refused", code: "VAULT_WRONG_CHAIN", before: null },
+      says: ["31337", "1"],
+    },
+    {
+      title:
+        "throws VAULT_NETWORK_UNREACHABLE, and writes nothing, if it is not known whether the node can sign",
+      given: ({ chain }) => {
+        chain.on("eth_signTransaction", () => {
+          throw connectionLost();
+        });
+      },
+      network: remote,
+      throws: "VAULT_NETWORK_UNREACHABLE",
+      then: async ({ projectRoot }) => {
+        expect(await readdir(projectRoot)).to.deep.equal([]);
+      },
+    },
+    {
+      title: "is settled by the same call with its nonce, and has its hash",
+      given: overtake(VAULT, SETTLE),
+      is: { status: "settled", hash: OTHER_HASH, blockNumber: 6 },
+      events: "preflight sending trouble trouble hash mined",
+    },
+    {
+      title: "is unconfirmed for good if another call used its nonce",
+      given: overtake(FACTORY, "0x"),
+      is: { status: "unconfirmed", blockNumber: null },
+      says: ["It was replaced", "can never be mined"],
+      sends: 1,
+      then: async (on) => {
+        const finished = await on.journal(".finished");
+        expect(finished).to.not.have.property("mayStillArrive");
+      },
+    },
+    {
+      title: "reads the outcome also if its time is over",
+      given: (on) => {
+        on.endAtLook(1);
+        on.chain.on(SEND, async (_, answer) => {
+          on.chain.on("eth_call", async (_call, answerCall) => {
+            await nextTick();
+            return await answerCall();
+          });
+          return await answer();
+        });
+      },
+      is: "settled",
+      events: "preflight sending mined",
+    },
+    {
+      title: "lists what differs from its preview",
+      given: (on) => {
+        on.beforeSending(async () => {
+          on.chain.effect = (round) => ({ ...settledRound(round), APY: 9n });
+          await Promise.resolve();
+        });
+      },
+      is: {
+        status: "settled",
+        differences: [
+          { reading: "round", field: "APY", previewed: 1n, happened: 9n },
+        ],
+      },
+      then: (_, settlement) => {
+        expect(settlement?.preview?.differences).to.have.length(1);
+      },
+    },
+  ]);
+
+  it("asks for nothing twice, and reads the vault with one call each time", async () => {
+    await keeper.settle();
+    expect(keeper.chain.asked.map(({ method }) => method)).to.deep.equal([
+      // The kind of chain, the genesis block, the newest block and the next one.
+      ...["hardhat_metadata", "anvil_nodeInfo", "eth_getBlockByNumber"],
+      ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
+      // The vault beside its block's header.
+      ...["eth_getBlockByNumber", "eth_call"],
+      // Its nonce, and whether it is still that kind of chain.
+      ...["eth_getTransactionCount", "eth_getTransactionCount"],
+      ...["hardhat_metadata", "anvil_nodeInfo"],
+      // The price and recent ones, whether data has a fee of its own, the preview, and a
+      // call with gas and price.
+      ...["eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_getCode"],
+      ...["eth_simulateV1", "eth_call"],
+      // Symbol and decimals of the token that moves.
+      ...["eth_call", "eth_call"],
+      // The round again, right before the transaction leaves.
+      ...["eth_getBlockByNumber", "eth_call"],
+      ...[SEND, RECEIPT],
+      // Its block once more; whether another transaction of it touched the vault; and the
+      // readings after and before it.
+      "eth_getBlockByNumber",
+      ...["eth_getBlockByNumber", "eth_getLogs"],
+      ...["eth_call", "eth_call"],
+    ]);
+  });
+
+  it("looks on while the node has another block in the place of the receipt's", async () => {
+    let isReorged = false;
+    keeper.chain.on(RECEIPT, async (_, answer, seen) => {
+      isReorged = seen < 3;
+      return await answer();
+    });
+    keeper.chain.on("eth_getBlockByNumber", async ([tag], answer) => ({
+      ...fieldsOf(await answer()),
+      ...(isReorged && tag === "0x6" && { hash: OTHER_HASH }),
+    }));
+    expect(await keeper.settle()).to.include({ status: "settled" });
+    expect(keeper.chain.count(RECEIPT)).to.equal(4);
+    expect(keeper.types).to.equal("preflight sending mined");
+  });
+
+  const notConfirmed = new VaultError("VAULT_NOT_CONFIRMED", {});
+  for (const [problem, reason] of [
+    [new Error("a bug"), "Error: a bug"],
+    [notConfirmed, notConfirmed.message],
+  ] as const) {
+    it(`keeps its hash if it fails after sending: ${reason}`, async () => {
+      const host = keeper.host();
+      const withOptions = host.withOptions.bind(host);
+      host.withOptions = (given) => {
+        if (given.timeout !== undefined && keeper.sends > 0) {
+          endDeadlines();
+          throw problem;
+        }
+        return withOptions(given);
+      };
+      const { settlement } = await keeper.end({}, host);
+      expect(settlement).to.deep.include({
+        ...{ ...notSent, status: "unconfirmed", code: null, reason },
+        ...{ hash: keeper.chain.mined[0]?.hash, before: OPEN_ROUND },
+      });
+      expect(settlement.preview?.differences).to.equal(null);
+    });
+  }
+});
+
+describe("settleAll with ifExpired", () => {
+  const keeper = useKeeper();
+  const clock = useWallClock();
+  beforeEach(() => {
+    // A little ahead of the chain.
+    clock.stoppedAt = (Number(NOW) + 30) * 1_000;
+  });
+  const ifExpired = { ifExpired: true } as const;
+  const endsAt = (endTime: bigint): void => {
+    keeper.chain.rounds = keeper.chain.rounds.map(() => ending(endTime));
+  };
+
+  for (const overrides of [true, false]) {
+    const how = overrides ? "one request" : "single calls";
+    itSettles(keeper, [
+      {
+        title: `has nothing to do one second before the round's end, seen by ${how}`,
+        given: ({ chain }) => {
+          endsAt(NOW + 1n);
+          chain.overrides = overrides;
+        },
+        options: ifExpired,
+        is: "nothing-to-do",
+        says: [notEnded(NOW + 1n)],
+        events: "",
+      },
+      {
+        title: `settles at the round's end, seen by ${how}`,
+        given: ({ chain }) => {
+          endsAt(NOW);
+          chain.overrides = overrides;
+        },
+        options: ifExpired,
+        is: "settled",
+      },
+      {
+        title: `sends nothing if the chain goes back before the round's end while it asks, seen by ${how}`,
+        given: ({ chain }) => {
+          endsAt(NOW);
+          chain.overrides = overrides;
+        },
+        options: ({ chain }) => ({
+          ...ifExpired,
+          confirm: async () => {
+            chain.rounds.pop();
+            return await Promise.resolve(true);
+          },
+        }),
+        is: { status: "nothing-to-do", reason: notEnded(NOW) },
+        events: "preflight",
+        then: async () => {
+          const finished = await keeper.journal(".finished");
+          expect(finished).to.not.have.property("mined");
+          expect(existsSync(keeper.journalFile())).to.equal(false);
+        },
+      },
+    ]);
+  }
+
+  itSettles(keeper, [
+    {
+      title: "says that clocks differ, and goes by the earliest",
+      given: () => {
+        endsAt(NOW);
+        clock.stoppedAt = (Number(NOW) - 600) * 1_000;
+      },
+      options: ifExpired,
+      is: "nothing-to-do",
+      events: "trouble",
+      then: ({ troubles }) => {
+        expect(troubles).to.match(/^clocks differ by 600 s/u);
+      },
+    },
+    {
+      title: "goes by this machine's clock if the node has no pending block",
+      given: ({ chain }) => {
+        endsAt(NOW + 20n);
+        chain.rounds = Array.from({ length: 30 }, () => ending(NOW + 20n));
+        chain.on("eth_getBlockByNumber", async ([tag], answer) =>
+          tag === "pending" ? null : await answer(),
+        );
+      },
+      options: ifExpired,
+      is: "settled",
+    },
+    {
+      title: "sends again, after a re-org, once the round has ended again",
+      given: ({ chain }) => {
+        endsAt(NOW);
+        chain.on(SEND, async (_, answer, seen) => {
+          if (seen > 0) {
+            return await answer();
+          }
+          chain.rounds.pop();
+          throw connectionLost();
+        });
+        chain.on(RECEIPT, async (_, answer, seen) => {
+          if (seen === 5) {
+            expect(keeper.sends).to.equal(1);
+            chain.mine();
+          }
+          return await answer();
+        });
+      },
+      options: ifExpired,
+      is: "settled",
+      sends: 2,
+    },
+    {
+      title:
+        "says that the round has not ended if its time is over before that",
+      given: ({ chain }) => {
+        endsAt(NOW);
+        keeper.loseTransactions(() => {
+          chain.rounds.pop();
+        });
+        keeper.endAtLook(4);
+      },
+      options: ifExpired,
+      is: "unconfirmed",
+      says: [
+        `the node does not have it, and it is not sent again: ${notEnded(NOW)}`,
+      ],
+      sends: 1,
+    },
+    {
+      title: "resumes nothing before the round's end",
+      given: interrupted,
+      options: { ...resume, ...ifExpired },
+      is: "nothing-to-do",
+      says: [notEnded(OPEN_ROUND.endTime)],
+      events: "resuming",
+    },
+    {
+      title: "has nothing to assert before the round's end",
+      options: { ...ifExpired, assertOnly: true },
+      is: "nothing-to-do",
+    },
+  ]);
+});
+
+describe("settleAll with resume", () => {
+  const keeper = useKeeper();
+  /** The next settlement is mined with this nonce. */
+  const expectNext = async (nonce: number): Promise<void> => {
+    expect((await keeper.settle()).status).to.equal("settled");
+    expect(keeper.chain.mined.at(-1)).to.include({ nonce });
+  };
+
+  itSettles(keeper, [
+    {
+      title:
+        "is needed first, and names the transaction: VAULT_SETTLEMENT_UNFINISHED",
+      given: interrupted,
+      is: "refused VAULT_SETTLEMENT_UNFINISHED",
+      says: ["transaction 0x"],
+      events: "",
+    },
+    {
+      title:
+        "is needed first, and names the nonce if the node signed: VAULT_SETTLEMENT_UNFINISHED",
+      given: async (on) => {
+        await on.interrupt(remote);
+      },
+      network: remote,
+      is: { code: "VAULT_SETTLEMENT_UNFINISHED", hash: null },
+      says: ["nonce 0, its hash not known"],
+    },
+    {
+      title: "is not needed by assertOnly, which sees the round",
+      given: interrupted,
+      options: { assertOnly: true },
+      is: "refused VAULT_SETTLEMENT_NEEDED",
+    },
+    {
+      title: "sends the signed bytes, whoever signs by now",
+      given: interrupted,
+      network: remote,
+      options: resume,
+      is: { status: "settled", preview: null },
+      events: "resuming sending mined",
+      then: async ({ chain }) => {
+        const sent = chain.asked.find(({ method }) => method === SEND);
+        const { transactions } = await keeper.journal(".finished");
+        expect(fieldsOf(listOf(transactions)[0])["raw"]).to.equal(
+          sent?.params[0],
+        );
+      },
+    },
+    {
+      title: "sends nothing if somebody else settled the round",
+      given: async (on) => {
+        await on.interrupt();
+        await on.settleByOther();
+      },
+      options: resume,
+      is: "nothing-to-do",
+      says: ["somebody else meanwhile", "the same nonce 0, takes its place"],
+      events: "resuming",
+    },
+    {
+      title:
+        "sends nothing if the next round is current, which the next settlement settles: VAULT_ROUND_CHANGED",
+      given: async (on) => {
+        await on.interrupt();
+        await on.openNextRound();
+      },
+      options: resume,
+      is: "refused VAULT_ROUND_CHANGED",
+      events: "resuming",
+      then: async () => {
+        await expectNext(0);
+      },
+    },
+    {
+      title:
+        "is unconfirmed if its nonce is used, and it may have settled the round",
+      given: async (on) => {
+        await on.interrupt();
+        await on.settleByOther();
+        on.chain.on("eth_getTransactionCount", ([, tag]) =>
+          String(tag).startsWith("0x") ? "0x1" : "0x0",
+        );
+        on.endAtLook(3);
+      },
+      options: resume,
+      is: "unconfirmed",
+      says: ["it may be what settled the round", "settleAll({ resume: true })"],
+    },
+    {
+      title:
+        "is unconfirmed, and names the request, if the round cannot be read before it sends",
+      given: async (on) => {
+        await on.interrupt();
+        on.endAtLook(3);
+        on.chain.on("eth_call", async (_, answer, seen) => {
+          if (seen > 0) {
+            throw Object.assign(new Error("nope"), { code: -32_000 });
+          }
+          return await answer();
+        });
+      },
+      options: resume,
+      is: "unconfirmed",
+      says: ["could not be sent again", "refused eth_call: nope"],
+      events: "resuming trouble",
+    },
+    {
+      title: "does not announce a transaction that is mined as sent",
+      given: async (on) => {
+        await on.stopMining();
+        await on.settle();
+        on.chain.mine();
+        on.chain.on(RECEIPT, asIs);
+      },
+      options: resume,
+      is: "settled",
+      sends: 1,
+      events: "resuming mined",
+    },
+    ...(
+      [
+        ["a key of the configuration", 0, {}],
+        ["an account of the node", 0, remote],
+        ["an account of the node, with a later nonce", 3, remote],
+      ] satisfies ReadonlyArray<readonly [string, number, NetworkChanges]>
+    ).map(([title, nonce, network]) => ({
+      title: `signs nothing without signed bytes, for ${title}: VAULT_SETTLEMENT_LOST`,
+      given: async (on: Keeper) => {
+        await on.interrupt();
+        const journal = await on.journal();
+        const [transaction] = listOf(journal["transactions"]);
+        const unsigned = { raw: undefined, hash: undefined, nonce };
+        await on.writeJournal({
+          ...journal,
+          transactions: [{ ...fieldsOf(transaction), ...unsigned }],
+        });
+      },
+      network,
+      options: resume,
+      is: { code: "VAULT_SETTLEMENT_LOST", hash: null } as const,
+      says: [`nonce ${nonce}`],
+      events: "resuming",
+      then: async ({ chain }: Keeper) => {
+        expect(chain.count("eth_signTransaction")).to.equal(0);
+        await expectNext(0);
+      },
+    })),
+  ]);
+
+  it("has the block that it looked at if the transaction is not mined in time", async () => {
+    await keeper.interrupt();
+    await keeper.stopMining();
+    const { settlement, block } = await keeper.end(resume);
+    expect(settlement.status).to.equal("unconfirmed");
+    expect(block).to.include({ number: 5 });
+  });
+
+  it("sends nothing if another process finishes the settlement as it takes it over", async () => {
+    await keeper.interrupt();
+    const finishesAtKey = async (): Promise<string> => {
+      await rename(keeper.journalFile(), keeper.journalFile(".finished"));
+      return KEY;
+    };
+    const accounts = [{ get: finishesAtKey, getHexString: finishesAtKey }];
+    const taken = await keeper.settle({ ...resume, bump: true }, { accounts });
+    expect(taken).to.include({ status: "nothing-to-do" });
+    expect(keeper.sends).to.equal(0);
+  });
+
+  it("waits for its own number of confirmations, and names what there is", async () => {
+    keeper.endAtLook(2);
+    const first = await keeper.settle({ confirmations: 3 });
+    expect(first).to.include({ status: "unconfirmed", blockNumber: 6 });
+    expect(first.reason)
+      .to.include("with 1 of 3 confirmations")
+      .and.include("settleAll({ resume: true, confirmations: 3 })");
+    keeper.chain.on(RECEIPT, asIs);
+    keeper.chain.mine();
+    const second = await keeper.settle({ ...resume, confirmations: 2 });
+    expect(second).to.include({ status: "settled", blockNumber: 6 });
+    expect(keeper.types).to.equal("resuming mined confirmed");
+    expect(keeper.sends).to.equal(1);
+  });
+
+  /** On a node that lost the block: the journal has all that is known. */
+  const finished = async (on: Keeper): Promise<void> => {
+    await on.settle();
+    on.chain = new ScriptedNode();
+  };
+  itSettles(keeper, [
+    {
+      title: "after the end names its block, and that the round is current",
+      given: async (on) => {
+        await finished(on);
+        on.chain.mine(settledRound);
+      },
+      options: resume,
+      is: { status: "nothing-to-do", after: null, hashes: [] },
+      says: [
+        "finished: settled in block 6",
+        "the current round still, settled",
+      ],
+      events: "",
+      then: ({ chain }) => {
+        const methods = chain.asked.map(({ method }) => method).join();
+        expect(methods).to.not.include("Transaction");
+      },
+    },
+    {
+      title: "after the end names the round that is current by now",
+      given: async (on) => {
+        await finished(on);
+        on.chain.mine(nextRound);
+      },
+      options: resume,
+      is: "nothing-to-do",
+      says: ["The current round is", "2027-01-29T08:00:00Z", "not settled"],
+    },
+    {
+      title: "after the end has no hash if none of its transactions was mined",
+      given: async (on) => {
+        await finished(on);
+        const content = await on.journal(".finished");
+        await on.writeJournal({ ...content, mined: undefined }, ".finished");
+      },
+      options: resume,
+      is: { status: "nothing-to-do", hash: null },
+      says: ["without a transaction that was mined"],
+    },
+    {
+      title:
+        "finds nothing of a chain with another first block: VAULT_NOTHING_TO_RESUME",
+      given: async (on) => {
+        await finished(on);
+        const content = await on.journal(".finished");
+        const genesisHash = OTHER_HASH;
+        await on.writeJournal({ ...content, genesisHash }, ".finished");
+      },
+      options: resume,
+      is: { code: "VAULT_NOTHING_TO_RESUME", hash: null },
+      then: async () => {
+        await expectNext(0);
+      },
+    },
+  ]);
+
+  it("settles, or throws and keeps the journal, whatever request fails", async () => {
+    await keeper.interrupt();
+    const unsent = await keeper.journal();
+    expect(await keeper.settle(resume)).to.include({ status: "settled" });
+    const requests = keeper.chain.asked.length;
+    let thrown = 0;
+    for (let number = 1; number <= requests; number += 1) {
+      await keeper.reset();
+      await keeper.writeJournal(unsent);
+      const { chain } = keeper;
+      const request = chain.request.bind(chain);
+      let count = 0;
+      chain.request = async (args) => {
+        count += 1;
+        return await (count === number
+          ? Promise.reject(new Error("nope"))
+          : request(args));
+      };
+      const { status } = await keeper
+        .settle(resume)
+        .catch(async (error: unknown) => {
+          thrown += 1;
+          expect(error).to.be.instanceOf(VaultError);
+          expect(keeper.sends).to.equal(0);
+          expect(await keeper.journal()).to.deep.equal(unsent);
+          return await keeper.settle(resume);
+        });
+      expect(status, `request ${number}`).to.equal("settled");
+      expect(keeper.chain.mined).to.have.length(1);
+    }
+    expect(thrown).to.be.above(0);
+  });
+});
+
+describe("settleAll with resumeFirst", () => {
+  const keeper = useKeeper();
+  const options = { resumeFirst: true } as const;
+  /** The next round opens once the interrupted settlement is finished. */
+  const openNext: SettleAllOptions["onEvent"] = ({ type }) => {
+    if (type === "resumed") {
+      keeper.chain.mine(nextRound);
+    }
+  };
+
+  itSettles(keeper, [
+    {
+      title:
+        "has nothing to do if none was interrupted and the round is settled",
+      given: async (on) => {
+        await on.settleByOther();
+      },
+      options,
+      is: "nothing-to-do",
+      says: ["settled already"],
+      events: "",
+    },
+    {
+      title: "finishes the interrupted settlement, and does not ask about it",
+      given: interrupted,
+      options: {
+        ...options,
+        confirm: async () => await Promise.reject(new Error("asked")),
+      },
+      is: "settled",
+      events: "resuming sending mined resumed",
+    },
+    {
+      title:
+        "goes on with the next round if the interrupted one was settled by others",
+      given: async (on) => {
+        await on.interrupt();
+        await on.settleByOther();
+        await on.openNextRound();
+      },
+      options,
+      is: { status: "settled", before: nextRound(OPEN_ROUND) },
+      events: "resuming resumed preflight sending mined",
+      then: ({ events: [, resumed] }) => {
+        expect(resumed).to.have.nested.property(
+          "settlement.code",
+          "VAULT_ROUND_CHANGED",
+        );
+      },
+    },
+    {
+      title:
+        "asks about the next round, and returns what was paid for, with a warning, after No",
+      given: interrupted,
+      options: {
+        ...options,
+        confirm: async () => await Promise.resolve("not this one"),
+        onEvent: openNext,
+      },
+      is: { status: "settled", blockNumber: 6 },
+      events: "resuming sending mined resumed preflight trouble",
+      then: ({ troubles }) => {
+        expect(troubles).to.equal(
+          "the next settlement was not begun: not this one",
+        );
+      },
+    },
+    {
+      title:
+        "returns what it finished if the next settlement fails, which is a warning",
+      given: interrupted,
+      options: {
+        ...options,
+        onEvent: ({ type }) => {
+          if (type === "resumed") {
+            keeper.chain.on("eth_call", () => {
+              throw new Error("nope");
+            });
+          }
+        },
+      },
+      is: "settled",
+      then: ({ troubles }) => {
+        expect(troubles).to.match(/next settlement.*nope/u);
+      },
+    },
+    {
+      title: "waits for the confirmations of what it finishes",
+      given: interrupted,
+      options: {
+        ...options,
+        confirmations: 2,
+        onEvent: ({ type }) => {
+          if (type === "mined") {
+            keeper.chain.mine();
+          }
+        },
+      },
+      is: "settled",
+      events: "resuming sending mined confirmed confirmed resumed",
+    },
+    {
+      title: "only asserts with assertOnly",
+      given: interrupted,
+      options: { ...options, assertOnly: true },
+      is: "refused VAULT_SETTLEMENT_NEEDED",
+      events: "",
+    },
+    {
+      title:
+        "finishes nothing for an account that the network lacks: VAULT_UNKNOWN_SIGNER",
+      given: interrupted,
+      options: { ...options, from: VAULT },
+      is: "refused VAULT_UNKNOWN_SIGNER",
+      events: "",
+    },
+    {
+      title: "sends nothing before the round's end with ifExpired",
+      given: interrupted,
+      options: { ...options, ifExpired: true },
+      is: { status: "nothing-to-do", reason: notEnded(OPEN_ROUND.endTime) },
+      events: "trouble resuming resumed trouble",
+    },
+    {
+      title: "leaves a next round that has not ended, with ifExpired",
+      given: async ({ chain }) => {
+        chain.rounds = chain.rounds.map(() => ending(NOW - 1n));
+        await keeper.interrupt();
+      },
+      options: { ...options, ifExpired: true, onEvent: openNext },
+      is: { status: "settled", blockNumber: 6 },
+      events: "trouble resuming sending mined resumed trouble",
+    },
+  ]);
+
+  it("begins no other settlement while one may still be mined: VAULT_SETTLEMENT_UNFINISHED", async () => {
+    const { hash } = await keeper.interrupt();
+    await keeper.stopMining();
+    const open = await keeper.settle(options);
+    expect(open).to.include({ status: "unconfirmed", hash });
+    expect(keeper.types).to.not.include("resumed");
+    expect(await keeper.settle()).to.include({
+      ...{ code: "VAULT_SETTLEMENT_UNFINISHED", hash },
+    });
+    keeper.chain.mine();
+    const settled = await keeper.settle(options);
+    expect(settled).to.include({ status: "settled", hash });
+    expect(keeper.sends).to.equal(1);
+  });
+});
