@@ -1,0 +1,207 @@
+import { mkdirSync } from "node:fs";
+import { setImmediate } from "node:timers/promises";
+
+import { expect } from "chai";
+
+import { roundChecker } from "../../src/settlement/check-round.js";
+import { staleAge } from "../../src/settlement/head-age.js";
+import type { Stopped } from "../../src/settlement-call/outcome.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { speedUpTime, useWallClock } from "../helpers/deadlines.js";
+import { entry, itSettles, useKeeper } from "../helpers/keeper.js";
+import {
+  OPEN_ROUND,
+  nextRound,
+  settledRound,
+} from "../helpers/scripted-contracts.js";
+
+/** Time of the newest block of the scripted node, which is no development node. */
+const NEWEST = 1_700_000_005;
+
+describe("roundChecker()", () => {
+  const keeper = useKeeper();
+  speedUpTime();
+  const clock = useWallClock();
+  beforeEach(() => {
+    clock.stoppedAt = (NEWEST + 1) * 1_000;
+  });
+
+  const check = async ({
+    ifExpired = false,
+    acceptsOldHead = false,
+    at,
+  }: {
+    readonly ifExpired?: boolean;
+    readonly acceptsOldHead?: boolean;
+    readonly at?: number;
+  } = {}): Promise<Stopped | undefined> => {
+    const host = keeper.host({ vault: { maxHeadAge: 300 } });
+    return await roundChecker(host, entry, { ifExpired }, acceptsOldHead)(at);
+  };
+  /** Changes the call of the newest block once its header has its answer. */
+  const afterHeader = (
+    change: (params: readonly unknown[]) => readonly unknown[],
+  ): void => {
+    keeper.chain.on("eth_call", async (params) => {
+      await setImmediate();
+      return await keeper.chain.answerTo("eth_call", change(params));
+    });
+  };
+  const mineAfterHeader = (change: typeof settledRound) => (): void => {
+    afterHeader((params) => {
+      keeper.chain.mine(change);
+      return params;
+    });
+  };
+  const mine = (change: typeof settledRound) => (): void => {
+    keeper.chain.mine(change);
+  };
+  const grow = (seconds: number) => (): void => {
+    clock.stoppedAt = (NEWEST + seconds) * 1_000;
+  };
+
+  for (const [title, given, options, is] of [
+    ["has no obstacle to an open round", grow(1), {}, undefined],
+    ["has one to a settled round", mine(settledRound), {}, "nothing-to-do"],
+    ["has one to the next round", mine(nextRound), {}, "refused"],
+    [
+      "has one if the round is settled after the header is read",
+      mineAfterHeader(settledRound),
+      {},
+      "nothing-to-do",
+    ],
+    [
+      "has one if the next round opens after the header is read",
+      mineAfterHeader(nextRound),
+      {},
+      "refused",
+    ],
+    [
+      "has one before the round's end",
+      grow(1),
+      { ifExpired: true },
+      "nothing-to-do",
+    ],
+    ["has none at the limit of the age", grow(300), {}, undefined],
+    [
+      "has none on an old block that a person agreed to",
+      grow(301),
+      { acceptsOldHead: true },
+      undefined,
+    ],
+    ["has none at an old block that is named", grow(301), { at: 5 }, undefined],
+    [
+      "has the obstacle of an old block, not its age",
+      () => {
+        mine(settledRound)();
+        grow(999)();
+      },
+      {},
+      "nothing-to-do",
+    ],
+  ] as const) {
+    it(title, async () => {
+      given();
+      expect((await check(options))?.status).to.equal(is);
+    });
+  }
+
+  it("has no obstacle if a node that is behind answers the call", async () => {
+    keeper.chain.mine(nextRound);
+    afterHeader(([call, , overrides]) => [call, "0x5", overrides]);
+    expect(await check()).to.equal(undefined);
+  });
+
+  it("throws VAULT_STALE_HEAD if the newest block is too old", async () => {
+    grow(301)();
+    const { message } = await expectVaultError(check(), "VAULT_STALE_HEAD");
+    expect(message).to.include("301 s old (block 5)");
+  });
+
+  it("throws VAULT_RPC_TIMEOUT after five seconds without an answer", async () => {
+    keeper.chain.on("eth_call", async () => await new Promise(() => undefined));
+    const begun = performance.now();
+    await expectVaultError(check(), "VAULT_RPC_TIMEOUT");
+    expect(performance.now() - begun).to.be.within(5_000, 7_000);
+  });
+
+  for (const [age, limit, type, is] of [
+    [300, undefined, "http", undefined],
+    [301, undefined, "http", 301],
+    [11, 10, "http", 11],
+    [999, false, "http", undefined],
+    [999, undefined, "edr-simulated", undefined],
+  ] as const) {
+    it(`staleAge() is ${String(is)} for an age of ${age} s and a maxHeadAge of ${String(limit)}: ${type}`, async () => {
+      grow(age)();
+      const host = keeper.host({ type, vault: { maxHeadAge: limit } });
+      const block = { number: 5, timestamp: NEWEST };
+      expect(await staleAge(host, block)).to.equal(is);
+    });
+  }
+
+  it("staleAge() is undefined on a development node", async () => {
+    grow(999)();
+    keeper.makeDevelopmentNode();
+    const block = { number: 5, timestamp: NEWEST };
+    expect(await staleAge(keeper.host(), block)).to.equal(undefined);
+  });
+});
+
+describe("settleAll, by its last look at the round", () => {
+  const keeper = useKeeper();
+  const clock = useWallClock();
+  const network = { vault: { maxHeadAge: 300 } };
+  /** `act` comes before the answer to the first last look. */
+  const atLastLook = (act: () => void): void => {
+    keeper.chain.on("eth_call", async ([, block, ...more], answer) => {
+      if (block === "latest" && more.length === 1) {
+        act();
+      }
+      return await answer();
+    });
+  };
+
+  itSettles(keeper, [
+    {
+      title:
+        "refuses if no block came while it waited for its key: VAULT_STALE_HEAD",
+      given: () => {
+        clock.stoppedAt = (NEWEST + 100) * 1_000;
+        atLastLook(() => {
+          clock.stoppedAt = (NEWEST + 400) * 1_000;
+        });
+      },
+      network,
+      is: "refused VAULT_STALE_HEAD",
+    },
+    {
+      title: "sends nothing again on an old block, and keeps the journal",
+      given: async () => {
+        await keeper.interrupt();
+        keeper.endAtLook(3);
+      },
+      network,
+      options: { resume: true },
+      is: "unconfirmed",
+      says: ["could not be sent again: The newest block of network scripted"],
+      then: async () => {
+        expect(await keeper.journal()).to.have.property("transactions");
+      },
+    },
+    {
+      title:
+        "refuses also if its journal cannot be finished, which is a warning: VAULT_ROUND_CHANGED",
+      given: () => {
+        atLastLook(() => {
+          mkdirSync(keeper.journalFile(".finished"), { recursive: true });
+          keeper.chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
+        });
+      },
+      is: "refused VAULT_ROUND_CHANGED",
+      then: ({ troubles }) => {
+        expect(troubles).to.match(/journal .*EISDIR/u);
+      },
+    },
+  ]);
+});
