@@ -4,14 +4,11 @@ import { keysOf } from "../../src/protocol/keys-of.js";
 
 const introduction = `<!-- Generated from src/errors.ts by \`npm run docs\`. Do not edit. -->
 
-# Troubleshooting by error code
+# Error codes
 
-Every error has a code, what happened, and what to do. In code it is a
-\`VaultError\` with \`code\`, \`kind\`, \`shortMessage\`, \`fix\` and \`details\`; with
-\`--json\` it is printed on stdout. A name in braces below stands for a value.
-
-A task prints \`--name\` for the option \`name\`, and repeats \`--network\`,
-\`--instance\` and \`--at\` in a command that it suggests.
+An error has a code, what happened, and what to do: here as a task prints it, on stdout
+with \`--json\`. In code it is a \`VaultError\` with \`code\`, \`kind\`, \`shortMessage\`, \`fix\`
+and \`details\`. A name in braces stands for a value.
 `;
 
 /** Headings by kind, in the order of the document. */
@@ -26,8 +23,8 @@ const kinds: Readonly<Record<ErrorKind, string>> = {
 export function renderErrors(): string {
   const sections = keysOf(kinds).map((kind) => {
     const entries = Object.entries(errorsByKind[kind]).map(
-      ([code, { text, fix, cli = "" }]) =>
-        `### ${code}\n\n${asText(text)}\n\n${asText(fix)}\n${cli === "" ? "" : `\nA task: ${asText(cli)}\n`}`,
+      ([code, { text, fix, cli = fix }]) =>
+        `### ${code}\n\n${asText(text)} ${asText(cli)}\n`,
     );
     return [`## ${kinds[kind]}\n`, ...entries].join("\n");
   });
