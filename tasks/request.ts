@@ -50,7 +50,7 @@ export default taskAction(requestTask, async (args, surroundings) => {
   }
   const request = {
     jsonrpc: "2.0",
-    id: Date.now(),
+    id: 1,
     method: "eth_call",
     params: [{ from, to, data: call.data }, "latest"],
   };

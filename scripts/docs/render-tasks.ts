@@ -3,97 +3,188 @@ import type { OptionDefinition } from "hardhat/types/arguments";
 import { TaskDefinitionType } from "hardhat/types/tasks";
 import type { NewTaskDefinition } from "hardhat/types/tasks";
 
+import {
+  operationEntry,
+  readOperationNames,
+} from "../../src/protocol/queries.js";
 import { vaultTasks } from "../../tasks/index.js";
 import { toFlag } from "../../tasks/parse-options.js";
-import type { Examples } from "./examples.js";
 
 const introduction = `<!-- Generated from tasks/index.ts by \`npm run docs\`. Do not edit. -->
 
 # Tasks
 
 \`npx hardhat vault <task> [--network <name>]\`. The outputs are those of a local
-anvil with the mocks that the first example deploys.
+anvil with the mocks of \`vault deploy-mocks\`. Every figure of an output is read at the
+block that the output names.
 
-With \`--json\` stdout holds exactly one JSON document (\`vault watch\`: one a line,
-for each change); integers of the chain are decimal strings. A failure is then
-\`{ "error": { "code", "message", "details" } }\`, and a settlement that is refused or
-reverts is \`{ "settlement": { "status", "code", "reason", … } }\`, as one that
-succeeds is; so is a simulation, in \`simulation\`. The exit code is 0 only for success. If Hardhat's own parser refuses the
-command (an unknown flag, a missing argument), the error is Hardhat's, in text. Codes are explained in
-[troubleshooting](troubleshooting.md).
-
-A task of the command line ends its process when its output is written. A task that a
-script runs, with \`hre.tasks.getTask(…).run()\`, never does.
-
-Every figure of one output is read at the block that the output names.
+The exit code is 0 only for success. With \`--json\`, stdout has exactly one
+[JSON document](reference-json.md), also for a failure; only the errors of Hardhat's own
+parser, such as an unknown flag, are text. A task of the command line ends its process
+when its output is written. One that a script runs with \`hre.tasks.getTask(…).run()\`
+does not.
 `;
 
 /** The options that most tasks take are listed once. */
-const ofEveryTask = ["json", "instance", "at"];
-const ofReads = ["raw", "block", "from"];
+const shared = ["json", "instance", "at", "raw", "block", "from", "timeout"];
 
-/** The reference of all tasks, from their definitions, as Markdown. */
-export function renderTasks(examples: Examples): string {
+/** What a section has besides the task's own help. */
+interface Section {
+  /** After `npx hardhat vault`; they run in this order, on one chain. */
+  readonly examples: readonly string[];
+  readonly text?: string;
+}
+
+const oneReading = "One reading";
+
+const sections: Readonly<Record<string, Section>> = {
+  [oneReading]: { examples: ["order 3", "round --json"] },
+  "vault status": { examples: ["status"] },
+  "vault orders": {
+    examples: ["orders", "orders --ids 1,3 --format csv"],
+    text: "[Outputs, ranges, and where the list ends](reading-many-orders.md).",
+  },
+  "vault rounds": {
+    examples: ["rounds"],
+    text: "It needs a node with [old state](round-history.md).",
+  },
+  "vault report": {
+    examples: ["report --out report.html --ids 1-3 --rounds"],
+    text: `It has every reading at one block, needs no network, no server and no script,
+ follows the reader's light or dark scheme, and is written whole or not at all. A
+reading that fails is shown in its place, and the exit code is 1.
+
+\`--ids\` adds, for each of the four pairs with the most orders, a chart of opening prices
+and a table of the first 1,000 orders. The chart has the strike price, too, if
+[\`displayDecimals\`](configuration.md#displaydecimals) has the scale of opening prices.
+Its Content Security Policy allows no request and no script; text from a contract stays
+text.`,
+  },
+  "vault simulate": {
+    examples: ["simulate"],
+    text: "[How it works, and its limits](simulating-a-settlement.md).",
+  },
+  "vault settle": {
+    examples: ["settle --yes"],
+    text: "[What it checks, and how it ends](settling-safely.md).",
+  },
+  "vault deploy-guard": {
+    examples: ["deploy-guard --yes"],
+    text: "[What a guard is for](settling-safely.md#a-guard-on-the-chain).",
+  },
+  "vault deploy-mocks": { examples: ["deploy-mocks"] },
+  "vault mock": {
+    examples: [
+      "mock next-round strikePrice=66000e18",
+      "mock set volume=420e18 orders.9.exType=SOL-USDT orders.9.state=closed",
+      "mock fail settleAll paused",
+      "mock succeed settleAll",
+    ],
+  },
+  "vault capture": {
+    examples: ["capture --out fixture.json --ids 1-3"],
+    text: "[What a replay does](testing-with-mocks.md#capture-a-live-vault-and-replay-it).",
+  },
+  "vault request": {
+    examples: [
+      "request queryVolume --at vault=0x5FC8d32690cc91D4c39d9d3abcBD16989F875707",
+    ],
+    text: "[The bytes](protocol.md#wire-format).",
+  },
+  "vault watch": {
+    examples: ["watch --until +1s --interval 1"],
+    text: "[How to use it](monitoring.md#print-every-change).",
+  },
+  "vault doctor": {
+    examples: ["doctor"],
+    text: "[Each check](monitoring.md#check-your-set-up).",
+  },
+  "vault decode": {
+    examples: [
+      "decode 0xb6624fb000000000000000000000000000000000000000000000003635c9adc5dea0000000000000000000000000000000000000000000000000000001bc16d674ec8000000000000000000000000000000000000000000000000000000000006b0a954a",
+    ],
+  },
+};
+
+/** The reference of all tasks, from their definitions, as Markdown, without outputs. */
+export function renderTasks(): string {
   const tasks = vaultTasks.filter(
     (definition): definition is NewTaskDefinition =>
       definition.type === TaskDefinitionType.NEW_TASK,
   );
   const [first] = tasks;
-  const common = [...ofEveryTask, ...ofReads].flatMap(
-    (name) => first?.options[name] ?? [],
-  );
+  const common = shared.flatMap((name) => first?.options[name] ?? []);
+  const groups = Map.groupBy(tasks, sectionOf);
   return [
     introduction,
-    ...table("option of most tasks", common.map(optionRow)),
-    ...tasks.map((task) => renderTask(task, common, examples)),
+    ...table("common option", common.map(optionRow)),
+    ...[...groups].map(([heading, group]) =>
+      renderSection(heading, group, common),
+    ),
   ].join("\n");
 }
 
-function renderTask(
-  { id, description, positionalArguments, options }: NewTaskDefinition,
+function sectionOf({ id }: NewTaskDefinition): string {
+  const isReading = readOperationNames.some(
+    (operation) => operationEntry(operation).task === id[1],
+  );
+  return isReading ? oneReading : id.slice(0, 2).join(" ");
+}
+
+function renderSection(
+  heading: string,
+  tasks: readonly NewTaskDefinition[],
   common: readonly OptionDefinition[],
-  examples: Examples,
 ): string {
-  const usage = [
-    `npx hardhat ${id.join(" ")}`,
-    ...positionalArguments.map(({ name, description: text }) =>
-      text.endsWith("(required)") ? `<${name}>` : `[${name}]`,
+  const section = sections[heading];
+  if (section === undefined) {
+    throw new Error(
+      `scripts/docs/render-tasks.ts has no example of ${heading}`,
+    );
+  }
+  const [first] = tasks;
+  const single = tasks.length === 1 ? first : undefined;
+  const isCommon = (option: OptionDefinition): boolean =>
+    common.some(({ description }) => description === option.description);
+  const taken = Object.values(first?.options ?? {}).filter(isCommon);
+  const rows = tasks.flatMap((task) => [
+    ...(tasks.length > 1 ? [[`\`${usageOf(task)}\``, task.description]] : []),
+    ...task.positionalArguments.map(({ name, description }) => [
+      `\`<${name}>\``,
+      description,
+    ]),
+    ...Object.values(task.options)
+      .filter((option) => !isCommon(option))
+      .map(optionRow),
+  ]);
+  return [
+    `## ${heading}\n`,
+    ...(single === undefined ? [] : [`${single.description}.`]),
+    ...(section.text === undefined ? [] : [section.text]),
+    `\n${single === undefined ? "They take" : `\`${usageOf(single)}\` takes`} ${
+      taken.length === common.length
+        ? "the common options"
+        : taken.map(({ name }) => `\`${toFlag(name)}\``).join(", ")
+    }, and:\n`,
+    // What several tasks of a group take is listed once.
+    ...table("argument", [
+      ...new Map(rows.map((row) => [row.join("|"), row])).values(),
+    ]),
+    ...section.examples.flatMap((typed) => [
+      "```console",
+      `$ npx hardhat vault ${typed} --network localhost`,
+      "```\n",
+    ]),
+  ].join("\n");
+}
+
+function usageOf({ id, positionalArguments }: NewTaskDefinition): string {
+  return [
+    ...id,
+    ...positionalArguments.map(({ name, description }) =>
+      description.endsWith("(required)") ? `<${name}>` : `[${name}]`,
     ),
   ].join(" ");
-  const isRead = ofReads.every((name) => name in options);
-  const shared = [...ofEveryTask, ...(isRead ? ofReads : [])].filter(
-    (name) => name in options,
-  );
-  const rows = [
-    ...positionalArguments.map(({ name, description: text }) => [
-      `\`<${name}>\``,
-      text,
-    ]),
-    ...Object.values(options)
-      .filter(
-        (option) =>
-          !shared.includes(option.name) ||
-          // Another text than that of the shared table.
-          common.every((other) => other.description !== option.description),
-      )
-      .map(optionRow),
-  ];
-  return [
-    `## ${id.join(" ")}\n`,
-    `${description}.\n`,
-    `\`${usage}\`, with ${shared.map((name) => `\`--${name}\``).join(", ")}${rows.length === 0 ? "" : " and:"}\n`,
-    ...(rows.length === 0 ? [] : table("argument", rows)),
-    ...[...examples]
-      .filter(([typed]) =>
-        `${typed} `.startsWith(`npx hardhat ${id.join(" ")} `),
-      )
-      .flatMap(([typed, output]) => [
-        "```console",
-        `$ ${typed}`,
-        output,
-        "```\n",
-      ]),
-  ].join("\n");
 }
 
 function table(

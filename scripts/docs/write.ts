@@ -1,16 +1,7 @@
-/**
- * Writes the generated documents, with what the commands print today. The nightly tests fail
- * if they differ from the code.
- */
 import { writeFile } from "node:fs/promises";
 
-import { readme, runDocumentedCommands } from "./commands.js";
-import { recordExamples } from "./examples.js";
-import { generatedDocuments } from "./generated-documents.js";
+import { recordDocuments } from "./record.js";
 
-for (const [file, text] of [
-  ...(await generatedDocuments(await recordExamples())),
-  [readme, await runDocumentedCommands()] as const,
-]) {
+for (const [file, text] of await recordDocuments()) {
   await writeFile(file, text);
 }

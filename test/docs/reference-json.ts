@@ -24,6 +24,7 @@ const types: Readonly<Record<string, (value: unknown) => boolean>> = {
   number: (value) => typeof value === "number",
   boolean: (value) => typeof value === "boolean",
   text: (value) => typeof value === "string",
+  list: (value) => Array.isArray(value),
   address: (value) => typeof value === "string" && getAddress(value) === value,
   hex: (value) => /^0x[0-9a-f]*$/u.test(String(value)),
   object: (value) => typeof value === "object",
@@ -37,6 +38,14 @@ function isOfType(value: unknown, type: string): boolean {
     (typeof value === "object" && /^[A-Z]|^$/u.test(type))
   );
 }
+
+/** Shapes whose fields another page has, by the heading there. */
+const reads: Readonly<Record<string, string>> = {
+  Round: "getLatestRoundInfo",
+  Order: "getOrderInfo",
+  Margins: "calMargins",
+  Pool: "getLPAmountInfo",
+};
 
 const WORD = "1".padStart(64, "0");
 const beforeSettlement = [
@@ -71,26 +80,27 @@ const afterSettlement = [
 
 describe("docs/reference-json.md", () => {
   let sections: readonly Section[];
-  /** By section. */
+  let shapes: ReadonlyMap<string, ReadonlyMap<string, Row>>;
+  /** By task, or part of the page. */
   const documents = new Map<string, unknown[]>();
 
   before(async () => {
     sections = await readSections("reference-json");
+    shapes = await readShapes();
     await runTasks();
   });
 
-  it("has a section for every task", () => {
-    const headings = sections.map(({ heading }) => heading);
+  it("has the document of every task", () => {
     const tasks = (hardhatVault.tasks ?? [])
       .filter(({ type }) => type === TaskDefinitionType.NEW_TASK)
       .map(({ id }) => id.join(" "));
-    expect(headings).to.include.members(tasks);
+    expect(documented()).to.include.members(tasks);
     expect([...documents.keys()]).to.include.members(tasks);
   });
 
   it("has a row for every key that a task prints, with its type, and no other row", () => {
     for (const [heading, recorded] of documents) {
-      const rows = rowsOf(sectionOf(sections, heading));
+      const rows = rowsOfDocument(heading);
       const seen = new Set<string>();
       for (const document of recorded) {
         visit(document, "", (at, value) => {
@@ -113,28 +123,48 @@ describe("docs/reference-json.md", () => {
     }
   });
 
-  /** The rows of a section, with those of the shapes that it names. */
-  function rowsOf({ text, rows }: Section): Map<string, Row> {
-    const found = new Map<string, Row>();
-    if (text.includes("](#envelope)")) {
-      for (const [at, row] of rowsOf(sectionOf(sections, "Envelope"))) {
+  /** The tasks, and the other parts of the page. */
+  function documented(): readonly string[] {
+    return sections.flatMap(({ heading, rows }) =>
+      heading === "One reading"
+        ? rows.map(([task]) => String(codeIn(task)[0]))
+        : [heading],
+    );
+  }
+
+  function rowsOfDocument(heading: string): ReadonlyMap<string, Row> {
+    const own = sections.find((section) => section.heading === heading);
+    const { text, rows } = own ?? sectionOf(sections, "One reading");
+    const found = rowsOf(
+      own === undefined
+        ? rows
+            .filter(([task]) => codeIn(task)[0] === heading)
+            .map((row) => row.slice(1))
+        : rows,
+    );
+    if (!text.includes("No envelope")) {
+      for (const [at, row] of rowsOf(sectionOf(sections, "Envelope").rows)) {
         found.set(at, row);
       }
       const mayBeNull = text.includes("`block` is null");
-      found.set("block", { type: "Envelope", mayBeNull });
+      found.set("block", { type: "", mayBeNull });
     }
-    for (const [key, type = "", , isNull = ""] of rows) {
+    return found;
+  }
+
+  /** The rows of a table, with those of the shapes that it names. */
+  function rowsOf(rows: Section["rows"]): Map<string, Row> {
+    const found = new Map<string, Row>();
+    for (const [key, cell = "", meaning = ""] of rows) {
       const [at = ""] = codeIn(key);
-      const mayBeNull = isNull !== "never";
-      const [, shape] = /^\[(\w+)\]\(#\w+\)$/u.exec(type) ?? [];
-      found.set(at, { type: shape ?? type, mayBeNull });
-      if (shape !== undefined) {
-        for (const [inner, row] of rowsOf(sectionOf(sections, shape))) {
-          found.set(
-            inner.startsWith("[") ? `${at}${inner}` : `${at}.${inner}`,
-            row,
-          );
-        }
+      const mayBeNull = /\b(?:null|absent)\b/iu.test(meaning);
+      const type = /^\[(\w+)\]\(#\w+\)$/u.exec(cell)?.[1] ?? cell;
+      found.set(at, { type, mayBeNull });
+      for (const [inner, row] of fieldsOfShape(type)) {
+        found.set(
+          inner.startsWith("[") ? `${at}${inner}` : `${at}.${inner}`,
+          row,
+        );
       }
     }
     // Objects and lists that only hold what has rows.
@@ -149,9 +179,58 @@ describe("docs/reference-json.md", () => {
     return found;
   }
 
+  function fieldsOfShape(type: string): ReadonlyMap<string, Row> {
+    if (!/^[A-Z]/u.test(type)) {
+      return new Map();
+    }
+    const { text, rows } = shapes.has(type)
+      ? { text: "", rows: [] }
+      : sectionOf(sections, type);
+    return new Map([
+      ...(shapes.get(type) ?? []),
+      ...(text.includes("](#readings), and") ? fieldsOfShape("Readings") : []),
+      ...rowsOf(rows),
+    ]);
+  }
+
+  /** The fields of what one read returns, from the page about the vault. */
+  async function readShapes(): Promise<
+    ReadonlyMap<string, ReadonlyMap<string, Row>>
+  > {
+    const page = await readSections("reference-vault");
+    const others: Readonly<Record<string, string>> = {
+      boolean: "boolean",
+      number: "number",
+      string: "text",
+      address: "address",
+    };
+    return new Map(
+      Object.entries(reads).map(([shape, heading]) => {
+        const fields = sectionOf(page, heading).rows.flatMap(
+          ([cell, meaning = ""]) => {
+            const [word = ""] = /^\w+/u.exec(meaning) ?? [];
+            const type = others[word] ?? "integer";
+            return codeIn(cell).map((name): [string, Row] => [
+              name,
+              { type, mayBeNull: false },
+            ]);
+          },
+        );
+        return [
+          shape,
+          new Map([
+            ...(shape === "Order"
+              ? [["orderID", { type: "integer", mayBeNull: false }] as const]
+              : []),
+            ...fields,
+          ]),
+        ];
+      }),
+    );
+  }
+
   function addDocuments(command: string, output: string): void {
-    const found = sections
-      .map(({ heading }) => heading)
+    const found = documented()
       .filter((heading) => command.startsWith(heading))
       .sort((one, other) => other.length - one.length)[0];
     for (const [line] of output.matchAll(/^\{".*$/gmu)) {

@@ -59,7 +59,7 @@ function settled(text: string): string {
   return text
     .replaceAll(/(?<=0x)[0-9a-f]{64}|(?<=^Gas.*)[\d,]{7}/gmu, hide)
     .replaceAll(/[\d,]{7}(?= used when)/gu, hide)
-    .replaceAll(/\d+(?= s old)|(?<="id": )\d+/gu, "#");
+    .replaceAll(/\d+(?= s old)/gu, "#");
 }
 
 // `npm run record` writes test/tasks/goldens/, and prints what changed.
