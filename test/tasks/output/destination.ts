@@ -14,10 +14,14 @@ const unread: AsyncIterable<string> = {
     throw new Error("nothing may be read");
   },
 };
+const refusalOf = async (file: string): Promise<string> =>
+  (await expectVaultError(writeToFile(unread, file), "VAULT_INVALID_ARGUMENT"))
+    .message;
 
 // How a file is written: test/files/replace-file.ts.
 describe("the file that --out names", () => {
   let folder: string;
+  const at = (name: string): string => path.join(folder, name);
   before(async () => {
     folder = await mkdtemp(path.join(tmpdir(), "hardhat-vault-out-"));
   });
@@ -25,27 +29,28 @@ describe("the file that --out names", () => {
     await rm(folder, { recursive: true });
   });
 
+  for (const [title, name, why] of [
+    ["a folder", "", "it is a folder)"],
+    ["a missing folder", "no/out.csv", "ENOENT: no such file or directory)"],
+  ] as const) {
+    it(`writeToFile refuses ${title} with VAULT_INVALID_ARGUMENT, before it reads`, async () => {
+      expect(await refusalOf(at(name))).to.contain(
+        `--out: ${at(name)} cannot be written (${why}`,
+      );
+    });
+  }
+
   itOnPosix(
-    "writeToFile refuses a folder, a missing folder, and what is no regular file, with VAULT_INVALID_ARGUMENT, before it reads",
+    "writeToFile refuses a pipe, a link to one, a device and an open file, before it reads",
     async () => {
-      const at = (name: string): string => path.join(folder, name);
       await runCommand("mkfifo", [at("pipe")], { cwd: folder });
       await symlink("pipe", at("link"));
       const log = await open(at("log"), "a");
-      const irregular = [
+      for (const file of [
         ...[at("pipe"), at("link"), "/dev/null", "/dev/stdout"],
         ...[`/dev/fd/${log.fd}`, `/proc/self/fd/${log.fd}`],
-      ].map((file) => [file, "it is not a regular file)"] as const);
-      for (const [file, why] of [
-        [folder, "it is a folder)"],
-        [at("no/such/out.csv"), "ENOENT: no such file or directory)"],
-        ...irregular,
-      ] as const) {
-        const { message } = await expectVaultError(
-          writeToFile(unread, file),
-          "VAULT_INVALID_ARGUMENT",
-        );
-        expect(message).to.contain(`--out: ${file} cannot be written (${why}`);
+      ]) {
+        expect(await refusalOf(file)).to.contain("it is not a regular file)");
       }
       await log.close();
       expect(await readFile(at("log"), "utf8")).to.equal("");
@@ -53,12 +58,8 @@ describe("the file that --out names", () => {
   );
 
   it("writeToFile names the file, escaped, and not the temporary one", async () => {
-    const { message } = await expectVaultError(
-      writeToFile(unread, path.join(folder, "no\u001bne", "out.csv")),
-      "VAULT_INVALID_ARGUMENT",
-    );
-    expect(message)
-      .to.include(`no\\u{1b}ne${path.sep}out.csv cannot be written (ENOENT`)
+    expect(await refusalOf(at("no\u001bne/out.csv")))
+      .to.include("no\\u{1b}ne/out.csv cannot be written (ENOENT")
       .and.not.include(".partial");
   });
 });

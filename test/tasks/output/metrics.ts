@@ -7,20 +7,8 @@ import { renderMetrics, renderOutage } from "../../../tasks/output/metrics.js";
 import type { KeeperState, VaultState } from "../../../tasks/vault-state.js";
 
 const ONE = 10n ** 18n;
-
-/** A test that needs Prometheus's own tool. */
-function itWithPromtool(title: string, test: () => void): void {
-  const { status } = spawnSync("promtool", ["--version"]);
-  if (status === 0) {
-    it(title, test);
-  } else {
-    // eslint-disable-next-line project/no-skip -- the title says how to run it
-    it.skip(`${title} (promtool, of the package prometheus, is not installed)`);
-  }
-}
-const failed = {
-  error: vaultError("VAULT_INTERNAL", { problem: "not read" }),
-};
+const error = vaultError("VAULT_INTERNAL", { problem: "not read" });
+const failed = { error };
 
 const round = {
   ...{ strikePrice: 65_000n * ONE, APY: 185n * 10n ** 15n },
@@ -29,198 +17,146 @@ const round = {
   ...{ settledPrice: 18n, settledAmount: 2n ** 256n - 1n, settled: true },
 };
 const readings = {
-  fundingFeeRate: { call: 25_000n, put: 2n },
-  round,
+  ...{ fundingFeeRate: { call: 25_000n, put: 2n }, round, volume: 450n },
   pools: {
     public: { deposit: 310n, availabe: 32n, locked: 33n },
     private: { deposit: 34n, availabe: 35n, locked: 36n },
   },
-  volume: 450n,
   marginBalance: { baseMarginAmount: 43n, xMarginAmount: 44n },
   minXMargin: 46n,
 };
 const keeper: KeeperState = {
-  expired: false,
-  secondsToEnd: 12,
-  canBeSettled: true,
+  ...{ expired: false, secondsToEnd: 12, canBeSettled: true },
   canBeSettledBy: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
   openSettlement: { hash: null, nonce: 3, since: 1_700_000_000 },
 };
-
+const block = { number: 7, timestamp: 1_700_000_001 };
 const state = (more: Partial<VaultState> = {}): VaultState => ({
   ...{ name: undefined, settings: { tokenDecimals: 2 } },
-  envelope: {
-    network: "live",
-    chainId: 56,
-    block: { number: 7, timestamp: 1_700_000_001 },
-  },
+  envelope: { network: "live", chainId: 56, block },
   pin: { number: 7, hash: undefined },
   ...{ readings, time: 5, keeper, reason: null, failures: [], isUp: true },
   ...more,
 });
 
-/** The samples, without the labels that all of them have. */
-const samplesOf = (...states: readonly VaultState[]): readonly string[] =>
-  renderMetrics(states)
+/** The samples, without `vault_` and the labels that all of them have. */
+const samplesOf = (more?: Partial<VaultState>): readonly string[] =>
+  renderMetrics([state(more)])
     .split("\n")
     .filter((line) => line.startsWith("vault_"))
     .map((line) =>
-      line.replace(/network="live",chain_id="56",instance="",?/u, ""),
+      line
+        .replace(/network="live",chain_id="56",instance="",?/u, "")
+        .replace("vault_", ""),
     );
-
-/** The names of the samples that are only in the first or only in the second list. */
-const change = (
-  before: readonly string[],
-  after: readonly string[],
-): ReadonlyArray<readonly string[]> => [
-  before.filter((line) => !after.includes(line)),
-  after.filter((line) => !before.includes(line)),
-];
+const all = samplesOf();
+/** The samples that go and those that come. */
+const changeOf = (more: Partial<VaultState>) => {
+  const found = samplesOf(more);
+  return [
+    all.filter((line) => !found.includes(line)),
+    found.filter((line) => !all.includes(line)),
+  ];
+};
 
 describe("metrics of vault status", () => {
   it("renderMetrics has every value once, scaled by its unit, with the unit in the name", () => {
-    expect(samplesOf(state())).to.deep.equal([
-      "vault_up{} 1",
-      "vault_block_number{} 7",
-      "vault_block_timestamp_seconds{} 1700000001",
-      'vault_reading_up{reading="fundingFeeRate.call"} 1',
-      'vault_reading_up{reading="fundingFeeRate.put"} 1',
-      'vault_reading_up{reading="round"} 1',
-      'vault_reading_up{reading="pools.public"} 1',
-      'vault_reading_up{reading="pools.private"} 1',
-      'vault_reading_up{reading="volume"} 1',
-      'vault_reading_up{reading="marginBalance"} 1',
-      'vault_reading_up{reading="minXMargin"} 1',
-      'vault_funding_fee_rate_ratio{contract_type="call"} 0.00025',
-      'vault_funding_fee_rate_ratio{contract_type="put"} 0.00000002',
-      "vault_round_strike_price{} 65000",
+    expect(all).to.deep.equal([
+      ...["up{} 1", "block_number{} 7"],
+      "block_timestamp_seconds{} 1700000001",
+      'reading_up{reading="fundingFeeRate.call"} 1',
+      'reading_up{reading="fundingFeeRate.put"} 1',
+      'reading_up{reading="round"} 1',
+      'reading_up{reading="pools.public"} 1',
+      'reading_up{reading="pools.private"} 1',
+      'reading_up{reading="volume"} 1',
+      'reading_up{reading="marginBalance"} 1',
+      'reading_up{reading="minXMargin"} 1',
+      'funding_fee_rate_ratio{contract_type="call"} 0.00025',
+      'funding_fee_rate_ratio{contract_type="put"} 0.00000002',
       // 18.5 %
-      "vault_round_apy_ratio{} 0.185",
-      "vault_round_max_volume_tokens{} 13",
-      "vault_round_filled_volume_tokens{} 14.01",
-      "vault_round_min_deposit_tokens{} 0.15",
-      "vault_round_start_timestamp_seconds{} 16",
-      "vault_round_end_timestamp_seconds{} 17",
-      "vault_round_settled_price{} 0.000000000000000018",
-      `vault_round_settled_amount_raw{} ${2n ** 256n - 1n}`,
-      "vault_round_settled{} 1",
-      'vault_pools_deposit_raw{pool="public"} 310',
-      'vault_pools_deposit_raw{pool="private"} 34',
-      'vault_pools_availabe_raw{pool="public"} 32',
-      'vault_pools_availabe_raw{pool="private"} 35',
-      'vault_pools_locked_raw{pool="public"} 33',
-      'vault_pools_locked_raw{pool="private"} 36',
-      "vault_volume_raw{} 450",
-      "vault_margin_balance_base_margin_amount_raw{} 43",
-      "vault_margin_balance_x_margin_amount_raw{} 44",
-      "vault_min_xmargin_raw{} 46",
-      "vault_round_expired{} 0",
-      "vault_round_remaining_seconds{} 12",
-      "vault_can_be_settled{} 1",
-      "vault_settlement_open{} 1",
-      "vault_settlement_open_since_timestamp_seconds{} 1700000000",
+      ...["round_strike_price{} 65000", "round_apy_ratio{} 0.185"],
+      "round_max_volume_tokens{} 13",
+      "round_filled_volume_tokens{} 14.01",
+      "round_min_deposit_tokens{} 0.15",
+      "round_start_timestamp_seconds{} 16",
+      "round_end_timestamp_seconds{} 17",
+      "round_settled_price{} 0.000000000000000018",
+      `round_settled_amount_raw{} ${2n ** 256n - 1n}`,
+      "round_settled{} 1",
+      'pools_deposit_raw{pool="public"} 310',
+      'pools_deposit_raw{pool="private"} 34',
+      'pools_availabe_raw{pool="public"} 32',
+      'pools_availabe_raw{pool="private"} 35',
+      'pools_locked_raw{pool="public"} 33',
+      'pools_locked_raw{pool="private"} 36',
+      "volume_raw{} 450",
+      "margin_balance_base_margin_amount_raw{} 43",
+      "margin_balance_x_margin_amount_raw{} 44",
+      ...["min_xmargin_raw{} 46", "round_expired{} 0"],
+      ...["round_remaining_seconds{} 12", "can_be_settled{} 1"],
+      "settlement_open{} 1",
+      "settlement_open_since_timestamp_seconds{} 1700000000",
     ]);
   });
 
   it("renderMetrics scales by displayDecimals, and drops tokens from the name without tokenDecimals", () => {
-    const settings = { displayDecimals: { volume: 1, "pools.deposit": 2 } };
-    const [, after] = change(
-      samplesOf(state()),
-      samplesOf(state({ settings })),
-    );
-    expect(after).to.deep.equal([
-      "vault_round_max_volume_raw{} 1300",
-      "vault_round_filled_volume_raw{} 1401",
-      "vault_round_min_deposit_raw{} 15",
-      'vault_pools_deposit{pool="public"} 3.1',
-      'vault_pools_deposit{pool="private"} 0.34',
-      "vault_volume{} 45",
+    const displayDecimals = { volume: 1, "pools.deposit": 2 };
+    expect(changeOf({ settings: { displayDecimals } })[1]).to.deep.equal([
+      ...["round_max_volume_raw{} 1300", "round_filled_volume_raw{} 1401"],
+      "round_min_deposit_raw{} 15",
+      'pools_deposit{pool="public"} 3.1',
+      'pools_deposit{pool="private"} 0.34',
+      "volume{} 45",
     ]);
   });
 
-  it("renderMetrics has no settled price or amount of an open round, nor of a round that failed", () => {
+  it("renderMetrics has no settled price or amount of an open round", () => {
     const open = { ...readings, round: { ...round, settled: false } };
-    expect(
-      change(samplesOf(state()), samplesOf(state({ readings: open }))),
-    ).to.deep.equal([
-      [
-        "vault_round_settled_price{} 0.000000000000000018",
-        `vault_round_settled_amount_raw{} ${2n ** 256n - 1n}`,
-        "vault_round_settled{} 1",
-      ],
-      ["vault_round_settled{} 0"],
+    const [gone = [], come] = changeOf({ readings: open });
+    expect(gone.map((line) => line.split("{")[0])).to.deep.equal([
+      ...["round_settled_price", "round_settled_amount_raw", "round_settled"],
     ]);
-    const none = { ...readings, round: failed };
-    const [gone, come] = change(
-      samplesOf(state()),
-      samplesOf(state({ readings: none })),
-    );
-    expect(come).to.deep.equal(['vault_reading_up{reading="round"} 0']);
+    expect(come).to.deep.equal(["round_settled{} 0"]);
+  });
+
+  it("renderMetrics has no value of a round that failed", () => {
+    const [gone, come] = changeOf({ readings: { ...readings, round: failed } });
+    expect(come).to.deep.equal(['reading_up{reading="round"} 0']);
     // Ten of the round, and that it was read.
     expect(gone).to.have.lengthOf(11);
   });
 
-  it("renderMetrics leaves out what is not known of a settlement", () => {
-    const without = (more: Partial<KeeperState>) =>
-      change(
-        samplesOf(state()),
-        samplesOf(state({ keeper: { ...keeper, ...more } })),
-      );
-    for (const [more, gone, come] of [
-      [{ expired: null }, ["round_expired{} 0"], []],
-      [{ secondsToEnd: null }, ["round_remaining_seconds{} 12"], []],
-      [{ canBeSettled: null }, ["can_be_settled{} 1"], []],
-      [{ canBeSettled: failed }, ["can_be_settled{} 1"], []],
-      [{ canBeSettled: false }, ["can_be_settled{} 1"], ["can_be_settled{} 0"]],
-      [{ expired: true }, ["round_expired{} 0"], ["round_expired{} 1"]],
-      [
-        { secondsToEnd: -5 },
-        ["round_remaining_seconds{} 12"],
-        ["round_remaining_seconds{} -5"],
-      ],
-      [
-        { openSettlement: null },
-        [
-          "settlement_open{} 1",
-          "settlement_open_since_timestamp_seconds{} 1700000000",
-        ],
-        ["settlement_open{} 0"],
-      ],
-      [
-        { openSettlement: failed },
-        [
-          "settlement_open{} 1",
-          "settlement_open_since_timestamp_seconds{} 1700000000",
-        ],
-        [],
-      ],
-      [
-        { openSettlement: { hash: "0x1", nonce: 1, since: null } },
-        ["settlement_open_since_timestamp_seconds{} 1700000000"],
-        [],
-      ],
-    ] as const) {
-      expect(without(more), JSON.stringify(more)).to.deep.equal(
-        [gone, come].map((names) => names.map((name) => `vault_${name}`)),
-      );
-    }
-  });
-
-  itWithPromtool("renderMetrics passes promtool check metrics", () => {
-    const input = renderMetrics([
-      state({ settings: { displayDecimals: { pools: 2 } } }),
-      state({ name: "raw", settings: {} }),
-    ]);
-    const options = { input, encoding: "utf8" } as const;
-    const checked = spawnSync("promtool", ["check", "metrics"], options);
-    expect(checked.stdout + checked.stderr).to.equal("");
-    expect(checked.status).to.equal(0);
-  });
+  const since = "settlement_open_since_timestamp_seconds{} 1700000000";
+  const underWay = ["settlement_open{} 1", since];
+  for (const [more, gone, come] of [
+    [{ expired: null }, ["round_expired{} 0"], []],
+    [{ expired: true }, ["round_expired{} 0"], ["round_expired{} 1"]],
+    [{ secondsToEnd: null }, ["round_remaining_seconds{} 12"], []],
+    [
+      { secondsToEnd: -5 },
+      ["round_remaining_seconds{} 12"],
+      ["round_remaining_seconds{} -5"],
+    ],
+    [{ canBeSettled: null }, ["can_be_settled{} 1"], []],
+    [{ canBeSettled: failed }, ["can_be_settled{} 1"], []],
+    [{ canBeSettled: false }, ["can_be_settled{} 1"], ["can_be_settled{} 0"]],
+    [{ openSettlement: null }, underWay, ["settlement_open{} 0"]],
+    [{ openSettlement: failed }, underWay, []],
+    [{ openSettlement: { hash: "0x1", nonce: 1, since: null } }, [since], []],
+  ] satisfies ReadonlyArray<
+    readonly [Partial<KeeperState>, readonly string[], readonly string[]]
+  >) {
+    const [[name, value] = []] = Object.entries(more);
+    it(`renderMetrics replaces ${gone.join(" and ")} by [${come.join("")}] if ${name} is ${value === failed ? "a failure" : JSON.stringify(value)}`, () => {
+      const changed = changeOf({ keeper: { ...keeper, ...more } });
+      expect(changed).to.deep.equal([gone, come]);
+    });
+  }
 
   it("renderMetrics names a metric once, with the samples of every instance below it", () => {
     const text = renderMetrics([
-      state(),
-      state({ name: "usdc", isUp: false }),
+      ...[state(), state({ name: "usdc", isUp: false })],
       state({ name: "eth", settings: {} }),
     ]);
     const lines = text.split("\n");
@@ -231,47 +167,65 @@ describe("metrics of vault status", () => {
       'vault_up{network="live",chain_id="56",instance="usdc"} 0',
       'vault_up{network="live",chain_id="56",instance="eth"} 1',
     ]);
-    expect(text.endsWith("\n") && !text.includes("\n\n")).to.equal(true);
+    expect(text)
+      .to.match(/[^\n]\n$/u)
+      .and.not.include("\n\n");
     const named = lines.filter((line) => line.startsWith("# TYPE "));
     expect(new Set(named).size).to.equal(named.length);
   });
 
-  it("renderMetrics explains each metric, with its unit", () => {
-    const settings = { tokenDecimals: 2, displayDecimals: { volume: 1 } };
-    const helps = new Map(
-      Array.from(
-        renderMetrics([state({ settings })]).matchAll(
-          /^# HELP vault_(\w+) (.*)$/gmu,
-        ),
-        ([, name, help]) => [name, help] as const,
-      ),
-    );
-    for (const [name, help] of [
-      ["block_number", "Block of the readings"],
-      ["funding_fee_rate_ratio", "Funding fee rate, scaled"],
-      ["round_strike_price", "Latest round: Strike price, scaled"],
-      ["round_apy_ratio", "Latest round: APY, 1 is 100 %"],
-      ["round_max_volume_tokens", "Latest round: Maximum volume, in tokens"],
-      ["round_end_timestamp_seconds", "Latest round: End, Unix seconds"],
-      ["round_settled", "Latest round: Settled, 1 if it is"],
-      [
-        "pools_locked_raw",
-        "Liquidity pools: Locked, the contract's integer, unscaled",
-      ],
-      ["volume", "Volume, scaled as configured"],
-    ] as const) {
-      expect(helps.get(name), name).to.equal(help);
-    }
-  });
+  for (const [name, help] of [
+    ["block_number", "Block of the readings"],
+    ["funding_fee_rate_ratio", "Funding fee rate, scaled"],
+    ["round_strike_price", "Latest round: Strike price, scaled"],
+    ["round_apy_ratio", "Latest round: APY, 1 is 100 %"],
+    ["round_max_volume_tokens", "Latest round: Maximum volume, in tokens"],
+    ["round_end_timestamp_seconds", "Latest round: End, Unix seconds"],
+    ["round_settled", "Latest round: Settled, 1 if it is"],
+    [
+      "pools_locked_raw",
+      "Liquidity pools: Locked, the contract's integer, unscaled",
+    ],
+    ["volume", "Volume, scaled as configured"],
+  ] as const) {
+    it(`renderMetrics explains ${name}: ${help}`, () => {
+      const settings = { tokenDecimals: 2, displayDecimals: { volume: 1 } };
+      expect(renderMetrics([state({ settings })]).split("\n")).to.include(
+        `# HELP vault_${name} ${help}`,
+      );
+    });
+  }
 
-  it("renderOutage has one sample, its labels escaped, and no chain id if none is configured", () => {
-    const samples = renderOutage('a"b\\c\nd', undefined, "usdc");
-    expect(samples.split("\n").slice(2)).to.deep.equal([
-      'vault_up{network="a\\"b\\\\c\\nd",chain_id="",instance="usdc"} 0',
-      "",
-    ]);
-    expect(renderOutage("live", 9, undefined)).to.include(
-      '{network="live",chain_id="9",instance=""} 0\n',
+  for (const [network, chainId, instance, labels] of [
+    [
+      ...(['a"b\\c\nd', undefined, "usdc"] as const),
+      'network="a\\"b\\\\c\\nd",chain_id="",instance="usdc"',
+    ],
+    ["live", 9, undefined, 'network="live",chain_id="9",instance=""'],
+  ] as const) {
+    it(`renderOutage has one sample, with ${labels}`, () => {
+      const samples = renderOutage(network, chainId, instance).split("\n");
+      expect(samples.slice(2)).to.deep.equal([`vault_up{${labels}} 0`, ""]);
+    });
+  }
+
+  const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
+  const checks = "renderMetrics passes promtool check metrics";
+  if (!hasPromtool) {
+    // eslint-disable-next-line project/no-skip -- the title says how to run it
+    it.skip(
+      `${checks} (promtool, of the package prometheus, is not installed)`,
     );
+    return;
+  }
+  it(checks, () => {
+    const input = renderMetrics([
+      state({ settings: { displayDecimals: { pools: 2 } } }),
+      state({ name: "raw", settings: {} }),
+    ]);
+    const options = { input, encoding: "utf8" } as const;
+    const checked = spawnSync("promtool", ["check", "metrics"], options);
+    expect(checked.stdout + checked.stderr).to.equal("");
+    expect(checked.status).to.equal(0);
   });
 });

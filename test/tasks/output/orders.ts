@@ -4,29 +4,17 @@ import { ZeroAddress } from "ethers";
 import { vaultError } from "../../../src/errors.js";
 import type { ListedOrder, Order } from "../../../src/client/index.js";
 import { zeroAnswer } from "../../../src/mocks/scenarios.js";
-import { renderListing } from "../../../tasks/output/listing.js";
-import type { ListingForm } from "../../../tasks/output/listing.js";
+import { describeScales, orderTable } from "../../../tasks/output/orders.js";
 import {
-  Tally,
-  describeScales,
-  orderListing,
-  orderTable,
-} from "../../../tasks/output/orders.js";
-import { createStyle } from "../../../tasks/output/style.js";
+  listingEnvelope,
+  listingOf,
+  renderOrders,
+} from "../../helpers/listings.js";
+import { linesOf } from "../../helpers/screens.js";
 import { squeezed } from "../../helpers/use-tasks.js";
 
 const HOLDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
-const envelope = {
-  network: "live",
-  chainId: 56,
-  block: { number: 7, timestamp: 1_700_000_000 },
-};
-const context = {
-  tokenDecimals: 1,
-  chainTime: 1_700_000_000,
-  raw: false,
-  scaled: false,
-};
+const context = { chainTime: 1_700_000_000, raw: false };
 
 /** No two values are the same. */
 const order: Order = {
@@ -37,108 +25,100 @@ const order: Order = {
   ...{ contractType: 2, state: 1 },
 };
 const empty: Order = { orderID: 4n, ...zeroAnswer("getOrderInfo") };
-const failed: ListedOrder = {
-  orderID: 5n,
-  error: vaultError("VAULT_INTERNAL", { problem: "none" }),
-};
-
-function listingOf(
-  orders: readonly ListedOrder[],
-  {
-    settings = context,
-    note,
-  }: { settings?: typeof context; note?: string } = {},
-) {
-  const stream = (async function* () {
-    yield* await Promise.resolve(orders);
-  })();
-  return orderListing(envelope, stream, new Tally(), settings, note);
-}
-
-const render = async (
-  orders: readonly ListedOrder[],
-  form: ListingForm,
-  more: Parameters<typeof listingOf>[1] = {},
-): Promise<string> => {
-  const pieces = renderListing(listingOf(orders, more), form, createStyle({}));
-  return (await Array.fromAsync(pieces)).join("");
-};
+const error = vaultError("VAULT_INTERNAL", { problem: "none" });
+const failed: ListedOrder = { orderID: 5n, error };
 
 describe("orders in each form", () => {
-  it("orderTable shows the id and nine values, amounts without their unit, and aligns integers to the right", () => {
-    const block = orderTable([order], context);
-    expect(block.kind === "table" ? block.columns : block).to.deep.equal([
-      { heading: "Id", align: "right" },
-      { heading: "Pair", align: "left" },
-      { heading: "Holder", align: "left" },
-      { heading: "Open positions", align: "right" },
-      { heading: "Opening price", align: "right" },
-      { heading: "Margin", align: "right" },
-      { heading: "Opened", align: "right" },
-      { heading: "Closing price", align: "right" },
-      { heading: "Direction", align: "left" },
-      { heading: "State", align: "left" },
+  it("orderTable shows the id and nine values, amounts without their unit, and scales by displayDecimals", () => {
+    const displayDecimals = { "order.openPrice": 3 };
+    const [, row] = linesOf([
+      orderTable([order], { ...context, displayDecimals }),
     ]);
-    expect(
-      block.kind === "table"
-        ? block.rows.map((row) => row.map(({ text }) => text))
-        : block,
-    ).to.deep.equal([
-      [
-        ...["12345", "ETH-USDT", HOLDER, "2,100", "2,500", "26"],
-        ...["1699900000", "29", "put (2)", "open (1)"],
-      ],
-    ]);
+    expect(row).to.equal(
+      `12345 · ETH-USDT · ${HOLDER} · 2,100 · 2.5 · 26 · 1699900000 · 29 · put (2) · open (1)`,
+    );
   });
 
-  it("orderTable scales a value by displayDecimals, keeps it unscaled beside that, and has no note or footnote", () => {
+  it("orderTable aligns integers to the right, and texts and words to the left", () => {
+    const block = orderTable([order], context);
+    const aligned = block.kind === "table" ? block.columns : [];
+    expect(aligned.map(({ align }) => align?.[0]).join("")).to.equal(
+      "rllrrrrrll",
+    );
+  });
+
+  it("orderTable keeps the integer beside a scaled value, and neither note nor footnote", () => {
     const displayDecimals = { "order.openPrice": 3 };
     const block = orderTable([order], { ...context, displayDecimals });
-    expect(block.kind === "table" ? block.rows[0]?.slice(4, 7) : block).to.eql([
+    const [row = []] = block.kind === "table" ? block.rows : [];
+    expect(row.slice(4, 7)).to.eql([
       { text: "2.5", unscaled: 2_500n },
       { text: "26", unscaled: undefined },
       { text: "1699900000", unscaled: undefined },
     ]);
   });
 
-  it("orderTable cuts a pair after 40 characters, and leaves one that ends like a unit", () => {
-    const pairs = ["x".repeat(40), "x".repeat(41), "5 raw"];
-    const block = orderTable(
-      pairs.map((exType) => ({ ...order, exType })),
-      context,
-    );
-    expect(
-      block.kind === "table" ? block.rows.map((row) => row[1]?.text) : block,
-    ).to.deep.equal(["x".repeat(40), `${"x".repeat(40)}…`, "5 raw"]);
-  });
+  for (const [exType, shown] of [
+    ["x".repeat(40), "x".repeat(40)],
+    ["x".repeat(41), `${"x".repeat(40)}…`],
+    ["5 raw", "5 raw"],
+  ] as const) {
+    it(`orderTable shows a pair ${exType.slice(0, 10)} of ${exType.length} characters as one of ${shown.length}`, () => {
+      const [, row] = linesOf([orderTable([{ ...order, exType }], context)]);
+      expect(row?.split(" · ")[1]).to.equal(shown);
+    });
+  }
 
-  it("describeScales names the columns that displayDecimals scales, and none that the table leaves out", () => {
-    const displayDecimals = {
-      ...{ "order.openPrice": 3, "order.exFee": 2, "order.closePrice": 0 },
-      "pools.locked": 1,
-    };
-    expect(describeScales({ ...context, displayDecimals })).to.equal(
+  const decimals = { "order.openPrice": 3, "order.closePrice": 0 };
+  for (const [settings, text] of [
+    [{}, "Integers are unscaled: their scale is not documented."],
+    [{ raw: true, displayDecimals: decimals }, "Integers are unscaled."],
+    [
+      // The table has no fees and no pools.
+      { displayDecimals: { ...decimals, "order.exFee": 2, "pools.locked": 1 } },
       "Scaled as configured: opening price, closing price. Other integers are unscaled: their scale is not documented.",
-    );
-  });
+    ],
+  ] as const) {
+    it(`describeScales of ${JSON.stringify(settings)} is "${text}"`, () => {
+      expect(describeScales({ ...context, ...settings })).to.equal(text);
+    });
+  }
 
-  it("CSV has every value in its column, unscaled, and the status of each id", async () => {
-    const csv = await render([order, empty, failed], "csv");
-    expect(csv.split("\n").slice(1)).to.deep.equal([
+  it("CSV of orders has every value in its column, unscaled, and the status of each id", async () => {
+    const csv = await renderOrders([order, empty, failed], "csv");
+    expect(csv.split("\n")).to.deep.equal([
+      "orderID,exType,holder,number,exFee,lockFee,newLockFee,openPrice,marginAmount,marginFee,startTime,closePrice,contractType,state,status,error",
       `12345,ETH-USDT,${HOLDER},2100,22,23,24,2500,26,27,1699900000,29,2,1,ok,`,
       `4,,${ZeroAddress},0,0,0,0,0,0,0,0,0,0,0,empty,`,
-      `5,,,,,,,,,,,,,,failed,VAULT_INTERNAL: ${
-        "error" in failed ? failed.error.shortMessage : ""
-      }`,
+      `5,,,,,,,,,,,,,,failed,VAULT_INTERNAL: ${error.shortMessage}`,
       "",
     ]);
   });
 
-  it("JSON has the block and every id, and marks only the empty ones", async () => {
-    const document: unknown = JSON.parse(
-      await render([order, empty, failed], "json"),
+  it("CSV of orders with --scaled has decimals of the fields whose decimals are configured, without grouped digits, and names these", async () => {
+    const displayDecimals = { "order.openPrice": 3, "order.exFee": 1 };
+    const settings = { scaled: true, displayDecimals };
+    const long = { ...order, openPrice: 1_850_250n };
+    const csv = await renderOrders([long], "csv", settings);
+    expect(csv.split("\n")[1]).to.equal(
+      `12345,ETH-USDT,${HOLDER},2100,2.2,23,24,1850.25,26,27,1699900000,29,2,1,ok,`,
     );
-    expect(document).to.deep.include(envelope);
+    expect(listingOf([], settings).notes()).to.deep.equal([
+      "Scaled: exFee (1 decimals), openPrice (3 decimals). Other numbers are unscaled.",
+    ]);
+  });
+
+  it("CSV of orders with --scaled tells that no decimals are configured", () => {
+    expect(listingOf([], { scaled: true }).notes()).to.deep.equal([
+      "No column is scaled: set displayDecimals in the configuration of the network.",
+    ]);
+  });
+
+  it("JSON of orders has the block and every id, and marks only the empty ones", async () => {
+    const document: unknown = JSON.parse(
+      await renderOrders([order, empty, failed], "json"),
+    );
+    expect(document).to.deep.include(listingEnvelope);
     expect(document).to.have.nested.property("orders.length", 3);
     expect(document).to.have.deep.nested.property("orders[0]", {
       ...{ orderID: "12345", exType: "ETH-USDT", holder: HOLDER },
@@ -149,33 +129,43 @@ describe("orders in each form", () => {
     });
     expect(document).to.have.nested.property("orders[1].empty", true);
     expect(document).to.have.nested.property("orders[2].orderID", "5");
-    expect(document)
-      .to.have.nested.property("orders[2].error")
-      .that.has.keys("code", "message");
-    const lines = await render([order, empty], "ndjson");
-    expect(
-      lines.split("\n").map((line) => line.endsWith(',"empty":true}')),
-    ).to.deep.equal([false, true, false]);
+    expect(document).to.have.nested.property(
+      "orders[2].error.code",
+      error.code,
+    );
   });
 
-  it("a table ends with the scales, where the fees are, and what the search adds", async () => {
-    const lines = async (
-      ...args: Parameters<typeof render>
-    ): Promise<readonly string[]> =>
-      squeezed(await render(...args))
-        .split("\n")
-        .slice(1);
-    const note = " Stopped.";
-    expect((await lines([order], "table", { note })).slice(2)).to.deep.equal([
+  it("NDJSON of orders has a line for each id, and marks only the empty ones", async () => {
+    const lines = (await renderOrders([order, empty], "ndjson")).split("\n");
+    expect(lines.map((line) => line.endsWith(',"empty":true}'))).to.deep.equal([
+      false,
+      true,
+      false,
+    ]);
+  });
+
+  it("a table of orders ends with the counts, the scales, where the fees are, and what the search adds", async () => {
+    const text = await renderOrders([order], "table", {}, " Stopped.");
+    expect(squeezed(text).split("\n").slice(3)).to.deep.equal([
       "",
       "1 order.",
       "Integers are unscaled: their scale is not documented. Fees: --json, --format ndjson or csv. Stopped.",
       "",
     ]);
-    expect(await lines([empty], "table", { note })).to.deep.equal([
-      "0 orders.",
-      "Empty, with every value zero: 1 id.",
-      "",
+  });
+
+  it("a table without an order has only the counts, and the first failure", async () => {
+    const text = await renderOrders([empty, failed], "table", {}, " Stopped.");
+    expect(text.split("\n").slice(1)).to.deep.equal([
+      ...["0 orders.", "Empty, with every value zero: 1 id.", "Failed: 1 id."],
+      ...[`The first of these, 5: ${error.shortMessage}`, ""],
     ]);
+  });
+
+  it("a table of orders repeats its headings every 500 orders", async () => {
+    const orders = Array.from({ length: 1_001 }, () => order);
+    const text = await renderOrders(orders, "table");
+    expect(text.match(/^ *Id +Pair/gmu)).to.have.length(3);
+    expect(text.match(/^ *12345 /gmu)).to.have.length(1_001);
   });
 });

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 
-import type { Simulation } from "../../../src/types.js";
 import type {
   Settlement,
+  SettlementEvent,
   SettlementPreflight,
 } from "../../../src/settlement/types.js";
 import {
@@ -23,35 +23,26 @@ import {
   simulated,
 } from "../../helpers/screens.js";
 
-const envelope = { network: "live", chainId: 5, block };
+describe("the screen before a settlement", () => {
+  const before: SettlementPreflight = {
+    ...{ chainId: 5, chainTime: context.chainTime, headAge: null },
+    ...{ round: OPEN_ROUND, contract: { address: VAULT, source: "--at" } },
+    ...{ guard: null, from: SENDER, signing: "local", balance: 10n ** 18n },
+    ...{ gas: 60_000n, cost: 10n ** 17n, maxCost: 2n * 10n ** 17n },
+    ...{ outcome: "succeeds", reason: null, preview: null },
+    ...{ warnings: [], tokens: new Map() },
+  };
+  const asked = (preflight: Partial<SettlementPreflight> = {}): string[] => {
+    const where = { network: "li\u001bve", chainId: 5 };
+    const preview = { ...before, ...preflight };
+    return linesOf(preflightBlocks(preview, where, context)).slice(12);
+  };
+  const reverting: Partial<SettlementPreflight> = {
+    ...{ outcome: "reverts", reason: "pau\u001bsed" },
+    ...{ gas: null, cost: null, maxCost: null },
+  };
 
-describe("the screens of a settlement", () => {
-  const asked = (
-    preflight: Partial<SettlementPreflight> = {},
-    from = 12,
-  ): string[] =>
-    linesOf(
-      preflightBlocks(
-        {
-          ...{ chainId: 5, chainTime: context.chainTime, headAge: null },
-          round: OPEN_ROUND,
-          contract: { address: VAULT, source: "--at" },
-          ...{ guard: null, from: SENDER, signing: "local" },
-          ...{ balance: 10n ** 18n, gas: 60_000n },
-          ...{ cost: 10n ** 17n, maxCost: 2n * 10n ** 17n },
-          ...{ outcome: "succeeds", reason: null, preview: null },
-          ...{ warnings: [], tokens: new Map() },
-          ...preflight,
-        },
-        { network: "li\u001bve", chainId: 5 },
-        context,
-      ),
-    ).slice(from);
-
-  it("settle shows who would settle what at which cost, if the node cannot simulate", () => {
-    expect(asked({ warnings: ["a wa\u001brning"] }, 0)[0]).to.equal(
-      "About to settle this round",
-    );
+  it("settle shows who would settle what at which cost, with warnings, if the node cannot simulate", () => {
     expect(asked({ warnings: ["a wa\u001brning"] })).to.deep.equal([
       "",
       "Network · li\\u{1b}ve (chain 5)",
@@ -61,142 +52,176 @@ describe("the screens of a settlement", () => {
       "Gas · 60,000 · limit",
       "Cost · 0.1 · native currency; at most 0.2",
       "Simulated · <good>succeeds</> · by a call, which shows no effect",
-      "",
-      "<warn>Warning: a wa\\u{1b}rning</>",
-      "",
+      ...["", "<warn>Warning: a wa\\u{1b}rning</>", ""],
       "The round's volumes and minimum deposit are raw: tokenDecimals is not set.",
       "Values marked raw are unscaled integers: their scale is not documented.",
     ]);
   });
 
-  it("settle shows a guard, the gas that the preview used, and the preview's notes", () => {
-    const notes = ["an o\u001bdd token"];
-    const lines = asked({ guard: OTHER, preview: { ...simulated, notes } });
-    expect(lines).to.include.members([
-      "No reading changes, and nothing is transferred.",
+  for (const [title, preflight, line] of [
+    [
+      "a guard",
+      { guard: OTHER },
       `Guard · ${OTHER} · settles this round and no other, or reverts`,
+    ],
+    [
+      "the gas that the preview used",
+      { preview: simulated },
       "Gas · 60,000 · limit; 50,000 used when simulated",
+    ],
+    [
+      "who simulated",
+      { preview: simulated },
       "Simulated · <good>succeeds</> · by the node (eth_simulateV1)",
+    ],
+    [
+      "a note of the preview, escaped",
+      { preview: { ...simulated, notes: ["an o\u001bdd token"] } },
       "<warn>an o\\u{1b}dd token</>",
-    ]);
-  });
-
-  it("settle shows what the preview changes, and says nothing of no change then, nor of a revert", () => {
-    const nothing = "No reading changes, and nothing is transferred.";
-    const changing = { ...simulated, changes: [priceChange] };
-    const lines = asked({ preview: changing });
-    expect(lines)
-      .to.include("Round settled price · 0 · 66,250")
-      .and.not.include(nothing);
-    const preview: Simulation = { ...simulated, status: "reverted" };
-    expect(asked({ preview })).to.not.include(nothing);
-  });
-
-  it("settle shows why a settlement reverts, and no cost then", () => {
-    const reverts = { outcome: "reverts", reason: "pau\u001bsed" } as const;
-    const lines = asked({ ...reverts, gas: null, cost: null, maxCost: null });
-    expect(lines)
-      .to.include(
-        "Simulated · <bad>reverts</> · by a call, which shows no effect: pau\\u{1b}sed",
-      )
-      .and.satisfy((all: string[]) =>
-        all.every((line) => !/^(?:Gas|Cost) /u.test(line)),
-      );
-  });
-
-  it("settle shows a call that succeeds and settles nothing as bad, with the preview's reason", () => {
-    const reason = "it is id\u001ble";
-    const status = "not-settled";
-    expect(asked({ preview: { ...simulated, status, reason } })).to.include(
+    ],
+    [
+      "that a preview changes nothing",
+      { preview: simulated },
+      "No reading changes, and nothing is transferred.",
+    ],
+    [
+      "a change",
+      { preview: { ...simulated, changes: [priceChange] } },
+      "Round settled price · 0 · 66,250",
+    ],
+    [
+      "why a settlement reverts",
+      reverting,
+      "Simulated · <bad>reverts</> · by a call, which shows no effect: pau\\u{1b}sed",
+    ],
+    [
+      "as bad a call that succeeds and settles nothing, with the preview's reason",
+      {
+        preview: {
+          ...simulated,
+          status: "not-settled",
+          reason: "it is id\u001ble",
+        },
+      },
       "Simulated · <bad>succeeds, and does not settle the round</> · by the node (eth_simulateV1): it is id\\u{1b}le",
-    );
-  });
+    ],
+  ] satisfies ReadonlyArray<
+    readonly [string, Partial<SettlementPreflight>, string]
+  >) {
+    it(`settle shows ${title}`, () => {
+      expect(asked(preflight)).to.include(line);
+    });
+  }
 
-  it("settle warns before the round's end with the time to it, and if there is no round", () => {
-    const warning = (endTime: bigint): string =>
-      linesOf([
-        earlyWarning({
-          ...{ round: { ...OPEN_ROUND, endTime }, chainTime: 1_700_000_000 },
-          ...{ chainId: 5, headAge: null, guard: null, from: SENDER },
-          contract: { address: VAULT, source: "" },
-          ...{ signing: "local", balance: 0n, gas: 0n, cost: 0n, maxCost: 0n },
-          ...{ outcome: "succeeds", reason: null, preview: null },
-          ...{ warnings: [], tokens: new Map() },
-        }),
-      ]).join("\n");
-    expect(warning(1_700_000_060n)).to.equal(
-      "<bad>WARNING: this round has NOT ended. It ends in 1m, 2023-11-14T22:14:20Z. A settlement now settles it before its end.</>",
-    );
-    expect(warning(0n)).to.equal(
-      "<bad>WARNING: There is no round yet: its end is 0.</>",
-    );
-  });
+  const nothing = /^No reading changes/mu;
+  for (const [title, preflight, pattern] of [
+    [
+      "gas and cost of a settlement that reverts",
+      reverting,
+      /^(?:Gas|Cost) /mu,
+    ],
+    [
+      "that nothing changes if something does",
+      { preview: { ...simulated, changes: [priceChange] } },
+      nothing,
+    ],
+    [
+      "that nothing changes if the settlement reverts",
+      { preview: { ...simulated, status: "reverted" } },
+      nothing,
+    ],
+  ] satisfies ReadonlyArray<
+    readonly [string, Partial<SettlementPreflight>, RegExp]
+  >) {
+    it(`settle does not show ${title}`, () => {
+      expect(asked(preflight).join("\n")).to.not.match(pattern);
+    });
+  }
 
+  for (const [endTime, warning] of [
+    [
+      BigInt(context.chainTime + 60),
+      "this round has NOT ended. It ends in 1m, 2027-01-22T07:59:30Z. A settlement now settles it before its end.",
+    ],
+    [0n, "There is no round yet: its end is 0."],
+  ] as const) {
+    it(`settle warns: ${warning}`, () => {
+      const round = { ...OPEN_ROUND, endTime };
+      expect(linesOf([earlyWarning({ ...before, round })])).to.deep.equal([
+        `<bad>WARNING: ${warning}</>`,
+      ]);
+    });
+  }
+});
+
+const settlement: Settlement = {
+  ...{ status: "settled", code: null, reason: null, hash: "0x12" },
+  ...{ hashes: ["0x12"], guard: null, blockNumber: 12, gasUsed: 50_000n },
+  ...{ cost: null, before: null, after: null, preview: null },
+  differences: null,
+};
+const reverted: Settlement = {
+  ...{ ...settlement, status: "reverted", reason: "w\u001bhy" },
+};
+
+describe("the lines during a settlement", () => {
+  const [hash, nonce] = ["0x12", 3] as const;
+  const finished = "The interrupted settlement is finished: ";
   for (const [event, text] of [
     [
-      { type: "resuming", hash: "0x12", nonce: 3 },
+      { type: "resuming", hash, nonce },
       "Following the interrupted settlement: transaction 0x12",
     ],
     [
-      { type: "resuming", hash: null, nonce: 3 },
+      { type: "resuming", hash: null, nonce },
       "Following the interrupted settlement: transaction with nonce 3",
     ],
-    [{ type: "sending", hash: "0x12", nonce: 3 }, "Transaction 0x12"],
+    [{ type: "sending", hash, nonce }, "Transaction 0x12"],
     [
-      { type: "sending", hash: null, nonce: 3 },
+      { type: "sending", hash: null, nonce },
       "Transaction with nonce 3; the node names its hash",
     ],
     [
-      { type: "replacing", kind: "settlement", hash: "0x12", nonce: 3 },
+      { type: "replacing", kind: "settlement", hash, nonce },
       "Replaced at a higher fee: transaction 0x12",
     ],
     [
-      { type: "replacing", kind: "cancellation", hash: "0x12", nonce: 3 },
+      { type: "replacing", kind: "cancellation", hash, nonce },
       "Cancellation: transaction 0x12",
     ],
-    [{ type: "hash", hash: "0x12" }, "Transaction 0x12"],
-    [{ type: "mined", hash: "0x12", blockNumber: 9 }, "Mined in block 9"],
+    [{ type: "hash", hash }, "Transaction 0x12"],
+    [{ type: "mined", hash, blockNumber: 9 }, "Mined in block 9"],
     [
-      { type: "confirmed", hash: "0x12", confirmations: 2, wanted: 3 },
+      { type: "confirmed", hash, confirmations: 2, wanted: 3 },
       "Confirmation 2 of 3",
     ],
-  ] as const) {
-    const { type } = event;
-    it(`settle tells of ${type}: ${text}`, () => {
+    [{ type: "resumed", settlement }, `${finished}settled`],
+    [
+      { type: "resumed", settlement: reverted },
+      `${finished}reverted. w\\u{1b}hy`,
+    ],
+  ] satisfies ReadonlyArray<
+    readonly [Exclude<SettlementEvent, { type: "preflight" }>, string]
+  >) {
+    it(`settle prints: ${text}`, () => {
       expect(describeEvent(event)).to.equal(text);
     });
   }
 
-  it("settle tells of trouble as a warning, escaped", () => {
+  it("settle prints trouble as a warning, escaped", () => {
     expect(
       describeEvent({ type: "trouble", message: "lo\u001bst" }),
     ).to.deep.include({ text: "lo\\u{1b}st", tone: "warn" });
   });
+});
 
-  const settlement: Settlement = {
-    ...{ status: "settled", code: null, reason: null, hash: "0x12" },
-    ...{ hashes: ["0x12"], guard: null, blockNumber: 12, gasUsed: 50_000n },
-    cost: null,
-    ...{ before: null, after: null, preview: null, differences: null },
-  };
+describe("the screen after a settlement", () => {
+  const envelope = { network: "live", chainId: 5, block };
   const ended = (
     more: Partial<Settlement>,
     at: typeof envelope | undefined = envelope,
   ): string[] =>
     linesOf(settlementBlocks({ ...settlement, ...more }, at, context));
-
-  it("settle tells that the interrupted settlement is finished, with its status and its reason if it has one", () => {
-    const told = (more: Partial<Settlement>): unknown =>
-      describeEvent({
-        type: "resumed",
-        settlement: { ...settlement, ...more },
-      });
-    const finished = "The interrupted settlement is finished: ";
-    expect(told({})).to.equal(`${finished}settled`);
-    expect(told({ status: "reverted", reason: "w\u001bhy" })).to.equal(
-      `${finished}reverted. w\\u{1b}hy`,
-    );
-  });
 
   for (const [status, shown] of [
     ["settled", "<good>Settled</>"],
@@ -207,78 +232,85 @@ describe("the screens of a settlement", () => {
     ["unconfirmed", "<bad>Unconfirmed</>"],
     ["cancelled", "<warn>Cancelled</>"],
   ] as const) {
-    it(`settle ends with ${shown} for ${status}, the transaction, its gas and the block in the heading`, () => {
+    it(`settle ends with ${shown} for ${status}, and the reason, the transaction and its gas`, () => {
       expect(ended({ status, reason: "w\u001bhy" })).to.deep.equal([
         "Settlement · live (chain 5), block 12, 2023-11-14T22:13:20Z",
-        `Outcome · ${shown}`,
-        "Reason · w\\u{1b}hy",
-        "Transaction · 0x12",
+        ...[`Outcome · ${shown}`, "Reason · w\\u{1b}hy", "Transaction · 0x12"],
         "Gas used · 50,000",
       ]);
     });
   }
 
   it("settle --assert ends with Settlement needed, without a transaction", () => {
-    expect(
-      ended({
-        ...{ status: "refused", code: "VAULT_SETTLEMENT_NEEDED", hash: null },
-        ...{ blockNumber: null, gasUsed: null },
-      }),
-    ).to.deep.equal([
-      "Settlement · live (chain 5), block 12, 2023-11-14T22:13:20Z",
+    const needed: Partial<Settlement> = {
+      ...{ status: "refused", code: "VAULT_SETTLEMENT_NEEDED", hash: null },
+      ...{ blockNumber: null, gasUsed: null },
+    };
+    expect(ended(needed).slice(1)).to.deep.equal([
       "Outcome · <warn>Settlement needed</>",
     ]);
   });
 
-  it("settle says that nothing was sent if a simulation reverted, and names a block of its own below the heading", () => {
-    expect(
-      ended({ status: "reverted", hash: null, blockNumber: null }, undefined),
-    ).to.include("Transaction · none: nothing was sent");
-    expect(ended({ blockNumber: 11 }).slice(0, 4)).to.deep.equal([
-      "Settlement",
-      "Outcome · <good>Settled</>",
-      "Transaction · 0x12",
-      "Block · 11",
-    ]);
+  it("settle shows that nothing was sent if a simulation reverted", () => {
+    const nothing = { hash: null, blockNumber: null };
+    const lines = ended({ status: "reverted", ...nothing }, undefined);
+    expect(lines).to.include("Transaction · none: nothing was sent");
   });
 
-  it("settle shows what changed of the round, or that nothing did, and neither if one of both is unknown", () => {
-    const [before, after] = [OPEN_ROUND, settledRound(OPEN_ROUND)];
-    const table = ended({ before, after }).slice(5);
-    expect(table[0]).to.equal("Reading · Before · After");
-    expect(table).to.include("Round settled · no · yes");
+  it("settle names a block of its own below the heading", () => {
+    const lines = ended({ blockNumber: 11 });
+    expect(lines[0]).to.equal("Settlement");
+    expect(lines).to.include("Block · 11");
+  });
+
+  it("settle shows what changed of the round, and nothing else of it", () => {
+    const after = settledRound(OPEN_ROUND);
+    const table = ended({ before: OPEN_ROUND, after }).slice(5);
+    expect(table.map((line) => line.split(" · ")[0])).to.include.members([
+      ...["Reading", "Round settled price", "Round settled"],
+    ]);
     expect(table.join("\n")).to.not.include("Round strike price");
-    const none = "The round did not change.";
-    expect(ended({ before, after: before })).to.include(none);
-    for (const known of [{ before }, { after }]) {
-      expect(ended(known)).to.have.lengthOf(4);
-    }
   });
 
-  it("settle compares what happened with the preview once it is mined", () => {
-    const compared = (
-      differences: Settlement["differences"],
-      more: Partial<Settlement> = {},
-    ): string[] =>
-      ended({ preview: { ...simulated, differences }, ...more }).slice(5);
-    const same = "<good>Readings and token transfers are as previewed.</>";
-    expect(compared([])).to.deep.equal([same]);
-    expect(compared(null)).to.deep.equal([
+  for (const [before, after, lines] of [
+    [OPEN_ROUND, OPEN_ROUND, ["", "The round did not change."]],
+    [OPEN_ROUND, null, []],
+    [null, OPEN_ROUND, []],
+  ] as const) {
+    it(`settle shows "${lines.join("")}" if the round was ${before === null ? "unknown" : "known"} before and ${after === null ? "unknown" : "the same"} after`, () => {
+      expect(ended({ before, after }).slice(4, 6)).to.deep.equal(lines);
+    });
+  }
+
+  const difference = {
+    ...{ reading: "round", field: "settledPrice" },
+    ...{ previewed: 10n ** 18n, happened: 2n * 10n ** 18n },
+  };
+  for (const [title, differences, blockNumber, lines] of [
+    [
+      "that it is as previewed",
+      [],
+      12,
+      "<good>Readings and token transfers are as previewed.</>",
+    ],
+    [
+      "that this is unknown",
+      null,
+      12,
       "It is not known if it came as previewed.",
-    ]);
-    expect(
-      compared([
-        {
-          ...{ reading: "round", field: "settledPrice" },
-          ...{ previewed: 10n ** 18n, happened: 2n * 10n ** 18n },
-        },
-      ]),
-    ).to.deep.equal([
-      "<warn>Not as previewed:</>",
-      "",
-      "Reading · Previewed · Happened",
-      "Round settled price · 1 · 2",
-    ]);
-    expect(compared([], { blockNumber: null })).to.deep.equal([]);
-  });
+    ],
+    [
+      "what is not as previewed",
+      [difference],
+      12,
+      "<warn>Not as previewed:</>\n\nReading · Previewed · Happened\nRound settled price · 1 · 2",
+    ],
+    ["nothing of a preview until it is mined", [], null, ""],
+  ] as const) {
+    it(`settle shows ${title}`, () => {
+      const preview = { ...simulated, differences };
+      const shown = ended({ preview, blockNumber }).slice(5);
+      expect(shown.join("\n")).to.equal(lines);
+    });
+  }
 });

@@ -1,12 +1,15 @@
 import { expect } from "chai";
 
-import type { Simulation, Transfer } from "../../../src/types.js";
+import type {
+  ReadingChange,
+  Simulation,
+  Transfer,
+} from "../../../src/types.js";
 import {
   describeTransfers,
   simulationBlocks,
 } from "../../../tasks/output/simulation.js";
 import type { ShownSimulation } from "../../../tasks/output/simulation.js";
-import { OPEN_ROUND } from "../../helpers/scripted-contracts.js";
 import {
   OTHER,
   SENDER,
@@ -17,6 +20,9 @@ import {
   priceChange,
   simulated,
 } from "../../helpers/screens.js";
+
+const nothingSent =
+  "Nothing was sent to li\\u{1b}ve. Limits: docs/simulating-a-settlement.md#limits";
 
 describe("the screen of a simulation", () => {
   const shown = (
@@ -42,6 +48,11 @@ describe("the screen of a simulation", () => {
         { ...context, raw },
       ),
     );
+  /** The rows of the section with that heading. */
+  const rowsOf = (heading: string, lines: readonly string[]) => {
+    const rows = lines.slice(lines.indexOf(heading) + 2);
+    return rows.slice(0, rows.indexOf(""));
+  };
 
   for (const [status, outcome, label] of [
     ["settled", "<good>settled</>", "Settled by"],
@@ -49,180 +60,150 @@ describe("the screen of a simulation", () => {
     ["reverted", "<bad>reverted: w\\u{1b}hy</>", "Called by"],
     ["nothing-to-do", "nothing to do: w\\u{1b}hy", "Called by"],
   ] as const) {
-    it(`the screen of a simulation shows ${status} with the reason, and who called`, () => {
+    it(`simulate shows ${status} with the reason, and who called`, () => {
       expect(shown({ status, reason: "w\u001bhy" })).to.deep.equal([
-        `Outcome · ${outcome}`,
-        `${label} · ${SENDER}`,
-        "Gas used · 50,000",
-        "In block · 12, 2023-11-14T22:13:20Z",
-        "Executed by · the node (eth_simulateV1)",
-        "",
-        "Nothing was sent to li\\u{1b}ve. Limits: docs/simulating-a-settlement.md#limits",
+        ...[`Outcome · ${outcome}`, `${label} · ${SENDER}`],
+        ...["Gas used · 50,000", "In block · 12, 2023-11-14T22:13:20Z"],
+        ...["Executed by · the node (eth_simulateV1)", ""],
+        nothingSent,
       ]);
     });
   }
 
-  it("the screen of a simulation without an execution shows neither gas nor block, and a guard if there is one", () => {
-    expect(
-      shown({
-        ...{ guard: OTHER, gasUsed: null, block: null, engine: "in-process" },
-        notes: ["a no\u001bte"],
-      }),
-    ).to.deep.equal([
-      "Outcome · <good>settled</>",
-      `Guard · ${OTHER}`,
+  it("simulate shows neither gas nor block without an execution, but a guard and notes", () => {
+    const nothing = { gasUsed: null, block: null, notes: ["a no\u001bte"] };
+    const guarded = { guard: OTHER, engine: "in-process" } as const;
+    expect(shown({ ...nothing, ...guarded })).to.deep.equal([
+      ...["Outcome · <good>settled</>", `Guard · ${OTHER}`],
       `Settled by · ${SENDER}`,
-      "Executed by · the in-process network, and undone",
-      "",
-      "a no\\u{1b}te",
-      "Nothing was sent to li\\u{1b}ve. Limits: docs/simulating-a-settlement.md#limits",
+      ...["Executed by · the in-process network, and undone", ""],
+      ...["a no\\u{1b}te", nothingSent],
     ]);
-    expect(shown({ engine: "fork" })).to.include(
-      "Executed by · a fork in this process",
-    );
   });
 
-  it("the screen of a simulation names the accounts of a transfer by role, and scales by the token's own decimals only", () => {
-    const transfers: readonly Transfer[] = [
-      { token: "native", from: VAULT, to: SENDER, amount: 15n * 10n ** 17n },
-      { token: TOKEN, from: SENDER, to: OTHER, amount: 1_234_567n },
-      { token: OTHER, from: OTHER, to: VAULT, amount: 1_234_567n },
-    ];
-    const tokens = new Map([
-      [TOKEN, { symbol: "T\u001bST", decimals: 6 }],
-      [OTHER, { symbol: null, decimals: null }],
-    ]);
-    const rows = (raw: boolean): string[] =>
-      shown({ transfers }, { tokens }, raw).filter((line) => / · /u.test(line));
-    expect(rows(false).slice(5)).to.deep.equal([
-      "Amount · From · To",
-      "1.5 native currency · vault contract · sender",
-      `1.234567 T\\u{1b}ST · sender · ${OTHER}`,
-      `1,234,567 raw ${OTHER} · ${OTHER} · vault contract`,
-    ]);
-    expect(rows(true).slice(6)).to.deep.equal([
-      "1500000000000000000 raw native currency · vault contract · sender",
-      `1234567 raw T\\u{1b}ST · sender · ${OTHER}`,
-      `1234567 raw ${OTHER} · ${OTHER} · vault contract`,
-    ]);
-    expect(shown({ transfers: [] })).to.not.include("Transfers");
+  it("simulate names the engine fork", () => {
+    const line = "Executed by · a fork in this process";
+    expect(shown({ engine: "fork" })).to.include(line);
   });
 
-  it("the screen of a simulation shows each balance with the sign of its difference", () => {
+  const transfers: readonly Transfer[] = [
+    { token: "native", from: VAULT, to: SENDER, amount: 15n * 10n ** 17n },
+    { token: TOKEN, from: SENDER, to: OTHER, amount: 1_234_567n },
+    { token: OTHER, from: OTHER, to: VAULT, amount: 1_234_567n },
+  ];
+  const tokens = new Map([
+    [TOKEN, { symbol: "T\u001bST", decimals: 6 }],
+    [OTHER, { symbol: null, decimals: null }],
+  ]);
+  for (const [raw, amounts] of [
+    [false, ["1.5", "1.234567", "1,234,567 raw"]],
+    [true, ["1500000000000000000 raw", "1234567 raw", "1234567 raw"]],
+  ] as const) {
+    it(`simulate names the accounts of a transfer by role, and shows ${amounts.join(", ")}`, () => {
+      const [native = "", own = "", unknown = ""] = amounts;
+      const lines = shown({ transfers }, { tokens }, raw);
+      expect(rowsOf("Transfers", lines)).to.deep.equal([
+        `${native} native currency · vault contract · sender`,
+        `${own} T\\u{1b}ST · sender · ${OTHER}`,
+        `${unknown} ${OTHER} · ${OTHER} · vault contract`,
+      ]);
+    });
+  }
+
+  it("simulate shows each balance with the sign of its difference", () => {
     const token = TOKEN;
-    expect(
-      shown(
-        {
-          balances: [
-            { account: VAULT, token, before: 1_234_570n, after: 10n },
-            { account: SENDER, token, before: 10n, after: 30n },
-            { account: OTHER, token, before: 10n, after: 10n },
-          ],
-        },
-        { tokens: new Map([[token, { symbol: "TST", decimals: 1 }]]) },
-      ).slice(6, 11),
-    ).to.deep.equal([
-      "Balances",
-      "Account · Before · After · Difference",
+    const balances: Simulation["balances"] = [
+      { account: VAULT, token, before: 1_234_570n, after: 10n },
+      { account: SENDER, token, before: 10n, after: 30n },
+      { account: OTHER, token, before: 10n, after: 10n },
+    ];
+    const known = new Map([[token, { symbol: "TST", decimals: 1 }]]);
+    const lines = shown({ balances }, { tokens: known });
+    expect(rowsOf("Balances", lines)).to.deep.equal([
       "Vault contract, TST · 123,457 · 1 · -123,456",
       "Sender, TST · 1 · 3 · +2",
       `${OTHER}, TST · 1 · 1 · 0`,
     ]);
   });
 
-  it("the screen of a simulation shows each change with its label, its note, and the codes of a reading that fails", () => {
-    const changes = [
-      priceChange,
+  const [reading, before] = ["orders.7", 1];
+  const closed = { reading, field: "state", before, after: 2 };
+  for (const [change, row] of [
+    [priceChange, "Round settled price · 0 · 66,250"],
+    [
       {
-        ...{ reading: "round", field: "endTime", before: OPEN_ROUND.endTime },
+        ...{ reading: "round", field: "endTime", before: 0n },
         after: BigInt(context.chainTime) + 60n,
       },
+      "Round end · 1970-01-01T00:00:00Z · 2027-01-22T07:59:30Z · in 1m",
+    ],
+    [
       {
         ...{ reading: "volume", field: "error", before: null },
         after: "VAULT_CALL_REVERTED",
       },
-      { reading: "orders.7", field: "state", before: 1, after: 2 },
+      "Volume error · no error · VAULT_CALL_REVERTED",
+    ],
+    [closed, "Order 7 state · open (1) · closed (2)"],
+    [
       { reading: "pools.public", field: "locked", before: 1n, after: 2n },
+      "Public locked · 1 raw · 2 raw",
+    ],
+    [
       {
         ...{ reading: "marginBalance", field: "xMarginAmount" },
         ...{ before: 4n, after: 3n },
       },
-    ];
-    const end = (time: bigint): string =>
-      new Date(Number(time) * 1_000).toISOString().replace(".000", "");
-    expect(shown({ changes }).slice(6, 14)).to.deep.equal([
-      "Changes",
-      "Reading · Before · After · Note",
-      "Round settled price · 0 · 66,250",
-      `Round end · ${end(OPEN_ROUND.endTime)} · ${end(BigInt(context.chainTime) + 60n)} · in 1m`,
-      "Volume error · no error · VAULT_CALL_REVERTED",
-      "Order 7 state · open (1) · closed (2)",
-      "Public locked · 1 raw · 2 raw",
       "Withdrawable X token margin · 4 raw · 3 raw",
-    ]);
-  });
+    ],
+  ] satisfies ReadonlyArray<readonly [ReadingChange, string]>) {
+    it(`simulate shows a change: ${row}`, () => {
+      expect(rowsOf("Changes", shown({ changes: [change] }))).to.deep.equal([
+        row,
+      ]);
+    });
+  }
 
-  for (const [title, ordersRead, simulation, said] of [
+  for (const [title, ordersRead, simulation, line] of [
     [
-      "says that watched orders are unchanged beside another change",
+      "beside another change",
       3,
       { changes: [priceChange] },
-      "3 orders",
+      "3 orders watched; none changed.",
     ],
-    ["says that a watched order is unchanged", 1, {}, "1 order"],
+    ["if one is watched", 1, {}, "1 order watched; none changed."],
     [
-      "says that watched orders are unchanged if the settlement reverts",
+      "if the settlement reverts",
       3,
       { status: "reverted" },
-      "3 orders",
+      "3 orders watched; none changed.",
     ],
-    ["says nothing of orders if none is watched", 0, {}, undefined],
-    [
-      "says nothing of watched orders if nothing was to do",
-      3,
-      { status: "nothing-to-do" },
-      undefined,
-    ],
-    [
-      "says nothing of watched orders if one of them changes",
-      3,
-      {
-        changes: [
-          { reading: "orders.7", field: "state", before: 1, after: 2 },
-          priceChange,
-        ],
-      },
-      undefined,
-    ],
+    ["if none is watched", 0, {}, ""],
+    ["if nothing was to do", 3, { status: "nothing-to-do" }, ""],
+    ["if one of them changes", 3, { changes: [closed, priceChange] }, ""],
   ] satisfies ReadonlyArray<
-    readonly [string, number, Partial<Simulation>, string | undefined]
+    readonly [string, number, Partial<Simulation>, string]
   >) {
-    it(`the screen of a simulation ${title}`, () => {
-      expect(
-        shown(simulation, { ordersRead }).filter((line) =>
-          line.includes("watched"),
-        ),
-      ).to.deep.equal(
-        said === undefined ? [] : [`${said} watched; none changed.`],
-      );
+    it(`simulate shows ${line === "" ? "nothing" : line.replace(".", "")} of orders ${title}`, () => {
+      const lines = shown(simulation, { ordersRead });
+      const found = lines.filter((one) => one.includes("watched"));
+      expect(found.join("\n")).to.equal(line);
     });
   }
 
   it("a simulation's document has symbol and decimals of each transfer, null if unknown", () => {
     const transfer = { from: VAULT, to: OTHER, amount: 1n } as const;
-    const transfers = ([TOKEN, OTHER] as const).map((token) => ({
-      ...transfer,
-      token,
-    }));
     const known = { symbol: "TST", decimals: 6 };
-    const tokens = new Map([[TOKEN, known]]);
+    const own: Transfer = { ...transfer, token: TOKEN };
+    const other: Transfer = { ...transfer, token: OTHER };
+    const simulation = { ...simulated, transfers: [own, other] };
     expect(
-      describeTransfers({ ...simulated, transfers }, tokens),
+      describeTransfers(simulation, new Map([[TOKEN, known]])),
     ).to.deep.equal({
       ...simulated,
       transfers: [
-        { ...transfer, token: TOKEN, ...known },
-        { ...transfer, token: OTHER, symbol: null, decimals: null },
+        { ...own, ...known },
+        { ...other, symbol: null, decimals: null },
       ],
     });
   });

@@ -1,0 +1,427 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+import { configVariable } from "hardhat/config";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+import type { HttpNetworkConfig } from "hardhat/types/config";
+
+import { isFailedOrder } from "../../src/client/index.js";
+import { startAnvil, useAnvil } from "../helpers/anvil.js";
+import {
+  documentedContracts,
+  documentedHandler,
+} from "../helpers/documented-node.js";
+import { fetchProvider } from "../helpers/fetch-provider.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import {
+  connectTo,
+  createTestHre,
+  hreOnLive,
+  httpNetwork,
+} from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
+import { runTyped } from "../helpers/run-vault-task.js";
+import { KEY, isSame } from "../helpers/scripted-contracts.js";
+import { deployGeneratedOrders } from "../helpers/trading.js";
+import { itFails, squeezed, useTasks } from "../helpers/use-tasks.js";
+
+const HOLDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const NOBODY = "0x00000000000000000000000000000000000000AA";
+
+describe("the connection of a task", () => {
+  let server: RpcServer;
+  let hre: HardhatRuntimeEnvironment;
+  before(async () => {
+    server = await startRpcServer({ handler: documentedHandler });
+    hre = await hreOnLive(server.url, {
+      ...{ accounts: [KEY], timeout: 20_000 },
+      vault: { contracts: documentedContracts },
+    });
+  });
+  after(async () => {
+    await server.stop();
+  });
+
+  /** Runs a task, and returns the connections that it opened and how many it closed. */
+  const connectionsOf = async (typed: string, on = hre) => {
+    const opened: Array<Partial<HttpNetworkConfig>> = [];
+    let closed = 0;
+    const handlers: Parameters<typeof on.hooks.registerHandlers<"network">>[1] =
+      {
+        newConnection: async (context, next) => {
+          const connection = await next(context);
+          opened.push(fieldsOf(connection.networkConfig));
+          return connection;
+        },
+        closeConnection: async (context, connection, next) => {
+          closed += 1;
+          await next(context, connection);
+        },
+      };
+    on.hooks.registerHandlers("network", handlers);
+    await runTyped(on, typed);
+    on.hooks.unregisterHandlers("network", handlers);
+    return { opened, closed };
+  };
+
+  for (const [typed, timeout] of [
+    ["volume", 20_000],
+    ["volume --timeout 3", 3_000],
+    ["volume --timeout 60", 20_000],
+    ["settle --assert --timeout 3", 3_000],
+    ["settle --yes --timeout 3", 3_000],
+    ["watch --until settled", 10_000],
+  ] as const) {
+    it(`vault ${typed} gives each request ${timeout} ms, and closes its connection`, async () => {
+      const { opened, closed } = await connectionsOf(typed);
+      expect(opened.map((config) => config.timeout)).to.deep.equal([timeout]);
+      expect(closed).to.equal(1);
+    });
+  }
+
+  for (const [typed, ...hasKeys] of [
+    ["status", false],
+    ["watch --until settled", false],
+    ["settle --assert", false],
+    ["settle --calldata", false],
+    ["simulate", false],
+    ["settle --if-expired --yes", true],
+    ["deploy-guard", true],
+    ["doctor", false, true],
+  ] as const) {
+    it(`vault ${typed} opens the network ${hasKeys.map((has) => (has ? "with" : "without")).join(" and then ")} its keys`, async () => {
+      const { opened } = await connectionsOf(typed);
+      expect(opened.map(({ accounts }) => accounts !== "remote")).to.deep.equal(
+        hasKeys,
+      );
+    });
+  }
+
+  for (const [title, typed] of [
+    ["succeeds", "volume"],
+    ["fails", "order 1 --block 99"],
+  ] as const) {
+    it(`a task in process that ${title} uses the connection of hre.vault, and leaves it open`, async () => {
+      const inProcess = await createTestHre();
+      await inProcess.vault.deployMocks();
+      expect(await connectionsOf(typed, inProcess)).to.deep.equal({
+        ...{ opened: [], closed: 0 },
+      });
+    });
+  }
+
+  it("a task refuses an instance that is not configured before it opens a connection", async () => {
+    const { opened } = await connectionsOf("volume --instance usdt");
+    expect(opened).to.deep.equal([]);
+  });
+
+  it("a task that fails closes its connection", async () => {
+    const { closed } = await connectionsOf("volume --block 99999");
+    expect(closed).to.equal(1);
+  });
+
+  it("a task that fails ends though a request is never answered", async () => {
+    const { privatePool } = documentedContracts;
+    let hanging = 0;
+    const stuck = await startRpcServer({
+      handler: (exchange) => {
+        const { method, params } = exchange.request;
+        if (method !== "eth_call") {
+          return documentedHandler(exchange);
+        }
+        if (isSame(String(fieldsOf(params[0])["to"]), privatePool)) {
+          hanging += 1;
+          return "handled";
+        }
+        return { error: { code: -32_601, message: "unsupported" } };
+      },
+    });
+    const vault = { contracts: documentedContracts };
+    const onStuck = await hreOnLive(stuck.url, { vault });
+    const { exitCode } = await runTyped(onStuck, "pools --timeout 600");
+    expect([exitCode, hanging]).to.deep.equal([1, 1]);
+    await stuck.stop();
+  });
+
+  it("a task hides its node's URL, from a variable, in an error of a plugin that connects", async () => {
+    process.env["TEST_SECRET_URL"] = "http://node.test/v1/5ecret-path";
+    const url = configVariable("TEST_SECRET_URL");
+    const live = { type: "http", url } as const;
+    const networks = { networks: { live } };
+    const secretive = await createTestHre(networks, { network: "live" });
+    secretive.hooks.registerHandlers("network", {
+      newConnection: async () =>
+        await Promise.reject(new Error("no <5ecret-path>")),
+    });
+    const { stderr, exitCode } = await runTyped(secretive, "volume");
+    delete process.env["TEST_SECRET_URL"];
+    expect(exitCode).to.equal(1);
+    expect(stderr).to.include("no <<hidden>>").and.not.include("5ecret");
+  });
+});
+
+describe("words of a task that its URL has, too", () => {
+  const anvil = useAnvil();
+  let server: RpcServer;
+  before(async () => {
+    server = await startRpcServer({ upstream: anvil.url });
+  });
+  after(async () => {
+    await server.stop();
+  });
+
+  for (const [user, place, typed, shown] of [
+    ["vault:settle@", "", "settle --resume", "npx hardhat vault settle"],
+    ["", "/api/settled", "simulate --json", '"status":"settled"'],
+    ["", "/bsc/public", "pools", "Public locked"],
+    [
+      ...["", "/eth_getBlockByNumber/Network", "volume"],
+      "Network live refused eth_getBlockByNumber: <hidden> is no project",
+    ],
+  ] as const) {
+    it(`vault ${typed} prints "${shown}" if the URL is http://${user}host${place}`, async () => {
+      const { vault } = await connectTo(anvil.url);
+      const { addresses: contracts } = await vault.deployMocks();
+      server.handler = ({ request: { method } }) =>
+        typed === "volume" && method === "eth_getBlockByNumber"
+          ? { error: { code: -32000, message: `${method} is no project` } }
+          : undefined;
+      const url = server.url.replace("//", `//${user}`) + place;
+      const hre = await hreOnLive(url, { vault: { contracts } });
+      const { stdout, stderr } = await runTyped(hre, typed);
+      expect((stdout + stderr).replaceAll(/\s+/gu, " ")).to.contain(shown);
+    });
+  }
+});
+
+// How an address is found: test/plugin/addresses.ts.
+describe("the addresses that tasks use", () => {
+  const tasks = useTasks({
+    networks: (url, { addresses: contracts }) => ({
+      live: httpNetwork(url, {
+        vault: {
+          ...{ contracts, tokenDecimals: 18, displayDecimals: { volume: 18 } },
+          instances: {
+            usdc: { tokenDecimals: 6, displayDecimals: { volume: 19 } },
+            dai: { contracts: { vault: configVariable("TEST_DAI_VAULT") } },
+            nowhere: { contracts: { vault: NOBODY, trading: HOLDER } },
+          },
+        },
+      }),
+      bare: httpNetwork(url, { vault: { instances: { own: {} } } }),
+      gone: httpNetwork("http://127.0.0.1:1"),
+      local: { type: "edr-simulated" },
+    }),
+  });
+  afterEach(() => {
+    delete process.env["TEST_DAI_VAULT"];
+  });
+
+  const MISSING = "VAULT_CONTRACT_NOT_CONFIGURED";
+  const UNKNOWN = "VAULT_UNKNOWN_INSTANCE";
+  const WRONG = "VAULT_INVALID_ARGUMENT";
+  const bare = "--network bare";
+  itFails(tasks, [
+    [
+      `volume ${bare}`,
+      MISSING,
+      "bare.vault.contracts.vault, or pass --at vault",
+    ],
+    [`settle --yes ${bare}`, MISSING, "networks.bare.vault.contracts.vault"],
+    [`volume --instance own ${bare}`, MISSING, "vault.instances.own.contracts"],
+    [`request queryVolume ${bare}`, MISSING, "checking them needs requests to"],
+    [`volume --at trading=${NOBODY} ${bare}`, MISSING, "bare.vault.contracts."],
+    ["volume --network local", MISSING, "local is in this process"],
+    ["status --instance usdt", UNKNOWN, "(usdc, dai, nowhere)"],
+    ["doctor --instance usdt", UNKNOWN, "(usdc, dai, nowhere)"],
+    ["status --instance ''", UNKNOWN, "no instance"],
+    [`status --instance toString ${bare}`, UNKNOWN, "(own)"],
+    ["settle --yes --instance usdt --network gone", UNKNOWN, "(none)"],
+    [`volume --at pool=${NOBODY}`, WRONG, "privatePool"],
+    [`volume --at vault=${NOBODY}`, "VAULT_NO_CODE", "(address from --at)"],
+    ["volume --instance nowhere", "VAULT_NO_CODE", "nowhere.contracts"],
+    ["orders --instance nowhere", "VAULT_NO_CODE", "the trading contract"],
+    [
+      "mock fail queryVolume closed --instance nowhere",
+      ...(["VAULT_NOT_A_MOCK", HOLDER] as const),
+    ],
+    ["simulate --fork --network local", WRONG, "as it is, not forked"],
+    ["simulate --block 0 --network local", WRONG, "as it is, not forked"],
+    ["simulate --hardfork prague --network local", WRONG, "as it is, not fork"],
+  ]);
+
+  it("status without any address names what to do once, and exits with 1", async () => {
+    const { stdout, exitCode } = await tasks.run(`status ${bare}`);
+    expect(exitCode).to.equal(1);
+    expect(stdout.split("vault deploy-mocks --network bare")).to.have.lengthOf(
+      2,
+    );
+  });
+
+  for (const [typed, end, place] of [
+    ["volume", "420", "live (chain 31337), block "],
+    ["volume --instance usdc", "42", "instance usdc, live (chain 31337), "],
+    ["round --instance usdc", "420,000,000,000,000 tokens", "instance usdc, "],
+    ["round --instance dai", "420 tokens", "instance dai, live "],
+    [
+      `round --instance usdc --at trading=${NOBODY}`,
+      ...["420,000,000,000,000 tokens", "instance usdc, "],
+    ],
+  ] as const) {
+    it(`vault ${typed} prints ${end}, scaled as the instance and else the network configures, and its place`, async () => {
+      const { stdout } = await tasks.run(typed);
+      const [title, ...lines] = squeezed(stdout).split("\n");
+      expect(title?.split(" · ")[1]?.slice(0, place.length)).to.equal(place);
+      expect(lines.map((line) => line.split(" · ")[1])).to.include(end);
+    });
+  }
+
+  for (const typed of ["volume", "request queryVolume", "settle --calldata"]) {
+    for (const [value, code] of [
+      [undefined, "VAULT_CONFIG_VARIABLE"],
+      ["0xhunter2secret", "VAULT_INVALID_ADDRESS"],
+    ] as const) {
+      it(`vault ${typed} refuses a variable that is ${value ?? "unset"} with ${code}, and does not show its value`, async () => {
+        if (value !== undefined) {
+          process.env["TEST_DAI_VAULT"] = value;
+        }
+        const error = await tasks.errorOf(`${typed} --instance dai`);
+        expect(error).to.include({ code });
+        expect(JSON.stringify(error))
+          .to.include("networks.live.vault.instances.dai.contracts.vault")
+          .and.not.include("hunter2");
+      });
+    }
+  }
+
+  it("vault volume --at uses another contract", async () => {
+    const { vault } = tasks.mocks.addresses;
+    await tasks.documentOf(`volume ${bare} --at vault=${vault}`);
+  });
+
+  it("vault round --at fails with VAULT_CALL_REVERTED for a contract of another role", async () => {
+    const { vault } = tasks.mocks.addresses;
+    const error = await tasks.errorOf(`round --at vaultFactory=${vault}`);
+    expect(error).to.include({ code: "VAULT_CALL_REVERTED" });
+    expect(error["message"])
+      .to.include("no reason given")
+      .and.include("from --at");
+  });
+});
+
+describe("a task while the chain replaces blocks", () => {
+  let hre: HardhatRuntimeEnvironment;
+  let folder: string;
+  /** Calls before which the chain replaces its newest blocks, counted from 1. */
+  let reorganisedAt: readonly number[] = [];
+  let calls = 0;
+  let takesHashes = true;
+  const stops: Array<() => Promise<unknown>> = [];
+
+  before(async () => {
+    const anvil = await startAnvil();
+    const project = await useFixtureProject("plain");
+    folder = project.path;
+    const node = fetchProvider(anvil.url);
+    const { vault, provider } = await connectTo(anvil.url);
+    const { addresses } = await vault.deployMocks();
+    const trading = await deployGeneratedOrders(provider, 1n, 8_000n);
+    await node.request({ method: "anvil_mine", params: ["0x14"] });
+    const server = await startRpcServer({
+      upstream: anvil.url,
+      handler: async ({ request: { method, params } }) => {
+        if (method !== "eth_call") {
+          return undefined;
+        }
+        if (!takesHashes && typeof params[1] === "object") {
+          const message = "invalid block parameter";
+          return { error: { code: -32_000, message } };
+        }
+        calls += 1;
+        if (reorganisedAt.includes(calls)) {
+          await node.request({ method: "anvil_reorg", params: [3, []] });
+        }
+        return undefined;
+      },
+    });
+    const contracts = { ...addresses, trading };
+    hre = await hreOnLive(server.url, { vault: { contracts } }, folder);
+    stops.push(
+      async () => await server.stop(),
+      async () => await anvil.stop(),
+      async () => await project.remove(),
+    );
+  });
+  after(async () => {
+    for (const stop of stops) {
+      await stop();
+    }
+  });
+  beforeEach(() => {
+    calls = 0;
+  });
+
+  for (const hashes of [true, false]) {
+    const node = hashes ? "a node" : "a node that takes no hashes";
+    for (const [typed, call] of [
+      ["orders --ids 1-8000 --json", 5],
+      ["rounds --json", 3],
+      ["status --json", 2],
+      ["watch --until +1s --interval 1 --json", 2],
+      ["report --out FILE --ids 1-50 --rounds --json", 3],
+      ["capture --out FILE --ids 1-50 --json", 3],
+    ] as const) {
+      it(`vault ${typed} starts again once, prints so and succeeds on ${node}`, async () => {
+        takesHashes = hashes;
+        reorganisedAt = [call];
+        const file = path.join(folder, "out");
+        const result = await runTyped(hre, typed.replace("FILE", file));
+        expect(result.stderr).to.match(
+          /replaced block \d+ while it was read.*Starting again/su,
+        );
+        expect(result.exitCode).to.equal(0);
+        expect(result.stdout).to.match(/^\{.*\}\n$/u);
+      });
+    }
+
+    it(`vault orders --format csv ends with VAULT_REORGED and exit code 1 once rows are written, on ${node}`, async () => {
+      takesHashes = hashes;
+      reorganisedAt = [10];
+      const typed = "orders --ids 1-8000 --format csv";
+      const { stdout, stderr, exitCode } = await runTyped(hre, typed);
+      expect(stdout.split("\n").length).to.be.greaterThan(100);
+      expect(stderr).to.include("VAULT_REORGED");
+      expect(exitCode).to.equal(1);
+    });
+
+    it(`orders() throws VAULT_REORGED, and has listed orders of one branch only, on ${node}`, async () => {
+      takesHashes = hashes;
+      reorganisedAt = [10];
+      const { vault } = await hre.network.create();
+      const failed: boolean[] = [];
+      const listing = (async () => {
+        for await (const order of vault.orders({ lastId: 8_000 })) {
+          failed.push(isFailedOrder(order));
+        }
+      })();
+      const thrown: unknown = await listing.catch((error: unknown) => error);
+      expect(fieldsOf(thrown)["code"]).to.equal("VAULT_REORGED");
+      expect(failed.length).to.be.greaterThan(100);
+      expect(failed).to.not.include(true);
+    });
+  }
+
+  it("vault orders --out keeps no file of two attempts, both of which met another branch", async () => {
+    takesHashes = true;
+    reorganisedAt = [10, 20];
+    const file = path.join(folder, "orders.csv");
+    const typed = `orders --ids 1-8000 --out ${file}`;
+    const { stderr, exitCode } = await runTyped(hre, typed);
+    expect(stderr).to.include("VAULT_REORGED").and.include("Starting again");
+    expect(exitCode).to.equal(1);
+    expect(await readFile(file).catch(() => "none")).to.equal("none");
+  });
+});

@@ -1,0 +1,175 @@
+import { expect } from "chai";
+
+import { operations } from "../../../src/client/index.js";
+import { isEnumName } from "../../../src/protocol/index.js";
+import {
+  describeAnswer,
+  describeCount,
+  fieldOf,
+  formatCountdown,
+  formatDuration,
+  formatValue,
+  utilisationBar,
+} from "../../../tasks/output/format-value.js";
+
+const MAX = 2n ** 256n - 1n;
+const context = { tokenDecimals: 6, chainTime: 1_700_000_000, raw: false };
+const UNSCALED =
+  "Values marked raw are unscaled integers: their scale is not documented.";
+const uint256 = <Unit extends string>(unit: Unit) =>
+  ({ type: "uint256", unit }) as const;
+
+describe("values for a person", () => {
+  for (const [unit, value, text, more = {}] of [
+    ["rate", 1n, "0.00000001", { unscaled: 1n }],
+    ["price", 1n, "0.000000000000000001", { unscaled: 1n }],
+    ["percent", 10n ** 18n, "100 %"],
+    ["percent", 1n, "0.0000000000000001 %"],
+    ["token", 1_500_000n, "1.5 tokens"],
+    ["price", 1_234_567n * 10n ** 15n, "1,234.567"],
+    ["token", 1_234_567_000_000n, "1,234,567 tokens"],
+    ["raw", 1_000n, "1,000 raw", { footnote: UNSCALED }],
+    ["raw", MAX, `${MAX.toLocaleString("en")} raw`],
+    ["timestamp", 1_700_000_000n, "2023-11-14T22:13:20Z", { note: "now" }],
+    ["timestamp", MAX, `${MAX} (Unix seconds)`],
+    ["none", 5n, "5"],
+    ["contractType", 1, "call (1)"],
+    ["contractType", 0, "unknown (0)"],
+    ["orderState", 2, "closed (2)"],
+    ["orderState", 7, "unknown (7)"],
+  ] as const) {
+    it(`formatValue shows ${value} of unit ${unit} as ${text}, and as it is with --raw`, () => {
+      const type = isEnumName(unit) ? "uint8" : "uint256";
+      const shown = formatValue({ type, unit }, value, context);
+      expect(shown).to.include({ text, ...more });
+      const raw = { ...context, raw: true };
+      expect(formatValue({ type, unit }, value, raw)).to.deep.equal({
+        text: value.toString(),
+      });
+    });
+  }
+
+  for (const [type, value, text] of [
+    ["bool", true, "yes"],
+    ["bool", false, "no"],
+    ["string", "a\u202eb", "a\\u{202e}b"],
+    ["address", "a\u202eb", "a\\u{202e}b"],
+    ["uint8", 7, "7"],
+  ] as const) {
+    it(`formatValue shows a ${type} as ${text}`, () => {
+      const field = { type, unit: "none" } as const;
+      expect(formatValue(field, value, context)).to.deep.equal({ text });
+    });
+  }
+
+  it("formatValue shows tokens as raw, with a footnote, if tokenDecimals is not set, and scales by 0 decimals", () => {
+    const token = uint256("token");
+    const unknown = { ...context, tokenDecimals: undefined };
+    expect(formatValue(token, 1_500n, unknown)).to.deep.equal({
+      text: "1,500 raw",
+      footnote:
+        "The round's volumes and minimum deposit are raw: tokenDecimals is not set.",
+    });
+    const whole = { ...context, tokenDecimals: 0 };
+    expect(formatValue(token, 1_500n, whole).text).to.equal("1,500 tokens");
+  });
+
+  for (const [value, isNoted] of [
+    [999_999_999n, false],
+    [1_000_000_000n, true],
+    [9_999_999_999n, true],
+    [10_000_000_000n, false],
+  ] as const) {
+    it(`formatValue ${isNoted ? "notes the date" : "notes no date"} of ${value}, if it is likely a time`, () => {
+      const opened = { ...uint256("raw"), isLikelyTime: true };
+      const cell = formatValue(opened, value, context);
+      expect(cell.footnote).to.equal(UNSCALED);
+      expect(cell.note).to.equal(
+        isNoted
+          ? `${new Date(Number(value) * 1_000).toISOString().replace(".000", "")} assuming Unix seconds`
+          : undefined,
+      );
+      expect(cell.text).to.equal(
+        `${isNoted ? value : value.toLocaleString("en")} raw`,
+      );
+      expect(formatValue(uint256("raw"), value, context).note).to.equal(
+        undefined,
+      );
+    });
+  }
+
+  it("formatValue scales by displayDecimals, of a reading and of a value, and says so", () => {
+    const displayDecimals = { pools: 6, "order.openPrice": 18 };
+    const configured = { ...context, displayDecimals };
+    const [deposit] = operations.getLPAmountInfo.outputs;
+    expect(formatValue(deposit, 1_234_500_000n, configured)).to.deep.equal({
+      ...{ text: "1,234.5", unscaled: 1_234_500_000n },
+      footnote:
+        "displayDecimals scales values whose scale is not documented, as configured.",
+    });
+    const price = fieldOf("getOrderInfo", "openPrice");
+    const half = 5n * 10n ** 17n;
+    expect(formatValue(price, half, configured).text).to.equal("0.5");
+    const other = fieldOf("getOrderInfo", "number");
+    expect(formatValue(other, 5n, configured).text).to.equal("5 raw");
+    const raw = { ...configured, raw: true };
+    expect(formatValue(deposit, 5n, raw).text).to.equal("5");
+  });
+
+  for (const [count, text] of [
+    [0, "0 orders"],
+    [1, "1 order"],
+    [2n, "2 orders"],
+    [20_001, "20,001 orders"],
+  ] as const) {
+    it(`describeCount shows ${count} as ${text}`, () => {
+      expect(describeCount(count, "order")).to.equal(text);
+    });
+  }
+
+  for (const [seconds, text] of [
+    [0n, "0s"],
+    [59n, "59s"],
+    [61n, "1m 1s"],
+    [3_600n, "1h"],
+    [90_000n, "1d 1h"],
+    [86_460n, "1d"],
+  ] as const) {
+    it(`formatDuration shows ${seconds} seconds as ${text}`, () => {
+      expect(formatDuration(seconds)).to.equal(text);
+    });
+  }
+
+  for (const [time, text] of [
+    [160n, "in 1m"],
+    [100n, "now"],
+    [40n, "1m ago"],
+  ] as const) {
+    it(`formatCountdown shows ${time} as ${text}, if the chain's clock is at 100`, () => {
+      expect(formatCountdown(time, 100)).to.equal(text);
+    });
+  }
+
+  for (const [part, whole, filled, text] of [
+    [0n, 100n, 0, "0.0 %"],
+    [1n, 3n, 7, "33.3 %"],
+    [999_999n, 1_000_000n, 23, "99.9 %"],
+    [1n, 1n, 24, "100.0 %"],
+    [3n, 2n, 24, "150.0 %"],
+    [0n, 0n, 0, "(nothing to fill)"],
+    [5n, 0n, 24, "(more than all of 0)"],
+    [MAX, MAX, 24, "100.0 %"],
+  ] as const) {
+    it(`utilisationBar draws ${part} of ${whole} as ${text}`, () => {
+      expect(utilisationBar(part, whole)).to.equal(
+        `${"█".repeat(filled)}${"░".repeat(24 - filled)} ${text}`,
+      );
+    });
+  }
+
+  it("describeAnswer shows null as unknown", () => {
+    expect([true, false, null].map(describeAnswer)).to.deep.equal([
+      ...["yes", "no", "unknown"],
+    ]);
+  });
+});

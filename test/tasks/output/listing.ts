@@ -1,0 +1,197 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { expect } from "chai";
+import fc from "fast-check";
+
+import { vaultError } from "../../../src/errors.js";
+import type { ListedOrder } from "../../../src/client/index.js";
+import { someOrder, zeroAnswer } from "../../../src/mocks/scenarios.js";
+import {
+  parseListingForm,
+  writeListing,
+} from "../../../tasks/output/listing.js";
+import type { ListingForm } from "../../../tasks/output/listing.js";
+import { createStyle } from "../../../tasks/output/style.js";
+import { anyString } from "../../helpers/hostile-text.js";
+import { listingOf, renderOrders } from "../../helpers/listings.js";
+import { KeptOutput } from "../../helpers/screens.js";
+
+const order = (exType: string): ListedOrder => ({
+  ...{ ...someOrder, orderID: 1n, exType },
+});
+const error = vaultError("VAULT_INTERNAL", { problem: "none" });
+const failed: ListedOrder = { orderID: 3n, error };
+const empty: ListedOrder = { orderID: 2n, ...zeroAnswer("getOrderInfo") };
+
+function parseCsv(text: string): string[][] {
+  const rows: string[][] = [[]];
+  for (const [, quoted, plain = "", end] of text.matchAll(
+    /(?:"((?:[^"]|"")*)"|([^",\n]*))(,|\n|$)/gu,
+  )) {
+    rows.at(-1)?.push(quoted?.replaceAll('""', '"') ?? plain);
+    if (end === "\n") {
+      rows.push([]);
+    }
+  }
+  return rows.filter((row) => row.length > 1);
+}
+
+describe("CSV", () => {
+  const starts = ["=", "+", "-", "@", "\t", "\r", "\n", "＝", '"', "'", " "];
+  const joined = (...parts: ReadonlyArray<fc.Arbitrary<string>>) =>
+    fc.tuple(...parts).map((texts) => texts.join(""));
+  const anyText = fc.oneof(
+    anyString,
+    joined(
+      fc.constantFrom(...starts, " =", "\u00a0=", "\u3000+", " \"'@"),
+      fc.string(),
+    ),
+    joined(
+      fc.string(),
+      fc.constantFrom(";", '; "', ";;'"),
+      fc.constantFrom("=", "+", "＝"),
+    ),
+  );
+
+  it("CSV has no cell of any string that starts like a formula, also if it is cut at semicolons", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyText, anyText, async (pair, reason) => {
+        const refused = vaultError("VAULT_RPC_ERROR", {
+          ...{ network: reason, method: "eth_call", problem: reason },
+        });
+        const orders = [order(pair), { orderID: 2n, error: refused }];
+        const csv = await renderOrders(orders, "csv");
+        const rows = parseCsv(csv);
+        expect(rows.map(({ length }) => length)).to.deep.equal([16, 16, 16]);
+        for (const cell of rows.flat()) {
+          expect(cell).to.not.match(/^\s*"*\s*[=+\-@\t\r\n＝＋－＠]/u);
+        }
+        for (const cell of csv.split(/[;\n]/u)) {
+          expect(cell).to.not.match(/^[\s"]*[=+\-@＝＋－＠]/u);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  for (const [pair, cell] of [
+    ["=1", "'=1"],
+    ["  =1", "'  =1"],
+    ["a =1", "a =1"],
+    ["a; \t=1", "a; \\u{9}=1"],
+    ["a;  -1;+2", "a;  '-1;'+2"],
+    ["a-1", "a-1"],
+    ["a;b", "a;b"],
+    ["x".repeat(10_000), "x".repeat(10_000)],
+  ] as const) {
+    it(`CSV writes ${JSON.stringify(pair.slice(0, 20))} as ${cell.slice(0, 20)}`, async () => {
+      const csv = await renderOrders([order(pair)], "csv");
+      expect(parseCsv(csv)[1]?.[1]).to.equal(cell);
+    });
+  }
+});
+
+describe("the form of a listing", () => {
+  const none = {
+    json: false,
+    format: undefined,
+    out: undefined,
+    scaled: false,
+  };
+  for (const [options, form] of [
+    [{}, "table"],
+    [{ out: "a.txt" }, "table"],
+    [{ out: "csv" }, "table"],
+    [{ out: "a.CSV" }, "csv"],
+    [{ out: "a.json" }, "json"],
+    [{ out: "a.ndjson" }, "ndjson"],
+    [{ out: "a.csv/b.jsonl" }, "ndjson"],
+    [{ format: "csv" }, "csv"],
+    [{ format: "csv", out: "a.csv", scaled: true }, "csv"],
+    [{ format: "ndjson", out: "a.txt" }, "ndjson"],
+    [{ json: true, out: "a.csv" }, "json"],
+    [{ json: true }, "json"],
+  ] as const) {
+    it(`parseListingForm finds ${form} for ${JSON.stringify(options)}`, () => {
+      expect(parseListingForm({ ...none, ...options })).to.equal(form);
+    });
+  }
+
+  for (const [options, words] of [
+    [
+      { format: "csv", out: "a.ndjson" },
+      "--out: a file .ndjson does not hold csv",
+    ],
+    [
+      { format: "ndjson", out: "a.JSON" },
+      "--out: a file .json does not hold nd",
+    ],
+    [{ json: true, scaled: true }, "--scaled: only CSV"],
+    [{ scaled: true }, "--scaled: only CSV"],
+    [{ format: "ndjson", scaled: true }, "--scaled: only CSV"],
+  ] as const) {
+    it(`parseListingForm refuses ${JSON.stringify(options)}`, () => {
+      expect(() => parseListingForm({ ...none, ...options })).to.throw(words);
+    });
+  }
+});
+
+describe("the output of a listing", () => {
+  const write = async (
+    orders: readonly ListedOrder[],
+    form: ListingForm,
+    { file, out = new KeptOutput() }: { file?: string; out?: KeptOutput } = {},
+  ) => {
+    const err = new KeptOutput();
+    const isRead = await writeListing(listingOf(orders), form, file, {
+      ...{ out, err, ask: undefined, progress: () => undefined },
+    });
+    return { isRead, out: out.text, err: err.text };
+  };
+
+  const notes = "1 order.\nEmpty, with every value zero: 1 id.\n";
+  for (const [form, orders, err] of [
+    ["table", [order("A"), empty], ""],
+    ["json", [order("A"), empty], ""],
+    ["csv", [order("A"), empty], notes],
+    ["ndjson", [order("A"), empty], notes],
+    ["csv", [order("A")], ""],
+    [
+      ...(["csv", [failed]] as const),
+      `0 orders.\nFailed: 1 id.\nThe first of these, 3: ${error.shortMessage}\n`,
+    ],
+  ] as const) {
+    it(`writeListing writes ${orders.length} orders as ${form} to stdout, and ${err === "" ? "nothing" : "notes"} to stderr`, async () => {
+      const out = await renderOrders(orders, form);
+      const written = await write(orders, form);
+      expect(written).to.deep.equal({ isRead: true, out, err });
+    });
+  }
+
+  it("writeListing stops, and writes nothing more, once the reader of stdout has gone", async () => {
+    const orders = Array.from({ length: 300 }, () => empty);
+    const out = new KeptOutput({ isRead: false });
+    const { isRead, err } = await write(orders, "ndjson", { out });
+    expect(isRead).to.equal(false);
+    expect(out.text.split("\n")).to.have.lengthOf(100 + 1);
+    expect(err).to.equal("");
+  });
+
+  it("writeListing writes a table to a file without colours and line breaks of a terminal, and names the file, escaped", async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), "hardhat-vault-out-"));
+    const file = path.join(folder, "o\u202eut.txt");
+    const style = createStyle({ isTTY: true, columns: 40 });
+    const out = new KeptOutput({ isTTY: true, style });
+    const { err } = await write([order("A")], "table", { file, out });
+    expect(await readFile(file, "utf8")).to.equal(
+      await renderOrders([order("A")], "table"),
+    );
+    expect(out.text).to.equal("");
+    expect(err).to.equal(
+      `1 order written to ${path.join(folder, "o\\u{202e}ut.txt")}.\n`,
+    );
+    await rm(folder, { recursive: true });
+  });
+});
