@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -9,48 +9,34 @@ import { id, toQuantity } from "ethers";
 import { Redactor } from "../../src/redact.js";
 import { BlockCache } from "../../src/simulation/block-cache.js";
 import type { PinnedBlock } from "../../src/simulation/block-cache.js";
-import { warm } from "../../src/simulation/warm.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { answerEach, startBatchServer } from "../helpers/batch-server.js";
+import type { AskedCall, BatchServer } from "../helpers/batch-server.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import type { Exchange, RpcReply, RpcServer } from "../helpers/rpc-server.js";
 
 const NUMBER = 1_000;
 const AT = toQuantity(NUMBER);
+const HASH = id("block 1000");
 const ACCOUNT = `0x${"ab".repeat(20)}`;
 const OTHER = `0x${"cd".repeat(20)}`;
 const WORD = `0x${"0".repeat(63)}7`;
 const out = { error: { code: -32_000, message: "out of luck" } };
 
-const hashOf = (number: number, branch = ""): string =>
-  id(`${number}${number > NUMBER - 3 ? branch : ""}`);
+/** A chain with the same value everywhere. */
+const answerOf = ({ method, params }: AskedCall): object =>
+  method === "eth_getBlockByNumber"
+    ? { result: { number: params[0], hash: HASH } }
+    : { result: method === "eth_getStorageAt" ? WORD : "0x07" };
 
-/** A chain with the same value everywhere, and a branch at its end. */
-const answerOf =
-  (branch = "") =>
-  ({ request: { method, params } }: Pick<Exchange, "request">): RpcReply => {
-    const [block] = params;
-    if (method === "eth_getBlockByNumber") {
-      const number = Number(block);
-      const [hash, parentHash] = [number, number - 1].map((each) =>
-        hashOf(each, branch),
-      );
-      return { result: { number: block, hash, parentHash } };
-    }
-    return method === "eth_getBlockByHash"
-      ? { result: { hash: block } }
-      : { result: method === "eth_getStorageAt" ? WORD : "0x7" };
-  };
-
-const wanted = [{ method: "eth_getBalance", params: [ACCOUNT, AT] }];
+const balanceCall = { method: "eth_getBalance", params: [ACCOUNT, AT] };
 
 describe("the state of one block", () => {
-  let server: RpcServer;
+  let server: BatchServer;
   let folder: string;
   let caches: BlockCache[];
 
   beforeEach(async () => {
-    server = await startRpcServer({ handler: answerOf() });
+    server = await startBatchServer(answerEach(answerOf));
     folder = await mkdtemp(path.join(tmpdir(), "vault-forks-"));
     caches = [];
   });
@@ -62,30 +48,18 @@ describe("the state of one block", () => {
 
   async function open(more: Partial<PinnedBlock> = {}): Promise<BlockCache> {
     const cache = await BlockCache.open({
-      upstream: upstream(),
-      ...{ chainId: 1, number: NUMBER, hash: hashOf(NUMBER) },
-      folder: undefined,
+      upstream: {
+        ...{ network: "live", redactor: new Redactor(), url: server.url },
+        ...{ headers: { key: "s3cret" }, timeout: 10_000 },
+      },
+      ...{ chainId: 1, number: NUMBER, hash: HASH, folder: undefined },
       ...more,
     });
     caches.push(cache);
     return cache;
   }
 
-  async function close(cache: BlockCache): Promise<void> {
-    caches.splice(caches.indexOf(cache), 1);
-    await cache.close();
-  }
-
-  const upstream = () => ({
-    ...{
-      network: "live",
-      redactor: new Redactor(),
-      url: server.url,
-      headers: {},
-      timeout: 10_000,
-    },
-  });
-
+  /** The result, or the text of the error. */
   const ask = async (
     cache: BlockCache,
     method: string,
@@ -96,31 +70,24 @@ describe("the state of one block", () => {
     );
     return result ?? (error instanceof Error ? error : fieldsOf(error)).message;
   };
-
   const balance = async (cache: BlockCache): Promise<unknown> =>
     await ask(cache, "eth_getBalance", ACCOUNT, AT);
 
-  /** HTTP requests that this takes. */
-  const requestsOf = async (work: () => Promise<unknown>): Promise<number> => {
-    const before = server.bodies.length;
-    await work();
-    return server.bodies.length - before;
-  };
-
-  for (const [what, one, other] of [
-    ["a place in storage", [ACCOUNT, "0x1", AT], [ACCOUNT, wordOf(1), AT]],
-    ["an address", [ACCOUNT, "0x1", AT], [upper(ACCOUNT), "0x1", AT]],
+  for (const [what, address, slot] of [
+    ["a place in storage", ACCOUNT, `0x${"1".padStart(64, "0")}`],
+    ["an address", `0x${"AB".repeat(20)}`, "0x1"],
   ] as const) {
-    it(`a cache asks once for a value, in whichever form ${what} is`, async () => {
+    it(`a value is asked for once, in whichever form ${what} is`, async () => {
       const cache = await open();
-      for (const params of [one, other]) {
-        expect(await ask(cache, "eth_getStorageAt", ...params)).to.equal(WORD);
-      }
+      await ask(cache, "eth_getStorageAt", ACCOUNT, "0x1", AT);
+      expect(await ask(cache, "eth_getStorageAt", address, slot, AT)).to.equal(
+        WORD,
+      );
       expect(server.bodies).to.have.length(1);
     });
   }
 
-  it("a cache asks for each place, account and method by itself, for those of one request in one", async () => {
+  it("each place, account and method is asked for by itself, those of one request in one", async () => {
     const cache = await open();
     const calls = [
       ["eth_getStorageAt", ACCOUNT, "0x1", AT],
@@ -137,154 +104,149 @@ describe("the state of one block", () => {
     ]);
   });
 
-  it("a fork waits for a block that the node does not have yet, and throws VAULT_FORK_REORGED for another one at its number", async () => {
-    let isThere = false;
-    server.handler = ({ request }) => {
-      const answer =
-        request.method === "eth_getBlockByNumber" && !isThere
-          ? { result: null }
-          : answerOf()({ request });
-      isThere = true;
-      return answer;
-    };
-    const cache = await open();
-    await cache.requireBlock();
-    const params = [AT, true];
-    const [found] = await cache.answer([
-      { method: "eth_getBlockByNumber", params },
-    ]);
-    expect(fieldsOf(found)["result"]).to.include({ hash: hashOf(NUMBER) });
-    const other = await open();
-    server.handler = answerOf("b");
-    await expectVaultError(other.requireBlock(), "VAULT_FORK_REORGED");
-  });
-
-  const slot = ["eth_getStorageAt", ACCOUNT, "0x1"] as const;
-  for (const [[method, ...params], answers] of [
-    [slot, [null, "0x", `${WORD}00`, "7"]],
-    [
-      ["eth_getBalance", ACCOUNT],
-      [null, "0x", `${WORD}00`, 7],
-    ],
-    [
-      ["eth_getTransactionCount", ACCOUNT],
-      [null, "0x", "seven"],
-    ],
-    [
-      ["eth_getCode", ACCOUNT],
-      [null, "0x7", "code"],
-    ],
+  for (const [method, at, right, wrong] of [
+    ["eth_getStorageAt", ["0x1"], WORD, [null, "0x", `${WORD}00`, "7"]],
+    ["eth_getBalance", [], "0x7", [null, "0x", `${WORD}00`, 7]],
+    ["eth_getTransactionCount", [], "0x7", [null, "0x", "seven"]],
+    ["eth_getCode", [], "0x60", [null, "0x7", "code"]],
   ] as const) {
     for (const block of [NUMBER, NUMBER - 1]) {
-      it(`a fork refuses ${answers.map((one) => JSON.stringify(one)).join(", ")} as the answer to ${method} ${block === NUMBER ? "at" : "below"} its block, and reads the value once the node has it`, async () => {
+      it(`${wrong.map((one) => JSON.stringify(one)).join(", ")} is no answer to ${method} ${block === NUMBER ? "at" : "below"} the block, and the value is read once the node has it`, async () => {
         const cache = await open();
-        const at = [...params, toQuantity(block)];
-        for (const result of answers) {
-          server.handler = ({ request }) =>
-            request.method === method ? { result } : answerOf()({ request });
-          expect(
-            await ask(cache, method, ...at),
-            JSON.stringify(result),
-          ).to.contain(`to ${method} cannot be used`);
+        const read = async (result: unknown): Promise<unknown> => {
+          server.answer = answerEach((call) =>
+            call.method === method ? { result } : answerOf(call),
+          );
+          return await ask(cache, method, ACCOUNT, ...at, toQuantity(block));
+        };
+        for (const result of wrong) {
+          expect(await read(result), JSON.stringify(result)).to.contain(
+            `to ${method} cannot be used`,
+          );
         }
-        const result = method === "eth_getCode" ? "0x60" : WORD;
-        server.handler = ({ request }) =>
-          request.method === method ? { result } : answerOf()({ request });
-        expect(await ask(cache, method, ...at)).to.equal(result);
+        expect(await read(right)).to.equal(right);
       });
     }
   }
 
-  it("warming asks for no value that is there or on its way, and nobody asks for what it has", async () => {
+  it("what no block changes is passed on, and the block's own header is not looked at", async () => {
+    expect(await ask(await open(), "eth_gasPrice")).to.equal("0x07");
+    expect(server.bodies.map(({ length }) => length)).to.deep.equal([1]);
+  });
+
+  it("requireBlock() throws the error of a node that refuses the block", async () => {
+    server.answer = answerEach((call) =>
+      call.method === "eth_getBlockByNumber" ? out : answerOf(call),
+    );
+    const cache = await open();
+    const { details } = await expectVaultError(
+      cache.requireBlock(),
+      "VAULT_RPC_ERROR",
+    );
+    expect(details).to.include({ method: "eth_getBlockByNumber" });
+  });
+
+  it("prefetch() asks for no value that is there or on its way, and nobody asks for what it has", async () => {
     const cache = await open();
     await Promise.all([
-      cache.prefetch(wanted),
-      cache.prefetch([...wanted, ...wanted]),
+      cache.prefetch([balanceCall]),
+      cache.prefetch([balanceCall, balanceCall]),
     ]);
-    expect(await balance(cache)).to.equal("0x7");
-    await cache.prefetch(wanted);
+    expect(await balance(cache)).to.equal("0x07");
+    await cache.prefetch([balanceCall]);
     expect(server.bodies.flat()).to.have.length(1);
   });
 
-  it("a value that warming gets an error for is asked for by who waits for it", async () => {
-    let isWarming = true;
-    server.handler = ({ request }) =>
-      isWarming && request.method === "eth_getBalance"
-        ? out
-        : answerOf()({ request });
-    const cache = await open();
-    const warming = cache.prefetch(wanted).then(() => {
-      isWarming = false;
-    });
-    expect(await balance(cache)).to.equal("0x7");
-    await warming;
-  });
-
-  it("a cache with a folder writes its file when it is saved, warmed or closed, and only with news", async () => {
-    const kept = { folder };
-    const [file = ""] = await (async () => {
-      const cache = await open(kept);
-      await balance(cache);
-      await close(cache);
-      return await readdir(folder);
-    })();
-    expect(file).to.match(/^[0-9a-f]{64}\.json$/u);
-    const stored = path.join(folder, file);
-    const cache = await open(kept);
-    expect(await requestsOf(async () => await balance(cache))).to.equal(0);
-    await ask(cache, "eth_getCode", ACCOUNT, AT);
-    await cache.save();
-    await rm(stored);
-    await cache.save();
-    expect(existsSync(stored)).to.equal(false);
-    await warm(cache, NUMBER, { calls: [], accounts: [OTHER] });
-    expect(existsSync(stored)).to.equal(true);
-  });
-
-  for (const [method, ...params] of [
-    ["eth_getBlockReceipts", toQuantity(NUMBER - 9)],
-    ["eth_getLogs", {}],
-    ["eth_getTransactionByHash", hashOf(1)],
-    ["eth_getTransactionReceipt", hashOf(1)],
-    ["eth_feeHistory", "0x1", toQuantity(NUMBER - 9), []],
-    ["eth_getBalance", ACCOUNT, toQuantity(NUMBER - 400)],
-  ] as const) {
-    it(`a fork that asks for ${method} below its block ends if the chain has replaced it`, async () => {
-      const cache = await open();
-      server.handler = answerOf("b");
-      expect(await ask(cache, method, ...params)).to.match(
-        /chain replaced block 1000/u,
-      );
-    });
-  }
-
-  it("a fork passes on what no block changes without a look at its own", async () => {
-    server.handler = answerOf("b");
-    expect(await ask(await open(), "eth_gasPrice")).to.equal("0x7");
-    expect(server.bodies).to.have.length(1);
-  });
-
-  it("a fork asks for what is below its block, and in the same request whether the node still has that", async () => {
-    const below = toQuantity(NUMBER - 5);
-    const cache = await open();
-    await ask(cache, "eth_getBlockByNumber", below, true);
-    expect(
-      server.bodies.at(-1)?.map(({ method, params }) => [method, ...params]),
-    ).to.deep.equal([
-      ["eth_getBlockByNumber", below, true],
-      ["eth_getBlockByNumber", AT, false],
-    ]);
-    server.handler = () => ({ result: null });
-    expect(await ask(cache, "eth_getBlockByNumber", below, true)).to.match(
-      /has no block 1000/u,
+  it("a value that prefetch() gets an error for is asked for by who waits for it", async () => {
+    let isFetching = true;
+    server.answer = answerEach((call) =>
+      isFetching && call.method === "eth_getBalance" ? out : answerOf(call),
     );
+    const cache = await open();
+    const fetched = cache.prefetch([balanceCall]).then(() => {
+      isFetching = false;
+    });
+    expect(await balance(cache)).to.equal("0x07");
+    await fetched;
+  });
+
+  it("a value that prefetch() waits for in vain is asked for by who needs it", async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let isFirst = true;
+    server.answer = async (calls, isBatch) => {
+      if (isFirst) {
+        isFirst = false;
+        await held;
+      }
+      return answerEach(answerOf)(calls, isBatch);
+    };
+    const cache = await open();
+    const fetched = cache.prefetch([balanceCall]);
+    expect(await balance(cache)).to.equal("0x07");
+    release();
+    await fetched;
+    expect(server.bodies).to.have.length(2);
+  });
+
+  describe("in a file", () => {
+    const stored = async (): Promise<string> => {
+      const [file = "", ...more] = await readdir(folder);
+      expect(more).to.deep.equal([]);
+      return path.join(folder, file);
+    };
+    const openAndClose = async (): Promise<void> => {
+      const cache = await open({ folder });
+      await balance(cache);
+      caches.pop();
+      await cache.close();
+    };
+
+    it("values are kept for the next cache, without URL and headers, under another name for another block", async () => {
+      await openAndClose();
+      const file = await stored();
+      expect(path.basename(file)).to.match(/^[0-9a-f]{64}\.json$/u);
+      expect(await readFile(file, "utf8")).to.not.match(/s3cret|127\.0\.0\.1/u);
+      server.bodies.length = 0;
+      expect(await balance(await open({ folder }))).to.equal("0x07");
+      expect(server.bodies).to.deep.equal([]);
+      await balance(await open({ folder, hash: id("another block") }));
+      expect(server.bodies).to.have.length(1);
+    });
+
+    it("save() writes the file only with news", async () => {
+      const cache = await open({ folder });
+      await balance(cache);
+      await cache.save();
+      await rm(await stored());
+      await cache.save();
+      expect(await readdir(folder)).to.deep.equal([]);
+      await ask(cache, "eth_getCode", ACCOUNT, AT);
+      await cache.save();
+      expect(existsSync(await stored())).to.equal(true);
+    });
+
+    for (const [title, text] of [
+      ["is no JSON", "{"],
+      [
+        "has another block",
+        `{"eth_getBlockByNumber true":{"hash":"${id("another block")}"}}`,
+      ],
+      ["has a value of another form", '{"eth_getCode 0x1":{"hash":"0x1"}}'],
+    ] as const) {
+      it(`the node is asked if the file ${title}, and the file written anew`, async () => {
+        await openAndClose();
+        await writeFile(await stored(), text);
+        server.bodies.length = 0;
+        await openAndClose();
+        expect(server.bodies).to.have.length(1);
+        const kept: unknown = JSON.parse(
+          await readFile(await stored(), "utf8"),
+        );
+        expect(kept).to.deep.equal({ [`eth_getBalance ${ACCOUNT}`]: "0x07" });
+      });
+    }
   });
 });
-
-function wordOf(value: number): string {
-  return `0x${value.toString(16).padStart(64, "0")}`;
-}
-
-function upper(address: string): string {
-  return `0x${address.slice(2).toUpperCase()}`;
-}

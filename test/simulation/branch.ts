@@ -1,318 +1,185 @@
 import { expect } from "chai";
-import { toQuantity } from "ethers";
+import { id, toQuantity } from "ethers";
 
 import { Redactor } from "../../src/redact.js";
-import { BlockCache } from "../../src/simulation/block-cache.js";
-import type { PinnedBlock } from "../../src/simulation/block-cache.js";
-import { warm } from "../../src/simulation/warm.js";
-import { useAnvil } from "../helpers/anvil.js";
+import { Branch } from "../../src/simulation/branch.js";
+import { Upstream } from "../../src/simulation/upstream.js";
+import type { UpstreamAnswer } from "../../src/simulation/upstream.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { answerEach, startBatchServer } from "../helpers/batch-server.js";
+import type { AskedCall, BatchServer } from "../helpers/batch-server.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import type { RecordedRequest, RpcServer } from "../helpers/rpc-server.js";
-import { directProvider } from "../helpers/world.js";
 
-/** Of anvil's development accounts. */
-const FIRST_ACCOUNT = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
-const RICH = "0x21e19e0c9bab2400000";
-const OTHER_HASH = `0x${"ab".repeat(32)}`;
+const NUMBER = 1_000;
+const AT = toQuantity(NUMBER);
+const BELOW = toQuantity(NUMBER - 9);
+const ACCOUNT = `0x${"ab".repeat(20)}`;
+const HASH = id("its branch");
 
+const header = (hash: string): object => ({ result: { number: AT, hash } });
+const ours = header(HASH);
+const others = header(id("another branch"));
 const notFound = { error: { code: -32_000, message: "header not found" } };
 const badParams = { error: { code: -32_602, message: "invalid argument 1" } };
+const WRONG = { result: "0x666" };
 
-const settings = {
-  network: "live",
-  redactor: new Redactor(),
-  headers: {},
-  timeout: 10_000,
-};
+const isHeader = ({ method }: AskedCall): boolean =>
+  method === "eth_getBlockByNumber";
+const isByHash = ({ params }: AskedCall): boolean =>
+  params.some((each) => fieldsOf(each)["blockHash"] === HASH);
 
-const isByHash = ({ params }: RecordedRequest): boolean =>
-  params.some((each) => fieldsOf(each)["blockHash"] !== undefined);
-
-/** The block number as another branch of the chain has it. */
-const onOtherBranch = (real: unknown): { result: unknown } => ({
-  result: { ...fieldsOf(real), hash: OTHER_HASH },
-});
+const balance = { method: "eth_getBalance", params: [ACCOUNT, AT] };
+const code = { method: "eth_getCode", params: [ACCOUNT, AT] };
 
 describe("reads of one branch of the chain", () => {
-  const anvil = useAnvil();
-  let provider: ReturnType<typeof directProvider>;
-  let node: RpcServer;
-  let number: number;
-  let caches: BlockCache[];
+  const redactor = new Redactor();
+  let server: BatchServer;
+  let upstream: Upstream;
+  let branch: Branch;
+  /** What the node has by the block's hash, and by its number. */
+  let byHash: () => object;
+  let byNumber: () => object;
+  let chain: () => object;
 
-  before(() => {
-    provider = directProvider(anvil.url);
-  });
-  after(() => {
-    provider.destroy();
-  });
   beforeEach(async () => {
-    await provider.send("anvil_mine", ["0xa"]);
-    number = await provider.getBlockNumber();
-    node = await startRpcServer({ upstream: anvil.url });
-    caches = [];
+    byHash = () => ({ result: "0x7" });
+    byNumber = () => WRONG;
+    chain = () => ours;
+    server = await startBatchServer(
+      answerEach((call) =>
+        isHeader(call) ? chain() : isByHash(call) ? byHash() : byNumber(),
+      ),
+    );
+    const network = "live";
+    upstream = new Upstream({
+      ...{ network, redactor, url: server.url, headers: {}, timeout: 10_000 },
+    });
+    branch = new Branch(upstream, {
+      ...{ network, redactor, number: NUMBER, hash: HASH },
+    });
   });
   afterEach(async () => {
-    await Promise.all(caches.map(async (cache) => await cache.close()));
-    await node.stop();
+    await upstream.close();
+    await server.stop();
   });
 
-  const headerAt = async (block: number) =>
-    fieldsOf(
-      await provider.send("eth_getBlockByNumber", [toQuantity(block), false]),
-    );
+  const read = async (): Promise<UpstreamAnswer | undefined> =>
+    (await branch.read([balance]))[0];
+  /** The methods of each HTTP request. */
+  const sent = (): ReadonlyArray<readonly string[]> =>
+    server.bodies.map((calls) => calls.map(({ method }) => method));
 
-  async function open(more: Partial<PinnedBlock> = {}): Promise<BlockCache> {
-    const { hash } = await headerAt(number);
-    const cache = await BlockCache.open({
-      upstream: { ...settings, url: node.url },
-      ...{ chainId: 31_337, number, hash: String(hash) },
-      folder: undefined,
-      ...more,
-    });
-    caches.push(cache);
-    return cache;
-  }
-
-  /** The result, or the text of the error. */
-  const ask = async (
-    cache: BlockCache,
-    method: string,
-    ...params: unknown[]
-  ): Promise<unknown> => {
-    const { result, error } = fieldsOf(
-      (await cache.answer([{ method, params }]))[0],
-    );
-    return result ?? (error instanceof Error ? error : fieldsOf(error)).message;
-  };
-
-  const balance = async (cache: BlockCache, block = number): Promise<unknown> =>
-    await ask(cache, "eth_getBalance", FIRST_ACCOUNT, toQuantity(block));
-
-  /** Methods of all requests, where a state was asked by hash or with its check. */
-  const asked = (): ReadonlyArray<readonly string[]> =>
-    node.bodies.map((calls) => calls.map(({ method }) => method));
-
-  it("a fork reads state by the block's hash, so that a node on another branch cannot answer", async () => {
-    node.answer = (call) =>
-      call.method === "eth_getBalance" && !isByHash(call)
-        ? { result: "0x666" }
-        : undefined;
-    expect(await balance(await open())).to.equal(RICH);
-    expect(asked()).to.deep.equal([["eth_getBalance"]]);
+  it("state is asked for by the block's hash, so that a node on another branch cannot answer", async () => {
+    expect(await read()).to.deep.equal({ result: "0x7" });
+    expect(sent()).to.deep.equal([["eth_getBalance"]]);
+    expect(server.bodies[0]?.[0]?.params).to.deep.equal([
+      ACCOUNT,
+      { blockHash: HASH, requireCanonical: true },
+    ]);
   });
 
-  it("a fork asks again, by the hash, if a node behind the same URL does not have the block yet", async () => {
+  it("state is asked for again, by the hash, if a node behind the same URL does not have the block yet", async () => {
     let refusals = 2;
-    node.answer = (call) =>
-      call.method !== "eth_getBalance"
-        ? undefined
-        : !isByHash(call)
-          ? { result: "0x666" }
-          : refusals-- > 0
-            ? notFound
-            : undefined;
-    expect(await balance(await open())).to.equal(RICH);
+    byHash = () => (refusals-- > 0 ? notFound : { result: "0x7" });
+    expect(await read()).to.deep.equal({ result: "0x7" });
   });
 
-  it("a node that takes only numbers is asked for the hash in the same request, once it has refused", async () => {
-    node.answer = (call) => (isByHash(call) ? badParams : undefined);
-    const cache = await open();
-    expect(await balance(cache)).to.equal(RICH);
-    node.clear();
-    await ask(cache, "eth_getCode", FIRST_ACCOUNT, toQuantity(number));
-    expect(asked()).to.deep.equal([["eth_getCode", "eth_getBlockByNumber"]]);
-    node.answer = ({ method }, real) =>
-      method === "eth_getBlockByNumber" ? onOtherBranch(real) : undefined;
-    const nonce = [FIRST_ACCOUNT, toQuantity(number)];
-    expect(await ask(cache, "eth_getTransactionCount", ...nonce)).to.match(
-      /chain replaced block \d+/u,
-    );
+  for (const refusal of [
+    badParams,
+    // Wrong parameters are no missing block, in any words.
+    { error: { code: -32_602, message: "header not found" } },
+    { error: { code: -32_000, message: "invalid block parameter" } },
+  ]) {
+    it(`state is asked for by number, with the header in the same request, of a node that refuses a hash with ${refusal.error.code} "${refusal.error.message}"`, async () => {
+      byHash = () => refusal;
+      byNumber = () => ({ result: "0x8" });
+      expect(await read()).to.deep.equal({ result: "0x8" });
+      server.bodies.length = 0;
+      expect(await branch.read([code])).to.deep.equal([{ result: "0x8" }]);
+      expect(sent()).to.deep.equal([["eth_getCode", "eth_getBlockByNumber"]]);
+      chain = () => others;
+      await expectVaultError(read(), "VAULT_FORK_REORGED");
+    });
+  }
+
+  it("no state is taken of a node without batches that replaced the block between state and header", async () => {
+    byHash = () => badParams;
+    let headers = 0;
+    // The first is under way together with the state.
+    chain = () => ((headers += 1) > 1 ? others : ours);
+    const { answer } = server;
+    server.answer = (calls, isBatch) => (isBatch ? 413 : answer(calls, false));
+    await expectVaultError(read(), "VAULT_FORK_REORGED");
   });
 
-  for (const [code, message] of [
-    [-32_602, "invalid block number"],
-    [-32_000, "invalid block parameter"],
+  it("the block itself is asked for again while the node has none at its number, and is not taken of another branch", async () => {
+    let misses = 1;
+    chain = () => (misses-- > 0 ? { result: null } : ours);
+    const block = { method: "eth_getBlockByNumber", params: [AT, true] };
+    expect(await branch.read([block])).to.deep.equal([ours]);
+    chain = () => others;
+    await expectVaultError(branch.read([block]), "VAULT_FORK_REORGED");
+  });
+
+  for (const [method, ...params] of [
+    ["eth_getBlockByNumber", BELOW, true],
+    ["eth_getBlockReceipts", BELOW],
+    ["eth_getLogs", {}],
+    ["eth_getTransactionByHash", id("1")],
+    ["eth_getTransactionReceipt", id("1")],
+    ["eth_feeHistory", "0x1", BELOW, []],
+    ["eth_getBalance", ACCOUNT, BELOW],
   ] as const) {
-    it(`a fork reads by number from a node that refuses a hash with ${code} "${message}"`, async () => {
-      node.answer = (call) =>
-        isByHash(call) ? { error: { code, message } } : undefined;
-      expect(await balance(await open())).to.equal(RICH);
+    it(`${method} below the block is asked for with the block's header, and not taken once the chain has replaced the block`, async () => {
+      const call = { method, params };
+      expect([branch.isOfTip(call), branch.isOfChain(call)]).to.deep.equal([
+        ...[false, true],
+      ]);
+      await branch.readBelow(call);
+      expect(sent()).to.deep.equal([[method, "eth_getBlockByNumber"]]);
+      expect(server.bodies[0]?.[1]?.params).to.deep.equal([AT, false]);
+      if (method !== "eth_getBlockByNumber") {
+        chain = () => others;
+        await expectVaultError(branch.readBelow(call), "VAULT_FORK_REORGED");
+      }
     });
   }
 
-  it("a fork takes no state of a node without batches that replaced the block between state and header", async () => {
-    node.batch = () => 413;
-    node.answer = (call, real) => {
-      if (isByHash(call)) {
-        return badParams;
-      }
-      if (call.method === "eth_getBalance") {
-        return { result: "0x666" };
-      }
-      const headers = node.bodies.filter(
-        ([one, ...more]) =>
-          one?.method === "eth_getBlockByNumber" && more.length === 0,
-      );
-      // The first is under way together with the state.
-      return headers.length > 1 ? onOtherBranch(real) : undefined;
-    };
-    expect(
-      await balance(await open()),
-      `after ${JSON.stringify(asked())}`,
-    ).to.match(/chain replaced block \d+/u);
-  });
-
-  for (const [title, read] of [
-    ["state of its block", async (cache) => await balance(cache)],
-    [
-      "state below its block",
-      async (cache) => await balance(cache, number - 3),
-    ],
-    [
-      "a block below its own",
-      async (cache) =>
-        await ask(
-          cache,
-          ...(["eth_getBlockByNumber", toQuantity(number - 4), true] as const),
-        ),
-    ],
-    [
-      "logs",
-      async (cache) =>
-        await ask(cache, "eth_getLogs", {
-          fromBlock: "0x1",
-          toBlock: toQuantity(number),
-        }),
-    ],
-  ] satisfies ReadonlyArray<
-    readonly [string, (cache: BlockCache) => Promise<unknown>]
-  >) {
-    it(`a fork that reads ${title} ends once the chain has replaced its block, and reads nothing more`, async () => {
-      const cache = await open();
-      await provider.send("anvil_reorg", [6, []]);
-      expect(await read(cache)).to.match(/chain replaced block \d+/u);
-      node.clear();
-      expect(await read(cache)).to.match(/chain replaced block \d+/u);
-      expect(node.bodies).to.deep.equal([]);
+  for (const [method, ...params] of [
+    ["eth_gasPrice"],
+    ["eth_getBalance", ACCOUNT, "latest"],
+  ] as const) {
+    it(`${method}(${params.join()}) is neither of the block nor of its branch`, () => {
+      const call = { method, params };
+      expect([branch.isOfTip(call), branch.isOfChain(call)]).to.deep.equal([
+        ...[false, false],
+      ]);
     });
   }
 
-  it("a fork takes no answer that comes bit by bit for longer than the timeout", async () => {
-    node.handler = ({ response }) => {
-      const timer = setInterval(() => response.write(" "), 10);
-      response.on("close", () => {
-        clearInterval(timer);
-      });
-      return "handled";
-    };
-    const upstream = { ...settings, url: node.url, timeout: 100 };
-    expect(await balance(await open({ upstream }))).to.contain(
-      "did not answer eth_getBalance in time",
-    );
+  it("nothing is asked for any more once the chain has replaced the block", async () => {
+    byHash = () => notFound;
+    chain = () => others;
+    const { details } = await expectVaultError(read(), "VAULT_FORK_REORGED");
+    expect(details).to.include({ network: "live", block: NUMBER });
+    expect(branch.ended?.code).to.equal("VAULT_FORK_REORGED");
+    server.bodies.length = 0;
+    await expectVaultError(read(), "VAULT_FORK_REORGED");
+    await expectVaultError(branch.readBelow(code), "VAULT_FORK_REORGED");
+    expect(server.bodies).to.deep.equal([]);
   });
 
-  describe("warming", () => {
-    const needs = {
-      calls: Array.from({ length: 9 }, () => ({
-        ...{ from: FIRST_ACCOUNT, to: FIRST_ACCOUNT, data: "0x" },
-      })),
-      accounts: [],
-    };
+  it("a read throws VAULT_BLOCK_NOT_FOUND if the node does not get the block", async () => {
+    byHash = () => notFound;
+    chain = () => ({ result: null });
+    const { details } = await expectVaultError(read(), "VAULT_BLOCK_NOT_FOUND");
+    expect(details).to.include({ network: "live", block: NUMBER });
+  });
 
-    it("warming that a node never answers holds up no read, and ends with the fork", async () => {
-      const { held, release } = holdBack(node, "eth_createAccessList");
-      const cache = await open();
-      const work = warm(cache, number, needs).catch(String);
-      await unlessOver(held, work);
-      expect(await ask(cache, "eth_getStorageAt", ...slotOf(number))).to.equal(
-        `0x${"0".repeat(64)}`,
-      );
-      await cache.close();
-      caches = [];
-      await work;
-      release();
-    });
-
-    it("a value that warming asked for in vain is asked for again by whoever needs it", async () => {
-      let isFirst = true;
-      const { held, release } = holdBack(node, "eth_getBalance", () => {
-        const was = isFirst;
-        isFirst = false;
-        return was;
-      });
-      const cache = await open();
-      const work = warm(cache, number, needs).catch(String);
-      await unlessOver(held, work);
-      expect(await balance(cache)).to.equal(RICH);
-      release();
-      await work;
-    });
-
-    it("warming ends at once if the node answers each batch with HTTP status 429, and reads go on alone", async () => {
-      node.batch = () => 429;
-      const cache = await open();
-      await warm(cache, number, needs).catch(String);
-      const batches = node.bodies.filter((calls) => calls.length > 1);
-      // Two kinds of batch, each sent twice.
-      expect(batches).to.have.length.below(5);
-      expect(node.bodies).to.have.length(batches.length);
-      expect(await balance(cache)).to.equal(RICH);
-      expect(node.bodies).to.have.length(batches.length + 1);
-    });
-
-    it("warming ends if the node limits the rate inside a batch", async () => {
-      node.batch = (answers) =>
-        answers.map((answer) => ({
-          ...{ jsonrpc: "2.0", id: fieldsOf(answer)["id"] },
-          error: { code: -32_005, message: "limit exceeded" },
-        }));
-      await warm(await open(), number, needs).catch(String);
-      expect(node.bodies).to.have.length.below(3);
-    });
+  it("a read passes on what the node answers to its request for the header", async () => {
+    byHash = () => badParams;
+    chain = () => ({ error: { code: -32_000, message: "not today" } });
+    const { details } = await expectVaultError(read(), "VAULT_RPC_ERROR");
+    expect(details["problem"]).to.equal("not today");
   });
 });
-
-const slotOf = (number: number): readonly unknown[] => [
-  ...[FIRST_ACCOUNT, "0x1", toQuantity(number)],
-];
-
-function deferred(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = (): void => undefined;
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
-}
-
-/** Waits for a request of this work; fails if the work ends before it is sent. */
-async function unlessOver(
-  arrived: Promise<void>,
-  work: Promise<unknown>,
-): Promise<void> {
-  const end = work.then((problem) =>
-    expect.fail(`warming ended before its request: ${String(problem)}`),
-  );
-  await Promise.race([arrived, end]);
-  // It ends later in the tests, as it should.
-  end.catch(() => undefined);
-}
-
-/** Lets a node behind never answer requests for a method, until they are released. */
-function holdBack(
-  node: RpcServer,
-  held: string,
-  isHeld: () => boolean = () => true,
-): { held: Promise<void>; release: () => void } {
-  const arrived = deferred();
-  const released = deferred();
-  node.handler = async ({ request }) => {
-    if (request.method === held && isHeld()) {
-      arrived.resolve();
-      await released.promise;
-    }
-    return undefined;
-  };
-  return { held: arrived.promise, release: released.resolve };
-}
