@@ -58,7 +58,12 @@ describe("warming of a fork", () => {
 
   const list = [{ address: FOUND, storageKeys: [SLOT] }];
   const state = { [FOUND]: { balance: "0x0", storage: { [SLOT]: SLOT } } };
-  const oddList = { accessList: [{ address: 7 }, { address: FOUND }] };
+  const oddList = {
+    accessList: [
+      { address: 7, storageKeys: [SLOT] },
+      { address: FOUND, storageKeys: ["0x1", 7] },
+    ],
+  };
   for (const [title, ofList, ofTrace, found, traces] of [
     ["an access list", { result: { accessList: list } }, missing, true, 0],
     [

@@ -1,35 +1,31 @@
-import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
-
 import { expect } from "chai";
 import { toQuantity } from "ethers";
 import { configVariable } from "hardhat/config";
 
-import { encodeRevertData } from "../../src/mocks/index.js";
-import type { HardhatVault } from "../../src/types.js";
-import { useAnvil } from "../helpers/anvil.js";
-import { expectVaultError } from "../helpers/assertions.js";
+import { encodeRevertData } from "../../../src/mocks/index.js";
+import type { HardhatVault } from "../../../src/types.js";
+import { useAnvil } from "../../helpers/anvil.js";
+import { expectVaultError } from "../../helpers/assertions.js";
 import {
   burnsGas,
   failsInvalid,
   paysItsCaller,
   balanceForAccounts,
-} from "../helpers/bytecode.js";
-import { fieldsOf } from "../helpers/fields.js";
-import { startHardhatNode } from "../helpers/hardhat-node.js";
-import { connectTo, hreOnLive } from "../helpers/hre.js";
-import type { NetworkSettings } from "../helpers/hre.js";
+} from "../../helpers/bytecode.js";
+import { fieldsOf } from "../../helpers/fields.js";
+import { deployTestGuard } from "../../helpers/guard.js";
+import { startHardhatNode } from "../../helpers/hardhat-node.js";
+import { connectTo } from "../../helpers/hre.js";
+import type { NetworkSettings } from "../../helpers/hre.js";
 import {
   SETTLEMENT_CHANGES,
   deployProtocol,
   directProvider,
-} from "../helpers/world.js";
-import type { MockProtocol } from "../helpers/world.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import type { RpcServer } from "../helpers/rpc-server.js";
-import { mined } from "../helpers/transactions.js";
+} from "../../helpers/world.js";
+import type { MockProtocol } from "../../helpers/world.js";
+import { startRpcServer } from "../../helpers/rpc-server.js";
+import type { RpcReply, RpcServer } from "../../helpers/rpc-server.js";
+import { mined } from "../../helpers/transactions.js";
 
 /** Of anvil's development accounts. */
 const FIRST_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
@@ -37,8 +33,6 @@ const SECOND_ACCOUNT = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const SECOND_KEY =
   "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
 const NOBODY = "0x00000000000000000000000000000000000000AA";
-
-const ROUND_END = 2_000_000_000;
 
 const readMethods = [
   "anvil_nodeInfo",
@@ -68,7 +62,7 @@ describe("simulateSettleAll with the engine fork", () => {
     provider = directProvider(anvil.url);
     protocol = await deployProtocol(
       await provider.getSigner(2),
-      BigInt(ROUND_END),
+      2_000_000_000n,
     );
     server = await startRpcServer({ upstream: anvil.url });
   });
@@ -117,18 +111,6 @@ describe("simulateSettleAll with the engine fork", () => {
     const methods = new Set(server.requests.map(({ method }) => method));
     expect(readMethods).to.include.members([...methods]);
     expect(server.requests.length).to.be.greaterThan(20);
-  });
-
-  it("fork leaves no cache of a local node behind", async () => {
-    const root = await mkdtemp(path.join(tmpdir(), "vault-fork-"));
-    await writeFile(path.join(root, "package.json"), "{}");
-    const settings = { vault: { contracts: protocol.contracts } };
-    const hre = await hreOnLive(anvil.url, settings, root);
-    const { vault } = await hre.network.create();
-    await vault.simulateSettleAll({ engine: "fork" });
-    const forks = path.join(hre.config.paths.cache, "vault-forks");
-    expect(existsSync(forks)).to.equal(false);
-    await rm(root, { recursive: true });
   });
 
   it("fork refuses a panic code of more than 64 bits, at which the simulator ends the process: VAULT_ENGINE_UNAVAILABLE", async () => {
@@ -263,43 +245,69 @@ describe("simulateSettleAll with the engine fork", () => {
     });
   }
 
-  const senderOf = async (
-    vault: HardhatVault,
-    from?: string,
-  ): Promise<string | undefined> =>
-    (await vault.simulateSettleAll({ engine: "fork", from })).balances[0]
-      ?.account;
-
-  it("fork settles as the network's from, else as its first account, also as a contract", async () => {
+  it("fork settles as the sender that is given, also a contract, else as the network's from, else as its first account", async () => {
     await provider.send("anvil_setBalance", [NOBODY, toQuantity(10n ** 18n)]);
-    expect(await senderOf(await open({ from: NOBODY }))).to.equal(NOBODY);
-    expect(await senderOf(await open())).to.equal(FIRST_ACCOUNT);
-    expect(await senderOf(await open({ accounts: [SECOND_KEY] }))).to.equal(
-      SECOND_ACCOUNT,
-    );
-    await setCode(NOBODY, paysItsCaller);
-    expect(await senderOf(await open(), NOBODY)).to.equal(NOBODY);
+    const senders: ReadonlyArray<
+      readonly [
+        settings: NetworkSettings,
+        from: string | undefined,
+        account: string | undefined,
+      ]
+    > = [
+      [{ from: NOBODY }, undefined, NOBODY],
+      [{ accounts: [SECOND_KEY] }, undefined, SECOND_ACCOUNT],
+      [{}, undefined, FIRST_ACCOUNT],
+      [{}, protocol.contracts.trading, undefined],
+    ];
+    for (const [settings, from, account] of senders) {
+      const vault = await open(settings);
+      const { balances, status } = await vault.simulateSettleAll({
+        ...{ engine: "fork", from },
+      });
+      expect(status).to.equal("settled");
+      expect(balances[0]?.account).to.equal(account);
+    }
   });
 
-  it("fork is no engine if it refuses the call that the node accepts, unless its rules are chosen: VAULT_ENGINE_UNAVAILABLE", async () => {
-    const { vault: mock } = protocol.mocks;
-    const { selector } = mock.settleAll.fragment;
-    await mined(await mock.setRevert(selector, encodeRevertData("no")));
+  /** Answers calls of the settlement, which the simulator then executes itself. */
+  const answerSettlement = (answer: RpcReply): void => {
     server.handler = ({ request: { method, params } }) =>
-      method === "eth_call" && fieldsOf(params[0])["data"] === selector
-        ? { result: "0x" }
+      method === "eth_call" && fieldsOf(params[0])["data"] === "0xa015aefe"
+        ? answer
         : undefined;
-    const vault = await openRecorded();
-    const { message } = await expectVaultError(
-      vault.simulateSettleAll({ engine: "fork" }),
-      "VAULT_ENGINE_UNAVAILABLE",
-    );
-    expect(message).to.match(
-      /the node accepts the call, and Hardhat's simulator refuses it \(no\)/u,
-    );
-    const chosen = await vault.simulateSettleAll({ hardfork: "prague" });
-    expect(chosen).to.include({ status: "reverted", reason: "no" });
-  });
+  };
+  const reverted = { code: 3, message: "execution reverted", data: "0x" };
+  for (const [title, isRefusedHere, answer, says] of [
+    [
+      "refuses the call that the node accepts",
+      true,
+      { result: "0x" },
+      /in block \d+ the node accepts the call, and Hardhat's simulator refuses it \(no\)/u,
+    ],
+    [
+      "accepts the call that the node refuses",
+      false,
+      { error: reverted },
+      /in block \d+ the node refuses it \(no reason given\), and Hardhat's simulator accepts the call/u,
+    ],
+  ] as const) {
+    it(`fork is no engine if it ${title}, unless its rules are chosen: VAULT_ENGINE_UNAVAILABLE`, async () => {
+      if (isRefusedHere) {
+        const { vault: mock } = protocol.mocks;
+        const { selector } = mock.settleAll.fragment;
+        await mined(await mock.setRevert(selector, encodeRevertData("no")));
+      }
+      answerSettlement(answer);
+      const vault = await openRecorded();
+      const { message } = await expectVaultError(
+        vault.simulateSettleAll({ engine: "fork" }),
+        "VAULT_ENGINE_UNAVAILABLE",
+      );
+      expect(message).to.match(says);
+      const chosen = await vault.simulateSettleAll({ hardfork: "prague" });
+      expect(chosen.status).to.equal(isRefusedHere ? "reverted" : "settled");
+    });
+  }
 
   it("fork starts from the balances of the chain, also of accounts that Hardhat has", async () => {
     const funds = 123n * 10n ** 18n;
@@ -325,28 +333,6 @@ describe("simulateSettleAll with the engine fork", () => {
     expect(String(await provider.getBalance(NOBODY))).to.equal(String(balance));
   });
 
-  it("fork settles as an account without money, and says in a note that it cannot pay", async () => {
-    const vault = await open();
-    const { status, balances, notes } = await vault.simulateSettleAll({
-      ...{ engine: "fork", from: NOBODY },
-    });
-    expect(status).to.equal("settled");
-    expect(balances).to.deep.equal([]);
-    expect(notes.join(" ")).to.include("The sender cannot pay for gas");
-  });
-
-  it("fork simulates at the node's own time, at the round's end or after it", async () => {
-    const timeOf = async (atTime?: string): Promise<number | undefined> =>
-      (await (await open()).simulateSettleAll({ engine: "fork", atTime })).block
-        ?.timestamp;
-    expect(await timeOf("end")).to.equal(ROUND_END);
-    // A node whose clock was moved stays where it is.
-    await provider.send("evm_setNextBlockTimestamp", [3_000_000_000]);
-    await provider.send("evm_mine", []);
-    expect(await timeOf()).to.be.within(3_000_000_000, 3_000_000_100);
-    expect(await timeOf("end")).to.be.within(3_000_000_000, 3_000_000_100);
-  });
-
   it("fork reads by itself a contract that refuses a caller with code, and the fee changes no reading", async () => {
     const code = balanceForAccounts(FIRST_ACCOUNT);
     await setCode(protocol.contracts.underlyingAsset, code);
@@ -365,16 +351,6 @@ describe("simulateSettleAll with the engine fork", () => {
     expect(found?.after).to.equal(balance + paid);
   });
 
-  it("fork refuses a token that is none: VAULT_NOT_A_TOKEN", async () => {
-    const vault = await open();
-    for (const token of [NOBODY, protocol.contracts.vault]) {
-      const error = await expectVaultError(
-        vault.simulateSettleAll({ engine: "fork", tokens: [token] }),
-        "VAULT_NOT_A_TOKEN",
-      );
-      expect(error.details["token"]).to.equal(token);
-    }
-  });
   it("simulateSettleAll and settleAll name an address that cannot be read: VAULT_CONFIG_VARIABLE", async () => {
     const trading = configVariable("TEST_UNSET_TRADING");
     const vault = await open({
@@ -400,6 +376,102 @@ describe("simulateSettleAll with the engine fork", () => {
         "VAULT_RPC_ERROR",
       );
       expect(details["problem"]).to.match(/requires at least/u);
+    }
+  });
+
+  describe("on the state of a past block", () => {
+    /** A vault, and a block before the newest. */
+    async function openInPast(
+      settings: { readonly guard?: string } = {},
+    ): Promise<{ readonly vault: HardhatVault; readonly blockNumber: number }> {
+      await provider.send("anvil_mine", ["0x2"]);
+      const vault = await openRecorded({
+        vault: { contracts: protocol.contracts, ...settings },
+      });
+      return { vault, blockNumber: (await vault.block()).number - 1 };
+    }
+
+    /** Refuses these methods at that block, as a node that has pruned its state. */
+    async function prune(
+      blockNumber: number,
+      methods: readonly string[],
+    ): Promise<void> {
+      const number = toQuantity(blockNumber);
+      const { hash } = fieldsOf(
+        await provider.send("eth_getBlockByNumber", [number, false]),
+      );
+      const message = "missing trie node 4f3c (path ) <nil>";
+      server.handler = ({ request: { method, params } }) => {
+        const isThere = params.some(
+          (param) => param === number || fieldsOf(param)["blockHash"] === hash,
+        );
+        return methods.includes(method) && isThere
+          ? { error: { code: -32_000, message } }
+          : undefined;
+      };
+    }
+
+    const readsOfState = [
+      "eth_call",
+      "eth_getBalance",
+      "eth_getCode",
+      "eth_getStorageAt",
+      "eth_getTransactionCount",
+      "eth_simulateV1",
+    ];
+    for (const [state, refused, asked] of [
+      ["any state", readsOfState, { engine: "fork" }],
+      // Some nodes answer code from another database than storage.
+      ["storage", ["eth_getStorageAt"], { engine: "fork" }],
+      // The settlement is not called then, only executed.
+      ["storage", ["eth_getStorageAt"], { hardfork: "prague" }],
+    ] as const) {
+      it(`fork with ${Object.keys(asked).join()} asks for an archive node if ${state} of an old block is gone: VAULT_ARCHIVE_NODE_NEEDED`, async () => {
+        const { vault, blockNumber } = await openInPast();
+        await prune(blockNumber, refused);
+        const error = await expectVaultError(
+          vault.simulateSettleAll({ ...asked, blockNumber }),
+          "VAULT_ARCHIVE_NODE_NEEDED",
+        );
+        expect(error.message).to.contain("archive node");
+        expect(error.message).to.contain("missing trie node");
+        expect(error.details["block"]).to.equal(blockNumber);
+      });
+    }
+
+    it("simulateSettleAll asks for an archive node if a guard's code at an old block is gone: VAULT_ARCHIVE_NODE_NEEDED", async () => {
+      const guard = await deployTestGuard(await provider.getSigner(2));
+      const { vault, blockNumber } = await openInPast({ guard });
+      await prune(blockNumber, readsOfState);
+      const error = await expectVaultError(
+        vault.simulateSettleAll({ blockNumber }),
+        "VAULT_ARCHIVE_NODE_NEEDED",
+      );
+      expect(error.details["block"]).to.equal(blockNumber);
+    });
+
+    for (const message of [
+      "out of gas",
+      "execution aborted (timeout = 5s)",
+    ] as const) {
+      it(`fork asks for no archive node if the settlement is too much for a call of the node: ${message}`, async () => {
+        const { vault, blockNumber } = await openInPast();
+        const burns = burnsGas(40_000_000);
+        await setCode(protocol.contracts.vault, burns);
+        await provider.send("anvil_mine", ["0x2"]);
+        server.handler = ({ request: { method, params } }) =>
+          method === "eth_call" && fieldsOf(params[0])["data"] === "0xa015aefe"
+            ? { error: { code: -32_000, message } }
+            : undefined;
+        const simulation = await vault.simulateSettleAll({
+          engine: "fork",
+          blockNumber: blockNumber + 2,
+        });
+        expect(simulation).to.include({
+          status: "reverted",
+          code: "VAULT_OUT_OF_GAS",
+        });
+      });
     }
   });
 });

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import type { EdrNetworkUserConfig } from "hardhat/types/config";
 
-import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
-import { expectVaultError } from "../helpers/assertions.js";
-import { burnsGas } from "../helpers/bytecode.js";
-import { fieldsOf } from "../helpers/fields.js";
-import { createTestHre } from "../helpers/hre.js";
-import { deployProtocol } from "../helpers/world.js";
+import { simulateSettleAll } from "../../../src/simulation/simulate-settle-all.js";
+import { expectVaultError } from "../../helpers/assertions.js";
+import { burnsGas } from "../../helpers/bytecode.js";
+import { fieldsOf } from "../../helpers/fields.js";
+import { createTestHre } from "../../helpers/hre.js";
+import { deployProtocol } from "../../helpers/world.js";
 
 const NOBODY = "0x00000000000000000000000000000000000000AA";
 const ROUND_END = 2_000_000_000;
@@ -109,46 +109,6 @@ describe("simulateSettleAll in process", () => {
     });
   }
 
-  it("simulateSettleAll in process reports a reverted settleAll with its reason, or as it ended", async () => {
-    const { connection } = world.vault;
-    const mocks = await connection.vault.deployMocks();
-    await mocks.fail("settleAll", "too early");
-    const address = mocks.addresses.vault;
-    for (const [code, reason] of [
-      [undefined, /^too early$/u],
-      ["0xfe", /^invalid opcode, as of an assert/u],
-    ] as const) {
-      if (code !== undefined) {
-        await world.send("hardhat_setCode", address, code);
-      }
-      const simulation = await connection.vault.simulateSettleAll();
-      expect(simulation.status).to.equal("reverted");
-      expect(simulation.code).to.equal("VAULT_CALL_REVERTED");
-      expect(simulation.changes).to.deep.equal([]);
-      expect(simulation.reason).to.match(reason);
-    }
-  });
-
-  const ofHardfork =
-    /^out of gas: .* all of the 16777216 that this network's hardfork allows/u;
-  const ofOption = /^out of gas: it uses all of the 50000 that it is given/u;
-  for (const [options, reason] of [
-    [{}, ofHardfork],
-    [{ gas: 50_000 }, ofOption],
-  ] as const) {
-    it(`simulateSettleAll in process names the limit of a settlement that uses all gas with ${JSON.stringify(options)}: VAULT_OUT_OF_GAS`, async () => {
-      await world.send("hardhat_setCode", NOBODY, burnsGas(40_000_000));
-      const simulation = await world.vault
-        .at({ vault: NOBODY })
-        .simulateSettleAll(options);
-      expect(simulation).to.include({
-        status: "reverted",
-        code: "VAULT_OUT_OF_GAS",
-      });
-      expect(simulation.reason).to.match(reason);
-    });
-  }
-
   it("simulateSettleAll in process predicts VAULT_OUT_OF_GAS with less gas than a settlement uses, and settled with what it needs before refunds", async () => {
     const { gasUsed } = await world.vault.simulateSettleAll();
     const used = gasUsed ?? 0n;
@@ -162,28 +122,29 @@ describe("simulateSettleAll in process", () => {
     expect(short).to.include({ status: "reverted", code: "VAULT_OUT_OF_GAS" });
   });
 
-  for (const [settings, says] of [
+  for (const [settings, options, says] of [
     [
-      {},
+      ...[{}, {}],
       /uses all of the 16777216 that this network's hardfork allows one transaction \(EIP-7825, from osaka on\)\. If the chain has no such limit, set networks\.local\.hardfork to an older one, for example prague\.$/u,
     ],
     [
-      { transactionGasCap: 5_000_000n },
+      ...[{ transactionGasCap: 5_000_000n }, {}],
       /uses all of the 5000000 that networks\.local\.transactionGasCap allows one transaction\. Raise networks\.local\.transactionGasCap\.$/u,
     ],
+    [
+      ...[{}, { gas: 50_000 }],
+      /uses all of the 50000 that it is given\. Raise networks\.local\.gas, or `gas` of simulateSettleAll\(\)\.$/u,
+    ],
   ] as const) {
-    it(`simulateSettleAll in process names the limit of a transaction ${"transactionGasCap" in settings ? "in the configuration" : "of the hardfork"}`, async () => {
+    it(`simulateSettleAll in process names the limit ${says.source.slice(16, 60)}: VAULT_OUT_OF_GAS`, async () => {
       const capped = await createWorld(settings);
-      try {
-        const { vault, protocol, send } = capped;
-        const burns = burnsGas(20_000_000);
-        await send("hardhat_setCode", protocol.contracts.vault, burns);
-        const { code, reason } = await vault.simulateSettleAll();
-        expect(code).to.equal("VAULT_OUT_OF_GAS");
-        expect(reason).to.match(says);
-      } finally {
-        await capped.close();
-      }
+      const { vault, protocol, send } = capped;
+      const burns = burnsGas(20_000_000);
+      await send("hardhat_setCode", protocol.contracts.vault, burns);
+      const { code, reason } = await vault.simulateSettleAll(options);
+      expect(code).to.equal("VAULT_OUT_OF_GAS");
+      expect(reason).to.match(says);
+      await capped.close();
     });
   }
 
