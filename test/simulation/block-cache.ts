@@ -10,8 +10,8 @@ import { Redactor } from "../../src/redact.js";
 import { BlockCache } from "../../src/simulation/block-cache.js";
 import type { PinnedBlock } from "../../src/simulation/block-cache.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { answerEach, startBatchServer } from "../helpers/batch-server.js";
-import type { AskedCall, BatchServer } from "../helpers/batch-server.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { Exchange, RpcReply, RpcServer } from "../helpers/rpc-server.js";
 import { fieldsOf } from "../helpers/fields.js";
 
 const NUMBER = 1_000;
@@ -23,7 +23,9 @@ const WORD = `0x${"0".repeat(63)}7`;
 const out = { error: { code: -32_000, message: "out of luck" } };
 
 /** A chain with the same value everywhere. */
-const answerOf = ({ method, params }: AskedCall): object =>
+const answerOf = ({
+  request: { method, params },
+}: Pick<Exchange, "request">): RpcReply =>
   method === "eth_getBlockByNumber"
     ? { result: { number: params[0], hash: HASH } }
     : { result: method === "eth_getStorageAt" ? WORD : "0x07" };
@@ -31,12 +33,12 @@ const answerOf = ({ method, params }: AskedCall): object =>
 const balanceCall = { method: "eth_getBalance", params: [ACCOUNT, AT] };
 
 describe("the state of one block", () => {
-  let server: BatchServer;
+  let server: RpcServer;
   let folder: string;
   let caches: BlockCache[];
 
   beforeEach(async () => {
-    server = await startBatchServer(answerEach(answerOf));
+    server = await startRpcServer({ handler: answerOf });
     folder = await mkdtemp(path.join(tmpdir(), "vault-forks-"));
     caches = [];
   });
@@ -114,9 +116,10 @@ describe("the state of one block", () => {
       it(`${wrong.map((one) => JSON.stringify(one)).join(", ")} is no answer to ${method} ${block === NUMBER ? "at" : "below"} the block, and the value is read once the node has it`, async () => {
         const cache = await open();
         const read = async (result: unknown): Promise<unknown> => {
-          server.answer = answerEach((call) =>
-            call.method === method ? { result } : answerOf(call),
-          );
+          server.handler = (exchange) =>
+            exchange.request.method === method
+              ? { result }
+              : answerOf(exchange);
           return await ask(cache, method, ACCOUNT, ...at, toQuantity(block));
         };
         for (const result of wrong) {
@@ -135,9 +138,10 @@ describe("the state of one block", () => {
   });
 
   it("requireBlock() throws the error of a node that refuses the block", async () => {
-    server.answer = answerEach((call) =>
-      call.method === "eth_getBlockByNumber" ? out : answerOf(call),
-    );
+    server.handler = (exchange) =>
+      exchange.request.method === "eth_getBlockByNumber"
+        ? out
+        : answerOf(exchange);
     const cache = await open();
     const { details } = await expectVaultError(
       cache.requireBlock(),
@@ -159,9 +163,10 @@ describe("the state of one block", () => {
 
   it("a value that prefetch() gets an error for is asked for by who waits for it", async () => {
     let isFetching = true;
-    server.answer = answerEach((call) =>
-      isFetching && call.method === "eth_getBalance" ? out : answerOf(call),
-    );
+    server.handler = (exchange) =>
+      isFetching && exchange.request.method === "eth_getBalance"
+        ? out
+        : answerOf(exchange);
     const cache = await open();
     const fetched = cache.prefetch([balanceCall]).then(() => {
       isFetching = false;
@@ -176,12 +181,12 @@ describe("the state of one block", () => {
       release = resolve;
     });
     let isFirst = true;
-    server.answer = async (calls, isBatch) => {
+    server.handler = async (exchange) => {
       if (isFirst) {
         isFirst = false;
         await held;
       }
-      return answerEach(answerOf)(calls, isBatch);
+      return answerOf(exchange);
     };
     const cache = await open();
     const fetched = cache.prefetch([balanceCall]);
@@ -209,7 +214,7 @@ describe("the state of one block", () => {
       const file = await stored();
       expect(path.basename(file)).to.match(/^[0-9a-f]{64}\.json$/u);
       expect(await readFile(file, "utf8")).to.not.match(/s3cret|127\.0\.0\.1/u);
-      server.bodies.length = 0;
+      server.clear();
       expect(await balance(await open({ folder }))).to.equal("0x07");
       expect(server.bodies).to.deep.equal([]);
       await balance(await open({ folder, hash: id("another block") }));
@@ -239,7 +244,7 @@ describe("the state of one block", () => {
       it(`the node is asked if the file ${title}, and the file written anew`, async () => {
         await openAndClose();
         await writeFile(await stored(), text);
-        server.bodies.length = 0;
+        server.clear();
         await openAndClose();
         expect(server.bodies).to.have.length(1);
         const kept: unknown = JSON.parse(

@@ -6,8 +6,12 @@ import { Branch } from "../../src/simulation/branch.js";
 import { Upstream } from "../../src/simulation/upstream.js";
 import type { UpstreamAnswer } from "../../src/simulation/upstream.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { answerEach, startBatchServer } from "../helpers/batch-server.js";
-import type { AskedCall, BatchServer } from "../helpers/batch-server.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type {
+  RecordedRequest,
+  RpcReply,
+  RpcServer,
+} from "../helpers/rpc-server.js";
 import { fieldsOf } from "../helpers/fields.js";
 
 const NUMBER = 1_000;
@@ -16,16 +20,16 @@ const BELOW = toQuantity(NUMBER - 9);
 const ACCOUNT = `0x${"ab".repeat(20)}`;
 const HASH = id("its branch");
 
-const header = (hash: string): object => ({ result: { number: AT, hash } });
+const header = (hash: string): RpcReply => ({ result: { number: AT, hash } });
 const ours = header(HASH);
 const others = header(id("another branch"));
 const notFound = { error: { code: -32_000, message: "header not found" } };
 const badParams = { error: { code: -32_602, message: "invalid argument 1" } };
 const WRONG = { result: "0x666" };
 
-const isHeader = ({ method }: AskedCall): boolean =>
+const isHeader = ({ method }: RecordedRequest): boolean =>
   method === "eth_getBlockByNumber";
-const isByHash = ({ params }: AskedCall): boolean =>
+const isByHash = ({ params }: RecordedRequest): boolean =>
   params.some((each) => fieldsOf(each)["blockHash"] === HASH);
 
 const balance = { method: "eth_getBalance", params: [ACCOUNT, AT] };
@@ -33,23 +37,22 @@ const code = { method: "eth_getCode", params: [ACCOUNT, AT] };
 
 describe("reads of one branch of the chain", () => {
   const redactor = new Redactor();
-  let server: BatchServer;
+  let server: RpcServer;
   let upstream: Upstream;
   let branch: Branch;
   /** What the node has by the block's hash, and by its number. */
-  let byHash: () => object;
-  let byNumber: () => object;
-  let chain: () => object;
+  let byHash: () => RpcReply;
+  let byNumber: () => RpcReply;
+  let chain: () => RpcReply;
 
   beforeEach(async () => {
     byHash = () => ({ result: "0x7" });
     byNumber = () => WRONG;
     chain = () => ours;
-    server = await startBatchServer(
-      answerEach((call) =>
-        isHeader(call) ? chain() : isByHash(call) ? byHash() : byNumber(),
-      ),
-    );
+    server = await startRpcServer({
+      handler: ({ request }) =>
+        isHeader(request) ? chain() : isByHash(request) ? byHash() : byNumber(),
+    });
     const network = "live";
     upstream = new Upstream({
       ...{ network, redactor, url: server.url, headers: {}, timeout: 10_000 },
@@ -94,7 +97,7 @@ describe("reads of one branch of the chain", () => {
       byHash = () => refusal;
       byNumber = () => ({ result: "0x8" });
       expect(await read()).to.deep.equal({ result: "0x8" });
-      server.bodies.length = 0;
+      server.clear();
       expect(await branch.read([code])).to.deep.equal([{ result: "0x8" }]);
       expect(sent()).to.deep.equal([["eth_getCode", "eth_getBlockByNumber"]]);
       chain = () => others;
@@ -104,11 +107,16 @@ describe("reads of one branch of the chain", () => {
 
   it("no state is taken of a node without batches that replaced the block between state and header", async () => {
     byHash = () => badParams;
+    server.batch = () => 413;
+    const { handler } = server;
     let headers = 0;
-    // The first is under way together with the state.
-    chain = () => ((headers += 1) > 1 ? others : ours);
-    const { answer } = server;
-    server.answer = (calls, isBatch) => (isBatch ? 413 : answer(calls, false));
+    server.handler = (exchange) => {
+      const { isBatch, request } = exchange;
+      headers += isHeader(request) && !isBatch ? 1 : 0;
+      // The first is under way together with the state.
+      chain = () => (headers > 1 ? others : ours);
+      return handler(exchange);
+    };
     await expectVaultError(read(), "VAULT_FORK_REORGED");
   });
 
@@ -163,7 +171,7 @@ describe("reads of one branch of the chain", () => {
     const { details } = await expectVaultError(read(), "VAULT_FORK_REORGED");
     expect(details).to.include({ network: "live", block: NUMBER });
     expect(branch.ended?.code).to.equal("VAULT_FORK_REORGED");
-    server.bodies.length = 0;
+    server.clear();
     await expectVaultError(read(), "VAULT_FORK_REORGED");
     await expectVaultError(branch.readBelow(code), "VAULT_FORK_REORGED");
     expect(server.bodies).to.deep.equal([]);

@@ -220,16 +220,6 @@ describe("every engine predicts what a settlement then does", () => {
       });
     }
 
-    it(`${engine} has one note of its own limits, with a link, under a simulation`, async () => {
-      const { vault } = await stage.deploy("HistoryVault");
-      const { status, notes } = await stage.simulate(vault);
-      expect(status).to.equal("settled");
-      const linked = notes.filter((note) => note.includes("docs/"));
-      expect(linked).to.deep.equal(notes.slice(-1));
-      // In process, the chain answers as the simulation does.
-      expect(linked[0]?.includes("EIP-2935")).to.equal(engine !== "in-process");
-    });
-
     it(`${engine} predicts what a vault does that wants a base fee, or says that it cannot`, async () => {
       const { vault } = await stage.deploy("BaseFeeVault");
       const outcome = await stage

@@ -5,8 +5,8 @@ import { id, toQuantity } from "ethers";
 
 import { Redactor } from "../../src/redact.js";
 import { ForkCache } from "../../src/simulation/fork-cache.js";
-import { answerEach, startBatchServer } from "../helpers/batch-server.js";
-import type { BatchServer } from "../helpers/batch-server.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
 
 const NUMBER = 1_000;
 const AT = toQuantity(NUMBER);
@@ -14,15 +14,15 @@ const ACCOUNT = `0x${"ab".repeat(20)}`;
 const HASH = id("block 1000");
 
 describe("the loopback server of a fork", () => {
-  let server: BatchServer;
+  let server: RpcServer;
   let cache: ForkCache;
 
   beforeEach(async () => {
-    server = await startBatchServer(
-      answerEach(({ method }) => ({
+    server = await startRpcServer({
+      handler: ({ request: { method } }) => ({
         result: method === "eth_getBlockByNumber" ? { hash: HASH } : "0x7",
-      })),
-    );
+      }),
+    });
     cache = await open();
   });
   afterEach(async () => {
@@ -59,7 +59,7 @@ describe("the loopback server of a fork", () => {
 
   it("a batch is answered in its order with its ids: chain and newest block without a request, state of the block from the cache, and what else there is from the node", async () => {
     await ask("eth_getBalance", ACCOUNT, AT);
-    server.bodies.length = 0;
+    server.clear();
     const batch = [
       { id: "a", method: "eth_getBalance", params: [ACCOUNT, AT] },
       { id: 2, method: "eth_blockNumber" },
@@ -79,7 +79,7 @@ describe("the loopback server of a fork", () => {
 
   it("an error of the node is passed on as it is", async () => {
     const error = { code: -32_011, message: "not today" };
-    server.answer = answerEach(() => ({ error }));
+    server.handler = () => ({ error });
     expect(await ask("eth_gasPrice")).to.deep.equal({
       ...{ jsonrpc: "2.0", id: 7, error },
     });
@@ -87,7 +87,7 @@ describe("the loopback server of a fork", () => {
   });
 
   it("a failure of the request is told with the network's name, and kept", async () => {
-    server.answer = answerEach(() => ({ result: null }));
+    server.handler = () => ({ result: null });
     expect(await ask("eth_getCode", ACCOUNT, "0x1")).to.have.nested.property(
       "error.code",
       -32_000,
@@ -97,7 +97,7 @@ describe("the loopback server of a fork", () => {
 
   it("a fork has ended once the chain has replaced its block, and once it is closed", async () => {
     expect(cache.ended).to.equal(undefined);
-    server.answer = answerEach(() => ({ result: { hash: id("other") } }));
+    server.handler = () => ({ result: { hash: id("other") } });
     await ask("eth_getBlockByNumber", AT, false);
     expect(cache.ended?.code).to.equal("VAULT_FORK_REORGED");
     await cache.close();

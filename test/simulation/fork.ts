@@ -20,9 +20,8 @@ import { fieldsOf } from "../helpers/fields.js";
 import { freePort } from "../helpers/free-port.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
-import { startNodeBehind } from "../helpers/node-behind.js";
-import type { NodeBehind } from "../helpers/node-behind.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
 import { isFull } from "../helpers/sample.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import { mined } from "../helpers/transactions.js";
@@ -532,32 +531,40 @@ describe("vault.fork()", () => {
     }
   });
 
-  describe("of a node at a distance", () => {
-    let node: NodeBehind;
+  it("a fork is made, snapshots and settles in at most 5 waves and 12 requests, nine of them before it settles", async () => {
+    const node = await startRpcServer({
+      ...{ upstream: anvil.url, latencyMs: 20, isInStep: true },
+    });
+    const { vault } = await connect({}, node.url);
+    const fork = await open(vault);
+    await fork.vault.snapshot();
+    expect(node.bodies).to.have.length.below(10);
+    expect(await settle(fork)).to.equal(SETTLED_PRICE);
+    expect(node.bodies).to.have.length.below(13);
+    expect(node.waves).to.be.below(6);
+    await node.stop();
+  });
+
+  it("simulateSettleAll on a fork makes at most 15 requests in 5 waves", async () => {
+    const node = await startRpcServer({
+      ...{ upstream: anvil.url, latencyMs: 20, isInStep: true },
+    });
+    const { vault } = await connect({}, node.url);
+    const simulation = await vault.simulateSettleAll({ engine: "fork" });
+    expect(simulation.changes).to.deep.equal(SETTLEMENT_CHANGES);
+    expect(node.bodies).to.have.length.below(16);
+    expect(node.waves).to.be.below(6);
+    await node.stop();
+  });
+
+  describe("of a node that answers otherwise", () => {
+    let node: RpcServer;
 
     beforeEach(async () => {
-      node = await startNodeBehind(anvil.url, 20, true);
+      node = await startRpcServer({ upstream: anvil.url });
     });
     afterEach(async () => {
       await node.stop();
-    });
-
-    it("a fork is made, snapshots and settles in at most 5 waves and 12 requests, nine of them before it settles", async () => {
-      const { vault } = await connect({}, node.url);
-      const fork = await open(vault);
-      await fork.vault.snapshot();
-      expect(node.bodies).to.have.length.below(10);
-      expect(await settle(fork)).to.equal(SETTLED_PRICE);
-      expect(node.bodies).to.have.length.below(13);
-      expect(node.waves).to.be.below(6);
-    });
-
-    it("simulateSettleAll on a fork makes at most 15 requests in 5 waves", async () => {
-      const { vault } = await connect({}, node.url);
-      const simulation = await vault.simulateSettleAll({ engine: "fork" });
-      expect(simulation.changes).to.deep.equal(SETTLEMENT_CHANGES);
-      expect(node.bodies).to.have.length.below(16);
-      expect(node.waves).to.be.below(6);
     });
 
     it("vault.fork({ warm }) fetches beforehand what a call will read", async () => {
@@ -617,11 +624,12 @@ describe("vault.fork()", () => {
 
     /** Lets the node never answer what only a fork asks. */
     const holdFork = (onHeld: () => void = () => undefined): void => {
-      node.hold = async (calls) => {
-        if (calls.some(({ method }) => method === "net_version")) {
+      node.handler = async ({ request: { method } }) => {
+        if (method === "net_version") {
           onHeld();
           await new Promise(() => undefined);
         }
+        return undefined;
       };
     };
 
@@ -647,8 +655,13 @@ describe("vault.fork()", () => {
     it("vault.fork() throws VAULT_NETWORK_UNREACHABLE if the node closes the connection while the fork is made, and a read of a fork says the same", async () => {
       const { vault } = await connect({}, node.url);
       const fork = await open(vault);
-      node.isLost = (calls) =>
-        calls.some(({ method }) => method === "eth_getTransactionCount");
+      node.handler = ({ request: { method }, response }) => {
+        if (method !== "eth_getTransactionCount") {
+          return undefined;
+        }
+        response.destroy();
+        return "handled";
+      };
       const call = {
         ...{ method: "eth_getTransactionCount", params: [FROM, "latest"] },
       };

@@ -5,8 +5,12 @@ import { Redactor } from "../../src/redact.js";
 import { BlockCache } from "../../src/simulation/block-cache.js";
 import { parseWarmCall, planForFork, warm } from "../../src/simulation/warm.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { answerEach, startBatchServer } from "../helpers/batch-server.js";
-import type { AskedCall, BatchServer } from "../helpers/batch-server.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type {
+  RecordedRequest,
+  RpcReply,
+  RpcServer,
+} from "../helpers/rpc-server.js";
 import { FACTORY, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import { hostOn } from "../helpers/simulate-on.js";
@@ -26,16 +30,17 @@ const limited = { error: { code: -32_005, message: "limit exceeded" } };
 const plan = { calls: [{ from: FROM, to: TO, data: "0x" }], accounts: [FROM] };
 
 describe("warming of a fork", () => {
-  let server: BatchServer;
+  let server: RpcServer;
   let cache: BlockCache;
   /** Answers to the search for slots. */
-  let answers: Readonly<Record<string, object>>;
+  let answers: Readonly<Record<string, RpcReply>>;
 
   beforeEach(async () => {
     answers = {};
-    server = await startBatchServer(
-      answerEach(({ method }) => answers[method] ?? { result: "0x07" }),
-    );
+    server = await startRpcServer({
+      handler: ({ request: { method } }) =>
+        answers[method] ?? { result: "0x07" },
+    });
     cache = await BlockCache.open({
       upstream: {
         ...{ network: "live", redactor: new Redactor(), url: server.url },
@@ -49,7 +54,7 @@ describe("warming of a fork", () => {
     await server.stop();
   });
 
-  const calls = (): readonly AskedCall[] => server.bodies.flat();
+  const calls = (): readonly RecordedRequest[] => server.bodies.flat();
   /** The accounts and slots of storage that are asked for. */
   const slots = (): ReadonlyArray<readonly unknown[]> =>
     calls()
@@ -102,24 +107,24 @@ describe("warming of a fork", () => {
         ),
       ),
     );
-    server.bodies.length = 0;
+    server.clear();
     const call = { method: "eth_getCode", params: [FOUND, AT] };
     expect(await cache.answer([call])).to.deep.equal([{ result: "0x07" }]);
     expect(server.bodies).to.deep.equal([]);
   });
 
   it("a search for slots that the node never answers holds up no read, and ends with the fork", async () => {
-    const { answer } = server;
+    const { handler } = server;
     let arrived = (): void => undefined;
     const held = new Promise<void>((resolve) => {
       arrived = resolve;
     });
-    server.answer = async (asked, isBatch) => {
-      if (asked.some(({ method }) => method === LIST)) {
+    server.handler = async (exchange) => {
+      if (exchange.request.method === LIST) {
         arrived();
         await new Promise(() => undefined);
       }
-      return await answer(asked, isBatch);
+      return await handler(exchange);
     };
     const work = warm(cache, NUMBER, plan).catch(String);
     await held;
@@ -129,14 +134,24 @@ describe("warming of a fork", () => {
     await work;
   });
 
-  for (const [title, limit] of [
-    ["answers each batch with HTTP status 429", () => 429],
-    ["limits the rate inside a batch", answerEach(() => limited)],
+  for (const [title, arrange] of [
+    [
+      "answers each batch with HTTP status 429",
+      () => {
+        server.batch = () => 429;
+      },
+    ],
+    [
+      "limits the rate inside a batch",
+      () => {
+        const { handler } = server;
+        server.handler = (exchange) =>
+          exchange.isBatch ? limited : handler(exchange);
+      },
+    ],
   ] as const) {
     it(`warm() ends if the node ${title}, and asks for nothing alone`, async () => {
-      const { answer } = server;
-      server.answer = async (asked, isBatch) =>
-        isBatch ? limit(asked, isBatch) : await answer(asked, isBatch);
+      arrange();
       const many = { ...plan, calls: Array(9).fill(plan.calls[0]) };
       await warm(cache, NUMBER, many).catch(String);
       expect(server.bodies.every(({ length }) => length > 1)).to.equal(true);
