@@ -15,7 +15,7 @@ interface Case {
   readonly sender?: number;
   readonly options?: SimulateSettleAllOptions;
   readonly reason?: RegExp;
-  /** Takes long anywhere else: the others' notes are tested in engine-fork.ts. */
+  /** Takes long anywhere else: the others' notes are tested in engines/fork.ts. */
   readonly onlyOnNode?: boolean;
   /** Whether it settles at the time of its block, which goes on meanwhile. */
   readonly drifts?: boolean;

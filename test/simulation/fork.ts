@@ -665,7 +665,7 @@ describe("vault.fork()", () => {
       const call = {
         ...{ method: "eth_getTransactionCount", params: [FROM, "latest"] },
       };
-      const error = await fork.provider.request(call).catch(String);
+      const error: unknown = await fork.provider.request(call).catch(String);
       expect(error).to.contain("Network live cannot be reached");
       await expectVaultError(vault.fork(), "VAULT_NETWORK_UNREACHABLE");
     });
