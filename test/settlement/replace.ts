@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { Transaction } from "ethers";
 
+import { asRecord, listOf } from "../../src/json.js";
 import type { FeeLimits } from "../../src/settlement-call/fees.js";
 import {
   forbiddenBy,
@@ -311,6 +312,29 @@ describe("settleAll, with a transaction that is not mined", () => {
       is: "unconfirmed",
       sends: 1,
     },
+    ...(
+      [
+        [59, 0],
+        [61, 1],
+      ] as const
+    ).map(([minutes, sends]) => ({
+      title: `a keeper's run ${sends === 0 ? "does not raise" : "raises"} the fee, due after an hour, if an earlier run signed ${minutes} minutes ago`,
+      given: async () => {
+        await wait();
+        const { transactions, ...journal } = await keeper.journal();
+        await keeper.writeJournal({
+          ...journal,
+          transactions: listOf(transactions).map((one) => ({
+            ...asRecord(one),
+            preparedAt: Date.now() - minutes * 60_000,
+          })),
+        });
+      },
+      network: { vault: { timeBeforeBumpingFees: 3_600_000 } },
+      options: { resumeFirst: true },
+      is: "unconfirmed" as const,
+      sends,
+    })),
     {
       title: "resume raises no fee by itself, whatever the settings are",
       given: wait,
