@@ -215,6 +215,10 @@ describe("the answer of a node", () => {
       [async (rpc) => await getGenesisHash(rpc), {}],
       [async (rpc) => await hasCode(rpc, ADDRESS), "0xzz", null],
       [
+        async (rpc) => await callContract(rpc, call, "latest"),
+        ...[null, 1, {}, "nonsense", "0x0", "0xzz"],
+      ],
+      [
         async (rpc) => await getTransaction(rpc, HASH),
         { hash: HASH, from: sender, input: "0x", nonce: "0x0" },
       ],
