@@ -322,105 +322,42 @@ describe("client - snapshot", () => {
     expect(lensCalls(node), "in one call again").to.equal(1);
   });
 
-  it("a read at a block returns the value if the node refused it once, and does not ask for an archive", async () => {
-    const node = documentedNode({ overrides: true, head: 1_000 });
-    let refusals = 1;
-    node.on("eth_call", async (params, answer) => {
-      if (params[1] === "0x5" && refusals-- > 0) {
-        throw failure("exceeds block gas limit", { code: -32000 });
-      }
-      return await answer();
-    });
-    expect(await clientOf(node).queryVolume({ blockTag: 5 })).to.equal(1n);
-  });
-
-  for (const [title, code] of [
-    ["is gone when it is asked again", "VAULT_NETWORK_UNREACHABLE"],
-    ["does not answer when it is asked for the block", "VAULT_RPC_TIMEOUT"],
-  ] as const) {
-    it(`a read at a block throws ${code} if the node refused it and ${title}`, async () => {
+  for (const methods of [["eth_call"], ["eth_call", "eth_getBalance"]]) {
+    it(`a read, snapshot() and orders() throw VAULT_ARCHIVE_NODE_NEEDED, with the node's words, at a block for which it refuses ${methods.join(" and ")}`, async () => {
       const node = documentedNode({ overrides: true, head: 1_000 });
-      let refusals = 1;
-      node.on("eth_call", async (params, answer) => {
-        if (params[1] !== "0x5") {
+      for (const method of methods) {
+        node.on(method, async (params, answer) => {
+          if ([0, 5].includes(node.blockOf({ method, params }) ?? 1)) {
+            throw failure("not supported", { code: -32000 });
+          }
           return await answer();
-        }
-        throw refusals-- > 0
-          ? failure("not supported", { code: -32000 })
-          : failure("connect", { code: "ECONNREFUSED" });
-      });
-      if (code === "VAULT_RPC_TIMEOUT") {
-        node.on(
-          "eth_getBlockByNumber",
-          async () => await new Promise(() => undefined),
-        );
+        });
       }
-      await expectVaultError(
-        clientOf(node).queryVolume({ blockTag: 5, timeout: 100 }),
-        code,
-      );
+      const client = clientOf(node);
+      const { volume } = await client.snapshot({ blockTag: 5 });
+      for (const [block, read] of [
+        [5, async () => await client.queryVolume({ blockTag: 5 })],
+        [0, async () => await client.queryVolume({ blockTag: "earliest" })],
+        [
+          5,
+          async () =>
+            await Array.fromAsync(client.orders({ ids: [1, 2], blockTag: 5 })),
+        ],
+        [
+          5,
+          async () =>
+            await (isFailedReading(volume)
+              ? Promise.reject(volume.error)
+              : volume),
+        ],
+      ] as const) {
+        const { message, details } = await expectVaultError(
+          read(),
+          "VAULT_ARCHIVE_NODE_NEEDED",
+        );
+        expect(message).to.include("not supported");
+        expect(details["block"]).to.equal(block);
+      }
     });
   }
-
-  it("a read at a block throws the refusal if the node refuses it at the newest block, too: VAULT_RPC_ERROR", async () => {
-    const node = documentedNode({ overrides: true, head: 1_000 });
-    node.on("eth_call", () => {
-      throw failure("not supported", { code: -32000 });
-    });
-    await expectVaultError(
-      clientOf(node).queryVolume({ blockTag: 5 }),
-      "VAULT_RPC_ERROR",
-    );
-  });
-
-  it("orders() throws VAULT_ARCHIVE_NODE_NEEDED, and lists no failed orders, of a node that has old balances and no old storage", async () => {
-    const node = documentedNode({ overrides: true, head: 1_000 });
-    node.on("eth_call", async (params, answer) => {
-      if (node.blockOf({ method: "eth_call", params }) === 5) {
-        throw failure("not supported", { code: -32000 });
-      }
-      return await answer();
-    });
-    await expectVaultError(
-      Array.fromAsync(clientOf(node).orders({ ids: [1, 2], blockTag: 5 })),
-      "VAULT_ARCHIVE_NODE_NEEDED",
-    );
-  });
-
-  it("a read, snapshot() and orders() throw VAULT_ARCHIVE_NODE_NEEDED at a block whose state a node pruned, with its words", async () => {
-    const node = documentedNode({ overrides: true, head: 1_000 });
-    for (const method of ["eth_call", "eth_getBalance"]) {
-      node.on(method, async (params, answer) => {
-        if ([0, 5].includes(node.blockOf({ method, params }) ?? 1)) {
-          throw failure("not supported", { code: -32000 });
-        }
-        return await answer();
-      });
-    }
-    const client = clientOf(node);
-    const { volume } = await client.snapshot({ blockTag: 5 });
-    for (const [block, read] of [
-      [5, async () => await client.queryVolume({ blockTag: 5 })],
-      [0, async () => await client.queryVolume({ blockTag: "earliest" })],
-      [
-        5,
-        async () =>
-          await Array.fromAsync(client.orders({ ids: [1, 2], blockTag: 5 })),
-      ],
-      [
-        5,
-        async () =>
-          await (isFailedReading(volume)
-            ? Promise.reject(volume.error)
-            : volume),
-      ],
-    ] as const) {
-      const { message, details } = await expectVaultError(
-        read(),
-        "VAULT_ARCHIVE_NODE_NEEDED",
-      );
-      expect(message).to.include("not supported");
-      expect(details["block"]).to.equal(block);
-    }
-  });
 });
