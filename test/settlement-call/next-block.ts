@@ -1,62 +1,35 @@
 import { expect } from "chai";
+import type { NetworkConnection } from "hardhat/types/network";
 
 import { findEndClock } from "../../src/settlement-call/next-block.js";
+import { startAnvil } from "../helpers/anvil.js";
 import { useWallClock } from "../helpers/deadlines.js";
+import { differentNodes } from "../helpers/every-node.js";
+import { connectTo, createTestHre } from "../helpers/hre.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
-const NOW = 1_800_000_000;
-
-describe("the time by which a round has ended", () => {
+describe("findEndClock()", () => {
+  const NOW = 1_800_000_000;
   const clock = useWallClock();
   beforeEach(() => {
     clock.stoppedAt = NOW * 1_000;
   });
-
   const live = { type: "http", vault: { maxHeadAge: 300 } };
   const onDemand = { type: "http", vault: { maxHeadAge: false } };
   const inProcess = { type: "edr-simulated" };
 
   for (const [title, head, pending, settings, time, isSaid] of [
-    ["is that of the pending block, if all agree", -3, 2, live, 0, false],
-    ["is this machine's, if a pending block is ahead", 0, 600, live, 0, true],
-    [
-      "is a minute after the newest block, if this machine is ahead",
-      -200,
-      0,
-      live,
-      -140,
-      true,
-    ],
-    [
-      "is the pending block's, if that is the earliest",
-      -3,
-      -2,
-      live,
-      -2,
-      false,
-    ],
-    [
-      "is not bounded by the newest block on a chain that makes blocks on demand",
-      -9_000,
-      0,
-      onDemand,
-      0,
-      false,
-    ],
-    [
-      "is this machine's on such a chain, if a pending block is ahead",
-      -9_000,
-      600,
-      onDemand,
-      0,
-      true,
-    ],
-    ["is the next block's in process", -9_000, 600, inProcess, 600, false],
+    ["the pending block's if all agree", -3, 2, live, 0, false],
+    ["this machine's if a pending block is ahead", 0, 600, live, 0, true],
+    ["a minute after the head if that is behind", -200, 0, live, -140, true],
+    ["the pending block's if that is earliest", -3, -2, live, -2, false],
+    ["this machine's if blocks are on demand", -9_000, 0, onDemand, 0, false],
+    ["this machine's, if one is ahead", -9_000, 600, onDemand, 0, true],
+    ["the next block's in process", -9_000, 600, inProcess, 600, false],
   ] as const) {
-    it(`${title}${isSaid ? ", and that is said" : ""}`, async () => {
+    it(`is ${title}${isSaid ? ", and says that clocks differ" : ""}`, async () => {
       const host = new ScriptedNode().host({
-        networkConfig: settings,
-        projectRoot: "",
+        ...{ networkConfig: settings, projectRoot: "" },
       });
       const at = (seconds: number) => ({ number: 1, timestamp: NOW + seconds });
       const found = await findEndClock(host, at(head), at(pending));
@@ -75,4 +48,53 @@ describe("the time by which a round has ended", () => {
       time: NOW + 600,
     });
   });
+});
+
+describe("the end of a round on a node that makes blocks only for transactions", () => {
+  const WEEK = 7 * 86_400;
+  /** 1 January 2020. */
+  const PAST = 1_577_836_800;
+  const inThePast = [
+    {
+      name: "anvil, its clock years behind",
+      connect: async () => {
+        const node = await startAnvil({ args: ["--timestamp", String(PAST)] });
+        return { node, connection: await connectTo(node.url) };
+      },
+    },
+    {
+      name: "a network in process, its clock years behind",
+      connect: async () => {
+        const initialDate = new Date(PAST * 1_000).toISOString();
+        const { network } = await createTestHre({
+          networks: { past: { type: "edr-simulated", initialDate } },
+        });
+        return { node: undefined, connection: await network.create("past") };
+      },
+    },
+  ];
+  const today = differentNodes.map(({ name, start }) => ({
+    name,
+    connect: async () => {
+      const node = await start();
+      return { node, connection: await connectTo(node.url) };
+    },
+  }));
+
+  for (const { name, connect } of [...today, ...inThePast]) {
+    it(`settleAll settles once the round has ended, and not before, on ${name}`, async () => {
+      const { node, connection } = await connect();
+      const { vault, provider }: NetworkConnection = connection;
+      await vault.deployMocks();
+      const early = await vault.settleAll({ ifExpired: true });
+      await provider.request({ method: "evm_increaseTime", params: [WEEK] });
+      const late = await vault.settleAll({ ifExpired: true });
+      expect([early.status, late.status]).to.deep.equal([
+        "nothing-to-do",
+        "settled",
+      ]);
+      await connection.close();
+      await node?.stop();
+    });
+  }
 });

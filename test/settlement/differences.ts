@@ -2,304 +2,215 @@ import { expect } from "chai";
 
 import type { VaultSnapshot } from "../../src/client/snapshot.js";
 import { vaultError } from "../../src/errors.js";
-import { RpcClient } from "../../src/rpc/rpc-client.js";
-import { getReceipt } from "../../src/rpc/transactions.js";
 import type { Receipt } from "../../src/rpc/transactions.js";
-import { findDifferences } from "../../src/settlement/differences.js";
-import { describeEnd } from "../../src/settlement/report.js";
-import type { PreviewDifference } from "../../src/settlement/types.js";
+import {
+  differencesByMoreThanTime,
+  findDifferences,
+} from "../../src/settlement/differences.js";
 import type { ReadingValue, Simulation } from "../../src/simulation/types.js";
 import { fieldsOf } from "../helpers/fields.js";
+import { minedReceipt } from "../helpers/keeper.js";
 import {
   OPEN_ROUND,
   VAULT,
   valuesAnswer,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
-import { HASH, entry, unsigned } from "../helpers/keeper.js";
 
-describe("the comparison of a settlement with its preview", () => {
-  const PAID = `0x${"33".repeat(20)}` as const;
-  const token = `0x${"44".repeat(20)}` as const;
+const TOKEN = `0x${"44".repeat(20)}` as const;
+const HOLDER = `0x${"33".repeat(20)}` as const;
 
-  const margins = { baseMarginAmount: 1n, xMarginAmount: 2n };
-  const pool = { deposit: 3n, availabe: 2n, locked: 1n };
-  const before: VaultSnapshot = {
-    chainId: 1,
-    block: { number: 99, timestamp: 1 },
-    fundingFeeRate: { call: 1n, put: 1n },
-    round: OPEN_ROUND,
-    pools: { public: pool, private: pool },
-    volume: 5n,
-    marginBalance: margins,
-    minXMargin: 6n,
+const pool = { deposit: 3n, availabe: 2n, locked: 1n };
+const before: VaultSnapshot = {
+  ...{ chainId: 1, block: { number: 5, timestamp: 1_700_000_005 } },
+  ...{ fundingFeeRate: { call: 1n, put: 1n }, round: OPEN_ROUND },
+  ...{ pools: { public: pool, private: pool }, volume: 5n, minXMargin: 6n },
+  marginBalance: { baseMarginAmount: 1n, xMarginAmount: 2n },
+};
+const priced = { ...OPEN_ROUND, settled: true, settledPrice: 7n };
+const after: VaultSnapshot = {
+  ...{ ...before, round: priced },
+  block: { number: 6, timestamp: 1_700_000_006 },
+};
+const change = (
+  reading: string,
+  field: string,
+  was: ReadingValue,
+  is: ReadingValue,
+) => ({ reading, field, before: was, after: is });
+const difference = (
+  reading: string,
+  field: string,
+  previewed: ReadingValue,
+  happened: ReadingValue,
+) => ({ reading, field, previewed, happened });
+
+const preview: Simulation = {
+  ...{ status: "settled", code: null, reason: null, engine: "simulateV1" },
+  ...{ guard: null, gasUsed: 1n, block: null, balances: [], notes: [] },
+  changes: [
+    change("round", "settledPrice", 0n, 7n),
+    change("round", "settled", false, true),
+  ],
+  transfers: [],
+};
+const receipt: Receipt = minedReceipt;
+
+describe("findDifferences()", () => {
+  const otherPrice = { ...priced, settledPrice: 8n };
+  const price = difference("round", "settledPrice", 7n, 8n);
+  const unreadable = {
+    ...before,
+    round: { error: vaultError("VAULT_INTERNAL", { problem: "x" }) },
   };
-  const priced = { ...OPEN_ROUND, settled: true, settledPrice: 7n };
-  const after: VaultSnapshot = { ...before, round: priced };
 
-  const receipt: Receipt = {
-    hash: `0x${"ab".repeat(32)}`,
-    blockNumber: 100,
-    blockHash: `0x${"cd".repeat(32)}`,
-    gasUsed: 1n,
-    cost: undefined,
-    succeeded: true,
-    logs: [],
-    contractAddress: null,
-  };
-
-  const preview = (changes: Partial<Simulation> = {}): Simulation => ({
-    status: "settled",
-    code: null,
-    reason: null,
-    engine: "simulateV1",
-    guard: null,
-    gasUsed: 1n,
-    block: null,
-    changes: [
-      { reading: "round", field: "settledPrice", before: 0n, after: 7n },
-      { reading: "round", field: "settled", before: false, after: true },
+  for (const [title, seenBefore, seenAfter, mined, is] of [
+    ["none if all readings are as previewed", before, after, receipt, []],
+    [
+      "null for a transaction that reverted",
+      before,
+      after,
+      { ...receipt, succeeded: false },
+      null,
     ],
-    balances: [],
-    transfers: [],
-    notes: [],
-    ...changes,
-  });
+    ["null if the block before is not read", undefined, after, receipt, null],
+    ["null if its round cannot be read", unreadable, after, receipt, null],
+    [
+      "a value that is not as previewed, and one that was to stay",
+      before,
+      { ...after, round: otherPrice, volume: 4n },
+      receipt,
+      [price, difference("volume", "volume", 5n, 4n)],
+    ],
+    [
+      "all that was previewed and did not happen",
+      before,
+      before,
+      receipt,
+      [
+        difference("round", "settledPrice", 7n, 0n),
+        difference("round", "settled", true, false),
+      ],
+    ],
+    [
+      "a value, also if the transfers are not known",
+      before,
+      { ...after, round: otherPrice },
+      { ...receipt, logs: null },
+      [price],
+    ],
+  ] as const) {
+    it(`has ${title}`, () => {
+      const found = findDifferences(preview, mined, seenBefore, seenAfter);
+      expect(found).to.deep.equal(is);
+    });
+  }
 
-  /** The log of an ERC-20 token's `Transfer`. */
-  const logOf = (from: string, to: string, amount: bigint): object => ({
-    address: token,
+  const moved = { token: TOKEN, from: VAULT, to: HOLDER } as const;
+  const moves = [1n, 2n].map((amount) => ({ ...moved, amount }));
+  const native = { ...moved, token: "native", amount: 3n } as const;
+  /** An ERC-20 `Transfer` of 3. */
+  const log = {
+    address: TOKEN,
     topics: [
       "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef",
-      ...[from, to].map((account) => `0x${account.slice(2).padStart(64, "0")}`),
+      ...[VAULT, HOLDER].map((one) => `0x${one.slice(2).padStart(64, "0")}`),
     ],
-    data: `0x${amount.toString(16).padStart(64, "0")}`,
-  });
-
-  const compare = (
-    previewed = preview(),
-    seenAfter = after,
-    seenBefore: VaultSnapshot | undefined = before,
-    mined = receipt,
-  ): readonly PreviewDifference[] | null =>
-    findDifferences(previewed, mined, seenBefore, seenAfter);
-
-  it("finds nothing if all readings are as previewed", () => {
-    expect(compare()).to.deep.equal([]);
-  });
-
-  it("is null for a reverted transaction, and if the block before it cannot be read", () => {
-    const error = vaultError("VAULT_INTERNAL", { problem: "x" });
-    for (const [seenBefore, mined] of [
-      [before, { ...receipt, succeeded: false }],
-      [{ ...before, round: { error } }, receipt],
-    ] as const) {
-      expect(compare(preview(), after, seenBefore, mined)).to.equal(null);
-    }
-    expect(findDifferences(preview(), receipt, undefined, after)).to.equal(
-      null,
+    data: `0x${"3".padStart(64, "0")}`,
+  };
+  const ofToken = (previewed: bigint, happened: bigint) =>
+    difference(
+      "transfers",
+      `${TOKEN} from ${VAULT} to ${HOLDER}`,
+      previewed,
+      happened,
     );
-  });
-
-  it("names each reading that is not as previewed, or was to stay", () => {
-    const round = { ...priced, settledPrice: 8n };
-    expect(compare(preview(), { ...after, round, volume: 4n })).to.deep.equal([
-      { reading: "round", field: "settledPrice", previewed: 7n, happened: 8n },
-      { reading: "volume", field: "volume", previewed: 5n, happened: 4n },
-    ]);
-    expect(compare(preview(), before)).to.deep.equal([
-      { reading: "round", field: "settledPrice", previewed: 7n, happened: 0n },
-      { reading: "round", field: "settled", previewed: true, happened: false },
-    ]);
-  });
-
-  it("has previewed and happened in their places if the transfers are not known", () => {
-    const round = { ...priced, settledPrice: 8n };
-    const mined = { ...receipt, logs: null };
-    const seen = { ...after, round };
-    const differences = compare(preview(), seen, before, mined);
-    expect(differences).to.deep.equal([
-      { reading: "round", field: "settledPrice", previewed: 7n, happened: 8n },
-    ]);
-  });
-
-  const moved = { token, from: VAULT, to: PAID } as const;
-  const moves = [1n, 2n].map((amount) => ({ ...moved, amount }));
-  const change = (previewed: bigint, happened: bigint): PreviewDifference => ({
-    reading: "transfers",
-    field: `${token} from ${VAULT} to ${PAID}`,
-    previewed,
-    happened,
-  });
-  const three = [logOf(VAULT, PAID, 3n)];
-  const native = { ...moved, token: "native", amount: 3n } as const;
-
-  for (const [title, transfers, logs, expected] of [
-    [
-      "finds nothing in transfers with the sum that was previewed",
-      moves,
-      three,
-      [],
-    ],
-    ["names a token that did not move", moves, [], [change(3n, 0n)]],
-    ["names a token that moved without a preview", [], three, [change(0n, 3n)]],
-    ["is null if the node does not tell the transfers", moves, null, null],
-    ["leaves native currency out, which a receipt lacks", [native], [], []],
+  for (const [title, transfers, logs, is] of [
+    ["no transfers with the sum that was previewed", moves, [log], []],
+    ["a token that did not move", moves, [], [ofToken(3n, 0n)]],
+    ["a token that moved without a preview", [], [log], [ofToken(0n, 3n)]],
+    ["a token that moved twice", moves, [log, log], [ofToken(3n, 6n)]],
+    ["null if the node does not list transfers", moves, null, null],
+    ["no native currency, which a receipt lacks", [native], [], []],
   ] as const) {
-    it(title, () => {
+    it(`has ${title}`, () => {
+      const simulation = { ...preview, transfers };
       const mined = { ...receipt, logs };
-      expect(
-        compare(preview({ transfers }), after, before, mined),
-      ).to.deep.equal(expected);
+      const found = findDifferences(simulation, mined, before, after);
+      expect(found).to.deep.equal(is);
     });
   }
 });
 
-describe("the differences of a settlement that time does not explain", () => {
+describe("differencesByMoreThanTime()", () => {
+  const later = { baseMarginAmount: 9n, xMarginAmount: 9n };
+  const atEnd: VaultSnapshot = { ...after, volume: 9n, marginBalance: later };
+  const all = [
+    difference("volume", "volume", 5n, 9n),
+    difference("marginBalance", "baseMarginAmount", 1n, 9n),
+    difference("marginBalance", "xMarginAmount", 2n, 9n),
+  ];
   let chain: ScriptedNode;
-  /** What two readings have in block 6, by its settlement or by its time; 1 before. */
-  const LATER = 2n;
-  const [transaction] = entry.transactions;
-  const changes = readingChanges(
-    ["settled", false, true],
-    ["settledPrice", 0n, OPEN_ROUND.strikePrice + 1n],
-    ["settledAmount", 0n, OPEN_ROUND.filledVolume],
-  );
-  const preview: Simulation = {
-    status: "settled",
-    ...{ code: null, reason: null, engine: "simulateV1", guard: null },
-    ...{ gasUsed: 60_000n, block: null, balances: [], notes: [] },
-    changes,
-    transfers: [{ token: VAULT, from: VAULT, to: VAULT, amount: 5n }],
-  };
-
-  beforeEach(() => {
-    chain = new ScriptedNode({
-      answerOf: ({ data, block }) =>
-        valuesAnswer(data, {
-          ...(chain.rounds[block] ?? OPEN_ROUND),
-          ...both(block < 6 ? 1n : LATER),
-        }),
-    });
-    chain.mines = false;
-    chain.pool.push({ ...unsigned, hash: HASH });
-    chain.mine();
-  });
-
-  /** Answers a call at another time with that value, or not at all. */
+  /** The node executes a call at another time with that value, or not at all. */
   const execute = (value: bigint | Error): void => {
-    chain.on("eth_call", async ([call, , ...more], answer) => {
-      if (more.length < 2) {
-        return await answer();
-      }
+    chain = new ScriptedNode();
+    chain.on("eth_call", ([call]) => {
       if (value instanceof Error) {
         throw value;
       }
-      return valuesAnswer(String(fieldsOf(call)["data"]), both(value)).data;
+      const values = { baseMarginAmount: value, xMarginAmount: value };
+      const { data } = fieldsOf(call);
+      return valuesAnswer(String(data), { ...values, volume: value }).data;
     });
   };
-  const differences = async (
-    previewed: Partial<Simulation> = {},
+  const find = async (
+    changes: Partial<Simulation> = {},
     mined: Partial<Receipt> = {},
-  ): Promise<unknown> => {
-    const rpc = new RpcClient(chain.provider, "scripted");
-    const receipt = await getReceipt(rpc, HASH);
-    if (receipt === undefined) {
-      throw new Error("it is not mined");
-    }
-    const { settlement } = await describeEnd(
+  ): Promise<unknown> =>
+    await differencesByMoreThanTime(
       chain.host({ networkConfig: { type: "http" }, projectRoot: "" }),
-      entry,
-      {
-        kind: "mined",
-        hash: HASH,
-        receipt: { ...receipt, ...mined },
-        transaction,
-      },
-      { ...preview, ...previewed },
+      { ...preview, ...changes },
+      { ...receipt, ...mined },
+      before,
+      atEnd,
     );
-    return settlement.differences;
-  };
-  const readings = [
-    ["volume", "volume"],
-    ["marginBalance", "baseMarginAmount"],
-    ["marginBalance", "xMarginAmount"],
-  ].map(([reading, field]) => ({
-    ...{ reading, field },
-    previewed: 1n,
-    happened: LATER,
-  }));
+  const asked = (): readonly unknown[] =>
+    chain.asked.map(({ params: [, block, , times] }) => [block, times]);
 
-  /** Blocks and times of the calls at another time. */
-  const askedLater = (): readonly unknown[] =>
-    chain.asked.flatMap(({ params: [, block, , times] }) =>
-      times === undefined ? [] : [[block, times]],
-    );
-
-  it("are null if time moved all of them, and the transfers are not known", async () => {
-    execute(LATER);
-    expect(await differences({}, { logs: null })).to.equal(null);
-    // Both readings, and nothing else, on the state before the block.
+  it("has none that time explains, by the state before at the time of the block", async () => {
+    execute(9n);
+    expect(await find()).to.deep.equal([]);
     const time = ["0x5", { number: "0x6", time: "0x6553f106" }];
-    expect(askedLater()).to.eql([time, time]);
+    expect(asked()).to.deep.equal([time, time]);
   });
 
-  it("are none if time moved all of them, and the transfers are as previewed", async () => {
-    execute(LATER);
-    expect(await differences()).to.eql([]);
+  it("is null if time explains all, and the transfers are not known", async () => {
+    execute(9n);
+    expect(await find({}, { logs: null })).to.equal(null);
   });
 
   for (const [title, answer] of [
-    ["time alone leaves as it was", 1n],
-    ["the node cannot read at another time", new Error("too many arguments")],
+    ["time leaves as it was", 5n],
+    ["the node cannot execute", new Error("too many arguments")],
   ] as const) {
-    it(`have what ${title}`, async () => {
+    it(`has what ${title}`, async () => {
       execute(answer);
-      expect(await differences()).to.have.deep.members(readings);
+      expect(await find()).to.have.deep.members(all);
     });
   }
 
-  it("have a value that was previewed to change otherwise, though time alone gives what happened", async () => {
-    execute(LATER);
-    const previewed = ["volume", "marginBalance"].map((reading) => ({
-      reading,
-      field: reading === "volume" ? reading : "xMarginAmount",
-      before: 1n,
-      after: 3n,
-    }));
-    const found = await differences({ changes: [...changes, ...previewed] });
-    expect(found).to.have.deep.members(
-      [readings[0], readings[2]].map((one) => ({ ...one, previewed: 3n })),
-    );
-    // Of the other reading all is previewed.
-    expect(askedLater()).to.have.length(1);
-  });
-
-  it("have what a preview that did not settle the round lacks", async () => {
-    execute(LATER);
-    const found = await differences({ status: "not-settled", changes: [] });
-    expect(found).to.deep.include({
-      reading: "round",
-      field: "settled",
-      previewed: false,
-      happened: true,
-    });
+  it("has what was previewed otherwise, though time alone explains what happened", async () => {
+    execute(9n);
+    const changes = [
+      ...preview.changes,
+      change("volume", "volume", 5n, 7n),
+      change("marginBalance", "xMarginAmount", 2n, 7n),
+    ];
+    expect(await find({ changes })).to.have.deep.members([
+      { ...all[0], previewed: 7n },
+      { ...all[2], previewed: 7n },
+    ]);
+    // Of the volume, all is previewed.
+    expect(asked()).to.have.length(1);
   });
 });
-
-function both(value: bigint) {
-  return { volume: value, baseMarginAmount: value, xMarginAmount: value };
-}
-
-function readingChanges(
-  ...values: ReadonlyArray<
-    readonly [field: string, before: ReadingValue, after: ReadingValue]
-  >
-): Simulation["changes"] {
-  return values.map(([field, before, after]) => ({
-    reading: "round",
-    field,
-    before,
-    after,
-  }));
-}

@@ -1,0 +1,107 @@
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+
+import { nothingToDo } from "../../src/settlement-call/outcome.js";
+import { conclude } from "../../src/settlement/conclude.js";
+import { Journal } from "../../src/settlement/journal.js";
+import { parseOptions } from "../../src/settlement/options.js";
+import type { SettlementResult } from "../../src/settlement/result.js";
+import { begin } from "../../src/settlement/state.js";
+import { TimeLimit } from "../../src/settlement/time-limit.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { entry, journalSubject, useKeeper } from "../helpers/keeper.js";
+import { VAULT } from "../helpers/scripted-contracts.js";
+
+describe("the log of settlements", () => {
+  const keeper = useKeeper();
+  const log = (): string =>
+    path.join(keeper.projectRoot, "vault-deployments/settlements.ndjson");
+
+  it("has a line for each settlement that was sent and has ended", async () => {
+    await keeper.settle();
+    await keeper.openNextRound();
+    await keeper.interrupt();
+    await keeper.settleByOther();
+    await keeper.settle({ resume: true });
+    // Nothing to do, nothing to log.
+    await keeper.settle();
+    const lines = await keeper.log();
+    const statuses = lines.map((one) => fieldsOf(one["settlement"])["status"]);
+    expect(statuses).to.deep.equal(["settled", "nothing-to-do"]);
+    expect(lines[0]).to.deep.include({
+      ...{ network: "scripted", chainId: 31_337, vault: VAULT, instance: null },
+    });
+    expect(lines[0]?.["time"]).to.match(/^\d{4}-\d\d-\d\dT/u);
+  });
+
+  it("has one line of a settlement whose process was killed after it wrote that", async () => {
+    await keeper.interrupt();
+    const unfinished = await keeper.journal();
+    await keeper.settle({ resume: true });
+    const [line] = await keeper.log();
+    // Before the journal was released.
+    await keeper.writeJournal({ ...unfinished, resumed: true });
+    expect(await keeper.settle({ resume: true })).to.include({
+      status: "settled",
+    });
+    expect(await keeper.log()).to.deep.equal([line]);
+  });
+
+  it("goes on in a new line after one that was cut", async () => {
+    await mkdir(path.dirname(log()), { recursive: true });
+    await writeFile(log(), '{"time":"2026');
+    await keeper.settle();
+    const [cut, whole = "", end] = (await readFile(log(), "utf8")).split("\n");
+    expect([cut, end]).to.deep.equal(['{"time":"2026', ""]);
+    expect(JSON.parse(whole)).to.have.nested.property(
+      "settlement.status",
+      "settled",
+    );
+  });
+
+  it("that cannot be written is a warning, and the settlement is finished", async () => {
+    await mkdir(log(), { recursive: true });
+    expect(await keeper.settle()).to.include({ status: "settled" });
+    expect(keeper.troubles).to.match(/not added to the log: it is a folder/u);
+    expect(existsSync(keeper.journalFile(".finished"))).to.equal(true);
+  });
+
+  describe("of a settlement that stops before it is sent", () => {
+    const journal = (): Journal =>
+      new Journal(keeper.projectRoot, journalSubject);
+    const stopUnsent = async (): Promise<SettlementResult> => {
+      const host = keeper.host();
+      const outcome = nothingToDo("settled meanwhile");
+      return await conclude(
+        host,
+        journal(),
+        entry,
+        { outcome, state: begin(entry.transactions) },
+        null,
+        new TimeLimit(60_000),
+        parseOptions(host, {}),
+      );
+    };
+
+    it("has no line, and the settlement has no hash", async () => {
+      await journal().begin(entry);
+      const { settlement } = await stopUnsent();
+      expect(settlement).to.deep.include({
+        ...{ status: "nothing-to-do", hash: null, hashes: [] },
+      });
+      expect(existsSync(log())).to.equal(false);
+      const finished = await keeper.journal(".finished");
+      expect(finished).not.to.have.property("mayStillArrive");
+    });
+
+    it("has no line, and the journal stays with a process that resumed it", async () => {
+      await journal().begin(entry);
+      await journal().update({ ...entry, resumed: true });
+      await stopUnsent();
+      expect(await keeper.journal()).to.include({ resumed: true });
+    });
+  });
+});

@@ -1,0 +1,193 @@
+import { readFile } from "node:fs/promises";
+
+import { expect } from "chai";
+
+import { encodeGuarded } from "../../src/guard/round-guard.js";
+import { Journal } from "../../src/settlement/journal.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
+import {
+  GUARD,
+  HASH,
+  JOURNAL_FILE,
+  entry,
+  journalSubject,
+  unsignedSettlement,
+  useKeeper,
+} from "../helpers/keeper.js";
+import {
+  FACTORY,
+  OPEN_ROUND,
+  SETTLER,
+  VAULT,
+} from "../helpers/scripted-contracts.js";
+
+type Content = Readonly<Record<string, unknown>>;
+
+describe("the file of a journal", () => {
+  const keeper = useKeeper();
+  const content: Content = { version: 1, ...journalSubject, ...entry };
+  const read = async () =>
+    await new Journal(keeper.projectRoot, journalSubject).read();
+  const changedBy =
+    (changes: object) =>
+    (unsent: Content): Content => ({ ...unsent, ...changes });
+  /** Changes the first transaction, or adds one like it. */
+  const transaction =
+    (changes: object, isAdded = false) =>
+    (unsent: Content): Content => {
+      const [first] = listOf(unsent["transactions"]).map(fieldsOf);
+      const changed = { ...first, ...changes };
+      const transactions = isAdded ? [first, changed] : [changed];
+      return { ...unsent, transactions };
+    };
+  const unsigned = { raw: undefined, hash: undefined };
+  const round = (changes: object) =>
+    changedBy({ round: { ...OPEN_ROUND, ...changes } });
+  const unsignedWith = (changes: object) =>
+    changedBy({ transactions: [{ ...unsignedSettlement, ...changes }] });
+  /** A journal whose transaction settles this through the guard, with more data. */
+  const throughGuard = (of: string, changes = {}, more = "") => {
+    const data = encodeGuarded(of, {
+      ...{ factory: FACTORY, round: { ...OPEN_ROUND, ...changes } },
+      ...{ mustHaveEnded: false, mustSettle: true, tokens: [] },
+    });
+    const called = { ...unsignedSettlement, to: GUARD, data: `${data}${more}` };
+    return { ...content, guard: GUARD, transactions: [called] };
+  };
+  const NOT_ITS_ROUND =
+    "its transaction does not settle its round through its guard";
+
+  const invalid: ReadonlyArray<
+    readonly [title: string, change: (unsent: Content) => unknown, says: string]
+  > = [
+    ["it is empty", () => "", "not JSON"],
+    ["it is cut", (unsent) => JSON.stringify(unsent).slice(0, 300), "not JSON"],
+    ["it is of a later version", changedBy({ version: 2 }), "version"],
+    ["it lacks a part", changedBy({ round: undefined }), "round"],
+    ["it has another part", changedBy({ extra: 1 }), "Unrecognized key"],
+    [
+      "it is of another chain",
+      changedBy({ chainId: 1 }),
+      `vault ${VAULT} on live chain 1, not of vault ${VAULT} on live chain 31337`,
+    ],
+    ["its chain id is negative", changedBy({ chainId: -1 }), "chainId"],
+    [
+      "it is of another vault",
+      changedBy({ vault: FACTORY }),
+      `vault ${FACTORY} on live chain 31337, not of vault ${VAULT}`,
+    ],
+    [
+      "what was mined has no hash",
+      changedBy({ mined: { status: "settled", blockNumber: 6, hash: "0x12" } }),
+      "expected a hash",
+    ],
+    ["its round has another part", round({ extra: 1 }), "round"],
+    ["its round has no number", round({ APY: "1x" }), "round.APY"],
+    ["its round has no boolean", round({ settled: "no" }), "round.settled"],
+    ["its data is odd", unsignedWith({ data: "0xa" }), "data"],
+    ["its hash is too long", unsignedWith({ hash: `${HASH}0` }), "hash"],
+    [
+      "its fees are odd",
+      unsignedWith({ fees: { gasPrice: 1n, x: 1 } }),
+      "fees",
+    ],
+    ["its fees are empty", unsignedWith({ fees: {} }), "fees"],
+    [
+      "its transaction has another part",
+      unsignedWith({ extra: 1 }),
+      "transactions.0",
+    ],
+    [
+      "its transaction is of another chain",
+      transaction({ chainId: 1 }),
+      "on live chain 31337, not of vault",
+    ],
+    [
+      "its transaction goes elsewhere",
+      transaction({ to: FACTORY }),
+      `goes to ${FACTORY}, not to`,
+    ],
+    [
+      "its transaction calls something else",
+      transaction({ data: "0x12345678" }),
+      "not call settleAll",
+    ],
+    [
+      "its signed bytes are of another transaction",
+      transaction({ nonce: 77 }),
+      "signed bytes are not its",
+    ],
+    [
+      "its cancellation does something else",
+      transaction(
+        { ...unsigned, kind: "cancellation", to: SETTLER, data: "0x12" },
+        true,
+      ),
+      "not a transfer to the account itself",
+    ],
+    [
+      "its transactions are of two accounts",
+      transaction({ ...unsigned, from: FACTORY }, true),
+      "not the same account and nonce",
+    ],
+    [
+      "its guard settles another vault",
+      () => throughGuard(FACTORY),
+      NOT_ITS_ROUND,
+    ],
+    [
+      "its guard settles a round with another start",
+      () => throughGuard(VAULT, { startTime: 1n }),
+      NOT_ITS_ROUND,
+    ],
+    [
+      "its guard settles a round with another strike price",
+      () => throughGuard(VAULT, { strikePrice: 1n }),
+      NOT_ITS_ROUND,
+    ],
+    [
+      "the call of its guard has more data",
+      () => throughGuard(VAULT, {}, "00"),
+      NOT_ITS_ROUND,
+    ],
+    ["its guard is another one", changedBy({ guard: GUARD }), `guard ${GUARD}`],
+  ];
+  for (const [title, change, says] of invalid) {
+    it(`is refused with VAULT_INVALID_JOURNAL if ${title}`, async () => {
+      await keeper.interrupt();
+      await keeper.writeJournal(change(await keeper.journal()));
+      const { message } = await expectVaultError(
+        read(),
+        "VAULT_INVALID_JOURNAL",
+      );
+      expect(message).to.include(says).and.include(JOURNAL_FILE);
+    });
+  }
+
+  for (const resume of [false, true]) {
+    it(`is kept by settleAll, which throws, if it is not valid (resume: ${resume})`, async () => {
+      await keeper.interrupt();
+      await keeper.writeJournal({ ...(await keeper.journal()), version: 2 });
+      const before = await readFile(keeper.journalFile(), "utf8");
+      await expectVaultError(
+        keeper.settle({ resume }),
+        "VAULT_INVALID_JOURNAL",
+      );
+      expect(await readFile(keeper.journalFile(), "utf8")).to.equal(before);
+      expect(keeper.sends).to.equal(0);
+    });
+  }
+
+  it("is valid if its guard settles its round", async () => {
+    await keeper.writeJournal(throughGuard(VAULT));
+    expect(await read()).to.deep.include({ guard: GUARD });
+  });
+
+  it("is valid if it has the vault in lower case", async () => {
+    await keeper.interrupt();
+    const vault = VAULT.toLowerCase();
+    await keeper.writeJournal({ ...(await keeper.journal()), vault });
+    expect(await read()).to.have.property("transactions");
+  });
+});
