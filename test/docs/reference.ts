@@ -185,10 +185,12 @@ describe("docs/reference-mocks.md", () => {
         ...base,
         ...changes
           .filter(([name]) => codeIn(name)[0] === scenario)
-          .map(([, path, value]): [string, string] => [
-            String(codeIn(path)[0]),
-            String(value),
-          ]),
+          .flatMap(([, paths, value]) =>
+            codeIn(paths).map((path): [string, string] => [
+              path,
+              String(value),
+            ]),
+          ),
       ]);
       const { timestamp } = await vault.block();
       const found = await readAll(vault, scenario);
