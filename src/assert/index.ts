@@ -9,7 +9,6 @@ import { inspect } from "node:util";
 
 import type { VaultClient } from "../client/vault-client.js";
 import type { VaultErrorCode } from "../errors.js";
-import { toJsonValue } from "../json.js";
 import type { OperationName } from "../protocol/index.js";
 import { keysOf } from "../protocol/keys-of.js";
 import { NoVerdict, assertVerdict, requireExpected } from "./assertion.js";
@@ -188,9 +187,8 @@ async function assertCheck(
       new AssertionError({
         message,
         operator: called.name,
-        // Mocha cannot send a bigint from a worker.
-        expected: toJsonValue(expected),
-        actual: toJsonValue(actual),
+        expected,
+        actual,
       }),
   );
 }

@@ -5,7 +5,6 @@ import { expect } from "chai";
 
 import { roundSettled, settlesRound } from "../../src/assert/index.js";
 import "../../src/chai/index.js";
-import { toJsonValue } from "../../src/json.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import {
   AMOUNT,
@@ -147,7 +146,7 @@ describe("settlesRound() and roundSettled()", () => {
         ["roundSettled", async () => await roundSettled(vault, expected)],
       ] as const) {
         expect(await comparedBy(check())).to.deep.equal([
-          ...[operator, String(wanted), String(found)],
+          ...[operator, wanted, found],
         ]);
         expect((await failureOf(check())).message).to.equal(
           `expected the round to be settled with ${says}`,
@@ -185,15 +184,15 @@ describe("settlesRound() and roundSettled()", () => {
       await comparedBy(settlesRound(vault, setVolume(1n), { price: 0n })),
     ).to.deep.equal([
       "settlesRound",
-      toJsonValue({ before, settled: true }),
-      toJsonValue({ before, settled: false }),
+      { before, settled: true },
+      { before, settled: false },
     ]);
     await settle();
     const settled = await vault.getLatestRoundInfo();
     expect(await comparedBy(settlesRound(vault, setVolume(2n)))).to.deep.equal([
       "settlesRound",
-      toJsonValue({ before: { ...settled, settled: false }, settled: true }),
-      toJsonValue({ before: settled, settled: true }),
+      { before: { ...settled, settled: false }, settled: true },
+      { before: settled, settled: true },
     ]);
   });
 
@@ -202,10 +201,7 @@ describe("settlesRound() and roundSettled()", () => {
     const open = await vault.getLatestRoundInfo();
     expect(
       await comparedBy(roundSettled(vault, { amount: 77n })),
-    ).to.deep.equal([
-      "roundSettled",
-      ...[toJsonValue({ ...open, settled: true }), toJsonValue(open)],
-    ]);
+    ).to.deep.equal(["roundSettled", ...[{ ...open, settled: true }, open]]);
   });
 
   it("settlesRound() and roundSettled() throw VAULT_CALL_REVERTED if the round cannot be read", async () => {
