@@ -55,7 +55,7 @@ describe("the tarball of the package", () => {
     expect(links).to.be.above(100);
   });
 
-  it("npm runs no script when it installs the package, and docs/project/maintaining.md has a reason for each dependency", async () => {
+  it("npm runs no script when it installs the package, and CONTRIBUTING.md has a reason for each dependency", async () => {
     const text = await readFile(
       path.join(repositoryRoot, "package.json"),
       "utf8",
@@ -68,11 +68,11 @@ describe("the tarball of the package", () => {
       "postinstall",
       "prepare",
     ]);
-    const maintaining = await readFile(
-      path.join(repositoryRoot, "docs/project/maintaining.md"),
+    const contributing = await readFile(
+      path.join(repositoryRoot, "CONTRIBUTING.md"),
       "utf8",
     );
-    const [, reasons = ""] = maintaining.split("## Dependencies\n");
+    const [, reasons = ""] = contributing.split("## Dependencies\n");
     for (const dependency of Object.keys(dependencies)) {
       expect(reasons.split("\n## ")[0]).to.include(`\`${dependency}\``);
     }
