@@ -10,7 +10,12 @@ import type {
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import { keysOf } from "../helpers/keys-of.js";
-import { changeSettlement, simulateOn } from "../helpers/simulate-on.js";
+import {
+  FACTS,
+  changeFacts,
+  changeSettlement,
+  simulateOn,
+} from "../helpers/simulate-on.js";
 
 const word = (value: unknown): string =>
   Number(value).toString(16).padStart(64, "0");
@@ -234,7 +239,6 @@ describe("readings of a simulation", () => {
     expect(node.count("eth_simulateV1")).to.equal(1);
   });
 
-  const open = `0x${word(1).repeat(9)}${word(0)}`;
   for (const [title, failures, status, isNoted] of [
     [
       "the settlement reverts",
@@ -272,25 +276,43 @@ describe("readings of a simulation", () => {
   }
 
   it("simulateSettleAll predicts not-settled and notes that the round cannot be read if it is open after the settlement, and could not be read before", async () => {
+    const open = `0x${word(1).repeat(9)}${word(0)}`;
     const node = new ScriptedNode({
       codeOf: () => "0x01",
       answerOf: (call) =>
-        call.data !== operations.getLatestRoundInfo.selector
-          ? answers()(call)
-          : call.phase === "before"
-            ? { reverted: true, data: "0x" }
-            : { reverted: false, data: open },
+        call.data === operations.getLatestRoundInfo.selector
+          ? {
+              reverted: call.phase === "before",
+              data: call.phase === "before" ? "0x" : open,
+            }
+          : answers()(call),
     });
-    const { status, code, reason, notes } = await simulateOn(
+    const { status, notes } = await simulateOn(
       node,
-      {},
-      { contracts: documentedContracts },
+      ...([{}, { contracts: documentedContracts }] as const),
     );
-    expect([status, code]).to.deep.equal(["not-settled", "VAULT_NOT_SETTLED"]);
-    expect(reason).to.equal(
-      "The round cannot be read before or after the call.",
-    );
+    expect(status).to.equal("not-settled");
     expect(notes.some(isUnreadable)).to.equal(true);
+  });
+
+  it("a simulation lists VAULT_NO_CODE of a reading whose contract is gone after the settlement", async () => {
+    const node = new ScriptedNode({
+      codeOf: () => "0x60",
+      answerOf: ({ phase }) => ({
+        reverted: false,
+        data: phase === "after" ? "0x" : `0x${word(1).repeat(9)}${word(0)}`,
+      }),
+    });
+    const codes: boolean[] = [];
+    for (const size of [0n, 1n]) {
+      changeFacts(node, { after: { [FACTS.secondCode]: size } });
+      const [[field, before, after] = []] = changesOf(
+        ...([await simulateOn(node), "round"] as const),
+      );
+      expect([field, before]).to.deep.equal(["error", null]);
+      codes.push(after === "VAULT_NO_CODE");
+    }
+    expect(codes).to.deep.equal([true, false]);
   });
 
   const { vault, vaultFactory, trading, privatePool } = documentedContracts;

@@ -1,0 +1,128 @@
+import { expect } from "chai";
+
+import { fieldsOf, listOf } from "../helpers/fields.js";
+import { SETTLER, VAULT } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
+import {
+  changeSettlement,
+  changeSimulated,
+  refuse,
+  settlementIn,
+  simulateOn,
+} from "../helpers/simulate-on.js";
+
+const failed = { status: "0x0", returnData: "0x12345678", logs: [] };
+
+/** Without a price in `eth_simulateV1`, or with one, the settlement fails. */
+const failIn =
+  (phase: "unpriced" | "priced") =>
+  (node: ScriptedNode): void => {
+    changeSimulated(node, (block, calls) => {
+      const asked = node.asked.findLast(
+        ({ method }) => method === "eth_simulateV1",
+      );
+      const [state] = listOf(fieldsOf(asked?.params[0])["blockStateCalls"]);
+      const place = settlementIn(calls);
+      const settlement = listOf(fieldsOf(state)["calls"])[place];
+      const isPriced = fieldsOf(settlement)["gasPrice"] !== undefined;
+      return [
+        {
+          ...block,
+          calls: calls.map((call, index) =>
+            index === place && isPriced === (phase === "priced")
+              ? { ...fieldsOf(call), ...failed }
+              : call,
+          ),
+        },
+      ];
+    });
+  };
+
+const accept = (node: ScriptedNode): void => {
+  node.on("eth_call", () => "0x");
+};
+const revert = (node: ScriptedNode): void => {
+  node.on("eth_call", () => {
+    const data = "0x87654321";
+    throw Object.assign(new Error("execution reverted"), { code: 3, data });
+  });
+};
+
+describe("a simulated settlement, and a call of it with the transaction's gas and price", () => {
+  it("the call has the sender, the gas limit and the price of the transaction, and block and time of the simulation", async () => {
+    const node = new ScriptedNode();
+    await simulateOn(node, { blockNumber: 2 });
+    const called = node.asked.filter(({ method }) => method === "eth_call");
+    expect(called.map(({ params }) => params)).to.deep.equal([
+      [
+        {
+          ...{ from: SETTLER, to: VAULT, data: "0xa015aefe" },
+          // 60,000 before refunds, and a quarter.
+          ...{ gas: "0x16e36", gasPrice: "0x8" },
+        },
+        "0x2",
+        {},
+        { number: "0x3", time: "0x6553f103", baseFeePerGas: "0x7" },
+      ],
+    ]);
+  });
+
+  for (const [title, script, outcome, times] of [
+    ["that it accepts, too", [accept], /^settled: null/u, 1],
+    [
+      "that it refuses, and with them it is settled",
+      [revert],
+      /^reverted: unknown error 0x87654321.*\. Without .* would be settled\./u,
+      2,
+    ],
+    [
+      "that it refuses, and with them it reverts",
+      [revert, failIn("priced")],
+      /^reverted: unknown error 0x12345678.*\. Without .* would be settled\./u,
+      2,
+    ],
+    [
+      "that it accepts, and with them it is settled",
+      [accept, failIn("unpriced")],
+      /^settled: null .*Without .* would be reverted\./u,
+      2,
+    ],
+    [
+      "that it accepts, and with them it reverts",
+      [(node: ScriptedNode) => changeSettlement(node, failed), accept],
+      /^not-settled: The contract accepts a call .* not known\. Without .* would be reverted\./u,
+      2,
+    ],
+    [
+      "that the node does not make",
+      [
+        (node: ScriptedNode) =>
+          node.on("eth_call", refuse("no overrides", -32_602)),
+      ],
+      /^settled: null The outcome with the transaction's gas and price is not known/u,
+      1,
+    ],
+  ] as const) {
+    it(`a settlement ${title} ends as ${outcome.source}`, async () => {
+      const node = new ScriptedNode();
+      script.forEach((change) => {
+        change(node);
+      });
+      const { status, reason, notes } = await simulateOn(node);
+      expect(`${status}: ${String(reason)} ${notes.join(" ")}`).to.match(
+        outcome,
+      );
+      expect(node.count("eth_simulateV1")).to.equal(times);
+    });
+  }
+
+  it("the effects of a settlement that only the call decides are not known", async () => {
+    const node = new ScriptedNode();
+    changeSettlement(node, failed);
+    accept(node);
+    expect(await simulateOn(node)).to.deep.include({
+      ...{ changes: [], balances: [], transfers: null, gasUsed: null },
+      code: "VAULT_NOT_SETTLED",
+    });
+  });
+});

@@ -1,0 +1,396 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+
+import { expect } from "chai";
+import { getAddress } from "ethers";
+
+import { VaultLensArtifact } from "../../../src/client/lens/artifact.js";
+import { parseSimulated } from "../../../src/simulation/engines/simulate-v1.js";
+import { simulateSettleAll } from "../../../src/simulation/simulate-settle-all.js";
+import { expectVaultError } from "../../helpers/assertions.js";
+import { fieldsOf, listOf } from "../../helpers/fields.js";
+import { SETTLER } from "../../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../../helpers/scripted-node.js";
+import {
+  FACTS,
+  changeFacts,
+  changeSettlement,
+  changeSimulated,
+  hostOn,
+  refuse,
+  settlementIn,
+  simulateOn,
+} from "../../helpers/simulate-on.js";
+
+const SIMULATE = "eth_simulateV1";
+const onlyV1 = { engine: "simulateV1" } as const;
+
+/** What a node was asked to simulate: the block, and the base. */
+function askedOf(node: ScriptedNode) {
+  const [payload, base] =
+    node.asked.find(({ method }) => method === SIMULATE)?.params ?? [];
+  const [block] = listOf(fieldsOf(payload)["blockStateCalls"]);
+  const { blockOverrides, stateOverrides, calls } = fieldsOf(block);
+  return {
+    ...{ base, traceTransfers: fieldsOf(payload)["traceTransfers"] },
+    blockOverrides: fieldsOf(blockOverrides),
+    stateOverrides: fieldsOf(stateOverrides),
+    calls: listOf(calls).map(fieldsOf),
+  };
+}
+
+describe("the request of simulateV1", () => {
+  it("simulateV1 asks for two blocks, the price of gas and the settlement, and calls it", async () => {
+    const node = new ScriptedNode();
+    await simulateOn(node);
+    expect(node.asked.map(({ method }) => method)).to.have.members([
+      ...["eth_getBlockByNumber", "eth_getBlockByNumber"],
+      ...["eth_maxPriorityFeePerGas", SIMULATE, "eth_call"],
+    ]);
+  });
+
+  for (const baseFeePerGas of ["0x9", undefined]) {
+    it(`simulateV1 simulates with number, time and base fee (${String(baseFeePerGas)}) of the block, on the state of the one before, and traces transfers`, async () => {
+      const node = new ScriptedNode();
+      node.on("eth_getBlockByNumber", async (_, answer) => ({
+        ...fieldsOf(await answer()),
+        baseFeePerGas,
+      }));
+      await simulateOn(node, { blockNumber: 2 });
+      const { base, traceTransfers, blockOverrides } = askedOf(node);
+      expect([base, traceTransfers]).to.deep.equal(["0x2", true]);
+      const { gasLimit: _, ...overrides } = blockOverrides;
+      expect(overrides).to.deep.equal({
+        number: "0x3",
+        time: `0x${(1_700_000_003).toString(16)}`,
+        ...(baseFeePerGas !== undefined && { baseFeePerGas }),
+      });
+    });
+  }
+
+  it("simulateV1 reads as the sender of reads before and after the settlement, with the code of the lens, and names the gas of every call", async () => {
+    const node = new ScriptedNode();
+    await simulateOn(node, { ...onlyV1, gas: 100_000 });
+    const { calls, stateOverrides, blockOverrides } = askedOf(node);
+    expect(Object.values(stateOverrides)[0]).to.deep.equal({
+      code: VaultLensArtifact.deployedBytecode,
+    });
+    const reads = settlementIn(calls);
+    const nobody = `0x${"0".repeat(40)}`;
+    const both = (read: unknown, settlement: unknown): unknown[] => {
+      const side = Array<unknown>(reads).fill(read);
+      return [...side, settlement, ...side, read];
+    };
+    expect(calls.map(({ from }) => from)).to.deep.equal(both(nobody, SETTLER));
+    const limits = calls.map(({ gas }) => Number(gas));
+    expect(limits).to.deep.equal(both(10_000_000, 100_000));
+    expect(Number(blockOverrides["gasLimit"])).to.equal(
+      limits.reduce((sum, gas) => sum + gas),
+    );
+  });
+
+  it("simulateV1 retries a request that the node drops or refuses for its rate, and tells onRetry", async () => {
+    const node = new ScriptedNode();
+    const failures = [
+      { code: "ECONNRESET" },
+      { code: -32_005, message: "limit exceeded" },
+    ];
+    node.on(SIMULATE, async (_, answer) => {
+      const failure = failures.shift();
+      if (failure !== undefined) {
+        throw Object.assign(new Error("gone"), failure);
+      }
+      return await answer();
+    });
+    const told: string[] = [];
+    const { status } = await simulateOn(node, {
+      ...{ ...onlyV1, onRetry: ({ method }) => told.push(method) },
+    });
+    expect(status).to.equal("settled");
+    expect(told).to.deep.equal([SIMULATE, SIMULATE]);
+  });
+});
+
+describe("wrong answers of eth_simulateV1", () => {
+  const otherForm = /something else than it should/u;
+  const changed =
+    (change: Parameters<typeof changeSimulated>[1]) =>
+    (node: ScriptedNode): void => {
+      changeSimulated(node, change);
+    };
+  const wrong: ReadonlyArray<
+    readonly [
+      title: string,
+      change: (node: ScriptedNode) => void,
+      problem: RegExp,
+    ]
+  > = [
+    [
+      "another block number",
+      changed((block) => [{ ...block, number: "0x1" }]),
+      /asked for block 6 .* executes in block 1 at 1700000006/u,
+    ],
+    [
+      "another time",
+      changed((block) => [{ ...block, timestamp: "0x5" }]),
+      /executes in block 6 at 5$/u,
+    ],
+    [
+      "contracts that see another block number than the answer has",
+      (node) => {
+        const [six, seven] = [6, 7].map((number) =>
+          String(number).padStart(64, "0"),
+        );
+        node.on(SIMULATE, async (_, answer) => {
+          const text = JSON.stringify(await answer());
+          const other: unknown = JSON.parse(
+            text.replaceAll(`"0x${six}`, `"0x${seven}`),
+          );
+          return other;
+        });
+      },
+      /executes in block 7 at 1700000006/u,
+    ],
+    [
+      "contracts that see another time than the answer has",
+      (node) => changeFacts(node, { before: { [FACTS.time]: 5n } }),
+      /executes in block 6 at 5$/u,
+    ],
+    [
+      "a lens that has no code, as without state overrides",
+      changed((block, [first, ...calls]) => [
+        {
+          ...block,
+          calls: [{ ...fieldsOf(first), returnData: "0x" }, ...calls],
+        },
+      ]),
+      /does not apply state overrides/u,
+    ],
+    [
+      "that it does not know state overrides",
+      (node) => node.on(SIMULATE, refuse("unknown field", -32_602)),
+      /refuses eth_simulateV1: unknown field/u,
+    ],
+    [
+      "that the method is not allowed",
+      (node) =>
+        node.on(SIMULATE, refuse(`${SIMULATE} is not available on your plan`)),
+      /is not available on your plan/u,
+    ],
+    [
+      "that the method is missing",
+      (node) => {
+        node.overrides = false;
+      },
+      /refuses eth_simulateV1: Method not found/u,
+    ],
+    [
+      "less gas for settleAll than any transaction takes",
+      (node) => changeSettlement(node, { gasUsed: "0x5247" }),
+      otherForm,
+    ],
+    [
+      "less gas before refunds than after them",
+      (node) => changeSettlement(node, { maxUsedGas: "0xea5f" }),
+      otherForm,
+    ],
+    [
+      "a call too few",
+      changed((block, calls) => [{ ...block, calls: calls.slice(1) }]),
+      otherForm,
+    ],
+    [
+      "a call too many",
+      changed((block, calls) => [{ ...block, calls: [...calls, calls[0]] }]),
+      otherForm,
+    ],
+    ["a block too many", changed((block) => [block, block]), otherForm],
+    ["no list", changed(() => "0x"), otherForm],
+    [
+      "a refusal that is not of the method",
+      (node) => node.on(SIMULATE, refuse("unlucky")),
+      /refuses eth_simulateV1: unlucky/u,
+    ],
+  ];
+  for (const [title, change, problem] of wrong) {
+    // A backend of a gateway may garble one answer; what a node cannot do, it never can.
+    const asked = problem === otherForm || title.includes("not of the") ? 2 : 1;
+    it(`simulateV1 throws VAULT_ENGINE_UNAVAILABLE for ${title}, and ${asked === 1 ? "does not ask" : "asks"} again`, async () => {
+      const node = new ScriptedNode();
+      change(node);
+      const host = hostOn(node);
+      for (let attempt = 1; attempt <= 2; attempt += 1) {
+        const { details } = await expectVaultError(
+          simulateSettleAll(host, onlyV1),
+          "VAULT_ENGINE_UNAVAILABLE",
+        );
+        expect(details["problem"]).to.match(problem);
+      }
+      expect(node.count(SIMULATE)).to.equal(asked);
+    });
+  }
+
+  for (const blockNumber of [4, "latest"] as const) {
+    it(`simulateV1 throws VAULT_ENGINE_UNAVAILABLE for { blockNumber: ${blockNumber} } if the state of that block is gone`, async () => {
+      const node = new ScriptedNode({ oldestState: 6 });
+      const { details } = await expectVaultError(
+        simulateOn(node, { blockNumber, ...onlyV1 }),
+        "VAULT_ENGINE_UNAVAILABLE",
+      );
+      expect(details["problem"]).to.contain("missing trie node");
+    });
+  }
+
+  const readings = "does not suffice for the readings.";
+  const orInvalid =
+    "does not suffice for the readings, or one hits an invalid instruction.";
+  const OUT = { code: -32_015, message: "out of gas" };
+  const limited = { gasUsed: "0xf4240", error: OUT };
+  // All of a reading's 10,000,000, at least 95 % of it.
+  const silent = { gasUsed: "0x90f560", error: undefined };
+  for (const [what, place, problem, starved] of [
+    ["the settlement", 0, "1000000 gas for settleAll", limited],
+    ["a reading after it", 2, readings, limited],
+    ["a reading before it", -1, readings, limited],
+    ["a reading, and does not say so", -1, orInvalid, silent],
+  ] as const) {
+    it(`simulateV1 is no engine if the node's own limit of gas ends ${what}, and is one the next time: VAULT_ENGINE_UNAVAILABLE`, async () => {
+      const node = new ScriptedNode();
+      let isLimited = true;
+      changeSimulated(node, (block, calls) => [
+        {
+          ...block,
+          calls: calls.map((call, index) =>
+            isLimited && index - settlementIn(calls) === place
+              ? {
+                  ...fieldsOf(call),
+                  ...{ status: "0x0", returnData: "0x", ...starved },
+                }
+              : call,
+          ),
+        },
+      ]);
+      const host = hostOn(node);
+      const { message } = await expectVaultError(
+        simulateSettleAll(host, onlyV1),
+        "VAULT_ENGINE_UNAVAILABLE",
+      );
+      expect(message).to.contain(problem);
+      isLimited = false;
+      const { simulation } = await simulateSettleAll(host, {});
+      expect(simulation.engine).to.equal("simulateV1");
+    });
+  }
+
+  for (const baseFeePerGas of [9, 5]) {
+    it(`simulateV1 notes that the node simulates with another base fee than ${baseFeePerGas} wei`, async () => {
+      const node = new ScriptedNode();
+      node.on("eth_getBlockByNumber", async (_, answer) => ({
+        ...fieldsOf(await answer()),
+        baseFeePerGas: `0x${baseFeePerGas}`,
+      }));
+      const { notes } = await simulateOn(node);
+      expect(notes.join()).to.contain(
+        `a base fee of 7 wei instead of ${baseFeePerGas}`,
+      );
+    });
+  }
+});
+
+describe("eth_simulateV1 as geth answers it", () => {
+  interface RecordedError {
+    readonly code: number;
+    readonly message: string;
+    readonly data?: string;
+  }
+  interface RecordedAnswer {
+    readonly name: string;
+    readonly method: string;
+    readonly error?: RecordedError;
+    readonly result?: ReadonlyArray<{
+      readonly number: string;
+      readonly calls: ReadonlyArray<{
+        readonly returnData: string;
+        readonly gasUsed: string;
+        readonly maxUsedGas: string;
+        readonly status: string;
+        readonly error?: RecordedError;
+      }>;
+    }>;
+  }
+  const file = path.join(import.meta.dirname, "../recorded/geth.json");
+  const recorded: unknown = JSON.parse(readFileSync(file, "utf8"));
+  // the file beside this one
+  const all = recorded as { readonly answers: readonly RecordedAnswer[] };
+  const simulated = all.answers.filter(({ method }) => method === SIMULATE);
+
+  it("parseSimulated() reads every recorded answer of geth whole", () => {
+    const results = simulated.flatMap(({ name, result }) =>
+      result === undefined ? [] : [{ name, result }],
+    );
+    expect(results.length).to.be.greaterThan(50);
+    for (const { name, result } of results) {
+      const blocks = parseSimulated(result, "geth");
+      expect(
+        blocks.map(({ number, calls }) => [number, calls.length]),
+        name,
+      ).to.deep.equal(
+        result.map(({ number, calls }) => [Number(number), calls.length]),
+      );
+      const read = blocks.flatMap(({ calls }) => calls);
+      for (const [index, call] of result
+        .flatMap(({ calls }) => calls)
+        .entries()) {
+        expect(read[index], `${name}, call ${index}`).to.include({
+          succeeded: call.status === "0x1",
+          data: call.error?.data ?? call.returnData,
+          message: call.error?.code === 3 ? undefined : call.error?.message,
+          gasUsed: BigInt(call.gasUsed),
+          maxUsedGas: BigInt(call.maxUsedGas),
+        });
+      }
+    }
+  });
+
+  it("parseSimulated() finds a transfer of native currency that moves, and none that comes back", () => {
+    const transfersOf = (name: string): unknown[] =>
+      parseSimulated(
+        simulated.find((answer) => answer.name === name)?.result,
+        "geth",
+      ).flatMap(({ calls }) => calls.flatMap(({ transfers }) => transfers));
+    expect(transfersOf("eth-send-should-produce-logs")).to.deep.equal([
+      {
+        token: "native",
+        from: getAddress("0xc000000000000000000000000000000000000000"),
+        to: getAddress("0xc100000000000000000000000000000000000000"),
+        amount: 1_000n,
+      },
+    ]);
+    for (const [name, count] of [
+      ["eth-send-should-produce-more-logs-on-forward", 2],
+      ["eth-send-should-not-produce-logs-on-revert", 0],
+      ["eth-send-should-produce-no-logs-on-forward-revert", 0],
+      ["logs", 0],
+    ] as const) {
+      expect(transfersOf(name), name).to.have.length(count);
+    }
+  });
+
+  it("every refusal of geth is one of the engine, and the next engine is tried", async () => {
+    const refusals = simulated.flatMap(({ error }) => error ?? []);
+    expect(refusals.length).to.be.greaterThan(20);
+    for (const error of refusals) {
+      const node = new ScriptedNode();
+      node.on(SIMULATE, () => {
+        throw Object.assign(new Error(error.message), error);
+      });
+      const { message } = await expectVaultError(
+        simulateOn(node, onlyV1),
+        "VAULT_ENGINE_UNAVAILABLE",
+      );
+      expect(message).to.contain("refuses eth_simulateV1");
+      // The next engine is the fork, which this node cannot have.
+      await expectVaultError(simulateOn(node), "VAULT_FORK_NETWORK_TAKEN");
+    }
+  });
+});

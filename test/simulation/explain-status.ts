@@ -1,0 +1,165 @@
+import { expect } from "chai";
+
+import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
+import type { Simulation, SimulateSettleAllOptions } from "../../src/types.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { FACTORY, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
+import {
+  changeSettlement,
+  changeSimulated,
+  hostOn,
+  refuse,
+  settlementIn,
+  simulateOn,
+} from "../helpers/simulate-on.js";
+
+const OUT_OF_GAS = { code: -32_000, message: "out of gas" };
+const INVALID = { code: -32_000, message: "invalid opcode: INVALID" };
+const failed = { status: "0x0", returnData: "0x" };
+const ALL_OF_BLOCK = "0x1c9c380";
+
+describe("why a simulation predicts a settlement that reverts", () => {
+  /** What simulateV1 predicts if the node returns this of settleAll. */
+  const predict = async (
+    answer: Readonly<Record<string, unknown>>,
+    options: SimulateSettleAllOptions = {},
+    settings: Readonly<Record<string, unknown>> = {},
+  ): Promise<Simulation> => {
+    const node = new ScriptedNode();
+    changeSettlement(node, answer);
+    const asked = { engine: "simulateV1", ...options } as const;
+    return await simulateOn(node, asked, { settings });
+  };
+
+  const given = /^out of gas: it uses all of the 60000 that it is given\./u;
+  for (const [title, answer, options, settings, reason] of [
+    [
+      "a block",
+      { gasUsed: ALL_OF_BLOCK },
+      ...[{}, {}],
+      /^out of gas, or an invalid instruction: it uses all of the 30000000 that a block of this chain has room for\./u,
+    ],
+    ["the option", { error: OUT_OF_GAS }, { gas: 60_000 }, {}, given],
+    ["the configuration", { error: OUT_OF_GAS }, {}, { gas: 60_000n }, given],
+    [
+      "the option before the configuration, at 95 %",
+      { gasUsed: "0xdea8" },
+      ...[{ gas: 60_000 }, { gas: 5n }],
+      /^out of gas, or an invalid instruction: it uses all of the 60000 that it is given/u,
+    ],
+  ] as const) {
+    it(`a settlement that uses up the limit of ${title} has the code VAULT_OUT_OF_GAS`, async () => {
+      const simulation = await predict(
+        { ...failed, ...answer },
+        ...([options, settings] as const),
+      );
+      expect(simulation).to.include({
+        ...{ status: "reverted", code: "VAULT_OUT_OF_GAS" },
+      });
+      expect(simulation.reason).to.match(reason);
+    });
+  }
+
+  const data = "0x12345678";
+  for (const [title, answer, reason] of [
+    [
+      "without a reason that uses less than 95 % of its limit",
+      { gasUsed: "0xdea7" },
+      /^no reason given\./u,
+    ],
+    [
+      "with a reason that reverts after it used up the gas",
+      {
+        gasUsed: ALL_OF_BLOCK,
+        error: { code: 3, message: "execution reverted: out of gas", data },
+      },
+      /^unknown error 0x12345678/u,
+    ],
+    [
+      "that hits an invalid instruction, which uses up the gas",
+      { gasUsed: ALL_OF_BLOCK, error: INVALID },
+      /^invalid opcode, as of an assert/u,
+    ],
+    ...["invalid jump destination", "stack underflow (0 <=> 1)"].map(
+      (message) =>
+        [
+          `that halts with all the gas: ${message}`,
+          { gasUsed: ALL_OF_BLOCK, error: { code: -32_000, message } },
+          new RegExp(`^${message.replaceAll(/[()]/gu, "\\$&")}$`, "u"),
+        ] as const,
+    ),
+    ...["Execution failed", "execution reverted", "VM execution error."].map(
+      (message) =>
+        [
+          `of which the node says only "${message}"`,
+          { gasUsed: "0x7530", error: { code: -32_015, message } },
+          /^no reason given\./u,
+        ] as const,
+    ),
+  ] as const) {
+    it(`a settlement ${title} has the code VAULT_CALL_REVERTED`, async () => {
+      const simulation = await predict(
+        { ...failed, ...answer },
+        { gas: 60_000 },
+      );
+      expect(simulation.code).to.equal("VAULT_CALL_REVERTED");
+      expect(simulation.reason).to.match(reason);
+    });
+  }
+
+  it("the words of the node are shown without a secret that they repeat, and escaped", async () => {
+    const node = new ScriptedNode();
+    const host = hostOn(node);
+    host.rpc.redactor.keep("s3cret-key");
+    const message = "stack overflow by s3cret-key\u001b[2J";
+    changeSettlement(node, { ...failed, error: { code: -32_015, message } });
+    const { simulation } = await simulateSettleAll(host, {});
+    expect(simulation).to.include({
+      code: "VAULT_CALL_REVERTED",
+      reason: "stack overflow by <hidden>\\u{1b}[2J",
+    });
+  });
+
+  it("the same call is asked, with its gas on its block, what used up the gas if the node does not say, and an invalid instruction is taken", async () => {
+    const node = new ScriptedNode();
+    changeSettlement(node, { ...failed, gasUsed: "0xea60" });
+    node.on("eth_call", refuse(INVALID.message));
+    const { code, reason } = await simulateOn(node, {
+      ...{ gas: 60_000, blockNumber: 2 },
+    });
+    expect(code).to.equal("VAULT_CALL_REVERTED");
+    expect(reason).to.match(/^invalid opcode, as of an assert/u);
+    const called = node.asked.filter(({ method }) => method === "eth_call");
+    expect(called.map(({ params }) => params)).to.deep.equal([
+      [{ from: SETTLER, to: VAULT, data: "0xa015aefe", gas: "0xea60" }, "0x2"],
+    ]);
+  });
+
+  for (const error of [
+    INVALID,
+    { code: -32_000, message: "invalid jump destination" },
+  ]) {
+    it(`a reading that halts with "${error.message}" is one that fails`, async () => {
+      const node = new ScriptedNode();
+      const halted = { ...failed, gasUsed: "0x989680", logs: [], error };
+      changeSimulated(node, (block, calls) => [
+        {
+          ...block,
+          calls: calls.map((call, index) =>
+            [settlementIn(calls) - 1, calls.length - 2].includes(index)
+              ? { ...fieldsOf(call), ...halted }
+              : call,
+          ),
+        },
+      ]);
+      const { status, notes } = await simulateOn(
+        node,
+        { engine: "simulateV1", orders: [7n] },
+        { contracts: { vault: VAULT, vaultFactory: FACTORY, trading: VAULT } },
+      );
+      expect(status).to.equal("settled");
+      expect(notes).to.include("Orders that could not be read: 1 of 1.");
+    });
+  }
+});

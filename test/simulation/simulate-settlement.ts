@@ -1,0 +1,439 @@
+import { expect } from "chai";
+
+import type { Address } from "../../src/protocol/index.js";
+import { simulateSettleAll } from "../../src/simulation/simulate-settle-all.js";
+import type { Simulation } from "../../src/types.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { BareHost } from "../helpers/bare-host.js";
+import {
+  documentedContracts,
+  documentedNode,
+} from "../helpers/documented-node.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { guardCode } from "../helpers/guard.js";
+import {
+  FACTORY,
+  OPEN_ROUND,
+  SETTLER,
+  VAULT,
+  nextRound,
+  settledRound,
+} from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
+import {
+  FACTS,
+  changeFacts,
+  changeSettlement,
+  feeIn,
+  hostOn,
+  refuse,
+  simulateOn,
+} from "../helpers/simulate-on.js";
+
+const GUARD: Address = "0x00000000000000000000000000000000000000A7";
+const TOKEN = "0x00000000000000000000000000000000000000b1";
+const BALANCE = 10n ** 18n;
+/** At the scripted node's price of 8 wei. */
+const FEE = 480_000n;
+const TRANSFER =
+  "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+/** RoundNotSettled() of the guard. */
+const NOT_SETTLED = "0x4704860a";
+
+const word = (value: bigint | string): string =>
+  BigInt(value).toString(16).padStart(64, "0");
+
+const nodeWith = (change: (node: ScriptedNode) => void): ScriptedNode => {
+  const node = new ScriptedNode();
+  change(node);
+  return node;
+};
+const withBaseFee = (baseFeePerGas: unknown): ScriptedNode =>
+  nodeWith((node) => {
+    node.on("eth_getBlockByNumber", async (_, answer) => ({
+      ...fieldsOf(await answer()),
+      baseFeePerGas,
+    }));
+  });
+
+describe("the status of a simulation", () => {
+  const nothing = {
+    ...{ changes: [], balances: [], transfers: [], notes: [] },
+    ...{ gasUsed: null, block: null, code: null, guard: null },
+  };
+  for (const [title, change, expected] of [
+    [
+      "settled, with the block, the gas, the changes of the round and the transfers of the logs",
+      () => undefined,
+      {
+        ...{ status: "settled", code: null, reason: null, guard: null },
+        ...{ engine: "simulateV1", gasUsed: 60_000n },
+        block: { number: 6, timestamp: 1_700_000_006 },
+        changes: [
+          ["settledPrice", 0n, OPEN_ROUND.strikePrice + 1n] as const,
+          ["settledAmount", 0n, 400n] as const,
+          ["settled", false, true] as const,
+        ].map(([field, before, after]) => ({
+          ...{ reading: "round", field, before, after },
+        })),
+        transfers: [{ token: VAULT, from: VAULT, to: VAULT, amount: 5n }],
+      },
+    ],
+    [
+      "reverted, with the reason and without changes",
+      (node) => {
+        node.revertsWith = "0x12345678";
+      },
+      {
+        ...{ status: "reverted", code: "VAULT_CALL_REVERTED" },
+        reason: "unknown error 0x12345678 with 0 bytes of arguments",
+        ...{ changes: [], transfers: [] },
+      },
+    ],
+    [
+      "not-settled if the round stays open",
+      (node) => {
+        node.effect = (round) => round;
+      },
+      { status: "not-settled", code: "VAULT_NOT_SETTLED", changes: [] },
+    ],
+    [
+      "settled if the next round is opened",
+      (node) => {
+        node.effect = nextRound;
+      },
+      { status: "settled", code: null },
+    ],
+    [
+      "nothing-to-do, without block, gas and notes, if the round is settled",
+      (node) => {
+        node.rounds = node.rounds.map(settledRound);
+      },
+      {
+        ...{ ...nothing, status: "nothing-to-do", engine: "simulateV1" },
+        reason: "the round is settled already",
+      },
+    ],
+  ] satisfies ReadonlyArray<
+    readonly [string, (node: ScriptedNode) => void, object]
+  >) {
+    it(`simulateSettleAll predicts ${title}`, async () => {
+      const simulation = await simulateOn(nodeWith(change));
+      expect(simulation).to.deep.include(expected);
+    });
+  }
+
+  it("simulateSettleAll reports the chain, the block that it starts from, the sender and the orders that it read", async () => {
+    const node = documentedNode();
+    node.overrides = true;
+    node.on("eth_chainId", () => "0x1");
+    const host = new BareHost(node, documentedContracts, SETTLER);
+    const simulated = await simulateSettleAll(host, { orders: [1, 2] });
+    expect(simulated).to.deep.include({
+      ...{ chainId: 1, base: 1_000, sender: SETTLER, ordersRead: 2 },
+      ...{ balance: BALANCE, gasNeeded: null },
+    });
+  });
+
+  it("simulateSettleAll throws VAULT_NO_CODE of a vault without code, with the block that it starts from", async () => {
+    const { message, details } = await expectVaultError(
+      simulateOn(new ScriptedNode({ codeOf: () => "0x" }), { blockNumber: 2 }),
+      "VAULT_NO_CODE",
+    );
+    expect(details).to.include({ contract: "vault", address: VAULT });
+    expect(message).to.contain("at block 2");
+  });
+
+  it("simulateSettleAll throws VAULT_RPC_INVALID_RESPONSE for a block without a number, and VAULT_RPC_TIMEOUT for none in time", async () => {
+    const node = new ScriptedNode();
+    node.on("eth_getBlockByNumber", () => ({}));
+    await expectVaultError(simulateOn(node), "VAULT_RPC_INVALID_RESPONSE");
+    node.on(
+      "eth_getBlockByNumber",
+      async () => await new Promise(() => undefined),
+    );
+    await expectVaultError(
+      simulateOn(node, { timeout: 50 }),
+      "VAULT_RPC_TIMEOUT",
+    );
+  });
+
+  it("simulateSettleAll simulates a second after the latest block if the node does not know a pending one", async () => {
+    const node = new ScriptedNode();
+    node.on("eth_getBlockByNumber", async ([tag], answer) =>
+      tag === "pending"
+        ? refuse("not available", -32_601)()
+        : // Later than this machine's clock.
+          { ...fieldsOf(await answer()), timestamp: "0x77359400" },
+    );
+    const { block } = await simulateOn(node);
+    expect(block).to.deep.equal({ number: 6, timestamp: 2_000_000_001 });
+  });
+});
+
+describe("the fee in a simulation", () => {
+  for (const [title, node, settings, price] of [
+    ["base fee and tip of the node", new ScriptedNode(), {}, 8n],
+    ["a raised base fee", withBaseFee("0x9"), {}, 10n],
+    ["the price of a legacy chain", withBaseFee(undefined), {}, 10n ** 9n],
+    ["a configured price", new ScriptedNode(), { gasPrice: 3n }, 3n],
+    ["a configured price of 0", new ScriptedNode(), { gasPrice: 0n }, 0n],
+  ] as const) {
+    it(`the gas used × ${title} is subtracted from the sender`, async () => {
+      const simulation = await simulateOn(node, {}, { settings });
+      expect(feeIn(simulation) ?? 0n).to.equal(60_000n * price);
+      expect(simulation.balances.map(({ account }) => account)).to.deep.equal(
+        price === 0n ? [] : [SETTLER],
+      );
+    });
+  }
+
+  it("the fee is subtracted from a settlement that reverts", async () => {
+    const node = new ScriptedNode();
+    node.revertsWith = "0x12345678";
+    expect(feeIn(await simulateOn(node))).to.equal(FEE);
+  });
+
+  for (const from of [VAULT, FACTORY]) {
+    it(`the fee is subtracted from ${from} once if that contract is the sender`, async () => {
+      const { balances } = await simulateOn(new ScriptedNode(), { from });
+      expect(balances).to.deep.equal([
+        {
+          ...{ account: from, token: "native" },
+          ...{ before: BALANCE, after: BALANCE - FEE },
+        },
+      ]);
+    });
+  }
+
+  it("no fee is subtracted, with a note, if the node does not know a price", async () => {
+    const node = withBaseFee(undefined);
+    node.on("eth_gasPrice", refuse("the method is not available", -32_601));
+    const simulation = await simulateOn(node);
+    expect(simulation.balances).to.deep.equal([]);
+    expect(simulation.notes[0]).to.equal(
+      "The price of gas is not known: no fee is subtracted.",
+    );
+  });
+
+  for (const [title, before, after, isTooPoor, left] of [
+    ["has the fee to the wei", FEE, BALANCE, false, BALANCE - FEE],
+    [
+      "has a wei less than the fee, and is paid by the settlement",
+      ...([FEE - 1n, BALANCE, true, BALANCE] as const),
+    ],
+    [
+      "spends what it needs for the fee",
+      ...([BALANCE, FEE - 1n, true, FEE - 1n] as const),
+    ],
+    ["keeps the fee to the wei", BALANCE, FEE, false, 0n],
+  ] as const) {
+    it(`${isTooPoor ? "no fee is subtracted, with a note," : "the fee is subtracted"} if the sender ${title}`, async () => {
+      const node = new ScriptedNode();
+      changeFacts(node, {
+        before: { [FACTS.senderBalance]: before },
+        after: { [FACTS.senderBalance]: after },
+      });
+      const { balances, notes } = await simulateOn(node);
+      expect(balances[0]).to.include({ account: SETTLER, after: left });
+      expect(notes.filter((note) => note.includes("cannot pay"))).to.deep.equal(
+        isTooPoor
+          ? [
+              `The sender cannot pay for gas: it has ${FEE - 1n} wei, and the fee is ${FEE} wei. The fee is not subtracted.`,
+            ]
+          : [],
+      );
+    });
+  }
+
+  for (const [used, needed, limit] of [
+    ["0x1000000", "0x1000000", undefined],
+    ["0xf42400", "0x1000001", "limit of 16777217 may"],
+    // Before refunds, which are a fifth of the gas at most.
+    ["0xcccccc", undefined, undefined],
+    ["0xcccccd", undefined, "limit of 16777217 may"],
+    ["0xe00000", undefined, "limit of 18350080 may"],
+  ] as const) {
+    it(`a simulation ${limit === undefined ? "has no note" : "notes EIP-7825"} for gasUsed ${used} and maxUsedGas ${String(needed)}`, async () => {
+      const node = new ScriptedNode();
+      changeSettlement(node, {
+        gasUsed: used,
+        ...(needed !== undefined && { maxUsedGas: needed }),
+      });
+      const { notes } = await simulateOn(node, { engine: "simulateV1" });
+      const ofCap = notes.filter((note) => note.includes("EIP-7825"));
+      expect(ofCap).to.have.length(limit === undefined ? 0 : 1);
+      expect(ofCap.join()).to.contain(limit ?? "");
+    });
+  }
+});
+
+describe("transfers of a simulation", () => {
+  const trace = (value: string) => ({
+    ...{ type: "CALL", from: VAULT, to: FACTORY, value },
+  });
+  /** The factory, which comes after the sender, gains as many wei. */
+  const gaining = (wei: bigint): ScriptedNode =>
+    nodeWith((node) => {
+      changeFacts(node, { after: { [FACTS.secondBalance]: BALANCE + wei } });
+    });
+  const listed = ({ transfers }: Simulation) =>
+    transfers?.map(({ token, amount }) => [token, amount]) ?? null;
+  const problemIn = ({ notes }: Simulation): string | undefined =>
+    notes.find((note) => note.startsWith("The list of transfers"));
+
+  it("native transfers of a trace are listed before those of tokens if they explain the balances", async () => {
+    const node = new ScriptedNode();
+    changeFacts(node, {
+      after: {
+        [FACTS.secondBalance]: BALANCE + 5n,
+        [FACTS.secondBalance + 2]: BALANCE - 5n,
+      },
+    });
+    node.on("debug_traceCall", () => trace("0x5"));
+    const simulation = await simulateOn(node);
+    expect(listed(simulation)).to.deep.equal([
+      ["native", 5n],
+      [VAULT, 5n],
+    ]);
+    expect(problemIn(simulation)).to.equal(undefined);
+  });
+
+  for (const [change, gained] of [
+    [5n, "ends with 5 wei more than"],
+    [-7n, "ends with 7 wei less than"],
+  ] as const) {
+    it(`transfers are those of the logs, with a note that an account ${gained} they give it, if no trace explains it`, async () => {
+      const node = gaining(change);
+      node.on("debug_traceCall", () => trace("0x1"));
+      const simulation = await simulateOn(node);
+      expect(listed(simulation)).to.deep.equal([[VAULT, 5n]]);
+      expect(problemIn(simulation)).to.contain(`${FACTORY} ${gained}`);
+    });
+  }
+
+  it("the trace is of the very call, on the block that the simulation starts from, in the block of the settlement", async () => {
+    const node = gaining(5n);
+    await simulateOn(node, { blockNumber: 2, atTime: "+1h" });
+    const { params = [] } =
+      node.asked.find(({ method }) => method === "debug_traceCall") ?? {};
+    expect(params).to.deep.equal([
+      { from: SETTLER, to: VAULT, data: "0xa015aefe" },
+      "0x2",
+      {
+        tracer: "callTracer",
+        blockOverrides: {
+          number: "0x3",
+          time: `0x${(1_700_003_602).toString(16)}`,
+          baseFeePerGas: "0x7",
+        },
+      },
+    ]);
+  });
+
+  it("no trace is asked for of a settlement that reverts, or whose transfers explain the balances", async () => {
+    const reverting = gaining(5n);
+    reverting.revertsWith = "0x12345678";
+    for (const node of [reverting, new ScriptedNode()]) {
+      await simulateOn(node);
+      expect(node.count("debug_traceCall")).to.equal(0);
+    }
+  });
+
+  const [from, to] = [VAULT, SETTLER].map((each) => each.toLowerCase());
+  const gift = { type: "SELFDESTRUCT", from, to, value: "0x0", calls: [] };
+  for (const [title, listsGifts, traced, expected] of [
+    ["lists what a contract gives away at its end", true, undefined, true],
+    ["omits it, and traces", false, gift, true],
+    ["omits it, and does not trace", false, undefined, false],
+  ] as const) {
+    it(`transfers are ${expected ? "listed" : "null, with a note,"} if the node ${title}`, async () => {
+      const node = new ScriptedNode();
+      node.listsGifts = listsGifts;
+      if (traced !== undefined) {
+        node.on("debug_traceCall", () => traced);
+      }
+      const simulation = await simulateOn(node);
+      expect(listed(simulation)).to.deep.equal(expected ? [[VAULT, 5n]] : null);
+      expect(
+        simulation.notes.some((note) =>
+          note.startsWith("Transfers are not listed"),
+        ),
+      ).to.equal(!expected);
+    });
+  }
+});
+
+describe("a simulation through a guard", () => {
+  /** A vault that settles through a guard, which is there at any block. */
+  async function simulateGuarded(
+    node: ScriptedNode,
+    options: Parameters<typeof simulateSettleAll>[1] = {},
+  ): Promise<Simulation> {
+    node.on("eth_getCode", async ([address], answer) =>
+      address === GUARD ? guardCode() : await answer(),
+    );
+    const host = hostOn(node);
+    host.guard = GUARD;
+    return (await simulateSettleAll(host, options)).simulation;
+  }
+
+  it("every block but the head is read at the block that the simulation starts from", async () => {
+    // Also the sender has code, which is looked at.
+    const node = new ScriptedNode({ codeOf: () => "0x60" });
+    await simulateGuarded(node, { blockNumber: 2 });
+    const asked = node.asked.filter(
+      ({ method }) => method !== "eth_getBlockByNumber",
+    );
+    expect(
+      new Set(asked.map((request) => node.blockOf(request))),
+    ).to.deep.equal(new Set([2, undefined]));
+    for (const method of ["eth_getCode", "eth_call", "eth_simulateV1"]) {
+      expect(node.count(method), method).to.be.greaterThan(0);
+    }
+  });
+
+  it("the first note names the tokens that the guard keeps", async () => {
+    const node = new ScriptedNode();
+    const log = {
+      address: TOKEN,
+      topics: [TRANSFER, `0x${word(VAULT)}`, `0x${word(GUARD)}`],
+      data: `0x${word(3n)}`,
+    };
+    changeSettlement(node, { logs: [log] });
+    const { notes, guard } = await simulateGuarded(node);
+    expect(guard).to.equal(GUARD);
+    expect(notes[0]).to.match(
+      /^What the vault pays stays in the guard: 0x0{38}b1\.$/iu,
+    );
+  });
+
+  it("the guard's balances come after those of sender and contracts", async () => {
+    const node = new ScriptedNode();
+    const after = { [FACTS.senderBalance + 6]: BALANCE + 1n };
+    changeFacts(node, { after });
+    const { balances } = await simulateGuarded(node);
+    expect(balances.map(({ account }) => account)).to.deep.equal([
+      ...[SETTLER, GUARD],
+    ]);
+  });
+
+  it("the reason is the guard's own", async () => {
+    const node = new ScriptedNode();
+    changeSettlement(node, {
+      ...{ status: "0x0", returnData: "0x", logs: [] },
+      error: { code: 3, message: "execution reverted", data: NOT_SETTLED },
+    });
+    expect(await simulateGuarded(node)).to.include({
+      ...{ status: "reverted", code: "VAULT_WOULD_NOT_SETTLE" },
+    });
+  });
+
+  it("the guard is named also if there is nothing to do", async () => {
+    const node = new ScriptedNode();
+    node.rounds = node.rounds.map(settledRound);
+    expect(await simulateGuarded(node)).to.include({
+      ...{ status: "nothing-to-do", guard: GUARD },
+    });
+  });
+});
