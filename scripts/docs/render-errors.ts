@@ -8,7 +8,8 @@ const introduction = `<!-- Generated from src/errors.ts by \`npm run docs\`. Do 
 
 An error has a code, what happened, and what to do: here as a task prints it, on stdout
 with \`--json\`. In code it is a \`VaultError\` with \`code\`, \`kind\`, \`shortMessage\`, \`fix\`
-and \`details\`. A name in braces stands for a value.
+and \`details\`. A name in braces stands for a value. If nothing was sent, an error of a
+settlement ends with these words.
 `;
 
 /** Headings by kind, in the order of the document. */
@@ -24,7 +25,7 @@ export function renderErrors(): string {
   const sections = keysOf(kinds).map((kind) => {
     const entries = Object.entries(errorsByKind[kind]).map(
       ([code, { text, fix, cli = fix }]) =>
-        `### ${code}\n\n${asText(text)} ${asText(cli)}\n`,
+        `### ${code}\n\n${asText(text)} ${asText(cli.replace(/ ?Nothing was sent\.$/u, ""))}\n`,
     );
     return [`## ${kinds[kind]}\n`, ...entries].join("\n");
   });
