@@ -14,7 +14,6 @@ import type {
   SettleAllOptions,
   Settlement,
   SettlementEvent,
-  SettlementStatus,
 } from "../../src/settlement/types.js";
 import { expectVaultError } from "./assertions.js";
 import { BareHost } from "./bare-host.js";
@@ -31,7 +30,8 @@ import {
   settledRound,
 } from "./scripted-contracts.js";
 import { ScriptedNode } from "./scripted-node.js";
-import type { AnyKeeper } from "./settlement-cases.js";
+import { fieldsIn } from "./settlement-cases.js";
+import type { AnyKeeper, StatusAndCode } from "./settlement-cases.js";
 
 /** Changes to the configuration of a network whose account is a local key. */
 export type NetworkChanges = Readonly<Record<string, unknown>>;
@@ -301,11 +301,6 @@ export function useKeeper(): Keeper {
   return keeper;
 }
 
-/** A status, with the code of its error if it has one. */
-type StatusAndCode =
-  | SettlementStatus
-  | `${"refused" | "reverted"} ${VaultErrorCode}`;
-
 /** One behaviour: what is given, what is asked, and what comes of it. */
 export interface SettlementCase {
   readonly title: string;
@@ -367,13 +362,4 @@ export function itSettles(
       await one.then?.(keeper, settlement);
     });
   }
-}
-
-function fieldsIn(is: StatusAndCode): Partial<Settlement> {
-  // a code of the type, if there is a blank
-  const [status, code = null] = is.split(" ") as [
-    SettlementStatus,
-    VaultErrorCode?,
-  ];
-  return { status, code };
 }

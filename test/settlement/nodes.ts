@@ -6,18 +6,18 @@ import { Transaction, Wallet } from "ethers";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
-import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
+import type { MockVaultHandle, Settlement } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import { STATE_OVERRIDES } from "../helpers/faulty-rpc-server.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
-import { createTestHre } from "../helpers/hre.js";
-import { itSettlesAsEverywhere } from "../helpers/settlement-cases.js";
-import type { AnyKeeper } from "../helpers/settlement-cases.js";
+import { connectTo, createTestHre } from "../helpers/hre.js";
 import { startKeeper } from "../helpers/keeper-on-node.js";
 import type { KeeperWithNode } from "../helpers/keeper-on-node.js";
 import { SENDS } from "../helpers/keeper.js";
+import { SETTLE } from "../helpers/scripted-contracts.js";
+import { itSettlesAsEverywhere } from "../helpers/settlement-cases.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type { SettlingVaultName } from "../helpers/settling-vaults.js";
 import { mined } from "../helpers/transactions.js";
@@ -28,7 +28,7 @@ import {
   SETTLED_PRICE,
 } from "../helpers/world.js";
 
-const SETTLE = "0xa015aefe";
+const POLLING = { pollingInterval: 20 };
 
 for (const [nodeName, startNode, engine] of [
   ["anvil", startAnvil, "simulateV1"],
@@ -51,27 +51,28 @@ for (const [nodeName, startNode, engine] of [
       await keeper.world.mine();
       await restore();
       keeper.server.show();
-      await keeper.world.provider.send("evm_setAutomine", [true]);
+      await automine(true);
     });
     after(async () => {
       await keeper.close();
     });
+    const automine = async (isOn: boolean): Promise<void> => {
+      await keeper.world.provider.send("evm_setAutomine", [isOn]);
+    };
 
-    itSettlesAsEverywhere((): AnyKeeper => ({
+    itSettlesAsEverywhere(() => ({
       ...keeper.world,
       settle: async (options) => await keeper.vault.settleAll(options),
       refuseWith: async (data) => {
         await mined(await keeper.world.vault.setRevert(SETTLE, data));
       },
       stopMining: async () => {
-        await keeper.world.provider.send("evm_setAutomine", [false]);
-        keeper.server.before(
-          { method: "eth_getTransactionReceipt", occurrence: 1 },
-          async () => {
-            await Promise.resolve();
-            endDeadlines();
-          },
-        );
+        await automine(false);
+        const second = { method: "eth_getTransactionReceipt", occurrence: 1 };
+        keeper.server.before(second, async () => {
+          await Promise.resolve();
+          endDeadlines();
+        });
       },
       beforeSending: (act) => {
         for (const method of SENDS) {
@@ -90,28 +91,22 @@ for (const [nodeName, startNode, engine] of [
     ] satisfies ReadonlyArray<
       readonly [string, HttpNetworkUserConfig["accounts"]]
     >) {
-      it(`settleAll settles with ${name}, and leaves a finished journal without a key that only its owner reads`, async () => {
+      it(`settles as previewed with ${name}, and leaves a finished journal without a key that only its owner reads`, async () => {
         const vault = await keeper.connect({ accounts });
+        const settlement = await vault.settleAll(POLLING);
 
-        const { status, hash, gasUsed, blockNumber, after, preview } =
-          await vault.settleAll({ pollingInterval: 20 });
-
+        const { hash, gasUsed, blockNumber, after, preview } = settlement;
         const receipt = await keeper.world.provider.getTransactionReceipt(
           hash ?? "",
         );
-        expect(status).to.equal("settled");
-        expect([gasUsed, blockNumber]).to.deep.equal([
-          receipt?.gasUsed,
-          receipt?.blockNumber,
-        ]);
+        expect(settlement).to.include({ status: "settled" });
+        expect(receipt).to.include({ gasUsed, blockNumber });
         expect(after).to.include({
           settledPrice: SETTLED_PRICE,
           settledAmount: SETTLED_AMOUNT,
         });
         expect(preview).to.deep.include({
-          status: "settled",
-          engine,
-          differences: [],
+          ...{ status: "settled", engine, differences: [] },
         });
         expect(await keeper.world.settlers()).to.deep.equal([
           new Wallet(DEV_KEYS[0]).address,
@@ -126,9 +121,52 @@ for (const [nodeName, startNode, engine] of [
       });
     }
 
+    for (const [where, is, says] of [
+      [
+        "the block before",
+        "nothing-to-do",
+        /by somebody else, in block \d+\. This transaction was mined after that/u,
+      ],
+      ["the same block", "settled", /whose settlement it is cannot be known/u],
+    ] as const) {
+      it(`is ${is} if somebody else settles in ${where}, and the vault does not revert`, async () => {
+        const other = await keeper.world.provider.getSigner(4);
+        const { contracts } = await deploySettlingVault(other, "SilentVault");
+        const { vault = "" } = contracts;
+        const connected = await keeper.connect({ vault: { contracts } });
+        const send = { method: "eth_sendRawTransaction", occurrence: 0 };
+        keeper.server.before(send, async () => {
+          await automine(where === "the block before");
+          // First in its block.
+          await other.sendUncheckedTransaction({
+            ...{ to: vault, data: SETTLE, gasLimit: 300_000n },
+            ...{ maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n },
+          });
+        });
+        keeper.server.afterwards(send, keeper.world.mine);
+        const settlement = await connected.settleAll(POLLING);
+        expect(settlement).to.include({ status: is });
+        expect(settlement.reason).to.match(says);
+      });
+    }
+
     if (nodeName !== "anvil") {
       return;
     }
+
+    it("sends once without signed bytes, also if a gateway answers HTTP status 429", async () => {
+      const method = "eth_sendTransaction";
+      keeper.server.hide("eth_signTransaction");
+      keeper.server.inject({
+        ...{ method, occurrence: 0, kind: "429 with Retry-After" },
+      });
+      await automine(false);
+      const vault = await keeper.connect({ accounts: "remote" });
+      const { status } = await vault.settleAll({ ...POLLING, timeout: 4_000 });
+      const { requests } = keeper.server;
+      const sends = requests.filter((one) => one.method === method);
+      expect([status, sends.length]).to.eql(["unconfirmed", 1]);
+    });
 
     /** The signed transaction that went over the wire last. */
     const lastSigned = (): Transaction => {
@@ -157,12 +195,12 @@ for (const [nodeName, startNode, engine] of [
     ] satisfies ReadonlyArray<
       readonly [string, Partial<HttpNetworkUserConfig>]
     >) {
-      it(`settleAll signs what Hardhat itself would send, but for fees and gas that are not configured: ${name}`, async () => {
+      it(`signs what Hardhat itself would send, but for fees and gas that are not configured: ${name}`, async () => {
         // Hardhat goes first. Its transaction is not mined, so that ours meets
         // the same nonce and the same base fee.
         const vault = await keeper.connect(settings);
         const { provider } = vault.connection;
-        await keeper.world.provider.send("evm_setAutomine", [false]);
+        await automine(false);
         await provider.request({
           method: "eth_sendTransaction",
           params: [{ to: keeper.world.contracts.vault, data: SETTLE }],
@@ -175,7 +213,7 @@ for (const [nodeName, startNode, engine] of [
           keeper.world.mine,
         );
 
-        const settlement = await vault.settleAll({ pollingInterval: 20 });
+        const settlement = await vault.settleAll(POLLING);
 
         expect(settlement.status, settlement.reason ?? "").to.equal("settled");
         const ours = lastSigned();
@@ -187,7 +225,7 @@ for (const [nodeName, startNode, engine] of [
           theirs.gasLimit = ours.gasLimit;
         }
         if (!("gasPrice" in settings)) {
-          // As getFeeData of ethers has them: test/simulation/fees.ts.
+          // As getFeeData of ethers has them: test/settlement-call/fees.ts.
           theirs.maxFeePerGas = ours.maxFeePerGas;
           theirs.maxPriorityFeePerGas = ours.maxPriorityFeePerGas;
         }
@@ -197,35 +235,30 @@ for (const [nodeName, startNode, engine] of [
     }
 
     const ORDERS = 40;
-    const POLLING = { pollingInterval: 20 };
-
-    /** A vault whose settlement pays each order. */
-    const openVault = async (
+    /** Settles a vault that pays each order, with more orders once it is agreed to. */
+    const settlePaying = async (
       name: SettlingVaultName,
-    ): Promise<{
-      vault: HardhatVault;
-      openOrders: (count: number) => Promise<true>;
-      paid: () => Promise<number>;
-    }> => {
+      more: number,
+    ): Promise<{ settlement: Settlement; paid: number }> => {
       const deployer = await keeper.world.provider.getSigner(4);
       const { contract, contracts, token } = await deploySettlingVault(
         deployer,
         name,
         { orders: ORDERS },
       );
-      return {
-        vault: await keeper.connect({ vault: { contracts } }),
-        openOrders: async (count) => {
-          await mined(await contract.getFunction("open").send(count));
+      const vault = await keeper.connect({ vault: { contracts } });
+      const settlement = await vault.settleAll({
+        ...POLLING,
+        confirm: async () => {
+          if (more > 0) {
+            await mined(await contract.getFunction("open").send(more));
+          }
           return true;
         },
-        paid: async () => {
-          const left: unknown = await token
-            .getFunction("balanceOf")
-            .staticCall(contract);
-          return 1_000_000 - Number(left);
-        },
-      };
+      });
+      const balanceOf = token.getFunction("balanceOf");
+      const left: unknown = await balanceOf.staticCall(contract);
+      return { settlement, paid: 1_000_000 - Number(left) };
     };
 
     for (const [how, more] of [
@@ -234,43 +267,30 @@ for (const [nodeName, startNode, engine] of [
       // most that those can be is added, too.
       ["an estimate", 6],
     ] as const) {
-      it(`settleAll has gas to spare for orders that come meanwhile, by ${how}`, async () => {
-        const hasEngine = how === "a simulation";
-        if (!hasEngine) {
+      it(`has gas to spare for orders that come meanwhile, by ${how}`, async () => {
+        if (how === "an estimate") {
           keeper.server.hide("eth_simulateV1", STATE_OVERRIDES);
         }
-        const { vault, openOrders, paid } = await openVault("PayingVault");
-        const settlement = await vault.settleAll({
-          ...POLLING,
-          confirm: async ({ preview }) => {
-            expect(preview === null).to.equal(!hasEngine);
-            return await openOrders(more);
-          },
-        });
+        const { settlement, paid } = await settlePaying("PayingVault", more);
+        expect(settlement.preview === null).to.equal(how === "an estimate");
         expect(settlement, settlement.reason ?? "").to.include({
-          status: "settled",
+          ...{ status: "settled" },
         });
-        expect(await paid()).to.equal(10 * (ORDERS + more));
+        expect(paid).to.equal(10 * (ORDERS + more));
       });
     }
 
-    it("settleAll gives enough gas to a contract that goes on when its own calls run out", async () => {
-      const { vault, paid } = await openVault("SwallowingVault");
-      const settlement = await vault.settleAll(POLLING);
+    it("gives enough gas to a contract that goes on when its own calls run out", async () => {
+      const { settlement, paid } = await settlePaying("SwallowingVault", 0);
       expect(settlement).to.include({ status: "settled" });
       expect(settlement.preview?.differences).to.deep.equal([]);
-      expect(await paid()).to.equal(10 * ORDERS);
+      expect(paid).to.equal(10 * ORDERS);
     });
 
-    it("settleAll is reverted with VAULT_OUT_OF_GAS if it needs more than it was given", async () => {
-      const { vault, openOrders } = await openVault("PayingVault");
-      const settlement = await vault.settleAll({
-        ...POLLING,
-        confirm: async () => await openOrders(3 * ORDERS),
-      });
+    it("is reverted if it needs more gas than it was given: VAULT_OUT_OF_GAS", async () => {
+      const { settlement } = await settlePaying("PayingVault", 3 * ORDERS);
       expect(settlement).to.include({
-        status: "reverted",
-        code: "VAULT_OUT_OF_GAS",
+        ...{ status: "reverted", code: "VAULT_OUT_OF_GAS" },
       });
       expect(settlement.reason)
         .to.match(/^out of gas: it uses all of the \d+ that it was given/u)
@@ -307,7 +327,7 @@ describe("settleAll in process", () => {
     await connection.close();
   });
 
-  itSettlesAsEverywhere((): AnyKeeper => ({
+  itSettlesAsEverywhere(() => ({
     settle: async (options) => await connection.vault.settleAll(options),
     settleByOther: async () => {
       const other = await connection.ethers.provider.getSigner(1);
@@ -321,8 +341,7 @@ describe("settleAll in process", () => {
     },
     stopMining: async () => {
       await connection.provider.request({
-        method: "evm_setAutomine",
-        params: [false],
+        ...{ method: "evm_setAutomine", params: [false] },
       });
       act = (method, occurrence) => {
         if (method === "eth_getTransactionReceipt" && occurrence === 1) {
@@ -349,7 +368,7 @@ describe("settleAll in process", () => {
     },
   }));
 
-  it("settleAll simulates on the network itself before it asks, and undoes that", async () => {
+  it("simulates on the network itself before it asks, and undoes that", async () => {
     const { vault, ethers } = connection;
     const before = await ethers.provider.getBlockNumber();
     const seen: unknown[] = [];
@@ -362,52 +381,95 @@ describe("settleAll in process", () => {
     expect(seen).to.deep.equal(["in-process", before]);
   });
 
-  it("settleAll leaves fees to Hardhat, asks for the pending nonce alone, and keeps no journal: VAULT_NOTHING_TO_RESUME", async () => {
+  it("leaves fees to Hardhat, and asks for the pending nonce alone", async () => {
     await connection.vault.settleAll();
-
-    const [sent] =
-      asked.findLast(({ method }) => method === "eth_sendTransaction")
-        ?.params ?? [];
-    expect(Object.keys(fieldsOf(sent)).sort().join()).to.equal(
-      "chainId,data,from,gas,nonce,to,value",
+    const sent = asked.findLast(
+      ({ method }) => method === "eth_sendTransaction",
     );
-    expect(
-      asked
-        .filter(({ method }) => method === "eth_getTransactionCount")
-        .map(({ params: [, tag] }) => tag),
-    ).to.deep.equal(["pending"]);
-    expect(asked.map(({ method }) => method)).not.to.include(
-      "eth_signTransaction",
-    );
-    const resumed = await connection.vault.settleAll({ resume: true });
-    expect(resumed).to.include({
-      status: "refused",
-      code: "VAULT_NOTHING_TO_RESUME",
-    });
-    expect(resumed.reason).to.include("in process there is no journal");
+    const fields = Object.keys(fieldsOf(sent?.params[0])).sort();
+    expect(fields.join()).to.equal("chainId,data,from,gas,nonce,to,value");
+    const tags = asked
+      .filter(({ method }) => method === "eth_getTransactionCount")
+      .map(({ params: [, tag] }) => tag);
+    expect(tags).to.deep.equal(["pending"]);
+    const methods = asked.map(({ method }) => method);
+    expect(methods).not.to.include("eth_signTransaction");
   });
 
-  it("settleAll takes a signer, an address or an impersonated account", async () => {
-    const { vault, ethers, provider } = connection;
-    const [, second, third] = await ethers.getSigners();
-    const stranger = "0x00000000000000000000000000000000000A11cE";
-    for (const [method, ...params] of [
-      ["hardhat_impersonateAccount", stranger],
-      ["hardhat_setBalance", stranger, "0xde0b6b3a7640000"],
-    ] as const) {
-      await provider.request({ method, params });
-    }
+  it("keeps no journal: VAULT_NOTHING_TO_RESUME", async () => {
+    await connection.vault.settleAll();
+    const { code, reason } = await connection.vault.settleAll({ resume: true });
+    expect(code).to.equal("VAULT_NOTHING_TO_RESUME");
+    expect(reason).to.include("in process there is no journal");
+  });
 
-    for (const from of [second, third?.address, stranger]) {
-      const { status, reason } = await vault.settleAll({ from });
-      expect(status, String(reason)).to.equal("settled");
-      await mocks.startNextRound();
-    }
+  for (const who of ["signer", "address", "impersonated account"] as const) {
+    it(`takes a from that is a ${who}`, async () => {
+      const { vault, ethers, provider } = connection;
+      const [, second] = await ethers.getSigners();
+      const stranger = "0x00000000000000000000000000000000000A11cE";
+      for (const [method, ...params] of [
+        ["hardhat_impersonateAccount", stranger],
+        ["hardhat_setBalance", stranger, "0xde0b6b3a7640000"],
+      ] as const) {
+        await provider.request({ method, params });
+      }
+      const from = {
+        ...{ signer: second, address: second?.address },
+        "impersonated account": stranger,
+      }[who];
+      expect(await vault.settleAll({ from })).to.include({ status: "settled" });
+      const [settlement] = await mocks.settlements();
+      expect(settlement?.caller).to.equal(
+        who === "impersonated account" ? stranger : second?.address,
+      );
+    });
+  }
 
-    expect((await mocks.settlements()).map(({ caller }) => caller)).to.eql([
-      second?.address,
-      third?.address,
-      stranger,
+  it("previews each transfer of tokens and of native currency, with the tokens, and finds no difference", async () => {
+    const ONE = 10n ** 18n;
+    const HOLDER = "0x00000000000000000000000000000000BeEF0000";
+    const opened = await connectTo(undefined);
+    const signer = await opened.ethers.provider.getSigner(0);
+    const settler = await signer.getAddress();
+    const made = await deploySettlingVault(signer, "MixedVault");
+    await mined(
+      await made.contract.getFunction("give").send(settler, 3n * ONE),
+    );
+    const address = await made.contract.getAddress();
+    const token = await made.token.getAddress();
+    let tokens: unknown;
+
+    const { status, preview, differences } = await opened.vault
+      .at(made.contracts)
+      .settleAll({
+        onEvent: (event) => {
+          if (event.type === "preflight") {
+            ({ tokens } = event.preflight);
+          }
+        },
+      });
+
+    expect(status).to.equal("settled");
+    const moves = preview?.transfers?.map(
+      (one) => [one.token, one.from, one.to, one.amount] as const,
+    );
+    expect(moves).to.have.deep.members([
+      ["native", address, settler, 2n],
+      ["native", address, HOLDER, 3n * ONE],
+      [token, address, settler, 11n],
+      [token, address, HOLDER, 12n],
+      [token, address, HOLDER, 13n],
+      [address, settler, address, ONE],
+      [address, settler, "0x0000000000000000000000000000000000000000", 5n],
     ]);
+    expect(differences).to.deep.equal([]);
+    expect(tokens).to.deep.equal(
+      new Map([
+        [token, { symbol: "TST", decimals: 6 }],
+        [address, { symbol: "SHARE", decimals: 18 }],
+      ]),
+    );
+    await opened.close();
   });
 });

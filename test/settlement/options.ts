@@ -2,56 +2,41 @@ import { expect } from "chai";
 
 import type { SettleAllOptions } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { SETTLER } from "../helpers/scripted-contracts.js";
 import { itSettles, remote, useKeeper } from "../helpers/keeper.js";
-
-const yes: SettleAllOptions = {
-  confirm: async () => await Promise.resolve(true),
-};
-
-const never = new Promise<never>(() => undefined);
+import { SETTLER } from "../helpers/scripted-contracts.js";
 
 describe("options of settleAll", () => {
   const keeper = useKeeper();
-  const hasEnded = (): void => {
-    keeper.chain.rounds = keeper.chain.rounds.map((round) => ({
-      ...round,
-      endTime: 1_700_000_000n,
-    }));
+  const resume = { resume: true } as const;
+  const yes = { confirm: async () => await Promise.resolve(true as const) };
+  const raise = {
+    confirmReplacement: async () => await Promise.resolve(true as const),
   };
 
-  const invalid: ReadonlyArray<
-    readonly [title: string, where: string, options: SettleAllOptions]
-  > = [
-    ["confirmations 0", "confirmations", { confirmations: 0 }],
-    ["confirmations 1.5", "confirmations", { confirmations: 1.5 }],
-    ["timeout 0", "timeout", { timeout: 0 }],
-    ["timeout -1", "timeout", { timeout: -1 }],
-    ["pollingInterval 0", "pollingInterval", { pollingInterval: 0 }],
-    ["pollingInterval -1", "pollingInterval", { pollingInterval: -1 }],
-    ["from beside resume", "from", { resume: true, from: SETTLER }],
-    ["tokens beside resume", "tokens", { resume: true, tokens: [] }],
-    [
-      "confirmReplacement without bump",
-      "confirmReplacement",
-      { resume: true, confirmReplacement: async () => await never },
-    ],
-    ["confirm beside resume", "confirm", { resume: true, ...yes }],
-    [
-      "resumeFirst beside resume",
-      "resumeFirst",
-      { resume: true, resumeFirst: true },
-    ],
-    [
-      "assertOnly beside resume",
-      "assertOnly",
-      { resume: true, assertOnly: true },
-    ],
+  const invalid: ReadonlyArray<readonly [string, SettleAllOptions]> = [
+    ["confirmations", { confirmations: 0 }],
+    ["confirmations", { confirmations: 1.5 }],
+    ["timeout", { timeout: 0 }],
+    ["timeout", { timeout: -1 }],
+    ["pollingInterval", { pollingInterval: 0 }],
+    ["pollingInterval", { pollingInterval: -1 }],
+    ["from", { ...resume, from: SETTLER }],
+    ["tokens", { ...resume, tokens: [] }],
+    ["confirm", { ...resume, ...yes }],
+    ["resumeFirst", { ...resume, resumeFirst: true }],
+    ["assertOnly", { ...resume, assertOnly: true }],
+    ["confirmReplacement", { ...resume, ...raise }],
+    ["bump", { bump: true }],
+    ["bump", { bump: true, resumeFirst: true }],
+    ["cancel", { cancel: true }],
+    ["bump", { ...resume, bump: true, cancel: true }],
+    ["maxFeePerGas", { maxFeePerGas: 101n }],
   ];
-  for (const [title, where, options] of invalid) {
-    it(`settleAll refuses ${title} before it asks the node, with VAULT_INVALID_ARGUMENT`, async () => {
+  for (const [where, options] of invalid) {
+    it(`settleAll refuses ${where} of ${Object.keys(options).join()}, and asks the node nothing: VAULT_INVALID_ARGUMENT`, async () => {
+      const network = { vault: { maxFeePerGasLimit: 100n } };
       const { details } = await expectVaultError(
-        keeper.settle(options),
+        keeper.settle(options, network),
         "VAULT_INVALID_ARGUMENT",
       );
       expect(details["where"]).to.equal(where);
@@ -69,13 +54,21 @@ describe("options of settleAll", () => {
     {
       title: "settleAll takes false for an option that is omitted",
       options: { ifExpired: false, assertOnly: false, resume: false },
-      is: { status: "settled" },
-      sends: 1,
+      is: "settled",
+    },
+    {
+      title: "settleAll settles if its listener throws",
+      options: {
+        onEvent: () => {
+          throw new Error("the listener's own problem");
+        },
+      },
+      is: "settled",
     },
     {
       title: "resume takes false for an option that it excludes",
-      options: { resume: true, assertOnly: false },
-      is: { status: "refused", code: "VAULT_NOTHING_TO_RESUME", before: null },
+      options: { ...resume, assertOnly: false },
+      is: { code: "VAULT_NOTHING_TO_RESUME", before: null },
     },
     {
       title: "assertOnly asks for no account, so that it needs no signer",
@@ -84,7 +77,7 @@ describe("options of settleAll", () => {
       },
       network: remote,
       options: { assertOnly: true },
-      is: { status: "refused", code: "VAULT_SETTLEMENT_NEEDED" },
+      is: "refused VAULT_SETTLEMENT_NEEDED",
       then: ({ chain }) => {
         expect(chain.count("eth_accounts")).to.equal(0);
       },
@@ -95,35 +88,19 @@ describe("options of settleAll", () => {
         await on.settleByOther();
       },
       options: { assertOnly: true },
-      is: { status: "nothing-to-do", code: null },
+      is: "nothing-to-do",
       events: "",
     },
     {
       title: "assertOnly with ifExpired refuses a round that has ended",
-      given: hasEnded,
+      given: ({ chain }) => {
+        const endTime = 1_700_000_000n;
+        chain.rounds = chain.rounds.map((round) => ({ ...round, endTime }));
+      },
       options: { ifExpired: true, assertOnly: true },
-      is: { status: "refused", code: "VAULT_SETTLEMENT_NEEDED" },
+      is: "refused VAULT_SETTLEMENT_NEEDED",
       // Its chain is years behind this machine.
       events: "trouble",
-    },
-    {
-      title:
-        "settleAll with ifExpired and a question settles a round that ended",
-      given: hasEnded,
-      options: { ifExpired: true, ...yes },
-      is: { status: "settled" },
-      events: "trouble preflight sending mined",
-      sends: 1,
-    },
-    {
-      title: "settleAll settles if its listener throws",
-      options: {
-        onEvent: () => {
-          throw new Error("the listener's own problem");
-        },
-      },
-      is: { status: "settled" },
-      sends: 1,
     },
   ]);
 });
