@@ -56,7 +56,7 @@ export function mostWavesOn(world: World): Readonly<Record<string, number>> {
     simulate: 3 + ofToken,
     "settle --yes": 7 + ofToken,
     orders: 8,
-    "simulate --fork": 12,
+    "simulate --fork": 3 + ofToken,
     // The addresses are looked up first.
     ...(world === mocks && {
       [`round${OF_MOCKS}`]: 2,

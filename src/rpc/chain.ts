@@ -1,13 +1,20 @@
 import { invalidArgument, settingOf } from "../errors.js";
+import { ResponseParser } from "./response-parser.js";
 import type { RpcClient } from "./rpc-client.js";
+
+export const CHAIN_METHOD = "eth_chainId";
 
 /** @throws VaultError VAULT_INVALID_ARGUMENT for an id that no number holds */
 export async function getChainId(rpc: RpcClient): Promise<number> {
-  const method = "eth_chainId";
-  const id = rpc.parser(method).quantity(await rpc.request(method));
+  return parseChainId(rpc.network, await rpc.request(CHAIN_METHOD));
+}
+
+/** @throws VaultError as {@link getChainId} does */
+export function parseChainId(network: string, answer: unknown): number {
+  const id = new ResponseParser(network, CHAIN_METHOD).quantity(answer);
   if (id > Number.MAX_SAFE_INTEGER) {
     throw invalidArgument(
-      settingOf(rpc.network, "url"),
+      settingOf(network, "url"),
       `chain ids above 2^53 - 1 are not supported, and this chain's is ${id}`,
       "Use a network with a lower one.",
     );

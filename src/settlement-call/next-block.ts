@@ -14,7 +14,7 @@ export type SimulationTime = string | number | bigint;
 /** The block to simulate in, as the options of a simulation choose it. */
 export interface ChosenNextBlock extends NextBlock {
   /** The block before it. */
-  readonly latest: BlockInfo;
+  readonly latest: Block;
   /** True if the caller chose the block to start from, which may still be the newest. */
   readonly isBlockGiven?: boolean;
   /** True if the caller named a time, also an `end` that has passed. */

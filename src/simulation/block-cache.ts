@@ -8,6 +8,7 @@ import { ZeroAddress, isHexString, toQuantity } from "ethers";
 import type { VaultError } from "../errors.js";
 import { replaceFile } from "../files/replace-file.js";
 import { asRecord } from "../json.js";
+import { CHAIN_METHOD, parseChainId } from "../rpc/chain.js";
 import { toRpcError } from "../rpc/errors.js";
 import { ResponseParser } from "../rpc/response-parser.js";
 import { BLOCK_METHOD, Branch, placeOfBlock } from "./branch.js";
@@ -21,7 +22,6 @@ import type {
 
 export interface PinnedBlock {
   readonly upstream: UpstreamSettings;
-  readonly chainId: number;
   readonly number: number;
   readonly hash: string;
   /** Folder to keep the values in; undefined for memory only. */
@@ -32,7 +32,13 @@ export interface PinnedBlock {
 const NETWORK_METHOD = "net_version";
 
 /** Milliseconds to wait for a value of warming before it is asked for alone. */
-const PATIENCE_MS = 1_000;
+export const PATIENCE_MS = 1_000;
+
+/**
+ * The simulator asks once for each value of a block that is so far below the newest, and
+ * else again in each call: its own limit is 128 on most chains.
+ */
+const DEEP = 1_000;
 
 /**
  * A node's answers for one block, by number and hash: in memory, and on disk if it has a
@@ -82,7 +88,9 @@ export class BlockCache {
     calls: readonly UpstreamCall[],
   ): Promise<readonly UpstreamAnswer[]> {
     const isKept = (call: UpstreamCall): boolean =>
-      this.#branch.isOfTip(call) || call.method === NETWORK_METHOD;
+      this.#branch.isOfTip(call) ||
+      call.method === CHAIN_METHOD ||
+      call.method === NETWORK_METHOD;
     const failed = await this.#fetch(calls.filter(isKept), "needed");
     return await Promise.all(
       calls.map(async (call) =>
@@ -99,21 +107,32 @@ export class BlockCache {
    * Fetches the block with and without transactions, and what else the simulator begins
    * with. It ends the process if it does not get the block.
    *
+   * @returns The id of the chain.
    * @throws VaultError
    */
-  public async requireBlock(): Promise<void> {
+  public async requireBlock(): Promise<number> {
     const at = toQuantity(this.pinned.number);
-    const [answer = NO_ANSWER] = await this.answer([
+    const { network, redactor } = this.pinned.upstream;
+    const [block = NO_ANSWER, chain = NO_ANSWER] = await this.answer([
       { method: BLOCK_METHOD, params: [at, true] },
+      { method: CHAIN_METHOD, params: [] },
       { method: BLOCK_METHOD, params: [at, false] },
       { method: NETWORK_METHOD, params: [] },
       // Shows whether the node takes hashes, before there is much to read.
       { method: "eth_getBalance", params: [ZeroAddress, at] },
     ]);
-    if ("error" in answer) {
-      const { network, redactor } = this.pinned.upstream;
-      throw toRpcError(answer.error, network, BLOCK_METHOD, redactor);
+    if ("error" in block) {
+      throw toRpcError(block.error, network, BLOCK_METHOD, redactor);
     }
+    if ("error" in chain) {
+      throw toRpcError(chain.error, network, CHAIN_METHOD, redactor);
+    }
+    return parseChainId(network, chain.result);
+  }
+
+  /** @returns Undefined if there is no such value. */
+  public valueOf(call: UpstreamCall): unknown {
+    return this.#values.get(keyOf(call));
   }
 
   /** Asks the node for what is not kept, and what a fork works without. */
@@ -140,9 +159,9 @@ export class BlockCache {
 
   /** A hash, because URL and headers may have a key in them. */
   get #file(): string | undefined {
-    const { upstream, chainId, hash, folder } = this.pinned;
+    const { upstream, hash, folder } = this.pinned;
     const { url, headers } = upstream;
-    const identity = [url, Object.entries(headers), chainId, hash];
+    const identity = [url, Object.entries(headers), hash];
     const name = createHash("sha256").update(JSON.stringify(identity));
     return folder === undefined
       ? undefined
@@ -212,6 +231,9 @@ export class BlockCache {
 
   /** Asks for what is not kept. */
   async #pass(call: UpstreamCall): Promise<UpstreamAnswer> {
+    if (call.method === "eth_blockNumber") {
+      return { result: toQuantity(this.pinned.number + DEEP) };
+    }
     try {
       const answer = this.#branch.isOfChain(call)
         ? await this.#branch.readBelow(call)
@@ -259,6 +281,7 @@ const forms: Readonly<Record<string, (value: unknown) => boolean>> = {
   eth_getTransactionCount: isQuantity,
   eth_getStorageAt: isQuantity,
   eth_getCode: (value) => isHexString(value, true),
+  [CHAIN_METHOD]: isQuantity,
   [NETWORK_METHOD]: (value) => typeof value === "string",
 };
 

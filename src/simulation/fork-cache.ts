@@ -7,15 +7,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 
-import { toQuantity } from "ethers";
-
 import { assertInvariant, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import { toRpcError } from "../rpc/errors.js";
 import { BlockCache } from "./block-cache.js";
 import type { PinnedBlock } from "./block-cache.js";
-import { FORK_REQUESTS, NO_ANSWER } from "./upstream.js";
+import { FORK_REQUESTS } from "./upstream.js";
 import type { UpstreamAnswer, UpstreamSettings } from "./upstream.js";
 
 /** JSON-RPC error code of a server error. */
@@ -30,8 +28,6 @@ export class ForkCache {
   /** Nobody can guess it: other users of this machine must not reach the node. */
   readonly #path = `/${randomBytes(24).toString("hex")}`;
   readonly #server: Server;
-  /** Answers to the simulator's first requests, for which no node is needed. */
-  readonly #known: Readonly<Record<string, string>>;
   readonly #upstream: UpstreamSettings;
   #failure: unknown;
   #closed: VaultError | undefined;
@@ -41,16 +37,11 @@ export class ForkCache {
    * port, and another fork on that port would read it.
    */
   private constructor(
-    { upstream, number, chainId }: PinnedBlock,
+    { upstream }: PinnedBlock,
     public readonly block: BlockCache,
     public readonly folder: string,
   ) {
     this.#upstream = upstream;
-    this.#known = {
-      // The simulator would keep state of an old block on disk, by port and number.
-      eth_blockNumber: toQuantity(number),
-      eth_chainId: toQuantity(chainId),
-    };
     this.#server = createServer((request, response) => {
       this.#respond(request).then(
         (answer) => {
@@ -101,11 +92,10 @@ export class ForkCache {
     this.#closed = vaultError("VAULT_FORK_CLOSED", { network });
     this.#server.close();
     this.#server.closeAllConnections();
-    await Promise.all([this.block.close(), this.removeFolder()]);
-  }
-
-  public async removeFolder(): Promise<void> {
-    await rm(this.folder, { recursive: true, force: true });
+    await Promise.all([
+      this.block.close(),
+      rm(this.folder, { recursive: true, force: true }),
+    ]);
   }
 
   async #respond(request: IncomingMessage): Promise<unknown> {
@@ -117,15 +107,8 @@ export class ForkCache {
     const calls = requests.map(asRecord).map(({ method, params }) => ({
       ...{ method: String(method), params: listOf(params) },
     }));
-    const asked = calls.filter(({ method }) => !(method in this.#known));
-    const answered = (await this.block.answer(asked)).values();
-    const answers = calls.map(({ method }, index) => {
+    const answers = (await this.block.answer(calls)).map((answer, index) => {
       const { id = null } = asRecord(requests[index]);
-      const result = this.#known[method];
-      const answer =
-        result === undefined
-          ? (answered.next().value ?? NO_ANSWER)
-          : { result };
       return { jsonrpc: "2.0", id, ...this.#toJson(answer) };
     });
     return Array.isArray(body) ? answers : answers[0];

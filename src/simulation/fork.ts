@@ -28,7 +28,7 @@ import { ForkCache, bindForkCache } from "./fork-cache.js";
 import { FORK_NETWORK } from "./fork-network.js";
 import { FORK_REQUESTS } from "./upstream.js";
 import { parseWarmCall, planForFork, warm } from "./warm.js";
-import type { WarmCall, WarmPlan } from "./warm.js";
+import type { Slot, WarmCall, WarmPlan } from "./warm.js";
 
 /** Connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
@@ -64,7 +64,6 @@ export interface ForkOptions extends OptionsOf<typeof forkOptions> {}
 /** A block to fork, and how its state may be kept. */
 export interface ForkedNode {
   readonly block: Block;
-  readonly chainId: number;
   /** True if the state of the block cannot change: it is kept on disk. */
   readonly isFinal: boolean;
 }
@@ -106,7 +105,7 @@ export async function fork(
     ),
   ]);
   const instances = new Map(others);
-  return await createFork(vault, node, {
+  const { connection } = await createFork(vault, node, {
     hardfork,
     warmed: planForFork(vault, coinbase, node.block.number, calls),
     upstream: (name) =>
@@ -124,6 +123,7 @@ export async function fork(
       },
     },
   });
+  return connection;
 }
 
 /** Looks up all addresses now: the vault may be closed before its fork. */
@@ -153,29 +153,32 @@ async function copyOf(vault: VaultHost) {
 /** @param isBlockGiven True if the caller chose the block. */
 export async function askNode(
   vault: VaultHost,
-  chosen: Promise<Block>,
+  chosen: Block | Promise<Block>,
   isBlockGiven: boolean,
 ): Promise<ForkedNode> {
-  const [block, head, chainId] = await Promise.all([
+  const [block, head] = await Promise.all([
     chosen,
     isBlockGiven ? getBlockNumber(vault.rpc) : 0,
-    vault.chainId(),
   ]);
   // The state of a development node's newest block can still change.
   const isFinal = isBlockGiven && block.number < head;
-  return { block, chainId, isFinal };
+  return { block, isFinal };
 }
 
 /**
  * Makes a fork, binds its vault to the upstream's addresses, and begins to warm it.
  *
+ * @returns Its connection, and the storage that warming finds.
  * @throws VaultError
  */
 export async function createFork(
   vault: VaultHost,
-  { block, chainId, isFinal }: ForkedNode,
+  { block, isFinal }: ForkedNode,
   { hardfork, warmed, upstream, settings }: ForkPlan,
-): Promise<ForkConnection> {
+): Promise<{
+  readonly connection: ForkConnection;
+  readonly slots: Promise<readonly Slot[]>;
+}> {
   // Nothing waits for it before the fork is made.
   warmed.catch(() => undefined);
   const { context, connection } = vault;
@@ -190,21 +193,19 @@ export async function createFork(
       headers: config.httpHeaders,
       timeout: config.timeout,
     },
-    chainId,
     number: block.number,
     hash: block.hash,
     folder: isFinal
       ? path.join(context.config.paths.cache, CACHE_FOLDER)
       : undefined,
   });
-  warmed
-    .then(async (plan) => {
-      await warm(cache.block, block.number, plan);
-    })
-    // A failure here comes again when the value is needed.
-    .catch(() => undefined);
+  const slots = warmed.then(
+    async (plan) => await warm(cache.block, block.number, plan),
+  );
+  // A failure here comes again when the value is needed.
+  slots.catch(() => undefined);
   try {
-    await cache.block.requireBlock();
+    const chainId = await cache.block.requireBlock();
     const override = {
       ...settings,
       blockGasLimit: block.gasLimit,
@@ -246,11 +247,9 @@ export async function createFork(
         (await networkConfig.forking.url.getUrl()) === cache.url,
       "what should be a fork in process is another network",
     );
-    // It must be there while the simulator starts.
-    await cache.removeFolder();
     bindForkCache(forked, cache);
     vault.adoptFork(forked, endingWith(cache, forked), upstream);
-    return forked;
+    return { connection: forked, slots };
   } catch (error) {
     const { failure } = cache;
     await cache.close();

@@ -54,7 +54,7 @@ describe("the state of one block", () => {
         ...{ network: "live", redactor: new Redactor(), url: server.url },
         ...{ headers: { key: "s3cret" }, timeout: 10_000 },
       },
-      ...{ chainId: 1, number: NUMBER, hash: HASH, folder: undefined },
+      ...{ number: NUMBER, hash: HASH, folder: undefined },
       ...more,
     });
     caches.push(cache);

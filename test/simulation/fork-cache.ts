@@ -36,7 +36,7 @@ describe("the loopback server of a fork", () => {
         ...{ network: "live", redactor: new Redactor(), url: server.url },
         ...{ headers: {}, timeout: 10_000 },
       },
-      ...{ chainId: 31_337, number: NUMBER, hash: HASH, folder: undefined },
+      ...{ number: NUMBER, hash: HASH, folder: undefined },
     });
   const post = async (body: unknown, url = cache.url): Promise<Response> =>
     await fetch(url, { method: "POST", body: JSON.stringify(body) });
@@ -57,8 +57,9 @@ describe("the loopback server of a fork", () => {
     expect((await fetch(url)).status).to.equal(404);
   });
 
-  it("a batch is answered in its order with its ids: chain and newest block without a request, state of the block from the cache, and what else there is from the node", async () => {
+  it("a batch is answered in its order with its ids: chain and state of the block from the cache, a newest block far above it, and what else there is from the node", async () => {
     await ask("eth_getBalance", ACCOUNT, AT);
+    await ask("eth_chainId");
     server.clear();
     const batch = [
       { id: "a", method: "eth_getBalance", params: [ACCOUNT, AT] },
@@ -68,7 +69,7 @@ describe("the loopback server of a fork", () => {
     ];
     const answers: unknown = await (await post(batch)).json();
     expect(answers).to.deep.equal(
-      ["0x7", AT, "0x7a69", "0x7"].map((result, index) => ({
+      ["0x7", toQuantity(NUMBER + 1_000), "0x7", "0x7"].map((result, index) => ({
         ...{ jsonrpc: "2.0", id: batch[index]?.id, result },
       })),
     );

@@ -9,6 +9,7 @@ import type { HardhatUserConfig } from "hardhat/types/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { encodeCall } from "../../src/client/codec.js";
+import { BlockCache } from "../../src/simulation/block-cache.js";
 import type {
   ForkConnection,
   ForkOptions,
@@ -444,7 +445,7 @@ describe("vault.fork()", () => {
     expect((await fork.vault.getLatestRoundInfo()).settled).to.equal(false);
   });
 
-  it("a fork leaves no folder of Hardhat's simulator behind: when it is made, when it is closed after it has read an old block, and when it cannot be made", async () => {
+  it("a fork leaves no folder of Hardhat's simulator behind when it is closed after it has read an old block, and when it cannot be made", async () => {
     const { vault } = await connect();
     const { TMPDIR } = process.env;
     process.env["TMPDIR"] = root;
@@ -452,7 +453,6 @@ describe("vault.fork()", () => {
       const left = async (): Promise<readonly string[]> =>
         (await readdir(root)).filter((name) => name.startsWith("vault-fork-"));
       const fork = await vault.fork();
-      expect(await left(), "made").to.deep.equal([]);
       const number = (await vault.block()).number - 1;
       await fork.provider.request({
         method: "eth_getBlockByNumber",
@@ -545,16 +545,41 @@ describe("vault.fork()", () => {
     await node.stop();
   });
 
-  it("simulateSettleAll on a fork makes at most 15 requests in 5 waves", async () => {
+  it("simulateSettleAll on a fork makes at most 10 requests in 3 waves", async () => {
     const node = await startRpcServer({
       ...{ upstream: anvil.url, latencyMs: 20, isInStep: true },
     });
     const { vault } = await connect({}, node.url);
     const simulation = await vault.simulateSettleAll({ engine: "fork" });
     expect(simulation.changes).to.deep.equal(SETTLEMENT_CHANGES);
-    expect(node.bodies).to.have.length.below(16);
-    expect(node.waves).to.be.below(6);
+    expect(node.bodies).to.have.length.below(11);
+    expect(node.waves).to.be.below(4);
     await node.stop();
+  });
+
+  it("Hardhat's simulator asks the cache of a fork once for each value, and that of a simulation for no storage that was found beforehand", async () => {
+    const asked: string[] = [];
+    const storage = (): readonly string[] =>
+      asked.filter((call) => call.includes("eth_getStorageAt"));
+    const { answer } = BlockCache.prototype;
+    BlockCache.prototype.answer = async function (calls) {
+      asked.push(...calls.map((call) => JSON.stringify(call)));
+      return await answer.call(this, calls);
+    };
+    try {
+      const { vault } = await connect();
+      const fork = await open(vault);
+      await fork.vault.snapshot();
+      await settle(fork);
+      expect(storage()).to.have.length.above(20);
+      expect(storage()).to.deep.equal([...new Set(storage())]);
+      asked.length = 0;
+      await vault.simulateSettleAll({ engine: "fork" });
+      expect(asked).to.have.length.above(20);
+      expect(storage()).to.deep.equal([]);
+    } finally {
+      BlockCache.prototype.answer = answer;
+    }
   });
 
   describe("of a node that answers otherwise", () => {

@@ -3,8 +3,14 @@ import { ZeroAddress, id, toQuantity } from "ethers";
 
 import { Redactor } from "../../src/redact.js";
 import { BlockCache } from "../../src/simulation/block-cache.js";
-import { parseWarmCall, planForFork, warm } from "../../src/simulation/warm.js";
+import {
+  fill,
+  parseWarmCall,
+  planForFork,
+  warm,
+} from "../../src/simulation/warm.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { WORD, recording } from "../helpers/recording-node.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type {
   RecordedRequest,
@@ -46,7 +52,7 @@ describe("warming of a fork", () => {
         ...{ network: "live", redactor: new Redactor(), url: server.url },
         ...{ headers: {}, timeout: 10_000 },
       },
-      ...{ chainId: 1, number: NUMBER, hash: HASH, folder: undefined },
+      ...{ number: NUMBER, hash: HASH, folder: undefined },
     });
   });
   afterEach(async () => {
@@ -87,7 +93,10 @@ describe("warming of a fork", () => {
   ] as const) {
     it(`warm() fetches ${found ? "the slots" : "no slot"} of a node that answers ${title}`, async () => {
       answers = { [LIST]: ofList, [TRACE]: ofTrace };
-      await warm(cache, NUMBER, plan);
+      const read = { address: FOUND, slot: "0x1", value: "0x07" };
+      expect(await warm(cache, NUMBER, plan)).to.deep.equal(
+        found ? [read] : [],
+      );
       expect(slots()).to.deep.equal(found ? [[FOUND, "0x1"]] : []);
       const traced = calls().filter(({ method }) => method === TRACE);
       expect(traced).to.have.length(traces);
@@ -132,6 +141,17 @@ describe("warming of a fork", () => {
     expect(await cache.answer([call])).to.deep.equal([{ result: "0x07" }]);
     await cache.close();
     await work;
+  });
+
+  it("fill() sets each place in storage to a word, and none if they cannot be had or come late", async () => {
+    const { rpc, asked } = recording(() => true);
+    const read = { address: FOUND, slot: "0x1", value: "0x7" };
+    await fill(rpc, Promise.resolve([read]));
+    await fill(rpc, Promise.reject(new Error("out of luck")));
+    await fill(rpc, new Promise(() => undefined));
+    expect(asked).to.deep.equal([
+      { method: "hardhat_setStorageAt", params: [FOUND, "0x1", WORD] },
+    ]);
   });
 
   for (const [title, arrange] of [

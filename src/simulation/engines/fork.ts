@@ -5,7 +5,6 @@ import { fallbackTo } from "../../errors.js";
 import type { VaultHost } from "../../host.js";
 import { getCode } from "../../rpc/accounts.js";
 import { toBlockId } from "../../rpc/block-id.js";
-import { getBlock } from "../../rpc/blocks.js";
 import { tryCall } from "../../rpc/calls.js";
 import { isNodeRefusal } from "../../rpc/errors.js";
 import { fewRetries } from "../../rpc/retry.js";
@@ -15,7 +14,7 @@ import { EngineUnsupportedError } from "./engine.js";
 import type { EngineResult, SimulationParameters } from "./engine.js";
 import { askNode, createFork, requireForkNetwork } from "../fork.js";
 import { FORK_REQUESTS } from "../upstream.js";
-import { planForSimulation } from "../warm.js";
+import { fill, planForSimulation } from "../warm.js";
 import { executeSettlement, requireSimulator } from "./execute.js";
 
 /** Hardhat's simulator crashes the process at a larger panic code. */
@@ -38,24 +37,15 @@ export async function runFork(
 async function simulateOnFork(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { vault, route, watched, next, base, hardfork } = parameters;
+  const { vault, route, watched, next, hardfork } = parameters;
   const { coinbase } = requireForkNetwork(vault);
-  const header = getBlock(vault.rpc, base);
-  const [node, plain] = await Promise.all([
-    askNode(vault, header, next.isBlockGiven === true),
-    callPlainly(vault, parameters),
-  ]);
-  const reverted = plain?.reverted;
-  if (
-    reverted?.kind === "panic" &&
-    BigInt(dataSlice(reverted.data, 4)) > LARGEST_PANIC
-  ) {
-    throw new EngineUnsupportedError(
-      `Hardhat's simulator ends the process at ${reverted.text}`,
-    );
-  }
+  const called = callPlainly(vault, parameters);
+  // Its failure comes when the fork is made.
+  called.catch(() => undefined);
+  const { latest, isBlockGiven = false } = next;
+  const node = await askNode(vault, latest, isBlockGiven);
   const plan = planForSimulation(vault, coinbase, watched, route);
-  const connection = await createFork(vault, node, {
+  const { connection, slots } = await createFork(vault, node, {
     hardfork,
     warmed: Promise.resolve(plan),
     settings: {
@@ -66,7 +56,18 @@ async function simulateOnFork(
     },
   });
   try {
+    const plain = await called;
+    const reverted = plain?.reverted;
+    if (
+      reverted?.kind === "panic" &&
+      BigInt(dataSlice(reverted.data, 4)) > LARGEST_PANIC
+    ) {
+      throw new EngineUnsupportedError(
+        `Hardhat's simulator ends the process at ${reverted.text}`,
+      );
+    }
     const rpc = requireSimulator(connection.vault);
+    await fill(rpc, slots);
     await rpc.request("evm_setAutomine", [false]);
     await rpc.request("hardhat_impersonateAccount", [route.from]);
     if (hardfork === undefined) {
