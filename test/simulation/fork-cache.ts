@@ -69,9 +69,11 @@ describe("the loopback server of a fork", () => {
     ];
     const answers: unknown = await (await post(batch)).json();
     expect(answers).to.deep.equal(
-      ["0x7", toQuantity(NUMBER + 1_000), "0x7", "0x7"].map((result, index) => ({
-        ...{ jsonrpc: "2.0", id: batch[index]?.id, result },
-      })),
+      ["0x7", toQuantity(NUMBER + 1_000), "0x7", "0x7"].map(
+        (result, index) => ({
+          ...{ jsonrpc: "2.0", id: batch[index]?.id, result },
+        }),
+      ),
     );
     expect(
       server.bodies.flat().map(({ method, params }) => [method, ...params]),
