@@ -561,6 +561,7 @@ describe("vault.fork()", () => {
     const asked: string[] = [];
     const storage = (): readonly string[] =>
       asked.filter((call) => call.includes("eth_getStorageAt"));
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its cache
     const { answer } = BlockCache.prototype;
     BlockCache.prototype.answer = async function (calls) {
       asked.push(...calls.map((call) => JSON.stringify(call)));
