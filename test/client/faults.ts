@@ -58,7 +58,7 @@ describe("reads under faults", () => {
     const { vault } = await connectTo(anvil.url);
     ({ addresses: contracts } = await vault.deployMocks({
       scenario: "expired-round",
-      overrides: { orders: distinctState.orders ?? {} },
+      overrides: { orders: distinctState.orders },
     }));
   });
 

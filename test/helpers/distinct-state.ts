@@ -1,5 +1,6 @@
 import type { MockAddresses } from "../../src/mocks/deployed-mocks.js";
 import type { MockOverrides } from "../../src/mocks/types.js";
+import { withOtherReadings } from "./readings.js";
 
 /** Addresses as in a production configuration. */
 export const contracts: MockAddresses = {
@@ -44,20 +45,26 @@ const order = {
   state: 255,
 };
 
+/** What another operation than those below returns. */
+const OTHER_VALUE = 47n;
+
 /** A state in which no two values are the same, so that none can be swapped. */
-export const distinctState: MockOverrides = {
-  fundingFeeRate: { call: 1n, put: 2n },
-  pools: {
-    public: { deposit: 31n, availabe: 32n, locked: 33n },
-    private: { deposit: 34n, availabe: 35n, locked: 36n },
-  },
-  round,
-  orders: { [ORDER_ID.toString()]: order },
-  margins: { baseMarginAmount: 41n, xMarginAmount: 42n },
-  marginBalance: { baseMarginAmount: 43n, xMarginAmount: 44n },
-  volume: 45n,
-  minXMargin: 46n,
-};
+export const distinctState = withOtherReadings(
+  {
+    fundingFeeRate: { call: 1n, put: 2n },
+    pools: {
+      public: { deposit: 31n, availabe: 32n, locked: 33n },
+      private: { deposit: 34n, availabe: 35n, locked: 36n },
+    },
+    round,
+    orders: { [ORDER_ID.toString()]: order },
+    margins: { baseMarginAmount: 41n, xMarginAmount: 42n },
+    marginBalance: { baseMarginAmount: 43n, xMarginAmount: 44n },
+    volume: 45n,
+    minXMargin: 46n,
+  } satisfies MockOverrides,
+  OTHER_VALUE,
+);
 
 const { pools, margins, marginBalance } = distinctState;
 
@@ -69,8 +76,8 @@ export const expectedReads = (
     ["getLatestRoundInfo", [], round],
     ["getOrderInfo", [ORDER_ID], order],
     ["calMargins", [{ maxVolume: 1n, APY: 2n, endTime: 3n }], margins],
-    ["getLPAmountInfo", ["public"], pools?.public],
-    ["getLPAmountInfo", ["private"], pools?.private],
+    ["getLPAmountInfo", ["public"], pools.public],
+    ["getLPAmountInfo", ["private"], pools.private],
     ["queryVolume", [], 45n],
     ["queryMarginBalance", [], marginBalance],
     ["minXMargin", [], 46n],

@@ -1,19 +1,24 @@
+import { operations } from "../../src/protocol/index.js";
+import type { Operation } from "../../src/protocol/index.js";
 import type { RpcHandler } from "./rpc-server.js";
 import { TIME_OF_GENESIS, orderWords, wordsOf } from "./scripted-contracts.js";
 import type { ContractAnswer, ContractCall } from "./scripted-contracts.js";
 import { ScriptedNode, handlerOf } from "./scripted-node.js";
 import type { ScriptedNodeOptions } from "./scripted-node.js";
 
-/** Return data of every read, by selector, built from the protocol by hand. */
+/** Return data of every read, by selector: 1, 2, 3, and so on. */
 const documentedData: Readonly<Record<string, string>> = {
-  "0xc138aa5f": wordsOf(1),
-  "0x2016e80b": wordsOf(1, 2, 3, 4, 5, 6, 7, 8, 9, 1),
-  "0xd311636b": orderWords({ exType: Buffer.from("BTC-USDT") }),
-  "0xb6624fb0": wordsOf(1, 2),
-  "0x53ac2d24": wordsOf(1, 2, 3),
-  "0xa69590a8": wordsOf(1),
-  "0xea17f924": wordsOf(1, 2),
-  "0x789f4b5a": wordsOf(1),
+  ...Object.fromEntries(
+    Object.values<Operation>(operations).map(({ selector, outputs }) => [
+      selector,
+      wordsOf(
+        ...outputs.map(({ type }, index) => (type === "bool" ? 1 : index + 1)),
+      ),
+    ]),
+  ),
+  [operations.getOrderInfo.selector]: orderWords({
+    exType: Buffer.from("BTC-USDT"),
+  }),
 };
 
 /** Addresses for a network whose node is {@link documentedNode}. */

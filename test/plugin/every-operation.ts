@@ -119,14 +119,8 @@ for (const { name, start } of differentNodes) {
       const { chainId, block, ...readings } = await connection.vault.snapshot();
       expect(chainId).to.equal(31337);
       expect(block).to.deep.equal(await connection.vault.block());
-      expect(readings).to.deep.equal({
-        fundingFeeRate: { call: 1n, put: 2n },
-        round: distinctState.round,
-        pools: distinctState.pools,
-        volume: 45n,
-        marginBalance: distinctState.marginBalance,
-        minXMargin: 46n,
-      });
+      const { orders: _orders, margins: _margins, ...expected } = distinctState;
+      expect(readings).to.deep.equal(expected);
       const { block: _later, ...same } = await hre.vault.snapshot();
       expect(same).to.deep.equal({ chainId, ...readings });
     });

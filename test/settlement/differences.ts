@@ -15,18 +15,21 @@ import {
   VAULT,
   valuesAnswer,
 } from "../helpers/scripted-contracts.js";
+import { withOtherReadings } from "../helpers/readings.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
 const TOKEN = `0x${"44".repeat(20)}` as const;
 const HOLDER = `0x${"33".repeat(20)}` as const;
 
 const pool = { deposit: 3n, availabe: 2n, locked: 1n };
-const before: VaultSnapshot = {
-  ...{ chainId: 1, block: { number: 5, timestamp: 1_700_000_005 } },
-  ...{ fundingFeeRate: { call: 1n, put: 1n }, round: OPEN_ROUND },
-  ...{ pools: { public: pool, private: pool }, volume: 5n, minXMargin: 6n },
-  marginBalance: { baseMarginAmount: 1n, xMarginAmount: 2n },
-};
+const before: VaultSnapshot = withOtherReadings(
+  {
+    ...{ chainId: 1, block: { number: 5, timestamp: 1_700_000_005 } },
+    ...{ round: OPEN_ROUND, pools: { public: pool, private: pool } },
+    marginBalance: { baseMarginAmount: 1n, xMarginAmount: 2n },
+  },
+  5n,
+);
 const priced = { ...OPEN_ROUND, settled: true, settledPrice: 7n };
 const after: VaultSnapshot = {
   ...{ ...before, round: priced },

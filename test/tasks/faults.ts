@@ -61,7 +61,7 @@ describe("tasks under faults", () => {
     node = provider;
     ({ addresses: contracts } = await vault.deployMocks({
       scenario: "expired-round",
-      overrides: { orders: distinctState.orders ?? {} },
+      overrides: { orders: distinctState.orders },
     }));
   });
   after(async () => {

@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { TaskDefinitionType } from "hardhat/types/tasks";
 
 import hardhatVault from "../../src/index.js";
-import { operations } from "../../src/protocol/index.js";
+import { operations, standaloneQueries } from "../../src/protocol/index.js";
 import { startDatedAnvil } from "../helpers/anvil.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
@@ -21,19 +21,18 @@ const GENESIS_SECONDS = 1_795_219_200;
 const CALL = `0xd311636b${"5".padStart(64, "0")}`;
 const TRADING = "0xCf7Ed3AccA5a467e9e704C703E8D87F634fB0Fc9";
 
+const standaloneTasks = new Set(
+  standaloneQueries.map(({ operation }) => operations[operation].task),
+);
+
 /** What a person types, in this order, by the name of the golden: the task's. */
 const commands: Readonly<Record<string, string>> = {
   "deploy-mocks": "deploy-mocks",
   status: "status",
-  "funding-rate": "funding-rate",
-  round: "round",
+  ...Object.fromEntries([...standaloneTasks].map((task) => [task, task])),
   order: "order 3",
   orders: "orders --ids 1-9",
-  pools: "pools",
-  volume: "volume",
   margins: "margins --max-volume 1000 --apy 12.5 --end-time +7d",
-  "margin-balance": "margin-balance",
-  "min-margin": "min-margin",
   request: `request getOrderInfo 3 --at trading=${TRADING}`,
   decode: `decode ${CALL}`,
   doctor: "doctor",

@@ -8,6 +8,7 @@ import {
   documentedAnswer,
   documentedContracts,
 } from "../helpers/documented-node.js";
+import { pathsOf } from "../helpers/readings.js";
 import {
   FACTORY,
   SETTLE,
@@ -123,8 +124,14 @@ describe("the state of a vault", () => {
     ["is up if all is read", documentedContracts, "", true, 0],
     ["is up with contracts not configured", contracts, "", true, 4],
     // Its volume and margin balance; and it has no settlement under way.
-    ["is up without its own address", withoutVault, "", true, 2],
-    ["is not up without any address", {}, "", false, 8],
+    [
+      "is up without its own address",
+      withoutVault,
+      "",
+      true,
+      pathsOf("vault").length,
+    ],
+    ["is not up without any address", {}, "", false, pathsOf().length],
     ["is not up if one fails", documentedContracts, publicPool, false, 1],
   ] satisfies ReadonlyArray<
     readonly [string, ContractAddresses, string, boolean, number]

@@ -4,6 +4,8 @@ import { expect } from "chai";
 
 import { vaultError } from "../../../src/errors.js";
 import { renderMetrics, renderOutage } from "../../../tasks/output/metrics.js";
+import { get } from "../../../src/protocol/index.js";
+import { pathsOf, withOtherReadings } from "../../helpers/readings.js";
 import type { KeeperState, VaultState } from "../../../tasks/vault-state.js";
 
 const ONE = 10n ** 18n;
@@ -16,7 +18,7 @@ const round = {
   ...{ startTime: 16n, endTime: 17n },
   ...{ settledPrice: 18n, settledAmount: 2n ** 256n - 1n, settled: true },
 };
-const readings = {
+const known = {
   ...{ fundingFeeRate: { call: 25_000n, put: 2n }, round, volume: 450n },
   pools: {
     public: { deposit: 310n, availabe: 32n, locked: 33n },
@@ -25,6 +27,11 @@ const readings = {
   marginBalance: { baseMarginAmount: 43n, xMarginAmount: 44n },
   minXMargin: 46n,
 };
+const readings = withOtherReadings(known, failed);
+/** Of operations that are not in the lists below. */
+const others = pathsOf().filter(
+  (path) => get(known, path.split(".")) === undefined,
+);
 const keeper: KeeperState = {
   ...{ expired: false, secondsToEnd: 12, canBeSettled: true },
   canBeSettledBy: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
@@ -72,6 +79,7 @@ describe("metrics of vault status", () => {
       'reading_up{reading="volume"} 1',
       'reading_up{reading="marginBalance"} 1',
       'reading_up{reading="minXMargin"} 1',
+      ...others.map((path) => `reading_up{reading="${path}"} 0`),
       'funding_fee_rate_ratio{contract_type="call"} 0.00025',
       'funding_fee_rate_ratio{contract_type="put"} 0.00000002',
       // 18.5 %
