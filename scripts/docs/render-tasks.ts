@@ -27,6 +27,8 @@ does not.
 
 /** The options that most tasks take are listed once. */
 const shared = ["json", "instance", "at", "raw", "block", "from", "timeout"];
+/** Those of tasks that list something, too. */
+const ofListings = ["format", "scaled", "out"];
 
 /** What a section has besides the task's own help. */
 interface Section {
@@ -38,10 +40,10 @@ interface Section {
 const oneReading = "One reading";
 
 const sections: Readonly<Record<string, Section>> = {
-  [oneReading]: { examples: ["order 3", "round --json"] },
+  [oneReading]: { examples: ["round --json"] },
   "vault status": { examples: ["status"] },
   "vault orders": {
-    examples: ["orders", "orders --ids 1,3 --format csv"],
+    examples: ["orders"],
     text: "[Outputs, ranges, and where the list ends](reading-many-orders.md).",
   },
   "vault rounds": {
@@ -113,7 +115,11 @@ export function renderTasks(): string {
       definition.type === TaskDefinitionType.NEW_TASK,
   );
   const [first] = tasks;
-  const common = shared.flatMap((name) => first?.options[name] ?? []);
+  const listing = tasks.find(({ options }) => "scaled" in options);
+  const common = [
+    ...shared.flatMap((name) => first?.options[name] ?? []),
+    ...ofListings.flatMap((name) => listing?.options[name] ?? []),
+  ];
   const groups = Map.groupBy(tasks, sectionOf);
   return [
     introduction,
@@ -161,11 +167,9 @@ function renderSection(
     `## ${heading}\n`,
     ...(single === undefined ? [] : [`${single.description}.`]),
     ...(section.text === undefined ? [] : [section.text]),
-    `\n${single === undefined ? "They take" : `\`${usageOf(single)}\` takes`} ${
-      taken.length === common.length
-        ? "the common options"
-        : taken.map(({ name }) => `\`${toFlag(name)}\``).join(", ")
-    }, and:\n`,
+    `\n${single === undefined ? "They take" : `\`${usageOf(single)}\` takes`} ${taken
+      .map(({ name }) => `\`${toFlag(name)}\``)
+      .join(", ")}, and:\n`,
     // What several tasks of a group take is listed once.
     ...table("argument", [
       ...new Map(rows.map((row) => [row.join("|"), row])).values(),
