@@ -1,12 +1,13 @@
 import { expect } from "chai";
 import type { NetworkConnection } from "hardhat/types/network";
 
-import { encodeRevertData, generatedOrder } from "../../src/mocks/index.js";
-import type { MockOrder, MockOverrides } from "../../src/mocks/types.js";
+import { generatedOrder } from "../../src/mocks/index.js";
+import type { MockOverrides } from "../../src/mocks/types.js";
 import type { VaultErrorCode } from "../../src/errors.js";
 import type { MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { contracts } from "../helpers/distinct-state.js";
+import { callMethod } from "../helpers/call-method.js";
 import { connectTo } from "../helpers/hre.js";
 
 const HOLDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -66,20 +67,16 @@ describe("arguments of mocks", () => {
   const INTEGER = "VAULT_INVALID_INTEGER";
   const ENUM = "VAULT_INVALID_ENUM";
   const CHANGES = "The changes to the mocks";
-  const badReason = { operation: "queryVolume", reason: { data: "0x1" } };
   const overrides: readonly Refusal[] = [
     [null, ARGUMENT, CHANGES],
     [{ volumes: 1n }, ARGUMENT, CHANGES],
-    [{ volume: null }, INTEGER, "volume"],
-    [{ volume: -1n }, INTEGER, "volume"],
     [{ volume: BEYOND }, INTEGER, "volume"],
     [{ pools: null }, ARGUMENT, "pools"],
     [{ pools: { both: {} } }, ARGUMENT, "pools"],
-    [{ pools: { public: null } }, ARGUMENT, "pools.public"],
-    [{ round: null }, ARGUMENT, "round"],
     [{ round: { price: 1n } }, ARGUMENT, "round"],
     [{ round: { settled: 1 } }, ENUM, "round.settled"],
-    [{ settlement: null }, ARGUMENT, "settlement"],
+    // It needs both values.
+    [{ settlement: { settledPrice: 1n } }, ARGUMENT, "settlement"],
     [{ margins: [{ xMarginAmount: 1n }] }, ARGUMENT, "margins[0]"],
     [
       {
@@ -93,13 +90,7 @@ describe("arguments of mocks", () => {
     [{ orders: null }, ARGUMENT, "orders"],
     [{ orders: { 1: "open" } }, ARGUMENT, "orders.1"],
     [{ orders: { 1: { price: 1n } } }, ARGUMENT, "orders.1"],
-    [{ orders: { 1: { state: 256 } } }, INTEGER, "orders.1.state"],
     [{ orders: { 1: { state: "shut" } } }, ENUM, "orders.1.state"],
-    [
-      { orders: { 1: { exType: { bytes: "0x41" } } } },
-      ARGUMENT,
-      "orders.1.exType",
-    ],
     [
       { orders: { 1: { exType: Uint8Array.of(65) } } },
       ARGUMENT,
@@ -127,7 +118,6 @@ describe("arguments of mocks", () => {
       { failures: [{ operation: "queryVolume" }] },
       ...([ARGUMENT, "failures[0].reason"] as const),
     ],
-    [{ failures: [badReason] }, ARGUMENT, "failures[0].reason"],
     [
       { failures: [{ operation: "queryVolume", reason: "no", from: "0x12" }] },
       ...(["VAULT_INVALID_ADDRESS", "failures[0].from"] as const),
@@ -144,20 +134,27 @@ describe("arguments of mocks", () => {
     ],
   ];
   for (const [given, code, where] of overrides) {
-    it(`deployMocks(), mockAt() and set() refuse ${titleOf(given)}, and send nothing: ${code}`, async () => {
-      const changes: MockOverrides = untyped(given);
-      const { vault } = connection;
-      for (const call of [
-        async () => await vault.deployMocks({ overrides: changes }),
-        async () => await vault.mockAt("trading", { overrides: changes }),
+    it(`set() refuses ${titleOf(given)}, and sends nothing: ${code}`, async () => {
+      await expectRefusal(
         async () => {
-          await mocks.set(changes);
+          await mocks.set(untyped(given));
         },
-      ]) {
-        await expectRefusal(call, code, where);
-      }
+        code,
+        where,
+      );
     });
   }
+
+  it("deployMocks() and mockAt() refuse overrides as set() does, and send nothing", async () => {
+    const changes: MockOverrides = untyped({ round: { price: 1n } });
+    const { vault } = connection;
+    for (const call of [
+      async () => await vault.deployMocks({ overrides: changes }),
+      async () => await vault.mockAt("trading", { overrides: changes }),
+    ]) {
+      await expectRefusal(call, ARGUMENT, "round");
+    }
+  });
 
   it("set() refuses a holder whose checksum is wrong, and takes one in lower case", async () => {
     const wrong = HOLDER.replace("C5", "c5");
@@ -182,253 +179,74 @@ describe("arguments of mocks", () => {
     }
   });
 
-  it("set() needs both values of a settlement", async () => {
-    await expectRefusal(
-      async () => {
-        // @ts-expect-error -- both
-        await mocks.set({ settlement: { settledPrice: 1n } });
-      },
-      ARGUMENT,
-      "settlement",
-    );
-  });
-
-  it("set() applies a change after one that is refused", async () => {
-    const ends = await Promise.allSettled([
-      mocks.set({ volume: -1n }),
-      mocks.set({ volume: 3n }),
-    ]);
-    expect(ends.map(({ status }) => status)).to.eql(["rejected", "fulfilled"]);
-    expect(await connection.vault.queryVolume()).to.equal(3n);
-  });
-
-  for (const [title, call, code, where] of [
+  const order = generatedOrder(1n);
+  const ADDRESS = "VAULT_INVALID_ADDRESS";
+  const atNone = { at: { ...contracts, vault: "0x12" } };
+  const both = { scenario: "extremes", fixture: "x.json" };
+  const calls: ReadonlyArray<
+    readonly [method: string, args: readonly unknown[], ...Refusal]
+  > = [
+    ["deployMocks", [{ scenario: "closed" }], "", ENUM, "scenario"],
+    ["deployMocks", [both], "", ARGUMENT, "deployMocks()"],
     [
-      "deployMocks() refuses an unknown scenario",
-      async () =>
-        await connection.vault.deployMocks({
-          scenario: untyped("closed-round"),
-        }),
-      ...([ENUM, "scenario"] as const),
-    ],
-    [
-      "deployMocks() refuses a scenario beside a fixture",
-      async () =>
-        // @ts-expect-error -- one of them
-        await connection.vault.deployMocks({
-          ...{ scenario: "extremes", fixture: "x.json" },
-        }),
-      ...([ARGUMENT, "deployMocks()"] as const),
-    ],
-    [
-      "deployMocks() refuses an address that is none",
-      async () =>
-        await connection.vault.deployMocks({
-          at: { ...contracts, vault: "0x12" },
-        }),
+      "deployMocks",
+      [atNone],
       ...([
-        "VAULT_INVALID_ADDRESS",
+        "",
+        ADDRESS,
         "The address of the vault contract (deployMocks())",
       ] as const),
     ],
+    ["mockAt", ["tradings"], "", ENUM, "role"],
+    ["fail", ["minSLDMargin"], "", ENUM, "operation"],
+    ["fail", ["getLPAmountInfo", "dry", { pool: "both" }], "", ENUM, "pool"],
+    ["fail", ["settleAll", "no", { pool: "public" }], "", ARGUMENT, "fail()"],
+    // It would be every order.
+    ["fail", ["getOrderInfo", "no", { orderID: null }], "", INTEGER, "orderID"],
+    ["fail", ["queryVolume", "no", { times: 0 }], "", ARGUMENT, "times"],
     [
-      "mockAt() refuses an unknown role",
-      async () => await connection.vault.mockAt(untyped("tradings")),
-      ...([ENUM, "role"] as const),
+      "fail",
+      ["queryVolume", { customError: "Nope" }],
+      "",
+      ARGUMENT,
+      "The reason to revert",
     ],
-    [
-      "fail() refuses an unknown operation",
-      async () => {
-        await mocks.fail(untyped("minSLDMargin"));
-      },
-      ...([ENUM, "operation"] as const),
-    ],
-    [
-      "fail() refuses an unknown pool",
-      async () => {
-        await mocks.fail("getLPAmountInfo", "dry", { pool: untyped("both") });
-      },
-      ...([ENUM, "pool"] as const),
-    ],
-    [
-      "fail() refuses the pool of an operation without pools",
-      async () => {
-        await mocks.fail("settleAll", "no", { pool: "public" });
-      },
-      ...([ARGUMENT, "fail()"] as const),
-    ],
-    [
-      "fail() refuses null for an order's id, which would be every order",
-      async () => {
-        await mocks.fail("getOrderInfo", "no", { orderID: untyped(null) });
-      },
-      ...(["VAULT_INVALID_INTEGER", "orderID"] as const),
-    ],
-    [
-      "fail() refuses to fail no time",
-      async () => {
-        await mocks.fail("queryVolume", "no", { times: 0 });
-      },
-      ...([ARGUMENT, "times"] as const),
-    ],
-    [
-      "succeed() refuses an unknown pool",
-      async () => {
-        await mocks.succeed("getLPAmountInfo", { pool: untyped("both") });
-      },
-      ...([ENUM, "pool"] as const),
-    ],
-    [
-      "startNextRound() refuses what a settlement writes",
-      async () => {
-        await mocks.startNextRound(untyped({ settledPrice: 1n }));
-      },
-      ...([ARGUMENT, "round"] as const),
-    ],
-    [
-      "startNextRound() refuses a time that the contract cannot hold",
-      async () => {
-        await mocks.startNextRound({ endTime: BEYOND });
-      },
-      ...([INTEGER, "round.endTime"] as const),
-    ],
-    [
-      "startNextRound() refuses null",
-      async () => {
-        await mocks.startNextRound(untyped({ APY: null }));
-      },
-      ...([INTEGER, "round.APY"] as const),
-    ],
-    [
-      "generateOrders() refuses a range without an end",
-      async () => {
-        await mocks.generateOrders(3, untyped(undefined));
-      },
-      ...([ARGUMENT, "generatedOrders"] as const),
-    ],
-    [
-      "generateOrders() refuses an id that the contract cannot hold",
-      async () => {
-        await mocks.generateOrders(5, BEYOND);
-      },
-      ...([INTEGER, "generatedOrders.lastId"] as const),
-    ],
-  ] as const) {
-    it(`${title}, and sends nothing: ${code}`, async () => {
-      await expectRefusal(call, code, where);
-    });
-  }
-
-  const order = generatedOrder(1n);
-  const orders: ReadonlyArray<readonly [unknown, ...Refusal]> = [
-    [1n, null, ARGUMENT, "order 1"],
-    [1n, {}, ARGUMENT, "order 1"],
-    [5n, { ...order, state: undefined }, ARGUMENT, "order 5"],
-    [5n, { ...order, price: 1n }, ARGUMENT, "order 5"],
-    [-1n, order, INTEGER, "orderID"],
-    [BEYOND, order, INTEGER, "orderID"],
-    ["x", order, INTEGER, "orderID"],
+    ["succeed", ["getLPAmountInfo", { pool: "both" }], "", ENUM, "pool"],
+    // What a settlement writes.
+    ["startNextRound", [{ settledPrice: 1n }], "", ARGUMENT, "round"],
+    ["startNextRound", [{ endTime: BEYOND }], "", INTEGER, "round.endTime"],
+    ["startNextRound", [{ APY: null }], "", INTEGER, "round.APY"],
+    ["generateOrders", [3, undefined], "", ARGUMENT, "generatedOrders"],
+    ["generateOrders", [5, BEYOND], "", INTEGER, "generatedOrders.lastId"],
+    ...(
+      [
+        [1n, null, ARGUMENT, "order 1"],
+        [1n, {}, ARGUMENT, "order 1"],
+        [5n, { ...order, state: undefined }, ARGUMENT, "order 5"],
+        [5n, { ...order, price: 1n }, ARGUMENT, "order 5"],
+        [-1n, order, INTEGER, "orderID"],
+        [BEYOND, order, INTEGER, "orderID"],
+        ["x", order, INTEGER, "orderID"],
+      ] as const
+    ).map(
+      ([id, given, code, where]) =>
+        ["addOrders", [new Map([[id, given]])], id, code, where] as const,
+    ),
   ];
-  for (const [id, given, code, where] of orders) {
-    const what =
-      given === order ? "a whole order" : titleOf(given).slice(0, 30);
-    it(`addOrders() refuses ${titleOf(id)}: ${what}, and sends nothing: ${code}`, async () => {
-      const added = new Map<bigint, MockOrder>([[untyped(id), untyped(given)]]);
+  for (const [method, args, what, code, where] of calls) {
+    const title =
+      what === "" ? titleOf(args).slice(1, -1) : `${titleOf(what)}: …`;
+    it(`${method}(${title}) is refused for ${where}, and sends nothing: ${code}`, async () => {
+      const target: object = Reflect.has(mocks, method)
+        ? mocks
+        : connection.vault;
       await expectRefusal(
         async () => {
-          await mocks.addOrders(added);
+          await callMethod(target, method, ...args);
         },
         code,
         where,
       );
     });
   }
-
-  describe("the reason of a failure", () => {
-    for (const [reason, data] of [
-      ["", `0x08c379a0${"20".padStart(64, "0")}${"0".repeat(64)}`],
-      [
-        "no",
-        `0x08c379a0${"20".padStart(64, "0")}${"2".padStart(64, "0")}${"6e6f".padEnd(64, "0")}`,
-      ],
-      [{ panic: 0 }, `0x4e487b71${"0".repeat(64)}`],
-      [{ panic: BEYOND - 1n }, `0x4e487b71${"f".repeat(64)}`],
-      [{ customError: "FactoryNotSet" }, "0xa7df7fac"],
-      [{ customError: "FactoryNotSet()" }, "0xa7df7fac"],
-      [
-        { customError: "A(uint8 b)", args: [255] },
-        `0x37e081be${"ff".padStart(64, "0")}`,
-      ],
-      [
-        { customError: " Paused (address account)", args: [HOLDER] },
-        `0x62e78cea${HOLDER.slice(2).toLowerCase().padStart(64, "0")}`,
-      ],
-      [{ data: "0xAB" }, "0xAB"],
-      [{ data: "0x" }, "0x"],
-    ] as const) {
-      it(`${titleOf(reason)} is encoded as Solidity does`, () => {
-        expect(encodeRevertData(reason)).to.equal(data);
-      });
-    }
-
-    for (const reason of [
-      undefined,
-      null,
-      7,
-      {},
-      ["no"],
-      { args: [] },
-      { customError: "Nope" },
-      { customError: 5 },
-      { customError: "OrderNotFound" },
-      { customError: "OrderNotFound", args: [1, 2] },
-      { customError: "Paused()", args: [1] },
-      { panic: -1 },
-      { panic: "one" },
-      { data: "0x1" },
-      { data: "" },
-      { data: 5 },
-    ]) {
-      it(`${titleOf(reason ?? null)} is refused: ${ARGUMENT}`, async () => {
-        const { details } = await expectVaultError(
-          () => encodeRevertData(untyped(reason), "here"),
-          ARGUMENT,
-        );
-        expect(details["where"]).to.equal("here");
-      });
-    }
-
-    for (const [signature, args, problem] of [
-      [
-        "NotSettler(address caller)",
-        ["0x12"],
-        "args[0] (caller) is not a valid address",
-      ],
-      ["A(uint8 n, string)", [256, "x"], "args[0] (n): 256 is no uint8 ("],
-      ["A(uint8 n, string)", [1, 2], "args[1]: 2 is no string ("],
-      [
-        "A(uint8 n, string)",
-        [],
-        "args has 0 values in place of 2 (uint8 n, string)",
-      ],
-      ["A()", [1], "args has 1 values in place of 0"],
-    ] as const) {
-      it(`fail() names the argument of a custom error that it refuses: ${problem}`, async () => {
-        const reason = { customError: signature, args };
-        const refused = await mocks.fail("queryVolume", reason).catch(String);
-        expect(refused).to.contain(problem);
-      });
-    }
-
-    it("fail() refuses one that cannot be encoded, and sends nothing", async () => {
-      await expectRefusal(
-        async () => {
-          // @ts-expect-error -- no signature
-          await mocks.fail("queryVolume", { customError: "Nope" });
-        },
-        ARGUMENT,
-        "The reason to revert",
-      );
-    });
-  });
 });

@@ -352,23 +352,6 @@ describe("state of the mocks", () => {
       expect(await reasons()).to.eql(["answers", "answers"]);
     });
 
-    it("succeed() of a caller, an order or terms leaves the failures of others", async () => {
-      const from = "0x00000000000000000000000000000000000000AA";
-      const terms = { maxVolume: 1n, APY: 2n, endTime: 3n };
-      for (const [operation, condition, read] of [
-        ["queryVolume", { from }, () => vault.queryVolume({ from })],
-        ["getOrderInfo", { orderID: 1n }, () => vault.getOrderInfo(1n)],
-        ["calMargins", { terms }, () => vault.calMargins(terms)],
-      ] as const) {
-        await mocks.fail(operation, "every");
-        await mocks.fail(operation, "one", condition);
-        await mocks.succeed(operation, condition);
-        const { details } = await expectVaultError(read, "VAULT_CALL_REVERTED");
-        expect(details["reason"], operation).to.equal("every");
-        await mocks.succeed(operation);
-      }
-    });
-
     it("fail() after succeed() brings back no failure of before", async () => {
       await mocks.fail("getOrderInfo", "gone", { orderID: 1n });
       await mocks.succeed("getOrderInfo");
@@ -385,12 +368,6 @@ describe("state of the mocks", () => {
       const { volume, minXMargin } = await vault.snapshot();
       expect(volume).to.have.nested.property("error.details.reason", "one");
       expect(minXMargin).to.have.nested.property("error.details.reason", "two");
-    });
-
-    it("deployMocks() ends those of before", async () => {
-      await mocks.fail("queryVolume", "one");
-      await deploy();
-      expect(await vault.queryVolume()).to.equal(420n * ONE);
     });
   });
 });

@@ -5,7 +5,7 @@ import path from "node:path";
 import { expect } from "chai";
 import type { NetworkConnection } from "hardhat/types/network";
 
-import { operations } from "../../src/client/index.js";
+import { VaultClient, operations } from "../../src/client/index.js";
 import {
   capture,
   connectMocks,
@@ -226,6 +226,29 @@ describe("capture() and deployMocks({ fixture })", () => {
         volume: String(420n * 10n ** 18n),
         "orders.1.number": String(2n * 10n ** 18n),
       });
+    });
+
+    it("calls with the client's own sender, at the block of its first call", async () => {
+      const mocks = await vault.deployMocks();
+      await mocks.fail("queryVolume", "closed");
+      const provider = recordCalls(vault.provider);
+      const from = "0x00000000000000000000000000000000000000AA";
+      const client = new VaultClient(provider, mocks.addresses, { from });
+      const { fixture, failed } = await capture(client, { orders: [1n] });
+      expect(failed).to.equal(1);
+      const calls = provider.asked.filter(
+        ({ method }) => method === "eth_call",
+      );
+      // The lens twice, the margins, and the failed call once more.
+      expect(calls.length).to.be.at.least(4);
+      const block = await connection.ethers.provider.getBlock(
+        fixture.block.number,
+      );
+      const pinned = { blockHash: block?.hash, requireCanonical: true };
+      for (const [index, { params }] of calls.entries()) {
+        expect(params[0]).to.have.property("from", from);
+        expect(params[1]).to.deep.equal(index === 0 ? "latest" : pinned);
+      }
     });
 
     it("refuses the pending block, whose values are not fixed: VAULT_INVALID_ARGUMENT", async () => {

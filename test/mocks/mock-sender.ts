@@ -2,7 +2,6 @@ import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
 import {
-  capture,
   connectMocks,
   deployMocks,
   generatedOrder,
@@ -215,17 +214,6 @@ for (const { name, start } of differentNodes) {
       await vault.calMargins({ ...terms, APY: 7n });
     });
 
-    it("settleAll() reverts with RoundHasNotEnded before the end if settlement.notBeforeEnd is set", async () => {
-      await mocks.set({ settlement: { notBeforeEnd: true } });
-      const early = await vault.settleAll();
-      expect(early.status).to.equal("reverted");
-      expect(String(early.reason)).to.match(/^RoundHasNotEnded\(endTime: /u);
-      await mocks.set({ round: { endTime: 1n } });
-      expect((await vault.settleAll()).status).to.equal("settled");
-      const { settledPrice } = await vault.getLatestRoundInfo();
-      expect(settledPrice).to.equal(66_250n * 10n ** 18n);
-    });
-
     it("settlements() lists who settled in which block", async () => {
       const from = await vault.defaultSender();
       await vault.settleAll({ from: { address: from } });
@@ -286,31 +274,10 @@ describe("mocks - scripting", () => {
       const [settled] = await Promise.allSettled([misScript()]);
       const error: unknown = Reflect.get(settled, "reason");
       expect(Reflect.get(Object(error), "stack")).to.match(
-        /at .*test\/mocks\/scripting\.[jt]s/u,
+        /at .*test\/mocks\/mock-sender\.[jt]s/u,
       );
     });
   }
-
-  it("capture() calls with the client's own sender, at the block of its first call", async () => {
-    await mocks.fail("queryVolume", "closed");
-    const provider = recordCalls(vault.provider);
-    const client = new VaultClient(provider, mocks.addresses, {
-      from: STRANGER,
-    });
-    const { fixture, failed } = await capture(client, { orders: [1n] });
-    expect(failed).to.equal(1);
-    const calls = provider.asked.filter(({ method }) => method === "eth_call");
-    // The lens twice, the margins, and the failed call once more.
-    expect(calls.length).to.be.at.least(4);
-    const block = await vault.connection.ethers.provider.getBlock(
-      fixture.block.number,
-    );
-    const pinned = { blockHash: block?.hash, requireCanonical: true };
-    for (const [index, { params }] of calls.entries()) {
-      expect(params[0]).to.have.property("from", STRANGER);
-      expect(params[1]).to.deep.equal(index === 0 ? "latest" : pinned);
-    }
-  });
 
   it("deployMocks() fails with VAULT_MOCK_SCRIPT_FAILED when the node reverts a script or mines it as failed", async () => {
     for (const [method, answer, problem] of [

@@ -6,6 +6,7 @@ import type { NetworkConnection } from "hardhat/types/network";
 import { deployMocks } from "../../src/mocks/index.js";
 import type { HardhatVault, MockVaultHandle } from "../../src/types.js";
 import { expectRevert, expectVaultError } from "../helpers/assertions.js";
+import { callMethod } from "../helpers/call-method.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
 import { devKey } from "../helpers/world.js";
@@ -112,48 +113,59 @@ describe("fail() with times, in process", () => {
     }
   });
 
-  it("counts the requests of its own order, and ends no other failure", async () => {
-    await mocks.fail("getOrderInfo", "gone", { orderID: 3n });
-    await mocks.fail("getOrderInfo", "busy", { orderID: 1n, times: 1 });
-    await mocks.fail("getOrderInfo", "busy", { orderID: 2n, times: 1 });
-    expect(
-      await reasons(
-        ...[readOrder(1), readOrder(1), readOrder(2), readOrder(2)],
-        readOrder(3),
-      ),
-    ).to.eql(["busy", "answers", "busy", "answers", "gone"]);
-  });
-
-  it("counts no request that fails for another reason", async () => {
-    await mocks.fail("getOrderInfo", "caller", { from: STRANGER, times: 1 });
-    await mocks.fail("getOrderInfo", "order", { orderID: 2 });
-    expect(
-      await reasons(
-        ...[readOrder(2, STRANGER), readOrder(1, STRANGER)],
-        readOrder(1, STRANGER),
-      ),
-    ).to.eql(["order", "caller", "answers"]);
-  });
-
-  it("counts no request to the other pool, if one was named", async () => {
-    await mocks.fail("getLPAmountInfo", "dry", { pool: "public" });
-    await mocks.fail("getLPAmountInfo", "dry", { pool: "private", times: 1 });
-    expect(
-      await reasons(
-        ...[readPool("public"), readPool("private"), readPool("private")],
-        readPool("public"),
-      ),
-    ).to.eql(["dry", "dry", "answers", "dry"]);
-  });
-
-  it("counts the requests to both pools together, if none was named", async () => {
-    await mocks.fail("getLPAmountInfo", "busy", { times: 1 });
-    expect(
-      await reasons(
-        ...[readPool("public"), readPool("private"), readPool("public")],
-      ),
-    ).to.eql(["busy", "answers", "answers"]);
-  });
+  const STRANGERS = { from: STRANGER, times: 1 };
+  for (const [title, failures, reads, expected] of [
+    [
+      "counts the requests of its own order, and ends no other failure",
+      [
+        ["getOrderInfo", "gone", { orderID: 3n }],
+        ["getOrderInfo", "busy", { orderID: 1n, times: 1 }],
+        ["getOrderInfo", "busy", { orderID: 2n, times: 1 }],
+      ],
+      [1, 1, 2, 2, 3].map((orderID) => readOrder(orderID)),
+      ["busy", "answers", "busy", "answers", "gone"],
+    ],
+    [
+      "counts no request that fails for another reason",
+      [
+        ["getOrderInfo", "caller", STRANGERS],
+        ["getOrderInfo", "order", { orderID: 2 }],
+      ],
+      [2, 1, 1].map((orderID) => readOrder(orderID, STRANGER)),
+      ["order", "caller", "answers"],
+    ],
+    [
+      "counts no request to the other pool, if one was named",
+      [
+        ["getLPAmountInfo", "dry", { pool: "public" }],
+        ["getLPAmountInfo", "dry", { pool: "private", times: 1 }],
+      ],
+      (["public", "private", "private", "public"] as const).map(readPool),
+      ["dry", "dry", "answers", "dry"],
+    ],
+    [
+      "counts the requests to both pools together, if none was named",
+      [["getLPAmountInfo", "busy", { times: 1 }]],
+      (["public", "private", "public"] as const).map(readPool),
+      ["busy", "answers", "answers"],
+    ],
+    [
+      "goes on if another failure of the operation is set",
+      [
+        ["getOrderInfo", "busy", { orderID: 1, times: 1 }],
+        ["getOrderInfo", "every", {}],
+      ],
+      [1, 1].map((orderID) => readOrder(orderID)),
+      ["busy", "every"],
+    ],
+  ] as const) {
+    it(title, async () => {
+      for (const failure of failures) {
+        await callMethod(mocks, "fail", ...failure);
+      }
+      expect(await reasons(...reads)).to.deep.equal(expected);
+    });
+  }
 
   it("counts no request of another connection", async () => {
     const other = await hre.network.create();
@@ -181,11 +193,12 @@ describe("fail() with times, in process", () => {
     ]);
   });
 
-  it("goes on if another failure of the operation is set, and if another contract is mocked", async () => {
+  it("goes on if another contract is mocked", async () => {
     await mocks.fail("getOrderInfo", "busy", { orderID: 1, times: 1 });
-    await mocks.fail("getOrderInfo", "every");
     await vault.mockAt("publicPool");
-    expect(await reasons(readOrder(1), readOrder(1))).to.eql(["busy", "every"]);
+    expect(await reasons(readOrder(1), readOrder(1))).to.eql([
+      ...["busy", "answers"],
+    ]);
   });
 
   it("ends with deployMocks()", async () => {

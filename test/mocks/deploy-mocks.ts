@@ -5,7 +5,6 @@ import type { NetworkConnection } from "hardhat/types/network";
 import {
   connectMocks,
   deployMocks,
-  encodeRevertData,
   inProcessMockAddresses,
 } from "../../src/mocks/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
@@ -155,18 +154,6 @@ describe("places of the mocks", () => {
       const { startTime, endTime } = await empty.getLatestRoundInfo();
       expect(Number(startTime)).to.be.at.least(timestamp - 2 * 86_400);
       expect(endTime - startTime).to.equal(7n * 86_400n);
-    });
-
-    it("of a pool leave the other pool", async () => {
-      await vault.deployMocks({ overrides: distinctState });
-      await vault.mockAt("privatePool", {
-        overrides: { pools: { private: { locked: 9n } } },
-      });
-      const { pools } = await vault.snapshot();
-      expect(pools).to.deep.equal({
-        public: { deposit: 31n, availabe: 32n, locked: 33n },
-        private: { deposit: 34n, availabe: 35n, locked: 9n },
-      });
     });
 
     for (const [role, overrides, other] of [
@@ -375,19 +362,6 @@ describe("mocks on anvil", () => {
       deployMocks(instead("eth_accounts", () => [])),
       "VAULT_NO_SIGNER",
     );
-  });
-
-  it("deployMocks() names the reason if its script reverts: VAULT_MOCK_SCRIPT_FAILED", async () => {
-    const refuse = (): never => {
-      throw Object.assign(new Error("execution reverted: paused"), {
-        ...{ code: 3, data: encodeRevertData("paused") },
-      });
-    };
-    const { details } = await expectVaultError(
-      deployMocks(instead("eth_sendTransaction", refuse)),
-      "VAULT_MOCK_SCRIPT_FAILED",
-    );
-    expect(details["problem"]).to.equal("paused");
   });
 
   for (const [client, shown] of [

@@ -1,0 +1,74 @@
+import { expect } from "chai";
+
+import { encodeRevertData } from "../../src/mocks/index.js";
+import { expectVaultError } from "../helpers/assertions.js";
+
+const HOLDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const MAX = 2n ** 256n - 1n;
+
+const word = (hex: string): string => hex.padStart(64, "0");
+const titleOf = (reason: unknown): string =>
+  JSON.stringify(reason, (_, value: unknown) =>
+    typeof value === "bigint" ? `${value}n` : value,
+  ).replaceAll('"', "");
+
+describe("the reason of a failure", () => {
+  for (const [reason, data] of [
+    ["", `0x08c379a0${word("20")}${word("")}`],
+    ["no", `0x08c379a0${word("20")}${word("2")}${"6e6f".padEnd(64, "0")}`],
+    [{ panic: 0 }, `0x4e487b71${word("")}`],
+    [{ panic: MAX }, `0x4e487b71${"f".repeat(64)}`],
+    [{ customError: "FactoryNotSet" }, "0xa7df7fac"],
+    [{ customError: "FactoryNotSet()" }, "0xa7df7fac"],
+    [{ customError: "A(uint8 b)", args: [255] }, `0x37e081be${word("ff")}`],
+    [
+      { customError: " Paused (address account)", args: [HOLDER] },
+      `0x62e78cea${word(HOLDER.slice(2).toLowerCase())}`,
+    ],
+    [{ data: "0xAB" }, "0xAB"],
+    [{ data: "0x" }, "0x"],
+  ] as const) {
+    it(`encodeRevertData() encodes ${titleOf(reason)} as Solidity does`, () => {
+      expect(encodeRevertData(reason)).to.equal(data);
+    });
+  }
+
+  const twoArgs = "A(uint8 n, string)";
+  const refusals: ReadonlyArray<readonly [reason: unknown, says?: string]> = [
+    ...[
+      ...[null, 7, {}, ["no"], { args: [] }, { customError: "Nope" }],
+      ...[{ customError: 5 }, { panic: -1 }, { panic: "one" }],
+      ...[{ data: "0x1" }, { data: "" }, { data: 5 }],
+    ].map((reason) => [reason] as const),
+    [{ customError: "OrderNotFound" }],
+    [{ customError: "A()", args: [1] }, "args has 1 values in place of 0"],
+    [
+      { customError: twoArgs, args: [] },
+      "args has 0 values in place of 2 (uint8 n, string)",
+    ],
+    [
+      { customError: twoArgs, args: [256, "x"] },
+      "args[0] (n): 256 is no uint8 (",
+    ],
+    [{ customError: twoArgs, args: [1, 2] }, "args[1]: 2 is no string ("],
+  ];
+  for (const [reason, says = "here"] of refusals) {
+    it(`encodeRevertData() refuses ${titleOf(reason)} with VAULT_INVALID_ARGUMENT: ${says}`, async () => {
+      const { message } = await expectVaultError(
+        // what is refused has no type
+        () => encodeRevertData(reason as never, "here"),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(message).to.match(/^here/u).and.contain(says);
+    });
+  }
+
+  it("encodeRevertData() refuses an address that is none, with the name of its argument: VAULT_INVALID_ADDRESS", async () => {
+    const customError = "NotSettler(address caller)";
+    const { message } = await expectVaultError(
+      () => encodeRevertData({ customError, args: ["0x12"] }),
+      "VAULT_INVALID_ADDRESS",
+    );
+    expect(message).to.contain("args[0] (caller) is not a valid address");
+  });
+});
