@@ -5,6 +5,7 @@ import {
   limitFees,
   offerAtMost,
   resolveFees,
+  resolveGas,
   withMargin,
 } from "../../src/settlement-call/fees.js";
 import type { FeeLimits, GasPrice } from "../../src/settlement-call/fees.js";
@@ -116,4 +117,64 @@ describe("withMargin()", () => {
       expect(withMargin({ used, needed }, block)).to.equal(is);
     });
   }
+});
+
+describe("resolveGas()", () => {
+  const call = {
+    from: `0x${"a1".repeat(20)}`,
+    ...{ to: `0x${"a2".repeat(20)}`, data: "0xa015aefe" },
+  };
+  const auto = { gas: "auto", gasMultiplier: 1 } as const;
+  const nodeWith = (answer: () => unknown): ScriptedNode => {
+    const node = new ScriptedNode();
+    node.on("eth_estimateGas", answer);
+    return node;
+  };
+  const resolve = async (
+    node: ScriptedNode,
+    settings: object,
+    ...simulated: ReadonlyArray<{ used: bigint; needed: bigint }>
+  ): Promise<unknown> =>
+    await resolveGas(
+      new RpcClient(node, "scripted"),
+      { ...auto, ...settings },
+      call,
+      { gasLimit: 1_000_000n },
+      ...simulated,
+    );
+
+  for (const [title, settings, estimate, gas] of [
+    ["the configured gas, without a request", { gas: 5n }, 100_000, 5n],
+    ["the estimate and a quarter", {}, 100_000, 125_000n],
+    ["the estimate × 1.5", { gasMultiplier: 1.5 }, 100_001, 150_001n],
+    ["95 % of a block", { gasMultiplier: 2 }, 475_000, 950_000n],
+    ["less than 95 % of a block", { gasMultiplier: 2 }, 475_001, 949_999n],
+  ] as const) {
+    it(`gives ${title}: ${gas} for an estimate of ${estimate}`, async () => {
+      const node = nodeWith(() => `0x${estimate.toString(16)}`);
+      expect(await resolve(node, settings)).to.deep.equal({ gas });
+      expect(node.asked.map(({ params }) => params)).to.deep.equal(
+        "gas" in settings ? [] : [[call]],
+      );
+    });
+  }
+
+  it("gives what a simulation used and needs, with a margin and without a request", async () => {
+    const node = new ScriptedNode();
+    const simulated = { used: 60_000n, needed: 80_000n };
+    expect(await resolve(node, {}, simulated)).to.deep.equal({ gas: 100_000n });
+    expect(node.asked).to.deep.equal([]);
+  });
+
+  it("returns the revert of an estimate", async () => {
+    const node = nodeWith(() => {
+      const reverted = { code: 3, data: "0x" };
+      throw Object.assign(new Error("execution reverted"), reverted);
+    });
+    for (const gasMultiplier of [1, 2]) {
+      expect(await resolve(node, { gasMultiplier })).to.have.property(
+        "reverted",
+      );
+    }
+  });
 });
