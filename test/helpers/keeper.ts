@@ -5,6 +5,7 @@ import path from "node:path";
 import { expect } from "chai";
 
 import type { VaultErrorCode } from "../../src/errors.js";
+import type { Address } from "../../src/protocol/index.js";
 import { toJsonValue } from "../../src/json.js";
 import type { JournalEntry } from "../../src/settlement/journal-file.js";
 import type { SettlementResult } from "../../src/settlement/result.js";
@@ -40,7 +41,7 @@ export const SENDS = ["eth_sendRawTransaction", "eth_sendTransaction"];
 export const HASH = `0x${"ab".repeat(32)}` as const;
 export const OTHER_HASH = `0x${"cd".repeat(32)}` as const;
 export const OTHER_KEY = `0x${"22".repeat(32)}`;
-export const GUARD = "0x00000000000000000000000000000000000000A7";
+export const GUARD: Address = "0x00000000000000000000000000000000000000A7";
 
 /** A settlement to sign, as it was sent, and as the journal has it. */
 export const unsigned = {

@@ -1,16 +1,26 @@
 import { expect } from "chai";
+import { Interface } from "ethers";
+
+import { RoundGuardArtifact } from "../../src/guard/artifact.js";
+import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
 
 import {
   effectOf,
+  explainRefusal,
   fateOf,
   obstacleIn,
   statusOfRefusal,
 } from "../../src/settlement-call/outcome.js";
+import { GUARD } from "../helpers/keeper.js";
 import {
+  FACTORY,
   OPEN_ROUND,
+  SETTLER,
+  VAULT,
   nextRound,
   settledRound,
 } from "../helpers/scripted-contracts.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 
 const open = OPEN_ROUND;
 const settled = settledRound(open);
@@ -126,4 +136,71 @@ describe("what a round means for the status of a settlement", () => {
       expect(statusOfRefusal(code)).to.equal(is);
     });
   }
+});
+
+describe("explainRefusal(), of a guard", () => {
+  const guardAbi = new Interface(RoundGuardArtifact.abi);
+  const route = {
+    ...{ from: SETTLER, vault: VAULT },
+    guard: {
+      ...{ address: GUARD, factory: FACTORY, round: open, tokens: [] },
+      ...{ mustHaveEnded: true, mustSettle: true },
+    },
+  } as const;
+  const { startTime, strikePrice } = open;
+  const nested = guardAbi.encodeErrorResult("RoundAlreadySettled");
+  for (const [name, values, code, says] of [
+    [
+      "RoundChanged",
+      [startTime + 1n, strikePrice],
+      "VAULT_ROUND_CHANGED",
+      /Expected: the round from 2027-01-15T08:00:00Z .*2027-01-15T08:00:01Z/u,
+    ],
+    ["RoundAlreadySettled", [], null, /^The round is settled already\.$/u],
+    ["RoundNotEnded", [open.endTime], "VAULT_ROUND_NOT_ENDED", /2027-01-22/u],
+    ["RoundNotSettled", [], "VAULT_WOULD_NOT_SETTLE", /belong together/u],
+    ["NotSettler", [VAULT], "VAULT_NOT_SETTLER", new RegExp(SETTLER, "u")],
+    ["NestedCall", [], "VAULT_GUARD_REFUSED", /vault calls the guard again/u],
+    ["PaymentRefused", [], "VAULT_GUARD_REFUSED", /does not take the native/u],
+    [
+      "TokenNotForwarded",
+      [VAULT],
+      "VAULT_GUARD_REFUSED",
+      /token 0x\S+A1 cannot be forwarded to 0x/u,
+    ],
+    // As a vault that imitates the guard, or calls it again.
+    [
+      "VaultReverted",
+      [nested],
+      "VAULT_CALL_REVERTED",
+      /^RoundAlreadySettled\(\)$/u,
+    ],
+    [
+      "FactoryReverted",
+      [nested],
+      "VAULT_CALL_REVERTED",
+      /^RoundAlreadySettled\(\)$/u,
+    ],
+  ] as const) {
+    it(`${name} is ${String(code)}`, async () => {
+      const host = new ScriptedNode().host({
+        ...{ networkConfig: { type: "http" }, projectRoot: "" },
+      });
+      const data = guardAbi.encodeErrorResult(name, [...values]);
+      const found = await explainRefusal(host, decodeRevertReason(data), route);
+      expect(found.code).to.equal(code);
+      expect(found.reason).to.match(says);
+    });
+  }
+
+  it("is of the vault if no guard is on the way", async () => {
+    const host = new ScriptedNode().host({
+      ...{ networkConfig: { type: "http" }, projectRoot: "" },
+    });
+    const { from, vault } = route;
+    const reverted = decodeRevertReason(nested);
+    expect(await explainRefusal(host, reverted, { from, vault })).to.include({
+      code: "VAULT_CALL_REVERTED",
+    });
+  });
 });

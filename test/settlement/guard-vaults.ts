@@ -3,8 +3,8 @@ import { Wallet } from "ethers";
 
 import { parseAddress } from "../../src/client/inputs.js";
 import { guardAddressOf, parseGuarded } from "../../src/guard/round-guard.js";
-import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { examineSigner } from "../../src/plugin/examine-settlement.js";
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { buildSettlement } from "../../src/settlement/calldata.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { useAnvil } from "../helpers/anvil.js";
@@ -21,9 +21,14 @@ describe("vaults and a guard", () => {
   const open = async (
     name: SettlingVaultName,
     {
-      accounts = [devKey(0)],
+      account = 0,
       listsGuard = false,
-    }: { readonly accounts?: string[]; readonly listsGuard?: boolean } = {},
+      canSettle = true,
+    }: {
+      readonly account?: number;
+      readonly listsGuard?: boolean;
+      readonly canSettle?: boolean;
+    } = {},
   ) => {
     const provider = directProvider(anvil.url);
     const deployer = new Wallet(devKey(0), provider);
@@ -31,129 +36,104 @@ describe("vaults and a guard", () => {
     const deployed = await deploySettlingVault(deployer, name, {
       ...(listsGuard && { keeper: guard }),
     });
+    if (name === "MixedVault" && canSettle) {
+      // What the vault takes of its caller.
+      const give = deployed.contract.getFunction("give");
+      await mined(await give.send(guard, 2n * 10n ** 18n));
+    }
     const { vault } = await connectTo(anvil.url, {
       vault: { contracts: deployed.contracts, guard },
-      accounts,
+      accounts: [devKey(account)],
     });
-    return { ...deployed, vault, guard, provider, account: deployer.address };
+    const token = await deployed.token.getAddress();
+    return { ...deployed, vault, guard, provider, paid: token };
   };
-  const tokensIn = (guard: string, data: string): readonly string[] =>
-    parseGuarded(parseAddress(guard, "guard"), data)?.guard.tokens ?? [];
   const guardCheck = async (vault: HardhatVault): Promise<string> => {
     const checks = await examineSigner(vault);
     const found = checks.find(({ name }) => name === "guard");
     return `${String(found?.status)} ${String(found?.detail)}`;
   };
 
-  it("settleAll is refused, with VAULT_WOULD_NOT_SETTLE, where the vault settles nothing, and with partial it is not-settled", async () => {
-    const { vault } = await open("IdleVault");
-    expect(await vault.settleAll()).to.include({
-      status: "refused",
-      code: "VAULT_WOULD_NOT_SETTLE",
-      hash: null,
+  for (const [title, name, given, check, is] of [
+    [
+      "refuses callers with code",
+      "NoContractsVault",
+      {},
+      /^fail .*the contracts refuse it as their caller: not for contracts/u,
+      { status: "reverted", reason: "not for contracts" },
+    ],
+    [
+      "lists the guard as keeper",
+      "KeeperVault",
+      { listsGuard: true },
+      /^ok /u,
+      { status: "settled" },
+    ],
+    [
+      "lists the account as keeper",
+      "KeeperVault",
+      {},
+      /^fail .*the contracts refuse it as their caller: unknown error/u,
+      { status: "reverted", code: "VAULT_CALL_REVERTED" },
+    ],
+    [
+      "has the guard of another account",
+      "PayingVault",
+      { account: 1 },
+      /^fail .*may not/u,
+      { status: "refused", code: "VAULT_NOT_SETTLER" },
+    ],
+    [
+      "settles nothing",
+      "IdleVault",
+      {},
+      /./u,
+      { status: "refused", code: "VAULT_WOULD_NOT_SETTLE", hash: null },
+    ],
+    [
+      "opens its next round in the same transaction",
+      "RollingVault",
+      {},
+      /^ok /u,
+      { status: "settled", reason: null },
+    ],
+  ] as const) {
+    it(`doctor and settleAll say the same of a vault that ${title}: ${is.status}`, async () => {
+      const { vault } = await open(name, given);
+      expect(await guardCheck(vault)).to.match(check);
+      expect(await vault.settleAll()).to.include(is);
     });
+  }
+
+  it("settleAll with partial is not-settled by a vault that settles nothing", async () => {
+    const { vault } = await open("IdleVault");
     expect(await vault.settleAll({ partial: true })).to.include({
       status: "not-settled",
     });
   });
 
-  it("doctor fails, and settleAll names the reason, where the vault refuses callers with code", async () => {
-    const { vault } = await open("NoContractsVault");
-    expect(await guardCheck(vault)).to.match(
-      /^fail .*the contracts refuse it as their caller: not for contracts/u,
-    );
-    const { status, reason } = await vault.settleAll();
-    expect([status, reason]).to.eql(["reverted", "not for contracts"]);
-  });
-
-  it("doctor accepts an allow-list that names the guard, and fails for one that names only the account", async () => {
-    const listed = await open("KeeperVault", { listsGuard: true });
-    expect(await guardCheck(listed.vault)).to.match(/^ok /u);
-    const { vault } = await open("KeeperVault");
-    expect(await guardCheck(vault)).to.match(
-      /^fail .*the contracts refuse it as their caller: unknown error/u,
-    );
-  });
-
-  it("doctor fails where the guard names another account, and settleAll is refused", async () => {
-    const { vault } = await open("PayingVault", {
-      accounts: [devKey(1)],
+  it("doctor fails for a guard without code", async () => {
+    const { contracts } = await open("PayingVault");
+    const guard = guardAddressOf(new Wallet(devKey(9)).address);
+    const { vault } = await connectTo(anvil.url, {
+      vault: { contracts, guard },
     });
-    expect(await guardCheck(vault)).to.match(/^fail .*may not/u);
-    expect(await vault.settleAll()).to.include({
-      status: "refused",
-      code: "VAULT_NOT_SETTLER",
-    });
+    const check = await guardCheck(vault);
+    expect(check).to.match(/^fail .*there is no contract code/u);
   });
 
   it("settleAll forwards the token that the vault pays to its caller, as the preview and doctor say", async () => {
-    const { vault, contract, token, guard } = await open("MixedVault");
-    const give = contract.getFunction("give");
-    await mined(await give.send(guard, 2n * 10n ** 18n));
-    const address = await token.getAddress();
-    expect(await guardCheck(vault)).to.contain(`and forwards ${address}`);
+    const { vault, token, guard, paid } = await open("MixedVault");
+    expect(await guardCheck(vault)).to.contain(`and forwards ${paid}`);
     const { status, preview, differences } = await vault.settleAll();
     expect(status).to.equal("settled");
     expect(differences).to.deep.equal([]);
-    expect(
-      preview?.transfers?.filter(
-        (one) => one.token === address && one.from === guard,
-      ),
-    ).to.have.lengthOf(1);
+    const forwarded = preview?.transfers?.filter(
+      (one) => one.token === paid && one.from === guard,
+    );
+    expect(forwarded).to.have.lengthOf(1);
     const balanceOf = token.getFunction("balanceOf");
     expect(await balanceOf.staticCall(guard)).to.equal(0n);
-  });
-
-  it("settleAll is refused where the guard would keep tokens that are not among those that are given", async () => {
-    const { vault, contract, token, guard } = await open("MixedVault");
-    const give = contract.getFunction("give");
-    await mined(await give.send(guard, 2n * 10n ** 18n));
-    const { status, code, reason } = await vault.settleAll({ tokens: [] });
-    expect([status, code]).to.eql(["refused", "VAULT_GUARD_KEEPS_TOKENS"]);
-    expect(reason).to.contain(await token.getAddress());
-  });
-
-  describe("--calldata, where the vault pays a token to its caller", () => {
-    it("forwards that token, also without a sender, and what is named in its place", async () => {
-      const { vault, contract, token, guard, account } =
-        await open("MixedVault");
-      const give = contract.getFunction("give");
-      await mined(await give.send(guard, 2n * 10n ** 18n));
-      const paid = await token.getAddress();
-      const other = await contract.getAddress();
-      for (const [from, named, forwarded] of [
-        [account, undefined, [paid]],
-        [undefined, undefined, [paid]],
-        [account, [paid, other], [paid, other]],
-      ] as const) {
-        const { data, refusal } = await buildSettlement(vault, from, named);
-        expect(tokensIn(guard, data)).to.eql(forwarded);
-        expect(refusal).to.equal(null);
-      }
-    });
-
-    it("throws VAULT_GUARD_KEEPS_TOKENS if that token is not among those that are named", async () => {
-      const { vault, contract, guard, account } = await open("MixedVault");
-      const give = contract.getFunction("give");
-      await mined(await give.send(guard, 2n * 10n ** 18n));
-      await expectVaultError(
-        buildSettlement(vault, account, []),
-        "VAULT_GUARD_KEEPS_TOKENS",
-      );
-    });
-
-    it("throws VAULT_TOKENS_NOT_KNOWN if the vault reverts now, unless they are named", async () => {
-      const { vault, token, guard, account } = await open("MixedVault");
-      const { message } = await expectVaultError(
-        buildSettlement(vault, account),
-        "VAULT_TOKENS_NOT_KNOWN",
-      );
-      expect(message).to.contain("reverts: ");
-      const named = [await token.getAddress()];
-      const { data, refusal } = await buildSettlement(vault, account, named);
-      expect(tokensIn(guard, data)).to.eql(named);
-      expect(refusal).to.be.a("string");
-    });
   });
 
   it("settleAll forwards native currency that the vault pays to its caller", async () => {
@@ -161,31 +141,52 @@ describe("vaults and a guard", () => {
     expect(await guardCheck(vault)).to.match(/^ok /u);
     const { status, preview } = await vault.settleAll();
     expect(status).to.equal("settled");
-    expect(preview?.transfers?.slice(-1)[0]).to.include({
-      from: guard,
-      amount: 1_000n,
+    expect(preview?.transfers?.at(-1)).to.include({
+      ...{ from: guard, amount: 1_000n },
     });
     expect(await provider.getBalance(guard)).to.equal(0n);
   });
 
-  it("settleAll settles a vault that opens its next round in the same transaction", async () => {
-    const { vault } = await open("RollingVault");
-    const { status, before, after } = await vault.settleAll();
-    expect(status).to.equal("settled");
-    expect(after?.startTime).to.equal(before?.endTime);
+  it("settleAll is refused if the guard would keep a token that is not named: VAULT_GUARD_KEEPS_TOKENS", async () => {
+    const { vault, paid } = await open("MixedVault");
+    const { code, reason } = await vault.settleAll({ tokens: [] });
+    expect(code).to.equal("VAULT_GUARD_KEEPS_TOKENS");
+    expect(reason).to.contain(paid);
   });
 
-  it("doctor fails for a guard without code", async () => {
-    const { contracts } = await open("PayingVault");
-    const { vault } = await connectTo(anvil.url, {
-      vault: { contracts, guard: guardAddressOf(devAddress(9)) },
-    });
-    expect(await guardCheck(vault)).to.match(
-      /^fail .*there is no contract code/u,
+  it("--calldata throws VAULT_GUARD_KEEPS_TOKENS if the guard would keep a token that is not named", async () => {
+    const { vault } = await open("MixedVault");
+    await expectVaultError(
+      buildSettlement(vault, undefined, []),
+      "VAULT_GUARD_KEEPS_TOKENS",
     );
   });
-});
 
-function devAddress(index: number): string {
-  return new Wallet(devKey(index)).address;
-}
+  const tokensIn = (guard: string, data: string): readonly string[] =>
+    parseGuarded(parseAddress(guard, "guard"), data)?.guard.tokens ?? [];
+  it("--calldata forwards the token that the vault pays, and those that are named in its place", async () => {
+    const { vault, contract, guard, paid } = await open("MixedVault");
+    const named = [paid, await contract.getAddress()];
+    for (const [tokens, forwarded] of [
+      [undefined, [paid]],
+      [named, named],
+    ] as const) {
+      const built = await buildSettlement(vault, undefined, tokens);
+      expect(tokensIn(guard, built.data)).to.eql(forwarded);
+      expect(built.refusal).to.equal(null);
+    }
+  });
+
+  it("--calldata throws VAULT_TOKENS_NOT_KNOWN if the vault reverts now, unless they are named", async () => {
+    const { vault, guard, paid } = await open("MixedVault", {
+      canSettle: false,
+    });
+    const unnamed = buildSettlement(vault);
+    const code = "VAULT_TOKENS_NOT_KNOWN";
+    const { message } = await expectVaultError(unnamed, code);
+    expect(message).to.contain("reverts: ");
+    const built = await buildSettlement(vault, undefined, [paid]);
+    expect(tokensIn(guard, built.data)).to.eql([paid]);
+    expect(built.refusal).to.be.a("string");
+  });
+});

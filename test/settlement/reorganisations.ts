@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as pause } from "node:timers/promises";
 
 import { expect } from "chai";
 
@@ -13,9 +13,6 @@ import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { sample } from "../helpers/sample.js";
 import { devKey } from "../helpers/world.js";
-
-/** A block each second. */
-const BLOCK_MS = 1_000;
 
 describe("a settlement on a chain with fast blocks that replaces some of them", () => {
   let anvil: Awaited<ReturnType<typeof startAnvil>>;
@@ -46,6 +43,13 @@ describe("a settlement on a chain with fast blocks that replaces some of them", 
 
   const rpc = async (method: string, ...params: unknown[]): Promise<unknown> =>
     await fetchProvider(anvil.url).request({ method, params });
+  /** Waits until the chain has so many blocks more. */
+  const waitForBlocks = async (count: number): Promise<void> => {
+    const end = Number(await rpc("eth_blockNumber")) + count;
+    while (Number(await rpc("eth_blockNumber")) < end) {
+      await pause(100);
+    }
+  };
   /** Replaces the newest blocks by empty ones, and forgets their transactions. */
   const replaceBlocks = async (depth: number): Promise<void> => {
     // anvil has no re-organisation of nothing.
@@ -65,7 +69,7 @@ describe("a settlement on a chain with fast blocks that replaces some of them", 
   }> => {
     const { contracts } = await deployInstance(fetchProvider(anvil.url));
     // The deployment stays.
-    await sleep(4 * BLOCK_MS);
+    await waitForBlocks(4);
     const hre = await hreOnLive(
       server.url,
       { accounts: [devKey(1)], vault: { contracts } },
@@ -87,7 +91,7 @@ describe("a settlement on a chain with fast blocks that replaces some of them", 
     if (when === "after the end") {
       await replaceBlocks(depth);
     }
-    await sleep(2 * BLOCK_MS);
+    await waitForBlocks(2);
     return {
       said,
       isThere: async () => (await vault.getLatestRoundInfo()).settled,

@@ -201,29 +201,25 @@ describeOnPosix("two keepers", () => {
     ],
   ] as const;
 
-  it("run the command of the guide", () => {
-    expect(documented).to.have.length(3);
-    expect(new Set(documented).size).to.equal(1);
+  it("run the only command that the guide has for them", () => {
+    expect(new Set(documented)).to.have.property("size", 1);
   });
 
-  it("settle each round once, and none before its end, whatever goes wrong", async () => {
-    const chosen = isFull
-      ? faults
-      : faults.filter(
-          ([name]) =>
-            name === "one is killed when the node has the transaction",
-        );
-    expect(chosen).to.not.deep.equal([]);
-    for (const [index, [name, act]] of chosen.entries()) {
+  const chosen = isFull
+    ? faults
+    : faults.filter(
+        ([name]) => name === "one is killed when the node has the transaction",
+      );
+  for (const [name, act] of chosen) {
+    it(`settle a round once, and not before its end, if ${name}`, async () => {
+      const index = await world.settlementCount();
       if (ends.length === index) {
         await startRound();
       }
       const endTime = ends[index] ?? 0;
       server.reset();
-      expect(await keep(), `early: ${name}`).to.include({
-        status: "nothing-to-do",
-      });
-      expect(await world.settlementCount(), `early: ${name}`).to.equal(index);
+      expect(await keep(), "early").to.include({ status: "nothing-to-do" });
+      expect(await world.settlementCount(), "early").to.equal(index);
 
       await world.provider.send("evm_setNextBlockTimestamp", [endTime]);
       await world.mine();
@@ -237,20 +233,15 @@ describeOnPosix("two keepers", () => {
         runs.length < MOST_RUNS
       );
 
-      expect(server.unused, name).to.deep.equal([]);
-      expect(
-        await world.settlementCount(),
-        `${name}: ${JSON.stringify(runs)}`,
-      ).to.equal(index + 1);
-      const { timestamp } = await world.vault.settlement(index);
-      expect(Number(timestamp), name).to.be.at.least(endTime);
-    }
-    expect(await keep()).to.include({ status: "nothing-to-do" });
-    const callers = await world.settlers();
-    expect(
-      callers.map((caller) => caller === new Wallet(DEV_KEYS[0]).address),
-    ).to.deep.equal(
-      chosen.map(([name]) => !name.startsWith("somebody else settles")),
-    );
-  });
+      expect(server.unused).to.deep.equal([]);
+      expect(await world.settlementCount(), JSON.stringify(runs)).to.equal(
+        index + 1,
+      );
+      const { timestamp, caller } = await world.vault.settlement(index);
+      expect(Number(timestamp)).to.be.at.least(endTime);
+      expect(caller === new Wallet(DEV_KEYS[0]).address).to.equal(
+        !name.startsWith("somebody else settles"),
+      );
+    });
+  }
 });

@@ -83,7 +83,7 @@ describe("who settled a round", () => {
   });
 
   const late: Waiting = { ...ours, to: GUARD, data: "0x12" };
-  const ofGuard = { ...theirs, to: GUARD, data: "0x12" };
+  const ofGuard: Waiting = { ...theirs, to: GUARD, data: "0x12" };
   const named = `${THEIRS} had settled the round in block 6 with transaction ${OTHER_HASH}.`;
   const inBlock = "somebody else had settled the round in block 6.";
   for (const [title, inBlock6, after, says] of [
