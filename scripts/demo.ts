@@ -50,7 +50,7 @@ for (const [role, address] of Object.entries(mocks.addresses)) {
   say(`  ${role.padEnd(16)}${address}`);
 }
 
-await show("Everything the protocol has to say, at one block:", "status");
+await show("Every reading, at one block:", "status");
 await show("One order:", "order", { id: "1" });
 await show("What the next round would cost its issuer:", "margins", {
   maxVolume: "1000",
