@@ -146,7 +146,7 @@ async function simulateOnFork(
             "simulateSettleAll() against a script that reports as much",
             medianRatio(times[ON_FORK], times[SCRIPT]),
             "at most",
-            1.15,
+            1.3,
             "x",
           ),
         ],
