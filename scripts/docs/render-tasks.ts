@@ -123,7 +123,9 @@ export function renderTasks(): string {
   const groups = Map.groupBy(tasks, sectionOf);
   return [
     introduction,
-    ...table("common option", common.map(optionRow)),
+    "Options that several tasks take:\n",
+    ...common.map(optionItem),
+    "",
     ...[...groups].map(([heading, group]) =>
       renderSection(heading, group, common),
     ),
@@ -153,16 +155,22 @@ function renderSection(
   const isCommon = (option: OptionDefinition): boolean =>
     common.some(({ description }) => description === option.description);
   const taken = Object.values(first?.options ?? {}).filter(isCommon);
-  const rows = tasks.flatMap((task) => [
-    ...(tasks.length > 1 ? [[`\`${usageOf(task)}\``, task.description]] : []),
-    ...task.positionalArguments.map(({ name, description }) => [
-      `\`<${name}>\``,
-      description,
-    ]),
-    ...Object.values(task.options)
-      .filter((option) => !isCommon(option))
-      .map(optionRow),
-  ]);
+  const items = tasks.flatMap((task) => {
+    const own = [
+      ...task.positionalArguments.map(({ name, description }) =>
+        item(`<${name}>`, description),
+      ),
+      ...Object.values(task.options)
+        .filter((option) => !isCommon(option))
+        .map(optionItem),
+    ];
+    return single === undefined
+      ? [
+          item(usageOf(task), task.description),
+          ...own.map((line) => `  ${line}`),
+        ]
+      : own;
+  });
   return [
     `## ${heading}\n`,
     ...(single === undefined ? [] : [`${single.description}.`]),
@@ -170,10 +178,8 @@ function renderSection(
     `\n${single === undefined ? "They take" : `\`${usageOf(single)}\` takes`} ${taken
       .map(({ name }) => `\`${toFlag(name)}\``)
       .join(", ")}, and:\n`,
-    // What several tasks of a group take is listed once.
-    ...table("argument", [
-      ...new Map(rows.map((row) => [row.join("|"), row])).values(),
-    ]),
+    ...items,
+    "",
     ...section.examples.flatMap((typed) => [
       "```console",
       `$ npx hardhat vault ${typed} --network localhost`,
@@ -191,26 +197,11 @@ function usageOf({ id, positionalArguments }: NewTaskDefinition): string {
   ].join(" ");
 }
 
-function table(
-  heading: string,
-  rows: ReadonlyArray<readonly string[]>,
-): string[] {
-  return [
-    `| ${heading} | meaning |`,
-    "|---|---|",
-    ...rows.map((cells) => `| ${cells.map(escapeCell).join(" | ")} |`),
-    "",
-  ];
-}
-
-function optionRow({ name, type, description }: OptionDefinition): string[] {
+function optionItem({ name, type, description }: OptionDefinition): string {
   const flag = toFlag(name);
-  return [
-    `\`${type === ArgumentType.FLAG ? flag : `${flag} …`}\``,
-    description,
-  ];
+  return item(type === ArgumentType.FLAG ? flag : `${flag} …`, description);
 }
 
-function escapeCell(text: string): string {
-  return text.replaceAll("|", "\\|");
+function item(typed: string, description: string): string {
+  return `- \`${typed}\`: ${description.replaceAll("<", "\\<")}`;
 }

@@ -12,7 +12,7 @@ import type { Section } from "../helpers/reference-page.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 
-/** A row of the page. */
+/** A key in the page: an item of a list, or a row of the table of readings. */
 interface Row {
   readonly type: string;
   readonly mayBeNull: boolean;
@@ -140,10 +140,12 @@ describe("docs/reference-json.md", () => {
         ? rows
             .filter(([task]) => codeIn(task)[0] === heading)
             .map((row) => row.slice(1))
-        : rows,
+        : itemsOf(text),
     );
     if (!text.includes("No envelope")) {
-      for (const [at, row] of rowsOf(sectionOf(sections, "Envelope").rows)) {
+      for (const [at, row] of rowsOf(
+        itemsOf(sectionOf(sections, "Envelope").text),
+      )) {
         found.set(at, row);
       }
       const mayBeNull = text.includes("`block` is null");
@@ -152,7 +154,7 @@ describe("docs/reference-json.md", () => {
     return found;
   }
 
-  /** The rows of a table, with those of the shapes that it names. */
+  /** The rows of these cells, with those of the shapes that they name. */
   function rowsOf(rows: Section["rows"]): Map<string, Row> {
     const found = new Map<string, Row>();
     for (const [key, cell = "", meaning = ""] of rows) {
@@ -183,13 +185,13 @@ describe("docs/reference-json.md", () => {
     if (!/^[A-Z]/u.test(type)) {
       return new Map();
     }
-    const { text, rows } = shapes.has(type)
-      ? { text: "", rows: [] }
+    const { text } = shapes.has(type)
+      ? { text: "" }
       : sectionOf(sections, type);
     return new Map([
       ...(shapes.get(type) ?? []),
       ...(text.includes("](#readings), and") ? fieldsOfShape("Readings") : []),
-      ...rowsOf(rows),
+      ...rowsOf(itemsOf(text)),
     ]);
   }
 
@@ -285,6 +287,15 @@ describe("docs/reference-json.md", () => {
     await anvil.stop();
   }
 });
+
+/** The cells of a list, as in "- `key` (type): meaning". */
+function itemsOf(text: string): Section["rows"] {
+  return [
+    ...text.matchAll(
+      /^- (`[^`]+`) \((\w+|\[\w+\]\(#\w+\))\): (.*(?:\n {2}.*)*)$/gmu,
+    ),
+  ].map(([, ...cells]) => cells);
+}
 
 /** Visits every key of a document but those of failed readings. */
 function visit(
