@@ -185,22 +185,12 @@ describe("the documented envelope", () => {
   > = [
     ["VAULT_INVALID_ENUM", (vault) => vault.getFundingFeeRate(wrong(3))],
     ["VAULT_INVALID_ENUM", (vault) => vault.getLPAmountInfo(wrong("secret"))],
-    ["VAULT_INVALID_ENUM", (vault) => vault.getFundingFeeRate(wrong("both"))],
     ["VAULT_INVALID_INTEGER", (vault) => vault.getOrderInfo(-1n)],
-    ["VAULT_INVALID_INTEGER", (vault) => vault.getOrderInfo(1.5)],
-    ["VAULT_INVALID_INTEGER", (vault) => vault.getOrderInfo(wrong("1"))],
-    ["VAULT_INVALID_ARGUMENT", (vault) => vault.getOrderInfo(2 ** 53)],
     [
       "VAULT_INVALID_INTEGER",
       (vault) => vault.calMargins({ maxVolume: 1n, APY: 2n, endTime: -1n }),
     ],
-    ...[0, -1, 2 ** 31].map(
-      (timeout) =>
-        [
-          "VAULT_INVALID_ARGUMENT",
-          (vault: VaultClient) => vault.queryVolume({ timeout }),
-        ] as const,
-    ),
+    ["VAULT_INVALID_ARGUMENT", (vault) => vault.queryVolume({ timeout: 0 })],
     [
       "VAULT_INVALID_INTEGER",
       (vault) => vault.calMargins(wrong({ maxVolume: 1n })),

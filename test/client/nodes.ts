@@ -16,7 +16,7 @@ import { MockVaultFactoryArtifact } from "../../src/mocks/index.js";
 import { differentNodes } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { connectTo, createTestHre } from "../helpers/hre.js";
+import { connectTo } from "../helpers/hre.js";
 import { pastRound, roundsBlockByBlock } from "../helpers/past-rounds.js";
 import { settledRound } from "../helpers/scripted-contracts.js";
 import type { Answer } from "../helpers/scripted-contracts.js";
@@ -217,18 +217,6 @@ for (const { name, start } of differentNodes) {
 }
 
 describe("client - reads of a connection", () => {
-  it("orders() of hre.vault connects when it is iterated", async () => {
-    const hre = await createTestHre();
-    const { provider } = await hre.network.getOrCreate();
-    const trading = await deployGeneratedOrders(provider, 1n, 5n);
-    const orders = await Array.fromAsync(
-      hre.vault.at({ trading }).orders({ firstId: 1, lastId: 5 }),
-    );
-    expect(orders.map(({ orderID }) => orderID)).to.deep.equal([
-      ...[1n, 2n, 3n, 4n, 5n],
-    ]);
-  });
-
   it("snapshot() numbers blocks as their headers do, whatever contracts see", async () => {
     const { provider } = await connectTo(undefined);
     // arbBlockNumber() of ArbSys: answers 0x123456.

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { toBeHex } from "ethers";
 
-import { VaultClient } from "../../src/client/index.js";
-import type { ScanProgress } from "../../src/client/index.js";
-import { expectVaultError } from "../helpers/assertions.js";
-import { speedUpTime } from "../helpers/deadlines.js";
+import { VaultClient } from "../../../src/client/index.js";
+import type { ScanProgress } from "../../../src/client/index.js";
+import { expectVaultError } from "../../helpers/assertions.js";
+import { speedUpTime } from "../../helpers/deadlines.js";
 import {
   ENTRIES,
   ENTRY,
@@ -25,7 +25,7 @@ import {
   sized,
   thrownBy,
   upTo,
-} from "../helpers/order-book.js";
+} from "../../helpers/order-book.js";
 
 describe("client - requests of orders()", () => {
   speedUpTime();

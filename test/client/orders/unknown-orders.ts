@@ -5,23 +5,23 @@ import {
   VaultClient,
   isFailedOrder,
   isFailedReading,
-} from "../../src/client/index.js";
+} from "../../../src/client/index.js";
 import type {
   Eip1193Provider,
   OrdersOptions,
   VaultSnapshot,
-} from "../../src/client/index.js";
-import { startAnvil } from "../helpers/anvil.js";
-import type { ServerProcess } from "../helpers/child-process.js";
+} from "../../../src/client/index.js";
+import { startAnvil } from "../../helpers/anvil.js";
+import type { ServerProcess } from "../../helpers/child-process.js";
 import {
   deployInstance,
   outages,
   sendTo,
-} from "../helpers/deployment/deploy.js";
-import { fetchProvider } from "../helpers/fetch-provider.js";
-import { fieldsOf } from "../helpers/fields.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
-import type { RpcServer } from "../helpers/rpc-server.js";
+} from "../../helpers/deployment/deploy.js";
+import { fetchProvider } from "../../helpers/fetch-provider.js";
+import { fieldsOf } from "../../helpers/fields.js";
+import { startRpcServer } from "../../helpers/rpc-server.js";
+import type { RpcServer } from "../../helpers/rpc-server.js";
 
 const LATENCY_MS = 20;
 const MOST_WAVES = 8;
