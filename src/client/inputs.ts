@@ -75,21 +75,10 @@ export function parseAccount(value: unknown, where: string): Address {
   );
 }
 
-const MAX_CACHED_ADDRESSES = 10_000;
-const checksumAddresses = new Map<string, Address>();
-
-/** Cached: the hash takes about 20 µs, longer than decoding an order; holders repeat. */
+/** @throws An error of ethers if letters are in both cases, and not as in the checksum. */
 export function checksumAddress(value: string): Address {
-  let address = checksumAddresses.get(value);
-  if (address === undefined) {
-    // an address begins with 0x, but ethers types it as any string
-    address = getAddress(value) as Address;
-    if (checksumAddresses.size >= MAX_CACHED_ADDRESSES) {
-      checksumAddresses.clear();
-    }
-    checksumAddresses.set(value, address);
-  }
-  return address;
+  // an address begins with 0x, but ethers types it as any string
+  return getAddress(value) as Address;
 }
 
 /** Parses `1000`, `1_000`, `65.5e18` or 0x hex; undefined for any other text. */

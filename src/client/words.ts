@@ -29,7 +29,7 @@ export function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, length);
 }
 
-/** The same for offsets that are whole groups of four bytes apart. */
+/** The same for whole groups of four bytes. */
 function isZero32(view: DataView, start: number, end: number): boolean {
   for (let index = start; index < end; index += 4) {
     if (view.getUint32(index) !== 0) {
@@ -63,14 +63,15 @@ export function readSmallWord(
     : undefined;
 }
 
-/** Most words are small: without their upper parts, one bigint is made instead of seven. */
+/** Most words are small: zeros at the start make no bigints. */
 export function readWord(view: DataView, offset: number): bigint {
-  if (isZero32(view, offset, offset + 24)) {
-    return view.getBigUint64(offset + 24);
+  let start = offset;
+  while (start < offset + 24 && isZero32(view, start, start + 8)) {
+    start += 8;
   }
-  const low =
-    view.getBigUint64(offset + 24) | (view.getBigUint64(offset + 16) << 64n);
-  const high =
-    view.getBigUint64(offset + 8) | (view.getBigUint64(offset) << 64n);
-  return high === 0n ? low : (high << 128n) | low;
+  let value = view.getBigUint64(start);
+  for (start += 8; start < offset + WORD; start += 8) {
+    value = (value << 64n) | view.getBigUint64(start);
+  }
+  return value;
 }

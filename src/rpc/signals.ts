@@ -7,9 +7,12 @@ export async function orAbort<T>(
   ...signals: readonly AbortSignal[]
 ): Promise<T> {
   // `addAbortListener` takes several times as long, and each read has three.
-  let onAbort = (): void => undefined;
+  let end = (): void => undefined;
+  const onAbort = (): void => {
+    end();
+  };
   const over = new Promise<never>((_resolve, reject) => {
-    onAbort = () => {
+    end = () => {
       const ended = firstAborted(signals);
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as the caller chose it
       reject(ended?.reason);
@@ -30,6 +33,9 @@ export async function orAbort<T>(
     for (const signal of signals) {
       signal.removeEventListener("abort", onAbort);
     }
+    // Node.js links a removed listener to those that were added after it. Once one of a
+    // series is old, all of them stay until V8 collects old objects: without answers.
+    end = () => undefined;
   }
 }
 

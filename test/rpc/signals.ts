@@ -1,7 +1,9 @@
 import { mock } from "node:test";
+import { setImmediate } from "node:timers/promises";
 
 import { expect } from "chai";
 
+import { collectGarbage } from "../../bench/measure.js";
 import { orAbort, pause } from "../../src/rpc/signals.js";
 
 describe("a wait that a signal ends", () => {
@@ -34,5 +36,17 @@ describe("a wait that a signal ends", () => {
     expect(timers.filter((timer) => !stopped.includes(timer))).to.have.lengthOf(
       0,
     );
+  });
+
+  it("orAbort() lets go of the answer, though Node.js keeps its listener", async () => {
+    const { signal } = new AbortController();
+    const listening = mock.method(signal, "addEventListener");
+    const answerOf = async (): Promise<WeakRef<object>> =>
+      new WeakRef(await orAbort(Promise.resolve({ large: true }), signal));
+    const answer = await answerOf();
+    await setImmediate();
+    collectGarbage();
+    expect(listening.mock.callCount()).to.equal(1);
+    expect(answer.deref()).to.equal(undefined);
   });
 });

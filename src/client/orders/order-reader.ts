@@ -258,25 +258,30 @@ export class OrderReader {
         ? await this.#readEnds(tail)
         : undefined;
     const failed = new Map<LensEntry, FoundOrder>();
-    await Promise.all(
-      entries.map(async (entry, index) => {
-        const { status } = entry;
-        const orderID = ids[index] ?? 0n;
-        if (status === "reverted") {
-          failed.set(entry, await this.#explain(answer, entry, orderID));
-        } else if (status === "usedUp" && asking === "none") {
-          failed.set(entry, { orderID, isUsedUp: true });
-        } else if (status !== "returned") {
-          const error = index < end ? undefined : settled;
-          failed.set(
-            entry,
-            error === undefined
-              ? await this.readAlone(orderID)
-              : { orderID, error },
-          );
-        }
-      }),
-    );
+    const read = async (entry: LensEntry, index: number): Promise<void> => {
+      const orderID = ids[index] ?? 0n;
+      if (entry.status === "reverted") {
+        failed.set(entry, await this.#explain(answer, entry, orderID));
+      } else if (entry.status === "usedUp" && asking === "none") {
+        failed.set(entry, { orderID, isUsedUp: true });
+      } else {
+        const error = index < end ? undefined : settled;
+        failed.set(
+          entry,
+          error === undefined
+            ? await this.readAlone(orderID)
+            : { orderID, error },
+        );
+      }
+    };
+    const reads: Array<Promise<void>> = [];
+    for (const [index, entry] of entries.entries()) {
+      // Most are: a promise for each order would be more than its bytes.
+      if (entry.status !== "returned") {
+        reads.push(read(entry, index));
+      }
+    }
+    await Promise.all(reads);
     return failed;
   }
 

@@ -74,7 +74,9 @@ export async function* readOrders(
       await setImmediate();
       for (const order of orders) {
         done += 1;
-        if (await isUnknown(order)) {
+        const unknown = isUnknown(order);
+        // Not for each order: to await makes a promise.
+        if (unknown === true || (unknown !== false && (await unknown))) {
           continue;
         }
         if (isFailedOrder(order) && options.strict === true) {
