@@ -10,7 +10,7 @@ export type SettlingVaultName =
   | `${"Paying" | "Refunding" | "Keeper" | "Clock" | "Native" | "Rolling"}Vault`
   | `${"NoContracts" | "ContractsOnly" | "Batch" | "Idle"}Vault`
   | `${"Accruing" | "Swallowing" | "Fee" | "Purse" | "Mixed"}Vault`
-  | `${"MovingEnd" | "StrikeRaising" | "EndWriting" | "Silent" | "SilentRolling"}Vault`
+  | `${"MovingEnd" | "StrikeRaising" | "EndWriting" | "Silent"}Vault`
   | `${"Invalid" | "Wasteful" | "Origin" | "FailingPayment" | "Ticking"}Vault`
   | `${"Paid" | "Unpaid" | "Untouched" | "Touched" | "BaseFee"}Vault`
   | `${"Giving" | "History"}Vault`;

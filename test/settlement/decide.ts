@@ -1,6 +1,7 @@
 import { expect } from "chai";
 
 import { vaultError } from "../../src/errors.js";
+import type { VaultError } from "../../src/errors.js";
 import { decide } from "../../src/settlement/decide.js";
 import type { SendAnswer } from "../../src/settlement/send.js";
 import type {
@@ -131,550 +132,515 @@ const cancelled: Known = { transactions: [settlement, cancellation] };
 
 const wait = { kind: "wait" };
 const send = { kind: "send" };
+const raise = { kind: "bump" };
+const three = { confirmations: 3 };
 const end = (outcome: object): object => ({ kind: "end", outcome });
 const staysOpen = end({ kind: "undecided", status: "unconfirmed" });
 
+/** A plan in short, with the time in Unix milliseconds. */
+type PlanAndTime = Partial<Plan & { readonly now: number }>;
+
 type Row = readonly [
   title: string,
-  plan: Partial<Plan & { readonly now: number }>,
-  state: Known,
+  state: Known & { readonly plan?: PlanAndTime },
   decision: object,
   /** The outcome's reason. */
   says?: RegExp,
 ];
 
-const table: Readonly<Record<string, readonly Row[]>> = {
-  "a new settlement": [
-    ["is sent before any look", {}, {}, send],
-    [
-      "is stopped if the round is closed before it is sent",
-      {},
-      { ...unknown, round: changed },
-      end({ kind: "stopped", status: "refused" }),
-      /^It changed\.$/u,
-    ],
-    [
-      "waits, to read the round again, if that had no answer",
-      {},
-      { ...unknown, round: unreadRound },
-      wait,
-    ],
-    [
-      "is sent once the round has an answer",
-      {},
-      { ...unknown, looks: 1 },
-      send,
-    ],
-    ...[stale, nodeRefusal].map((error): Row => [
-      `is stopped at once if reading the round fails with ${error.code}`,
-      {},
-      { ...unknown, round: { kind: "unread", problem: "old", error } },
-      end({ kind: "stopped", status: "refused", code: error.code }),
-    ]),
-    ...[timeout, unreachable].map((error): Row => [
-      `waits, to read the round again, after ${error.code}`,
-      {},
-      { ...unknown, round: { kind: "unread", problem: "cut", error } },
-      wait,
-    ]),
-    [
-      "is stopped if the time is over before the round has an answer",
-      {},
-      { ...unknown, round: unreadRound, isOver: true },
-      end({ kind: "stopped", status: "refused", code: "VAULT_RPC_TIMEOUT" }),
-      /nothing was sent/u,
-    ],
-    [
-      "is followed, not stopped, if another process has sent it meanwhile",
-      {},
-      { ...unknown, round: changed, wasSeen: true },
-      end({ kind: "dropped" }),
-    ],
-  ],
-  "a settlement that is resumed": [
-    ["is looked for first", resumed, {}, wait],
-    [
-      "is sent if the node has nothing and the round is open",
-      resumed,
-      unknown,
-      send,
-    ],
-    [
-      "waits if a setting forbids it now, such as a stale head",
-      resumed,
-      {
-        ...unknown,
-        round: { kind: "unread", problem: "old", error: stale },
-      },
-      wait,
-    ],
-    [
-      "is dropped if the round is closed, and may still arrive",
-      resumed,
-      { ...unknown, round: changed },
-      end({ kind: "dropped", status: "refused", mayStillArrive: true }),
-      /^It changed\..* not sent again\. .* nonce 7, takes its place\.$/u,
-    ],
-    [
-      "is dropped if its round has not ended again",
-      resumed,
-      { ...unknown, round: early },
-      end({ kind: "dropped", status: "nothing-to-do" }),
-    ],
-    [
-      "waits while the nonce may be used in the block that closed the round",
-      resumed,
-      { ...unknown, round: { ...changed, isNonceFree: false } },
-      wait,
-    ],
-  ],
-  "a transaction that was sent": [
-    ["is waited for while it is pending", {}, pending, wait],
-    ["is waited for after a look that failed", {}, unread, wait],
-    ["is not sent again after one look without it", {}, sentAnd(lost), wait],
-    ["is sent again after two looks without it", {}, sentAnd(lost, 2), send],
-    [
-      "is not sent again while the round cannot be read",
-      {},
-      { ...sentAnd(lost, 3), round: unreadRound },
-      wait,
-    ],
-    [
-      "stays open if the round is closed: it may still arrive",
-      {},
-      { ...sentAnd(lost), round: changed },
-      staysOpen,
-    ],
-    [
-      "is waited for if its round has not ended yet, by a node that is behind",
-      {},
-      { ...sentAnd(accepted), round: early },
-      wait,
-    ],
-    ["ends when it is mined", {}, mined, end({ kind: "mined", hash: HASH })],
-    [
-      "ends when it is mined, also if the time is over",
-      {},
-      { ...mined, isOver: true },
-      end({ kind: "mined" }),
-    ],
-    [
-      "waits for its confirmations",
-      { confirmations: 3 },
-      { ...mined, head: 7 },
-      wait,
-    ],
-    [
-      "ends with its confirmations",
-      { confirmations: 3 },
-      { ...mined, head: 8 },
-      end({ kind: "mined" }),
-    ],
-    [
-      "waits while its nonce is used by something unseen",
-      {},
-      usedBy("unseen"),
-      wait,
-    ],
-    [
-      "waits for the confirmations of the transaction that used its nonce",
-      { confirmations: 12 },
-      { ...usedByOther, head: 16 },
-      wait,
-    ],
-    [
-      "is replaced by the transaction that used its nonce, with its confirmations",
-      { confirmations: 12 },
-      { ...usedByOther, head: 17 },
-      end({ kind: "dropped", status: "unconfirmed", hash: HASH }),
-      new RegExp(`^It was replaced: transaction ${OTHER_HASH} .* nonce 7`, "u"),
-    ],
-    [
-      "is replaced if its nonce is used by no transaction of any block",
-      {},
-      usedBy("nothing"),
-      end({ kind: "dropped", status: "unconfirmed" }),
-      /^It was replaced: no transaction of \S+ has its nonce 7/u,
-    ],
-  ],
-  "a transaction that a plugin failed to send": [
-    [
-      "is refused in the plugin's words if a look shows that nothing has left",
-      {},
-      sentAnd(failedHere),
-      end({ kind: "stopped", status: "refused", code: "VAULT_HARDHAT_ERROR" }),
-      /The plugin ledger failed: no device/u,
-    ],
-    [
-      "is waited for if something with its nonce is pending",
-      {},
-      { ...sentAnd(failedHere), ...pending },
-      wait,
-    ],
-    [
-      "is waited for if no look has an answer",
-      {},
-      { ...sentAnd(failedHere), ...unread },
-      wait,
-    ],
-    [
-      "stays open if another process may have sent it before",
-      resumed,
-      { ...sentAnd(failedHere), isOver: true },
-      staysOpen,
-      /sending it failed: no device/u,
-    ],
-    [
-      "stays open if it was sent before, and that answer was lost",
-      {},
-      { ...sentAnd(failedHere, 2, 2), isOver: true },
-      staysOpen,
-    ],
-  ],
-  "a transaction that the node answers with errors": [
-    ["is sent a sixth time if its pool is full", {}, sentAnd(full, 2, 5), send],
-    [
-      "is not sent a sixth time if it is refused for good",
-      {},
-      sentAnd(refused, 2, 5),
-      wait,
-    ],
-    [
-      "is refused after five such errors and five looks",
-      {},
-      sentAnd(refused, 5, 5),
-      end({ kind: "dropped", status: "refused", mayStillArrive: true }),
-      /nonce too low/u,
-    ],
-    [
-      "is not given up while the round cannot be read",
-      {},
-      { ...sentAnd(refused, 9, 5), round: unreadRound },
-      wait,
-    ],
-    [
-      "is refused in the node's words when the time is over, if every send was",
-      {},
-      { ...sentAnd(full, 2), isOver: true },
-      end({ kind: "dropped", status: "refused", mayStillArrive: true }),
-      /txpool is full/u,
-    ],
-    [
-      "stays open when the time is over, if another process began it",
-      resumed,
-      { ...sentAnd(full, 2), isOver: true },
-      staysOpen,
-    ],
-    [
-      "stays open when the time is over, if one answer was lost",
-      {},
-      { ...sentAnd(full, 2, 2), refusals: 1, isOver: true },
-      staysOpen,
-    ],
-    [
-      "stays open when the time is over, if it was seen once",
-      {},
-      { ...sentAnd(full, 2), wasSeen: true, isOver: true },
-      staysOpen,
-    ],
-    [
-      "stays open when the time is over, if the last look failed",
-      {},
-      { ...sentAnd(full, 2), ...unread, isOver: true },
-      staysOpen,
-    ],
-    [
-      "stays open when the time is over, if the round cannot be read",
-      {},
-      { ...sentAnd(full, 2), round: unreadRound, isOver: true },
-      staysOpen,
-    ],
-  ],
-  "a transaction without signed bytes": [
-    ["is sent once the round is read", {}, { ...unknown, ...unsigned }, send],
-    [
-      "is never sent again if the answer was lost",
-      {},
-      { ...sentAnd(lost, 20), ...unsigned },
-      wait,
-    ],
-    [
-      "stays open when the time is over after a lost answer",
-      {},
-      { ...sentAnd(lost), ...unsigned, isOver: true },
-      staysOpen,
-      /^The time is over for the transaction of 0x\S+ with nonce 7: the node does not have it, and sending it failed: cut\.$/u,
-    ],
-    [
-      "is refused after one error and five looks",
-      {},
-      { ...sentAnd(full, 5), ...unsigned },
-      end({ kind: "dropped", status: "refused" }),
-      /txpool is full/u,
-    ],
-    [
-      "is lost if a resume does not find it in five looks",
-      resumed,
-      { ...unknown, ...unsigned, looksInVain: 5 },
-      end({ kind: "dropped", code: "VAULT_SETTLEMENT_LOST" }),
-    ],
-    [
-      "is not lost while the round cannot be read",
-      resumed,
-      { ...unknown, ...unsigned, looksInVain: 20, round: unreadRound },
-      wait,
-    ],
-    [
-      "is not replaced at a higher fee",
-      bumping,
-      { ...pending, ...unsigned },
-      wait,
-    ],
-  ],
-  "a transaction that is stuck": [
-    [
-      "is waited for before its time",
-      { ...bumping, now: SENT_AT + MINUTE - 1 },
-      pending,
-      wait,
-    ],
-    ["is replaced when the time has come", bumping, pending, { kind: "bump" }],
-    [
-      "is replaced also if the node has lost it",
-      bumping,
-      unknown,
-      { kind: "bump" },
-    ],
-    [
-      "is dropped, not replaced, if it is lost and the round is closed",
-      { ...bumping, ...resumed },
-      { ...unknown, round: changed },
-      end({ kind: "dropped", status: "refused", mayStillArrive: true }),
-    ],
-    [
-      "is not replaced if that is not configured",
-      { now: SENT_AT + MINUTE },
-      pending,
-      wait,
-    ],
-    ["is not replaced if its nonce is used", bumping, usedBy("unseen"), wait],
-    [
-      "is replaced so often, and no more",
-      { ...bumping, maxFeeBumps: 1 },
-      {
-        ...pending,
-        transactions: [{ ...settlement, hash: OTHER_HASH }, settlement],
-      },
-      wait,
-    ],
-    [
-      "is replaced until it was so often",
-      { ...bumping, maxFeeBumps: 2 },
-      {
-        ...pending,
-        transactions: [{ ...settlement, hash: OTHER_HASH }, settlement],
-      },
-      { kind: "bump" },
-    ],
-    [
-      "is replaced again only after another such time if that failed",
-      bumping,
-      { ...pending, ...tried(noKey, 9, SENT_AT + MINUTE) },
-      wait,
-    ],
-    [
-      "is replaced again after another such time if a limit forbade it",
-      { ...bumping, now: SENT_AT + 2 * MINUTE },
-      { ...pending, ...tried(forbidden, 9, SENT_AT + MINUTE) },
-      { kind: "bump" },
-    ],
-    [
-      "is named when the time is over, not the newest, which has not left",
-      {},
-      {
-        ...pending,
-        transactions: [settlement, { ...settlement, hash: OTHER_HASH }],
-        isOver: true,
-      },
-      end({ kind: "undecided", hash: HASH }),
-      /^The time is over for transaction 0xabab/u,
-    ],
-    [
-      "names the limit that forbade a higher fee when the time is over",
-      {},
-      { ...pending, ...tried(forbidden), isOver: true },
-      staysOpen,
-      /it waits in the node's pool; 1 wei allowed\.$/u,
-    ],
-  ],
-  "a replacement that a person asks for": [
-    ["is made at once", bump, pending, { kind: "bump" }],
-    [
-      "ends the run, and leaves the settlement open, if a person does not agree",
-      bump,
-      { ...pending, ...tried({ kind: "declined", problem: "not confirmed" }) },
-      staysOpen,
-      /^It is not mined yet, and not confirmed$/u,
-    ],
-    ["is made once", bump, { ...pending, ...tried(made, 9) }, wait],
-    [
-      "waits for another look if it failed",
-      bump,
-      { ...pending, ...tried(noKey) },
-      wait,
-    ],
-    [
-      "is tried again after that look",
-      bump,
-      { ...pending, ...tried(noKey, 2) },
-      { kind: "bump" },
-    ],
-    [
-      "that fails keeps no settlement back that the node has lost",
-      bump,
-      { ...unknown, ...tried(noKey) },
-      send,
-    ],
-    [
-      "cancels, whatever the round is",
-      cancel,
-      { ...pending, round: changed },
-      { kind: "cancel" },
-    ],
-    [
-      "cancels what the node has lost, whatever the round is",
-      cancel,
-      { ...unknown, round: changed },
-      { kind: "cancel" },
-    ],
-    ["cancels nothing that is mined", cancel, mined, end({ kind: "mined" })],
-    [
-      "sends no settlement if a cancellation fails",
-      cancel,
-      { ...unknown, ...tried(noKey) },
-      wait,
-    ],
-    [
-      "sends no settlement if a limit forbids its cancellation",
-      cancel,
-      { ...unknown, ...tried(forbidden, 9) },
-      wait,
-    ],
-    [
-      "raises no fee of a settlement if a limit forbids its cancellation",
-      { ...cancel, ...bumping },
-      { ...pending, ...tried(forbidden, 9) },
-      wait,
-    ],
-    [
-      "is not given up if its cancellation failed and the round is closed",
-      cancel,
-      { ...unknown, round: changed, ...tried(noKey) },
-      wait,
-    ],
-  ],
-  "a cancellation that is signed": [
-    [
-      "is followed, not signed again",
-      cancel,
-      { ...cancelled, transaction: { kind: "pending", hash: OTHER_HASH } },
-      wait,
-    ],
-    [
-      "is raised, whatever the round is",
-      bump,
-      { ...cancelled, ...pending, round: changed },
-      { kind: "bump" },
-    ],
-    [
-      "is raised if it is lost, whatever the round is",
-      { ...cancel, ...bumping },
-      { ...cancelled, ...unknown, round: changed },
-      { kind: "bump" },
-    ],
-    [
-      "is sent if the node has only the settlement",
-      resumed,
-      { ...cancelled, ...pending },
-      send,
-    ],
-    [
-      "is sent if the node tells only that the nonce waits",
-      resumed,
-      { ...cancelled, transaction: { kind: "pending", hash: undefined } },
-      send,
-    ],
-    [
-      "is sent, not a settlement that another process signed after it",
-      {},
-      {
-        ...pending,
-        transactions: [
-          settlement,
-          cancellation,
-          { ...settlement, hash: `0x${"ef".repeat(32)}` },
-        ],
-      },
-      send,
-    ],
-    [
-      "is sent if the node has nothing, whatever the round is",
-      resumed,
-      { ...cancelled, ...unknown, round: changed },
-      send,
-    ],
-    [
-      "is sent again only after a pause",
-      resumed,
-      { ...cancelled, ...pending, answer: full, sends: 1, looks: 1 },
-      wait,
-    ],
-    [
-      "is sent again if the node refused it for the moment",
-      resumed,
-      { ...cancelled, ...pending, answer: full, sends: 1, looks: 2 },
-      send,
-    ],
-    [
-      "is sent again if the answer to it was lost",
-      resumed,
-      { ...cancelled, ...pending, answer: lost, sends: 1, looks: 2 },
-      send,
-    ],
-    [
-      "is not sent again if the node refused it for good",
-      resumed,
-      { ...cancelled, ...pending, answer: refused, sends: 1, looks: 9 },
-      wait,
-    ],
-  ],
+const inWords = (...words: readonly string[]): RegExp =>
+  new RegExp(words.join(".*"), "u");
+const isOver = true;
+const stopped = end({ kind: "stopped", status: "refused" });
+const dropped = end({
+  kind: "dropped",
+  status: "refused",
+  mayStillArrive: true,
+});
+const refusedRound = (error: VaultError): Known => ({
+  ...unknown,
+  round: { kind: "unread", problem: "old", error },
+});
+const raised = { ...settlement, hash: OTHER_HASH };
+
+/** By subject, with its plan. */
+const table: Readonly<
+  Record<string, { readonly plan: PlanAndTime; readonly rows: readonly Row[] }>
+> = {
+  "a new settlement": {
+    plan: {},
+    rows: [
+      ["is sent before any look", {}, send],
+      [
+        "is stopped if the round is closed",
+        { ...unknown, round: changed },
+        stopped,
+        /^It changed\.$/u,
+      ],
+      [
+        "waits if the round is not read",
+        { ...unknown, round: unreadRound },
+        wait,
+      ],
+      ["is sent once the round is read", { ...unknown, looks: 1 }, send],
+      ...[stale, nodeRefusal].map((error): Row => [
+        `is stopped at once by ${error.code} of the round`,
+        refusedRound(error),
+        end({ kind: "stopped", status: "refused", code: error.code }),
+      ]),
+      ...[timeout, unreachable].map((error): Row => [
+        `reads the round again after ${error.code}`,
+        refusedRound(error),
+        wait,
+      ]),
+      [
+        "is stopped if the time is over before the round is read",
+        { ...unknown, round: unreadRound, isOver },
+        end({ kind: "stopped", status: "refused", code: "VAULT_RPC_TIMEOUT" }),
+        /nothing was sent/u,
+      ],
+      [
+        "is followed, not stopped, if another process has sent it",
+        { ...unknown, round: changed, wasSeen: true },
+        end({ kind: "dropped" }),
+      ],
+    ],
+  },
+  "a settlement that is resumed": {
+    plan: resumed,
+    rows: [
+      ["is looked for first", {}, wait],
+      ["is sent if the node has nothing", unknown, send],
+      ["waits if a setting forbids it now", refusedRound(stale), wait],
+      [
+        "is dropped if the round is closed, and may still arrive",
+        { ...unknown, round: changed },
+        dropped,
+        inWords(
+          "^It changed\\.",
+          "not sent again\\.",
+          "nonce 7, takes its place\\.$",
+        ),
+      ],
+      [
+        "is dropped if its round has not ended again",
+        { ...unknown, round: early },
+        end({ kind: "dropped", status: "nothing-to-do" }),
+      ],
+      [
+        "waits while its nonce may be used in the block that closed the round",
+        { ...unknown, round: { ...changed, isNonceFree: false } },
+        wait,
+      ],
+      [
+        "stays open if its nonce may be used so when the time is over",
+        { ...unknown, round: { ...changed, isNonceFree: false }, isOver },
+        staysOpen,
+        /the node does not have it, though it may be what settled the round\.$/u,
+      ],
+      [
+        "stays open if the round is not read when the time is over",
+        { ...unknown, round: unreadRound, isOver },
+        staysOpen,
+        /could not be sent again: no state\.$/u,
+      ],
+    ],
+  },
+  "a transaction that was sent": {
+    plan: {},
+    rows: [
+      ["is waited for while it is pending", pending, wait],
+      ["is waited for after a look that failed", unread, wait],
+      ["is not sent again after one look without it", sentAnd(lost), wait],
+      ["is sent again after two looks without it", sentAnd(lost, 2), send],
+      [
+        "is not sent again while the round cannot be read",
+        { ...sentAnd(lost, 3), round: unreadRound },
+        wait,
+      ],
+      [
+        "stays open if the round is closed: it may still arrive",
+        { ...sentAnd(lost), round: changed },
+        staysOpen,
+        /^It changed\. .* it is not sent again\.$/u,
+      ],
+      [
+        "is waited for if its round has not ended, by a node that is behind",
+        { ...sentAnd(accepted), round: early },
+        wait,
+      ],
+      [
+        "stays open if its round has not ended when the time is over",
+        { ...sentAnd(accepted), round: early, isOver },
+        staysOpen,
+        /the node does not have it, and it is not sent again: It changed\.$/u,
+      ],
+      ["ends when it is mined", mined, end({ kind: "mined", hash: HASH })],
+      [
+        "ends when it is mined, though late",
+        { ...mined, isOver },
+        end({ kind: "mined" }),
+      ],
+      ["waits for its confirmations", { plan: three, ...mined, head: 7 }, wait],
+      [
+        "ends with its confirmations",
+        { plan: three, ...mined, head: 8 },
+        end({ kind: "mined" }),
+      ],
+      ["waits while something unseen used its nonce", usedBy("unseen"), wait],
+      [
+        "waits for the confirmations of the transaction that used its nonce",
+        { plan: { confirmations: 12 }, ...usedByOther, head: 16 },
+        wait,
+      ],
+      [
+        "is replaced by that transaction, with its confirmations",
+        { plan: { confirmations: 12 }, ...usedByOther, head: 17 },
+        end({ kind: "dropped", status: "unconfirmed", hash: HASH }),
+        new RegExp(
+          `^It was replaced: transaction ${OTHER_HASH} .* nonce 7`,
+          "u",
+        ),
+      ],
+      [
+        "is replaced if no transaction of any block used its nonce",
+        usedBy("nothing"),
+        end({ kind: "dropped", status: "unconfirmed" }),
+        /^It was replaced: no transaction of \S+ has its nonce 7/u,
+      ],
+    ],
+  },
+  "a transaction that a plugin failed to send": {
+    plan: {},
+    rows: [
+      [
+        "is refused in the plugin's words if nothing has left",
+        sentAnd(failedHere),
+        end({
+          kind: "stopped",
+          status: "refused",
+          code: "VAULT_HARDHAT_ERROR",
+        }),
+        /The plugin ledger failed: no device/u,
+      ],
+      [
+        "is waited for if its nonce is pending",
+        { ...sentAnd(failedHere), ...pending },
+        wait,
+      ],
+      [
+        "is waited for if no look has an answer",
+        { ...sentAnd(failedHere), ...unread },
+        wait,
+      ],
+      [
+        "stays open if another process may have sent it before",
+        { plan: resumed, ...sentAnd(failedHere), isOver },
+        staysOpen,
+        /sending it failed: no device/u,
+      ],
+      [
+        "stays open if it was sent before, and that answer was lost",
+        { ...sentAnd(failedHere, 2, 2), isOver },
+        staysOpen,
+      ],
+    ],
+  },
+  "a transaction that the node answers with errors": {
+    plan: {},
+    rows: [
+      ["is sent a sixth time if its pool is full", sentAnd(full, 2, 5), send],
+      [
+        "is not sent a sixth time if it is refused for good",
+        sentAnd(refused, 2, 5),
+        wait,
+      ],
+      [
+        "is refused after five such errors and looks",
+        sentAnd(refused, 5, 5),
+        dropped,
+        /nonce too low/u,
+      ],
+      [
+        "is not given up while the round cannot be read",
+        { ...sentAnd(refused, 9, 5), round: unreadRound },
+        wait,
+      ],
+      [
+        "is refused when the time is over, if every send was",
+        { ...sentAnd(full, 2), isOver },
+        dropped,
+        /txpool is full/u,
+      ],
+      ...(
+        [
+          ["another process began it", { plan: resumed }],
+          ["one answer was lost", { sends: 2 }],
+          ["it was seen once", { wasSeen: true }],
+          ["the last look failed", unread],
+          ["the round cannot be read", { round: unreadRound }],
+        ] as const
+      ).map(([why, state]): Row => [
+        `stays open when the time is over, if ${why}`,
+        { ...sentAnd(full, 2), ...state, isOver },
+        staysOpen,
+      ]),
+    ],
+  },
+  "a transaction without signed bytes": {
+    plan: {},
+    rows: [
+      ["is sent once the round is read", { ...unknown, ...unsigned }, send],
+      [
+        "is never sent again if the answer was lost",
+        { ...sentAnd(lost, 20), ...unsigned },
+        wait,
+      ],
+      [
+        "stays open when the time is over after a lost answer",
+        { ...sentAnd(lost), ...unsigned, isOver },
+        staysOpen,
+        /^The time is over for the transaction of 0x\S+ with nonce 7: the node does not have it, and sending it failed: cut\.$/u,
+      ],
+      [
+        "is refused after one error and five looks",
+        { ...sentAnd(full, 5), ...unsigned },
+        end({ kind: "dropped", status: "refused" }),
+        /txpool is full/u,
+      ],
+      [
+        "is lost if a resume does not find it in five looks",
+        { plan: resumed, ...unknown, ...unsigned, looksInVain: 5 },
+        end({ kind: "dropped", code: "VAULT_SETTLEMENT_LOST" }),
+      ],
+      [
+        "is not lost while the round cannot be read",
+        {
+          ...{ plan: resumed, ...unknown, ...unsigned },
+          ...{ looksInVain: 20, round: unreadRound },
+        },
+        wait,
+      ],
+      [
+        "is not replaced at a higher fee",
+        { plan: bumping, ...pending, ...unsigned },
+        wait,
+      ],
+    ],
+  },
+  "a transaction that is stuck": {
+    plan: bumping,
+    rows: [
+      [
+        "is waited for before its time",
+        { plan: { now: SENT_AT + MINUTE - 1 }, ...pending },
+        wait,
+      ],
+      ["is replaced when the time has come", pending, raise],
+      ["is replaced also if the node has lost it", unknown, raise],
+      [
+        "is dropped, not replaced, if it is lost and the round is closed",
+        { plan: resumed, ...unknown, round: changed },
+        dropped,
+      ],
+      [
+        "is not replaced if that is not configured",
+        { plan: { timeBeforeBumpingFees: undefined }, ...pending },
+        wait,
+      ],
+      ["is not replaced if its nonce is used", usedBy("unseen"), wait],
+      [
+        "is replaced so often, and no more",
+        {
+          ...pending,
+          plan: { maxFeeBumps: 1 },
+          transactions: [raised, settlement],
+        },
+        wait,
+      ],
+      [
+        "is replaced until it was so often",
+        {
+          ...pending,
+          plan: { maxFeeBumps: 2 },
+          transactions: [raised, settlement],
+        },
+        raise,
+      ],
+      [
+        "is replaced again only after another such time if that failed",
+        { ...pending, ...tried(noKey, 9, SENT_AT + MINUTE) },
+        wait,
+      ],
+      [
+        "is replaced again after another such time if a limit forbade it",
+        {
+          plan: { now: SENT_AT + 2 * MINUTE },
+          ...{ ...pending, ...tried(forbidden, 9, SENT_AT + MINUTE) },
+        },
+        raise,
+      ],
+      [
+        "is named when the time is over, not the newest, which has not left",
+        { ...pending, transactions: [settlement, raised], isOver },
+        end({ kind: "undecided", hash: HASH }),
+        /^The time is over for transaction 0xabab/u,
+      ],
+      [
+        "names the limit that forbade a higher fee when the time is over",
+        { ...pending, ...tried(forbidden), isOver },
+        staysOpen,
+        /it waits in the node's pool; 1 wei allowed\.$/u,
+      ],
+    ],
+  },
+  "a higher fee that a person asks for": {
+    plan: bump,
+    rows: [
+      ["is signed at once", pending, raise],
+      [
+        "ends the run, and leaves the settlement open, if it is not confirmed",
+        {
+          ...pending,
+          ...tried({ kind: "declined", problem: "not confirmed" }),
+        },
+        staysOpen,
+        /^It is not mined yet, and not confirmed$/u,
+      ],
+      ["is signed once", { ...pending, ...tried(made, 9) }, wait],
+      [
+        "waits for another look if it failed",
+        { ...pending, ...tried(noKey) },
+        wait,
+      ],
+      [
+        "is tried again after that look",
+        { ...pending, ...tried(noKey, 2) },
+        raise,
+      ],
+      [
+        "keeps no settlement back that the node has lost",
+        { ...unknown, ...tried(noKey) },
+        send,
+      ],
+    ],
+  },
+  "a cancellation that a person asks for": {
+    plan: cancel,
+    rows: [
+      [
+        "is signed, whatever the round is",
+        { ...pending, round: changed },
+        { kind: "cancel" },
+      ],
+      [
+        "is signed if the settlement is lost, whatever the round is",
+        { ...unknown, round: changed },
+        { kind: "cancel" },
+      ],
+      ["is none of what is mined", mined, end({ kind: "mined" })],
+      ["that fails sends no settlement", { ...unknown, ...tried(noKey) }, wait],
+      [
+        "that a limit forbids sends none",
+        { ...unknown, ...tried(forbidden, 9) },
+        wait,
+      ],
+      [
+        "that a limit forbids raises no fee",
+        { plan: bumping, ...pending, ...tried(forbidden, 9) },
+        wait,
+      ],
+      [
+        "that fails gives nothing up, though the round is closed",
+        { ...unknown, round: changed, ...tried(noKey) },
+        wait,
+      ],
+      [
+        "is followed once it is signed",
+        { ...cancelled, transaction: { kind: "pending", hash: OTHER_HASH } },
+        wait,
+      ],
+      [
+        "is raised if it is lost, whatever the round is",
+        { plan: bumping, ...cancelled, ...unknown, round: changed },
+        raise,
+      ],
+    ],
+  },
+  "a cancellation that is signed": {
+    plan: resumed,
+    rows: [
+      [
+        "is raised, whatever the round is",
+        { plan: bump, ...cancelled, ...pending, round: changed },
+        raise,
+      ],
+      [
+        "is sent if the node has only the settlement",
+        { ...cancelled, ...pending },
+        send,
+      ],
+      [
+        "is sent if only the nonce is known to wait",
+        { ...cancelled, transaction: { kind: "pending", hash: undefined } },
+        send,
+      ],
+      [
+        "is sent, not a settlement that another process signed after it",
+        {
+          ...pending,
+          transactions: [
+            ...([settlement, cancellation] as const),
+            { ...settlement, hash: `0x${"ef".repeat(32)}` },
+          ],
+        },
+        send,
+      ],
+      [
+        "is sent if the node has nothing, whatever the round is",
+        { ...cancelled, ...unknown, round: changed },
+        send,
+      ],
+      ...(
+        [
+          ["is sent again only after a pause", full, 1, wait],
+          ["is sent again if it was refused for the moment", full, 2, send],
+          ["is sent again if the answer to it was lost", lost, 2, send],
+          ["is not sent again if it was refused for good", refused, 9, wait],
+        ] as const
+      ).map(([title, answer, looks, decision]): Row => [
+        title,
+        { ...cancelled, ...pending, answer, sends: 1, looks },
+        decision,
+      ]),
+    ],
+  },
 };
 
-describe("what a settlement decides", () => {
-  for (const [subject, rows] of Object.entries(table)) {
-    describe(subject, () => {
-      for (const [title, { now, ...plan }, state, expected, says] of rows) {
-        it(title, () => {
-          const { transactions = [settlement] } = state;
-          const decision = decide(
-            {
-              ...{ network: "live", sentAfterBlock: 5, isResumed: false },
-              ...{ confirmations: 1, maxFeeBumps: 4 },
-              ...plan,
-            },
-            { ...begin(transactions), ...state },
-            now ?? SENT_AT,
-          );
-          const { outcome, ...rest } = { outcome: {}, ...expected };
-          expect(decision).to.include(rest);
-          if (decision.kind === "end") {
-            expect(decision.outcome).to.include(outcome);
-            const reason =
-              decision.outcome.kind === "mined" ? "" : decision.outcome.reason;
-            expect(reason).to.match(says ?? /(?:)/u);
-          }
-        });
-      }
-    });
+describe("decide()", () => {
+  for (const [subject, { plan: ofSubject, rows }] of Object.entries(table)) {
+    for (const [title, { plan: ofRow, ...state }, expected, says] of rows) {
+      it(`${subject} ${title}`, () => {
+        const { transactions = [settlement] } = state;
+        const { now = SENT_AT, ...plan } = { ...ofSubject, ...ofRow };
+        const decision = decide(
+          {
+            ...{ network: "live", sentAfterBlock: 5, isResumed: false },
+            ...{ confirmations: 1, maxFeeBumps: 4 },
+            ...plan,
+          },
+          { ...begin(transactions), ...state },
+          now,
+        );
+        const { outcome, ...rest } = { outcome: {}, ...expected };
+        expect(decision).to.include(rest);
+        if (decision.kind === "end") {
+          expect(decision.outcome).to.include(outcome);
+          const reason =
+            decision.outcome.kind === "mined" ? "" : decision.outcome.reason;
+          expect(reason).to.match(says ?? /(?:)/u);
+        }
+      });
+    }
   }
 });

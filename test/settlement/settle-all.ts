@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readdir, rename } from "node:fs/promises";
+import { rename } from "node:fs/promises";
 import { setImmediate as nextTick } from "node:timers/promises";
 
 import { expect } from "chai";
@@ -8,21 +8,11 @@ import { VaultError } from "../../src/client/index.js";
 import type { SettleAllOptions, VaultRound } from "../../src/types.js";
 import { endDeadlines, useWallClock } from "../helpers/deadlines.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
+import { OTHER_HASH, itSettles, remote, useKeeper } from "../helpers/keeper.js";
+import type { Keeper } from "../helpers/keeper.js";
 import {
-  OTHER_HASH,
-  connectionLost,
-  itSettles,
-  remote,
-  useKeeper,
-} from "../helpers/keeper.js";
-import type { Keeper, NetworkChanges } from "../helpers/keeper.js";
-import {
-  FACTORY,
   KEY,
   OPEN_ROUND,
-  SETTLE,
-  SETTLER,
-  VAULT,
   nextRound,
   settledRound,
 } from "../helpers/scripted-contracts.js";
@@ -38,8 +28,6 @@ const NOW = 1_700_000_006n;
 const ending = (endTime: bigint): VaultRound => ({ ...OPEN_ROUND, endTime });
 const notEnded = (endTime: bigint): string =>
   `The round has not ended yet: it ends at ${new Date(Number(endTime) * 1_000).toISOString().replace(".000", "")}.`;
-const asIs = async (_: unknown, answer: () => Promise<unknown>) =>
-  await answer();
 const interrupted = async (keeper: Keeper): Promise<void> => {
   await keeper.interrupt();
 };
@@ -57,52 +45,12 @@ describe("settleAll", () => {
     });
   }
 
-  /** Another transaction of the account is mined before ours arrives. */
-  const overtake = (to: string, data: string) => (): void => {
-    keeper.beforeSending(async () => {
-      await Promise.resolve();
-      const other = { hash: OTHER_HASH, from: SETTLER, nonce: 0 };
-      keeper.chain.pool.push({ ...other, to, data });
-      keeper.chain.mine();
-    });
-  };
   itSettles(keeper, [
     {
       title: "refuses another chain than the configured one: VAULT_WRONG_CHAIN",
       network: { chainId: 1 },
       is: { status: "refused", code: "VAULT_WRONG_CHAIN", before: null },
       says: ["31337", "1"],
-    },
-    {
-      title:
-        "throws VAULT_NETWORK_UNREACHABLE, and writes nothing, if it is not known whether the node can sign",
-      given: ({ chain }) => {
-        chain.on("eth_signTransaction", () => {
-          throw connectionLost();
-        });
-      },
-      network: remote,
-      throws: "VAULT_NETWORK_UNREACHABLE",
-      then: async ({ projectRoot }) => {
-        expect(await readdir(projectRoot)).to.deep.equal([]);
-      },
-    },
-    {
-      title: "is settled by the same call with its nonce, and has its hash",
-      given: overtake(VAULT, SETTLE),
-      is: { status: "settled", hash: OTHER_HASH, blockNumber: 6 },
-      events: "preflight sending trouble trouble hash mined",
-    },
-    {
-      title: "is unconfirmed for good if another call used its nonce",
-      given: overtake(FACTORY, "0x"),
-      is: { status: "unconfirmed", blockNumber: null },
-      says: ["It was replaced", "can never be mined"],
-      sends: 1,
-      then: async (on) => {
-        const finished = await on.journal(".finished");
-        expect(finished).to.not.have.property("mayStillArrive");
-      },
     },
     {
       title: "reads the outcome also if its time is over",
@@ -219,54 +167,46 @@ describe("settleAll with ifExpired", () => {
     keeper.chain.rounds = keeper.chain.rounds.map(() => ending(endTime));
   };
 
-  for (const overrides of [true, false]) {
-    const how = overrides ? "one request" : "single calls";
-    itSettles(keeper, [
-      {
-        title: `has nothing to do one second before the round's end, seen by ${how}`,
-        given: ({ chain }) => {
-          endsAt(NOW + 1n);
-          chain.overrides = overrides;
-        },
-        options: ifExpired,
-        is: "nothing-to-do",
-        says: [notEnded(NOW + 1n)],
-        events: "",
-      },
-      {
-        title: `settles at the round's end, seen by ${how}`,
-        given: ({ chain }) => {
-          endsAt(NOW);
-          chain.overrides = overrides;
-        },
-        options: ifExpired,
-        is: "settled",
-      },
-      {
-        title: `sends nothing if the chain goes back before the round's end while it asks, seen by ${how}`,
-        given: ({ chain }) => {
-          endsAt(NOW);
-          chain.overrides = overrides;
-        },
-        options: ({ chain }) => ({
-          ...ifExpired,
-          confirm: async () => {
-            chain.rounds.pop();
-            return await Promise.resolve(true);
-          },
-        }),
-        is: { status: "nothing-to-do", reason: notEnded(NOW) },
-        events: "preflight",
-        then: async () => {
-          const finished = await keeper.journal(".finished");
-          expect(finished).to.not.have.property("mined");
-          expect(existsSync(keeper.journalFile())).to.equal(false);
-        },
-      },
-    ]);
-  }
-
   itSettles(keeper, [
+    {
+      title: "has nothing to do one second before the round's end",
+      given: () => {
+        endsAt(NOW + 1n);
+      },
+      options: ifExpired,
+      is: "nothing-to-do",
+      says: [notEnded(NOW + 1n)],
+      events: "",
+    },
+    {
+      title: "settles at the round's end",
+      given: () => {
+        endsAt(NOW);
+      },
+      options: ifExpired,
+      is: "settled",
+    },
+    {
+      title:
+        "sends nothing if the chain goes back before the end while it asks",
+      given: () => {
+        endsAt(NOW);
+      },
+      options: ({ chain }) => ({
+        ...ifExpired,
+        confirm: async () => {
+          chain.rounds.pop();
+          return await Promise.resolve(true);
+        },
+      }),
+      is: { status: "nothing-to-do", reason: notEnded(NOW) },
+      events: "preflight",
+      then: async () => {
+        const finished = await keeper.journal(".finished");
+        expect(finished).to.not.have.property("mined");
+        expect(existsSync(keeper.journalFile())).to.equal(false);
+      },
+    },
     {
       title: "says that clocks differ, and goes by the earliest",
       given: () => {
@@ -281,69 +221,12 @@ describe("settleAll with ifExpired", () => {
       },
     },
     {
-      title: "goes by this machine's clock if the node has no pending block",
-      given: ({ chain }) => {
-        endsAt(NOW + 20n);
-        chain.rounds = Array.from({ length: 30 }, () => ending(NOW + 20n));
-        chain.on("eth_getBlockByNumber", async ([tag], answer) =>
-          tag === "pending" ? null : await answer(),
-        );
-      },
-      options: ifExpired,
-      is: "settled",
-    },
-    {
-      title: "sends again, after a re-org, once the round has ended again",
-      given: ({ chain }) => {
-        endsAt(NOW);
-        chain.on(SEND, async (_, answer, seen) => {
-          if (seen > 0) {
-            return await answer();
-          }
-          chain.rounds.pop();
-          throw connectionLost();
-        });
-        chain.on(RECEIPT, async (_, answer, seen) => {
-          if (seen === 5) {
-            expect(keeper.sends).to.equal(1);
-            chain.mine();
-          }
-          return await answer();
-        });
-      },
-      options: ifExpired,
-      is: "settled",
-      sends: 2,
-    },
-    {
-      title:
-        "says that the round has not ended if its time is over before that",
-      given: ({ chain }) => {
-        endsAt(NOW);
-        keeper.loseTransactions(() => {
-          chain.rounds.pop();
-        });
-        keeper.endAtLook(4);
-      },
-      options: ifExpired,
-      is: "unconfirmed",
-      says: [
-        `the node does not have it, and it is not sent again: ${notEnded(NOW)}`,
-      ],
-      sends: 1,
-    },
-    {
       title: "resumes nothing before the round's end",
       given: interrupted,
       options: { ...resume, ...ifExpired },
       is: "nothing-to-do",
       says: [notEnded(OPEN_ROUND.endTime)],
       events: "resuming",
-    },
-    {
-      title: "has nothing to assert before the round's end",
-      options: { ...ifExpired, assertOnly: true },
-      is: "nothing-to-do",
     },
   ]);
 });
@@ -422,79 +305,27 @@ describe("settleAll with resume", () => {
       },
     },
     {
-      title:
-        "is unconfirmed if its nonce is used, and it may have settled the round",
+      title: "signs nothing without signed bytes: VAULT_SETTLEMENT_LOST",
       given: async (on) => {
-        await on.interrupt();
-        await on.settleByOther();
-        on.chain.on("eth_getTransactionCount", ([, tag]) =>
-          String(tag).startsWith("0x") ? "0x1" : "0x0",
-        );
-        on.endAtLook(3);
-      },
-      options: resume,
-      is: "unconfirmed",
-      says: ["it may be what settled the round", "settleAll({ resume: true })"],
-    },
-    {
-      title:
-        "is unconfirmed, and names the request, if the round cannot be read before it sends",
-      given: async (on) => {
-        await on.interrupt();
-        on.endAtLook(3);
-        on.chain.on("eth_call", async (_, answer, seen) => {
-          if (seen > 0) {
-            throw Object.assign(new Error("nope"), { code: -32_000 });
-          }
-          return await answer();
-        });
-      },
-      options: resume,
-      is: "unconfirmed",
-      says: ["could not be sent again", "refused eth_call: nope"],
-      events: "resuming trouble",
-    },
-    {
-      title: "does not announce a transaction that is mined as sent",
-      given: async (on) => {
-        await on.stopMining();
-        await on.settle();
-        on.chain.mine();
-        on.chain.on(RECEIPT, asIs);
-      },
-      options: resume,
-      is: "settled",
-      sends: 1,
-      events: "resuming mined",
-    },
-    ...(
-      [
-        ["a key of the configuration", 0, {}],
-        ["an account of the node", 0, remote],
-        ["an account of the node, with a later nonce", 3, remote],
-      ] satisfies ReadonlyArray<readonly [string, number, NetworkChanges]>
-    ).map(([title, nonce, network]) => ({
-      title: `signs nothing without signed bytes, for ${title}: VAULT_SETTLEMENT_LOST`,
-      given: async (on: Keeper) => {
         await on.interrupt();
         const journal = await on.journal();
         const [transaction] = listOf(journal["transactions"]);
-        const unsigned = { raw: undefined, hash: undefined, nonce };
+        const unsigned = { raw: undefined, hash: undefined, nonce: 3 };
         await on.writeJournal({
           ...journal,
           transactions: [{ ...fieldsOf(transaction), ...unsigned }],
         });
       },
-      network,
+      network: remote,
       options: resume,
-      is: { code: "VAULT_SETTLEMENT_LOST", hash: null } as const,
-      says: [`nonce ${nonce}`],
+      is: { code: "VAULT_SETTLEMENT_LOST", hash: null },
+      says: ["nonce 3"],
       events: "resuming",
-      then: async ({ chain }: Keeper) => {
+      then: async ({ chain }) => {
         expect(chain.count("eth_signTransaction")).to.equal(0);
         await expectNext(0);
       },
-    })),
+    },
   ]);
 
   it("has the block that it looked at if the transaction is not mined in time", async () => {
@@ -515,21 +346,6 @@ describe("settleAll with resume", () => {
     const taken = await keeper.settle({ ...resume, bump: true }, { accounts });
     expect(taken).to.include({ status: "nothing-to-do" });
     expect(keeper.sends).to.equal(0);
-  });
-
-  it("waits for its own number of confirmations, and names what there is", async () => {
-    keeper.endAtLook(2);
-    const first = await keeper.settle({ confirmations: 3 });
-    expect(first).to.include({ status: "unconfirmed", blockNumber: 6 });
-    expect(first.reason)
-      .to.include("with 1 of 3 confirmations")
-      .and.include("settleAll({ resume: true, confirmations: 3 })");
-    keeper.chain.on(RECEIPT, asIs);
-    keeper.chain.mine();
-    const second = await keeper.settle({ ...resume, confirmations: 2 });
-    expect(second).to.include({ status: "settled", blockNumber: 6 });
-    expect(keeper.types).to.equal("resuming mined confirmed");
-    expect(keeper.sends).to.equal(1);
   });
 
   /** On a node that lost the block: the journal has all that is known. */
@@ -728,21 +544,6 @@ describe("settleAll with resumeFirst", () => {
       },
       is: "settled",
       events: "resuming sending mined confirmed confirmed resumed",
-    },
-    {
-      title: "only asserts with assertOnly",
-      given: interrupted,
-      options: { ...options, assertOnly: true },
-      is: "refused VAULT_SETTLEMENT_NEEDED",
-      events: "",
-    },
-    {
-      title:
-        "finishes nothing for an account that the network lacks: VAULT_UNKNOWN_SIGNER",
-      given: interrupted,
-      options: { ...options, from: VAULT },
-      is: "refused VAULT_UNKNOWN_SIGNER",
-      events: "",
     },
     {
       title: "sends nothing before the round's end with ifExpired",

@@ -427,15 +427,6 @@ contract SilentVault is SettlingVault {
     }
 }
 
-/// Opens its next round as it settles one, and returns without a word before the end.
-contract SilentRollingVault is SettlingVault {
-    function settleAll() external override {
-        if (block.timestamp < round.endTime) return;
-        round.startTime = block.timestamp;
-        round.endTime = block.timestamp + 7 days;
-    }
-}
-
 /// As an assert before Solidity 0.8: the INVALID opcode.
 contract InvalidVault is SettlingVault {
     function settleAll() external pure override {
