@@ -93,17 +93,18 @@ function isCommandLine({
   const [, program = "", ...words] = process.argv;
   const isFlag = (word: string): boolean =>
     asRecord(globalOptions)[kebabToCamelCase(word.slice(2))] === true;
-  const first = words.findIndex((word, index) => {
+  // Options may stand between the words of a task, and their values may name one.
+  const named = words.filter((word, index) => {
     const before = words[index - 1] ?? "";
-    // The value of an option may have the name of a task.
     const isValue = before.startsWith("--") && !isFlag(before);
-    return tasks.rootTasks.has(word) && !isValue;
+    return !word.startsWith("--") && !isValue;
   });
-  if (words[first] !== "vault") {
+  const first = named.findIndex((word) => tasks.rootTasks.has(word));
+  if (named[first] !== "vault") {
     return false;
   }
   let started = tasks.rootTasks.get("vault");
-  for (const word of words.slice(first + 1)) {
+  for (const word of named.slice(first + 1)) {
     const subtask = started?.subtasks.get(word);
     if (subtask === undefined) {
       break;

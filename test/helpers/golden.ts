@@ -10,7 +10,7 @@ const isRecording = process.env["npm_lifecycle_event"] === "record";
 const fileOf = (name: string): string => `test/tasks/goldens/${name}.txt`;
 
 /** The lines that differ, `-` before what is recorded and `+` before what is shown. */
-export function changedLines(recorded: string, shown: string): string[] {
+function changedLines(recorded: string, shown: string): string[] {
   return diff(shown.split("\n"), recorded.split("\n")).flatMap(([side, line]) =>
     side === 0 ? [] : [side === -1 ? `- ${line}` : `+ ${line}`],
   );
@@ -38,18 +38,6 @@ export async function expectGolden(name: string, shown: string): Promise<void> {
   }
 }
 
-/** Every recorded screen by its name. */
-export async function allGoldens(): Promise<ReadonlyMap<string, string>> {
-  const names = (await readdir(folder)).map((file) => path.parse(file).name);
-  return new Map(
-    await Promise.all(
-      names.map(
-        async (name) =>
-          [
-            name,
-            await readFile(path.join(folder, `${name}.txt`), "utf8"),
-          ] as const,
-      ),
-    ),
-  );
+export async function goldenNames(): Promise<readonly string[]> {
+  return (await readdir(folder)).map((file) => path.parse(file).name);
 }

@@ -38,10 +38,6 @@ const outcomes: Readonly<Partial<Record<FaultKind, readonly string[]>>> = {
   "huge answer": ["VAULT_RPC_INVALID_RESPONSE", "VAULT_RETURN_DATA_MALFORMED"],
 };
 
-/** What takes seconds where nothing bounds it. */
-const isLong = (kind: FaultKind): boolean =>
-  isSlow(kind) || kind === "delay past the timeout";
-
 const isSlow = (kind: FaultKind): boolean =>
   kind === "429 without Retry-After" || kind === "429 with a long Retry-After";
 
@@ -79,7 +75,6 @@ async function learn(
  * Injects a fault into requests of a read, and adds wrong outcomes to `failures`.
  *
  * @param run Gets a timeout if it should not wait as long as the node asks for.
- * @param isExplained Other outcomes that are right.
  * @returns How many requests got the fault.
  */
 export async function tryFault(
@@ -88,13 +83,10 @@ export async function tryFault(
   kind: FaultKind,
   run: (timeout?: number) => Promise<Outcome>,
   failures: string[],
-  isExplained?: (outcome: Outcome, right: Outcome) => boolean,
 ): Promise<number> {
   const { right, requests } = await learn(server, name, run);
   const some = (seed + readFaultKinds.indexOf(kind)) % requests.length;
-  const keys = isFull
-    ? atMost(requests, isExplained !== undefined && isLong(kind) ? 3 : 24)
-    : requests.slice(some, some + 1);
+  const keys = isFull ? atMost(requests, 24) : requests.slice(some, some + 1);
   if (keys.length === 0) {
     failures.push(`${name}: nothing was asked`);
   }
@@ -124,8 +116,7 @@ export async function tryFault(
       // Public endpoints refuse it, too: no account is known then.
       (key.method === "eth_accounts" &&
         "code" in outcome &&
-        outcome.code === "VAULT_NO_SENDER") ||
-      isExplained?.(outcome, right) === true;
+        outcome.code === "VAULT_NO_SENDER");
     const problem = isMissed
       ? "the fault did not happen"
       : !isAllowed
@@ -133,7 +124,6 @@ export async function tryFault(
         : expected === undefined &&
             // Hardhat's provider has one request a connection, and looks at no id.
             kind !== "wrong id" &&
-            isExplained === undefined &&
             // Sent again whole, or as two halves of a chunk of orders.
             server.requests.length <= requests.length
           ? "it was not asked again"

@@ -1,141 +1,232 @@
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { text as readText } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import { expect } from "chai";
 
-import type { CommandResult } from "../helpers/cli.js";
+import { assertInvariant } from "../../src/errors.js";
+import { useAnvil } from "../helpers/anvil.js";
 import { runHardhat, startHardhat } from "../helpers/cli.js";
-import type { ServerProcess } from "../helpers/child-process.js";
-import { startAnvil } from "../helpers/anvil.js";
-import { everyTaskRun } from "../helpers/every-vault-task.js";
+import {
+  documentedContracts,
+  documentedHandler,
+} from "../helpers/documented-node.js";
+import { boundedReads, everyTaskRun } from "../helpers/every-vault-task.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { connectTo } from "../helpers/hre.js";
+import { itOnPosix } from "../helpers/posix.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcHandler } from "../helpers/rpc-server.js";
 
-/** What only a shell shows; every other test of a task runs it in process. */
-const commands = [
-  [
-    "mock set volume=3 round.APY=4",
-    { FORCE_COLOR: "1" },
-    // eslint-disable-next-line no-control-regex -- colours are control characters
-    { exitCode: 0, stdout: /^\u001b\[\d+mMocks scripted/u, stderr: /^$/u },
-  ],
-  [
-    "order -- -1",
-    { CI: "1" },
-    {
-      exitCode: 1,
-      stdout: /^$/u,
-      stderr: /^Error <id> .*"-1".*\n.*\(VAULT_INVALID_INTEGER\)\n$/u,
-    },
-  ],
-] as const;
+type Environment = Readonly<Record<string, string>>;
 
-describe("the command line", function () {
-  let node: ServerProcess;
+/** An answer that goes on, blank by blank, which no time-out of Hardhat ends. */
+const endless: RpcHandler = ({ response }) => {
+  response.writeHead(200, { "content-type": "application/json" });
+  const timer = setInterval(() => response.write(" "), 200);
+  response.on("close", () => {
+    clearInterval(timer);
+  });
+  return "handled";
+};
+
+// What only a process shows; every other test of a task runs it in process.
+describe("the process of a task", () => {
+  const anvil = useAnvil();
   let project: FixtureProject;
-  let env: Readonly<Record<string, string>>;
+  /** A network with mocks. */
+  let env: Environment;
 
   before(async () => {
-    [node, project] = await Promise.all([
-      startAnvil(),
-      useFixtureProject("plain"),
-    ]);
-    const { vault } = await connectTo(node.url);
-    const { addresses } = await vault.deployMocks();
+    project = await useFixtureProject("plain");
+    const { vault } = await connectTo(anvil.url);
+    const { addresses: contracts } = await vault.deployMocks({
+      scenario: "expired-round",
+    });
     env = {
-      TEST_URL: node.url,
-      TEST_VAULT: JSON.stringify({ contracts: addresses, tokenDecimals: 6 }),
+      TEST_URL: anvil.url,
+      TEST_VAULT: JSON.stringify({ contracts, tokenDecimals: 18 }),
     };
   });
   after(async () => {
-    await node.stop();
     await project.remove();
   });
+  const documentedAt = (url: string): Environment => ({
+    TEST_URL: url,
+    TEST_VAULT: JSON.stringify({ contracts: documentedContracts }),
+  });
+  const typed = (text: string): string[] =>
+    ["vault", "--network", "test"].concat(text.split(" "));
 
-  for (const [typed, more, { exitCode, stdout, stderr }] of commands) {
-    it(`a shell gets exit code ${exitCode} and the streams of vault ${typed}`, async () => {
-      const result = await runHardhat(
-        `vault --network test ${typed}`.split(" "),
-        { cwd: project.path, env: { ...env, ...more } },
-      );
-      expect(result.stdout).to.match(stdout);
-      expect(result.stderr).to.match(stderr);
-      expect(result.exitCode).to.equal(exitCode);
+  it("a task that succeeds prints in colours with FORCE_COLOR, and exits with 0", async () => {
+    const result = await runHardhat(typed("mock set volume=3 round.APY=4"), {
+      ...{ cwd: project.path, env: { ...env, FORCE_COLOR: "1" } },
     });
-  }
+    expect(result).to.include({ stderr: "", exitCode: 0 });
+    // eslint-disable-next-line no-control-regex -- colours are control characters
+    expect(result.stdout).to.match(/^\u001b\[\d+mMocks scripted/u);
+  });
+
+  it("a task that fails prints its error on stderr, and exits with 1", async () => {
+    const result = await runHardhat(typed("order -- -1"), {
+      ...{ cwd: project.path, env: { ...env, CI: "1" } },
+    });
+    expect(result).to.include({ stdout: "", exitCode: 1 });
+    expect(result.stderr).to.match(
+      /^Error <id> .*"-1".*\n.*\(VAULT_INVALID_INTEGER\)\n$/u,
+    );
+  });
 
   describe("if the reader closes a pipe", () => {
-    /** Runs a command, and returns what the pipes that stay open got. */
-    const runUnread = async (
-      args: readonly string[],
-      closed: ReadonlyArray<"stdout" | "stderr">,
-      more: Readonly<Record<string, string>> = {},
-    ): Promise<CommandResult> => {
-      const child = startHardhat([...args, "--network", "test"], {
-        cwd: project.path,
-        env: { ...env, ...more },
+    it("a task that fails ends with 1, and prints nothing on stderr", async () => {
+      const child = startHardhat(typed("order x --json"), {
+        ...{ cwd: project.path, env },
       });
-      const read = async (name: "stdout" | "stderr"): Promise<string> => {
-        const stream = child[name];
-        if (stream === null || closed.includes(name)) {
-          stream?.destroy();
-          return "";
-        }
-        return await readText(stream);
-      };
-      const [stdout, stderr] = await Promise.all([
-        read("stdout"),
-        read("stderr"),
+      child.stdout?.destroy();
+      const [stderr] = await Promise.all([
+        child.stderr === null ? "" : readText(child.stderr),
         once(child, "close"),
       ]);
-      return { stdout, stderr, exitCode: child.exitCode };
-    };
-
-    it("a task that fails ends with 1 and prints nothing on stderr if the reader closes the pipe", async () => {
-      const typed = "vault order x --json".split(" ");
-      expect(await runUnread(typed, ["stdout"])).to.deep.equal({
-        ...{ stdout: "", stderr: "", exitCode: 1 },
-      });
+      expect([stderr, child.exitCode]).to.deep.equal(["", 1]);
     });
 
-    it("every task does its work and succeeds if the readers close both pipes", async () => {
+    it("every task does its work and succeeds", async () => {
       const ends = path.join(project.path, "ends");
       const out = path.join(project.path, "unread");
       const runs = everyTaskRun()
         // A fork takes as long as ten other tasks.
         .filter(({ args }) => args["fork"] !== true)
-        .map(({ task, args }) => ({
-          task,
-          args: { ...args, ...("out" in args ? { out } : {}) },
-        }));
-      const { vault } = await connectTo(node.url);
-      const { addresses } = await vault.deployMocks({
-        scenario: "expired-round",
-      });
-      const result = await runUnread(
-        ["run", "--no-compile", "every-task.ts"],
-        ["stdout", "stderr"],
+        .map(
+          ({ task, args }) =>
+            [task, "out" in args ? { ...args, out } : args] as const,
+        );
+      const child = startHardhat(
+        ["run", "--no-compile", "every-task.ts", "--network", "test"],
         {
-          TEST_VAULT: JSON.stringify({
-            contracts: addresses,
-            tokenDecimals: 18,
-          }),
-          TEST_ENDS: ends,
-          TEST_RUNS: JSON.stringify(runs.map(({ task, args }) => [task, args])),
+          cwd: project.path,
+          env: { ...env, TEST_ENDS: ends, TEST_RUNS: JSON.stringify(runs) },
         },
       );
-      expect(result.exitCode).to.equal(0);
-      expect(await readFile(ends, "utf8")).to.equal(
-        runs
-          .map(
-            ({ task, args }) =>
-              `${task} ${JSON.stringify(args)}: ${String(Reflect.get(args, "assert") !== true)}\n`,
-          )
-          .join(""),
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      await once(child, "close");
+      expect(child.exitCode).to.equal(0);
+      const expected = runs.map(
+        ([task, args]) =>
+          `${task} ${JSON.stringify(args)}: ${String(Reflect.get(args, "assert") !== true)}\n`,
       );
+      expect(await readFile(ends, "utf8")).to.equal(expected.join(""));
     });
+  });
+
+  it("every read that a script runs as a task ends on a node with endless answers, and the script goes on", async () => {
+    const server = await startRpcServer({ handler: endless });
+    const child = startHardhat(
+      ["run", "--no-compile", "test/helpers/run-every-task.ts"],
+      {
+        cwd: path.resolve(import.meta.dirname, "../.."),
+        env: { TEST_URL: server.url, TEST_PROJECT: project.path },
+      },
+    );
+    let printed = "";
+    child.stdout?.resume();
+    for await (const text of child.stderr?.setEncoding("utf8") ?? []) {
+      printed += String(text);
+      if (printed.includes("<the script goes on>")) {
+        break;
+      }
+    }
+    await server.stop();
+    if (child.exitCode === null) {
+      await once(child, "exit");
+    }
+    const ended = Array.from(printed.matchAll(/^<ended> (.*)$/gmu));
+    expect(ended.map(([, task]) => task).sort()).to.deep.equal(
+      boundedReads()
+        .map(({ task }) => task)
+        .sort(),
+    );
+    expect(printed).to.contain("VAULT_RPC_TIMEOUT");
+    expect(child.exitCode).to.equal(0);
+  });
+
+  it("a task ends its process on a node with endless answers, with its error and exit code 1, also if an option stands before its name", async () => {
+    const server = await startRpcServer({ handler: endless });
+    const { stdout, exitCode } = await runHardhat(
+      typed("volume --timeout 1 --json"),
+      { cwd: project.path, env: documentedAt(server.url) },
+    );
+    await server.stop();
+    const code = "VAULT_RPC_TIMEOUT";
+    expect(JSON.parse(stdout)).to.have.nested.property("error.code", code);
+    expect(exitCode).to.equal(1);
+  });
+
+  itOnPosix(
+    "a task ends its process, which something else keeps running, once the reader of a full pipe has all of its output",
+    async () => {
+      let answer = (): void => undefined;
+      const answered = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      const server = await startRpcServer({
+        handler: async (exchange) => {
+          if (exchange.request.method === "eth_call") {
+            answer();
+          }
+          return await documentedHandler(exchange);
+        },
+      });
+      await writeFile(
+        path.join(project.path, "lasting.config.ts"),
+        `export { default } from "./hardhat.config.ts"; setInterval(() => {}, 1e6);`,
+      );
+      const { stdout, stderr } = startHardhat(
+        ["--config", "lasting.config.ts", ...typed("volume --json")],
+        {
+          ...{ cwd: project.path, env: documentedAt(server.url) },
+          // What waits in a pipe, which holds 64 KiB, is read once there is a file.
+          under: [
+            ...["sh", "-c"],
+            `{ printf %65536s; "$@"; echo "exit code $?" >&2; } | { until [ -e read ]; do sleep 0.1; done; cat; }`,
+            "sh",
+          ],
+        },
+      );
+      assertInvariant(stdout !== null && stderr !== null, "it has pipes");
+      const ended = once(stderr, "data");
+      const printed = readText(stdout);
+      await answered;
+      // A process that does not wait for its reader has ended by then.
+      await Promise.race([ended, sleep(4_000)]);
+      await writeFile(path.join(project.path, "read"), "");
+      expect(JSON.parse(await printed)).to.have.property("volume");
+      expect(String(await ended)).to.equal("exit code 0\n");
+      await server.stop();
+    },
+  );
+
+  it("a task that a plugin overrides does not end its process", async () => {
+    await writeFile(
+      path.join(project.path, "override.config.ts"),
+      `import { overrideTask } from "hardhat/config";
+       import config from "./hardhat.config.ts";
+       const decode = overrideTask(["vault", "decode"]).setInlineAction(async (args, _hre, runSuper) => {
+         await runSuper(args);
+         await new Promise((resolve) => setTimeout(resolve, 1_500));
+         console.log("afterwards");
+       });
+       export default { ...config, tasks: [decode.build()] };`,
+    );
+    const words = ["vault", "decode", `0x${"0".repeat(64)}`];
+    const { stdout, exitCode } = await runHardhat(
+      ["--config", "override.config.ts", ...words],
+      { cwd: project.path },
+    );
+    expect(stdout).to.match(/afterwards\n$/u);
+    expect(exitCode).to.equal(0);
   });
 });

@@ -1,189 +1,244 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
+import { readFile } from "node:fs/promises";
 
 import { expect } from "chai";
-import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { describeTime } from "../../src/protocol/time.js";
-import type { MockVaultHandle } from "../../src/mocks/index.js";
 import { html } from "../../tasks/report/html.js";
-import { createTestHre } from "../helpers/hre.js";
-import { runVaultTask } from "../helpers/run-vault-task.js";
+import { createTestHre, hreOnLive, httpNetwork } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import { runTyped } from "../helpers/run-vault-task.js";
+import { itFails, useTasks } from "../helpers/use-tasks.js";
 
+const NOBODY = "0x00000000000000000000000000000000000000AA";
 const HOSTILE = `</td></script></style></svg><img src=x onerror="alert(1)"><!--'"&\u202e`;
+const SECRET = "s3cret-of-the-node";
 
+/** Without what only lays out the page. */
+const pageOf = async (file = "vault-report.html"): Promise<string> =>
+  (await readFile(file, "utf8"))
+    .replaceAll(/\s+/gu, " ")
+    .replaceAll(/ ?([<>]) ?/gu, "$1");
+const valueOf = (label: string, value: string): string =>
+  `<th scope="row">${label}</th><td>${value}`;
+
+// What a page shows: report/render.ts, report/charts.ts and report/page.ts.
 describe("vault report", () => {
-  let hre: HardhatRuntimeEnvironment;
-  let mocks: MockVaultHandle;
-  let folder: string;
-  let file: string;
-
-  before(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), "vault-report-"));
-    file = path.join(folder, "report.html");
-    const settings = { tokenDecimals: 18, displayDecimals: { order: 18 } };
-    hre = await createTestHre({
-      networks: { default: { type: "edr-simulated", vault: settings } },
-    });
-    const { vault } = await hre.network.getOrCreate("default");
-    mocks = await vault.deployMocks();
+  const tasks = useTasks({
+    networks: (url, { addresses: contracts }) => ({
+      live: httpNetwork(url, {
+        httpHeaders: { "x-key": SECRET },
+        vault: {
+          ...{ contracts, tokenDecimals: 18 },
+          displayDecimals: { "order.openPrice": 18 },
+          instances: { usdc: {} },
+        },
+      }),
+      vaultOnly: httpNetwork(url, {
+        vault: { contracts: { vault: contracts.vault } },
+      }),
+    }),
   });
-  after(async () => {
-    await rm(folder, { recursive: true });
-  });
-
-  const report = async (
-    args: Readonly<Record<string, unknown>> = {},
-  ): Promise<string> => {
-    const { stderr, exitCode } = await runVaultTask(hre, "report", {
-      out: file,
-      ...args,
-    });
-    expect({ stderr, exitCode }).to.deep.equal({ stderr: "", exitCode: 0 });
-    return await readFile(file, "utf8");
+  const report = async (options = "", exitCode = 0): Promise<string> => {
+    const result = await tasks.run(`report ${options}`);
+    expect(result).to.include({ stderr: "", exitCode });
+    return await pageOf();
   };
 
-  it("report shows figures as tasks do, the contracts, and no section that was not asked for", async () => {
+  it("report shows readings and contracts, and no chapter that is not named", async () => {
     const page = await report();
-    for (const figure of ["65,000", "18.5 %", "0.00025", "█"]) {
-      expect(page.replaceAll(/\s+/gu, "")).to.include(
-        `>${figure.replace(" ", "")}`,
-      );
-    }
-    expect(page).to.include("Values marked raw are unscaled");
-    const { vault } = await hre.network.getOrCreate("default");
-    const { address } = await vault.addressOf("trading");
-    expect(page.replaceAll(/\s+/gu, "")).to.include(`<td>${address}</td>`);
-    for (const title of ["Orders", "Rounds", "If the vault were settled now"]) {
-      expect(page).to.not.include(`<h2>${title}</h2>`);
-    }
+    const chapters = [...page.matchAll(/<h2>(.*?)<\/h2>/gu)];
+    expect(chapters.map(([, heading]) => heading)).to.deep.equal([
+      ...["Readings", "Contracts"],
+    ]);
+    expect(page).to.include(valueOf("Trading", tasks.mocks.addresses.trading));
   });
 
-  it("report draws no strike with --raw, among unscaled opening prices", async () => {
-    const raw = await report({ ids: "1-3", raw: true });
-    expect(raw).to.include("strike not drawn");
-    expect(raw).to.not.include("as configured");
-  });
-
-  it("report shows the sender's balance unscaled with --raw", async () => {
-    const raw = await report({ ids: "1", raw: true, simulate: true });
-    expect(raw.replaceAll(/<wbr \/>|<wbr>/gu, "")).to.match(
-      /Sender, native currency<\/td>\s*<td[^>]*>\d{18,} raw</u,
-    );
-  });
-
-  it("report --simulate at an earlier block of a network in process fails with VAULT_INVALID_ARGUMENT, at the newest one not", async () => {
-    const { vault, provider } = await hre.network.getOrCreate("default");
-    const { number } = await vault.block();
-    await provider.request({ method: "evm_mine" });
-    const args = { out: file, simulate: true };
-    const past = { ...args, block: String(number), json: true };
-    const { stdout } = await runVaultTask(hre, "report", past);
-    expect(stdout).to.include("VAULT_INVALID_ARGUMENT");
-    expect(await report({ simulate: true, block: "latest" })).to.include(
-      "If the vault were settled now",
-    );
-  });
-
-  it("report lists its chapters first, with rounds and simulation before the orders", async () => {
-    const page = await report({ ids: "1-3", rounds: true, simulate: true });
+  it("report lists its chapters first: rounds and simulation before the orders", async () => {
+    const page = await report("--ids 1-3 --rounds --simulate");
     const listed = [...page.matchAll(/<a href="#([^"]+)">([^<]+)<\/a>/gu)];
-    const headings = [
+    expect(listed.map(([, , heading]) => heading)).to.deep.equal([
       ...["Readings", "Rounds", "If the vault were settled now"],
       ...["Orders", "Contracts"],
-    ];
-    expect(listed.map(([, , heading]) => heading)).to.deep.equal(headings);
-    expect(
-      [...page.matchAll(/<section id="([^"]+)">/gu)].map(([, id]) => id),
-    ).to.deep.equal(listed.map(([, id]) => id));
+    ]);
+    const sections = [...page.matchAll(/<section id="([^"]+)">/gu)];
+    expect(sections.map(([, id]) => id)).to.deep.equal(
+      listed.map(([, id]) => id),
+    );
     expect(page.indexOf("<nav")).to.be.below(page.indexOf("<section"));
-  });
-
-  it("report lists orders by their ids, as numbers, in whatever order they are named", async () => {
-    await mocks.generateOrders(998, 1_001);
-    const page = await report({ ids: "1001,998,1000" });
-    const ids = page.matchAll(/data-label="Id"[^>]*>\s*(\d+)/gu);
-    expect([...ids].map(([, id]) => id)).to.deep.equal(["998", "1000", "1001"]);
+    // Of two pairs and of the rounds.
+    expect(page.split("<svg")).to.have.lengthOf(1 + 3);
   });
 
   it("report draws the strike only among the pair whose prices are near it", async () => {
-    const page = await report({ ids: "1-3" });
-    expect(page).to.include("BTC-USDT: opening price against strike");
-    expect(page).to.not.include("ETH-USDT: opening price against strike");
-    expect(page).to.include("no strike price is near these prices");
+    expect(await report("--ids 1-3"))
+      .to.include("BTC-USDT: opening price against strike")
+      .and.include("ETH-USDT: opening price<")
+      .and.include("no strike price is near these prices");
   });
 
-  it("report shows a chart of each pair with the strike, how many ids are no orders, rounds with --rounds, and a simulation with --simulate", async () => {
-    const ids = "1-3,7,9-12";
-    const page = await report({ ids, rounds: true, simulate: true });
-    expect(page).to.include("BTC-USDT: opening price against strike");
-    expect(page.replaceAll(/\s+/gu, " ")).to.include(
-      "<p>3 orders.</p> <p>Empty, with every value zero: 5 ids.</p>",
-    );
-    expect(page.split("<svg")).to.have.lengthOf(1 + 3);
-    expect(page).to.include("Strike against settled price");
-    // Behind "Settled at", which is left out: no round is settled.
-    expect(page).to.match(/data-label="Last block"\s*>\d/u);
-    expect(page).to.include("If the vault were settled now");
-    expect(page.replaceAll(/\s+/gu, " ")).to.match(
-      />Round settled<\/td>\s*<td class="right[^"]*" data-label="Before">no<\/td>\s*<td class="right[^"]*" data-label="After">yes</u,
+  it("report --raw draws no strike, and shows integers", async () => {
+    const page = await report("--ids 1-3 --raw --simulate");
+    expect(page)
+      .to.include("strike not drawn")
+      .and.not.include("as configured");
+    expect(page.replaceAll(/<wbr ?\/?>/gu, "")).to.match(
+      /Sender, native currency<\/td><td[^>]*>\d{18,} raw</u,
     );
   });
 
-  it("report shows what failed in its place, and exits with 1, also if every order can be read", async () => {
-    await mocks.fail("queryVolume", HOSTILE);
-    const args = { out: file, ids: "1-3" };
-    const result = await runVaultTask(hre, "report", args);
-    await mocks.succeed("queryVolume");
-    expect(result.exitCode).to.equal(1);
-    expect(result.stdout).to.include(
-      "1 reading failed, as marked on the page.",
-    );
-    const page = await readFile(file, "utf8");
-    expect(page).to.match(/<span class="bad"\s*>failed: /u);
-    expect(page).to.not.include("<img");
+  it("report lists orders by their ids, as numbers", async () => {
+    await tasks.mocks.generateOrders(998, 1_001);
+    const page = await report("--ids 1001,998,1000");
+    const ids = [...page.matchAll(/data-label="Id"[^>]*>(\d+)/gu)];
+    expect(ids.map(([, id]) => id)).to.deep.equal(["998", "1000", "1001"]);
   });
 
-  it("report escapes what a contract's reason has behind digits that look grouped", async () => {
-    await mocks.fail("queryVolume", "1,000<img src=x onerror=alert(1)>");
-    await runVaultTask(hre, "report", { out: file });
-    await mocks.succeed("queryVolume");
-    const page = await readFile(file, "utf8");
-    expect(page).to.not.include("<img");
-    expect(page).to.match(/1,<wbr \/?>000&lt;img src=x/u);
+  it("report shows what failed in its place, escaped, and exits with 1", async () => {
+    await tasks.mocks.fail("queryVolume", `1,000${HOSTILE}`);
+    const { stdout, exitCode } = await tasks.run("report");
+    expect(exitCode).to.equal(1);
+    expect(stdout).to.include("1 reading failed, as marked on the page.");
+    expect(await pageOf())
+      .to.match(/<span class="bad">failed: /u)
+      .and.match(/1,<wbr ?\/>000&lt;\/td/u)
+      .and.not.include("<img");
+  });
+
+  it("report exits with 1 if an order fails", async () => {
+    await tasks.mocks.set({ unknownOrders: "revert" });
+    const { stdout, exitCode } = await tasks.run("report --ids 3-4");
+    expect(exitCode).to.equal(1);
+    expect(stdout).to.include("1 reading failed, as marked on the page.");
+  });
+
+  it("report --from names the caller of every reading and order, and the account that would settle", async () => {
+    for (const operation of ["queryVolume", "getOrderInfo"] as const) {
+      await tasks.mocks.fail(operation, "closed", { from: NOBODY });
+    }
+    const typed = `report --ids 1-3 --simulate --from ${NOBODY}`;
+    const { stdout } = await tasks.run(typed);
+    expect(stdout).to.include("4 readings failed, as marked on the page.");
+    expect(await pageOf()).to.include(valueOf("Settled by", NOBODY));
+  });
+
+  it("report --from names the caller of every round", async () => {
+    await tasks.mocks.fail("getLatestRoundInfo", "closed", { from: NOBODY });
+    const missed = "No round could be read from block";
+    expect(await report("--rounds")).to.not.include(missed);
+    const other = await report(`--rounds --from ${NOBODY}`, 1);
+    expect(other).to.include(missed);
+  });
+
+  it("report --block names the block of readings, orders and rounds, and the one before the simulated block", async () => {
+    const { number } = await tasks.mocks.vault.block();
+    await tasks.mocks.set({ volume: 5n, orders: { 1: { exType: "LATER" } } });
+    await tasks.mocks.startNextRound();
+    expect(await report(`--ids 1 --rounds --simulate --block ${number}`))
+      .to.include(`<title>Vault report: live, block ${number}</title>`)
+      .and.include('data-label="Pair">BTC-USDT<')
+      .and.include("1 round;")
+      .and.include(valueOf("In block", `${number + 1},`))
+      .and.match(/<small>in (?:5d|4d 23h)<\/small>/u)
+      .and.not.include("LATER");
+  });
+
+  it("report without --block simulates on the block of its readings, if another one is mined meanwhile", async () => {
+    const { number } = await tasks.mocks.vault.block();
+    let isMined = false;
+    const server = await startRpcServer({
+      upstream: tasks.url,
+      handler: async ({ request: { method, params } }) => {
+        // The snapshot is read: the account that settles is searched for.
+        if (method === "eth_accounts" && !isMined) {
+          isMined = true;
+          await tasks.rpc("evm_mine");
+        }
+        return method === "eth_simulateV1" && params[1] === "latest"
+          ? { error: { code: -32_000, message: "no block is named" } }
+          : undefined;
+      },
+    });
+    const vault = { contracts: tasks.mocks.addresses };
+    const hre = await hreOnLive(server.url, { vault }, process.cwd());
+    const result = await runTyped(hre, "report --simulate");
+    await server.stop();
+    expect({ ...result, isMined }).to.include({ exitCode: 0, isMined: true });
+    expect(await pageOf()).to.include(valueOf("In block", `${number + 1},`));
   });
 
   it("report shows the time of the block that settled a round, not its planned end", async () => {
-    const { vault, provider } = await hre.network.getOrCreate("default");
-    const { endTime } = await vault.getLatestRoundInfo();
+    const { endTime } = await tasks.mocks.vault.getLatestRoundInfo();
     const settledAt = endTime + 7_200n;
-    await provider.request({
-      method: "evm_setNextBlockTimestamp",
-      params: [Number(settledAt)],
-    });
-    await vault.settleAll();
+    await tasks.rpc("evm_setNextBlockTimestamp", Number(settledAt));
+    await tasks.run("settle --yes");
     // The round stays the latest in a block after that.
-    await provider.request({ method: "evm_mine" });
-    const page = await report({ rounds: true });
+    await tasks.rpc("evm_mine");
     const time = describeTime(settledAt);
-    expect(page).to.match(
-      new RegExp(`<td class="right" data-label="Settled at">${time}</td>`, "u"),
+    expect(await report("--rounds"))
+      .to.include(`data-label="Settled at">${time}<`)
+      .and.include(`<title>settled ${time}</title>`);
+  });
+
+  it("report titles its page with the instance, and repeats the options that choose contracts", async () => {
+    const at = `trading=${tasks.mocks.addresses.trading}`;
+    expect(await report(`--ids 1 --instance usdc --at ${at}`))
+      .to.include("<h1>Vault report: usdc</h1>")
+      .and.include(
+        `npx hardhat vault orders --at ${at} --instance usdc --network live --out orders.csv`,
+      );
+  });
+
+  it("report names its file in the document and, escaped, on the screen", async () => {
+    const { file } = await tasks.documentOf("report --out some.html");
+    expect(file).to.equal("some.html");
+    expect(await pageOf("some.html")).to.include("</html>");
+    expect(await tasks.linesOf("report --out re\u202eport.html")).to.include(
+      "Written to re\\u{202e}port.html.",
     );
-    expect(page).to.match(new RegExp(`<title>settled ${time}</title>`, "u"));
   });
 
-  it("report --rounds lists the rounds up to --block", async () => {
-    const { vault } = await hre.network.getOrCreate("default");
-    const { number } = await vault.block();
-    // What the mocks are told belongs to the newest block.
-    await vault.provider.request({ method: "evm_mine" });
-    await mocks.startNextRound();
-    expect(await report({ rounds: true })).to.include("2 rounds;");
-    const page = await report({ rounds: true, block: String(number) });
-    expect(page).to.include("1 round;");
+  it("report lists only the contracts that have an address", async () => {
+    const page = await report("--network vaultOnly", 1);
+    const [, chapter = ""] = page.split('<section id="contracts">');
+    expect(chapter.split("</section>")[0]).to.equal(
+      `<h2>Contracts</h2><table class="values"><tbody><tr>${valueOf("Vault", tasks.mocks.addresses.vault)}</td></tr></tbody></table>`,
+    );
   });
 
+  for (const typed of [
+    "report --ids 1",
+    "order 1",
+    "orders --ids 1",
+    "orders --ids 1 --json",
+  ]) {
+    it(`vault ${typed} hides a secret of the network that an order repeats`, async () => {
+      await tasks.mocks.set({ orders: { 1: { exType: `BTC-${SECRET}` } } });
+      const { stdout } = await tasks.run(typed);
+      const text = typed.startsWith("report") ? await pageOf() : stdout;
+      expect(text)
+        .to.match(/BTC-(?:<hidden>|&lt;hidden&gt;)/u)
+        .and.not.include(SECRET);
+    });
+  }
+
+  it("report --simulate in process simulates on the newest block only", async () => {
+    const hre = await createTestHre({}, { projectRoot: process.cwd() });
+    await hre.vault.deployMocks();
+    const { number } = await hre.vault.block();
+    const { provider } = await hre.network.getOrCreate("default");
+    await provider.request({ method: "evm_mine" });
+    const newest = await runTyped(hre, "report --simulate --block latest");
+    expect(newest.exitCode).to.equal(0);
+    const past = await runTyped(hre, `report --simulate --block ${number}`);
+    expect(past.stderr).to.include("(VAULT_INVALID_ARGUMENT)");
+  });
+
+  itFails(tasks, [
+    ["report --out .", "VAULT_INVALID_ARGUMENT", "it is a folder"],
+  ]);
+});
+
+describe("markup of a report", () => {
   it("html escapes in elements and in attributes, and nests markup", () => {
     expect(
       html`<b title="${HOSTILE}">${["<", html`<i>${'"'}</i>`]}</b>`.text,

@@ -1,24 +1,340 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { stripVTControlCharacters } from "node:util";
 
 import { expect } from "chai";
+import type { HookManager } from "hardhat/types/hooks";
 
+import { withTerminal } from "../../tasks/terminal.js";
+import type { Terminal } from "../../tasks/terminal.js";
+import {
+  documentedContracts,
+  documentedHandler,
+} from "../helpers/documented-node.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { parseTyped } from "../helpers/run-vault-task.js";
+import { createTestHre, hreOnLive } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import { parseTyped, replace } from "../helpers/run-vault-task.js";
 import { runInTerminal } from "../helpers/terminal.js";
 import type { ScreenLine, TerminalOptions } from "../helpers/terminal.js";
 
+describe("the terminal of a task", () => {
+  const { env } = process;
+  let hooks: HookManager;
+  let interruptions: Awaited<ReturnType<typeof createTestHre>>["interruptions"];
+  beforeEach(async () => {
+    process.env = { ...env, TERM: "xterm" };
+    ({ hooks, interruptions } = await createTestHre());
+  });
+  afterEach(() => {
+    process.env = env;
+  });
+
+  /** @param latest Returns what was written to stderr since the last call, with `⌫` for each line erased, the empty one below too. */
+  const onTerminal = async <Result>(
+    work: (latest: () => string) => Promise<Result>,
+    { isTTY = true, columns = 80 } = {},
+  ): Promise<Result> => {
+    let written = "";
+    const write = (text: string): boolean => {
+      written += text;
+      return true;
+    };
+    const restore = replace(process.stderr, { isTTY, columns, write });
+    return await work(() => {
+      const text = written;
+      written = "";
+      return stripVTControlCharacters(text.replaceAll("\u001b[2K", "⌫"));
+    }).finally(restore);
+  };
+  /** Shows a line on a terminal, and returns what is written once something else happens. */
+  const afterLine = async (
+    act: (terminal: Terminal, latest: () => string) => unknown,
+  ): Promise<string> =>
+    await onTerminal(
+      async (latest) =>
+        await withTerminal(hooks, async (terminal) => {
+          terminal.progress("Waiting for live");
+          expect(latest()).to.equal("Waiting for live…\n");
+          const seen: unknown = await act(terminal, latest);
+          return typeof seen === "string" ? seen : latest();
+        }),
+    );
+
+  for (const [title, act, shown] of [
+    [
+      "the next line",
+      ({ progress }) => {
+        progress("Reading orders", { done: 1_200, total: 20_000 });
+      },
+      /^⌫+Reading orders: 1,200 of 20,000\n$/u,
+    ],
+    ["a message", async ({ err }) => await err.write("told\n"), /^⌫+told\n$/u],
+    [
+      "what others write to stdout, which goes to stderr",
+      () => process.stdout.write("of Solidity\n"),
+      /^⌫+of Solidity\n$/u,
+    ],
+  ] satisfies ReadonlyArray<
+    readonly [string, (terminal: Terminal) => unknown, RegExp]
+  >) {
+    it(`the line is replaced by ${title}`, async () => {
+      expect(await afterLine(act)).to.match(shown);
+    });
+  }
+
+  it("the line is not erased twice", async () => {
+    const shown = await afterLine(async ({ err }, latest) => {
+      await err.write("told\n");
+      latest();
+      await err.write("once more\n");
+    });
+    expect(shown).to.equal("once more\n");
+  });
+
+  for (const [question, ask] of [
+    [
+      "displayMessage",
+      async () => await interruptions.displayMessage("a", "b"),
+    ],
+    ["requestInput", async () => await interruptions.requestInput("a", "b")],
+    [
+      "requestSecretInput",
+      async () => await interruptions.requestSecretInput("a", "b"),
+    ],
+  ] as const) {
+    it(`the line is erased before Hardhat's ${question}`, async () => {
+      let erased = "";
+      let latestOf = (): string => "";
+      const keep = async (): Promise<string> => {
+        erased = latestOf();
+        return await Promise.resolve("");
+      };
+      hooks.registerHandlers("userInterruptions", {
+        ...{ requestInput: keep, requestSecretInput: keep },
+        displayMessage: async () => {
+          await keep();
+        },
+      });
+      const shown = await afterLine(async (_terminal, latest) => {
+        latestOf = latest;
+        await ask();
+        return erased;
+      });
+      expect(shown).to.match(/^⌫+$/u);
+    });
+  }
+
+  it("the line is erased before a task asks", async () => {
+    let restore = (): void => undefined;
+    const shown = await onTerminal(async (latest) => {
+      let erased = "";
+      restore = replace(process.stdin, {
+        isTTY: true,
+        on: () => undefined,
+        // The first thing that a question does.
+        setRawMode: () => {
+          erased = latest();
+          throw new Error("asked");
+        },
+      });
+      const asked = withTerminal(hooks, async ({ progress, ask }) => {
+        progress("Waiting for live");
+        latest();
+        return await ask?.("Settle?");
+      });
+      expect(await asked.catch(String)).to.equal("Error: asked");
+      return erased;
+    }).finally(() => {
+      restore();
+    });
+    expect(shown).to.match(/^⌫+$/u);
+  });
+
+  it("the line is erased when a task fails", async () => {
+    await onTerminal(async (latest) => {
+      const failed = withTerminal(hooks, async ({ progress }) => {
+        progress("the last");
+        latest();
+        return await Promise.reject(new Error("no"));
+      });
+      expect(await failed.catch(String)).to.equal("Error: no");
+      expect(latest()).to.match(/^⌫+$/u);
+    });
+  });
+
+  it("after a second without news, the line shows for how long, also after output", async () => {
+    await afterLine(async ({ progress, err }, latest) => {
+      let shown = "";
+      // A busy machine skips a second.
+      const shows = async (pattern: RegExp): Promise<void> => {
+        while (!pattern.test(shown)) {
+          await setTimeout(20);
+          shown += latest();
+        }
+      };
+      await shows(/Waiting for live… [1-9]\d* s\n/u);
+      await err.write("told\n");
+      await shows(/told\nWaiting for live… [1-9]\d* s\n/u);
+      progress("Waiting for another");
+      await shows(/another…\n[^]*Waiting for another… [1-9]\d* s\n/u);
+    });
+  });
+
+  it("the line fits a terminal of unknown width, which has 0 columns, with its seconds", async () => {
+    const work = async (latest: () => string): Promise<void> => {
+      await withTerminal(hooks, async ({ progress }) => {
+        progress("long ".repeat(20));
+        expect(latest()).to.equal(`${"long ".repeat(16)}\n`);
+        let shown = "";
+        while (!shown.includes("\n")) {
+          await setTimeout(20);
+          shown += latest();
+        }
+        expect(shown).to.match(/^⌫+(?:long ){15}l [1-9] s\n$/u);
+      });
+    };
+    await onTerminal(work, { columns: 0 });
+  });
+
+  for (const [name, isTTY, term] of [
+    ["no terminal", false, "xterm"],
+    ["a dumb terminal", true, "dumb"],
+  ] as const) {
+    it(`the line is not shown on ${name}`, async () => {
+      process.env["TERM"] = term;
+      const work = async (latest: () => string): Promise<string> => {
+        await withTerminal(hooks, async ({ progress, err }) => {
+          progress("Waiting for live");
+          await err.write("told\n");
+        });
+        return latest();
+      };
+      expect(await onTerminal(work, { isTTY })).to.equal("told\n");
+    });
+  }
+
+  it("the line shows how often a request of a read task has failed, from the second time on", async () => {
+    const server = await startRpcServer({
+      handler: async (exchange) => {
+        const { occurrence, request, response } = exchange;
+        if (request.method !== "eth_call" || occurrence > 2) {
+          return await documentedHandler(exchange);
+        }
+        response.writeHead(503).end();
+        return "handled";
+      },
+    });
+    const vault = { contracts: documentedContracts };
+    const hre = await hreOnLive(server.url, { vault });
+    const shown = await onTerminal(async (latest) => {
+      const restore = replace(process.stdout, { write: () => true });
+      await hre.tasks.getTask(["vault", "volume"]).run({}).finally(restore);
+      return latest();
+    });
+    expect(shown)
+      .to.include("Waiting for live: eth_call failed 2 times…")
+      .and.not.include("failed 1 times");
+    await server.stop();
+  });
+
+  for (const [code, expected] of [
+    ["EPIPE", "false"],
+    ["ERR_STREAM_DESTROYED", "false"],
+    ["ENOSPC", "VAULT_OUTPUT_NOT_WRITTEN"],
+  ] as const) {
+    const failure = Object.assign(new Error("no"), { code });
+    for (const [how, write] of [
+      [
+        "passes to its callback",
+        (_text: string, done: (error: Error) => void): boolean => {
+          done(failure);
+          return true;
+        },
+      ],
+      [
+        "throws",
+        (): never => {
+          throw failure;
+        },
+      ],
+    ] as const) {
+      it(`a write to stdout that ${how} ${code} is ${expected} for a task`, async () => {
+        const restore = replace(process.stdout, { write });
+        const written = await withTerminal(
+          hooks,
+          async ({ out }) => await out.write("text"),
+        )
+          .catch((error: unknown) => fieldsOf(error)["code"])
+          .finally(restore);
+        expect(String(written)).to.equal(expected);
+      });
+    }
+  }
+
+  it("a task waits while the buffer of stdout is full", async () => {
+    const events: string[] = [];
+    const write = (text: string, done: () => void): boolean => {
+      setImmediate(() =>
+        setImmediate(() => {
+          events.push(`${text} is written`);
+          done();
+        }),
+      );
+      return false;
+    };
+    const restore = replace(process.stdout, { write });
+    await withTerminal(hooks, async ({ out }) => {
+      await out.write("first");
+      events.push("next");
+    }).finally(restore);
+    expect(events).to.deep.equal(["first is written", "next"]);
+  });
+
+  it("a task leaves no handler of Hardhat's questions behind", async () => {
+    const areHandled = async (): Promise<boolean> =>
+      await hooks.hasHandlers("userInterruptions", "requestSecretInput");
+    const during = await withTerminal(hooks, areHandled);
+    expect([during, await areHandled()]).to.deep.equal([true, false]);
+  });
+
+  for (const [stdin, stdout, stderr, canAsk] of [
+    [true, false, true, true],
+    [true, true, false, false],
+    [false, true, true, false],
+  ] as const) {
+    it(`a task ${canAsk ? "can" : "cannot"} ask if stdin, stdout and stderr are terminals: ${[stdin, stdout, stderr].join()}`, async () => {
+      const restores = [
+        replace(process.stdin, { isTTY: stdin }),
+        replace(process.stdout, { isTTY: stdout }),
+        replace(process.stderr, { isTTY: stderr }),
+      ];
+      const found = await withTerminal(
+        hooks,
+        async ({ ask, out }) =>
+          await Promise.resolve([ask !== undefined, out.isTTY]),
+      );
+      restores.forEach((restore) => {
+        restore();
+      });
+      expect(found).to.deep.equal([canAsk, stdout]);
+    });
+  }
+});
+
 // What each task shows on a terminal is in goldens.ts; here somebody types.
 describe("questions in a terminal", () => {
+  const TYPED_AHEAD = "typed-ahead";
   let project: FixtureProject;
   let lines: readonly ScreenLine[];
-  /** What settle printed as its outcomes, run by run. */
+  /** The outcomes that settle printed, run by run. */
   let outcomes: readonly string[];
 
   const unclear = ["yarn build", "yo", "yes, but not now", "", "no", " YES "];
-  const TYPED_AHEAD = "typed-ahead";
-  /** Ends of input, and what is typed before its question appears. */
+  /** Ends of input, and texts that are typed before their question appears. */
   const ends = (): NonNullable<TerminalOptions["answers"]> => [
     ["(y/N)", "\u0003"],
     ["(y/N)", "\u0004"],
@@ -34,27 +350,22 @@ describe("questions in a terminal", () => {
     ["(y/N)", "y\r"],
   ];
 
-  // One session, which takes longer to start than all that it does.
+  // One session: its start takes longer than all that it does.
   before(async () => {
     project = await useFixtureProject("terminal");
     const deploy = "deploy-mocks --scenario expired-round";
-    const typed = [
+    const commands = [
       ...[deploy, "settle", "settle", "settle", "settle"],
       ...[deploy, ...unclear.map(() => "settle")],
-    ];
+    ].map((typed, index) => [
+      ...[typed, ...parseTyped(typed)],
+      ...(index === 3 ? [TYPED_AHEAD] : []),
+    ]);
     const { exitCode, ...shown } = await runInTerminal(
       ["run", "--no-compile", "session.ts"],
       {
-        cwd: project.path,
-        columns: 80,
-        env: {
-          TEST_COMMANDS: JSON.stringify(
-            typed.map((each, index) => [
-              ...[each, ...parseTyped(each)],
-              ...(index === 3 ? [TYPED_AHEAD] : []),
-            ]),
-          ),
-        },
+        ...{ cwd: project.path, columns: 80 },
+        env: { TEST_COMMANDS: JSON.stringify(commands) },
         answers: [
           ...ends(),
           ...unclear.map((text) => ["(y/N)", `${text}\r`] as const),
@@ -71,20 +382,21 @@ describe("questions in a terminal", () => {
     await project.remove();
   });
 
-  it("settle refuses on Ctrl-C and Ctrl-D, does not count what was typed before its question appears, and can ask again", () => {
+  it("settle refuses on Ctrl-C and Ctrl-D, ignores what was typed before its question appears, and can ask again", () => {
     expect(outcomes.slice(0, 4)).to.deep.equal([
-      ...["Refused", "Refused", "Refused"],
+      ...["Refused", "Refused", "Refused", "Settled"],
+    ]);
+  });
+
+  it("settle takes y and yes for a yes, in any case, and nothing that only begins so", () => {
+    expect(outcomes.slice(4)).to.deep.equal([
+      ...unclear.slice(1).map(() => "Refused"),
       "Settled",
     ]);
   });
 
-  it("settle takes y and yes for a yes, in any case, and nothing that only begins so, and colours what it asks about", () => {
-    expect(outcomes.slice(4)).to.deep.equal([
-      ...["Refused", "Refused", "Refused", "Refused", "Refused"],
-      "Settled",
-    ]);
-    const marked = lines.map((line) => line.marked);
-    expect(marked).to.include.members([
+  it("settle colours its title and its outcomes", () => {
+    expect(lines.map(({ marked }) => marked)).to.include.members([
       "<bold>About to settle this round</bold>",
       "Outcome  <red>Refused</red>",
       "Outcome      <green>Settled</green>",
