@@ -8,7 +8,7 @@ export interface Section {
   /** As it stands behind the `#`s. */
   readonly heading: string;
   readonly text: string;
-  /** The cells of its tables, without the rows of headings. */
+  /** The cells of its tables, without the rows of headings, and of its lists, "- `a`: text". */
   readonly rows: ReadonlyArray<readonly string[]>;
 }
 
@@ -26,16 +26,23 @@ export async function readSections(name: string): Promise<readonly Section[]> {
       return {
         heading: line.replace(/^#+ /u, ""),
         text,
-        rows: text
-          .split(/\n{2,}/u)
-          .filter((block) => block.startsWith("|"))
-          .flatMap((table) => table.trim().split("\n").slice(2))
-          .map((row) =>
-            row
-              .split(/(?<!\\)\|/u)
-              .slice(1, -1)
-              .map((cell) => cell.trim()),
-          ),
+        rows: [
+          ...text
+            .split(/\n{2,}/u)
+            .filter((block) => block.startsWith("|"))
+            .flatMap((table) => table.trim().split("\n").slice(2))
+            .map((row) =>
+              row
+                .split(/(?<!\\)\|/u)
+                .slice(1, -1)
+                .map((cell) => cell.trim()),
+            ),
+          ...[
+            ...text.matchAll(
+              /^- (`[^`]+`(?:, `[^`]+`)*): (.*(?:\n {2}.*)*)$/gmu,
+            ),
+          ].map(([, ...cells]) => cells),
+        ],
       };
     });
 }
