@@ -19,6 +19,7 @@ export default defineConfig({
         },
         tokenDecimals: 18,
         maxFeePerGasLimit: 100_000_000_000n, // 100 gwei
+        timeBeforeBumpingFees: 180_000, // 3 minutes, then a higher fee
         ...(guard === undefined ? {} : { guard }),
       },
     },
