@@ -4,12 +4,12 @@ import { Assertion, expect, util } from "chai";
 
 import vaultMatchers from "../../src/chai/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { callMethod } from "../helpers/call-method.js";
 import { createTestHre } from "../helpers/hre.js";
 import {
   AMOUNT,
   PRICE,
   failureOf,
-  untyped,
   useOpenRound,
 } from "../helpers/open-round.js";
 import type { OpenRound } from "../helpers/open-round.js";
@@ -83,7 +83,7 @@ describe("matchers of hardhat-vault/chai", () => {
     [
       "withAmount after a .not of its own",
       ({ vault, settle }: OpenRound) =>
-        untyped(
+        callMethod(
           ...([
             expect(settle()).to.settleRound(vault).and.not,
             ...(["withAmount", 5n] as const),
@@ -94,7 +94,7 @@ describe("matchers of hardhat-vault/chai", () => {
     [
       "withAmount of changed readings",
       ({ vault, setVolume }: OpenRound) =>
-        untyped(
+        callMethod(
           expect(setVolume(1n)).to.changeReadings(vault),
           ...(["withAmount", 1n] as const),
         ),

@@ -119,19 +119,6 @@ export async function failureOf(
   throw new Error(`expected a failure${like}, but the assertion passed`);
 }
 
-/** Calls a method of an assertion that its type does not have. */
-export async function untyped(
-  assertion: object,
-  name: string,
-  ...args: readonly unknown[]
-): Promise<void> {
-  const method: unknown = Reflect.get(assertion, name);
-  if (typeof method !== "function") {
-    throw new TypeError(`an assertion has no ${name}`);
-  }
-  await Promise.resolve<unknown>(Reflect.apply(method, assertion, args));
-}
-
 /** With each look at the clock, so many milliseconds pass. */
 export async function whileTimePasses<Value>(
   step: number,

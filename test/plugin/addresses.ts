@@ -35,14 +35,13 @@ describe("addresses of a vault", () => {
   let plain: HardhatVault;
 
   before(async () => {
-    const { vaultFactory, ...others } = contracts;
     hre = await createTestHre(
       {
         networks: {
           named: httpNetwork(NOWHERE, {
             vault: {
               contracts: {
-                ...others,
+                ...ofNetwork,
                 vaultFactory: configVariable("TEST_UNSET_FACTORY"),
               },
               instances: {
@@ -62,90 +61,74 @@ describe("addresses of a vault", () => {
     plain = (await hre.network.create("plain")).vault;
   });
 
+  const { vaultFactory, ...ofNetwork } = contracts;
+  const ofDaily = "instances.daily.contracts";
   const cases: ReadonlyArray<
     readonly [
       title: string,
       of: (vault: HardhatVault) => HardhatVault,
-      role: ContractRole,
-      address: string,
+      addresses: Partial<Record<ContractRole, string>>,
     ]
   > = [
-    ...contractRoleNames
-      .filter((role) => role !== "vaultFactory")
-      .map(
-        (role) =>
-          [
-            "the network",
-            (vault: HardhatVault) => vault,
-            role,
-            `${contracts[role]} contracts.${role}`,
-          ] as const,
+    [
+      "the network",
+      (vault) => vault,
+      Object.fromEntries(
+        Object.entries(ofNetwork).map(([role, address]) => [
+          ...[role, `${address} contracts.${role}`],
+        ]),
       ),
-    ...(
-      [
-        ["vault", `${contracts.trading} instances.daily.contracts.vault`],
-        [
-          "vaultFactory",
-          `${contracts.vaultFactory} instances.daily.contracts.vaultFactory`,
-        ],
-        ["publicPool", `${contracts.publicPool} contracts.publicPool`],
-      ] as const
-    ).map(
-      ([role, address]) =>
-        [
-          "an instance",
-          (vault: HardhatVault) => vault.instance("daily"),
-          role,
-          address,
-        ] as const,
-    ),
+    ],
+    [
+      "an instance",
+      (vault) => vault.instance("daily"),
+      {
+        vault: `${contracts.trading} ${ofDaily}.vault`,
+        vaultFactory: `${vaultFactory} ${ofDaily}.vaultFactory`,
+        publicPool: `${contracts.publicPool} contracts.publicPool`,
+      },
+    ],
     [
       "an instance without contracts",
       (vault) => vault.instance("none"),
-      "vault",
-      `${contracts.vault} contracts.vault`,
+      { vault: `${contracts.vault} contracts.vault` },
     ],
     [
       "an instance of a vault with other addresses",
       (vault) => vault.at({ vault: SECOND }).instance("daily"),
-      "vault",
-      `${contracts.trading} instances.daily.contracts.vault`,
+      { vault: `${contracts.trading} ${ofDaily}.vault` },
     ],
-    ["at()", (vault) => vault.at({ vault: SECOND }), "vault", `${SECOND} at()`],
     [
       "at() with a lower-case address, and one that is undefined",
       (vault) => vault.at({ vault: SECOND.toLowerCase(), trading: undefined }),
-      "vault",
-      `${SECOND} at()`,
-    ],
-    [
-      "an address that at() omits",
-      (vault) => vault.at({ vault: SECOND, trading: undefined }),
-      "trading",
-      `${contracts.trading} contracts.trading`,
+      {
+        vault: `${SECOND} at()`,
+        trading: `${contracts.trading} contracts.trading`,
+      },
     ],
     [
       "at() after at() of another contract",
       (vault) => vault.at({ vault: SECOND }).at({ trading: THIRD }),
-      "vault",
-      `${SECOND} at()`,
+      { vault: `${SECOND} at()` },
     ],
     [
       "at() after at() of the same contract",
       (vault) => vault.at({ vault: SECOND }).at({ vault: THIRD }),
-      "vault",
-      `${THIRD} at()`,
+      { vault: `${THIRD} at()` },
     ],
     [
       "at() of an instance",
       (vault) => vault.instance("daily").at({ vault: SECOND }),
-      "vaultFactory",
-      `${contracts.vaultFactory} instances.daily.contracts.vaultFactory`,
+      { vaultFactory: `${vaultFactory} ${ofDaily}.vaultFactory` },
     ],
   ];
-  for (const [title, of, role, address] of cases) {
-    it(`addressOf("${role}") of ${title} is ${address}`, async () => {
-      expect(await sourceOf(of(named), role)).to.equal(address);
+  for (const [title, of, addresses] of cases) {
+    it(`addressOf() of ${title} has the addresses of ${Object.keys(addresses).join()}, and where they come from`, async () => {
+      for (const role of contractRoleNames.filter(
+        (each) => each in addresses,
+      )) {
+        expect(await sourceOf(of(named), role)).to.equal(addresses[role]);
+      }
     });
   }
 

@@ -37,174 +37,148 @@ const contracts = `${root}.contracts`;
 const usdc = <Settings>(settings: Settings) => ({
   instances: { usdc: settings },
 });
+const ofVault = (vault: unknown) => ({ contracts: { vault } });
+const raised = { maxFeePerGasLimit: 2n, maxPriorityFeePerGasLimit: 3n };
 
-const mistakes = [
-  [null, root, /object/u],
+/** Where a mistake is, what is said of it, and settings with it. */
+const mistakes: ReadonlyArray<
+  readonly [where: string, says: RegExp, ...settings: unknown[]]
+> = [
+  ["", /object/u, null],
   [
-    { contract: {} },
-    root,
+    "",
     /unknown setting "contract"; the settings are contracts, guard, .*, tokenDecimals, displayDecimals, instances/u,
+    { contract: {} },
   ],
+  ["", /unknown setting "toString"/u, { toString: 1 }],
   [
-    { contracts: { pool: ADDRESS } },
-    contracts,
+    "contracts",
     /unknown contract "pool"; the contracts are .*publicPool/u,
+    { contracts: { pool: ADDRESS } },
   ],
-  [{ contracts: { vault: "0x12" } }, `${contracts}.vault`, /40 hex digits/u],
-  ...[
-    12,
-    { name: "SOME_ADDRESS" },
-    { _type: "ConfigurationVariable", name: 12 },
-    [ADDRESS],
-    `x${ADDRESS}`,
-    `${ADDRESS}0`,
-    ADDRESS.replace("x", "X"),
-  ].map(
-    (vault) =>
-      [
-        { contracts: { vault } },
-        `${contracts}.vault`,
-        /address .* or a configuration variable/u,
-      ] as const,
-  ),
-  [{ contracts: [] }, contracts, /object/u],
-  [{ instances: "" }, `${root}.instances`, /object/u],
-  [{ tokenDecimals: 1.5 }, `${root}.tokenDecimals`, /whole/u],
-  [{ tokenDecimals: -1 }, `${root}.tokenDecimals`, /0/u],
-  [{ tokenDecimals: 78 }, `${root}.tokenDecimals`, /77/u],
+  ["contracts", /unknown contract/u, { contracts: { constructor: ADDRESS } }],
+  ["contracts", /object/u, { contracts: [] }],
+  ["contracts.vault", /40 hex digits/u, ofVault("0x12")],
   [
-    { displayDecimals: { "round.strikePrice": 18 } },
-    `${root}.displayDecimals`,
+    "contracts.vault",
+    /address .* or a configuration variable/u,
+    ofVault(12),
+    ofVault({ name: "SOME_ADDRESS" }),
+    ofVault({ _type: "ConfigurationVariable", name: 12 }),
+    ofVault([ADDRESS]),
+    ofVault(`x${ADDRESS}`),
+    ofVault(`${ADDRESS}0`),
+    ofVault(ADDRESS.replace("x", "X")),
+  ],
+  ["tokenDecimals", /whole/u, { tokenDecimals: 1.5 }],
+  ["tokenDecimals", /0/u, { tokenDecimals: -1 }],
+  ["tokenDecimals", /77/u, { tokenDecimals: 78 }],
+  [
+    "displayDecimals",
     /unknown value of unknown scale "round.strikePrice"; .*round\.settledAmount, order, order\.number/u,
+    { displayDecimals: { "round.strikePrice": 18 } },
   ],
+  ["displayDecimals.volume", /77/u, { displayDecimals: { volume: -1 } }],
   [
-    { displayDecimals: { volume: -1 } },
-    `${root}.displayDecimals.volume`,
-    /77/u,
-  ],
-  [
+    "displayDecimals.order.openPrice",
+    /whole number/u,
     { displayDecimals: { "order.openPrice": null } },
-    `${root}.displayDecimals.order.openPrice`,
-    /whole number/u,
+  ],
+  ["displayDecimals.pools", /whole/u, { displayDecimals: { pools: "18" } }],
+  [
+    "guard",
+    /configuration variable, or false/u,
+    ...[{ guard: 12 }, { guard: true }, { guard: "0x12" }],
   ],
   [
-    { displayDecimals: { pools: "18" } },
-    `${root}.displayDecimals.pools`,
-    /whole number/u,
+    "maxFeePerGasLimit",
+    /positive bigint in wei/u,
+    ...[{ maxFeePerGasLimit: 0n }, { maxFeePerGasLimit: 1 }],
   ],
-  ...[12, true, "0x12"].map(
-    (guard) =>
-      [
-        { guard },
-        `${root}.guard`,
-        /configuration variable, or false/u,
-      ] as const,
-  ),
-  ...[0n, 1].flatMap((limit) =>
-    ["maxFeePerGasLimit", "maxPriorityFeePerGasLimit"].map(
-      (name) =>
-        [
-          { [name]: limit },
-          `${root}.${name}`,
-          /positive bigint in wei/u,
-        ] as const,
-    ),
-  ),
   [
-    { timeBeforeBumpingFees: 0, maxFeePerGasLimit: 1n },
-    `${root}.timeBeforeBumpingFees`,
+    "maxPriorityFeePerGasLimit",
+    /positive bigint in wei/u,
+    { maxPriorityFeePerGasLimit: 0n },
+  ],
+  ["maxPriorityFeePerGasLimit", /may not exceed maxFeePerGasLimit/u, raised],
+  [
+    "instances.usdc.maxPriorityFeePerGasLimit",
+    /may not exceed maxFeePerGasLimit/u,
+    usdc(raised),
+  ],
+  [
+    "timeBeforeBumpingFees",
     /from 1 up/u,
+    { timeBeforeBumpingFees: 0, maxFeePerGasLimit: 1n },
   ],
   [
+    "timeBeforeBumpingFees",
+    /needs maxFeePerGasLimit/u,
     { timeBeforeBumpingFees: 1 },
-    `${root}.timeBeforeBumpingFees`,
-    /needs maxFeePerGasLimit/u,
   ],
   [
+    "instances.usdc.timeBeforeBumpingFees",
+    /needs maxFeePerGasLimit/u,
     usdc({ timeBeforeBumpingFees: 1 }),
-    `${root}.instances.usdc.timeBeforeBumpingFees`,
-    /needs maxFeePerGasLimit/u,
   ],
-  [{ maxFeeBumps: -1 }, `${root}.maxFeeBumps`, /from 0 up/u],
-  ...[0, true, 1.5].map(
-    (maxHeadAge) =>
-      [{ maxHeadAge }, `${root}.maxHeadAge`, /from 1 up, or false/u] as const,
-  ),
+  ["maxFeeBumps", /from 0 up/u, { maxFeeBumps: -1 }],
   [
-    { maxFeePerGasLimit: 2n, maxPriorityFeePerGasLimit: 3n },
-    `${root}.maxPriorityFeePerGasLimit`,
-    /may not exceed maxFeePerGasLimit/u,
+    "maxHeadAge",
+    /from 1 up, or false/u,
+    ...[{ maxHeadAge: 0 }, { maxHeadAge: true }, { maxHeadAge: 1.5 }],
   ],
-  [
-    usdc({ maxFeePerGasLimit: 2n, maxPriorityFeePerGasLimit: 3n }),
-    `${root}.instances.usdc.maxPriorityFeePerGasLimit`,
-    /may not exceed maxFeePerGasLimit/u,
-  ],
-  [{ toString: 1 }, root, /unknown setting "toString"/u],
-  [{ contracts: { constructor: ADDRESS } }, contracts, /unknown contract/u],
+  ["instances", /object/u, { instances: "" }],
   ...["../usdc", "Daily", "_", "", "toString", "a".repeat(65)].map(
     (name) =>
       [
-        { instances: { [name]: {} } },
-        `${root}.instances.${name}`,
+        `instances.${name}`,
         /name of an instance: lower-case/u,
+        { instances: { [name]: {} } },
       ] as const,
   ),
-  [usdc(null), `${root}.instances.usdc`, /object/u],
+  ["instances.usdc", /object/u, usdc(null)],
   [
-    usdc({ tokenDecimals: "6" }),
-    `${root}.instances.usdc.tokenDecimals`,
-    /whole number/u,
-  ],
-  [
-    usdc({ instances: {} }),
-    `${root}.instances.usdc`,
+    "instances.usdc",
     /unknown setting "instances"; the settings are contracts, guard, .*, tokenDecimals, displayDecimals$/u,
+    usdc({ instances: {} }),
   ],
-] as const;
+  [
+    "instances.usdc.tokenDecimals",
+    /whole number/u,
+    usdc({ tokenDecimals: "6" }),
+  ],
+];
 
 describe("configuration", () => {
-  for (const [vault, path, message] of mistakes) {
-    it(`Hardhat refuses vault: ${inspect(vault, { breakLength: Infinity })} of a network of either type, and names ${path}`, async () => {
-      for (const type of ["http", "edr-simulated"]) {
-        const [error, ...more] = await validate(userConfig(vault, type));
-        expect(more).to.deep.equal([]);
-        expect(error?.[0]).to.equal(path);
-        expect(error?.[1]).to.match(message);
+  for (const [where, says, ...settings] of mistakes) {
+    it(`Hardhat names ${where === "" ? root : where} of ${settings.map((one) => inspect(one, { breakLength: Infinity })).join(", ")}, of a network of either type: ${says.source}`, async () => {
+      for (const vault of settings) {
+        for (const type of ["http", "edr-simulated"]) {
+          const [[path, message] = ["", ""], ...more] = await validate(
+            userConfig(vault, type),
+          );
+          expect(more).to.deep.equal([]);
+          expect(path).to.equal([root, where].filter(Boolean).join("."));
+          expect(message).to.match(says);
+        }
       }
     });
   }
 
-  it("Hardhat lists every mistake of a network's vault", async () => {
-    const found = await validate(
-      userConfig({
-        contract: 1,
-        tokenDecimals: 78,
-        contracts: { vaults: ADDRESS, vault: "0x12" },
-        instances: { Daily: {} },
-      }),
-    );
-    expect(found.map(([path]) => path)).to.have.members([
-      root,
-      contracts,
-      `${contracts}.vault`,
-      `${root}.tokenDecimals`,
-      `${root}.instances.Daily`,
-    ]);
-  });
-
-  it("Hardhat lists the mistakes of every network", async () => {
-    const network = {
-      type: "http",
-      url: NOWHERE,
-      vault: { tokenDecimals: 78 },
+  it("Hardhat lists every mistake of every network", async () => {
+    const vault = {
+      ...{ contract: 1, tokenDecimals: 78 },
+      contracts: { vaults: ADDRESS, vault: "0x12" },
+      instances: { Daily: {} },
     };
-    const networks = { one: network, two: network };
+    const network = { type: "http", url: NOWHERE, vault };
+    const other = { ...network, vault: { tokenDecimals: 78 } };
+    const networks: unknown = { live: network, other };
     // wrong on purpose
-    const found = await validate({ networks } as unknown as HardhatUserConfig);
-    expect(found.map(([path]) => path)).to.deep.equal([
-      "networks.one.vault.tokenDecimals",
-      "networks.two.vault.tokenDecimals",
+    const config = { networks } as HardhatUserConfig;
+    expect((await validate(config)).map(([path]) => path)).to.have.members([
+      ...[root, contracts, `${contracts}.vault`, `${root}.tokenDecimals`],
+      ...[`${root}.instances.Daily`, "networks.other.vault.tokenDecimals"],
     ]);
   });
 

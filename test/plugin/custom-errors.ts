@@ -7,7 +7,6 @@ import { Interface } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
-import { isFailedOrder } from "../../src/client/index.js";
 import type { MockVaultHandle } from "../../src/plugin/hardhat-vault.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -78,16 +77,6 @@ describe("custom errors of the project's contracts", () => {
     "a read": async () =>
       (await expectVaultError(mocks.vault.queryVolume(), "VAULT_CALL_REVERTED"))
         .details["reason"],
-    "a snapshot": async () => {
-      const { volume } = await mocks.vault.snapshot();
-      return typeof volume === "object" && volume.error.details["reason"];
-    },
-    "orders, many at once": async () => {
-      for await (const order of mocks.vault.orders({ ids: [1, 2] })) {
-        return isFailedOrder(order) && order.error.details["reason"];
-      }
-      return undefined;
-    },
     "a simulation by eth_simulateV1": async () =>
       (await mocks.vault.simulateSettleAll({ engine: "simulateV1" })).reason,
     "a simulation on a fork": async () =>
@@ -99,16 +88,6 @@ describe("custom errors of the project's contracts", () => {
       await script.fail("settleAll", { data });
       return (await script.vault.settleAll()).reason;
     },
-    "an unsigned settlement": async () =>
-      // Between `refused at block 12: ` and `. The round may be settled`.
-      / \d+: (.*)\. The round may/u.exec(
-        (
-          await runTyped(
-            hre,
-            `settle --calldata --at vault=${mocks.addresses.vault}`,
-          )
-        ).stderr,
-      )?.[1],
   };
   for (const [what, reasonOf] of Object.entries(reads)) {
     it(`${what} names a custom error and its arguments`, async () => {
@@ -128,15 +107,6 @@ describe("custom errors of the project's contracts", () => {
     expect(count).to.be.above(0);
     expect(read.mock.callCount()).to.equal(count);
     read.mock.restore();
-  });
-
-  it("vault decode names a custom error and its arguments, and sends no request", async () => {
-    const result = await runTyped(
-      await open("http://127.0.0.1:1"),
-      `decode ${data}`,
-    );
-    expect(result.exitCode).to.equal(0);
-    expect(result.stdout).to.match(/OnlyKeeper[^]*0x70997970C51812dc/u);
   });
 
   it("vault decode refuses a call of a function that only the project's ABIs have", async () => {

@@ -20,27 +20,15 @@ import { TRADING, nodeOf, order as anyOrder } from "../helpers/order-book.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { handlerOf } from "../helpers/scripted-node.js";
 
-/** The scripted reason of a mock, and its text in the error. */
+/** The scripted reason of a mock, and its text in the error; others: test/rpc/. */
 const reverts = [
   ["a string", "not today", "not today"],
-  [
-    "a panic",
-    { panic: 0x11 },
-    "panic code 0x11 (Arithmetic operation overflowed outside of an unchecked block)",
-  ],
   [
     "a custom error of the mocks",
     { customError: "OrderNotFound", args: [12n] },
     "OrderNotFound(orderID: 12)",
   ],
-  [
-    "a custom error that the mocks do not have",
-    { customError: "Paused(uint8 why)", args: [5] },
-    `unknown error 0x8f121e43 with 32 bytes of arguments: 0x8f121e43${"5".padStart(64, "0")}`,
-  ],
   ["nothing at all", { data: "0x" }, "no reason given"],
-  ["two bytes", { data: "0x0102" }, "unknown error data 0x0102"],
-  ["control characters", "\u001b[31mred", "\\u{1b}[31mred"],
 ] as const;
 
 for (const { name, start } of differentNodes) {

@@ -9,27 +9,13 @@ import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { runHardhat } from "../helpers/cli.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
-import { codedError } from "../helpers/foreign-errors.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 
 const SECRET = "its-own-secret-1";
 
-const throwing: ReadonlyArray<
-  readonly [title: string, make: () => Error, said: string]
-> = [
-  [
-    "a SyntaxError",
-    () => {
-      try {
-        JSON.parse("{");
-      } catch (error) {
-        return error instanceof Error ? error : new Error("none");
-      }
-      return new Error("none");
-    },
-    "Hardhat or one of its plugins failed: SyntaxError: Expected property name",
-  ],
+// How other errors are told: test/rpc/errors.ts.
+const throwing = [
   [
     "a plugin's error",
     () => new HardhatPluginError("hardhat-other", `no key ${SECRET} found`),
@@ -40,27 +26,7 @@ const throwing: ReadonlyArray<
     () => new Error("the ledger is locked"),
     "Hardhat or one of its plugins failed: the ledger is locked",
   ],
-  [
-    "Node.js's error for a package that is not installed",
-    () => codedError("ERR_MODULE_NOT_FOUND"),
-    "Hardhat or one of its plugins failed: no",
-  ],
-  [
-    "ethers' error for a wrong argument",
-    () => codedError("INVALID_ARGUMENT", { shortMessage: "no" }),
-    "Hardhat or one of its plugins failed: no",
-  ],
-  [
-    "an error with a code of its own",
-    () => codedError("LEDGER_LOCKED"),
-    "Hardhat or one of its plugins failed: no",
-  ],
-  [
-    "an error of a file that it cannot read",
-    () => codedError("ENOENT", { syscall: "open", path: "other.json" }),
-    "Hardhat or one of its plugins failed: no",
-  ],
-];
+] as const;
 
 describe("errors of other plugins", () => {
   const anvil = useAnvil();
