@@ -1,21 +1,11 @@
 import { expect } from "chai";
-import { Interface, id } from "ethers";
+import { id } from "ethers";
 
 import type { MockVaultHandle } from "../../src/types.js";
 import { createTestHre } from "../helpers/hre.js";
+import { encodeError, revertOf } from "../helpers/reverts.js";
 
 const STRANGER = `0x${"ab".repeat(20)}`;
-
-const encodeError = (signature: string, ...args: unknown[]): string => {
-  const [name = ""] = signature.split("(");
-  return new Interface([`error ${signature}`]).encodeErrorResult(name, args);
-};
-
-async function revertOf(call: Promise<unknown>): Promise<unknown> {
-  const error: unknown = await call.catch((thrown: unknown) => thrown);
-  expect(error).to.be.instanceOf(Error);
-  return Reflect.get(Object(error), "data");
-}
 
 describe("setters of the mock contracts", () => {
   let mocks: MockVaultHandle;

@@ -1,18 +1,12 @@
 import { expect } from "chai";
-import {
-  concat,
-  Contract,
-  ContractFactory,
-  id,
-  Interface,
-  toBeHex,
-} from "ethers";
+import { concat, Contract, ContractFactory, id, toBeHex } from "ethers";
 
 import { contractRoles, operations } from "../../src/client/index.js";
 import { MockVaultArtifact, generatedOrder } from "../../src/mocks/index.js";
 import type { HardhatVault } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
+import { encodeError, revertOf } from "../helpers/reverts.js";
 import { compileFixture, contractSources } from "../helpers/solc.js";
 
 /** In the order of the Solidity enum `Scenario`, which has no `extremes`. */
@@ -51,18 +45,6 @@ const calls = Object.entries(operations).flatMap(
         })),
     ),
 );
-
-/** The data of a call's revert. */
-async function revertOf(call: Promise<unknown>): Promise<unknown> {
-  const error: unknown = await call.catch((thrown: unknown) => thrown);
-  expect(error).to.be.instanceOf(Error);
-  return Reflect.get(Object(error), "data");
-}
-
-const encodeError = (signature: string, ...args: unknown[]): string => {
-  const [name = ""] = signature.split("(");
-  return new Interface([`error ${signature}`]).encodeErrorResult(name, args);
-};
 
 describe("VaultMocks.sol, mocks for Solidity tests", function () {
   type Addresses = Readonly<Record<string, string>>;

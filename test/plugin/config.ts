@@ -8,6 +8,7 @@ import hardhatVault from "../../src/index.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
+import { runTyped } from "../helpers/run-vault-task.js";
 import { documentedContracts } from "../helpers/documented-node.js";
 
 const NOWHERE = "http://127.0.0.1:1";
@@ -297,6 +298,21 @@ describe("configuration", () => {
       source: `${contracts}.vault`,
     });
     delete process.env["TEST_LATE_ADDRESS"];
+  });
+
+  it("a task prints that the environment lacks the variable of a URL, and names cron", async () => {
+    const url = configVariable("TEST_NOT_IN_CRON");
+    const hre = await createTestHre(
+      { networks: { live: { ...httpNetwork(""), url } } },
+      { network: "live" },
+    );
+    const { stderr, exitCode } = await runTyped(hre, "volume");
+    expect(exitCode).to.equal(1);
+    expect(stderr.replaceAll(/\s+/gu, " "))
+      .to.contain(
+        "the configuration variable TEST_NOT_IN_CRON is missing from the environment of this process",
+      )
+      .and.contain("cron");
   });
 
   for (const [value, shown] of [

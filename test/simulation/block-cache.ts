@@ -89,6 +89,14 @@ describe("the state of one block", () => {
     });
   }
 
+  it("net_version, which is the same at each block, is asked for once", async () => {
+    server.handler = () => ({ result: "1" });
+    const cache = await open();
+    await ask(cache, "net_version");
+    expect(await ask(cache, "net_version")).to.equal("1");
+    expect(server.bodies).to.have.length(1);
+  });
+
   it("each place, account and method is asked for by itself, those of one request in one", async () => {
     const cache = await open();
     const calls = [
