@@ -5,13 +5,10 @@ import { HDNodeWallet, Wallet, toQuantity } from "ethers";
 import { configVariable } from "hardhat/config";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
-import type { NetworkConnection } from "hardhat/types/network";
 
-import type { MockVaultHandle } from "../../src/types.js";
 import { useAnvil } from "./anvil.js";
 import type { TaskRun } from "./every-vault-task.js";
 import { useFixtureProject } from "./fixture-project.js";
-import type { FixtureProject } from "./fixture-project.js";
 import {
   echo,
   httpHeaders,
@@ -23,7 +20,6 @@ import {
 import { hostileTexts } from "./hostile-text.js";
 import { connectTo, createTestHre, httpNetwork } from "./hre.js";
 import { startRpcServer } from "./rpc-server.js";
-import type { RpcServer } from "./rpc-server.js";
 
 const texts = Object.values(hostileTexts);
 /** With those that repeat secrets. */
@@ -42,214 +38,153 @@ export const mnemonic: Settings = {
     passphrase: configVariable("TEST_CANARY_PASSPHRASE"),
   },
 };
+const environment = {
+  http_proxy: "",
+  TEST_CANARY_URL: "",
+  TEST_CANARY_KEY: `0x${planted.key}`,
+  TEST_CANARY_MNEMONIC: planted.mnemonic,
+  TEST_CANARY_PASSPHRASE: planted.passphrase,
+  TEST_CANARY_BAD: planted.variable,
+};
 
-/** A project whose secrets are planted, a node that hears them, and hostile mocks. */
-export interface HostileStage {
-  readonly server: RpcServer;
-  readonly project: FixtureProject;
-  readonly mocks: MockVaultHandle;
+/** Opens a project whose secrets are planted, on a node that hears them, with hostile mocks. */
+async function openStage(node: string) {
+  const server = await startRpcServer({ upstream: node });
+  const project = await useFixtureProject("plain");
   /** The folder that tasks write into. */
-  readonly written: string;
-  readonly deployments: string;
-  /** Block after which the mocks are there. */
-  readonly blockOfMocks: string;
-  /** The variables of the environment that hold secrets. */
-  readonly environment: Readonly<Record<string, string>>;
-  hreWith(settings: Settings): Promise<HardhatRuntimeEnvironment>;
-  onFork(): Promise<HardhatRuntimeEnvironment>;
-  /** Does something, and sets the chain and the project's files back. */
-  andBack(work: () => Promise<void>): Promise<void>;
-  refuseWithWords(): Promise<void>;
-  /** The arguments with files in the folder of the project. */
-  argsOf(
-    task: string,
-    args: TaskRun["args"],
-    timeout?: string,
-  ): TaskRun["args"];
-  wrongInFiles(): Promise<string[]>;
-}
-
-/** Sets the stage up before the tests of a suite, and removes it after them. */
-export function useHostileStage(): HostileStage {
-  const anvil = useAnvil();
-  let direct: NetworkConnection;
-  let mocks: MockVaultHandle;
-  let server: RpcServer;
-  let project: FixtureProject;
-  let written: string;
-  let deployments: string;
-  let blockOfMocks = "";
-  const environment = {
-    http_proxy: "",
-    TEST_CANARY_URL: "",
-    TEST_CANARY_KEY: `0x${planted.key}`,
-    TEST_CANARY_MNEMONIC: planted.mnemonic,
-    TEST_CANARY_PASSPHRASE: planted.passphrase,
-    TEST_CANARY_BAD: planted.variable,
-  };
-
+  const written = path.join(project.path, "written");
+  const deployments = path.join(project.path, "vault-deployments");
+  await mkdir(written);
+  const direct = await connectTo(node);
   const rpc = async (method: string, ...params: unknown[]): Promise<unknown> =>
     await direct.provider.request({ method, params });
-
-  before(async () => {
-    server = await startRpcServer({ upstream: anvil.url });
-    project = await useFixtureProject("plain");
-    written = path.join(project.path, "written");
-    deployments = path.join(project.path, "vault-deployments");
-    await mkdir(written);
-    const { user, password, host, query, path: place } = planted;
-    const [name, secret, segment, value] = [user, password, place, query].map(
-      encodeURIComponent,
-    );
-    direct = await connectTo(anvil.url);
-    Object.assign(process.env, environment, {
-      http_proxy: server.url,
-      TEST_CANARY_URL: `http://${name}:${secret}@${host}.rpc.test/v3/${segment}?key=${value}#${planted.fragment}`,
-    });
-    for (const { address } of [
-      new Wallet(planted.key),
-      HDNodeWallet.fromPhrase(planted.mnemonic, planted.passphrase),
-    ]) {
-      await rpc("anvil_setBalance", address, toQuantity(10n ** 20n));
-    }
-    mocks = await direct.vault.deployMocks({
-      scenario: "expired-round",
-      overrides: {
-        orders: Object.fromEntries(
-          [...texts, echo(), `=${planted.path}`].map((exType, index) => [
-            index + 1,
-            { exType },
-          ]),
-        ),
-      },
-    });
-    blockOfMocks = String((await direct.vault.block()).number);
-    await rpc("evm_mine");
+  const { user, password, host, query, path: place } = planted;
+  const [name, secret, segment, value] = [user, password, place, query].map(
+    encodeURIComponent,
+  );
+  Object.assign(process.env, environment, {
+    http_proxy: server.url,
+    TEST_CANARY_URL: `http://${name}:${secret}@${host}.rpc.test/v3/${segment}?key=${value}#${planted.fragment}`,
   });
-  after(async () => {
-    Object.keys(environment).forEach((name) => {
-      Reflect.deleteProperty(process.env, name);
-    });
-    await direct.close();
-    await server.stop();
-    await project.remove();
+  for (const { address } of [
+    new Wallet(planted.key),
+    HDNodeWallet.fromPhrase(planted.mnemonic, planted.passphrase),
+  ]) {
+    await rpc("anvil_setBalance", address, toQuantity(10n ** 20n));
+  }
+  const pairs = [...texts, echo(), `=${planted.path}`];
+  const mocks = await direct.vault.deployMocks({
+    scenario: "expired-round",
+    overrides: {
+      orders: Object.fromEntries(
+        pairs.map((exType, index) => [index + 1, { exType }]),
+      ),
+    },
   });
-
-  async function andBack(work: () => Promise<void>): Promise<void> {
-    const snapshot: unknown = await rpc("evm_snapshot");
-    try {
-      await work();
-    } finally {
-      await rpc("evm_revert", snapshot);
-      for (const folder of [written, deployments]) {
-        await rm(folder, { recursive: true, force: true });
+  const { number } = await direct.vault.block();
+  await rpc("evm_mine");
+  const vault = { contracts: mocks.addresses, tokenDecimals: 18 };
+  return {
+    ...{ server, mocks, written, deployments },
+    /** Block after which the mocks are there. */
+    blockOfMocks: String(number),
+    hreWith: async (settings: Settings): Promise<HardhatRuntimeEnvironment> => {
+      const live = {
+        ...httpNetwork("", { httpHeaders, chainId: 31337, vault }),
+        ...{ url: configVariable("TEST_CANARY_URL"), ...settings },
+      };
+      const options = { network: "live", projectRoot: project.path };
+      return await createTestHre({ networks: { live } }, options);
+    },
+    onFork: async (): Promise<HardhatRuntimeEnvironment> => {
+      const secrets = sentToUpstream.map(encodeURIComponent);
+      const [ofUser, ofPassword, ofPath, ofQuery] = secrets;
+      const at = server.url.replace("//", `//${ofUser}:${ofPassword}@`);
+      const forking = {
+        url: `${at}/v3/${ofPath}?key=${ofQuery}`,
+        httpHeaders: { "x-api-key": sentToUpstream[4] ?? "" },
+      };
+      const { mnemonic: phrase, passphrase } = planted;
+      const accounts = { mnemonic: phrase, passphrase };
+      const type = "edr-simulated";
+      return await createTestHre(
+        { networks: { forked: { type, forking, accounts, vault } } },
+        { network: "forked", projectRoot: project.path },
+      );
+    },
+    /** Does something, and sets the chain and the project's files back. */
+    andBack: async (work: () => Promise<void>): Promise<void> => {
+      const snapshot: unknown = await rpc("evm_snapshot");
+      try {
+        await work();
+      } finally {
+        await rpc("evm_revert", snapshot);
+        for (const folder of [written, deployments]) {
+          await rm(folder, { recursive: true, force: true });
+        }
+        await mkdir(written);
       }
-      await mkdir(written);
-    }
-  }
-
-  async function refuseWithWords(): Promise<void> {
-    await mocks.fail("settleAll", echo());
-    await mocks.fail("queryVolume", echo());
-    await mocks.fail("getFundingFeeRate", {
-      customError: "Odd(string why)",
-      args: [echo()],
-    });
-  }
-
-  const hreWith = async (
-    settings: Settings,
-  ): Promise<HardhatRuntimeEnvironment> =>
-    await createTestHre(
-      {
-        networks: {
-          live: {
-            ...httpNetwork("", {
-              httpHeaders,
-              chainId: 31337,
-              vault: { contracts: mocks.addresses, tokenDecimals: 18 },
-            }),
-            url: configVariable("TEST_CANARY_URL"),
-            ...settings,
-          },
-        },
-      },
-      { network: "live", projectRoot: project.path },
-    );
-  const onFork = async (): Promise<HardhatRuntimeEnvironment> => {
-    const [name, password, place, query] =
-      sentToUpstream.map(encodeURIComponent);
-    const host = server.url.replace("//", `//${name}:${password}@`);
-    const forking = {
-      url: `${host}/v3/${place}?key=${query}`,
-      httpHeaders: { "x-api-key": sentToUpstream[4] ?? "" },
-    };
-    const { mnemonic: phrase, passphrase } = planted;
-    const forked = {
-      type: "edr-simulated",
-      forking,
-      accounts: { mnemonic: phrase, passphrase },
-      vault: { contracts: mocks.addresses, tokenDecimals: 18 },
-    } as const;
-    const options = { network: "forked", projectRoot: project.path };
-    return await createTestHre({ networks: { forked } }, options);
-  };
-
-  function argsOf(
-    task: string,
-    args: TaskRun["args"],
-    timeout?: string,
-  ): TaskRun["args"] {
-    const { out } = args;
-    return {
+    },
+    refuseWithWords: async (): Promise<void> => {
+      await mocks.fail("settleAll", echo());
+      await mocks.fail("queryVolume", echo());
+      const customError = "Odd(string why)";
+      await mocks.fail("getFundingFeeRate", { customError, args: [echo()] });
+    },
+    /** The arguments with files in the folder of the project. */
+    argsOf: (
+      { task, args }: TaskRun,
+      timeout: string | undefined,
+    ): TaskRun["args"] => ({
       ...args,
       ...(/^(?:settle|deploy-guard)$/u.test(task) && timeout !== undefined
         ? { timeout }
         : {}),
       ...("ids" in args ? range : {}),
-      ...(typeof out === "string" ? { out: path.join(written, out) } : {}),
-    };
-  }
-
-  async function wrongInFiles(): Promise<string[]> {
-    const wrong: string[] = [];
-    for (const entry of await readdir(project.path, {
-      recursive: true,
-      withFileTypes: true,
-    })) {
-      if (entry.isFile()) {
+      ...("out" in args
+        ? { out: path.join(written, String(args["out"])) }
+        : {}),
+    }),
+    wrongInFiles: async (): Promise<string[]> => {
+      const entries = await readdir(project.path, {
+        ...{ recursive: true, withFileTypes: true },
+      });
+      const wrong: string[] = [];
+      for (const entry of entries.filter((one) => one.isFile())) {
         const file = path.join(entry.parentPath, entry.name);
         wrong.push(...wrongIn(await readFile(file, "utf8"), file));
       }
-    }
-    return wrong;
-  }
+      return wrong;
+    },
+    close: async (): Promise<void> => {
+      Object.keys(environment).forEach((variable) => {
+        Reflect.deleteProperty(process.env, variable);
+      });
+      await direct.close();
+      await server.stop();
+      await project.remove();
+    },
+  };
+}
 
+type HostileStage = Awaited<ReturnType<typeof openStage>>;
+
+/** Opens the stage before the tests of a suite, and closes it after them. */
+export function useHostileStage(): { readonly open: HostileStage } {
+  const anvil = useAnvil();
+  let stage: HostileStage | undefined;
+  before(async () => {
+    stage = await openStage(anvil.url);
+  });
+  after(async () => {
+    await stage?.close();
+  });
   return {
-    get server() {
-      return server;
+    get open() {
+      if (stage === undefined) {
+        throw new Error("used before the suite has begun");
+      }
+      return stage;
     },
-    get project() {
-      return project;
-    },
-    get mocks() {
-      return mocks;
-    },
-    get written() {
-      return written;
-    },
-    get deployments() {
-      return deployments;
-    },
-    get blockOfMocks() {
-      return blockOfMocks;
-    },
-    environment,
-    hreWith,
-    onFork,
-    andBack,
-    refuseWithWords,
-    argsOf,
-    wrongInFiles,
   };
 }

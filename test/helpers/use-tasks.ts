@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import type { NetworkUserConfig } from "hardhat/types/config";
 
-import type { VaultErrorCode } from "../../src/errors.js";
 import type { MockOverrides, MockVaultHandle } from "../../src/mocks/index.js";
 import { startAnvil } from "./anvil.js";
 import type { ServerProcess } from "./child-process.js";
@@ -11,6 +10,7 @@ import { fieldsOf } from "./fields.js";
 import { useFixtureProject } from "./fixture-project.js";
 import type { FixtureProject } from "./fixture-project.js";
 import { connectTo, createTestHre, httpNetwork } from "./hre.js";
+import { rowsOf } from "./rows.js";
 import { parseDocument, runTyped } from "./run-vault-task.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -117,14 +117,16 @@ export function squeezed(text: string): string {
   return text.replaceAll(/^ +/gmu, "").replaceAll(/(?<=\S) {2,}/gu, " · ");
 }
 
-/** One test for each command: the code of its error, and words of the message. */
+/**
+ * One test for each command.
+ *
+ * @param commands On each line a command, the code of its error, and words of the message.
+ */
 export function itFails(
   { errorOf }: Pick<Tasks, "errorOf">,
-  commands: ReadonlyArray<
-    readonly [typed: string, code: VaultErrorCode, words: string]
-  >,
+  commands: string,
 ): void {
-  for (const [typed, code, words] of commands) {
+  for (const [typed = "", code = "", words = ""] of rowsOf(commands)) {
     it(`${typed} fails with ${code}: ${words}`, async () => {
       const error = await errorOf(typed);
       expect(error, String(error["message"])).to.include({ code });

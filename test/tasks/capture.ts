@@ -8,7 +8,6 @@ import { httpNetwork } from "../helpers/hre.js";
 import { itFails, useTasks } from "../helpers/use-tasks.js";
 
 const SECRET = "s3cret-of-the-node";
-const WRONG = "VAULT_INVALID_ARGUMENT";
 
 // What a fixture replays: test/mocks/replay.ts.
 describe("vault capture", () => {
@@ -122,16 +121,18 @@ describe("vault capture", () => {
     afterEach(async () => {
       expect(await readFile("out.json").catch(() => "none")).to.equal("none");
     });
-    const margins = "capture --out out.json --margins";
-    itFails(tasks, [
-      [`${margins} none.json`, WRONG, "none.json: it cannot be read"],
-      [`${margins} folder`, WRONG, "folder: it cannot be read"],
-      [`${margins} /dev/null`, WRONG, "/dev/null: it cannot be read"],
-      [`${margins} bad.txt`, WRONG, "--margins bad.txt: it is not JSON"],
-      [`${margins} object.json`, WRONG, "a list of terms is needed"],
-      [`${margins} short.json`, WRONG, "[1]: endTime is missing"],
-      ["capture --out none/out.json", WRONG, "ENOENT"],
-      ["capture --out .", WRONG, "it is a folder"],
-    ]);
+    itFails(
+      tasks,
+      `
+      capture --out out.json --margins none.json | VAULT_INVALID_ARGUMENT | none.json: it cannot be read
+      capture --out out.json --margins folder | VAULT_INVALID_ARGUMENT | folder: it cannot be read
+      capture --out out.json --margins /dev/null | VAULT_INVALID_ARGUMENT | /dev/null: it cannot be read
+      capture --out out.json --margins bad.txt | VAULT_INVALID_ARGUMENT | --margins bad.txt: it is not JSON
+      capture --out out.json --margins object.json | VAULT_INVALID_ARGUMENT | a list of terms is needed
+      capture --out out.json --margins short.json | VAULT_INVALID_ARGUMENT | [1]: endTime is missing
+      capture --out none/out.json | VAULT_INVALID_ARGUMENT | ENOENT
+      capture --out . | VAULT_INVALID_ARGUMENT | it is a folder
+      `,
+    );
   });
 });

@@ -136,24 +136,12 @@ describe("vault deploy-mocks", () => {
     expect(new Set(senders)).to.deep.equal(new Set([from]));
   });
 
-  const key = `0x${"11".repeat(32)}`;
-  const fees =
-    "max fee per gas less than block base fee: maxFeePerGas: 1 baseFee: 7";
-  for (const [title, accounts, code, text, refusal] of [
-    ["no account", [], "VAULT_NO_SIGNER", "networks.live.accounts", ""],
-    ["a poor key", [key], "VAULT_RPC_ERROR", "gas required exceeds allow", ""],
-    ["a node that refuses", "remote", "VAULT_RPC_ERROR", fees, fees],
-  ] satisfies ReadonlyArray<
-    readonly [string, NetworkSettings["accounts"], string, string, string]
-  >) {
-    it(`deploy-mocks fails with ${code} with ${title}, and prints why`, async () => {
-      live.handler = ({ request: { method } }) =>
-        refusal !== "" && method === "eth_sendTransaction"
-          ? { error: { code: -32000, message: refusal } }
-          : undefined;
-      const { message, ...error } = await errorOf("deploy-mocks", { accounts });
-      expect(error).to.include({ code });
-      expect(message).to.contain(text).and.not.contain(key.slice(2));
+  it("deploy-mocks fails with VAULT_NO_SIGNER without an account", async () => {
+    live.handler = () => undefined;
+    const { message, ...error } = await errorOf("deploy-mocks", {
+      accounts: [],
     });
-  }
+    expect(error).to.include({ code: "VAULT_NO_SIGNER" });
+    expect(message).to.contain("networks.live.accounts");
+  });
 });

@@ -175,7 +175,6 @@ describe("words of a task that its URL has, too", () => {
 
   for (const [user, place, typed, shown] of [
     ["vault:settle@", "", "settle --resume", "npx hardhat vault settle"],
-    ["", "/api/settled", "simulate --json", '"status":"settled"'],
     ["", "/bsc/public", "pools", "Public locked"],
     [
       ...["", "/eth_getBlockByNumber/Network", "volume"],
@@ -220,41 +219,33 @@ describe("the addresses that tasks use", () => {
     delete process.env["TEST_DAI_VAULT"];
   });
 
-  const MISSING = "VAULT_CONTRACT_NOT_CONFIGURED";
-  const UNKNOWN = "VAULT_UNKNOWN_INSTANCE";
-  const WRONG = "VAULT_INVALID_ARGUMENT";
-  const bare = "--network bare";
-  itFails(tasks, [
-    [
-      `volume ${bare}`,
-      MISSING,
-      "bare.vault.contracts.vault, or pass --at vault",
-    ],
-    [`settle --yes ${bare}`, MISSING, "networks.bare.vault.contracts.vault"],
-    [`volume --instance own ${bare}`, MISSING, "vault.instances.own.contracts"],
-    [`request queryVolume ${bare}`, MISSING, "checking them needs requests to"],
-    [`volume --at trading=${NOBODY} ${bare}`, MISSING, "bare.vault.contracts."],
-    ["volume --network local", MISSING, "local is in this process"],
-    ["status --instance usdt", UNKNOWN, "(usdc, dai, nowhere)"],
-    ["doctor --instance usdt", UNKNOWN, "(usdc, dai, nowhere)"],
-    ["status --instance ''", UNKNOWN, "no instance"],
-    [`status --instance toString ${bare}`, UNKNOWN, "(own)"],
-    ["settle --yes --instance usdt --network gone", UNKNOWN, "(none)"],
-    [`volume --at pool=${NOBODY}`, WRONG, "privatePool"],
-    [`volume --at vault=${NOBODY}`, "VAULT_NO_CODE", "(address from --at)"],
-    ["volume --instance nowhere", "VAULT_NO_CODE", "nowhere.contracts"],
-    ["orders --instance nowhere", "VAULT_NO_CODE", "the trading contract"],
-    [
-      "mock fail queryVolume closed --instance nowhere",
-      ...(["VAULT_NOT_A_MOCK", HOLDER] as const),
-    ],
-    ["simulate --fork --network local", WRONG, "as it is, not forked"],
-    ["simulate --block 0 --network local", WRONG, "as it is, not forked"],
-    ["simulate --hardfork prague --network local", WRONG, "as it is, not fork"],
-  ]);
+  itFails(
+    tasks,
+    `
+    volume --network bare | VAULT_CONTRACT_NOT_CONFIGURED | bare.vault.contracts.vault, or pass --at vault
+    settle --yes --network bare | VAULT_CONTRACT_NOT_CONFIGURED | networks.bare.vault.contracts.vault
+    volume --instance own --network bare | VAULT_CONTRACT_NOT_CONFIGURED | vault.instances.own.contracts
+    request queryVolume --network bare | VAULT_CONTRACT_NOT_CONFIGURED | checking them needs requests to
+    volume --at trading=${NOBODY} --network bare | VAULT_CONTRACT_NOT_CONFIGURED | bare.vault.contracts.vault
+    volume --network local | VAULT_CONTRACT_NOT_CONFIGURED | local is in this process
+    status --instance usdt | VAULT_UNKNOWN_INSTANCE | (usdc, dai, nowhere)
+    doctor --instance usdt | VAULT_UNKNOWN_INSTANCE | (usdc, dai, nowhere)
+    status --instance '' | VAULT_UNKNOWN_INSTANCE | no instance
+    status --instance toString --network bare | VAULT_UNKNOWN_INSTANCE | (own)
+    settle --yes --instance usdt --network gone | VAULT_UNKNOWN_INSTANCE | (none)
+    volume --at pool=${NOBODY} | VAULT_INVALID_ARGUMENT | privatePool
+    volume --at vault=${NOBODY} | VAULT_NO_CODE | (address from --at)
+    volume --instance nowhere | VAULT_NO_CODE | nowhere.contracts
+    orders --instance nowhere | VAULT_NO_CODE | the trading contract
+    mock fail queryVolume closed --instance nowhere | VAULT_NOT_A_MOCK | ${HOLDER}
+    simulate --fork --network local | VAULT_INVALID_ARGUMENT | as it is, not forked
+    simulate --block 0 --network local | VAULT_INVALID_ARGUMENT | as it is, not forked
+    simulate --hardfork prague --network local | VAULT_INVALID_ARGUMENT | as it is, not forked
+    `,
+  );
 
   it("status without any address names what to do once, and exits with 1", async () => {
-    const { stdout, exitCode } = await tasks.run(`status ${bare}`);
+    const { stdout, exitCode } = await tasks.run("status --network bare");
     expect(exitCode).to.equal(1);
     expect(stdout.split("vault deploy-mocks --network bare")).to.have.lengthOf(
       2,
@@ -299,7 +290,7 @@ describe("the addresses that tasks use", () => {
 
   it("vault volume --at uses another contract", async () => {
     const { vault } = tasks.mocks.addresses;
-    await tasks.documentOf(`volume ${bare} --at vault=${vault}`);
+    await tasks.documentOf(`volume --network bare --at vault=${vault}`);
   });
 
   it("vault round --at fails with VAULT_CALL_REVERTED for a contract of another role", async () => {
@@ -364,42 +355,39 @@ describe("a task while the chain replaces blocks", () => {
     calls = 0;
   });
 
-  for (const hashes of [true, false]) {
-    const node = hashes ? "a node" : "a node that takes no hashes";
-    for (const [typed, call] of [
-      ["orders --ids 1-8000 --json", 5],
-      ["rounds --json", 3],
-      ["status --json", 2],
-      ["watch --until +1s --interval 1 --json", 2],
-      ["report --out FILE --ids 1-50 --rounds --json", 3],
-      ["capture --out FILE --ids 1-50 --json", 3],
-    ] as const) {
-      it(`vault ${typed} starts again once, prints so and succeeds on ${node}`, async () => {
-        takesHashes = hashes;
-        reorganisedAt = [call];
-        const file = path.join(folder, "out");
-        const result = await runTyped(hre, typed.replace("FILE", file));
-        expect(result.stderr).to.match(
-          /replaced block \d+ while it was read.*Starting again/su,
-        );
-        expect(result.exitCode).to.equal(0);
-        expect(result.stdout).to.match(/^\{.*\}\n$/u);
-      });
-    }
-
-    it(`vault orders --format csv ends with VAULT_REORGED and exit code 1 once rows are written, on ${node}`, async () => {
-      takesHashes = hashes;
-      reorganisedAt = [10];
-      const typed = "orders --ids 1-8000 --format csv";
-      const { stdout, stderr, exitCode } = await runTyped(hre, typed);
-      expect(stdout.split("\n").length).to.be.greaterThan(100);
-      expect(stderr).to.include("VAULT_REORGED");
-      expect(exitCode).to.equal(1);
+  for (const [typed, call, hashes = true] of [
+    ["orders --ids 1-8000 --json", 5],
+    ["orders --ids 1-8000 --json", 5, false],
+    ["rounds --json", 3],
+    ["status --json", 2],
+    ["watch --until +1s --interval 1 --json", 2],
+    ["report --out FILE --ids 1-50 --rounds --json", 3],
+    ["capture --out FILE --ids 1-50 --json", 3],
+  ] as const) {
+    it(`vault ${typed} starts again once, prints so and succeeds on a node that ${hashes ? "takes hashes" : "takes no hashes"}`, async () => {
+      [takesHashes, reorganisedAt] = [hashes, [call]];
+      const file = path.join(folder, "out");
+      const result = await runTyped(hre, typed.replace("FILE", file));
+      expect(result.stderr).to.match(
+        /replaced block \d+ while it was read.*Starting again/su,
+      );
+      expect(result.exitCode).to.equal(0);
+      expect(result.stdout).to.match(/^\{.*\}\n$/u);
     });
+  }
 
-    it(`orders() throws VAULT_REORGED, and has listed orders of one branch only, on ${node}`, async () => {
-      takesHashes = hashes;
-      reorganisedAt = [10];
+  it("vault orders --format csv ends with VAULT_REORGED and exit code 1 once rows are written", async () => {
+    [takesHashes, reorganisedAt] = [true, [10]];
+    const typed = "orders --ids 1-8000 --format csv";
+    const { stdout, stderr, exitCode } = await runTyped(hre, typed);
+    expect(stdout.split("\n").length).to.be.greaterThan(100);
+    expect(stderr).to.include("VAULT_REORGED");
+    expect(exitCode).to.equal(1);
+  });
+
+  for (const hashes of [true, false]) {
+    it(`orders() throws VAULT_REORGED, and has listed orders of one branch only, on a node that takes ${hashes ? "" : "no "}hashes`, async () => {
+      [takesHashes, reorganisedAt] = [hashes, [10]];
       const { vault } = await hre.network.create();
       const failed: boolean[] = [];
       const listing = (async () => {
@@ -415,8 +403,7 @@ describe("a task while the chain replaces blocks", () => {
   }
 
   it("vault orders --out keeps no file of two attempts, both of which met another branch", async () => {
-    takesHashes = true;
-    reorganisedAt = [10, 20];
+    [takesHashes, reorganisedAt] = [true, [10, 20]];
     const file = path.join(folder, "orders.csv");
     const typed = `orders --ids 1-8000 --out ${file}`;
     const { stderr, exitCode } = await runTyped(hre, typed);

@@ -30,6 +30,7 @@ import {
 import { newTasks } from "../helpers/every-vault-task.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre, hreOnLive, httpNetwork } from "../helpers/hre.js";
+import { rowsOf } from "../helpers/rows.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import {
@@ -252,12 +253,6 @@ describe("options of tasks", () => {
   });
 });
 
-type Mistake = readonly [
-  code: VaultErrorCode,
-  typed: string,
-  words: readonly string[],
-  network?: string,
-];
 const MARGINS = "margins --max-volume 1 --apy 10 --end-time";
 
 describe("a mistake on the command line", () => {
@@ -367,75 +362,42 @@ describe("a mistake on the command line", () => {
     });
   }
 
-  const ofOptions = ([code, typed, words]: readonly [
-    VaultErrorCode,
-    string,
-    string,
-  ]): Mistake => [code, typed, [words]];
-  const WRONG = "VAULT_INVALID_ARGUMENT";
-  const unsent: readonly Mistake[] = [
-    ...(
-      [
-        [WRONG, "status --all --block pending", "--block: pending is not a"],
-        [WRONG, "status --all --instance a", "--all and --instance"],
-        [WRONG, "settle --bump", "--bump: it needs --resume"],
-        [WRONG, "settle --confirmations 0 --yes", "--confirmations: "],
-        ["VAULT_INVALID_TIME", "watch --until x", "not settled, expired or a"],
-        ["VAULT_INVALID_TIME", "simulate --at-time x", "not end or a time"],
-        ["VAULT_INVALID_BLOCK", "order 1 --block newest", "finalized"],
-        ["VAULT_INVALID_ENUM", "deploy-mocks --scenario open", '"open"'],
-      ] as const
-    ).map(ofOptions),
-    [
-      "VAULT_TOKEN_DECIMALS_NOT_CONFIGURED",
-      `${MARGINS} +7d`,
-      ["--max-volume", "networks.unconfigured.vault.tokenDecimals", "--raw"],
-      "unconfigured",
-    ],
-    [
-      "VAULT_INVALID_ADDRESS",
-      "request queryVolume",
-      ["networks.badFrom.from", BAD_CHECKSUM, "checksum"],
-      "badFrom",
-    ],
-    ["VAULT_CONFIG_VARIABLE", "volume", ["badUrl", "TEST_BAD_URL"], "badUrl"],
-    ["VAULT_INVALID_ENUM", "volume", ["mainnett", "live"], "mainnett"],
-  ];
-  /** Mistakes that the node's block or chain shows. */
-  const sent: readonly Mistake[] = [
-    ...["2020-01-01", "1700000000", "+0s"].map((time): Mistake => [
-      "VAULT_TIME_IN_PAST",
-      `${MARGINS} ${time}`,
-      ["--end-time", "2023-11-14T22:30:00Z", "later"],
-    ]),
-    ["VAULT_TIME_IN_PAST", "simulate --at-time 2020-01-01", ["--at-time"]],
-    ["VAULT_TIME_IN_PAST", "watch --until 2001-01-01", ["--until"]],
-    [
-      "VAULT_WRONG_CHAIN",
-      "volume",
-      ["wrongChain", "56", "returned 1", "networks.wrongChain.chainId"],
-      "wrongChain",
-    ],
-  ];
-  for (const [mistakes, needsNode] of [
-    [unsent, false],
-    [sent, true],
-  ] as const) {
-    for (const [code, typed, words, network = "live"] of mistakes) {
-      it(`vault ${typed} on ${network} fails with ${code}${needsNode ? "" : ", and sends nothing"}`, async () => {
-        const [task, args] = parseTyped(typed);
-        const error = await errorOf(await hreOn(network), task, args);
-        expect(error).to.include({ code });
-        for (const word of words) {
-          expect(error.message).to.contain(word);
-        }
-        expect(server.requests.length > 0).to.equal(needsNode);
-        const output = JSON.stringify(error);
-        expect(output, "the key in the URL").to.not.contain(KEY);
-        expect(output, "a network of ours").to.not.contain("vaultFork");
-        expect(output, "a stack").to.not.match(/(?:\\n|^)\s+at /u);
-      });
-    }
+  // Of the last ones, the node's block or chain shows the mistake.
+  const table = `
+    live | status --all --block pending | VAULT_INVALID_ARGUMENT | --block: pending is not a
+    live | status --all --instance a | VAULT_INVALID_ARGUMENT | --all and --instance
+    live | settle --bump | VAULT_INVALID_ARGUMENT | --bump: it needs --resume
+    live | settle --confirmations 0 --yes | VAULT_INVALID_ARGUMENT | --confirmations:
+    live | watch --until x | VAULT_INVALID_TIME | not settled, expired or a
+    live | simulate --at-time x | VAULT_INVALID_TIME | not end or a time
+    live | order 1 --block newest | VAULT_INVALID_BLOCK | finalized
+    live | deploy-mocks --scenario open | VAULT_INVALID_ENUM | "open"
+    unconfigured | ${MARGINS} +7d | VAULT_TOKEN_DECIMALS_NOT_CONFIGURED | --max-volume | networks.unconfigured.vault.tokenDecimals | --raw
+    badFrom | request queryVolume | VAULT_INVALID_ADDRESS | networks.badFrom.from | ${BAD_CHECKSUM} | checksum
+    badUrl | volume | VAULT_CONFIG_VARIABLE | badUrl | TEST_BAD_URL | URL
+    mainnett | volume | VAULT_INVALID_ENUM | mainnett | live
+    live | ${MARGINS} 2020-01-01 | VAULT_TIME_IN_PAST | --end-time | 2023-11-14T22:30:00Z | later
+    live | ${MARGINS} 1700000000 | VAULT_TIME_IN_PAST | --end-time | 2023-11-14T22:30:00Z | later
+    live | ${MARGINS} +0s | VAULT_TIME_IN_PAST | --end-time | 2023-11-14T22:30:00Z | later
+    live | simulate --at-time 2020-01-01 | VAULT_TIME_IN_PAST | --at-time
+    live | watch --until 2001-01-01 | VAULT_TIME_IN_PAST | --until
+    wrongChain | volume | VAULT_WRONG_CHAIN | wrongChain | 56 | returned 1 | networks.wrongChain.chainId
+  `;
+  for (const [network = "", typed = "", code = "", ...words] of rowsOf(table)) {
+    const needsNode = /^VAULT_(?:TIME_IN_PAST|WRONG_CHAIN)$/u.test(code);
+    it(`vault ${typed} on ${network} fails with ${code}${needsNode ? "" : ", and sends nothing"}`, async () => {
+      const [task, args] = parseTyped(typed);
+      const error = await errorOf(await hreOn(network), task, args);
+      expect(error).to.include({ code });
+      for (const word of words) {
+        expect(error.message).to.contain(word);
+      }
+      expect(server.requests.length > 0).to.equal(needsNode);
+      const output = JSON.stringify(error);
+      expect(output, "the key in the URL").to.not.contain(KEY);
+      expect(output, "a network of ours").to.not.contain("vaultFork");
+      expect(output, "a stack").to.not.match(/(?:\\n|^)\s+at /u);
+    });
   }
 
   it("a task that reads succeeds without the keys that the configuration names", async () => {

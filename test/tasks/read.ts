@@ -241,9 +241,6 @@ describe("the block of a read task", () => {
   };
   for (const [typed, reads] of [
     ["funding-rate", 2],
-    ["order 1", 1],
-    ["margins --max-volume 1 --apy 2 --end-time 1800000000 --raw", 1],
-    ["status", 8],
     ["status --all", 16],
   ] as const) {
     for (const [hashes, pinned] of [
@@ -271,22 +268,19 @@ describe("the block of a read task", () => {
   for (const [given, header, pinned] of [
     ["finalized", "finalized", NUMBER],
     ["0x3e8", "0x3e8", NUMBER],
-    ["1000", "0x3e8", NUMBER],
     // A pending block has no number that a call can name.
     ["pending", "pending", "pending"],
   ]) {
-    for (const task of ["volume", "status"]) {
-      it(`vault ${task} --block ${given} calls at ${pinned}, for the sender of --from`, async () => {
-        answerAs({ hashes: false });
-        await runTyped(hre, `${task} --block ${given} --from ${ZERO}`);
-        expect(headers[0]).to.equal(header);
-        expect(calls).to.have.lengthOf(task === "status" ? 8 : 1);
-        for (const [call, at] of calls) {
-          expect(call).to.have.property("from", ZERO);
-          expect(at).to.equal(pinned);
-        }
-      });
-    }
+    it(`vault status --block ${given} calls at ${pinned}, for the sender of --from`, async () => {
+      answerAs({ hashes: false });
+      await runTyped(hre, `status --block ${given} --from ${ZERO}`);
+      expect(headers[0]).to.equal(header);
+      expect(calls).to.have.lengthOf(8);
+      for (const [call, at] of calls) {
+        expect(call).to.have.property("from", ZERO);
+        expect(at).to.equal(pinned);
+      }
+    });
   }
 
   for (const [option, tag] of [

@@ -144,17 +144,19 @@ describe("vault request", () => {
     expect(result.exitCode).to.equal(1);
     return fieldsOf(fieldsOf(parseDocument(result))["error"]);
   };
-  const WRONG = "VAULT_INVALID_ARGUMENT";
-  itFails({ errorOf }, [
-    ["request getOrderInfo", WRONG, "it takes 1 (orderID), got 0"],
-    ["request getOrderInfo 5 6", WRONG, "got 2"],
-    ["request calMargins 1", WRONG, "it takes 3 ("],
-    ["request queryVolume 1", WRONG, "no arguments, got 1"],
-    ["request queryVolume --pool public", WRONG, "has no pool"],
-    ["request settleAll --curl", WRONG, "needs a signed transaction"],
-    ["request getOrderInfo -1", "VAULT_INVALID_INTEGER", "<orderID>"],
-    ["request getLPAmountInfo", "VAULT_MISSING_OPTION", "--pool"],
-    ["request getFundingFeeRate 256", "VAULT_INVALID_ENUM", "call (1), put"],
-    ["request getOrder 1", "VAULT_INVALID_ENUM", "getOrderInfo"],
-  ]);
+  itFails(
+    { errorOf },
+    `
+    request getOrderInfo | VAULT_INVALID_ARGUMENT | it takes 1 (orderID), got 0
+    request getOrderInfo 5 6 | VAULT_INVALID_ARGUMENT | got 2
+    request calMargins 1 | VAULT_INVALID_ARGUMENT | it takes 3 (
+    request queryVolume 1 | VAULT_INVALID_ARGUMENT | no arguments, got 1
+    request queryVolume --pool public | VAULT_INVALID_ARGUMENT | has no pool
+    request settleAll --curl | VAULT_INVALID_ARGUMENT | needs a signed transaction
+    request getOrderInfo -1 | VAULT_INVALID_INTEGER | <orderID>
+    request getLPAmountInfo | VAULT_MISSING_OPTION | --pool
+    request getFundingFeeRate 256 | VAULT_INVALID_ENUM | call (1), put (2)
+    request getOrder 1 | VAULT_INVALID_ENUM | getOrderInfo
+    `,
+  );
 });

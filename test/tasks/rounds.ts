@@ -82,13 +82,12 @@ describe("vault rounds", () => {
     expect(stdout).to.include("0 rounds; 0 settled.");
   });
 
-  itFails(tasks, [
-    [
-      "rounds --from-block 3 --to-block 2",
-      "VAULT_INVALID_ARGUMENT",
-      "3 is above the",
-    ],
-    ["rounds --block 100000", "VAULT_BLOCK_NOT_FOUND", "has no block 100000"],
-    ["rounds --to-block 0", "VAULT_NO_CODE", "vault.contracts.vaultFac"],
-  ]);
+  itFails(
+    tasks,
+    `
+    rounds --from-block 3 --to-block 2 | VAULT_INVALID_ARGUMENT | 3 is above the
+    rounds --block 100000 | VAULT_BLOCK_NOT_FOUND | has no block 100000
+    rounds --to-block 0 | VAULT_NO_CODE | vault.contracts.vaultFactory
+    `,
+  );
 });

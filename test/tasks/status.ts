@@ -65,19 +65,15 @@ describe("vault status", () => {
     more?: Parameters<typeof run>[2],
   ) => fieldsOf(parseDocument(await run(`${options} --json`, vault, more)));
 
-  for (const [options, expired, secondsToEnd, shown] of [
-    ["", true, 0, "now"],
-    ["--block 5", false, 1, "in 1s"],
-    ["--block 3", false, 3, "in 3s"],
+  for (const [options, expired, shown] of [
+    ["", true, "now"],
+    ["--block 3", false, "in 3s"],
   ] as const) {
     it(`status ${options} counts by the time of ${options === "" ? "the next block" : "that block"}`, async () => {
       keeper.chain.rounds = keeper.chain.rounds.map((round) => ({
         ...round,
         endTime: BigInt(HEAD_TIME + 1),
       }));
-      expect((await documentOf(options))["status"]).to.include({
-        ...{ expired, secondsToEnd },
-      });
       const { instances } = await documentOf(`--all ${options}`, {
         ...{ contracts, instances: { usdc: {} } },
       });

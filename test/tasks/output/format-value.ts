@@ -116,60 +116,49 @@ describe("values for a person", () => {
     expect(formatValue(deposit, 5n, raw).text).to.equal("5");
   });
 
-  for (const [count, text] of [
-    [0, "0 orders"],
-    [1, "1 order"],
-    [2n, "2 orders"],
-    [20_001, "20,001 orders"],
+  const bar = (filled: number): string =>
+    `${"█".repeat(filled)}${"░".repeat(24 - filled)} `;
+  for (const [call, shown, text] of [
+    ["describeCount(0)", describeCount(0, "order"), "0 orders"],
+    ["describeCount(1)", describeCount(1, "order"), "1 order"],
+    ["describeCount(2n)", describeCount(2n, "order"), "2 orders"],
+    ["describeCount(20_001)", describeCount(20_001, "id"), "20,001 ids"],
+    ["formatDuration(0)", formatDuration(0n), "0s"],
+    ["formatDuration(59)", formatDuration(59n), "59s"],
+    ["formatDuration(61)", formatDuration(61n), "1m 1s"],
+    ["formatDuration(3,600)", formatDuration(3_600n), "1h"],
+    ["formatDuration(90,000)", formatDuration(90_000n), "1d 1h"],
+    ["formatDuration(86,460)", formatDuration(86_460n), "1d"],
+    ["formatCountdown(160) at 100", formatCountdown(160n, 100), "in 1m"],
+    ["formatCountdown(100) at 100", formatCountdown(100n, 100), "now"],
+    ["formatCountdown(40) at 100", formatCountdown(40n, 100), "1m ago"],
+    ["utilisationBar(0, 100)", utilisationBar(0n, 100n), `${bar(0)}0.0 %`],
+    ["utilisationBar(1, 3)", utilisationBar(1n, 3n), `${bar(7)}33.3 %`],
+    [
+      "utilisationBar(999, 1,000)",
+      utilisationBar(999n, 1_000n),
+      `${bar(23)}99.9 %`,
+    ],
+    ["utilisationBar(3, 2)", utilisationBar(3n, 2n), `${bar(24)}150.0 %`],
+    [
+      "utilisationBar(0, 0)",
+      utilisationBar(0n, 0n),
+      `${bar(0)}(nothing to fill)`,
+    ],
+    [
+      "utilisationBar(5, 0)",
+      utilisationBar(5n, 0n),
+      `${bar(24)}(more than all of 0)`,
+    ],
+    [
+      "utilisationBar(2^256 - 1 of it)",
+      utilisationBar(MAX, MAX),
+      `${bar(24)}100.0 %`,
+    ],
+    ["describeAnswer(null)", describeAnswer(null), "unknown"],
   ] as const) {
-    it(`describeCount shows ${count} as ${text}`, () => {
-      expect(describeCount(count, "order")).to.equal(text);
+    it(`${call} is ${text}`, () => {
+      expect(shown).to.equal(text);
     });
   }
-
-  for (const [seconds, text] of [
-    [0n, "0s"],
-    [59n, "59s"],
-    [61n, "1m 1s"],
-    [3_600n, "1h"],
-    [90_000n, "1d 1h"],
-    [86_460n, "1d"],
-  ] as const) {
-    it(`formatDuration shows ${seconds} seconds as ${text}`, () => {
-      expect(formatDuration(seconds)).to.equal(text);
-    });
-  }
-
-  for (const [time, text] of [
-    [160n, "in 1m"],
-    [100n, "now"],
-    [40n, "1m ago"],
-  ] as const) {
-    it(`formatCountdown shows ${time} as ${text}, if the chain's clock is at 100`, () => {
-      expect(formatCountdown(time, 100)).to.equal(text);
-    });
-  }
-
-  for (const [part, whole, filled, text] of [
-    [0n, 100n, 0, "0.0 %"],
-    [1n, 3n, 7, "33.3 %"],
-    [999_999n, 1_000_000n, 23, "99.9 %"],
-    [1n, 1n, 24, "100.0 %"],
-    [3n, 2n, 24, "150.0 %"],
-    [0n, 0n, 0, "(nothing to fill)"],
-    [5n, 0n, 24, "(more than all of 0)"],
-    [MAX, MAX, 24, "100.0 %"],
-  ] as const) {
-    it(`utilisationBar draws ${part} of ${whole} as ${text}`, () => {
-      expect(utilisationBar(part, whole)).to.equal(
-        `${"█".repeat(filled)}${"░".repeat(24 - filled)} ${text}`,
-      );
-    });
-  }
-
-  it("describeAnswer shows null as unknown", () => {
-    expect([true, false, null].map(describeAnswer)).to.deep.equal([
-      ...["yes", "no", "unknown"],
-    ]);
-  });
 });

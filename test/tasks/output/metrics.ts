@@ -7,6 +7,7 @@ import { renderMetrics, renderOutage } from "../../../tasks/output/metrics.js";
 import { get } from "../../../src/protocol/index.js";
 import { pathsOf, withOtherReadings } from "../../helpers/readings.js";
 import type { KeeperState, VaultState } from "../../../tasks/vault-state.js";
+import { rowsOf } from "../../helpers/rows.js";
 
 const ONE = 10n ** 18n;
 const error = vaultError("VAULT_INTERNAL", { problem: "not read" });
@@ -182,20 +183,17 @@ describe("metrics of vault status", () => {
     expect(new Set(named).size).to.equal(named.length);
   });
 
-  for (const [name, help] of [
-    ["block_number", "Block of the readings"],
-    ["funding_fee_rate_ratio", "Funding fee rate, scaled"],
-    ["round_strike_price", "Latest round: Strike price, scaled"],
-    ["round_apy_ratio", "Latest round: APY, 1 is 100 %"],
-    ["round_max_volume_tokens", "Latest round: Maximum volume, in tokens"],
-    ["round_end_timestamp_seconds", "Latest round: End, Unix seconds"],
-    ["round_settled", "Latest round: Settled, 1 if it is"],
-    [
-      "pools_locked_raw",
-      "Liquidity pools: Locked, the contract's integer, unscaled",
-    ],
-    ["volume", "Volume, scaled as configured"],
-  ] as const) {
+  for (const [name, help] of rowsOf(`
+    block_number | Block of the readings
+    funding_fee_rate_ratio | Funding fee rate, scaled
+    round_strike_price | Latest round: Strike price, scaled
+    round_apy_ratio | Latest round: APY, 1 is 100 %
+    round_max_volume_tokens | Latest round: Maximum volume, in tokens
+    round_end_timestamp_seconds | Latest round: End, Unix seconds
+    round_settled | Latest round: Settled, 1 if it is
+    pools_locked_raw | Liquidity pools: Locked, the contract's integer, unscaled
+    volume | Volume, scaled as configured
+  `)) {
     it(`renderMetrics explains ${name}: ${help}`, () => {
       const settings = { tokenDecimals: 2, displayDecimals: { volume: 1 } };
       expect(renderMetrics([state({ settings })]).split("\n")).to.include(
