@@ -11,6 +11,7 @@ import {
 } from "../settlement-call/next-block.js";
 import type { ChosenNextBlock } from "../settlement-call/next-block.js";
 import { obstacleIn } from "../settlement-call/outcome.js";
+import type { Stopped } from "../settlement-call/outcome.js";
 import { settlementCall } from "../settlement-call/route.js";
 import { agree } from "./agree.js";
 import type { Agreement } from "./agree.js";
@@ -119,36 +120,49 @@ async function assertSettled(
   return await stopped(vault, stop(known, why));
 }
 
-/**
- * The course of a new settlement. Each step stops it, before anything has left, or hands on
- * what the next one needs.
- */
 async function settleNext(
   vault: VaultHost,
   options: ParsedOptions,
 ): Promise<SettlementResult> {
+  const begun = await beginNext(vault, options);
+  return begun.kind === "stop"
+    ? await stopped(vault, begun)
+    : await follow(vault, begun, options);
+}
+
+/**
+ * The course of a new settlement until it is sent. Each step stops it, before anything has
+ * left, or hands on what the next one needs.
+ */
+async function beginNext(
+  vault: VaultHost,
+  options: ParsedOptions,
+): Promise<Followed | Stop> {
   const asked = askAhead(vault, options);
   const seen = await seeRound(vault, options);
   if (seen.kind === "stop") {
-    return await stopped(vault, seen);
+    return seen;
   }
   const ready = await makeReady(vault, seen, asked, options);
   if (ready.kind === "stop") {
-    return await stopped(vault, ready);
+    return ready;
   }
-  const previewed = await preview(vault, ready, options);
-  if (previewed.kind === "stop") {
-    return await stopped(vault, previewed);
+  const { signer, next, observation, route } = ready;
+  const nonce = nonceAhead(vault, ready, options);
+  const proposed = await withPreview(
+    ready.known,
+    async () => await propose(vault, signer, next, observation, route, options),
+  );
+  if (proposed.kind === "stop") {
+    return proposed;
   }
-  const agreed = await ask(vault, previewed, options);
-  if (agreed.kind === "stop") {
-    return await stopped(vault, agreed);
-  }
-  const begun = await signAndBegin(vault, agreed, options);
-  if (begun.kind === "stop") {
-    return await stopped(vault, begun);
-  }
-  return await follow(vault, begun, options);
+  const agreed = await withPreview(
+    proposed.known,
+    async () => await agree(vault, signer, proposed.found, options),
+  );
+  return agreed.kind === "stop"
+    ? agreed
+    : await signAndBegin(vault, ready, agreed, nonce, options);
 }
 
 interface Seen extends Next {
@@ -203,68 +217,37 @@ async function makeReady(
   });
 }
 
-type Previewed = Ready & {
-  readonly proposal: Proposal;
-  /** Undefined if it is read later. */
-  readonly nonce: Promise<number> | undefined;
-};
+/**
+ * Proposes the settlement, or agrees on it: shows the proposal and asks; unattended, it
+ * refuses what a person would have to see. The preview of what is found is known from then on.
+ */
+async function withPreview<Found extends Pick<Proposal, "preflight">>(
+  known: Known,
+  find: () => Promise<Found | Stopped>,
+): Promise<Stop | (Next & { readonly found: Found })> {
+  return await orStop(known, async () => {
+    const found = await find();
+    if (!("preflight" in found)) {
+      return stop(known, found);
+    }
+    const { preview } = found.preflight;
+    return { kind: "next", known: { ...known, preview }, found };
+  });
+}
 
-/** Simulates the settlement, and computes its cost. */
-async function preview(
+/** @returns Undefined if it is read later. */
+function nonceAhead(
   vault: VaultHost,
   ready: Ready,
-  options: ParsedOptions,
-): Promise<Previewed | Stop> {
-  return await orStop(ready.known, async () => {
-    const { signer, next, observation, route } = ready;
-    // A person takes time to answer, and in process the simulation has a nonce, too.
-    const isReadLater =
-      options.confirm !== undefined || signer.kind === "in-process";
-    const nonce = isReadLater ? undefined : nonceToSignWith(vault, ready);
-    // Its failure counts once the rest is agreed to.
-    nonce?.catch(() => undefined);
-    const proposal = await propose(
-      vault,
-      signer,
-      next,
-      observation,
-      route,
-      options,
-    );
-    return proposal.kind === "stopped"
-      ? stop(ready.known, proposal)
-      : {
-          ...{ ...ready, proposal, nonce },
-          known: previewedBy(ready.known, proposal),
-        };
-  });
-}
-
-function previewedBy(
-  known: Known,
-  { preflight }: Pick<Proposal, "preflight">,
-): Known {
-  return { ...known, preview: preflight.preview };
-}
-
-type Agreed = Previewed & { readonly agreement: Agreement };
-
-/**
- * Shows the proposal and asks; unattended, it refuses what a person would have to see. Stops
- * for a revert, for No, and if the round changed meanwhile.
- */
-async function ask(
-  vault: VaultHost,
-  previewed: Previewed,
-  options: ParsedOptions,
-): Promise<Agreed | Stop> {
-  return await orStop(previewed.known, async () => {
-    const { signer, proposal, known } = previewed;
-    const agreement = await agree(vault, signer, proposal, options);
-    return agreement.kind === "stopped"
-      ? stop(known, agreement)
-      : { ...previewed, agreement, known: previewedBy(known, agreement) };
-  });
+  { confirm }: ParsedOptions,
+): Promise<number> | undefined {
+  // A person takes time to answer, and in process the simulation has a nonce, too.
+  const isReadLater =
+    confirm !== undefined || ready.signer.kind === "in-process";
+  const nonce = isReadLater ? undefined : nonceToSignWith(vault, ready);
+  // Its failure counts once the rest is agreed to.
+  nonce?.catch(() => undefined);
+  return nonce;
 }
 
 /** The account's free nonce, on a chain of the same kind as before. */
@@ -290,14 +273,16 @@ interface Followed extends Next {
 /** Signs the transaction, and writes it to the journal before anything is sent. */
 async function signAndBegin(
   vault: VaultHost,
-  agreed: Agreed,
+  ready: Ready,
+  { known, found: agreement }: Next & { readonly found: Agreement },
+  nonceRead: Promise<number> | undefined,
   { limits }: ParsedOptions,
 ): Promise<Followed | Stop> {
-  const { known, signer, journal, observation, agreement } = agreed;
+  const { signer, journal, observation } = ready;
   return await orStop(known, async () => {
     const { chainId, block, round } = observation;
     const { gas, price, preflight, route } = agreement;
-    const nonce = await (agreed.nonce ?? nonceToSignWith(vault, agreed));
+    const nonce = await (nonceRead ?? nonceToSignWith(vault, ready));
     // In process Hardhat fills in the fees, which are free, unless there is a limit.
     const fees =
       signer.kind === "in-process" && limits.maxFeePerGas === undefined

@@ -8,11 +8,11 @@ import { nothingToDo } from "../../src/settlement-call/outcome.js";
 import { conclude } from "../../src/settlement/conclude.js";
 import { Journal } from "../../src/settlement/journal.js";
 import { parseOptions } from "../../src/settlement/options.js";
-import type { SettlementResult } from "../../src/settlement/result.js";
+import type { Outcome, SettlementResult } from "../../src/settlement/result.js";
 import { begin } from "../../src/settlement/state.js";
 import { TimeLimit } from "../../src/settlement/time-limit.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { entry, journalSubject, useKeeper } from "../helpers/keeper.js";
+import { HASH, entry, journalSubject, useKeeper } from "../helpers/keeper.js";
 import { VAULT } from "../helpers/scripted-contracts.js";
 
 describe("the log of settlements", () => {
@@ -69,26 +69,40 @@ describe("the log of settlements", () => {
     expect(existsSync(keeper.journalFile(".finished"))).to.equal(true);
   });
 
+  const journal = (): Journal =>
+    new Journal(keeper.projectRoot, journalSubject);
+  const end = async (outcome: Outcome): Promise<SettlementResult> => {
+    const host = keeper.host();
+    return await conclude(
+      host,
+      journal(),
+      entry,
+      { outcome, state: begin(entry.transactions) },
+      null,
+      new TimeLimit(60_000),
+      parseOptions(host, {}),
+    );
+  };
+
+  for (const mayStillArrive of [true, undefined]) {
+    it(`is written before the journal, which keeps whether it may still arrive: ${String(mayStillArrive)}`, async () => {
+      await journal().begin(entry);
+      await end({
+        ...{ kind: "dropped", hash: HASH, status: "unconfirmed" },
+        ...{ reason: "It was replaced.", mayStillArrive },
+      });
+      const finished = await keeper.journal(".finished");
+      expect(finished["mayStillArrive"]).to.equal(mayStillArrive);
+      expect(await keeper.log()).to.have.length(1);
+    });
+  }
+
   describe("of a settlement that stops before it is sent", () => {
-    const journal = (): Journal =>
-      new Journal(keeper.projectRoot, journalSubject);
-    const stopUnsent = async (): Promise<SettlementResult> => {
-      const host = keeper.host();
-      const outcome = nothingToDo("settled meanwhile");
-      return await conclude(
-        host,
-        journal(),
-        entry,
-        { outcome, state: begin(entry.transactions) },
-        null,
-        new TimeLimit(60_000),
-        parseOptions(host, {}),
-      );
-    };
+    const stopped = nothingToDo("settled meanwhile");
 
     it("has no line, and the settlement has no hash", async () => {
       await journal().begin(entry);
-      const { settlement } = await stopUnsent();
+      const { settlement } = await end(stopped);
       expect(settlement).to.deep.include({
         ...{ status: "nothing-to-do", hash: null, hashes: [] },
       });
@@ -100,7 +114,7 @@ describe("the log of settlements", () => {
     it("has no line, and the journal stays with a process that resumed it", async () => {
       await journal().begin(entry);
       await journal().update({ ...entry, resumed: true });
-      await stopUnsent();
+      await end(stopped);
       expect(await keeper.journal()).to.include({ resumed: true });
     });
   });
