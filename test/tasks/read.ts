@@ -81,57 +81,34 @@ describe("read tasks", () => {
     }
   });
 
-  describe("on a chain whose newest block is two hours old", () => {
-    let number = 0;
-    beforeEach(async () => {
-      const block = await tasks.mocks.vault.block();
-      ({ number } = block);
-      const endTime = BigInt(block.timestamp + 3_600);
-      await tasks.mocks.set({ round: { settled: false, endTime } });
-      await tasks.rpc("evm_increaseTime", 7_200);
-    });
-
-    it("round counts from the clock of the chain, and notes the age of the block", async () => {
-      expect((await tasks.run("round")).stdout)
-        .to.match(/^The newest block is 7\d{3} s old\./mu)
-        .and.match(/^End .* 1h(?: \d+m)? ago$/mu);
-    });
-
-    it("round --block counts from the block, and notes no age", async () => {
-      const { stdout } = await tasks.run(`round --block ${number + 1}`);
-      expect(stdout)
-        .to.match(/^End .* in (?:1h|59m .*)$/mu)
-        .and.not.include("newest block");
-    });
-
-    it("a read of anything but the round notes no age", async () => {
-      const { stdout } = await tasks.run("volume");
-      expect(stdout).to.not.include("newest block");
-    });
-  });
-
-  for (const [seconds, isOld] of [
-    [59, false],
-    [60, true],
+  for (const [typed, seconds, isNoted, end = ""] of [
+    ["round", 59, false, "in 6s"],
+    ["round", 60, true, "in 5s"],
+    ["round --block 5", 60, false, "in 1m 5s"],
+    ["min-margin", 60, false],
   ] as const) {
-    it(`round ${isOld ? "notes" : "does not note"} that the newest block is ${seconds} s older than the next one`, async () => {
+    it(`vault ${typed} ${isNoted ? "notes" : "does not note"} that the next block would come ${seconds} s after the newest one, and shows the end ${end}`, async () => {
       const node = new ScriptedNode();
       const latest = fieldsOf(
         await node.answerTo("eth_getBlockByNumber", ["latest", false]),
       );
-      const timestamp = toQuantity(Number(latest["timestamp"]) + seconds);
+      const now = Number(latest["timestamp"]);
+      node.rounds = node.rounds.map((round) => ({
+        ...{ ...round, endTime: BigInt(now + 65) },
+      }));
       node.on("eth_getBlockByNumber", async ([block], answer) =>
         block === "pending"
-          ? { ...latest, number: null, timestamp }
+          ? { ...latest, number: null, timestamp: toQuantity(now + seconds) }
           : await answer(),
       );
       const server = await startRpcServer({ handler: handlerOf(node) });
       const vault = { contracts: { vaultFactory: FACTORY } };
       const hre = await hreOnLive(server.url, { vault });
-      const { stdout } = await runTyped(hre, "round");
+      const { stdout } = await runTyped(hre, typed);
       await server.stop();
+      expect(stdout).to.include(end);
       expect(stdout.includes(`newest block is ${seconds} s old`)).to.equal(
-        isOld,
+        isNoted,
       );
     });
   }
@@ -150,37 +127,7 @@ describe("read tasks", () => {
     }
   });
 
-  it("a read of a contract that answers a caller with code otherwise is as an account would read it", async () => {
-    // Returns 45 to a caller without code, such as an account, and one byte to others.
-    const { vault } = tasks.mocks.addresses;
-    const code = "0x333b600d57602d5f5260205ff35b60015ff3";
-    await tasks.rpc("anvil_setCode", vault, code);
-    expect(await tasks.documentOf("volume")).to.include({ volume: "45" });
-  });
-
-  for (const [part, code, baseMarginAmount, xMarginAmount] of [
-    [
-      "first two",
-      "0x604060045f3760405ff3",
-      15n * 10n ** 17n,
-      125n * 10n ** 15n,
-    ],
-    ["last two", "0x604060245f3760405ff3", 125n * 10n ** 15n, 2_000_000_000n],
-  ] as const) {
-    it(`margins passes volume, APY and end to the contract, scaled: the ${part}`, async () => {
-      const { vault } = tasks.mocks.addresses;
-      await tasks.rpc("anvil_setCode", vault, code);
-      const { margins } = await tasks.documentOf(
-        "margins --max-volume 1.5 --apy 12.5 --end-time 2000000000",
-      );
-      expect(margins).to.deep.equal({
-        baseMarginAmount: baseMarginAmount.toString(),
-        xMarginAmount: xMarginAmount.toString(),
-      });
-    });
-  }
-
-  it("margins counts +7d from the block that --block names, and reads there", async () => {
+  it("margins passes APY and end to the contract, counts +7d from the block that --block names, and reads there", async () => {
     // Returns the last two arguments.
     const { vault } = tasks.mocks.addresses;
     await tasks.rpc("anvil_setCode", vault, "0x604060245f3760405ff3");
@@ -188,14 +135,15 @@ describe("read tasks", () => {
     const { number, timestamp } = await tasks.mocks.vault.block();
     await tasks.rpc("evm_increaseTime", 86_400);
     await tasks.rpc("evm_mine");
-    const typed = "margins --max-volume 1 --apy 1 --end-time +7d";
+    const typed = "margins --max-volume 1 --apy 12.5 --end-time +7d";
     const { block, margins } = await tasks.documentOf(
       `${typed} --block ${number}`,
     );
     expect(block).to.deep.include({ number, timestamp });
-    expect(fieldsOf(margins)["xMarginAmount"]).to.equal(
-      String(timestamp + 7 * 86_400),
-    );
+    expect(margins).to.deep.equal({
+      baseMarginAmount: "125000000000000000",
+      xMarginAmount: String(timestamp + 7 * 86_400),
+    });
   });
 });
 

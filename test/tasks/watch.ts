@@ -1,6 +1,7 @@
 import { expect } from "chai";
 
 import { vaultError } from "../../src/errors.js";
+import type { VaultErrorCode } from "../../src/errors.js";
 import { operations } from "../../src/protocol/index.js";
 import type { OperationName, VaultRound } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
@@ -11,7 +12,6 @@ import type { VaultState } from "../../tasks/vault-state.js";
 import { createDisplay, watch } from "../../tasks/watch.js";
 import type { WatchEvent } from "../../tasks/watch.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { fieldsOf } from "../helpers/fields.js";
 import { connectTo, hreOnLive } from "../helpers/hre.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
 import { KeptOutput } from "../helpers/screens.js";
@@ -133,21 +133,18 @@ const noRound: Step = (node) => {
   node.rounds = node.rounds.map((round) => ({ ...round, ...zeros }));
 };
 
-const LAST = "(the last)";
 /** The code of an outage, or what changed, and if the event is the last. */
-const shownBy = (event: WatchEvent): string | readonly string[] =>
+const shownBy = (event: WatchEvent): string =>
   event.kind === "outage"
     ? event.error.code
-    : [...event.changed, ...(event.isLast ? [LAST] : [])];
+    : event.changed.join(" ") + (event.isLast ? " LAST" : "");
 
-const filled = ["round.filledVolume"];
-const wholeRound = operations.getLatestRoundInfo.outputs.map(
-  ({ name }) => `round.${name}`,
-);
-const settlement = [
-  ...["round.settledPrice", "round.settledAmount", "round.settled"],
-  "canBeSettled",
-];
+const settled =
+  "round.settledPrice round.settledAmount round.settled canBeSettled";
+const another = "round.startTime round.endTime";
+const wholeRound = operations.getLatestRoundInfo.outputs
+  .map(({ name }) => `round.${name}`)
+  .join(" ");
 
 describe("events of vault watch", () => {
   /** With one second to the end of the round after the next block, and no clock but the chain's. */
@@ -156,173 +153,129 @@ describe("events of vault watch", () => {
     interval: 1,
   });
 
-  for (const [title, until, steps, expected, more = {}] of [
+  const recovered: Step = (node) => {
+    recover(node);
+    settle(node);
+  };
+  const endings: ReadonlyArray<
+    readonly [string, Parameters<typeof watchThrough>, string]
+  > = [
     [
       "shows each change once, and ends when the round is settled",
-      "settled",
-      [nothing, mine(fill), settle],
-      [[], filled, [...settlement, LAST]],
+      ["settled", [nothing, mine(fill), settle]],
+      `/round.filledVolume/${settled} LAST`,
     ],
     [
       "ends at once if the round is settled",
-      "settled",
-      [],
-      [[LAST]],
-      { node: nodeOf(settle) },
+      ["settled", [], { node: nodeOf(settle) }],
+      " LAST",
     ],
     [
       "--until settled goes on after the round's end",
-      "settled",
-      [mine(same), settle],
-      [[], ["expired"], [...settlement, LAST]],
-      ending(2),
+      ["settled", [mine(same), settle], ending(2)],
+      `/expired/${settled} LAST`,
     ],
     [
       "--until settled ends if another round is seen, and the first one was settled",
-      "settled",
-      [mine(settledRound, nextRound)],
-      [[], ["round.startTime", "round.endTime", LAST]],
+      ["settled", [mine(settledRound, nextRound)]],
+      `/${another} LAST`,
     ],
     [
       "--until settled goes on while the round cannot be read",
-      "settled",
-      [
-        loseRound,
-        (node) => {
-          recover(node);
-          settle(node);
-        },
-      ],
-      [
-        [],
-        ["round", "expired"],
-        [...wholeRound, "canBeSettled", "expired", LAST],
-      ],
+      ["settled", [loseRound, recovered]],
+      `/round expired/${wholeRound} canBeSettled expired LAST`,
     ],
     [
       "--until expired goes on after a settlement before the round's end",
-      "expired",
-      [settle, mine(same)],
-      [[], settlement, ["expired", LAST]],
-      ending(3),
+      ["expired", [settle, mine(same)], ending(3)],
+      `/${settled}/expired LAST`,
     ],
     [
       "--until expired ends at the round's end by the time of the next block",
-      "expired",
-      [mine(same), mine(same)],
-      [[], ["expired", LAST]],
-      ending(3),
+      ["expired", [mine(same), mine(same)], ending(3)],
+      "/expired LAST",
     ],
     [
       "--until expired ends at the round's end, also if the next round has begun",
-      "expired",
-      [mine(same, nextRound)],
-      [[], ["round.startTime", "round.endTime", LAST]],
-      ending(3),
+      ["expired", [mine(same, nextRound)], ending(3)],
+      `/${another} LAST`,
     ],
     [
       "ends at a time, also on a chain whose clock stands still",
-      after(3),
-      [nothing, nothing, nothing],
-      [[]],
+      [after(3), [nothing, nothing, nothing]],
+      "",
     ],
     [
       "ends at a time by this machine's clock if the node is lost",
-      after(2),
-      [refuse, nothing],
-      [[], "VAULT_RPC_ERROR"],
+      [after(2), [refuse, nothing]],
+      "/VAULT_RPC_ERROR",
     ],
     [
       "names a reading that fails as one change, and its fields when it answers again",
-      after(2),
-      [failCalls("queryMarginBalance", reverted), recover],
-      [
-        [],
-        ["marginBalance"],
-        ["baseMarginAmount", "xMarginAmount"]
-          .map((name) => `marginBalance.${name}`)
-          .concat(LAST),
-      ],
+      [after(2), [failCalls("queryMarginBalance", reverted), recover]],
+      "/marginBalance/marginBalance.baseMarginAmount marginBalance.xMarginAmount LAST",
     ],
     [
       "takes a reading without an answer for an outage, beside one without an address",
-      after(2),
-      [failCalls("queryVolume", { code: -32_601 }), recover],
-      [[], "VAULT_RPC_ERROR", [LAST]],
+      [after(2), [failCalls("queryVolume", { code: -32_601 }), recover]],
+      "/VAULT_RPC_ERROR/ LAST",
     ],
     [
       "shows an outage once, and again as another one or after an answer",
-      after(8),
-      [refuse, nothing, garble, nothing, recover, nothing, refuse, recover],
       [
-        [],
-        "VAULT_RPC_ERROR",
-        "VAULT_RPC_INVALID_RESPONSE",
-        [],
-        "VAULT_RPC_ERROR",
-        [LAST],
+        after(8),
+        [refuse, nothing, garble, nothing, recover, nothing, refuse, recover],
       ],
+      "/VAULT_RPC_ERROR/VAULT_RPC_INVALID_RESPONSE//VAULT_RPC_ERROR/ LAST",
     ],
     [
-      "sees a change in the block that it saw before, and none in an earlier one",
-      after(2),
+      "sees a change in the block that it saw before",
       [
-        (node) => node.rounds.splice(-1, 1, fill(OPEN_ROUND)),
-        (node) => node.rounds.splice(-1, 1),
+        after(2),
+        [(node) => node.rounds.splice(-1, 1, fill(OPEN_ROUND)), nothing],
       ],
-      [[], filled],
+      "/round.filledVolume",
     ],
-  ] satisfies ReadonlyArray<
-    readonly [
-      title: string,
-      until: Until,
-      steps: readonly Step[],
-      expected: ReadonlyArray<string | readonly string[]>,
-      more?: Parameters<typeof watchThrough>[2],
-    ]
-  >) {
+    [
+      "sees no change in an earlier block",
+      [after(2), [(node) => node.rounds.splice(-1, 1), nothing]],
+      "",
+    ],
+  ];
+  for (const [title, watched, expected] of endings) {
     it(`watch ${title}`, async () => {
-      const events = await watchThrough(until, steps, more);
-      expect(events.map(shownBy)).to.deep.equal(expected);
+      const events = await watchThrough(...watched);
+      expect(events.map(shownBy).join("/")).to.equal(expected);
     });
   }
 
-  for (const [title, until, steps, code, node] of [
+  const failures: ReadonlyArray<
+    readonly [string, Parameters<typeof watchThrough>, VaultErrorCode]
+  > = [
     [
       "the first check finds no node",
-      after(1),
-      [],
+      [after(1), [], { node: nodeOf(refuse) }],
       "VAULT_RPC_ERROR",
-      nodeOf(refuse),
     ],
     [
       "the round cannot be read at first",
-      "settled",
-      [],
+      ["settled", [], { node: nodeOf(loseRound) }],
       "VAULT_CALL_REVERTED",
-      nodeOf(loseRound),
     ],
     [
       "another round is seen before the end, also if the first one was settled",
-      "expired",
-      [mine(settledRound, nextRound)],
+      ["expired", [mine(settledRound, nextRound)]],
       "VAULT_ROUND_CHANGED",
-      nodeOf(),
     ],
     [
       "there was no round, and the first one is seen",
-      "expired",
-      [nothing, mine(() => OPEN_ROUND)],
+      ["expired", [nothing, mine(() => OPEN_ROUND)], { node: nodeOf(noRound) }],
       "VAULT_ROUND_CHANGED",
-      nodeOf(noRound),
     ],
-  ] satisfies ReadonlyArray<
-    readonly [string, Until, readonly Step[], string, ScriptedNode]
-  >) {
+  ];
+  for (const [title, watched, code] of failures) {
     it(`watch fails with ${code} if ${title}`, async () => {
-      const watched = watchThrough(until, steps, { node });
-      const thrown: unknown = await watched.catch((error: unknown) => error);
-      expect(fieldsOf(thrown)["code"]).to.equal(code);
+      await expectVaultError(watchThrough(...watched), code);
     });
   }
 
