@@ -7,7 +7,6 @@ import { LAST_DATE_SECONDS } from "../../../src/protocol/time.js";
 import type { ReportedRound } from "../../../tasks/output/rounds.js";
 import { pricesFigure, strikesFigure } from "../../../tasks/report/charts.js";
 import type { Markup } from "../../../tasks/report/html.js";
-import { numberAxis, roundStep, timeAxis } from "../../../tasks/report/plot.js";
 
 const ONE = 10n ** 18n;
 const context = {
@@ -108,48 +107,42 @@ describe("the histogram of opening prices", () => {
     expect(titlesOf(text)).to.deep.equal(["3 orders", "1 order", "1 order"]);
   });
 
-  it("pricesFigure draws the strike up to twice and down to half of the middle price, the upper one of two", () => {
-    for (const [prices, strike, isDrawn] of [
-      [[20_000, 40_000], 80_000n * ONE, true],
-      [[20_000, 40_000], 80_001n * ONE, false],
-      [[20_000, 40_000], 20_000n * ONE, true],
-      [[20_000, 40_000], 19_999n * ONE, false],
-      [[40_000, 20_000, 100_000], 80_000n * ONE, true],
-      [[9, 10, 100], 20n * ONE, true],
-      [[0], undefined, false],
-      [[0], 0n, false],
-      [[5], undefined, false],
-    ] as const) {
-      const text = figureOf(prices, strike);
-      expect(
-        shapesOf(text, "mark"),
-        `${String(strike)} of ${String(prices)}`,
-      ).to.have.lengthOf(isDrawn ? 1 : 0);
-    }
-  });
-
-  it("pricesFigure explains in its title and legend whether the strike is drawn, and why not", () => {
-    const strike = 61_000n * ONE;
-    const near = figureOf([60_000], strike);
-    expect(near).to.include(
-      '<figcaption>BTC-USDT: opening price against strike<span><i class="key"></i>orders<i class="key line"></i>strike</span>',
-    );
-    const far = figureOf([1_000], strike);
-    expect(far).to.include(
-      "<figcaption>BTC-USDT: opening price<span>strike not drawn: no strike price is near these prices</span>",
-    );
-    const unscaled = figureOf([60_000], strike, {
-      ...context,
-      displayDecimals: { "order.openPrice": 18 },
-      raw: true,
+  for (const [prices, strike, isDrawn] of [
+    [[20_000, 40_000], 80_000n * ONE, true],
+    [[20_000, 40_000], 80_001n * ONE, false],
+    [[20_000, 40_000], 20_000n * ONE, true],
+    [[20_000, 40_000], 19_999n * ONE, false],
+    [[40_000, 20_000, 100_000], 80_000n * ONE, true],
+    [[9, 10, 100], 20n * ONE, true],
+    [[0], undefined, false],
+    [[0], 0n, false],
+    [[5], undefined, false],
+  ] as const) {
+    it(`pricesFigure ${isDrawn ? "draws" : "does not draw"} the strike ${strike} among ${prices.join()}: the upper middle price is ${isDrawn ? "" : "not "}between half and twice of it`, () => {
+      const marks = shapesOf(figureOf(prices, strike), "mark");
+      expect(marks).to.have.lengthOf(isDrawn ? 1 : 0);
     });
-    expect(unscaled)
-      .to.include(
-        "<figcaption>BTC-USDT: opening price<span>strike not drawn: displayDecimals declares no scale of opening prices</span>",
-      )
-      .and.include(" price, raw → ")
-      .and.include(">6e+22<");
-  });
+  }
+
+  const key = '<i class="key"></i>orders<i class="key line"></i>strike';
+  for (const [price, raw, caption] of [
+    [60_000, false, `opening price against strike<span>${key}</span>`],
+    [
+      ...([1_000, false] as const),
+      "opening price<span>strike not drawn: no strike price is near these prices</span>",
+    ],
+    [
+      ...([60_000, true] as const),
+      "opening price<span>strike not drawn: displayDecimals declares no scale of opening prices</span>",
+    ],
+  ] as const) {
+    it(`pricesFigure titles the price ${price}${raw ? ", unscaled," : ""} beside the strike 61,000 with "${caption.replaceAll(/<.*?>/gu, " ")}"`, () => {
+      const text = figureOf([price], 61_000n * ONE, { ...context, raw });
+      expect(text).to.include(`<figcaption>BTC-USDT: ${caption}`);
+      expect(text.includes(" price, raw → ")).to.equal(raw);
+      expect(text.includes(">6e+22<")).to.equal(raw);
+    });
+  }
 
   it("pricesFigure cuts a pair after 40 characters, and escapes it", () => {
     const [order] = ordersAt(5);
@@ -160,47 +153,45 @@ describe("the histogram of opening prices", () => {
     );
   });
 
-  it("pricesFigure leaves room beside the prices: a twentieth of their range or a hundredth of the highest, never below zero", () => {
-    for (const [prices, first, last] of [
-      // 1,000 − 48.5 and 1,970 + 48.5
-      [[1_000, 1_970], "500", "2,500"],
-      // 990 − 10 and 1,000 + 10
-      [[995, 1_000], "980", "1,010"],
-      [[1, 1_001], "0", "1,500"],
-      [[0], "0", "1"],
-      [[0, 0], "0", "1"],
-    ] as const) {
+  for (const [prices, first, last] of [
+    // 1,000 − 48.5 and 1,970 + 48.5
+    [[1_000, 1_970], "500", "2,500"],
+    // 990 − 10 and 1,000 + 10
+    [[995, 1_000], "980", "1,010"],
+    [[1, 1_001], "0", "1,500"],
+    [[0], "0", "1"],
+  ] as const) {
+    it(`pricesFigure draws ${prices.join()} from ${first} to ${last}: room of a twentieth of the range or a hundredth of the highest`, () => {
       const labels = labelsOf(figureOf(prices), "middle").map((label) =>
         label.split(" ").at(-1),
       );
       expect([labels[0], labels.at(-1)]).to.deep.equal([first, last]);
-    }
-  });
+    });
+  }
 
-  it("pricesFigure draws every order once, also if all have one price", () => {
-    const unscaled = { chainTime: 0, raw: false };
-    const shape =
-      /<rect\s[^>]*width="([0-9.]+)"[^>]*>\s*<title>([0-9,]+) orders?</gu;
-    for (const prices of [
-      [0n],
-      [MaxUint256],
-      [7n, 7n, 7n],
-      Array.from({ length: 500 }, (_, index) => BigInt(index) ** 9n),
-    ]) {
+  for (const [title, prices] of [
+    ["of price 0", [0n]],
+    ["of the highest price", [MaxUint256]],
+    ["of one price", [7n, 7n, 7n]],
+    ["of many", Array.from({ length: 500 }, (_, id) => BigInt(id) ** 9n)],
+  ] as const) {
+    it(`pricesFigure draws each order ${title} once`, () => {
       const orders = prices.map((openPrice) => ({
-        ...someOrder,
-        orderID: 1n,
-        exType: "BTC-USDT",
-        openPrice,
+        ...{ ...someOrder, orderID: 1n, openPrice },
       }));
-      const { text } = pricesFigure("BTC-USDT", orders, undefined, unscaled);
-      const drawn = [...text.matchAll(shape)];
-      expect(drawn.every(([, width]) => Number(width) > 1)).to.equal(true);
-      expect(
-        drawn.reduce((sum, [, , count = ""]) => sum + Number(count), 0),
-      ).to.equal(prices.length);
-    }
-  });
+      const unscaled = { chainTime: 0, raw: false };
+      const { text } = pricesFigure("A", orders, undefined, unscaled);
+      const drawn = text.matchAll(
+        /<rect\s[^>]*width="([0-9.]+)"[^>]*>\s*<title>([0-9,]+) orders?</gu,
+      );
+      let count = 0;
+      for (const [, width, number = ""] of drawn) {
+        expect(Number(width)).to.be.above(1);
+        count += Number(number);
+      }
+      expect(count).to.equal(prices.length);
+    });
+  }
 });
 
 const DAY = 86_400;
@@ -286,114 +277,24 @@ describe("the chart of strikes and settled prices", () => {
     expect(shapesOf(text, "settled", "strike")).to.have.lengthOf(2 + 3);
   });
 
-  it("strikesFigure leaves out a round without a length or beyond the last date, and draws nothing of none", () => {
-    const last = LAST_DATE_SECONDS;
-    const [same, late, never] = [
-      { startTime: 5n, endTime: 5n },
-      { endTime: last + 1n },
-      { startTime: 6n, endTime: 5n },
-    ].map((times) => roundAt(0, 1n, times));
-    for (const left of [same, late, never]) {
-      expect(left === undefined ? "" : strikesOf(left)).to.equal("no figure");
-    }
-    expect(strikesOf()).to.equal("no figure");
-    const drawn = strikesOf(roundAt(0, ONE, { endTime: last }));
-    expect(drawn).to.include("of 1 round;");
-  });
+  const last = LAST_DATE_SECONDS;
+  for (const [title, times, isDrawn] of [
+    ["without a length", { startTime: 5n, endTime: 5n }, false],
+    ["that ends before it starts", { startTime: 6n, endTime: 5n }, false],
+    ["beyond the last date", { endTime: last + 1n }, false],
+    ["to the last date", { endTime: last }, true],
+  ] as const) {
+    it(`strikesFigure ${isDrawn ? "draws" : "leaves out"} a round ${title}`, () => {
+      expect(strikesOf(roundAt(0, ONE, times))).to.include(
+        isDrawn ? "of 1 round;" : "no figure",
+      );
+    });
+  }
 
   it("strikesFigure with raw shows unscaled prices, and says so", () => {
     const text = plain(
       strikesFigure([roundAt(0, 100n * ONE)], { chainTime: 0, raw: true }),
     );
     expect(text).to.include("↑ price, raw<").and.include(">1e+20<");
-  });
-});
-
-describe("the axes of a chart", () => {
-  it("roundStep takes 1, 2, 5 or 10 times a power of ten", () => {
-    for (const [span, count, step] of [
-      [14, 10, 1],
-      [15, 10, 2],
-      [30, 10, 2],
-      [31, 10, 5],
-      [70, 10, 5],
-      [71, 10, 10],
-      [7_100, 10, 1_000],
-      [0.5, 10, 0.05],
-    ] as const) {
-      // Not closeTo(): Hardhat's matchers, which other tests load, replace it.
-      const off = Math.abs(roundStep(span, count) - step);
-      expect(off, `${span}`).to.be.below(1e-12);
-    }
-  });
-
-  it("numberAxis reaches from the multiple of its step below the values to the one above", () => {
-    const { from, to, ticks } = numberAxis("price", [101, 399]);
-    expect([from, to]).to.deep.equal([100, 400]);
-    expect(ticks.map(({ at }) => at)).to.deep.equal([100, 200, 300, 400]);
-    const fixed = numberAxis("orders", [0, 5], 2);
-    expect([fixed.from, fixed.to]).to.deep.equal([0, 6]);
-  });
-
-  it("numberAxis writes grouped digits, powers of ten below a millionth and from a billion, and no rest of binary fractions", () => {
-    for (const [at, text] of [
-      [0, "0"],
-      [0.3, "0.3"],
-      [0.1 + 0.2, "0.3"],
-      [0.000001, "0.000001"],
-      [0.0000009, "9e-7"],
-      [999_999_999, "999,999,999"],
-      [1_000_000_000, "1e+9"],
-    ] as const) {
-      const { ticks } = numberAxis("price", [at, at], at === 0 ? 1 : at);
-      expect(ticks[0]?.lines).to.deep.equal([text]);
-    }
-  });
-
-  it("timeAxis has at most three steps, of minutes, hours or days", () => {
-    const MINUTE = 60;
-    for (const [span, step] of [
-      [3 * MINUTE, MINUTE],
-      [6 * MINUTE, 5 * MINUTE],
-      [15 * MINUTE, 5 * MINUTE],
-      [45 * MINUTE, 15 * MINUTE],
-      [90 * MINUTE, 30 * MINUTE],
-      [180 * MINUTE, 60 * MINUTE],
-      [540 * MINUTE, 180 * MINUTE],
-      [1_080 * MINUTE, 360 * MINUTE],
-      [2_160 * MINUTE, 720 * MINUTE],
-      [2_161 * MINUTE, DAY],
-      [4 * DAY, DAY],
-      [5 * DAY, 2 * DAY],
-      [12 * DAY, 5 * DAY],
-    ] as const) {
-      // A multiple of each step, since 1970.
-      const start = 18_000 * DAY;
-      const { ticks, from, to, label } = timeAxis([start, start + span]);
-      expect({ from, to, label }).to.deep.equal({
-        ...{ from: start, to: start + span },
-        label: "UTC",
-      });
-      expect(ticks[0]?.at).to.equal(start);
-      expect((ticks[1]?.at ?? 0) - start, `${span}`).to.equal(step);
-      expect(ticks.at(-1)?.at).to.be.within(start + span - step + 1, to);
-    }
-  });
-
-  it("timeAxis labels a tick with its date above its hour and minute", () => {
-    const { ticks } = timeAxis([START, START + 180]);
-    expect(ticks.map(({ lines }) => lines)).to.deep.equal([
-      ["2027-01-15", "08:00"],
-      ["2027-01-15", "08:01"],
-      ["2027-01-15", "08:02"],
-      ["2027-01-15", "08:03"],
-    ]);
-  });
-
-  it("timeAxis ticks the start of a time without a whole minute", () => {
-    const { ticks } = timeAxis([START + 10, START + 20]);
-    expect(ticks).to.deep.equal([
-      { at: START + 10, lines: ["2027-01-15", "08:00"] },
-    ]);
   });
 });

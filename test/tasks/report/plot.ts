@@ -1,0 +1,93 @@
+import { expect } from "chai";
+
+import { numberAxis, roundStep, timeAxis } from "../../../tasks/report/plot.js";
+
+const MINUTE = 60;
+const DAY = 86_400;
+/** 15 January 2027, 8:00. */
+const START = 1_800_000_000;
+
+describe("the axes of a chart", () => {
+  for (const [span, step] of [
+    [14, 1],
+    [15, 2],
+    [30, 2],
+    [31, 5],
+    [70, 5],
+    [71, 10],
+    [7_100, 1_000],
+    [0.5, 0.05],
+  ] as const) {
+    it(`roundStep divides ${span} by ten into steps of ${step}`, () => {
+      // Not closeTo(): Hardhat's matchers, which other tests load, replace it.
+      const off = Math.abs(roundStep(span, 10) - step);
+      expect(off).to.be.below(1e-12);
+    });
+  }
+
+  for (const [range, step, ticks] of [
+    [[101, 399], undefined, [100, 200, 300, 400]],
+    [[0, 5], 2, [0, 2, 4, 6]],
+  ] as const) {
+    it(`numberAxis reaches from ${ticks[0]} to ${ticks[3]} for ${range.join(" to ")}`, () => {
+      const axis = numberAxis("price", range, step);
+      expect([axis.from, axis.to]).to.deep.equal([ticks[0], ticks[3]]);
+      expect(axis.ticks.map(({ at }) => at)).to.deep.equal(ticks);
+    });
+  }
+
+  for (const [at, text] of [
+    [0, "0"],
+    [0.3, "0.3"],
+    [0.1 + 0.2, "0.3"],
+    [0.000001, "0.000001"],
+    [0.0000009, "9e-7"],
+    [999_999_999, "999,999,999"],
+    [1_000_000_000, "1e+9"],
+  ] as const) {
+    it(`numberAxis writes ${at} as ${text}`, () => {
+      const { ticks } = numberAxis("price", [at, at], at === 0 ? 1 : at);
+      expect(ticks[0]?.lines).to.deep.equal([text]);
+    });
+  }
+
+  for (const [span, step] of [
+    [3 * MINUTE, MINUTE],
+    [6 * MINUTE, 5 * MINUTE],
+    [15 * MINUTE, 5 * MINUTE],
+    [45 * MINUTE, 15 * MINUTE],
+    [90 * MINUTE, 30 * MINUTE],
+    [180 * MINUTE, 60 * MINUTE],
+    [540 * MINUTE, 180 * MINUTE],
+    [1_080 * MINUTE, 360 * MINUTE],
+    [2_160 * MINUTE, 720 * MINUTE],
+    [2_161 * MINUTE, DAY],
+    [4 * DAY, DAY],
+    [5 * DAY, 2 * DAY],
+    [12 * DAY, 5 * DAY],
+  ] as const) {
+    it(`timeAxis divides ${span / MINUTE} minutes into steps of ${step / MINUTE}`, () => {
+      // A multiple of each step, since 1970.
+      const start = 18_000 * DAY;
+      const { ticks, ...axis } = timeAxis([start, start + span]);
+      expect(axis).to.deep.equal({
+        ...{ from: start, to: start + span, label: "UTC" },
+      });
+      expect(ticks[0]?.at).to.equal(start);
+      expect((ticks[1]?.at ?? 0) - start).to.equal(step);
+      expect(ticks.at(-1)?.at).to.be.within(start + span - step + 1, axis.to);
+    });
+  }
+
+  for (const [title, from, to, ticks] of [
+    ["each minute with date and time", 0, 60, ["08:00", "08:01"]],
+    ["the start of a time without a whole minute", 10, 20, ["08:00"]],
+  ] as const) {
+    it(`timeAxis labels ${title}`, () => {
+      const axis = timeAxis([START + from, START + to]);
+      expect(axis.ticks.map(({ lines }) => lines.join(" "))).to.deep.equal(
+        ticks.map((time) => `2027-01-15 ${time}`),
+      );
+    });
+  }
+});
