@@ -39,7 +39,8 @@ export default {
     "no-skip": forbid(
       [
         `CallExpression[callee.property.name="skip"][callee.object.type="ThisExpression"]`,
-        `CallExpression[callee.property.name="skip"][callee.object.name=${suites}]`,
+        // Also without a call, as in `isPossible ? it : it.skip`.
+        `MemberExpression[property.name="skip"][object.name=${suites}]`,
         "CallExpression[callee.name=/^(xit|xdescribe|xcontext|xspecify)$/]",
       ],
       "A test that does not run proves nothing. If it really cannot run, disable this rule here and give the reason.",

@@ -22,7 +22,7 @@ import { readAction } from "./open-vault.js";
 import { statusTask } from "./definitions/status.js";
 import type { StreamedReport, TaskReport } from "./run-task.js";
 import type { Output } from "./output/style.js";
-import { describeAttempt, readState } from "./vault-state.js";
+import { ATTEMPT, describeAttempt, readState } from "./vault-state.js";
 import type { VaultState } from "./vault-state.js";
 
 export default readAction(
@@ -130,7 +130,7 @@ function reportStatus(
 function keeperBlock(state: VaultState): Block {
   const { canBeSettledBy, openSettlement: open } = state.keeper;
   return labelledValues([
-    ["Can be settled", describeAttempt(state)],
+    [ATTEMPT, describeAttempt(state)],
     ["Asked as", canBeSettledBy],
     open !== null && [
       "Under way",

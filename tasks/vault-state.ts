@@ -125,6 +125,9 @@ function secondsUntil(end: bigint, now: number): number | null {
   return seconds <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(seconds) : null;
 }
 
+/** The label of `canBeSettled`. */
+export const ATTEMPT = "Can be settled";
+
 /** The text of `canBeSettled`, with the reason if it is not true. */
 export function describeAttempt({ keeper, reason }: VaultState): Cell {
   const { canBeSettled } = keeper;

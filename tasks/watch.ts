@@ -31,7 +31,7 @@ import { renderText } from "./output/render-text.js";
 import { Time } from "./parsers.js";
 import { taskAction } from "./run-task.js";
 import type { Terminal } from "./terminal.js";
-import { describeAttempt, readState } from "./vault-state.js";
+import { ATTEMPT, describeAttempt, readState } from "./vault-state.js";
 import type { VaultState } from "./vault-state.js";
 
 /** For one check, retries included. */
@@ -361,6 +361,6 @@ function describeChange(
       : name === "expired"
         ? describeAnswer(seen.keeper.expired)
         : describeAttempt(seen).text;
-  const other = name === "canBeSettled" ? "Can be settled" : capitalize(name);
+  const other = name === "canBeSettled" ? ATTEMPT : capitalize(name);
   return `${field?.label ?? other}  ${text}`;
 }

@@ -1,24 +1,32 @@
 import { spawnSync } from "node:child_process";
 
-const isWindows = process.platform === "win32";
-
 // Mocha gives each file of a worker its own `it` and `describe`, and this module is
 // loaded once: they are read when a test is registered, or it would be lost.
 
-/**
- * A test that needs signals, modes of files, symbolic links or a POSIX shell. On
- * Windows it is listed as skipped.
- */
+/** A test that is listed as skipped, with the reason, where it cannot run. */
+export function itIf(
+  isPossible: boolean,
+  reason: string,
+  title: string,
+  test: Mocha.AsyncFunc,
+): void {
+  if (isPossible) {
+    it(title, test);
+  } else {
+    // eslint-disable-next-line project/no-skip -- the title has the reason
+    it.skip(`${title} (${reason})`, test);
+  }
+}
+
+const isPosix = process.platform !== "win32";
+
+/** A test that needs signals, modes of files, symbolic links or a POSIX shell. */
 export function itOnPosix(title: string, test: Mocha.AsyncFunc): void {
-  (isWindows ? it.skip : it)(title, test);
+  itIf(isPosix, "not on Windows", title, test);
 }
 
 const newProcessOne = [
-  "unshare",
-  "--user",
-  "--map-root-user",
-  "--pid",
-  "--fork",
+  ...["unshare", "--user", "--map-root-user", "--pid", "--fork"],
   "--kill-child",
 ];
 
@@ -29,15 +37,18 @@ export function itAsProcessOne(
 ): void {
   const [command = "", ...options] = newProcessOne;
   const { status } = spawnSync(command, [...options, "true"]);
-  (status === 0 ? it : it.skip)(
-    status === 0 ? title : `${title} (needs unshare, and the right to use it)`,
-    async () => {
-      await test(newProcessOne);
-    },
-  );
+  const reason = "needs unshare, and the right to use it";
+  itIf(status === 0, reason, title, async () => {
+    await test(newProcessOne);
+  });
 }
 
 /** The same for all tests of a subject. */
 export function describeOnPosix(title: string, tests: () => void): void {
-  (isWindows ? describe.skip : describe)(title, tests);
+  if (isPosix) {
+    describe(title, tests);
+  } else {
+    // eslint-disable-next-line project/no-skip -- the title has the reason
+    describe.skip(`${title} (not on Windows)`, tests);
+  }
 }

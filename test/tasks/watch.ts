@@ -7,7 +7,7 @@ import type { OperationName, VaultRound } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
 import { watchTask } from "../../tasks/definitions/watch.js";
 import { Time } from "../../tasks/parsers.js";
-import { readState } from "../../tasks/vault-state.js";
+import { ATTEMPT, readState } from "../../tasks/vault-state.js";
 import type { VaultState } from "../../tasks/vault-state.js";
 import { createDisplay, watch } from "../../tasks/watch.js";
 import type { WatchEvent } from "../../tasks/watch.js";
@@ -372,7 +372,7 @@ describe("what vault watch prints of an event", () => {
       `block 6  ${label}  7 tokens`,
       `block 6  Volume  failed: ${volume.error.shortMessage}`,
       "block 6  Expired  yes",
-      "block 6  Can be settled  yes",
+      `block 6  ${ATTEMPT}  yes`,
       "",
     ]);
   });

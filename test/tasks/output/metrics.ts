@@ -7,6 +7,7 @@ import { renderMetrics, renderOutage } from "../../../tasks/output/metrics.js";
 import { get } from "../../../src/protocol/index.js";
 import { pathsOf, withOtherReadings } from "../../helpers/readings.js";
 import type { KeeperState, VaultState } from "../../../tasks/vault-state.js";
+import { itIf } from "../../helpers/posix.js";
 import { rowsOf } from "../../helpers/rows.js";
 
 const ONE = 10n ** 18n;
@@ -215,23 +216,20 @@ describe("metrics of vault status", () => {
     });
   }
 
-  const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
-  const checks = "renderMetrics passes promtool check metrics";
-  if (!hasPromtool) {
-    // eslint-disable-next-line project/no-skip -- the title says how to run it
-    it.skip(
-      `${checks} (promtool, of the package prometheus, is not installed)`,
-    );
-    return;
-  }
-  it(checks, () => {
-    const input = renderMetrics([
-      state({ settings: { displayDecimals: { pools: 2 } } }),
-      state({ name: "raw", settings: {} }),
-    ]);
-    const options = { input, encoding: "utf8" } as const;
-    const checked = spawnSync("promtool", ["check", "metrics"], options);
-    expect(checked.stdout + checked.stderr).to.equal("");
-    expect(checked.status).to.equal(0);
-  });
+  itIf(
+    spawnSync("promtool", ["--version"]).status === 0,
+    "promtool, of the package prometheus, is not installed",
+    "renderMetrics passes promtool check metrics",
+    async () => {
+      const displayDecimals = { pools: 2 };
+      const input = renderMetrics([
+        state({ settings: { displayDecimals } }),
+        state({ name: "raw", settings: {} }),
+      ]);
+      const options = { input, encoding: "utf8" } as const;
+      const checked = spawnSync("promtool", ["check", "metrics"], options);
+      expect(checked.stdout + checked.stderr).to.equal("");
+      expect(await Promise.resolve(checked.status)).to.equal(0);
+    },
+  );
 });
