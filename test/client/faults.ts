@@ -14,7 +14,6 @@ import {
   report,
   tryFault,
 } from "../helpers/try-fault.js";
-import type { Outcome } from "../helpers/try-fault.js";
 
 /** The reads of the API. */
 const reads: ReadonlyArray<
@@ -72,13 +71,19 @@ describe("reads under faults", () => {
     await Promise.all(
       Array.from({ length: LANES }, async () => {
         const server = await startFaultyRpcServer(anvil.url, LATE_MS);
-        const { provider } = await connectTo(server.url, {
-          timeout: REQUEST_TIMEOUT_MS,
-        });
+        const { patient, hasty } = REQUEST_TIMEOUT_MS;
+        const connections = {
+          patient: await connectTo(server.url, { timeout: patient }),
+          hasty: await connectTo(server.url, { timeout: hasty }),
+        };
         const asked: Array<Promise<unknown>> = [];
         for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
           const { name, read, kind } = one;
-          const run = async (timeout?: number): Promise<Outcome> => {
+          const run: Parameters<typeof tryFault>[3] = async (
+            timeout,
+            patience = "patient",
+          ) => {
+            const { provider } = connections[patience];
             // A new provider: nothing is known of its node yet.
             const client = new VaultClient(
               {

@@ -9,8 +9,11 @@ import type {
 } from "./faulty-rpc-server.js";
 import { isFull, seed } from "./sample.js";
 
-/** How long Hardhat waits for an answer, and how long a late one takes. */
-export const REQUEST_TIMEOUT_MS = 2_000;
+/**
+ * How long Hardhat waits for an answer, longer than a busy machine takes; and how long if
+ * the fault is a late answer, and how long that takes.
+ */
+export const REQUEST_TIMEOUT_MS = { patient: 60_000, hasty: 2_000 } as const;
 export const LATE_MS = 2_200;
 /**
  * Of an operation whose node asks for more patience than a test has: twice as
@@ -74,14 +77,18 @@ async function learn(
 /**
  * Injects a fault into requests of a read, and adds wrong outcomes to `failures`.
  *
- * @param run Gets a timeout if it should not wait as long as the node asks for.
+ * @param run Gets a timeout if it should not wait as long as the node asks for, and for
+ * which answers Hardhat should wait.
  * @returns How many requests got the fault.
  */
 export async function tryFault(
   server: FaultyRpcServer,
   name: string,
   kind: FaultKind,
-  run: (timeout?: number) => Promise<Outcome>,
+  run: (
+    timeout?: number,
+    patience?: keyof typeof REQUEST_TIMEOUT_MS,
+  ) => Promise<Outcome>,
   failures: string[],
 ): Promise<number> {
   const { right, requests } = await learn(server, name, run);
@@ -98,7 +105,10 @@ export async function tryFault(
       await server.idle();
       server.reset();
       server.inject({ ...key, kind });
-      outcome = await run(isSlow(kind) ? timeout : undefined);
+      outcome = await run(
+        isSlow(kind) ? timeout : undefined,
+        kind === "delay past the timeout" ? "hasty" : "patient",
+      );
       await server.idle();
       isMissed = server.unused.length > 0;
       timeout *= 2;

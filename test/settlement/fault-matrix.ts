@@ -58,7 +58,7 @@ for (const [mode, hidden] of accountModes) {
       ({ keepers, close } = await startKeepers(KEEPERS, hidden, {
         settings: {
           // Of the sample, no fault needs a timeout, which a busy machine could reach.
-          timeout: isFull ? REQUEST_TIMEOUT_MS : 60_000,
+          timeout: REQUEST_TIMEOUT_MS[isFull ? "hasty" : "patient"],
           ...(mode === "local keys" ? {} : { accounts: "remote" }),
         },
         delay: LATE_MS,

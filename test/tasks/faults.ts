@@ -59,7 +59,7 @@ describe("tasks under faults", () => {
     });
     server = await startRpcServer({ upstream: anvil.url });
     const settings: NetworkSettings = {
-      ...{ timeout: 2_000, vault: { contracts, tokenDecimals: 18 } },
+      ...{ timeout: 60_000, vault: { contracts, tokenDecimals: 18 } },
     };
     hre = await hreOnLive(server.url, settings, project.path);
   });

@@ -12,6 +12,7 @@ import { fieldsOf } from "../helpers/fields.js";
 import { hreOnLive, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
+import { pathsOf } from "../helpers/readings.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { FACTORY } from "../helpers/scripted-contracts.js";
 import { ScriptedNode, handlerOf } from "../helpers/scripted-node.js";
@@ -189,7 +190,7 @@ describe("the block of a read task", () => {
   };
   for (const [typed, reads] of [
     ["funding-rate", 2],
-    ["status --all", 16],
+    ["status --all", 2 * pathsOf().length],
   ] as const) {
     for (const [hashes, pinned] of [
       [true, byHash],
@@ -223,7 +224,7 @@ describe("the block of a read task", () => {
       answerAs({ hashes: false });
       await runTyped(hre, `status --block ${given} --from ${ZERO}`);
       expect(headers[0]).to.equal(header);
-      expect(calls).to.have.lengthOf(8);
+      expect(calls).to.have.lengthOf(pathsOf().length);
       for (const [call, at] of calls) {
         expect(call).to.have.property("from", ZERO);
         expect(at).to.equal(pinned);
