@@ -10,8 +10,8 @@ import { generatedOrder } from "../src/mocks/state.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { toSafeJson } from "../src/escape.js";
 import { createTestHre } from "../test/helpers/hre.js";
-import { median, rowsOf, runInTurns, target } from "./measure.js";
-import type { Extent, Section } from "./measure.js";
+import { runInTurns } from "./measure.js";
+import type { Extent, Figure } from "./measure.js";
 
 /** Writes a file as `vault capture` does, with as many holders as orders. */
 async function writeFixture(
@@ -37,7 +37,7 @@ async function writeFixture(
 export async function benchFixture({
   rounds,
   orders,
-}: Extent): Promise<Section> {
+}: Extent): Promise<readonly Figure[]> {
   const hre = await createTestHre();
   const { vault } = await hre.network.create();
   const folder = await mkdtemp(path.join(tmpdir(), "hardhat-vault-bench-"));
@@ -49,13 +49,13 @@ export async function benchFixture({
       { [name]: async () => await vault.deployMocks({ fixture }) },
       rounds,
     );
-    return {
-      title: "A fixture in process",
-      rows: rowsOf(times),
-      targets: [
-        target(name, median(times[name] ?? []), "at most", 1_000, "ms"),
-      ],
-    };
+    return [
+      {
+        name: `${name}: ms`,
+        values: times[name] ?? [],
+        goal: { demand: "at most", limit: 1_000 },
+      },
+    ];
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -1,11 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Contract, JsonRpcProvider } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
-import { createPublicClient, http } from "viem";
 
-import vaultFactoryAbi from "../abi/VaultFactory.json" with { type: "json" };
-import { Vault__factory } from "../src/bindings/factories/Vault__factory.js";
 import { startAnvil } from "../test/helpers/anvil.js";
 import { fetchProvider } from "../test/helpers/fetch-provider.js";
 import { fieldsOf, listOf } from "../test/helpers/fields.js";
@@ -14,11 +10,8 @@ import { hreOnLive } from "../test/helpers/hre.js";
 import { startRpcServer } from "../test/helpers/rpc-server.js";
 import type { RpcServer } from "../test/helpers/rpc-server.js";
 import { runTyped } from "../test/helpers/run-vault-task.js";
-import { target } from "./measure.js";
-import type { Section } from "./measure.js";
-import { readWithHardhatEthers, readWithViem } from "./orders.js";
-import type { OrdersToRead } from "./orders.js";
-import { mocks, onBothWorlds } from "./worlds.js";
+import type { Extent, Figure } from "./measure.js";
+import { mocks } from "./worlds.js";
 import type { Contracts, World } from "./worlds.js";
 
 /** Milliseconds for each request, as of an ordinary provider. */
@@ -39,7 +32,6 @@ interface Cost {
   readonly requests: number;
   /** The longest chain of requests of which each waits for the one before. */
   readonly waves: number;
-  readonly seconds: number;
 }
 
 /**
@@ -67,49 +59,37 @@ export function mostWavesOn(world: World): Readonly<Record<string, number>> {
   };
 }
 
-/**
- * Runs each job behind a node that takes 100 ms for a request, and counts requests and
- * waves.
- */
-export async function benchLatency(): Promise<Section> {
-  return await onBothWorlds(costsOn);
-}
-
-async function costsOn(world: World): Promise<Section> {
+/** Counts the waves of each job behind a node that takes 100 ms for a request. */
+export async function benchLatency(
+  _extent: Extent,
+  world: World,
+): Promise<readonly Figure[]> {
   const mostWaves = mostWavesOn(world);
   const costs = await measureLatency(world, LATENCY_MS);
-  // Long answers come apart on a busy machine, which would count as waves.
-  const isJob = (job: string): boolean => job in mostWaves;
-  const inStep = await measureLatency(world, LATENCY_MS, isJob, true);
-  const wavesIn = (job: string): number | undefined =>
-    inStep.find((cost) => cost.job === job)?.waves;
-  return {
-    title: `Behind ${LATENCY_MS} ms a request, anvil`,
-    rows: costs.map((cost) => ({
-      ...cost,
-      waves: wavesIn(cost.job) ?? cost.waves,
-    })),
-    targets: Object.entries(mostWaves).map(([job, most]) =>
-      target(job, wavesIn(job) ?? NaN, "at most", most, "waves"),
-    ),
-  };
+  return costs.map(({ job, waves }): Figure => {
+    const limit = mostWaves[job];
+    return {
+      name: `${job}: waves`,
+      values: [waves],
+      ...(limit !== undefined && { goal: { demand: "at most", limit } }),
+    };
+  });
 }
 
 /**
- * Each job meets the chain as it was before the first one.
- *
- * @param isInStep Gives the answers of a wave together, for tests on busy machines; the
- * seconds are then longer.
+ * Each job meets the chain as it was before the first one. The answers of a wave come
+ * together: on a busy machine, long ones would come apart, and count as waves.
  */
 export async function measureLatency(
   world: World,
   latencyMs: number,
   chosen: (job: string) => boolean = () => true,
-  isInStep = false,
 ): Promise<readonly Cost[]> {
   const anvil = await startAnvil();
   const node = await startRpcServer({
-    ...{ upstream: anvil.url, latencyMs, isInStep },
+    upstream: anvil.url,
+    latencyMs,
+    isInStep: true,
   });
   const project = await useFixtureProject("plain");
   try {
@@ -130,13 +110,11 @@ export async function measureLatency(
         const chain = fetchProvider(anvil.url);
         const snapshot = await chain.request({ method: "evm_snapshot" });
         node.clear();
-        const start = performance.now();
         await work();
         costs.push({
           job,
           requests: node.bodies.length,
           waves: wavesOf(node),
-          seconds: Math.round(performance.now() - start) / 1_000,
         });
         await chain.request({ method: "evm_revert", params: [snapshot] });
       }
@@ -175,73 +153,18 @@ function jobsOn(far: Far): Readonly<Record<string, Job>> {
     async () => {
       await runDone(on, `${typed} --json`);
     };
-  const { vaultFactory: address } = contracts;
   return {
     round: task("round"),
-    "round, by hardhat-ethers": async () => {
-      const { ethers } = await hre.network.create();
-      await (
-        await ethers.getContractAt(vaultFactoryAbi, address)
-      )
-        .getFunction("getLatestRoundInfo")
-        .staticCall();
-    },
-    "round, by ethers": async () => {
-      const provider = new JsonRpcProvider(node.url);
-      await new Contract(address, vaultFactoryAbi, provider)
-        .getFunction("getLatestRoundInfo")
-        .staticCall();
-      provider.destroy();
-    },
-    "round, by viem": async () => {
-      await createPublicClient({ transport: http(node.url) }).readContract({
-        address,
-        abi: vaultFactoryAbi,
-        functionName: "getLatestRoundInfo",
-      });
-    },
     status: task("status"),
     orders: task("orders"),
-    "orders 1 to 10,000, by hardhat-ethers": async () =>
-      await readWithHardhatEthers(await ordersWorld(far)),
-    "orders 1 to 10,000, by viem": async () =>
-      await readWithViem(await ordersWorld(far)),
-    rounds: task("rounds"),
     simulate: task("simulate"),
     "simulate --fork": task("simulate --fork"),
-    "fork(), snapshot() and settleAll()": async () => {
-      const { vault } = await hre.network.create();
-      const fork = await vault.fork();
-      await fork.vault.snapshot();
-      const { status } = await fork.vault.settleAll();
-      await fork.close();
-      if (status !== "settled") {
-        throw new Error(`the settlement on the fork ended as ${status}`);
-      }
-    },
-    "the settlement, on Hardhat's own fork": async () => {
-      const fork = await hre.network.create({
-        network: "default",
-        override: { chainId: 31_337, forking: { url: node.url } },
-      });
-      await settleOn(fork.provider, contracts.vault);
-      await fork.close();
-    },
     "the settlement, on anvil's fork": async () => {
       const forked = await startAnvil({ args: ["--fork-url", node.url] });
       await settleOn(fetchProvider(forked.url), contracts.vault);
       await forked.stop();
     },
     "settle --yes": task("settle --yes"),
-    "settleAll() sent by hardhat-ethers": async () => {
-      const { ethers } = await hre.network.create();
-      const [signer] = await ethers.getSigners();
-      const sent = await Vault__factory.connect(
-        contracts.vault,
-        signer,
-      ).settleAll();
-      await sent.wait();
-    },
     ...Object.fromEntries(
       ["round", "status", "simulate", "settle --yes"].map((typed) => [
         `${typed}${OF_MOCKS}`,
@@ -259,19 +182,6 @@ async function runDone(
   if (exitCode !== 0) {
     throw new Error(`vault ${typed}: ${stderr}`);
   }
-}
-
-async function ordersWorld({
-  node: { url },
-  hre,
-  contracts,
-}: Far): Promise<OrdersToRead> {
-  return {
-    url,
-    connection: await hre.network.create(),
-    trading: contracts.trading,
-    count: ORDERS,
-  };
 }
 
 async function settleOn(

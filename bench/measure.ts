@@ -3,22 +3,19 @@ import vm from "node:vm";
 
 import { keysOf } from "../src/protocol/keys-of.js";
 
-/** A demand that a benchmark has to meet. */
-export interface Target {
+/** One row of the table, on one world. */
+export interface Figure {
+  /** What was measured, with its unit. */
   readonly name: string;
-  readonly measured: number;
-  readonly unit: string;
-  readonly demand: "at least" | "at most";
-  readonly limit: number;
-  readonly met: boolean;
+  /** One for each round. Their median counts. */
+  readonly values: readonly number[];
+  /** Without one, the figure only explains others. */
+  readonly goal?: Goal;
 }
 
-/** The result of one benchmark. */
-export interface Section {
-  readonly title: string;
-  /** A table: every row has the same keys. */
-  readonly rows: ReadonlyArray<Readonly<Record<string, string | number>>>;
-  readonly targets: readonly Target[];
+export interface Goal {
+  readonly demand: "at least" | "at most";
+  readonly limit: number;
 }
 
 export interface Extent {
@@ -95,101 +92,27 @@ export function median(values: readonly number[]): number {
   return (lower + upper) / 2;
 }
 
-/** The median of the ratios of each round. */
-export function medianRatio(
+/** The ratio of each round. */
+export function ratios(
   longer: readonly number[],
   shorter: readonly number[],
-): number {
-  return median(
-    longer.map((time, turn) => time / (shorter[turn] ?? Number.NaN)),
-  );
+): readonly number[] {
+  return longer.map((time, turn) => time / (shorter[turn] ?? Number.NaN));
 }
 
-/** The median of the differences of each round. */
-export function medianDifference(
+/** The difference of each round. */
+export function differences(
   longer: readonly number[],
   shorter: readonly number[],
-): number {
-  return median(
-    longer.map((time, turn) => time - (shorter[turn] ?? Number.NaN)),
+): readonly number[] {
+  return longer.map((time, turn) => time - (shorter[turn] ?? Number.NaN));
+}
+
+export function isMet({ values, goal }: Figure): boolean {
+  return (
+    goal === undefined ||
+    (goal.demand === "at least"
+      ? median(values) >= goal.limit
+      : median(values) <= goal.limit)
   );
-}
-
-/**
- * A row for each contestant, with its median time.
- *
- * @param columns Further ones: figures of all times of a contestant.
- */
-export function rowsOf(
-  times: Times<string>,
-  columns: Readonly<Record<string, (times: readonly number[]) => number>> = {},
-): Section["rows"] {
-  return Object.entries(times).map(([contestant, milliseconds]) => ({
-    contestant,
-    "median ms": round(median(milliseconds)),
-    ...Object.fromEntries(
-      Object.entries(columns).map(([heading, figure]) => [
-        heading,
-        round(figure(milliseconds)),
-      ]),
-    ),
-  }));
-}
-
-export function target(
-  name: string,
-  measured: number,
-  demand: Target["demand"],
-  limit: number,
-  unit: string,
-): Target {
-  return {
-    name,
-    measured: round(measured),
-    unit,
-    demand,
-    limit,
-    met: demand === "at least" ? measured >= limit : measured <= limit,
-  };
-}
-
-/** The medians of what several runs of one benchmark measured. */
-export function mergeSections(sections: readonly Section[]): Section {
-  const [{ title, rows, targets } = { title: "", rows: [], targets: [] }] =
-    sections;
-  return {
-    title,
-    rows: rows.map((row, index) =>
-      Object.fromEntries(
-        Object.entries(row).map(([heading, cell]) => [
-          heading,
-          typeof cell === "string"
-            ? cell
-            : round(
-                median(
-                  sections.map(({ rows: all }) =>
-                    Number(all[index]?.[heading]),
-                  ),
-                ),
-              ),
-        ]),
-      ),
-    ),
-    targets: targets.map(({ name, demand, limit, unit }, index) =>
-      target(
-        name,
-        median(
-          sections.map(({ targets: all }) => Number(all[index]?.measured)),
-        ),
-        demand,
-        limit,
-        unit,
-      ),
-    ),
-  };
-}
-
-/** To three digits: more would be noise. */
-export function round(value: number): number {
-  return Number(value.toPrecision(3));
 }

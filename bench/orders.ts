@@ -18,26 +18,20 @@ import { deployCode } from "../test/helpers/transactions.js";
 import {
   collectGarbage,
   median,
-  medianRatio,
-  rowsOf,
+  ratios,
   runInTurns,
-  target,
   timeOf,
 } from "./measure.js";
-import type { Extent, Section } from "./measure.js";
+import type { Extent, Figure } from "./measure.js";
 import { onAnvil } from "./on-anvil.js";
-import { onBothWorlds } from "./worlds.js";
 import type { World } from "./worlds.js";
 
-interface ToRead extends OrdersToRead {
-  readonly multicall: `0x${string}`;
-}
-
-/** The node, a connection to it, a contract on it, and the number of orders to read. */
-export interface OrdersToRead {
+/** The node, a connection to it, contracts on it, and the number of orders to read. */
+interface ToRead {
   readonly url: string;
   readonly connection: NetworkConnection;
   readonly trading: `0x${string}`;
+  readonly multicall: `0x${string}`;
   readonly count: number;
 }
 
@@ -57,14 +51,10 @@ const VIEM_BATCH = 1_000;
 const MULTICALL_BYTES = 16_384;
 
 /** Reads orders over HTTP, from anvil. */
-export async function benchOrders(extent: Extent): Promise<Section> {
-  return await onBothWorlds(async (world) => await readOrders(extent, world));
-}
-
-async function readOrders(
+export async function benchOrders(
   { rounds, orders: count }: Extent,
   { deploy }: World,
-): Promise<Section> {
+): Promise<readonly Figure[]> {
   return await onAnvil(async ({ url, connection }) => {
     const { provider, vault } = connection;
     const { trading } = await deploy(vault, count);
@@ -95,38 +85,30 @@ async function readOrders(
       return await timeOf(run);
     });
     const ours = times["hardhat-vault"];
-    return {
-      title: `${count.toLocaleString("en")} orders over HTTP, from anvil on the same machine`,
-      rows: rowsOf(times, {
-        "orders/s": (own) => (count / median(own)) * 1_000,
-      }),
-      targets: [
-        target(
-          "times hardhat-ethers",
-          medianRatio(times["hardhat-ethers, one call each"], ours),
-          "at least",
-          30,
-          "x",
-        ),
-        target(
-          "times the best viem",
-          Math.min(
-            medianRatio(times["viem http, batches of 1,000"], ours),
-            medianRatio(times["viem multicall, best batch"], ours),
-          ),
-          "at least",
-          7,
-          "x",
-        ),
-        target(
-          "time of the raw transport",
-          medianRatio(ours, times["raw transport, not decoded"]),
-          "at most",
-          1.5,
-          "x",
-        ),
-      ],
-    };
+    const [multicall, batches] = [
+      times["viem multicall, best batch"],
+      times["viem http, batches of 1,000"],
+    ];
+    const bestViem = median(multicall) < median(batches) ? multicall : batches;
+    const name = `${count.toLocaleString("en")} orders`;
+    return [
+      { name: `${name}: ms`, values: ours },
+      {
+        name: `${name}: times as fast as hardhat-ethers, a call for each`,
+        values: ratios(times["hardhat-ethers, one call each"], ours),
+        goal: { demand: "at least", limit: 30 },
+      },
+      {
+        name: `${name}: times as fast as viem, its faster way`,
+        values: ratios(bestViem, ours),
+        goal: { demand: "at least", limit: 7 },
+      },
+      {
+        name: `${name}: times the same bytes, not decoded`,
+        values: ratios(ours, times["raw transport, not decoded"]),
+        goal: { demand: "at most", limit: 1.5 },
+      },
+    ];
   });
 }
 
@@ -177,11 +159,11 @@ async function readRaw({
   );
 }
 
-export async function readWithHardhatEthers({
+async function readWithHardhatEthers({
   connection,
   trading,
   count,
-}: OrdersToRead): Promise<Orders> {
+}: ToRead): Promise<Orders> {
   const contract = Trading__factory.connect(
     trading,
     connection.ethers.provider,
@@ -210,7 +192,7 @@ function getOrderInfo(trading: `0x${string}`, id: number) {
   } as const;
 }
 
-export async function readWithViem(world: OrdersToRead): Promise<Orders> {
+async function readWithViem(world: ToRead): Promise<Orders> {
   const client = viemClient(world, { batchSize: VIEM_BATCH });
   return await pLimit(VIEM_BATCH).map(
     firstIds(world.count, 1),

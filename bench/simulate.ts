@@ -5,10 +5,9 @@ import { contractRoleNames, standaloneQueries } from "../src/protocol/index.js";
 import type { HardhatVault, SimulateSettleAllOptions } from "../src/types.js";
 import { connectTo } from "../test/helpers/hre.js";
 import { startRpcServer } from "../test/helpers/rpc-server.js";
-import { medianRatio, rowsOf, runInTurns, target } from "./measure.js";
-import type { Extent, Section } from "./measure.js";
+import { ratios, runInTurns } from "./measure.js";
+import type { Extent, Figure } from "./measure.js";
 import { onAnvil } from "./on-anvil.js";
-import { onBothWorlds } from "./worlds.js";
 import type { Contracts, World } from "./worlds.js";
 
 /** Of anvil, and by chance of `hardhat node`: no table has its hardforks. */
@@ -23,7 +22,7 @@ const ROUNDS_ON_FORK = 4;
 const ORDERS = 40;
 
 const SIMULATION = "simulateSettleAll()";
-const PLAIN_CALL = "one plain eth_call";
+const PLAIN_CALL = "a plain call";
 const ON_FORK = "simulateSettleAll(), on a fork";
 const SCRIPT = "a script that reports as much";
 
@@ -31,16 +30,10 @@ const SCRIPT = "a script that reports as much";
  * A settlement simulated in one request, with every reading and balance before
  * and after and what moves between accounts, beside a plain call.
  */
-export async function benchSimulateOnNode(extent: Extent): Promise<Section> {
-  return await onBothWorlds(
-    async (world) => await simulateOnNode(extent, world),
-  );
-}
-
-async function simulateOnNode(
+export async function benchSimulateOnNode(
   { rounds }: Extent,
   { deploy }: World,
-): Promise<Section> {
+): Promise<readonly Figure[]> {
   return await onAnvil(async ({ url, connection }) => {
     const addresses = await deploy(connection.vault, ORDERS);
     const vault = connection.vault.at(addresses);
@@ -60,37 +53,29 @@ async function simulateOnNode(
       },
       rounds * ROUNDS_ON_NODE,
     );
-    const [first, next] = await countRequests(url, addresses, from);
-    return {
-      title: "One simulation in one request, anvil",
-      rows: rowsOf(times),
-      targets: [
-        target(
-          "simulateSettleAll() against one plain eth_call",
-          medianRatio(times[SIMULATION], times[PLAIN_CALL]),
-          "at most",
-          4,
-          "x",
-        ),
-        target(
-          "the first on a connection, its sender known",
-          first,
-          "at most",
-          6,
-          "requests",
-        ),
-        target("those after it", next, "at most", 5, "requests"),
-      ],
-    };
+    const next = await countRequests(url, addresses, from);
+    return [
+      { name: `${SIMULATION}: ms`, values: times[SIMULATION] },
+      {
+        name: `${SIMULATION}: times a plain call`,
+        values: ratios(times[SIMULATION], times[PLAIN_CALL]),
+        goal: { demand: "at most", limit: 3 },
+      },
+      {
+        name: "the second simulation of a connection: requests",
+        values: [next],
+        goal: { demand: "at most", limit: 6 },
+      },
+    ];
   });
 }
 
-/** Counts the requests of two simulations on a connection of their own. */
+/** Counts the requests of the second simulation on a connection of its own. */
 async function countRequests(
   upstream: string,
   addresses: Contracts,
   from: string | undefined,
-): Promise<[first: number, next: number]> {
+): Promise<number> {
   const server = await startRpcServer({ upstream });
   try {
     const connection = await connectTo(server.url);
@@ -98,7 +83,7 @@ async function countRequests(
     await simulate(vault, { from });
     const first = server.requests.length;
     await simulate(vault, { from });
-    return [first, server.requests.length - first];
+    return server.requests.length - first;
   } finally {
     await server.stop();
   }
@@ -110,16 +95,10 @@ async function countRequests(
  * of all contracts, on the chain before and on the fork after. Neither has the
  * twenty development accounts that a fork has unless told otherwise.
  */
-export async function benchSimulateOnFork(extent: Extent): Promise<Section> {
-  return await onBothWorlds(
-    async (world) => await simulateOnFork(extent, world),
-  );
-}
-
-async function simulateOnFork(
+export async function benchSimulateOnFork(
   { rounds }: Extent,
   { deploy }: World,
-): Promise<Section> {
+): Promise<readonly Figure[]> {
   return await onAnvil(
     async ({ url, hre, connection }) => {
       const vault = connection.vault.at(await deploy(connection.vault, ORDERS));
@@ -138,19 +117,14 @@ async function simulateOnFork(
         },
         rounds * ROUNDS_ON_FORK,
       );
-      return {
-        title: "One simulated settlement on a fork, anvil",
-        rows: rowsOf(times),
-        targets: [
-          target(
-            "simulateSettleAll() against a script that reports as much",
-            medianRatio(times[ON_FORK], times[SCRIPT]),
-            "at most",
-            1.3,
-            "x",
-          ),
-        ],
-      };
+      return [
+        { name: `${ON_FORK}: ms`, values: times[ON_FORK] },
+        {
+          name: `${ON_FORK}: times a script that reports as much`,
+          values: ratios(times[ON_FORK], times[SCRIPT]),
+          goal: { demand: "at most", limit: 1.3 },
+        },
+      ];
     },
     {
       chainDescriptors: {

@@ -4,24 +4,32 @@ import { VaultFactory__factory } from "../src/bindings/factories/VaultFactory__f
 import { isFailedReading } from "../src/client/failed-reading.js";
 import { VaultClient } from "../src/client/index.js";
 import { recordCalls } from "../test/helpers/recording-node.js";
-import { medianRatio, rowsOf, runInTurns, target, timeOf } from "./measure.js";
-import type { Extent, Section } from "./measure.js";
+import { ratios, runInTurns, timeOf } from "./measure.js";
+import type { Extent, Figure } from "./measure.js";
 import { onAnvil } from "./on-anvil.js";
+import type { World } from "./worlds.js";
 
 /** A snapshot takes milliseconds: single rounds say little. */
 const ROUNDS_EACH = 40;
 /** Before each read, so that it finds the node at rest. */
 const PAUSE_MS = 5;
+/** A snapshot reads none of them. */
+const ORDERS = 40;
 
 const factory = VaultFactory__factory.createInterface();
 
 const OURS = "snapshot()";
-const PLAIN_CALL = "one plain eth_call, not decoded";
+const PLAIN_CALL = "a plain call";
 
 /** Takes snapshots over HTTP, beside plain calls. */
-export async function benchSnapshot({ rounds }: Extent): Promise<Section> {
-  return await onAnvil(async ({ connection: { vault, provider } }) => {
-    const { addresses } = await vault.deployMocks();
+export async function benchSnapshot(
+  { rounds }: Extent,
+  { deploy }: World,
+): Promise<readonly Figure[]> {
+  return await onAnvil(async ({ connection }) => {
+    const { provider } = connection;
+    const addresses = await deploy(connection.vault, ORDERS);
+    const vault = connection.vault.at(addresses);
     const recorder = recordCalls(provider);
     const counted = new VaultClient(recorder, addresses);
     // The first also asks for the header, to see whether contracts count blocks alike.
@@ -58,27 +66,18 @@ export async function benchSnapshot({ rounds }: Extent): Promise<Section> {
         return await timeOf(run);
       },
     );
-    return {
-      title: "A snapshot over HTTP, from anvil on the same machine",
-      rows: rowsOf(times, {
-        "plain calls": (own) => medianRatio(own, times[PLAIN_CALL]),
-      }),
-      targets: [
-        target(
-          "snapshot() after the first of a connection",
-          recorder.asked.length - first,
-          "at most",
-          1,
-          "requests",
-        ),
-        target(
-          "snapshot(), time of one plain eth_call",
-          medianRatio(times[OURS], times[PLAIN_CALL]),
-          "at most",
-          1.4,
-          "x",
-        ),
-      ],
-    };
+    return [
+      { name: `${OURS}: ms`, values: times[OURS] },
+      {
+        name: `${OURS}: times a plain call, not decoded`,
+        values: ratios(times[OURS], times[PLAIN_CALL]),
+        goal: { demand: "at most", limit: 1.4 },
+      },
+      {
+        name: "the second snapshot() of a connection: requests",
+        values: [recorder.asked.length - first],
+        goal: { demand: "at most", limit: 1 },
+      },
+    ];
   });
 }

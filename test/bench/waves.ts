@@ -14,7 +14,7 @@ for (const world of [mocks, deployment]) {
     before(async () => {
       const isJob = (job: string): boolean =>
         jobs.some(([name]) => name === job);
-      costs = await measureLatency(world, LATENCY_MS, isJob, true);
+      costs = await measureLatency(world, LATENCY_MS, isJob);
     });
 
     for (const [job, most] of jobs) {

@@ -2,14 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { runHardhat } from "../test/helpers/cli.js";
-import {
-  medianDifference,
-  medianRatio,
-  rowsOf,
-  runInTurns,
-  target,
-} from "./measure.js";
-import type { Extent, Section } from "./measure.js";
+import { differences, ratios, runInTurns } from "./measure.js";
+import type { Extent, Figure } from "./measure.js";
 import { onAnvil } from "./on-anvil.js";
 
 const root = path.dirname(import.meta.dirname);
@@ -20,14 +14,6 @@ const builtPlugin = path.join(root, "dist/index.js");
 const ROUNDS_EACH = 8;
 
 const ETHERS = "@nomicfoundation/hardhat-ethers";
-
-/** Prints how long the first connection takes: the simulator, in process. */
-const connectScript = `import { network } from "hardhat";
-const start = performance.now();
-await network.create();
-console.log(performance.now() - start);
-process.exit();
-`;
 
 /** The least that somebody with hardhat-ethers asks a node. */
 const requestScript = `import { network } from "hardhat";
@@ -40,8 +26,13 @@ const WITH_ETHERS = "hardhat-ethers alone";
 const OURS = "hardhat-vault";
 const WITH_SETTINGS = "with settings of a network";
 
-/** Starts `hardhat --help` in projects with the plugin and without. */
-export async function benchHelp({ rounds }: Extent): Promise<Section> {
+/**
+ * Starts Hardhat in projects with the plugin and without: `hardhat --help`, and one value
+ * read, by a script and by our task.
+ */
+export async function benchStartUp({
+  rounds,
+}: Extent): Promise<readonly Figure[]> {
   return await inProjects(async (startIn) => {
     const helpIn = (project: string, hasTasks: boolean) => async () => {
       const help = await startIn(project, ["--help"]);
@@ -49,7 +40,7 @@ export async function benchHelp({ rounds }: Extent): Promise<Section> {
         throw new Error(`${project}: not the project that is meant`);
       }
     };
-    const times = await runInTurns(
+    const help = await runInTurns(
       {
         [PLAIN]: helpIn(PLAIN, false),
         [WITH_ETHERS]: helpIn(WITH_ETHERS, false),
@@ -58,63 +49,39 @@ export async function benchHelp({ rounds }: Extent): Promise<Section> {
       },
       rounds * ROUNDS_EACH,
     );
-    const added = (own: readonly number[]): number =>
-      medianDifference(own, times[PLAIN]);
-    return {
-      title: "Added to `hardhat --help`",
-      rows: rowsOf(times, { "added (paired), ms": added }),
-      targets: [
-        target(OURS, added(times[OURS]), "at most", 12, "ms"),
-        target(WITH_SETTINGS, added(times[WITH_SETTINGS]), "at most", 25, "ms"),
-      ],
-    };
-  });
-}
-
-/** Opens the first connection, with hardhat-ethers and with the plugin. */
-export async function benchFirstConnection({
-  rounds,
-}: Extent): Promise<Section> {
-  return await inProjects(async (startIn) => {
-    const connectIn = (project: string) => async () =>
-      await startIn(project, ["run", "--no-compile", "connect.ts"]);
-    const times = await runInTurns(
-      { [WITH_ETHERS]: connectIn(WITH_ETHERS), [OURS]: connectIn(OURS) },
-      rounds * ROUNDS_EACH,
-      // The script's own measurement, without Hardhat's start.
-      async (run) => Number(await run()),
-    );
-    const added = (own: readonly number[]): number =>
-      medianDifference(own, times[WITH_ETHERS]);
-    return {
-      title: "Added to `network.create()`",
-      rows: rowsOf(times, { "added (paired), ms": added }),
-      targets: [target(OURS, added(times[OURS]), "at most", 10, "ms")],
-    };
-  });
-}
-
-/** Reads one value from the command line, with a script and with our task. */
-export async function benchRoundTask({ rounds }: Extent): Promise<Section> {
-  return await inProjects(async (startIn) => {
-    const script = "hardhat run, hardhat-ethers, one request";
-    const task = "hardhat vault round";
-    const times = await runInTurns(
+    const value = await runInTurns(
       {
-        [script]: async () =>
+        script: async () =>
           await startIn(WITH_ETHERS, ["run", "--no-compile", "request.ts"]),
-        [task]: async () =>
+        task: async () =>
           await startIn(WITH_SETTINGS, ["vault", "round", "--network", "live"]),
       },
       rounds * ROUNDS_EACH,
     );
-    const ratio = (own: readonly number[]): number =>
-      medianRatio(own, times[script]);
-    return {
-      title: "One value from the command line, anvil",
-      rows: rowsOf(times, { "times the script (paired)": ratio }),
-      targets: [target(task, ratio(times[task]), "at most", 1.05, "x")],
-    };
+    const added = "added to `hardhat --help`";
+    return [
+      { name: "`hardhat --help` without a plugin: ms", values: help[PLAIN] },
+      {
+        name: `${added} by hardhat-ethers, which ours needs: ms`,
+        values: differences(help[WITH_ETHERS], help[PLAIN]),
+      },
+      {
+        name: `${added} by both: ms`,
+        values: differences(help[OURS], help[PLAIN]),
+        goal: { demand: "at most", limit: 12 },
+      },
+      {
+        name: `${added} by both, with settings of a network: ms`,
+        values: differences(help[WITH_SETTINGS], help[PLAIN]),
+        goal: { demand: "at most", limit: 15 },
+      },
+      { name: "`hardhat vault round`: ms", values: value.task },
+      {
+        name: "`hardhat vault round`: times a script with hardhat-ethers that asks once",
+        values: ratios(value.task, value.script),
+        goal: { demand: "at most", limit: 1.08 },
+      },
+    ];
   });
 }
 
@@ -122,8 +89,8 @@ type StartIn = (project: string, args: readonly string[]) => Promise<string>;
 
 /** Makes projects that have the plugin and others, beside a node with a vault. */
 async function inProjects(
-  measure: (startIn: StartIn) => Promise<Section>,
-): Promise<Section> {
+  measure: (startIn: StartIn) => Promise<readonly Figure[]>,
+): Promise<readonly Figure[]> {
   await mkdir(path.join(root, "cache"), { recursive: true });
   const folder = await mkdtemp(path.join(root, "cache", "plugin-cost-"));
   try {
@@ -189,7 +156,6 @@ export default defineConfig({
   networks: ${JSON.stringify(networks)},
 });
 `,
-    "connect.ts": connectScript,
     "request.ts": requestScript,
   };
   await mkdir(project);
