@@ -50,6 +50,7 @@ export default defineConfig({
           "src/redact.ts",
           "src/client/!(index|vault-client).ts",
           "src/client/{lens,orders}/*.ts",
+          "src/files/project-folder.ts",
           "src/guard/errors.ts",
           "src/protocol/*.ts",
           "src/rpc/!(http-transport).ts",

@@ -1,5 +1,5 @@
 import { invalidArgument, vaultError } from "../errors.js";
-import { PROJECT_FOLDER } from "../files/project-file.js";
+import { PROJECT_FOLDER } from "../files/project-folder.js";
 import {
   contractRoleNames,
   contractRoles,

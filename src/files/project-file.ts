@@ -12,12 +12,10 @@ import {
 import path from "node:path";
 
 import { toJsonValue } from "../json.js";
+import { PROJECT_FOLDER } from "./project-folder.js";
 import type { Schema } from "./recorded-values.js";
 import { replaceFile } from "./replace-file.js";
 import { requireRegularFile } from "./regular-file.js";
-
-/** The folder of this package's files, relative to the project's root. */
-export const PROJECT_FOLDER = "vault-deployments";
 
 /** @returns Names of the files; none if the folder cannot be read. */
 export async function listProjectFiles(

@@ -3,13 +3,13 @@ import { z } from "zod";
 import type { LocatedAddress, MissingAddress } from "../client/addresses.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import {
-  PROJECT_FOLDER,
   listProjectFiles,
   newestProjectFile,
   readProjectFile,
   reasonOf,
   writeProjectFile,
 } from "../files/project-file.js";
+import { PROJECT_FOLDER } from "../files/project-folder.js";
 import { byRole } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import { hasCode } from "../rpc/accounts.js";

@@ -19,7 +19,6 @@ import { MaxUint256 } from "ethers";
 import { z } from "zod";
 
 import {
-  PROJECT_FOLDER,
   appendProjectFile,
   createProjectFile,
   listProjectFiles,
@@ -28,6 +27,7 @@ import {
   reasonOf,
   writeProjectFile,
 } from "../../src/files/project-file.js";
+import { PROJECT_FOLDER } from "../../src/files/project-folder.js";
 import {
   recordedCount,
   recordedHex,
