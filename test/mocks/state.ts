@@ -63,25 +63,6 @@ describe("state of the mocks", () => {
       });
     });
 
-    it("of undefined change nothing", async () => {
-      const untyped: object = {
-        ...{ round: undefined, failures: undefined, settlement: undefined },
-        pools: { public: undefined },
-        orders: { 1: undefined },
-      };
-      await deploy(untyped);
-      const { round, pools } = await vault.snapshot();
-      expect(round).to.include({ strikePrice: 65_000n * ONE });
-      expect(pools.public).to.include({ locked: 1_250_000n * ONE });
-      expect(await shown(1)).to.deep.equal([["BTC-USDT", 64_000n * ONE, 1]]);
-    });
-
-    it("replace what a settlement writes, one value alone", async () => {
-      await deploy({ settlement: { settledPrice: 4n } }, "expired-round");
-      const { after } = await vault.settleAll();
-      expect(after).to.include({ settledPrice: 4n, settledAmount: 3n });
-    });
-
     it("add orders with the fields of order 1, and remove one", async () => {
       await deploy({
         orders: { 2: null, 3: { contractType: "put" }, 7: { exType: "" } },
@@ -151,19 +132,6 @@ describe("state of the mocks", () => {
           ...{ baseMarginAmount: 1n, xMarginAmount: 42n },
         });
       }
-    });
-
-    it("takes decimal, hex and words for numbers and flags", async () => {
-      // A task passes them as typed.
-      const round: object = {
-        settledPrice: "1e18",
-        settled: "true",
-        endTime: "0x10",
-      };
-      await mocks.set({ round });
-      expect(await vault.getLatestRoundInfo()).to.include({
-        ...{ settledPrice: ONE, settled: true, endTime: 16n },
-      });
     });
 
     it("of nothing, and of undefined, changes nothing", async () => {

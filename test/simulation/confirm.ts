@@ -113,6 +113,7 @@ describe("a simulated settlement, and a call of it with the transaction's gas an
         outcome,
       );
       expect(node.count("eth_simulateV1")).to.equal(times);
+      expect(node.count("eth_call")).to.equal(1);
     });
   }
 

@@ -408,7 +408,9 @@ describe("vault.fork()", () => {
     const { vault } = await connect({}, anvil.url, {
       networks: { vaultFork: { type: "edr-simulated", accounts } },
     });
-    await expectVaultError(vault.fork(), "VAULT_CONFIG_VARIABLE");
+    for (const hardfork of [undefined, "prague"]) {
+      await expectVaultError(vault.fork({ hardfork }), "VAULT_CONFIG_VARIABLE");
+    }
   });
 
   it("two forks at once are made one after the other, and leave Hardhat's description of the chain as it was", async () => {
