@@ -42,6 +42,7 @@ describe("rounds of the mocks", () => {
     });
 
     it("writes what set({ settlement }) names to every later round", async () => {
+      mocks = await vault.deployMocks({ scenario: "expired-round" });
       await mocks.set({ settlement: SCRIPTED });
       for (const strikePrice of [78n, 79n]) {
         await mocks.startNextRound({ strikePrice });
