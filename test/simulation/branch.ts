@@ -87,6 +87,19 @@ describe("reads of one branch of the chain", () => {
     expect(await read()).to.deep.equal({ result: "0x7" });
   });
 
+  it("two values are asked for again if the node has the block for one of them alone", async () => {
+    const { handler } = server;
+    let isBehind = true;
+    server.handler = (exchange) => {
+      const misses = exchange.request.method === "eth_getCode" && isBehind;
+      isBehind &&= !misses;
+      return misses ? notFound : handler(exchange);
+    };
+    expect(await branch.read([balance, code])).to.deep.equal([
+      ...[{ result: "0x7" }, { result: "0x7" }],
+    ]);
+  });
+
   for (const refusal of [
     badParams,
     // Wrong parameters are no missing block, in any words.

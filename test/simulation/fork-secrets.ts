@@ -66,116 +66,100 @@ describe("secrets of a fork's node", () => {
     await provider.send("evm_revert", [checkpoint]);
   });
 
-  async function fork(vault: HardhatVault): Promise<ForkConnection> {
-    const forked = await vault.fork();
-    forks.push(forked);
-    return forked;
-  }
-
-  async function revertWithWords(
-    method: "queryVolume" | "settleAll",
-  ): Promise<void> {
-    const { vault } = protocol.mocks;
-    const { selector } = vault.interface.getFunction(method);
-    await mined(await vault.setRevert(selector, encodeRevertData(WORDS)));
-  }
-
   const refuseWithStatus: RpcHandler = ({ response }) => {
     response.writeHead(403, { "content-type": "application/json" });
     response.end(JSON.stringify({ error: refusal }));
     return "handled";
   };
+  const acceptsCall: RpcHandler = ({ request: { method, params } }) =>
+    method === "eth_call" && JSON.stringify(params).includes(SETTLE_ALL)
+      ? { result: "0x" }
+      : undefined;
+  const revertWithWords = async (
+    method: "queryVolume" | "settleAll",
+  ): Promise<void> => {
+    const { vault } = protocol.mocks;
+    const { selector } = vault.interface.getFunction(method);
+    await mined(await vault.setRevert(selector, encodeRevertData(WORDS)));
+  };
 
-  const simulate = async (vault: HardhatVault): Promise<unknown> =>
+  type Work = (vault: HardhatVault) => Promise<unknown>;
+  /** Works on a fork, whose node answers otherwise once it is made. */
+  const onFork =
+    (
+      work: (fork: ForkConnection) => Promise<unknown>,
+      handler: RpcHandler = () => undefined,
+    ): Work =>
+    async (vault) => {
+      const forked = await vault.fork();
+      forks.push(forked);
+      server.handler = handler;
+      return await work(forked);
+    };
+  const fork: Work = async (vault) => await vault.fork();
+  const simulate: Work = async (vault) =>
     await vault.simulateSettleAll({ engine: "fork" });
+  const answering =
+    (handler: RpcHandler, work: Work): Work =>
+    async (vault) => {
+      server.handler = handler;
+      return await work(vault);
+    };
+  const reverting =
+    (method: Parameters<typeof revertWithWords>[0], work: Work): Work =>
+    async (vault) => {
+      await revertWithWords(method);
+      return await work(vault);
+    };
+  const balanceOf = {
+    method: "eth_getBalance",
+    params: [`0x${"ab".repeat(20)}`, "latest"],
+  };
 
   /** What fails or is refused, each with the words of the node or of a contract. */
-  const cases: ReadonlyArray<
-    readonly [title: string, (vault: HardhatVault) => Promise<unknown>]
-  > = [
-    [
-      "fork(), if the node refuses the block",
-      async (vault) => {
-        server.handler = refuseIf(isHeader(true));
-        return await fork(vault);
-      },
-    ],
-    [
-      "fork(), if the node refuses the header by which the block is checked",
-      async (vault) => {
-        server.handler = refuseIf(isHeader(false));
-        return await fork(vault);
-      },
-    ],
-    [
-      "a read on a fork, if the node refuses state",
-      async (vault) => {
-        const forked = await fork(vault);
-        server.handler = refuseIf(isStorage);
-        return await forked.vault.getOrderInfo(77n);
-      },
-    ],
-    [
-      "a request of a fork's provider, if the node answers HTTP 403",
-      async (vault) => {
-        const forked = await fork(vault);
-        server.handler = refuseWithStatus;
-        const balance: unknown = await forked.provider.request({
-          method: "eth_getBalance",
-          params: [`0x${"ab".repeat(20)}`, "latest"],
-        });
+  const cases: Readonly<Record<string, Work>> = {
+    "fork(), if the node refuses the block": answering(
+      refuseIf(isHeader(true)),
+      fork,
+    ),
+    "fork(), if the node refuses the header by which the block is checked":
+      answering(refuseIf(isHeader(false)), fork),
+    "a read on a fork, if the node refuses state": onFork(
+      async ({ vault }) => await vault.getOrderInfo(77n),
+      refuseIf(isStorage),
+    ),
+    "a request of a fork's provider, if the node answers HTTP 403": onFork(
+      async ({ provider: ofFork }) => {
+        const balance: unknown = await ofFork.request(balanceOf);
         return balance;
       },
-    ],
-    [
-      "a read on a fork, if the contract reverts",
-      async (vault) => {
-        await revertWithWords("queryVolume");
-        return await (await fork(vault)).vault.queryVolume();
-      },
-    ],
-    [
-      "settleAll() on a fork, if the contract reverts",
-      async (vault) => {
-        await revertWithWords("settleAll");
-        return await (await fork(vault)).vault.settleAll();
-      },
-    ],
-    [
-      "simulateSettleAll() on a fork, if the node refuses the block",
-      async (vault) => {
-        server.handler = refuseIf(isHeader(true));
-        return await simulate(vault);
-      },
-    ],
-    [
-      "simulateSettleAll() on a fork, if the node refuses state",
-      async (vault) => {
-        server.handler = refuseIf(isStorage);
-        return await simulate(vault);
-      },
-    ],
-    [
-      "simulateSettleAll() on a fork, if the contract reverts",
-      async (vault) => {
-        await revertWithWords("settleAll");
-        return await simulate(vault);
-      },
-    ],
-    [
-      "simulateSettleAll() on a fork, if the contract reverts there alone",
-      async (vault) => {
-        await revertWithWords("settleAll");
-        server.handler = ({ request: { method, params } }) =>
-          method === "eth_call" && JSON.stringify(params).includes(SETTLE_ALL)
-            ? { result: "0x" }
-            : undefined;
-        return await simulate(vault);
-      },
-    ],
-  ];
+      refuseWithStatus,
+    ),
+    "a read on a fork, if the contract reverts": reverting(
+      "queryVolume",
+      onFork(async ({ vault }) => await vault.queryVolume()),
+    ),
+    "settleAll() on a fork, if the contract reverts": reverting(
+      "settleAll",
+      onFork(async ({ vault }) => await vault.settleAll()),
+    ),
+    "simulateSettleAll() on a fork, if the node refuses the block": answering(
+      refuseIf(isHeader(true)),
+      simulate,
+    ),
+    "simulateSettleAll() on a fork, if the node refuses state": answering(
+      refuseIf(isStorage),
+      simulate,
+    ),
+    "simulateSettleAll() on a fork, if the contract reverts": reverting(
+      "settleAll",
+      simulate,
+    ),
+    "simulateSettleAll() on a fork, if the contract reverts there alone":
+      reverting("settleAll", answering(acceptsCall, simulate)),
+  };
 
-  for (const [title, work] of cases) {
+  for (const [title, work] of Object.entries(cases)) {
     it(`${title}, shows the words without a secret of the URL`, async () => {
       const vault = { contracts: protocol.contracts };
       const url = configVariable("TEST_FORK_URL");

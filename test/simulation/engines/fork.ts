@@ -309,6 +309,14 @@ describe("simulateSettleAll with the engine fork", () => {
     });
   }
 
+  it("fork predicts by itself if the node does not finish a call of the settlement", async () => {
+    const message = "execution aborted (timeout = 5s)";
+    answerSettlement({ error: { code: -32_000, message } });
+    const vault = await openRecorded();
+    const { status } = await vault.simulateSettleAll({ engine: "fork" });
+    expect(status).to.equal("settled");
+  });
+
   it("fork starts from the balances of the chain, also of accounts that Hardhat has", async () => {
     const funds = 123n * 10n ** 18n;
     await provider.send("anvil_setBalance", [FIRST_ACCOUNT, toQuantity(funds)]);
