@@ -5,25 +5,30 @@ import {
   CREATE2_DEPLOYER,
   guardAddressOf,
 } from "../../src/guard/round-guard.js";
+import type { VaultHost } from "../../src/host.js";
 import { deployGuard } from "../../src/settlement/deploy-guard.js";
 import type {
   DeployedGuard,
   GuardDeployment,
 } from "../../src/settlement/deploy-guard.js";
-import type { VaultHost } from "../../src/host.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { speedUpTime } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { guardCode } from "../helpers/guard.js";
-import { SETTLER } from "../helpers/scripted-contracts.js";
 import { connectionLost, useKeeper } from "../helpers/keeper.js";
-import type { NetworkChanges } from "../helpers/keeper.js";
+import { SETTLER } from "../helpers/scripted-contracts.js";
 
+const SEND = "eth_sendRawTransaction";
 const GUARD = guardAddressOf(SETTLER);
 /** Where a plain transaction puts it. */
 const ELSEWHERE = "0x00000000000000000000000000000000000000b7";
+const OURS = guardCode(SETTLER);
+/** That of a guard that anybody may use. */
+const OTHERS = guardCode(ZeroAddress);
 
-describe("deployGuard", () => {
+describe("deployGuard()", () => {
   const keeper = useKeeper();
+  speedUpTime();
   /** Code by address, as the node has it by now. */
   let codes: Record<string, string>;
   /** What the deployer returns. */
@@ -31,150 +36,130 @@ describe("deployGuard", () => {
   let shown: GuardDeployment | undefined;
   let hashes: string[];
 
-  beforeEach(() => {
-    codes = { [CREATE2_DEPLOYER]: "0x60" };
-    shown = undefined;
-    hashes = [];
-    keeper.chain.on(
-      "eth_getCode",
-      ([address]) => codes[String(address)] ?? "0x",
-    );
-    keeper.chain.on("eth_estimateGas", () => "0xea60");
-    made = GUARD;
-    keeper.chain.on("eth_call", async ([call], answer) =>
-      fieldsOf(call)["to"] === CREATE2_DEPLOYER ? made : await answer(),
-    );
-    mineTo(GUARD, guardCode(SETTLER));
-  });
-
   /** The next transaction puts code there. */
   const mineTo = (address: string, code: string): void => {
-    keeper.chain.on("eth_sendRawTransaction", async (_, answer) => {
+    keeper.chain.on(SEND, async (_, answer) => {
       codes[address] = code;
       return await answer();
     });
   };
+  const refuse =
+    (words: string, code = -32_000) =>
+    (): never => {
+      throw Object.assign(new Error(words), { code });
+    };
   const changeReceipt = (changes: object): void => {
     keeper.chain.on("eth_getTransactionReceipt", async (_, answer) => ({
       ...fieldsOf(await answer()),
       ...changes,
     }));
   };
-  const deploy = async (
-    network: NetworkChanges = {},
-    settler?: string,
+  beforeEach(() => {
+    codes = { [CREATE2_DEPLOYER]: "0x60" };
+    made = GUARD;
+    shown = undefined;
+    hashes = [];
+    const { chain } = keeper;
+    chain.on("eth_getCode", ([address]) => codes[String(address)] ?? "0x");
+    chain.on("eth_estimateGas", () => "0xea60");
+    chain.on("eth_call", async ([call], answer) =>
+      fieldsOf(call)["to"] === CREATE2_DEPLOYER ? made : await answer(),
+    );
+    mineTo(GUARD, OURS);
+  });
+
+  const deploy = async ({
+    host = keeper.host(),
+    settler,
     isAsked = false,
-    host: VaultHost = keeper.host(network),
-  ): Promise<DeployedGuard> =>
+    confirm = () => undefined,
+  }: {
+    readonly host?: VaultHost;
+    readonly settler?: string;
+    readonly isAsked?: boolean;
+    readonly confirm?: () => void;
+  } = {}): Promise<DeployedGuard> =>
     await deployGuard(host, {
       ...{ settler, isAsked },
       confirm: async (deployment) => {
         shown = deployment;
+        confirm();
         await Promise.resolve();
       },
-      onHash: (hash) => {
-        hashes.push(hash);
-      },
+      onHash: (hash) => hashes.push(hash),
     });
-  const failure = async (): Promise<string> =>
-    (await expectVaultError(deploy(), "VAULT_GUARD_NOT_DEPLOYED")).message;
+  const failure = async (host?: VaultHost): Promise<string> =>
+    (
+      await expectVaultError(
+        deploy(host === undefined ? {} : { host }),
+        "VAULT_GUARD_NOT_DEPLOYED",
+      )
+    ).message;
   const sent = (): Transaction => {
-    const found = keeper.chain.asked.find(
-      ({ method }) => method === "eth_sendRawTransaction",
-    );
+    const found = keeper.chain.asked.find(({ method }) => method === SEND);
     return Transaction.from(String(found?.params[0]));
   };
 
-  it("sends a quarter more gas than the estimate, and shows its cost at the price of now and at the highest that it offers", async () => {
+  it("sends a quarter more gas than the estimate, and shows the cost at the price of now and at the highest", async () => {
     const { hash } = await deploy();
-    const { gasLimit, maxFeePerGas, to, nonce } = sent();
+    const { gasLimit, to, nonce } = sent();
     expect([gasLimit, to, nonce]).to.eql([75_000n, CREATE2_DEPLOYER, 0]);
     expect(hashes).to.eql([hash]);
-    const most = maxFeePerGas ?? 0n;
     expect(shown).to.eql({
-      from: SETTLER,
-      settler: SETTLER,
-      address: GUARD,
-      chainId: 31_337,
-      // The base fee is 7, and the tip 1.
-      cost: 75_000n * 8n,
-      maxCost: 75_000n * most,
+      ...{ from: SETTLER, settler: SETTLER, address: GUARD, chainId: 31_337 },
+      // The base fee is 7, twice in the highest price, and the tip 1.
+      ...{ cost: 75_000n * 8n, maxCost: 75_000n * 15n },
     });
-    expect(most > 8n).to.equal(true);
   });
 
-  it("sends nothing, and needs no confirmation, where the guard is there", async () => {
-    codes[GUARD] = guardCode(SETTLER);
+  it("sends nothing, and asks nobody, if the guard is there", async () => {
+    codes[GUARD] = OURS;
     expect(await deploy()).to.eql({
-      address: GUARD,
-      settler: SETTLER,
-      hash: null,
+      ...{ address: GUARD, settler: SETTLER, hash: null },
     });
     expect([keeper.sends, shown]).to.eql([0, undefined]);
   });
 
-  for (const [title, code] of [
-    ["other code", "0x60"],
-    ["the guard of another settler", guardCode(ZeroAddress)],
-  ] as const) {
-    it(`fails, and sends nothing, where ${title} is at the guard's address`, async () => {
-      codes[GUARD] = code;
-      expect(await failure()).to.include(
-        `the code at ${GUARD} is not that of the guard`,
-      );
-      expect(keeper.sends).to.equal(0);
+  it("sends nothing if another deploys the guard while a person is asked", async () => {
+    const confirm = (): void => {
+      codes[GUARD] = OURS;
+    };
+    const deployed = await deploy({ isAsked: true, confirm });
+    expect(deployed).to.include({ address: GUARD, hash: null });
+    expect(keeper.sends).to.equal(0);
+  });
+
+  it("takes the guard of another transaction that comes first", async () => {
+    keeper.chain.on(SEND, () => {
+      codes[GUARD] = OURS;
+      throw refuse("nonce too low")();
     });
-  }
-
-  it("fails, after it has told the hash, where the deployment leaves the guard of another settler", async () => {
-    mineTo(GUARD, guardCode(ZeroAddress));
-    expect(await failure()).to.include("is not that of the guard");
-    expect(hashes).to.have.length(1);
+    expect(await deploy()).to.include({ address: GUARD, hash: null });
   });
 
-  it("goes by the code where the receipt has no status, and fails where the status is a failure", async () => {
-    changeReceipt({ status: undefined });
-    expect(await deploy()).to.include({ address: GUARD, hash: hashes[0] });
-    codes[GUARD] = "0x";
-    changeReceipt({ status: "0x0" });
-    expect(await failure()).to.match(/0x[0-9a-f]{64} was mined and failed/u);
-  });
-
-  it("takes the address of the receipt where the chain lacks the deployer", async () => {
+  it("takes the address of the receipt if the chain lacks the deployer", async () => {
     codes = {};
-    mineTo(ELSEWHERE, guardCode(ZeroAddress));
+    mineTo(ELSEWHERE, OTHERS);
     changeReceipt({ contractAddress: ELSEWHERE.toLowerCase() });
-    const deployed = await deploy({}, ZeroAddress);
+    const deployed = await deploy({ settler: ZeroAddress });
     expect(deployed).to.include({ address: ELSEWHERE, settler: ZeroAddress });
     expect(sent().to).to.equal(null);
     expect(shown?.address).to.equal(null);
   });
 
-  it("fails with the node's reason where it refuses the transaction, or the deployment reverts", async () => {
-    keeper.chain.on("eth_sendRawTransaction", () => {
-      throw Object.assign(new Error("no funds."), { code: -32_000 });
-    });
-    expect(await failure()).to.match(
-      /sending transaction 0x[0-9a-f]{64} failed: .*no funds/u,
-    );
-    expect(hashes).to.eql([]);
-    keeper.chain.on("eth_estimateGas", () => {
-      throw Object.assign(new Error("execution reverted"), { code: 3 });
-    });
-    shown = undefined;
-    await failure();
-    expect([keeper.sends, shown]).to.eql([1, undefined]);
+  it("takes the code for the outcome if the receipt has no status", async () => {
+    changeReceipt({ status: undefined });
+    expect(await deploy()).to.include({ address: GUARD, hash: hashes[0] });
   });
 
-  it("follows its transaction if the answer to it was lost, and sends it again if the node has lost it", async () => {
+  it("follows its transaction if the answer is lost, and sends it again if the node has lost it", async () => {
     let losses = 2;
-    keeper.chain.on("eth_sendRawTransaction", async (_, answer) => {
+    keeper.chain.on(SEND, async (_, answer) => {
       losses -= 1;
-      if (losses > 0) {
-        throw connectionLost();
+      if (losses === 0) {
+        codes[GUARD] = OURS;
+        await answer();
       }
-      codes[GUARD] = guardCode(SETTLER);
-      await answer();
       throw connectionLost();
     });
     const { address, hash } = await deploy();
@@ -182,71 +167,111 @@ describe("deployGuard", () => {
     expect(keeper.sends).to.equal(2);
   });
 
-  it("waits for a transaction that is not mined until the deadline, and tells onRetry so", async () => {
+  const failures: ReadonlyArray<
+    readonly [title: string, given: () => void, says: RegExp, sends: number]
+  > = [
+    ...[
+      ["other code", "0x60"],
+      ["the guard of another settler", OTHERS],
+    ].map(
+      ([what, code = ""]) =>
+        [
+          `${String(what)} is at the guard's address`,
+          () => {
+            codes[GUARD] = code;
+          },
+          new RegExp(`the code at ${GUARD} is not that of the guard`, "u"),
+          0,
+        ] as const,
+    ),
+    [
+      "other code is at the deployer's address",
+      () => {
+        made = ELSEWHERE;
+      },
+      /is not that of the CREATE2 deployer/u,
+      0,
+    ],
+    [
+      "the deployment reverts",
+      () => {
+        keeper.chain.on("eth_estimateGas", refuse("execution reverted", 3));
+      },
+      /no reason given/u,
+      0,
+    ],
+    [
+      "the node refuses the transaction",
+      () => {
+        keeper.chain.on(SEND, refuse("no funds."));
+      },
+      /sending transaction 0x[0-9a-f]{64} failed: .*no funds/u,
+      1,
+    ],
+    [
+      "the transaction fails in its block",
+      () => {
+        mineTo(GUARD, "0x");
+        changeReceipt({ status: "0x0" });
+      },
+      /0x[0-9a-f]{64} was mined and failed/u,
+      1,
+    ],
+    [
+      "the deployment leaves the guard of another settler",
+      () => {
+        mineTo(GUARD, OTHERS);
+      },
+      /is not that of the guard/u,
+      1,
+    ],
+  ];
+  for (const [title, given, says, sends] of failures) {
+    it(`fails if ${title}: VAULT_GUARD_NOT_DEPLOYED`, async () => {
+      given();
+      expect(await failure()).to.match(says);
+      expect(keeper.sends).to.equal(sends);
+      expect(shown === undefined).to.equal(sends === 0);
+    });
+  }
+
+  it("fails at the deadline of the client, which it reports as a retry until then", async () => {
     keeper.chain.on("eth_getTransactionReceipt", () => null);
-    keeper.chain.on(
-      "eth_sendRawTransaction",
-      async (_, answer) => await answer(),
-    );
+    keeper.chain.on(SEND, async (_, answer) => await answer());
     const problems = new Set<string>();
     const host = keeper.host().withOptions({
-      timeout: 400,
+      timeout: 5_000,
       onRetry: ({ problem }) => problems.add(problem),
     });
-    const { message } = await expectVaultError(
-      deploy({}, undefined, false, host),
-      "VAULT_GUARD_NOT_DEPLOYED",
-    );
-    const name = `transaction ${String(hashes[0])}`;
-    expect(message).to.include(`${name} was not mined in time`);
+    const name = `transaction ${(await failure(host)).match(/0x[0-9a-f]{64}/u)?.[0] ?? ""}`;
     expect([...problems]).to.eql([`${name} is not mined yet`]);
+    expect(name).to.equal(`transaction ${String(hashes[0])}`);
   });
 
-  it("sends nothing where another deploys the guard while a person is asked, and takes that of another that comes first", async () => {
-    const settler = SETTLER;
-    const deployed = await deployGuard(keeper.host(), {
-      ...{ settler, isAsked: true, onHash: () => undefined },
-      confirm: async () => {
-        codes[GUARD] = guardCode(SETTLER);
-        await Promise.resolve();
-      },
+  for (const isAsked of [false, true]) {
+    it(`${isAsked ? "sends" : "refuses"} far above recent prices if a person is asked: ${isAsked}`, async () => {
+      keeper.chain.on("eth_maxPriorityFeePerGas", () => "0xffff");
+      keeper.chain.on("eth_feeHistory", () => ({
+        baseFeePerGas: ["0x1", "0x7"],
+        ...{ gasUsedRatio: [0.5], reward: [["0x1"]] },
+      }));
+      const deploying = deploy({ isAsked });
+      await (isAsked
+        ? deploying
+        : expectVaultError(deploying, "VAULT_FEE_UNUSUAL"));
+      expect(keeper.sends).to.equal(Number(isAsked));
     });
-    expect(deployed).to.include({ address: GUARD, hash: null });
-    expect(keeper.sends).to.equal(0);
-    codes = { [CREATE2_DEPLOYER]: "0x60" };
-    keeper.chain.on("eth_sendRawTransaction", () => {
-      codes[GUARD] = guardCode(SETTLER);
-      throw Object.assign(new Error("nonce too low"), { code: -32_000 });
+  }
+
+  for (const [title, code] of [
+    ["before it asks", "0x"],
+    ["also if the guard is there", OURS],
+  ] as const) {
+    it(`refuses another chain than the configured one, ${title}: VAULT_WRONG_CHAIN`, async () => {
+      codes[GUARD] = code;
+      const host = keeper.host({ chainId: 5 });
+      await expectVaultError(deploy({ host }), "VAULT_WRONG_CHAIN");
+      expect([keeper.sends, shown]).to.eql([0, undefined]);
     });
-    expect(await deploy()).to.include({ address: GUARD, hash: null });
-  });
-
-  it("pays for nothing where other code is at the deployer's address", async () => {
-    made = ELSEWHERE;
-    expect(await failure()).to.include("is not that of the CREATE2 deployer");
-    expect([keeper.sends, shown]).to.eql([0, undefined]);
-  });
-
-  it("refuses a price far above recent ones with VAULT_FEE_UNUSUAL, unless a person is asked", async () => {
-    keeper.chain.on("eth_maxPriorityFeePerGas", () => "0xffff");
-    keeper.chain.on("eth_feeHistory", () => ({
-      baseFeePerGas: ["0x1", "0x7"],
-      gasUsedRatio: [0.5],
-      reward: [["0x1"]],
-    }));
-    await expectVaultError(deploy(), "VAULT_FEE_UNUSUAL");
-    expect(keeper.sends).to.equal(0);
-    await deploy({}, undefined, true).catch(() => undefined);
-    expect(keeper.sends).to.equal(1);
-  });
-
-  it("refuses another chain than the configured one before it asks", async () => {
-    await expectVaultError(deploy({ chainId: 5 }), "VAULT_WRONG_CHAIN");
-    expect([keeper.sends, shown]).to.eql([0, undefined]);
-  });
-
-  it("refuses another chain than the configured one where the guard is there, too", async () => {
-    codes[GUARD] = guardCode(SETTLER);
-    await expectVaultError(deploy({ chainId: 5 }), "VAULT_WRONG_CHAIN");
-  });
+  }
 });

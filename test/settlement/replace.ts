@@ -12,10 +12,9 @@ import type { SignedReplacement } from "../../src/settlement/replace.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
 import type { SettleAllOptions } from "../../src/settlement/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { endDeadlines } from "../helpers/deadlines.js";
 import { itSettles, remote, sent, useKeeper } from "../helpers/keeper.js";
 import type { Keeper } from "../helpers/keeper.js";
-import { OPEN_ROUND, SETTLER } from "../helpers/scripted-contracts.js";
+import { SETTLER } from "../helpers/scripted-contracts.js";
 
 const SEND = "eth_sendRawTransaction";
 const eip1559 = (maxFeePerGas: bigint, maxPriorityFeePerGas: bigint) => ({
@@ -303,15 +302,6 @@ describe("settleAll, with a transaction that is not mined", () => {
         expect(tips).to.deep.equal([1n, 2n, 3n]);
       },
     },
-    {
-      title: "settleAll never raises its fees if that is not configured",
-      given: ({ chain }) => {
-        chain.mines = false;
-        keeper.endAtLook(9);
-      },
-      is: "unconfirmed",
-      sends: 1,
-    },
     ...(
       [
         [59, 0],
@@ -344,49 +334,11 @@ describe("settleAll, with a transaction that is not mined", () => {
       sends: 0,
     },
     {
-      title: "resume with bump sends nothing above a limit, and names it",
-      given: wait,
-      network: { vault: { maxFeePerGasLimit: 1n } },
-      options: bump,
-      is: "unconfirmed",
-      says: [
-        "not replaced at a higher fee: it would need a maxFeePerGas of ",
-        "networks.scripted.vault.maxFeePerGasLimit allows 1 wei",
-      ],
-      sends: 0,
-    },
-    {
-      title: "resume with bump sends nothing if the round changed",
-      given: async ({ chain }) => {
-        await wait();
-        chain.rounds.push({ ...OPEN_ROUND, startTime: 1n });
-      },
-      options: bump,
-      is: "unconfirmed",
-      says: ["The round changed"],
-      sends: 0,
-    },
-    {
-      title: "resume with cancel is settled if the settlement is mined first",
-      given: async ({ chain }) => {
-        await wait();
-        chain.mine();
-      },
-      options: cancel,
-      is: "settled",
-      sends: 0,
-    },
-    {
       title: "resume cancels a settlement that was given up, its nonce free",
       given: giveUp,
       options: cancel,
       is: "cancelled",
       sends: 1,
-    },
-    {
-      title: "settleAll settles with the same account after one was given up",
-      given: giveUp,
-      is: "settled",
     },
     ...[bump, cancel].map((options) => ({
       title: `resume refuses ${Object.keys(options).join(" with ")} without signed bytes, and keeps the journal: VAULT_CANNOT_REPLACE`,
@@ -426,21 +378,6 @@ describe("settleAll, with a transaction that is not mined", () => {
     expect((await keeper.log()).at(-1)).to.nested.include({
       ...{ network: "scripted", instance: null },
       ...{ "settlement.status": "cancelled", "settlement.hash": hashes[1] },
-    });
-  });
-
-  it("resume sends a cancellation of the journal that the node never got", async () => {
-    await wait();
-    keeper.chain.on(SEND, () => {
-      endDeadlines();
-      throw Object.assign(new Error("cut"), { code: "ECONNRESET" });
-    });
-    const { hashes } = await keeper.settle(cancel);
-    keeper.chain.mines = true;
-    keeper.chain.on(SEND, ended);
-    keeper.chain.on("eth_getTransactionReceipt", ended);
-    expect(await keeper.settle({ resume: true })).to.deep.include({
-      ...{ status: "cancelled", hash: hashes[1] },
     });
   });
 });

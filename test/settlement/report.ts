@@ -176,6 +176,17 @@ describe("the report of a transaction that succeeded", () => {
       /^The round is settled.* at the end of block 6, .* whose settlement it is cannot be known/u,
     ]),
     [
+      "is settled, not known by whom, if the node does not list logs",
+      () => {
+        mine(ours);
+        chain.on("eth_getLogs", () => {
+          throw Object.assign(new Error("no logs"), { code: -32_601 });
+        });
+      },
+      { status: "settled", after: SETTLED },
+      /whose settlement it is cannot be known/u,
+    ],
+    [
       "is not-settled if the round stays open",
       () => {
         mineTo(OPEN_ROUND);
