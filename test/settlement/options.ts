@@ -1,5 +1,6 @@
 import { expect } from "chai";
 
+import { defaultConfirmations } from "../../src/settlement/options.js";
 import type { SettleAllOptions } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { itSettles, remote, useKeeper } from "../helpers/keeper.js";
@@ -41,6 +42,17 @@ describe("options of settleAll", () => {
       );
       expect(details["where"]).to.equal(where);
       expect(keeper.chain.asked).to.deep.equal([]);
+    });
+  }
+
+  for (const [kind, maxHeadAge, confirmations] of [
+    ["live", 300, 3],
+    ["live", false, 1],
+    ["development", 300, 1],
+  ] as const) {
+    it(`settleAll waits by default for ${confirmations} confirmations on a ${kind} chain with maxHeadAge ${maxHeadAge}`, () => {
+      const host = keeper.host({ vault: { maxHeadAge } });
+      expect(defaultConfirmations(host, kind)).to.equal(confirmations);
     });
   }
 
