@@ -192,13 +192,10 @@ describe("vault settle", () => {
   }
 
   const early = "This round has NOT ended. Settle it before its end?";
+  const ended = "Settle this round now?";
   for (const [title, prepare, question] of [
     ["before the round's end", () => undefined, early],
-    [
-      "after the round's end",
-      () => endAt(keeper, NEXT),
-      "Settle this round now?",
-    ],
+    ["after the round's end", () => endAt(keeper, NEXT), ended],
     [
       "if there is no round",
       () => endAt(keeper, 0),
@@ -212,11 +209,13 @@ describe("vault settle", () => {
       `The simulation does NOT settle the round. ${early}`,
     ],
   ] as const) {
-    it(`settle asks "${question}" ${title}, and sends nothing after a no`, async () => {
+    it(`settle asks "${question}" ${title}, with a warning unless the round has ended, and sends nothing after a no`, async () => {
       keeper.makeDevelopmentNode();
       prepare();
-      const { questions, settlement, ok } = await run({}, { answer: false });
+      const asked = await run({}, { answer: false });
+      const { questions, settlement, ok, said } = asked;
       expect(questions).to.deep.equal([question]);
+      expect(said.includes("WARNING")).to.equal(question !== ended);
       expect(settlement).to.include({ code: "VAULT_NOT_CONFIRMED" });
       expect(ok).to.equal(false);
       expect(keeper.sends).to.equal(0);
@@ -398,6 +397,15 @@ describe("vault settle on a node", () => {
       );
     });
   }
+
+  it("settle --calldata warns of a settlement that is under way", async () => {
+    await tasks.rpc("evm_setAutomine", false);
+    await tasks.run("settle --yes --timeout 1");
+    const { stderr } = await tasks.run("settle --calldata");
+    // Reverting to a snapshot does not.
+    await tasks.rpc("evm_setAutomine", true);
+    expect(stderr).to.include("Warning: a settlement is under way already: ");
+  });
 
   it("settle --calldata --safe prints a batch of Safe's Transaction Builder", async () => {
     const { stdout } = await tasks.run("settle --calldata --safe");

@@ -17,9 +17,6 @@ import { sample } from "../../helpers/sample.js";
 
 const HOSTILE = `</td></script></style></title><img src=x onerror=alert(1)><script>alert(2)</script>"'>`;
 const ORDERS = 1_100;
-/** As many as the page lists. */
-const LISTED = 1_000;
-
 describe("the page of vault report in a browser", function () {
   if (missingBrowser !== undefined) {
     // eslint-disable-next-line project/no-skip -- no npm package brings a browser; CI installs one
@@ -82,18 +79,6 @@ describe("the page of vault report in a browser", function () {
     );
     expect(await page.locator("img, script").count()).to.equal(0);
     expect(complaints).to.deep.equal([]);
-  });
-
-  it("the page lists the first 1,000 orders without JavaScript, and shows the command for all", async () => {
-    const { page } = await openFile(browser, file, {
-      javaScriptEnabled: false,
-    });
-    expect(await ordersOf(page).count()).to.equal(LISTED);
-    const text = (await page.textContent("main")) ?? "";
-    expect(text).to.include("1,100 orders.");
-    expect(text).to.include(
-      "npx hardhat vault orders --network default --out orders.csv",
-    );
   });
 
   it("the page runs no script, applies no style and loads nothing that somebody adds to it", async () => {

@@ -18,94 +18,74 @@ import type { Block } from "../../../tasks/output/blocks.js";
 import { html } from "../../../tasks/report/html.js";
 import { ordersChapter, renderReport } from "../../../tasks/report/render.js";
 import type { Chapter } from "../../../tasks/report/render.js";
+import { listingEnvelope } from "../../helpers/listings.js";
 
 const HOSTILE = `</title><img src=x>"'&\u202e`;
 const ESCAPED = "&lt;/title&gt;&lt;img src=x&gt;&quot;&#39;&amp;\\u{202e}";
 
-const envelope = {
-  network: "live",
-  chainId: 56,
-  block: { number: 7, timestamp: 1_700_000_000 },
-};
-
-/** Without what only lays out the markup. */
-const plain = (text: string): string =>
-  text
+/** A page without what only lays out the markup. */
+const page = (
+  chapters: readonly Chapter[] = [],
+  more: Partial<Parameters<typeof renderReport>[0]> = {},
+): string =>
+  renderReport({
+    ...{ envelope: listingEnvelope, instance: undefined, chapters },
+    ...{ failures: 0, ...more },
+  })
     .replaceAll(/\s+/gu, " ")
     .replaceAll(/ ?([<>]) ?/gu, "$1")
     .replaceAll(" />", "/>");
 
-function page(
-  chapters: readonly Chapter[],
-  more: Partial<Parameters<typeof renderReport>[0]> = {},
-): string {
-  return renderReport({
-    ...{ envelope, instance: undefined, chapters, failures: 0 },
-    ...more,
-  });
-}
-
 /** The markup of one block, and of its footnotes. */
-function rendered(block: Block): {
-  readonly body: string;
-  readonly foot: string;
-} {
-  const text = plain(page([{ heading: "One", blocks: [block] }]));
+const rendered = (block: Block = notes()) => {
+  const text = page([{ heading: "One", blocks: [block] }]);
   const [, body = "", foot = ""] =
     /<h2>One<\/h2>(.*?)<\/section>.*<footer>(.*?)<p>This page/u.exec(text) ??
     [];
   return { body, foot };
-}
+};
 
 describe("the page of a report", () => {
-  it("renderReport names the network, its chain, the block and its time, and the instance if there is one", () => {
-    const text = plain(page([]));
-    expect(text)
-      .to.include("<title>Vault report: live, block 7</title>")
-      .and.include("<h1>Vault report</h1>");
-    expect(
-      text.replaceAll(/<\/?span>/gu, " ").replaceAll(/ +/gu, " "),
-    ).to.include(
-      '<p class="dim"> live (chain 56), block 7, 2023-11-14T22:13:20Z </p>',
-    );
-    expect(plain(page([], { instance: "usdc" }))).to.include(
-      "<h1>Vault report: usdc</h1>",
-    );
-  });
-
-  it("renderReport escapes the names of the network and of the instance", () => {
-    const text = plain(
-      page([], {
-        envelope: { ...envelope, network: HOSTILE },
-        instance: HOSTILE,
-      }),
-    );
-    expect(text)
-      .to.include(`<title>Vault report: ${ESCAPED}, block 7</title>`)
-      .and.include(`<h1>Vault report: ${ESCAPED}</h1>`)
-      .and.not.include("<img");
-  });
+  for (const [network, instance, heading, tab, place] of [
+    ["live", undefined, "Vault report", "live", "live"],
+    ["live", "usdc", "Vault report: usdc", "live", "live"],
+    [HOSTILE, HOSTILE, `Vault report: ${ESCAPED}`, ESCAPED, ESCAPED],
+  ] as const) {
+    it(`renderReport names network ${JSON.stringify(network)}, chain, block and time, and instance ${JSON.stringify(instance)}`, () => {
+      const text = page([], {
+        ...{ envelope: { ...listingEnvelope, network }, instance },
+      });
+      expect(text)
+        .to.include(`<title>Vault report: ${tab}, block 7</title>`)
+        .and.include(`<h1>${heading}</h1>`)
+        .and.not.include("<img");
+      expect(
+        text.replaceAll(/<\/?span>/gu, " ").replaceAll(/ +/gu, " "),
+      ).to.include(
+        `<p class="dim"> ${place} (chain 56), block 7, 2023-11-14T22:13:20Z </p>`,
+      );
+    });
+  }
 
   it("renderReport allows its own style sheet alone, by its hash", () => {
-    const text = page([]);
+    const text = renderReport({
+      ...{ envelope: listingEnvelope, instance: undefined, failures: 0 },
+      chapters: [],
+    });
     const [, style = ""] = /<style>(.*?)<\/style>/su.exec(text) ?? [];
     const hash = createHash("sha256").update(style).digest("base64");
-    expect(plain(text)).to.include(
+    expect(text.replaceAll(/\s+/gu, " ")).to.include(
       `content="default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'"`,
     );
   });
 
   it("renderReport links each chapter, in order, and shows its chart above its blocks", () => {
-    const text = plain(
-      page([
-        {
-          heading: "If it were, now",
-          chart: html`<svg></svg>`,
-          blocks: [notes("first"), notes("second")],
-        },
-        { heading: "Two", blocks: [] },
-      ]),
-    );
+    const heading = "If it were, now";
+    const blocks = [notes("first"), notes("second")];
+    const text = page([
+      { heading, chart: html`<svg></svg>`, blocks },
+      { heading: "Two", blocks: [] },
+    ]);
     expect(text)
       .to.include(
         '<ul><li><a href="#if-it-were-now">If it were, now</a></li><li><a href="#two">Two</a></li></ul>',
@@ -115,38 +95,28 @@ describe("the page of a report", () => {
       );
   });
 
-  it("renderReport shows values with their notes, tones, and integers behind scaled texts", () => {
-    const { body, foot } = rendered(
+  const values = (label: string, value: string): string =>
+    `<table class="values"><tbody><tr><th scope="row">${label}</th><td>${value}</td></tr></tbody></table>`;
+  const [heading] = section("<", notes("a"));
+  for (const [what, block, body] of [
+    [
+      "an integer behind a scaled text, and a note",
       labelledValues([
         ["A<", { text: "1.5", unscaled: 1_500n, note: "a & b" }],
-        ["B", { ...toned("bad", "no<"), footnote: "why <" }],
-        ["C", { text: "2", footnote: "why <" }],
       ]),
-    );
-    expect(body).to.equal(
-      [
-        '<table class="values"><tbody>',
-        '<tr><th scope="row">A&lt;</th><td><data value="1500">1.5</data><small>a &amp; b</small></td></tr>',
-        '<tr><th scope="row">B</th><td><span class="bad">no&lt;</span></td></tr>',
-        '<tr><th scope="row">C</th><td>2</td></tr>',
-        "</tbody></table>",
-      ].join(""),
-    );
-    expect(foot).to.equal('<p><span class="dim">why &lt;</span></p>');
-  });
-
-  it("renderReport shows a heading by its level, and code as it is", () => {
-    expect(rendered({ kind: "heading", level: 2, text: "<" }).body).to.equal(
-      "<h2>&lt;</h2>",
-    );
-    const [heading = notes()] = section("<", notes("a"));
-    expect(rendered(heading).body).to.equal("<h3>&lt;</h3>");
-    expect(rendered(code("<a>")).body).to.equal("<pre>&lt;a&gt;</pre>");
-    expect(rendered(title("T")).body).to.include("<h1>T</h1>");
-  });
-
-  it("renderReport shows each cell below its heading, aligned as its column", () => {
-    const { body } = rendered(
+      values("A&lt;", '<data value="1500">1.5</data><small>a &amp; b</small>'),
+    ],
+    [
+      "a tone",
+      labelledValues([["B", toned("bad", "no<")]]),
+      values("B", '<span class="bad">no&lt;</span>'),
+    ],
+    ["a chapter", { kind: "heading", level: 2, text: "<" }, "<h2>&lt;</h2>"],
+    ["a section", heading, "<h3>&lt;</h3>"],
+    ["code", code("<a>"), "<pre>&lt;a&gt;</pre>"],
+    ["a title", title("T"), '<h1>T</h1><p class="dim"><span></span></p>'],
+    [
+      "each cell below its heading, aligned as its column",
       table(
         [{ heading: "Id", align: "right" }, { heading: "Na<me" }],
         [
@@ -154,81 +124,77 @@ describe("the page of a report", () => {
           ["2", ""],
         ],
       ),
+      '<table class="rows"><thead><tr>' +
+        '<th scope="col" class="right">Id</th><th scope="col" class="left">Na&lt;me</th></tr></thead><tbody>' +
+        '<tr><td class="right" data-label="Id">1</td><td class="left" data-label="Na&lt;me">x&lt;</td></tr>' +
+        '<tr><td class="right" data-label="Id">2</td><td class="left" data-label="Na&lt;me"></td></tr></tbody></table>',
+    ],
+  ] satisfies ReadonlyArray<readonly [string, Block | undefined, string]>) {
+    it(`renderReport shows ${what}`, () => {
+      expect(rendered(block).body).to.equal(body);
+    });
+  }
+
+  it("renderReport shows a footnote once, in the footer", () => {
+    const cell = { text: "2", footnote: "why <" };
+    const { foot } = rendered(
+      labelledValues([
+        ["B", cell],
+        ["C", cell],
+      ]),
     );
-    expect(body).to.equal(
-      [
-        '<table class="rows"><thead><tr>',
-        '<th scope="col" class="right">Id</th><th scope="col" class="left">Na&lt;me</th>',
-        "</tr></thead><tbody>",
-        '<tr><td class="right" data-label="Id">1</td><td class="left" data-label="Na&lt;me">x&lt;</td></tr>',
-        '<tr><td class="right" data-label="Id">2</td><td class="left" data-label="Na&lt;me"></td></tr>',
-        "</tbody></table>",
-      ].join(""),
-    );
+    expect(foot).to.equal('<p><span class="dim">why &lt;</span></p>');
   });
 
-  it("renderReport lets a column break from 21 characters on, and a long number between its groups", () => {
-    const rowsOf = (...texts: readonly string[]): string =>
-      rendered(
-        table(
-          [{ heading: "A" }],
-          texts.map((text) => [text]),
-        ),
-      ).body;
-    expect(rowsOf("x".repeat(20))).to.include('<td class="left"');
-    expect(rowsOf("x", "x".repeat(21), "y"))
-      .to.include('<th scope="col" class="left long">')
-      .and.include('<td class="left long" data-label="A">y</td>');
+  for (const [cells, part] of [
+    [["x".repeat(20)], '<td class="left"'],
+    [["x", "x".repeat(21), "y"], '<th scope="col" class="left long">'],
+    [["x".repeat(21), "y"], '<td class="left long" data-label="A">y</td>'],
     // 20 and 21 characters.
-    expect(rowsOf("1,000,000,000,000 ra")).to.include(">1,000,000,000,000 ra<");
-    expect(rowsOf("1,000,000,000,000 raw")).to.include(
+    [["1,000,000,000,000 ra"], ">1,000,000,000,000 ra<"],
+    [
+      ["1,000,000,000,000 raw"],
       ">1,<wbr/>000,<wbr/>000,<wbr/>000,<wbr/>000 raw<",
-    );
-  });
+    ],
+  ] as const) {
+    it(`renderReport lets a column of ${cells.join()} break from 21 characters on`, () => {
+      const rows = cells.map((cell) => [cell]);
+      const { body } = rendered(table([{ heading: "A" }], rows));
+      expect(body).to.include(part);
+    });
+  }
 
-  it("renderReport marks a table as wide whose longest cells and headings have more than 140 characters", () => {
-    const widthOf = (first: number, second: number, heading: string): string =>
-      rendered(
-        table(
-          [{ heading }, { heading: "B" }],
-          [
-            ["x".repeat(first), "y"],
-            ["x", "y".repeat(second)],
-          ],
-        ),
-      ).body.slice(0, 25);
-    expect(widthOf(100, 40, "A")).to.equal('<table class="rows"><thea');
-    expect(widthOf(100, 41, "A")).to.equal('<table class="rows wide">');
-    expect(widthOf(1, 100, "H".repeat(41))).to.equal(
-      '<table class="rows wide">',
-    );
-  });
+  for (const [first, second, head, isWide] of [
+    [100, 40, "A", false],
+    [100, 41, "A", true],
+    [1, 100, "H".repeat(41), true],
+  ] as const) {
+    it(`renderReport marks a table of ${first} and ${second} characters below ${head} as ${isWide ? "wide" : "one of rows"}`, () => {
+      const rows = [
+        ["x".repeat(first), "y"],
+        ["x", "y".repeat(second)],
+      ];
+      const { body } = rendered(
+        table([{ heading: head }, { heading: "B" }], rows),
+      );
+      expect(body.startsWith('<table class="rows wide">')).to.equal(isWide);
+    });
+  }
 });
 
 describe("the orders of a report", () => {
-  const context = { chainTime: 0, raw: false };
   const order = (orderID: bigint): ListedOrder => ({ ...someOrder, orderID });
-  const chapter = (
-    orders: readonly ListedOrder[],
-    place = "",
-  ): { readonly chapter: Chapter; readonly text: string } => {
-    const own = ordersChapter(orders, undefined, context, place);
-    return { chapter: own, text: plain(page([own])) };
-  };
+  const empty = { orderID: 8n, ...zeroAnswer("getOrderInfo") };
+  const error = vaultError("VAULT_INTERNAL", { problem: "gone" });
+  const chapterOf = (orders: readonly ListedOrder[], place = ""): Chapter =>
+    ordersChapter(orders, undefined, { chainTime: 0, raw: false }, place);
 
-  it("ordersChapter counts what was listed, shows orders alone, and the command for all of them", () => {
-    const failed = {
-      orderID: 9n,
-      error: vaultError("VAULT_INTERNAL", { problem: "gone" }),
-    };
-    const empty = { orderID: 8n, ...zeroAnswer("getOrderInfo") };
-    const { chapter: own, text } = chapter(
-      [order(5n), empty, failed],
-      " --network live",
-    );
-    expect(own.heading).to.equal("Orders");
+  it("ordersChapter counts the orders, shows those that are there, and the command for all of them", () => {
+    const orders = [order(5n), empty, { orderID: 9n, error }];
+    const text = page([chapterOf(orders, " --network live")]);
     expect(text)
-      .to.include(
+      .to.include("<h2>Orders</h2><figure>")
+      .and.include(
         '<p>1 order.</p><p>Empty, with every value zero: 1 id.</p><p><span class="bad">Failed: 1 id.</span></p><p>The first of these, 9: ',
       )
       .and.include("<h3>Every order</h3>")
@@ -239,35 +205,38 @@ describe("the orders of a report", () => {
   });
 
   it("ordersChapter without orders has neither table nor chart", () => {
-    const { text } = chapter([]);
-    expect(text)
+    expect(page([chapterOf([])]))
       .to.include("<p>0 orders.</p>")
       .and.not.include("<h3>")
       .and.not.include("<figure>");
   });
 
-  it("ordersChapter lists the first 1,000 orders, and titles them so if there are more", () => {
-    const orders = Array.from({ length: 1_001 }, (_, id) => order(BigInt(id)));
-    expect(chapter(orders.slice(1)).text).to.include("<h3>Every order</h3>");
-    const { text } = chapter(orders);
-    expect(text).to.include("<h3>The first 1,000 orders</h3>");
-    expect(text.match(/data-label="Id"/gu)).to.have.lengthOf(1_000);
-    expect(text)
-      .to.include('data-label="Id">999<')
-      .and.not.include('data-label="Id">1000<');
-  });
+  for (const [count, heading] of [
+    [1_000, "Every order"],
+    [1_001, "The first 1,000 orders"],
+  ] as const) {
+    it(`ordersChapter titles ${count} orders "${heading}", and lists 1,000`, () => {
+      const orders = Array.from({ length: count }, (_, id) =>
+        order(BigInt(id)),
+      );
+      const text = page([chapterOf(orders)]);
+      expect(text).to.include(`<h3>${heading}</h3>`);
+      expect(text.match(/data-label="Id"/gu)).to.have.lengthOf(1_000);
+      expect(text).to.include('data-label="Id">999<');
+    });
+  }
 
   it("ordersChapter draws the four pairs with the most orders, all orders counted", () => {
     const thousand = Array.from({ length: 1_000 }, () => "B");
-    const orders = [...thousand, "A", "B", "C", "D", "E", "E", "F", "F"].map(
-      (exType, index) => ({ ...someOrder, orderID: BigInt(index), exType }),
+    const pairs = [...thousand, "A", "B", "C", "D", "E", "E", "F", "F"];
+    const orders = pairs.map((exType, index) => ({
+      ...{ ...someOrder, orderID: BigInt(index), exType },
+    }));
+    const captions = String(chapterOf(orders).chart?.text).split(
+      "<figcaption>",
     );
-    const { chart } = chapter(orders).chapter;
     expect(
-      String(chart?.text)
-        .split("<figcaption>")
-        .slice(1)
-        .map((caption) => caption.slice(0, 2)),
+      captions.slice(1).map((caption) => caption.slice(0, 2)),
     ).to.deep.equal(["B:", "E:", "F:", "A:"]);
   });
 });
