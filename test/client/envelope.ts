@@ -10,6 +10,7 @@ import type { VaultErrorCode } from "../../src/errors.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { connectTo } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
+import { SECOND, THIRD, ZERO } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import {
   documentedContracts as contracts,
@@ -17,10 +18,6 @@ import {
   documentedNode,
 } from "../helpers/documented-node.js";
 import { KEY } from "../helpers/scripted-contracts.js";
-
-const ZERO = "0x0000000000000000000000000000000000000000";
-const FROM = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
-const OTHER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 
 const word = (hex: string): string => hex.padStart(64, "0");
 
@@ -123,11 +120,11 @@ describe("the documented envelope", () => {
   it("a client's from gets its checksum, and the caller's replaces it", async () => {
     const node = documentedNode();
     const client = new VaultClient(node, contracts, {
-      from: FROM.toLowerCase(),
+      from: SECOND.toLowerCase(),
     });
     await client.queryVolume();
-    await client.queryVolume({ from: OTHER.toLowerCase() });
-    expect(node.asked.map(fromOf)).to.deep.equal([FROM, OTHER]);
+    await client.queryVolume({ from: THIRD.toLowerCase() });
+    expect(node.asked.map(fromOf)).to.deep.equal([SECOND, THIRD]);
   });
 
   const readsFrom: ReadonlyArray<
@@ -161,10 +158,10 @@ describe("the documented envelope", () => {
       it(`${title} calls from the client's account, or from the one of its options, ${overrides ? "with" : "without"} overrides`, async () => {
         const node = documentedNode();
         node.overrides = overrides;
-        const client = new VaultClient(node, contracts, { from: FROM });
+        const client = new VaultClient(node, contracts, { from: SECOND });
         for (const [options, from] of [
-          [undefined, FROM],
-          [{ from: OTHER }, OTHER],
+          [undefined, SECOND],
+          [{ from: THIRD }, THIRD],
         ] as const) {
           node.asked.length = 0;
           await read(client, options);
@@ -198,7 +195,7 @@ describe("the documented envelope", () => {
     ["VAULT_INVALID_ARGUMENT", (vault) => vault.calMargins(wrong(undefined))],
     [
       "VAULT_INVALID_ADDRESS",
-      (vault) => vault.queryVolume({ from: `${FROM.slice(0, -1)}c` }),
+      (vault) => vault.queryVolume({ from: `${SECOND.slice(0, -1)}c` }),
     ],
     ["VAULT_INVALID_BLOCK", (vault) => vault.queryVolume({ blockTag: -1 })],
     ["VAULT_INVALID_ADDRESS", (vault) => vault.at({ vault: "0x12" })],
@@ -233,15 +230,15 @@ describe("the documented envelope", () => {
       `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"from":"${ZERO}","to":"${contracts.vault}","data":"0xa69590a8"},"latest"]}`,
     );
     server.requests.length = 0;
-    const vault = await vaultOf({ from: FROM });
+    const vault = await vaultOf({ from: SECOND });
     await vault.queryVolume();
-    await vault.queryVolume({ from: OTHER });
+    await vault.queryVolume({ from: THIRD });
     await vault.at({ vault: contracts.trading }).queryVolume();
     await (await vaultOf({ accounts: [KEY] })).queryVolume();
     expect(server.requests.map(fromOf)).to.deep.equal([
-      FROM,
-      OTHER,
-      FROM,
+      SECOND,
+      THIRD,
+      SECOND,
       ZERO,
     ]);
     await server.stop();

@@ -15,24 +15,24 @@ import {
   readInteger,
 } from "../../src/client/inputs.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { ADDRESS } from "../helpers/recording-node.js";
+import { SECOND } from "../helpers/names.js";
 
 const MAX = 2n ** 256n - 1n;
 
 describe("inputs", () => {
   it("parseAddress() gives an address its checksum", () => {
     for (const given of [
-      ADDRESS,
-      ADDRESS.toLowerCase(),
-      `0x${ADDRESS.slice(2).toUpperCase()}`,
+      SECOND,
+      SECOND.toLowerCase(),
+      `0x${SECOND.slice(2).toUpperCase()}`,
     ]) {
-      expect(parseAddress(given, "it")).to.equal(ADDRESS);
+      expect(parseAddress(given, "it")).to.equal(SECOND);
     }
   });
 
   const addresses: ReadonlyArray<readonly [given: unknown, problem: string]> = [
-    [ADDRESS.replace("C8", "c8"), "its checksum is wrong"],
-    [ADDRESS.slice(0, -1), "not 0x and 40 hex digits"],
+    [SECOND.replace("C8", "c8"), "its checksum is wrong"],
+    [SECOND.slice(0, -1), "not 0x and 40 hex digits"],
     // ethers would take an ICAP address and a name.
     ["XE65GB6LDNXYOFTX0NSV3FUWKOWIXAMJK36", "not 0x and 40 hex digits"],
     ["vault.eth", "not 0x and 40 hex digits"],
@@ -50,7 +50,7 @@ describe("inputs", () => {
   }
 
   it("parseAddress() shows an address whose checksum is wrong, and in place of any other value what the caller shows", async () => {
-    const mistyped = ADDRESS.replace("C8", "c8");
+    const mistyped = SECOND.replace("C8", "c8");
     for (const [given, shown] of [
       [mistyped, `"${mistyped}"`],
       ["a secret", "the value of a variable"],

@@ -2,7 +2,8 @@ import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { ADDRESS, recording } from "../helpers/recording-node.js";
+import { SECOND } from "../helpers/names.js";
+import { recording } from "../helpers/recording-node.js";
 
 /** A client whose every call is answered with these bytes. */
 function clientOf(answer: string, code = "0x00"): VaultClient {
@@ -11,7 +12,7 @@ function clientOf(answer: string, code = "0x00"): VaultClient {
   );
   return new VaultClient(
     node,
-    { vault: ADDRESS, vaultFactory: ADDRESS },
+    { vault: SECOND, vaultFactory: SECOND },
     { networkName: "testnet" },
   );
 }
@@ -27,7 +28,7 @@ describe("client - a read", () => {
         operation: "getLatestRoundInfo",
         problem: `${actual} bytes instead of at least 320`,
         contract: "vault factory",
-        address: ADDRESS,
+        address: SECOND,
         source: "VaultClient",
       });
     });
@@ -39,7 +40,7 @@ describe("client - a read", () => {
       "VAULT_NO_CODE",
     );
     expect(details).to.deep.equal({
-      address: ADDRESS,
+      address: SECOND,
       when: "",
       contract: "vault factory",
       network: "testnet",
@@ -49,6 +50,6 @@ describe("client - a read", () => {
       clientOf("0x", "0x").minXMargin({ blockTag: 5 }),
       "VAULT_NO_CODE",
     );
-    expect(shortMessage).to.include(`at ${ADDRESS} at block 5, the vault`);
+    expect(shortMessage).to.include(`at ${SECOND} at block 5, the vault`);
   });
 });

@@ -12,7 +12,7 @@ import type { Address, ContractRole } from "../../src/protocol/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { ADDRESS } from "../helpers/recording-node.js";
+import { SECOND } from "../helpers/names.js";
 import { FACTORY, VAULT } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
@@ -72,7 +72,7 @@ describe("client - VaultClient", () => {
       node,
       { vault: VAULT, vaultFactory: FACTORY },
       {
-        from: ADDRESS,
+        from: SECOND,
         networkName: "testnet",
         abis: [["error Odd()"]],
       },
@@ -81,7 +81,7 @@ describe("client - VaultClient", () => {
     await other.queryVolume();
     await other.minXMargin();
     expect(askedOf(node, "to")).to.deep.equal([OTHER_VAULT, FACTORY]);
-    expect(askedOf(node, "from")).to.deep.equal([ADDRESS, ADDRESS]);
+    expect(askedOf(node, "from")).to.deep.equal([SECOND, SECOND]);
     expect(await other.addressOf("vault")).to.deep.equal({
       address: OTHER_VAULT,
       source: "at()",
@@ -132,7 +132,7 @@ describe("client - VaultClient", () => {
         return await Promise.resolve({ address, source: "a subclass" });
       }
       protected override defaultFrom(): string {
-        return ADDRESS;
+        return SECOND;
       }
     }
     const node = nodeOfAddresses();
@@ -144,7 +144,7 @@ describe("client - VaultClient", () => {
     );
     expect(vault.at({}).contracts).not.to.equal(vault.contracts);
     const asked = node.asked.filter(({ method }) => method === "eth_call");
-    expect(askedOf({ asked }, "from")).to.deep.equal(asked.map(() => ADDRESS));
+    expect(askedOf({ asked }, "from")).to.deep.equal(asked.map(() => SECOND));
   });
 
   it("a client reads a block and the chain id, and names a network without a name", async () => {
@@ -195,10 +195,10 @@ describe("client - VaultClient", () => {
       trading: OTHER_VAULT,
     });
     for (const from of [
-      ADDRESS,
-      { address: ADDRESS },
-      { getAddress: async () => await Promise.resolve(ADDRESS) },
-      client.at({ vault: ADDRESS }).contracts.vault,
+      SECOND,
+      { address: SECOND },
+      { getAddress: async () => await Promise.resolve(SECOND) },
+      client.at({ vault: SECOND }).contracts.vault,
     ]) {
       node.asked.length = 0;
       await client.queryVolume({ from });
@@ -207,7 +207,7 @@ describe("client - VaultClient", () => {
       const senders = node.asked
         .filter(({ method }) => method === "eth_call")
         .map(({ params }) => fieldsOf(params[0])["from"]);
-      expect(new Set(senders)).to.deep.equal(new Set([ADDRESS]));
+      expect(new Set(senders)).to.deep.equal(new Set([SECOND]));
     }
     await expectVaultError(
       // the types refuse it

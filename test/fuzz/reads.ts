@@ -8,7 +8,6 @@ import { collectGarbage } from "../../bench/measure.js";
 import { standaloneQueries } from "../../src/protocol/index.js";
 import { BareHost } from "../helpers/bare-host.js";
 import {
-  SENDER,
   WATCHED_ORDERS,
   calls,
   problemOfError,
@@ -23,6 +22,7 @@ import {
   hexEdits,
 } from "../helpers/hostile-changes.js";
 import type { Change, HexEdits } from "../helpers/hostile-changes.js";
+import { FIRST } from "../helpers/names.js";
 import { isFull, seed } from "../helpers/sample.js";
 import { documentedContracts } from "../helpers/documented-node.js";
 
@@ -221,7 +221,7 @@ async function tryCase(
   }
   const { name, run } = subject;
   const { node, said } = hostileContracts(one, name === "rounds");
-  const host = new BareHost(tampered(node, one), documentedContracts, SENDER);
+  const host = new BareHost(tampered(node, one), documentedContracts, FIRST);
   const isTrue = one.node.length === 0;
   let found: string | undefined;
   let isAnswered = true;

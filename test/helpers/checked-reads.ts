@@ -19,12 +19,11 @@ import type { BareHost } from "./bare-host.js";
 import { expectedReads } from "./distinct-state.js";
 import { fieldsOf } from "./fields.js";
 import { decodeGenerally } from "./general-decoder.js";
+import { FIRST } from "./names.js";
 import type { Said } from "./honest-node.js";
 import { documentedContracts } from "./documented-node.js";
 import type { ContractCall } from "./scripted-contracts.js";
 
-/** Who settles in a simulation. */
-export const SENDER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 /** Those that a simulation reads before and after. */
 export const WATCHED_ORDERS = [1n, 2n];
 const ORDERS = { firstId: 1n, lastId: 4n };
@@ -170,7 +169,7 @@ async function simulate(
 ): Promise<Simulation> {
   const { simulation } = await simulateSettlement(
     host,
-    { sender: SENDER, orderIDs: WATCHED_ORDERS, engine },
+    { sender: FIRST, orderIDs: WATCHED_ORDERS, engine },
     await chooseNextBlock(host),
   );
   return simulation;

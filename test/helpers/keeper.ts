@@ -30,6 +30,7 @@ import {
   nextRound,
   settledRound,
 } from "./scripted-contracts.js";
+import { HASH } from "./names.js";
 import { ScriptedNode } from "./scripted-node.js";
 import { fieldsIn } from "./settlement-cases.js";
 import type { AnyKeeper, StatusAndCode } from "./settlement-cases.js";
@@ -38,8 +39,6 @@ import type { AnyKeeper, StatusAndCode } from "./settlement-cases.js";
 export type NetworkChanges = Readonly<Record<string, unknown>>;
 
 export const SENDS = ["eth_sendRawTransaction", "eth_sendTransaction"];
-export const HASH = `0x${"ab".repeat(32)}` as const;
-export const OTHER_HASH = `0x${"cd".repeat(32)}` as const;
 export const OTHER_KEY = `0x${"22".repeat(32)}`;
 export const GUARD: Address = "0x00000000000000000000000000000000000000A7";
 

@@ -1,12 +1,9 @@
 import { VaultClient } from "../../src/client/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
+import { HASH, SECOND } from "./names.js";
 import { VAULT } from "./scripted-contracts.js";
 
-/** The second account of the development mnemonic. */
-export const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
-export const HASH = `0x${"ab".repeat(32)}` as const;
-export const OTHER_HASH = `0x${"cd".repeat(32)}` as const;
 /** The word 7. */
 export const WORD = `0x${"7".padStart(64, "0")}`;
 
@@ -19,7 +16,7 @@ export const header = {
 };
 
 /** A call of a contract. */
-export const call = { from: ADDRESS, to: ADDRESS, data: "0x" };
+export const call = { from: SECOND, to: SECOND, data: "0x" };
 
 interface Asked {
   readonly method: string;

@@ -9,8 +9,8 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { contracts } from "../helpers/distinct-state.js";
 import { callMethod } from "../helpers/call-method.js";
 import { connectTo } from "../helpers/hre.js";
+import { SECOND } from "../helpers/names.js";
 
-const HOLDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const BEYOND = 2n ** 256n;
 
 /** A value of any type, as JavaScript may pass it. */
@@ -157,7 +157,7 @@ describe("arguments of mocks", () => {
   });
 
   it("set() refuses a holder whose checksum is wrong, and takes one in lower case", async () => {
-    const wrong = HOLDER.replace("C5", "c5");
+    const wrong = SECOND.replace("C5", "c5");
     await expectRefusal(
       async () => {
         await mocks.set({ orders: { 1: { holder: wrong } } });
@@ -165,9 +165,9 @@ describe("arguments of mocks", () => {
       "VAULT_INVALID_ADDRESS",
       "orders.1.holder",
     );
-    await mocks.set({ orders: { 1: { holder: HOLDER.toLowerCase() } } });
+    await mocks.set({ orders: { 1: { holder: SECOND.toLowerCase() } } });
     const { holder } = await connection.vault.getOrderInfo(1);
-    expect(holder).to.equal(HOLDER);
+    expect(holder).to.equal(SECOND);
   });
 
   it("fail() names the condition that its operation does not have", async () => {

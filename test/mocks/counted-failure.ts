@@ -9,12 +9,12 @@ import { expectRevert, expectVaultError } from "../helpers/assertions.js";
 import { callMethod } from "../helpers/call-method.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
+import { NOBODY } from "../helpers/names.js";
 import { devKey } from "../helpers/world.js";
 
 const FORWARDER = "0x00000000000000000000000000000000000f0f0f";
 /** Calls the address in the first word with the bytes after it; succeeds anyhow. */
 const FORWARDER_CODE = "0x602036038060206000376000600082600060006000355af100";
-const STRANGER = "0x00000000000000000000000000000000000000AA";
 const GAS = { gasLimit: 1_000_000 };
 
 /** The reasons of reads that fail; "answers" for one that succeeds. */
@@ -113,7 +113,7 @@ describe("fail() with times, in process", () => {
     }
   });
 
-  const STRANGERS = { from: STRANGER, times: 1 };
+  const STRANGERS = { from: NOBODY, times: 1 };
   for (const [title, failures, reads, expected] of [
     [
       "counts the requests of its own order, and ends no other failure",
@@ -131,7 +131,7 @@ describe("fail() with times, in process", () => {
         ["getOrderInfo", "caller", STRANGERS],
         ["getOrderInfo", "order", { orderID: 2 }],
       ],
-      [2, 1, 1].map((orderID) => readOrder(orderID, STRANGER)),
+      [2, 1, 1].map((orderID) => readOrder(orderID, NOBODY)),
       ["order", "caller", "answers"],
     ],
     [

@@ -15,8 +15,7 @@ import { fieldsOf, listOf } from "../helpers/fields.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
-
-const SECOND = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+import { SECOND } from "../helpers/names.js";
 
 describe("places of the mocks", () => {
   let hre: HardhatRuntimeEnvironment;

@@ -2,8 +2,8 @@ import { expect } from "chai";
 
 import { encodeRevertData } from "../../src/mocks/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { SECOND } from "../helpers/names.js";
 
-const HOLDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const MAX = 2n ** 256n - 1n;
 
 const word = (hex: string): string => hex.padStart(64, "0");
@@ -22,8 +22,8 @@ describe("the reason of a failure", () => {
     [{ customError: "FactoryNotSet()" }, "0xa7df7fac"],
     [{ customError: "A(uint8 b)", args: [255] }, `0x37e081be${word("ff")}`],
     [
-      { customError: " Paused (address account)", args: [HOLDER] },
-      `0x62e78cea${word(HOLDER.slice(2).toLowerCase())}`,
+      { customError: " Paused (address account)", args: [SECOND] },
+      `0x62e78cea${word(SECOND.slice(2).toLowerCase())}`,
     ],
     [{ data: "0xAB" }, "0xAB"],
     [{ data: "0x" }, "0x"],

@@ -15,10 +15,9 @@ import type { TestNode } from "../helpers/every-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
+import { NOBODY } from "../helpers/names.js";
 import { recordCalls } from "../helpers/recording-node.js";
 import { sendTransaction } from "../helpers/transactions.js";
-
-const STRANGER = "0x00000000000000000000000000000000000000AA";
 
 for (const { name, start } of differentNodes) {
   describe(`mocks - scripting on ${name}`, () => {
@@ -186,7 +185,7 @@ for (const { name, start } of differentNodes) {
     it("fail() makes one order, one caller or one set of terms fail, and the arguments count more than the caller", async () => {
       const terms = { maxVolume: 5n, APY: 6n, endTime: 7n };
       await mocks.fail("getOrderInfo", "every");
-      await mocks.fail("getOrderInfo", "caller", { from: STRANGER });
+      await mocks.fail("getOrderInfo", "caller", { from: NOBODY });
       await mocks.fail("getOrderInfo", "order", { orderID: 2 });
       await mocks.fail("calMargins", "terms", { terms });
       const reasonOf = async (
@@ -201,13 +200,13 @@ for (const { name, start } of differentNodes) {
       };
       expect([
         await reasonOf(1n),
-        await reasonOf(1n, STRANGER),
-        await reasonOf(2n, STRANGER),
+        await reasonOf(1n, NOBODY),
+        await reasonOf(2n, NOBODY),
       ]).to.deep.equal(["every", "caller", "order"]);
       await mocks.succeed("getOrderInfo", { orderID: 2n });
-      expect(await reasonOf(2n, STRANGER)).to.equal("caller");
+      expect(await reasonOf(2n, NOBODY)).to.equal("caller");
       await mocks.succeed("getOrderInfo");
-      expect(await vault.getOrderInfo(1n, { from: STRANGER })).to.include({
+      expect(await vault.getOrderInfo(1n, { from: NOBODY })).to.include({
         state: 1,
       });
       await expectVaultError(vault.calMargins(terms), "VAULT_CALL_REVERTED");

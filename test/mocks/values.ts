@@ -12,7 +12,7 @@ import {
 import type { CheckedField } from "../../src/mocks/values.js";
 import { operations } from "../../src/protocol/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { ADDRESS } from "../helpers/recording-node.js";
+import { SECOND } from "../helpers/names.js";
 
 const plain = <T extends CheckedField["type"]>(type: T) =>
   ({ type, unit: "none" }) as const;
@@ -28,7 +28,7 @@ describe("values of operations", () => {
     [state, "255", 255],
     [state, 7n, 7],
     [plain("uint8"), "0x1f", 31],
-    [plain("address"), ADDRESS.toLowerCase(), ADDRESS],
+    [plain("address"), SECOND.toLowerCase(), SECOND],
     [flag, true, true],
     [flag, "true", true],
     [flag, false, false],

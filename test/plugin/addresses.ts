@@ -14,11 +14,10 @@ import type { ContractRole, HardhatVault } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { contracts } from "../helpers/distinct-state.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { SECOND, THIRD } from "../helpers/names.js";
 
 /** Nothing listens there: no address needs a request. */
 const NOWHERE = "http://127.0.0.1:1";
-const SECOND = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
-const THIRD = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 
 /** Where an address comes from, without the beginning that all share. */
 async function sourceOf(

@@ -7,12 +7,12 @@ import type { HardhatUserConfig } from "hardhat/types/config";
 import hardhatVault from "../../src/index.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { SECOND } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 import { documentedContracts } from "../helpers/documented-node.js";
 
 const NOWHERE = "http://127.0.0.1:1";
-const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 
 /** A configuration as a user may write it who does not use TypeScript. */
 function userConfig(vault: unknown, type = "http"): HardhatUserConfig {
@@ -32,7 +32,7 @@ async function validate(
   return (errors ?? []).map(({ path, message }) => [path.join("."), message]);
 }
 
-const MISTYPED = ADDRESS.replace("C8", "c8");
+const MISTYPED = SECOND.replace("C8", "c8");
 const root = "networks.live.vault";
 const contracts = `${root}.contracts`;
 const usdc = <Settings>(settings: Settings) => ({
@@ -55,9 +55,9 @@ const mistakes: ReadonlyArray<
   [
     "contracts",
     /unknown contract "pool"; the contracts are .*publicPool/u,
-    { contracts: { pool: ADDRESS } },
+    { contracts: { pool: SECOND } },
   ],
-  ["contracts", /unknown contract/u, { contracts: { constructor: ADDRESS } }],
+  ["contracts", /unknown contract/u, { contracts: { constructor: SECOND } }],
   ["contracts", /object/u, { contracts: [] }],
   ["contracts.vault", /40 hex digits/u, ofVault("0x12")],
   [
@@ -66,10 +66,10 @@ const mistakes: ReadonlyArray<
     ofVault(12),
     ofVault({ name: "SOME_ADDRESS" }),
     ofVault({ _type: "ConfigurationVariable", name: 12 }),
-    ofVault([ADDRESS]),
-    ofVault(`x${ADDRESS}`),
-    ofVault(`${ADDRESS}0`),
-    ofVault(ADDRESS.replace("x", "X")),
+    ofVault([SECOND]),
+    ofVault(`x${SECOND}`),
+    ofVault(`${SECOND}0`),
+    ofVault(SECOND.replace("x", "X")),
   ],
   ["tokenDecimals", /whole/u, { tokenDecimals: 1.5 }],
   ["tokenDecimals", /0/u, { tokenDecimals: -1 }],
@@ -169,7 +169,7 @@ describe("configuration", () => {
   it("Hardhat lists every mistake of every network", async () => {
     const vault = {
       ...{ contract: 1, tokenDecimals: 78 },
-      contracts: { vaults: ADDRESS, vault: "0x12" },
+      contracts: { vaults: SECOND, vault: "0x12" },
       instances: { Daily: {} },
     };
     const network = { type: "http", url: NOWHERE, vault };
@@ -189,9 +189,9 @@ describe("configuration", () => {
       {},
       { contracts: {} },
       { contracts: { vault: undefined } },
-      { contracts: { vault: ADDRESS } },
-      { contracts: { vault: ADDRESS.toLowerCase() } },
-      { contracts: { vault: `0x${ADDRESS.slice(2).toUpperCase()}` } },
+      { contracts: { vault: SECOND } },
+      { contracts: { vault: SECOND.toLowerCase() } },
+      { contracts: { vault: `0x${SECOND.slice(2).toUpperCase()}` } },
       { contracts: { vault: configVariable("SOME_ADDRESS") } },
       { tokenDecimals: 0 },
       { tokenDecimals: 77 },
@@ -207,7 +207,7 @@ describe("configuration", () => {
       { maxHeadAge: false },
       { instances: {} },
       { instances: { "9-_": {}, ["a".repeat(64)]: {} } },
-      { instances: { usdc: {}, "usdt-2": { contracts: { vault: ADDRESS } } } },
+      { instances: { usdc: {}, "usdt-2": { contracts: { vault: SECOND } } } },
     ]) {
       expect(await validate(userConfig(vault))).to.deep.equal([]);
     }
@@ -225,14 +225,14 @@ describe("configuration", () => {
     const hre = await createTestHre({
       networks: {
         live: httpNetwork(NOWHERE, {
-          vault: { contracts: { vault: ADDRESS }, tokenDecimals: 6 },
+          vault: { contracts: { vault: SECOND }, tokenDecimals: 6 },
         }),
         local: { type: "edr-simulated", vault: { tokenDecimals: 8 } },
         bare: httpNetwork(NOWHERE),
       },
     });
     const { live, local, bare } = hre.config.networks;
-    expect(await live?.vault.contracts.vault?.get()).to.equal(ADDRESS);
+    expect(await live?.vault.contracts.vault?.get()).to.equal(SECOND);
     expect(live?.vault.tokenDecimals).to.equal(6);
     expect(Object.keys(live?.vault.contracts ?? {})).to.deep.equal(["vault"]);
     expect(local?.vault).to.deep.equal({
@@ -292,9 +292,9 @@ describe("configuration", () => {
     );
     expect(message).to.contain(`${contracts}.vault`);
     expect(message).to.contain("TEST_LATE_ADDRESS");
-    process.env["TEST_LATE_ADDRESS"] = ADDRESS.toLowerCase();
+    process.env["TEST_LATE_ADDRESS"] = SECOND.toLowerCase();
     expect(await vault.addressOf("vault")).to.deep.equal({
-      address: ADDRESS,
+      address: SECOND,
       source: `${contracts}.vault`,
     });
     delete process.env["TEST_LATE_ADDRESS"];
@@ -367,9 +367,9 @@ describe("configuration", () => {
       await connection.close();
       const other = await hre.network.create({
         network,
-        override: { vault: { contracts: { vault: ADDRESS } } },
+        override: { vault: { contracts: { vault: SECOND } } },
       });
-      expect((await other.vault.addressOf("vault")).address).to.equal(ADDRESS);
+      expect((await other.vault.addressOf("vault")).address).to.equal(SECOND);
       await other.close();
     }
   });

@@ -23,11 +23,11 @@ import {
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, hreOnLive } from "../helpers/hre.js";
+import { SECOND } from "../helpers/names.js";
 import { itOnPosix } from "../helpers/posix.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 
-const OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const GENESIS = `0x${"ab".repeat(32)}`;
 
 const deployment = {
@@ -119,7 +119,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     await Promise.all([
       vault.addressOf("vault"),
       vault.addressOf("trading"),
-      vault.at({ vault: OTHER }).addressOf("publicPool"),
+      vault.at({ vault: SECOND }).addressOf("publicPool"),
     ]);
     const methods = server.requests.map(({ method }) => method);
     await vault.addressOf("vault");
@@ -186,7 +186,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     ],
     [
       "the chain has no code of one of its contracts",
-      () => (codeless = OTHER),
+      () => (codeless = SECOND),
       "not on the chain any more",
     ],
     [
@@ -201,7 +201,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     ],
     [
       "it has no address of a contract",
-      async () => await leave({ ...deployment, contracts: { vault: OTHER } }),
+      async () => await leave({ ...deployment, contracts: { vault: SECOND } }),
       "contracts",
     ],
     [
@@ -219,7 +219,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     it(`a read fails with ${errorCode} and names the deployment file if ${name}`, async () => {
       await leave({
         ...deployment,
-        contracts: { ...documentedContracts, publicPool: OTHER },
+        contracts: { ...documentedContracts, publicPool: SECOND },
       });
       await arrange();
       const { message } = await expectVaultError(
@@ -240,12 +240,12 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
         contracts: { ...documentedContracts, vault },
       });
     };
-    await withVault(OTHER.toLowerCase());
+    await withVault(SECOND.toLowerCase());
     expect(await (await open()).addressOf("vault")).to.deep.equal({
-      address: OTHER,
+      address: SECOND,
       source: "vault-deployments/1-abababab.json",
     });
-    await withVault(OTHER.replace("C8", "c8"));
+    await withVault(SECOND.replace("C8", "c8"));
     const { details } = await expectVaultError(
       (await open()).addressOf("vault"),
       "VAULT_INVALID_ADDRESS",
@@ -299,7 +299,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
         "1-abababab-a.json",
         {
           ...deployment,
-          contracts: { ...documentedContracts, publicPool: OTHER },
+          contracts: { ...documentedContracts, publicPool: SECOND },
         },
       ],
     ] as const) {
@@ -308,7 +308,7 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
         JSON.stringify(content),
       );
     }
-    codeless = OTHER;
+    codeless = SECOND;
     const instances = { a: {}, b: {}, c: {}, "a-b": {} };
     const settings = { vault: { instances } };
     const hre = await hreOnLive(server.url, settings, projectRoot);
@@ -417,8 +417,8 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     for (const using of [vault, await open()]) {
       expect(await using.queryVolume()).to.equal(1n);
     }
-    const contracts = { ...documentedContracts, vault: OTHER };
+    const contracts = { ...documentedContracts, vault: SECOND };
     await (await vault.deployments?.())?.save({ ...deployment, contracts });
-    expect((await vault.addressOf("vault")).address).to.equal(OTHER);
+    expect((await vault.addressOf("vault")).address).to.equal(SECOND);
   });
 });

@@ -14,20 +14,20 @@ import { listOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, hreOnLive } from "../helpers/hre.js";
+import { SECOND } from "../helpers/names.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 
-const KEEPER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const keeper = new Interface([
   "error OnlyKeeper(address keeper, uint256 at, string why)",
 ]);
 const pausing = new Interface(["function pauseUntil(uint256 at)"]);
 const abi: unknown = JSON.parse(keeper.formatJson());
 const data = keeper.encodeErrorResult("OnlyKeeper", [
-  KEEPER,
+  SECOND,
   7n,
   "no\u001b[2J\u202e",
 ]);
-const KNOWN = `OnlyKeeper(keeper: "${KEEPER}", at: 7, why: "no\\u001b[2J\u202e")`;
+const KNOWN = `OnlyKeeper(keeper: "${SECOND}", at: 7, why: "no\\u001b[2J\u202e")`;
 const UNKNOWN = `unknown error ${data.slice(0, 10)} with 160 bytes of arguments: ${data}`;
 
 describe("custom errors of the project's contracts", () => {

@@ -10,12 +10,8 @@ import {
   getNextBlock,
 } from "../../src/rpc/blocks.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import {
-  HASH,
-  answering,
-  header,
-  recording,
-} from "../helpers/recording-node.js";
+import { HASH } from "../helpers/names.js";
+import { answering, header, recording } from "../helpers/recording-node.js";
 
 describe("a block that a node describes", () => {
   it("has the base fee and the hash of a block only if there are any", async () => {

@@ -7,7 +7,8 @@ import {
 } from "../../src/rpc/development-node.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { codedError } from "../helpers/foreign-errors.js";
-import { HASH, answering, recording } from "../helpers/recording-node.js";
+import { HASH } from "../helpers/names.js";
+import { answering, recording } from "../helpers/recording-node.js";
 
 const hardhat = {
   clientVersion: "HardhatNetwork/3.18.0",

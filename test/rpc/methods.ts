@@ -18,9 +18,8 @@ import {
 } from "../../src/rpc/transactions.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
+import { HASH, SECOND } from "../helpers/names.js";
 import {
-  ADDRESS,
-  HASH,
   answering,
   call,
   header,
@@ -69,8 +68,8 @@ describe("the answer of a node", () => {
     expect(await getChainId(answering("0x1fffffffffffff"))).to.equal(
       2 ** 53 - 1,
     );
-    expect(await hasCode(answering("0x00"), ADDRESS)).to.equal(true);
-    expect(await hasCode(answering("0x"), ADDRESS)).to.equal(false);
+    expect(await hasCode(answering("0x00"), SECOND)).to.equal(true);
+    expect(await hasCode(answering("0x"), SECOND)).to.equal(false);
     expect(await getGenesisHash(answering(null))).to.equal(UNKNOWN_GENESIS);
   });
 
@@ -92,10 +91,10 @@ describe("the answer of a node", () => {
           ? null
           : "0x01",
     );
-    await getBalance(rpc, ADDRESS);
-    await getBalance(rpc, ADDRESS, 9);
-    await hasCode(rpc, ADDRESS, "safe");
-    await getNonce(rpc, ADDRESS, 10);
+    await getBalance(rpc, SECOND);
+    await getBalance(rpc, SECOND, 9);
+    await hasCode(rpc, SECOND, "safe");
+    await getNonce(rpc, SECOND, 10);
     await getChainId(rpc);
     await getBlockNumber(rpc);
     await getGasPrice(rpc);
@@ -108,10 +107,10 @@ describe("the answer of a node", () => {
     expect(
       asked.map(({ method, params }) => [method, ...params]),
     ).to.deep.equal([
-      ["eth_getBalance", ADDRESS, "latest"],
-      ["eth_getBalance", ADDRESS, "0x9"],
-      ["eth_getCode", ADDRESS, "safe"],
-      ["eth_getTransactionCount", ADDRESS, "0xa"],
+      ["eth_getBalance", SECOND, "latest"],
+      ["eth_getBalance", SECOND, "0x9"],
+      ["eth_getCode", SECOND, "safe"],
+      ["eth_getTransactionCount", SECOND, "0xa"],
       ["eth_chainId"],
       ["eth_blockNumber"],
       ["eth_gasPrice"],
@@ -140,7 +139,7 @@ describe("the answer of a node", () => {
 
   it("to a call has its overrides", async () => {
     const { rpc, asked } = recording(() => "0x12345678");
-    const overrides = { [ADDRESS]: { code: "0x" } };
+    const overrides = { [SECOND]: { code: "0x" } };
     expect(await callContract(rpc, call, "latest", overrides)).to.deep.equal({
       data: Buffer.from("12345678", "hex"),
     });
@@ -211,9 +210,9 @@ describe("the answer of a node", () => {
         { ...header, number: null },
         { ...header, hash: "0xab" },
       ],
-      [async (rpc) => await getBalance(rpc, ADDRESS), `0x${"1".repeat(65)}`],
+      [async (rpc) => await getBalance(rpc, SECOND), `0x${"1".repeat(65)}`],
       [async (rpc) => await getGenesisHash(rpc), {}],
-      [async (rpc) => await hasCode(rpc, ADDRESS), "0xzz", null],
+      [async (rpc) => await hasCode(rpc, SECOND), "0xzz", null],
       [
         async (rpc) => await callContract(rpc, call, "latest"),
         ...[null, 1, {}, "nonsense", "0x0", "0xzz"],

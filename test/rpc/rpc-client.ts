@@ -14,13 +14,8 @@ import type { RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { StatusError, codedError } from "../helpers/foreign-errors.js";
-import {
-  HASH,
-  WORD,
-  failing,
-  header,
-  recording,
-} from "../helpers/recording-node.js";
+import { HASH } from "../helpers/names.js";
+import { WORD, failing, header, recording } from "../helpers/recording-node.js";
 import type { RecordingNode } from "../helpers/recording-node.js";
 import { VAULT } from "../helpers/scripted-contracts.js";
 

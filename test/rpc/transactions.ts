@@ -7,20 +7,15 @@ import {
   waitForReceipt,
 } from "../../src/rpc/transactions.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import {
-  ADDRESS,
-  HASH,
-  OTHER_HASH,
-  answering,
-  recording,
-} from "../helpers/recording-node.js";
+import { HASH, OTHER_HASH, SECOND } from "../helpers/names.js";
+import { answering, recording } from "../helpers/recording-node.js";
 
 describe("the answer to eth_getTransactionByHash", () => {
   const transaction = {
-    ...{ hash: HASH, from: ADDRESS, to: ADDRESS, input: "0xAB" },
+    ...{ hash: HASH, from: SECOND, to: SECOND, input: "0xAB" },
     ...{ nonce: "0x7", gasPrice: "0x9" },
   };
-  const lower = ADDRESS.toLowerCase();
+  const lower = SECOND.toLowerCase();
   const seen = {
     ...{ hash: HASH, from: lower, to: lower, data: "0xab" },
     ...{ nonce: 7, gasPrice: 9n },
@@ -49,7 +44,7 @@ describe("the answer to eth_getTransactionByHash", () => {
 
   it("is read in a block, too, without a rollup's own transactions", async () => {
     // As a deposit.
-    const deposit = { hash: HASH, from: ADDRESS, sourceHash: HASH };
+    const deposit = { hash: HASH, from: SECOND, sourceHash: HASH };
     for (const transactions of [[transaction], [deposit, transaction]]) {
       const rpc = answering({ transactions });
       expect(await getTransactions(rpc, 5)).to.deep.equal([seen]);

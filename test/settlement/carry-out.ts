@@ -13,12 +13,8 @@ import { TimeLimit } from "../../src/settlement/time-limit.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
 import type { SettlementEvent } from "../../src/settlement/types.js";
 import { endDeadlines, speedUpTime } from "../helpers/deadlines.js";
-import {
-  HASH,
-  OTHER_HASH,
-  minedReceipt,
-  sent as settlement,
-} from "../helpers/keeper.js";
+import { minedReceipt, sent as settlement } from "../helpers/keeper.js";
+import { HASH, OTHER_HASH } from "../helpers/names.js";
 
 const SEND = "eth_sendRawTransaction";
 const RECEIPT = "eth_getTransactionReceipt";

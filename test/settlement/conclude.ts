@@ -12,7 +12,8 @@ import type { Outcome, SettlementResult } from "../../src/settlement/result.js";
 import { begin } from "../../src/settlement/state.js";
 import { TimeLimit } from "../../src/settlement/time-limit.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { HASH, entry, journalSubject, useKeeper } from "../helpers/keeper.js";
+import { entry, journalSubject, useKeeper } from "../helpers/keeper.js";
+import { HASH } from "../helpers/names.js";
 import { VAULT } from "../helpers/scripted-contracts.js";
 
 describe("the log of settlements", () => {

@@ -11,12 +11,11 @@ import type {
 import { begin } from "../../src/settlement/state.js";
 import type { Plan, State } from "../../src/settlement/state.js";
 import {
-  HASH,
-  OTHER_HASH,
   minedReceipt,
   sent as settlement,
   unsignedSettlement,
 } from "../helpers/keeper.js";
+import { HASH, OTHER_HASH } from "../helpers/names.js";
 
 const SENT_AT = settlement.preparedAt;
 const MINUTE = 60_000;

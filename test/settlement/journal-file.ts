@@ -8,13 +8,13 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import {
   GUARD,
-  HASH,
   JOURNAL_FILE,
   entry,
   journalSubject,
   unsignedSettlement,
   useKeeper,
 } from "../helpers/keeper.js";
+import { HASH } from "../helpers/names.js";
 import {
   FACTORY,
   OPEN_ROUND,

@@ -23,9 +23,7 @@ import { Journal } from "../../src/settlement/journal.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import {
-  HASH,
   JOURNAL_FILE,
-  OTHER_HASH,
   OTHER_KEY,
   entry as sent,
   itSettles,
@@ -34,6 +32,7 @@ import {
   unsignedSettlement,
   useKeeper,
 } from "../helpers/keeper.js";
+import { HASH, OTHER_HASH } from "../helpers/names.js";
 import { itOnPosix } from "../helpers/posix.js";
 import {
   FACTORY,

@@ -9,11 +9,8 @@ import type { CheckRound } from "../../src/settlement/check-round.js";
 import { findTransaction, look } from "../../src/settlement/look.js";
 import type { Look, Scan } from "../../src/settlement/sighting.js";
 import type { SentTransaction } from "../../src/settlement/transaction.js";
-import {
-  HASH,
-  OTHER_HASH as OTHER,
-  sent as signed,
-} from "../helpers/keeper.js";
+import { sent as signed } from "../helpers/keeper.js";
+import { HASH, OTHER_HASH as OTHER } from "../helpers/names.js";
 
 const sent: SentTransaction = { ...signed, data: "0xA015AEFE" };
 const { from: FROM, to: TO } = sent;

@@ -10,7 +10,8 @@ import type { SettlementResult } from "../../src/settlement/result.js";
 import type { Settlement } from "../../src/types.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { GUARD, HASH, OTHER_HASH, entry, unsigned } from "../helpers/keeper.js";
+import { GUARD, entry, unsigned } from "../helpers/keeper.js";
+import { HASH, OTHER_HASH } from "../helpers/names.js";
 import type { Waiting } from "../helpers/scripted-chain.js";
 import {
   FACTORY,

@@ -3,7 +3,8 @@ import { expect } from "chai";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { send } from "../../src/settlement/send.js";
 import { codedError } from "../helpers/foreign-errors.js";
-import { HASH, OTHER_HASH, sent, unsigned } from "../helpers/keeper.js";
+import { sent, unsigned } from "../helpers/keeper.js";
+import { HASH, OTHER_HASH } from "../helpers/names.js";
 
 const { kind: _, preparedAt: __, ...transaction } = sent;
 const { from, to, data } = unsigned;

@@ -8,7 +8,8 @@ import { VaultError } from "../../src/client/index.js";
 import type { SettleAllOptions, VaultRound } from "../../src/types.js";
 import { endDeadlines, useWallClock } from "../helpers/deadlines.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
-import { OTHER_HASH, itSettles, remote, useKeeper } from "../helpers/keeper.js";
+import { itSettles, remote, useKeeper } from "../helpers/keeper.js";
+import { OTHER_HASH } from "../helpers/names.js";
 import type { Keeper } from "../helpers/keeper.js";
 import {
   KEY,

@@ -4,12 +4,8 @@ import { depthOf } from "../../src/settlement/sighting.js";
 import type { Sighting } from "../../src/settlement/sighting.js";
 import { begin, step } from "../../src/settlement/state.js";
 import type { State } from "../../src/settlement/state.js";
-import {
-  HASH,
-  OTHER_HASH,
-  sent as signed,
-  unsignedSettlement,
-} from "../helpers/keeper.js";
+import { sent as signed, unsignedSettlement } from "../helpers/keeper.js";
+import { HASH, OTHER_HASH } from "../helpers/names.js";
 
 const see = (
   transaction: Extract<Sighting, { kind: "look" }>["transaction"],

@@ -10,7 +10,8 @@ import {
 } from "../../src/settlement/transaction.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { codedError } from "../helpers/foreign-errors.js";
-import { HASH, OTHER_KEY, unsigned } from "../helpers/keeper.js";
+import { OTHER_KEY, unsigned } from "../helpers/keeper.js";
+import { HASH } from "../helpers/names.js";
 import { KEY, SETTLER } from "../helpers/scripted-contracts.js";
 
 const { to, data, chainId, nonce, gas: gasLimit } = unsigned;

@@ -9,7 +9,8 @@ import {
 } from "../../src/settlement/who-settled.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { GUARD, HASH, OTHER_HASH, entry, unsigned } from "../helpers/keeper.js";
+import { GUARD, entry, unsigned } from "../helpers/keeper.js";
+import { HASH, OTHER_HASH } from "../helpers/names.js";
 import type { Waiting } from "../helpers/scripted-chain.js";
 import {
   OPEN_ROUND,

@@ -21,6 +21,7 @@ import { fieldsOf } from "../helpers/fields.js";
 import { freePort } from "../helpers/free-port.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
+import { NOBODY } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { isFull } from "../helpers/sample.js";
@@ -37,7 +38,6 @@ import type { MockProtocol } from "../helpers/world.js";
 /** Any chain id that no table of hardforks knows. */
 const CHAIN_ID = 987_654;
 const FROM = "0x00000000000000000000000000000000000000bb";
-const OTHER = "0x00000000000000000000000000000000000000AA";
 
 /** A fork that reads storage only when it is needed asks for several slots of each. */
 const HOLDERS = isFull ? 40 : 10;
@@ -269,23 +269,27 @@ describe("vault.fork()", () => {
     const { vault } = await connect({
       from: FROM,
       vault: {
-        ...{ contracts: protocol.contracts, tokenDecimals: 6, guard: OTHER },
+        ...{ contracts: protocol.contracts, tokenDecimals: 6, guard: NOBODY },
         instances: {
-          dai: { tokenDecimals: 18, contracts: { vault: OTHER }, guard: false },
+          dai: {
+            tokenDecimals: 18,
+            contracts: { vault: NOBODY },
+            guard: false,
+          },
           eth: {},
         },
       },
     });
-    const fork = await open(vault.at({ trading: OTHER }, "--at"));
+    const fork = await open(vault.at({ trading: NOBODY }, "--at"));
     expect(await fork.vault.addressOf("trading")).to.deep.equal({
-      ...{ address: OTHER, source: "--at" },
+      ...{ address: NOBODY, source: "--at" },
     });
     expect(await fork.vault.addressOf("vault")).to.deep.equal({
       address: protocol.contracts.vault,
       source: "networks.live.vault.contracts.vault",
     });
     const [dai, eth] = [fork.vault.instance("dai"), fork.vault.instance("eth")];
-    expect((await dai.addressOf("vault")).address).to.equal(OTHER);
+    expect((await dai.addressOf("vault")).address).to.equal(NOBODY);
     expect((await dai.addressOf("trading")).address).to.equal(
       protocol.contracts.trading,
     );
@@ -295,7 +299,11 @@ describe("vault.fork()", () => {
     const guards = [fork.vault, eth, dai].map(
       async (each) => (await each.guardAddress())?.address,
     );
-    expect(await Promise.all(guards)).to.deep.equal([OTHER, OTHER, undefined]);
+    expect(await Promise.all(guards)).to.deep.equal([
+      NOBODY,
+      NOBODY,
+      undefined,
+    ]);
   });
 
   it("vault.fork() names the network that was forked in its errors", async () => {
@@ -505,9 +513,9 @@ describe("vault.fork()", () => {
       const { vault } = await connect();
       const blockNumber = isNamed ? await provider.getBlockNumber() : undefined;
       const forkWith = async (wei: string): Promise<ForkConnection> => {
-        await provider.send("anvil_setBalance", [OTHER, wei]);
+        await provider.send("anvil_setBalance", [NOBODY, wei]);
         const fork = await open(vault, { blockNumber });
-        const call = { method: "eth_getBalance", params: [OTHER, "latest"] };
+        const call = { method: "eth_getBalance", params: [NOBODY, "latest"] };
         expect(await fork.provider.request(call)).to.equal(wei);
         return fork;
       };

@@ -2,6 +2,7 @@ import { expect } from "chai";
 
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { hreOnLive, httpNetwork } from "../helpers/hre.js";
+import { NOBODY } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import {
@@ -12,8 +13,6 @@ import {
 import { ScriptedNode, handlerOf } from "../helpers/scripted-node.js";
 import { DEV_KEYS } from "../helpers/world.js";
 import { squeezed, useTasks } from "../helpers/use-tasks.js";
-
-const NOBODY = "0x00000000000000000000000000000000000000AA";
 
 // What each check finds: test/plugin/examine.ts and test/plugin/examine-settlement.ts.
 describe("vault doctor", () => {

@@ -2,9 +2,8 @@ import { expect } from "chai";
 
 import { fieldsOf } from "../helpers/fields.js";
 import { httpNetwork } from "../helpers/hre.js";
+import { NOBODY } from "../helpers/names.js";
 import { itFails, useTasks } from "../helpers/use-tasks.js";
-
-const NOBODY = "0x00000000000000000000000000000000000000AA";
 
 // What the mocks do then: test/mocks.
 describe("vault mock", () => {

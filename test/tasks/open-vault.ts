@@ -21,15 +21,13 @@ import {
   hreOnLive,
   httpNetwork,
 } from "../helpers/hre.js";
+import { NOBODY, SECOND } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 import { KEY, isSame } from "../helpers/scripted-contracts.js";
 import { deployGeneratedOrders } from "../helpers/trading.js";
 import { itFails, squeezed, useTasks } from "../helpers/use-tasks.js";
-
-const HOLDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
-const NOBODY = "0x00000000000000000000000000000000000000AA";
 
 describe("the connection of a task", () => {
   let server: RpcServer;
@@ -206,7 +204,7 @@ describe("the addresses that tasks use", () => {
           instances: {
             usdc: { tokenDecimals: 6, displayDecimals: { volume: 19 } },
             dai: { contracts: { vault: configVariable("TEST_DAI_VAULT") } },
-            nowhere: { contracts: { vault: NOBODY, trading: HOLDER } },
+            nowhere: { contracts: { vault: NOBODY, trading: SECOND } },
           },
         },
       }),
@@ -237,7 +235,7 @@ describe("the addresses that tasks use", () => {
     volume --at vault=${NOBODY} | VAULT_NO_CODE | (address from --at)
     volume --instance nowhere | VAULT_NO_CODE | nowhere.contracts
     orders --instance nowhere | VAULT_NO_CODE | the trading contract
-    mock fail queryVolume closed --instance nowhere | VAULT_NOT_A_MOCK | ${HOLDER}
+    mock fail queryVolume closed --instance nowhere | VAULT_NOT_A_MOCK | ${SECOND}
     simulate --fork --network local | VAULT_INVALID_ARGUMENT | as it is, not forked
     simulate --block 0 --network local | VAULT_INVALID_ARGUMENT | as it is, not forked
     simulate --hardfork prague --network local | VAULT_INVALID_ARGUMENT | as it is, not forked

@@ -4,13 +4,11 @@ import { expect } from "chai";
 
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { connectTo, hreOnLive } from "../helpers/hre.js";
+import { SECOND, THIRD } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
 import { deployGeneratedOrders } from "../helpers/trading.js";
 import { itFails, useTasks } from "../helpers/use-tasks.js";
-
-const HOLDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
-const OTHER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 
 // What each form shows: output/orders.ts and output/listing.ts.
 describe("vault orders", () => {
@@ -26,8 +24,8 @@ describe("vault orders", () => {
     ["--ids 9,0x1-3,2", "9,1,2,3"],
     ["--ids 9,1-3 --skip-empty", "1,2,3"],
     ["--ids 1-9 --state closed", "2,3"],
-    [`--ids 1-9 --holder ${OTHER.toLowerCase()}`, "2"],
-    [`--ids 1-9 --state closed --holder ${HOLDER}`, "3"],
+    [`--ids 1-9 --holder ${THIRD.toLowerCase()}`, "2"],
+    [`--ids 1-9 --state closed --holder ${SECOND}`, "3"],
     ["--ids 2-", "2,3"],
     ["", "1,2,3"],
   ] as const) {
@@ -162,7 +160,7 @@ describe("vault orders", () => {
     });
     itFails(
       tasks,
-      `orders --from ${HOLDER} | VAULT_INVALID_ARGUMENT | 2^40 ids after the first`,
+      `orders --from ${SECOND} | VAULT_INVALID_ARGUMENT | 2^40 ids after the first`,
     );
   });
 });

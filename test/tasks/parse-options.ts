@@ -30,6 +30,7 @@ import {
 import { newTasks } from "../helpers/every-vault-task.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre, hreOnLive, httpNetwork } from "../helpers/hre.js";
+import { SECOND } from "../helpers/names.js";
 import { rowsOf } from "../helpers/rows.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
@@ -42,8 +43,7 @@ import {
 
 const KEY = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
 const SECRET = "ab".repeat(32);
-const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
-const BAD_CHECKSUM = ADDRESS.replace("C8", "c8");
+const BAD_CHECKSUM = SECOND.replace("C8", "c8");
 const ABOVE = (2n ** 256n).toString();
 
 /** Texts that an option refuses, by the code of the error. */
@@ -77,12 +77,12 @@ const wrong: Readonly<Record<string, WrongTexts>> = {
   out: { VAULT_INVALID_ARGUMENT: [""] },
   margins: { VAULT_INVALID_ARGUMENT: [""] },
   ...{ from: wrongAddresses, holder: wrongAddresses, settler: wrongAddresses },
-  tokens: { VAULT_INVALID_ADDRESS: ["0x12", `${ADDRESS},`, ""] },
+  tokens: { VAULT_INVALID_ADDRESS: ["0x12", `${SECOND},`, ""] },
   at: {
     VAULT_INVALID_ADDRESS: [`vault=${BAD_CHECKSUM}`],
     VAULT_INVALID_ARGUMENT: [
-      ...["", ADDRESS, `valt=${ADDRESS}`, SECRET, `vault=${ADDRESS}=1`],
-      `vault=${ADDRESS},vault=${ADDRESS}`,
+      ...["", SECOND, `valt=${SECOND}`, SECRET, `vault=${SECOND}=1`],
+      `vault=${SECOND},vault=${SECOND}`,
     ],
   },
   block: wrongFixedBlocks,
@@ -156,9 +156,9 @@ describe("options of tasks", () => {
     ],
     [
       simulateTask.options,
-      { tokens: `${ADDRESS.toLowerCase()}, ${ADDRESS}` },
+      { tokens: `${SECOND.toLowerCase()}, ${SECOND}` },
       "tokens",
-      [ADDRESS, ADDRESS],
+      [SECOND, SECOND],
     ],
     [simulateTask.options, { block: "1_000" }, "block", 1_000n],
     [simulateTask.options, { atTime: "end" }, "atTime", "end"],

@@ -10,6 +10,7 @@ import {
 } from "../helpers/documented-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { hreOnLive, httpNetwork } from "../helpers/hre.js";
+import { NOBODY, SECOND, ZERO } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { pathsOf } from "../helpers/readings.js";
@@ -20,10 +21,6 @@ import type { ScriptedNodeOptions } from "../helpers/scripted-node.js";
 import { useTasks } from "../helpers/use-tasks.js";
 import { DEV_KEYS } from "../helpers/world.js";
 
-const HOLDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
-const NOBODY = "0x00000000000000000000000000000000000000AA";
-const ZERO = "0x0000000000000000000000000000000000000000";
-
 // What a reading shows: goldens.ts and output/readings.ts.
 describe("read tasks", () => {
   const tasks = useTasks({
@@ -31,7 +28,7 @@ describe("read tasks", () => {
     networks: (url, { addresses: contracts }) => {
       const vault = { contracts, tokenDecimals: 18 };
       return {
-        live: httpNetwork(url, { from: HOLDER, vault }),
+        live: httpNetwork(url, { from: SECOND, vault }),
         keyed: httpNetwork(url, { accounts: [DEV_KEYS[2]], vault }),
         scaled: httpNetwork(url, {
           vault: { contracts, displayDecimals: { volume: 2 } },
@@ -119,7 +116,7 @@ describe("read tasks", () => {
     const { vault } = tasks.mocks.addresses;
     await tasks.rpc("anvil_setCode", vault, "0x335f523360205260405ff3");
     for (const [typed, caller] of [
-      ["volume", HOLDER],
+      ["volume", SECOND],
       ["volume --network keyed", "0x0"],
       [`volume --from ${NOBODY}`, NOBODY],
     ] as const) {
@@ -160,7 +157,7 @@ describe("the block of a read task", () => {
   before(async () => {
     server = await startRpcServer({});
     hre = await hreOnLive(server.url, {
-      from: HOLDER,
+      from: SECOND,
       vault: { contracts: documentedContracts, instances: { usdc: {} } },
     });
   });
@@ -207,7 +204,7 @@ describe("the block of a read task", () => {
         expect(calls).to.have.lengthOf(reads);
         for (const [call, at] of calls) {
           expect(call).to.have.all.keys("from", "to", "data");
-          expect(call).to.have.property("from", HOLDER);
+          expect(call).to.have.property("from", SECOND);
           expect(at).to.deep.equal(pinned);
         }
       });

@@ -5,11 +5,11 @@ import { expect } from "chai";
 import { describeTime } from "../../src/protocol/time.js";
 import { html } from "../../tasks/report/html.js";
 import { createTestHre, hreOnLive, httpNetwork } from "../helpers/hre.js";
+import { NOBODY } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 import { itFails, useTasks } from "../helpers/use-tasks.js";
 
-const NOBODY = "0x00000000000000000000000000000000000000AA";
 const HOSTILE = `</td></script></style></svg><img src=x onerror="alert(1)"><!--'"&\u202e`;
 const SECRET = "s3cret-of-the-node";
 

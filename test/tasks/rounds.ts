@@ -1,9 +1,8 @@
 import { expect } from "chai";
 
 import { fieldsOf, listOf } from "../helpers/fields.js";
+import { NOBODY } from "../helpers/names.js";
 import { itFails, useTasks } from "../helpers/use-tasks.js";
-
-const NOBODY = "0x00000000000000000000000000000000000000AA";
 
 // What a listing shows: output/rounds.ts.
 describe("vault rounds", () => {

@@ -10,6 +10,7 @@ import { settle, toOptions } from "../../tasks/settle.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre, hreOnLive, httpNetwork } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
+import { SECOND } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 import { KeptOutput } from "../helpers/screens.js";
@@ -18,7 +19,6 @@ import type { Keeper, NetworkChanges } from "../helpers/keeper.js";
 import { squeezed, useTasks } from "../helpers/use-tasks.js";
 import { DEV_KEYS } from "../helpers/world.js";
 
-const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 /** The selector of `decimals()`. */
 const DECIMALS = "0x313ce567";
 const HINT = "To continue if this is interrupted: ";
@@ -299,8 +299,8 @@ describe("options of vault settle", () => {
     [{ partial: true }, { partial: true }],
     [{ assert: true }, { assertOnly: true }],
     [{ maxFeePerGas: "2wei" }, { maxFeePerGas: 2n }],
-    [{ from: ADDRESS }, { from: ADDRESS }],
-    [{ tokens: `${ADDRESS},${ADDRESS}` }, { tokens: [ADDRESS, ADDRESS] }],
+    [{ from: SECOND }, { from: SECOND }],
+    [{ tokens: `${SECOND},${SECOND}` }, { tokens: [SECOND, SECOND] }],
     [{ tokens: "none" }, { tokens: [] }],
     [{ confirmations: "3" }, { confirmations: 3 }],
     [{ timeout: "3" }, { timeout: 3_000 }],
@@ -369,7 +369,7 @@ describe("vault settle on a node", () => {
     expect(await tasks.documentOf("settle --calldata")).to.include({
       ...{ to: vault, data: "0xa015aefe", value: "0", estimatedGas: null },
     });
-    const from = await tasks.documentOf(`settle --calldata --from ${ADDRESS}`);
+    const from = await tasks.documentOf(`settle --calldata --from ${SECOND}`);
     expect(from["estimatedGas"]).to.match(/^\d{5,7}$/u);
   });
 
@@ -381,7 +381,7 @@ describe("vault settle on a node", () => {
 
   for (const [option, sender] of [
     ["", "the zero address"],
-    [` --from ${ADDRESS}`, ADDRESS],
+    [` --from ${SECOND}`, SECOND],
   ] as const) {
     it(`settle --calldata${option} warns that ${sender} would be refused, with the block and the reason`, async () => {
       await tasks.mocks.fail("settleAll", "not\u001b[2J yet.");

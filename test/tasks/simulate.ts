@@ -4,13 +4,13 @@ import { toBeHex } from "ethers";
 import { simulate } from "../../tasks/simulate.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { httpNetwork } from "../helpers/hre.js";
+import { NOBODY } from "../helpers/names.js";
 import { VAULT, settledRound } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import { linesOf } from "../helpers/screens.js";
 import { itFails, useTasks } from "../helpers/use-tasks.js";
 import { DEV_KEYS } from "../helpers/world.js";
 
-const NOBODY = "0x00000000000000000000000000000000000000AA";
 /** The selector of `decimals()`. */
 const DECIMALS = "0x313ce567";
 

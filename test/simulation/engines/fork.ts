@@ -17,6 +17,7 @@ import { deployTestGuard } from "../../helpers/guard.js";
 import { startHardhatNode } from "../../helpers/hardhat-node.js";
 import { connectTo } from "../../helpers/hre.js";
 import type { NetworkSettings } from "../../helpers/hre.js";
+import { FIRST, NOBODY, SECOND } from "../../helpers/names.js";
 import {
   SETTLEMENT_CHANGES,
   deployProtocol,
@@ -28,11 +29,8 @@ import type { RpcReply, RpcServer } from "../../helpers/rpc-server.js";
 import { mined } from "../../helpers/transactions.js";
 
 /** Of anvil's development accounts. */
-const FIRST_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
-const SECOND_ACCOUNT = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const SECOND_KEY =
   "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
-const NOBODY = "0x00000000000000000000000000000000000000AA";
 
 const readMethods = [
   "anvil_nodeInfo",
@@ -255,8 +253,8 @@ describe("simulateSettleAll with the engine fork", () => {
       ]
     > = [
       [{ from: NOBODY }, undefined, NOBODY],
-      [{ accounts: [SECOND_KEY] }, undefined, SECOND_ACCOUNT],
-      [{}, undefined, FIRST_ACCOUNT],
+      [{ accounts: [SECOND_KEY] }, undefined, SECOND],
+      [{}, undefined, FIRST],
       [{}, protocol.contracts.trading, undefined],
     ];
     for (const [settings, from, account] of senders) {
@@ -319,11 +317,11 @@ describe("simulateSettleAll with the engine fork", () => {
 
   it("fork starts from the balances of the chain, also of accounts that Hardhat has", async () => {
     const funds = 123n * 10n ** 18n;
-    await provider.send("anvil_setBalance", [FIRST_ACCOUNT, toQuantity(funds)]);
+    await provider.send("anvil_setBalance", [FIRST, toQuantity(funds)]);
     const { balances } = await (
       await open()
-    ).simulateSettleAll({ engine: "fork", from: FIRST_ACCOUNT });
-    expect(balances[0]).to.include({ account: FIRST_ACCOUNT, before: funds });
+    ).simulateSettleAll({ engine: "fork", from: FIRST });
+    expect(balances[0]).to.include({ account: FIRST, before: funds });
   });
 
   it("fork settles as an account that has less than its gas limit may cost, and lists its fee", async () => {
@@ -342,7 +340,7 @@ describe("simulateSettleAll with the engine fork", () => {
   });
 
   it("fork reads by itself a contract that refuses a caller with code, and the fee changes no reading", async () => {
-    const code = balanceForAccounts(FIRST_ACCOUNT);
+    const code = balanceForAccounts(FIRST);
     await setCode(protocol.contracts.underlyingAsset, code);
     await setCode(protocol.contracts.vault, paysItsCaller);
     const paid = 10n ** 18n;
@@ -354,7 +352,7 @@ describe("simulateSettleAll with the engine fork", () => {
       ({ reading }) => reading === "fundingFeeRate.put",
     );
     expect(found?.field).to.equal("fundingFeeRate");
-    const balance = await provider.getBalance(FIRST_ACCOUNT);
+    const balance = await provider.getBalance(FIRST);
     expect(found?.before).to.equal(balance);
     expect(found?.after).to.equal(balance + paid);
   });

@@ -6,9 +6,9 @@ import { expectVaultError } from "../../helpers/assertions.js";
 import { burnsGas } from "../../helpers/bytecode.js";
 import { fieldsOf } from "../../helpers/fields.js";
 import { createTestHre } from "../../helpers/hre.js";
+import { NOBODY } from "../../helpers/names.js";
 import { deployProtocol } from "../../helpers/world.js";
 
-const NOBODY = "0x00000000000000000000000000000000000000AA";
 const ROUND_END = 2_000_000_000;
 
 type World = Awaited<ReturnType<typeof createWorld>>;

@@ -10,15 +10,15 @@ import {
   listingOf,
   renderOrders,
 } from "../../helpers/listings.js";
+import { SECOND } from "../../helpers/names.js";
 import { linesOf } from "../../helpers/screens.js";
 import { squeezed } from "../../helpers/use-tasks.js";
 
-const HOLDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const context = { chainTime: 1_700_000_000, raw: false };
 
 /** No two values are the same. */
 const order: Order = {
-  ...{ orderID: 12_345n, exType: "ETH-USDT", holder: HOLDER },
+  ...{ orderID: 12_345n, exType: "ETH-USDT", holder: SECOND },
   ...{ number: 2_100n, exFee: 22n, lockFee: 23n, newLockFee: 24n },
   ...{ openPrice: 2_500n, marginAmount: 26n, marginFee: 27n },
   ...{ startTime: 1_699_900_000n, closePrice: 29n },
@@ -35,7 +35,7 @@ describe("orders in each form", () => {
       orderTable([order], { ...context, displayDecimals }),
     ]);
     expect(row).to.equal(
-      `12345 · ETH-USDT · ${HOLDER} · 2,100 · 2.5 · 26 · 1699900000 · 29 · put (2) · open (1)`,
+      `12345 · ETH-USDT · ${SECOND} · 2,100 · 2.5 · 26 · 1699900000 · 29 · put (2) · open (1)`,
     );
   });
 
@@ -88,7 +88,7 @@ describe("orders in each form", () => {
     const csv = await renderOrders([order, empty, failed], "csv");
     expect(csv.split("\n")).to.deep.equal([
       "orderID,exType,holder,number,exFee,lockFee,newLockFee,openPrice,marginAmount,marginFee,startTime,closePrice,contractType,state,status,error",
-      `12345,ETH-USDT,${HOLDER},2100,22,23,24,2500,26,27,1699900000,29,2,1,ok,`,
+      `12345,ETH-USDT,${SECOND},2100,22,23,24,2500,26,27,1699900000,29,2,1,ok,`,
       `4,,${ZeroAddress},0,0,0,0,0,0,0,0,0,0,0,empty,`,
       `5,,,,,,,,,,,,,,failed,VAULT_INTERNAL: ${error.shortMessage}`,
       "",
@@ -101,7 +101,7 @@ describe("orders in each form", () => {
     const long = { ...order, openPrice: 1_850_250n };
     const csv = await renderOrders([long], "csv", settings);
     expect(csv.split("\n")[1]).to.equal(
-      `12345,ETH-USDT,${HOLDER},2100,2.2,23,24,1850.25,26,27,1699900000,29,2,1,ok,`,
+      `12345,ETH-USDT,${SECOND},2100,2.2,23,24,1850.25,26,27,1699900000,29,2,1,ok,`,
     );
     expect(listingOf([], settings).notes()).to.deep.equal([
       "Scaled: exFee (1 decimals), openPrice (3 decimals). Other numbers are unscaled.",
@@ -121,7 +121,7 @@ describe("orders in each form", () => {
     expect(document).to.deep.include(listingEnvelope);
     expect(document).to.have.nested.property("orders.length", 3);
     expect(document).to.have.deep.nested.property("orders[0]", {
-      ...{ orderID: "12345", exType: "ETH-USDT", holder: HOLDER },
+      ...{ orderID: "12345", exType: "ETH-USDT", holder: SECOND },
       ...{ number: "2100", exFee: "22", lockFee: "23", newLockFee: "24" },
       ...{ openPrice: "2500", marginAmount: "26", marginFee: "27" },
       ...{ startTime: "1699900000", closePrice: "29" },

@@ -22,9 +22,9 @@ import {
 } from "../../../tasks/output/render-text.js";
 import { createStyle } from "../../../tasks/output/style.js";
 import type { Style } from "../../../tasks/output/style.js";
+import { SECOND } from "../../helpers/names.js";
 import { KeptOutput } from "../../helpers/screens.js";
 
-const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const GROUPED_MAX = (2n ** 256n - 1n).toLocaleString("en");
 // The type of a literal would leave out what follows it.
 const no: boolean = [].length > 0;
@@ -43,8 +43,8 @@ const orders = table(
     ...([{ heading: "None" }, { heading: "Price", align: "right" }] as const),
   ],
   [
-    ["1", ADDRESS, "", "5,000"],
-    ["10", ADDRESS, "", ""],
+    ["1", SECOND, "", "5,000"],
+    ["10", SECOND, "", ""],
   ],
 );
 const raw = { text: "5 raw", footnote: "raw: as it is." };
@@ -56,7 +56,7 @@ const wide = table(
   ],
 );
 const aligned = labelledValues([
-  ["Vault contract", { text: ADDRESS, note: "of the configuration" }],
+  ["Vault contract", { text: SECOND, note: "of the configuration" }],
   ["Cost", { text: "0.1", note: "at most 0.2" }],
 ]);
 const optional = [
@@ -83,13 +83,13 @@ describe("blocks of a task as text", () => {
       "a table aligns its columns, and leaves out one without text",
       53,
       [orders],
-      `Id  Holder${" ".repeat(36)}  Price\n 1  ${ADDRESS}  5,000\n10  ${ADDRESS}`,
+      `Id  Holder${" ".repeat(36)}  Price\n 1  ${SECOND}  5,000\n10  ${SECOND}`,
     ],
     [
       "a table that is too wide becomes a list of its cells",
       52,
       [orders],
-      `Id      1\nHolder  ${ADDRESS}\nPrice   5,000\n\nId      10\nHolder  ${ADDRESS}`,
+      `Id      1\nHolder  ${SECOND}\nPrice   5,000\n\nId      10\nHolder  ${SECOND}`,
     ],
     [
       "a table counts the columns of wide characters, and none of colours",
@@ -137,7 +137,7 @@ describe("blocks of a task as text", () => {
       "a value and its note align with those of other labels",
       50,
       [aligned],
-      `Vault contract\n  ${ADDRESS}\n  of the configuration\nCost            0.1\n                at most 0.2`,
+      `Vault contract\n  ${SECOND}\n  of the configuration\nCost            0.1\n                at most 0.2`,
     ],
     [
       "blocks stand apart, but for one below a heading; empty ones are left out",
