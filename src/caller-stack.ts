@@ -16,7 +16,9 @@ export async function withCallerStack<Result>(
 
 /** The same for what a generator yields; its caller is the one that asks for it. */
 export function iterateWithCallerStack<Item>(
-  open: () => Promise<AsyncGenerator<Item, void, undefined>>,
+  open: () =>
+    | AsyncGenerator<Item, void, undefined>
+    | Promise<AsyncGenerator<Item, void, undefined>>,
 ): AsyncGenerator<Item, void, undefined> {
   const { stack: here = "" } = new Error();
   return (async function* () {

@@ -21,11 +21,14 @@ import { fixedAddresses, firstOf } from "./addresses.js";
 import type { ContractAddresses } from "./addresses.js";
 import { contractFactories } from "./codec.js";
 import { isNotConfigured } from "./failed-reading.js";
+import { readOrders } from "./orders/read-orders.js";
 import type { ListedOrder, Order, OrdersOptions } from "./orders/types.js";
 import { checkOptions } from "./options.js";
 import { VaultReader } from "./reader.js";
 import type { ReadOptions } from "./reader.js";
+import { readRounds } from "./rounds.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
+import { snapshotOptions, takeSnapshot } from "./snapshot.js";
 import type {
   SnapshotOptions,
   StrictVaultSnapshot,
@@ -286,7 +289,6 @@ export class VaultClient extends VaultReader {
   ): Promise<StrictVaultSnapshot>;
   public async snapshot(options?: SnapshotOptions): Promise<VaultSnapshot>;
   public async snapshot(options: SnapshotOptions = {}): Promise<VaultSnapshot> {
-    const { snapshotOptions, takeSnapshot } = await import("./snapshot.js");
     checkOptions("snapshot()", options, snapshotOptions);
     return await takeSnapshot(this, options);
   }
@@ -325,10 +327,7 @@ export class VaultClient extends VaultReader {
   public orders(
     options: OrdersOptions = {},
   ): AsyncGenerator<ListedOrder, void, undefined> {
-    return iterateWithCallerStack(async () => {
-      const { readOrders } = await import("./orders/read-orders.js");
-      return readOrders(this, options);
-    });
+    return iterateWithCallerStack(() => readOrders(this, options));
   }
 
   /**
@@ -355,10 +354,7 @@ export class VaultClient extends VaultReader {
   public rounds(
     options: RoundsOptions = {},
   ): AsyncGenerator<PastRound, void, undefined> {
-    return iterateWithCallerStack(async () => {
-      const { readRounds } = await import("./rounds.js");
-      return readRounds(this, options);
-    });
+    return iterateWithCallerStack(() => readRounds(this, options));
   }
 
   /** Runs the calls of `contracts`; a subclass may override it. */

@@ -14,13 +14,7 @@ const SMALL = 12_000;
 /** Each costs a start about a millisecond. */
 const ofEveryStart = ["index", "start", "config", "lazy-hardhat-vault"];
 const ofSettings = ["validate-settings"];
-const ofConnections = [
-  "connection",
-  "rolldown-runtime",
-  "reads",
-  "factories",
-  "vault-client",
-];
+const ofConnections = ["connection", "rolldown-runtime", "reads", "factories"];
 const ofReadTasks = ["read", "tasks", "scenarios", "terminal"];
 
 /** Of every task: to read and to print. */
