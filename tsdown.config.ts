@@ -48,6 +48,7 @@ export default defineConfig({
         chunk(
           "reads",
           "src/redact.ts",
+          "src/files/project-folder.ts",
           "src/client/!(index).ts",
           "src/client/{lens,orders}/*.ts",
           "src/files/project-folder.ts",

@@ -99,9 +99,6 @@ export interface ReadContext {
   readonly block: BlockId;
 }
 
-/** Name of the requests for addresses in error texts. */
-export const LOOK_UPS = "the requests that look up an address";
-
 /** The single reads of a {@link VaultClient}, on which its other methods build. */
 export abstract class VaultReader {
   public readonly provider: Eip1193Provider;
@@ -151,19 +148,11 @@ export abstract class VaultReader {
     role: ContractRole,
     operation = `the ${contractRoles[role].label}`,
   ): Promise<LocatedAddress> {
-    return await this.rpc.withinDeadline(
-      LOOK_UPS,
-      this.lookUp(role, operation),
-    );
-  }
-
-  /** @internal As {@link VaultReader.addressOf}, for however long it takes. */
-  public async lookUp(
-    role: ContractRole,
-    operation: string,
-  ): Promise<LocatedAddress> {
     const context = { operation, network: this.networkName };
-    return await requireAddress(this.locate, role, context);
+    return await this.rpc.withinDeadline(
+      "the requests that look up an address",
+      requireAddress(this.locate, role, context),
+    );
   }
 
   /**

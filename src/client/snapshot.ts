@@ -20,7 +20,7 @@ import { tryLens } from "./lens/lens.js";
 import type { LensAnswer } from "./lens/lens.js";
 import { option } from "./options.js";
 import type { OptionsOf } from "./options.js";
-import { LOOK_UPS, readOptions } from "./reader.js";
+import { readOptions } from "./reader.js";
 import type { ReadOptions, VaultReader } from "./reader.js";
 
 /**
@@ -64,16 +64,12 @@ export async function takePinnedSnapshot(
   const { blockTag, strict = false } = options;
   const given = await withAddress(options);
   const client = vault.withOptions(given, DEFAULT_TIMEOUT_MS);
-  // One wait for all: each has timers and listeners, which take longer than the look-up.
-  const prepared = await client.rpc.withinDeadline(
-    LOOK_UPS,
-    Promise.all(
-      standaloneQueries.map(
-        async (query) =>
-          await (strict
-            ? lookUp(client, query)
-            : lookUp(client, query).catch(failedReading)),
-      ),
+  const prepared = await Promise.all(
+    standaloneQueries.map(
+      async (query) =>
+        await (strict
+          ? locate(client, query)
+          : locate(client, query).catch(failedReading)),
     ),
   );
   const located = prepared.filter((query) => "call" in query);
@@ -104,17 +100,10 @@ interface LocatedCall extends Call {
 /** @throws VaultError for wrong arguments, and for a contract without an address */
 export async function locate(
   client: VaultReader,
-  call: Call,
-): Promise<LocatedCall> {
-  return await client.rpc.withinDeadline(LOOK_UPS, lookUp(client, call));
-}
-
-async function lookUp(
-  client: VaultReader,
   { operation, args }: Call,
 ): Promise<LocatedCall> {
   const call = encodeCall(operation, args);
-  const target = await client.lookUp(call.role, operation);
+  const target = await client.addressOf(call.role, operation);
   return { operation, args, call, target };
 }
 

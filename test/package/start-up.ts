@@ -143,7 +143,7 @@ describe("modules that the package loads", () => {
     ).to.deep.equal([]);
   });
 
-  it("a connection loads five more, and no long file that tsx rewrites", () => {
+  it("a connection loads four more, and no long file that tsx rewrites", () => {
     const ours = oursIn(
       modulesLoadedBy(
         startWith(
