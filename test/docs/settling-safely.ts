@@ -17,13 +17,13 @@ const [look, bump, cancel, end, settle] = [
 ].map(([, command = ""]) => command);
 
 describe("docs/settling-safely.md", () => {
-  let lane: KeeperWithNode;
+  let keeper: KeeperWithNode;
 
   before(async () => {
-    lane = await startKeeper();
+    keeper = await startKeeper();
   });
   after(async () => {
-    await lane.close();
+    await keeper.close();
   });
 
   /** Runs a command of the page. */
@@ -36,12 +36,12 @@ describe("docs/settling-safely.md", () => {
       .replace(/ --timeout \d+/u, "")
       .replace(" --network mainnet", ` --json${timeout}`);
     const hre = await hreOnLive(
-      lane.node.url,
+      keeper.node.url,
       {
         accounts: [DEV_KEYS[0]],
-        vault: { contracts: lane.world.contracts },
+        vault: { contracts: keeper.chain.contracts },
       },
-      lane.project.path,
+      keeper.project.path,
     );
     const { stdout, exitCode } = await runTyped(hre, typed);
     const { status, hash } = fieldsOf(
@@ -51,8 +51,8 @@ describe("docs/settling-safely.md", () => {
   };
 
   it("has commands that free a vault of a stuck transaction: raised, cancelled, settled", async () => {
-    const { world } = lane;
-    const { provider } = world;
+    const { chain } = keeper;
+    const { provider } = chain;
     const short = " --timeout 1";
     // A busy machine needs longer to replace a transaction.
     const replacing = " --timeout 4";
@@ -65,19 +65,19 @@ describe("docs/settling-safely.md", () => {
     // Without a terminal, nobody can be asked.
     const raised = await run(`${bump ?? ""} --yes`, replacing);
     expect(raised).to.include(stuck);
-    await world.mine();
+    await chain.mine();
     const settled = await run(end);
     expect(settled).to.include({ status: "settled", exitCode: 0 });
     expect(settled.hash).not.to.equal(first.hash);
 
     await provider.send("evm_setAutomine", [true]);
-    await world.openNextRound();
+    await chain.openNextRound();
     await provider.send("evm_setAutomine", [false]);
     expect(await run(`${settle ?? ""} --yes`, short)).to.include(stuck);
     expect(await run(cancel, replacing)).to.include(stuck);
-    await world.mine();
+    await chain.mine();
     expect(await run(end)).to.include({ status: "cancelled", exitCode: 0 });
-    expect((await lane.world.round()).settled).to.equal(false);
+    expect((await keeper.chain.round()).settled).to.equal(false);
 
     await provider.send("evm_setAutomine", [true]);
     expect(await run(`${settle ?? ""} --yes`)).to.include({

@@ -16,7 +16,7 @@ import { useFixtureProject } from "./fixture-project.js";
 import type { FixtureProject } from "./fixture-project.js";
 import { hreOnLive } from "./hre.js";
 import { SENDS } from "./keeper.js";
-import { createWorld, devKey } from "./world.js";
+import { openChain, devKey } from "./world.js";
 
 /**
  * One vault on a node, a server in front of that node that fails as told, and
@@ -54,14 +54,14 @@ async function openKeeper({
   delay = 1_000,
 }: KeeperOptions) {
   const key = devKey(settlerIndex);
-  const world = await createWorld(node, devKey(otherIndex));
+  const chain = await openChain(node, devKey(otherIndex));
   const server = await startFaultyRpcServer(node, delay);
   const connections: Array<HardhatVault["connection"]> = [];
   /** Another connection through the same server, from another configuration. */
   const connect = async (
     ownSettings: Partial<HttpNetworkUserConfig>,
   ): Promise<HardhatVault> => {
-    const { contracts } = world;
+    const { contracts } = chain;
     const accounts = [key];
     const all = { accounts, vault: { contracts }, ...ownSettings };
     const hre = await hreOnLive(server.url, all, projectRoot);
@@ -72,11 +72,11 @@ async function openKeeper({
   const journal = path.join(
     projectRoot,
     "vault-deployments",
-    `settlement-development-31337-${world.contracts.vault.toLowerCase()}.json`,
+    `settlement-development-31337-${chain.contracts.vault.toLowerCase()}.json`,
   );
   const finishedJournal = journal.replace(/json$/u, "finished.json");
   return {
-    world,
+    chain,
     server,
     vault: await connect(settings),
     /** The account that settles. */
@@ -91,7 +91,7 @@ async function openKeeper({
     },
     connect,
     close: async () => {
-      world.close();
+      chain.close();
       await Promise.all(
         connections.map(async (connection) => {
           await connection.close();
@@ -150,7 +150,7 @@ export async function requestsOfSettlement(
   for (const method of SENDS) {
     // Mined when it is answered, so that the first look finds the receipt and
     // every case comes by all of these requests, however slow the machine.
-    keeper.server.afterwards({ method, occurrence: 0 }, keeper.world.mine);
+    keeper.server.afterwards({ method, occurrence: 0 }, keeper.chain.mine);
   }
   const { status } = await keeper.vault.settleAll({
     from: keeper.settler,
@@ -198,13 +198,13 @@ export async function killAt(
 
 /** A new round, nothing injected, no journal. */
 export async function startCase({
-  world,
+  chain,
   server,
   removeJournals,
 }: KeeperOnNode): Promise<void> {
   await server.idle();
   server.reset();
-  await world.openNextRound();
+  await chain.openNextRound();
   await removeJournals();
 }
 

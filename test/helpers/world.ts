@@ -122,7 +122,7 @@ class DirectProvider extends JsonRpcProvider {
  * A vault with an open round on a node, and everybody else who acts on that
  * chain, past any server between the node and the tests.
  */
-export interface SettlementWorld {
+export interface SettlementChain {
   readonly provider: JsonRpcProvider;
   readonly vault: MockVault;
   readonly factory: MockVaultFactory;
@@ -149,10 +149,10 @@ export function devKey(index: number): string {
 }
 
 /** @param otherKey Account of everybody else; no test settles with it. */
-export async function createWorld(
+export async function openChain(
   url: string,
   otherKey = devKey(2),
-): Promise<SettlementWorld> {
+): Promise<SettlementChain> {
   const provider = new JsonRpcProvider(url, undefined, providerOptions);
   const deployer = new Wallet(otherKey, provider);
   const { mocks, contracts: all } = await deployProtocol(deployer);

@@ -150,7 +150,7 @@ async function checkLag(
   keeper: KeeperOnNode,
   methods: readonly string[],
 ): Promise<void> {
-  const head = await keeper.world.provider.getBlockNumber();
+  const head = await keeper.chain.provider.getBlockNumber();
   const { settlement } = await settle(keeper, {});
   expect(settlement?.status).to.equal("settled");
   // As if the process had died before it saw that.
@@ -249,7 +249,7 @@ async function checkFault(
   const after = await chainState(keeper);
 
   expect(keeper.server.unused, "faults that did not fire").to.deep.equal([]);
-  const ours = await keeper.world.settlers(before.count);
+  const ours = await keeper.chain.settlers(before.count);
   const wasSent = keys.some(({ method }) => SENDS.includes(method));
   if (settlement?.status === "settled") {
     expect(ours, "settlements on chain").to.deep.equal([keeper.settler]);
@@ -287,11 +287,11 @@ async function checkRival(
   keeper: KeeperOnNode,
   { rival, lostSend, isSent, ...request }: RivalCase,
 ): Promise<void> {
-  const { world, server } = keeper;
+  const { chain, server } = keeper;
   server.before(request, async () => {
     await (rival === "the next round opens"
-      ? world.openNextRound()
-      : world.settleByOther());
+      ? chain.openNextRound()
+      : chain.settleByOther());
   });
   if (lostSend !== undefined) {
     server.inject({ ...lostSend, kind: "drop before forwarding" });
@@ -309,7 +309,7 @@ async function checkRival(
       : [`${lostSend.method} ${lostSend.occurrence}`],
   );
   expect(keys.some(({ method }) => SENDS.includes(method))).to.equal(isSent);
-  const ours = (await world.settlers(before.count)).filter(
+  const ours = (await chain.settlers(before.count)).filter(
     (settler) => settler === keeper.settler,
   );
   expect(ours.length, "settlements by us").to.be.at.most(1);
@@ -365,20 +365,20 @@ async function settle(
   return { settlement, error, keys: keysOf(server) };
 }
 
-async function chainState({ world, settler }: KeeperOnNode) {
+async function chainState({ chain, settler }: KeeperOnNode) {
   const [count, round, nonce] = await Promise.all([
-    world.settlementCount(),
-    world.round(),
-    world.provider.getTransactionCount(settler),
+    chain.settlementCount(),
+    chain.round(),
+    chain.provider.getTransactionCount(settler),
   ]);
   return { count, round, nonce };
 }
 
 async function expectMined(
-  { world, settler }: KeeperOnNode,
+  { chain, settler }: KeeperOnNode,
   settlement: Settlement | undefined,
 ): Promise<void> {
-  const receipt = await world.provider.getTransactionReceipt(
+  const receipt = await chain.provider.getTransactionReceipt(
     settlement?.hash ?? "",
   );
   expect(receipt?.from).to.equal(settler);

@@ -32,13 +32,13 @@ describe("a settlement through a guard", () => {
 
   before(async () => {
     keeper = await startKeeper();
-    const { world, settler } = keeper;
-    const deployer = new Wallet(devKey(3), world.provider);
+    const { chain, settler } = keeper;
+    const deployer = new Wallet(devKey(3), chain.provider);
     guard = await deployTestGuard(deployer, settler);
     vault = await keeper.connect({
-      vault: { contracts: world.contracts, guard },
+      vault: { contracts: chain.contracts, guard },
     });
-    back = await world.checkpoint();
+    back = await chain.checkpoint();
   });
   after(async () => {
     await keeper.close();
@@ -56,15 +56,15 @@ describe("a settlement through a guard", () => {
     });
   };
   const setCode = async (address: string, code: string): Promise<void> => {
-    await keeper.world.provider.send("anvil_setCode", [address, code]);
+    await keeper.chain.provider.send("anvil_setCode", [address, code]);
   };
   const revertWith = async (error: string): Promise<void> => {
     const data = guardAbi.encodeErrorResult(error);
-    await mined(await keeper.world.vault.setRevert(SETTLE, data));
+    await mined(await keeper.chain.vault.setRevert(SETTLE, data));
   };
   /** Opens a round with the same start and strike. */
   const startRound = async (changes: Partial<VaultRound>): Promise<void> => {
-    const { factory } = keeper.world;
+    const { factory } = keeper.chain;
     const round = { ...openRound, startTime: 1_600_000_000n, ...changes };
     await mined(await factory.startNextRound(round));
   };
@@ -73,20 +73,20 @@ describe("a settlement through a guard", () => {
     const settlement = await settle();
     expect(settlement).to.include({ status: "settled", guard });
     expect(settlement.preview?.guard).to.equal(guard);
-    expect(await keeper.world.settlers()).to.eql([guard]);
+    expect(await keeper.chain.settlers()).to.eql([guard]);
     expect(await settle()).to.include({ status: "nothing-to-do", guard });
   });
 
   for (const setting of [false, undefined] as const) {
     it(`goes to the vault if guard is ${String(setting)}`, async () => {
-      const { contracts } = keeper.world;
+      const { contracts } = keeper.chain;
       const other = await keeper.connect({
         vault: { contracts, guard: setting },
       });
       expect(await other.settleAll()).to.include({
         ...{ status: "settled", guard: null },
       });
-      expect(await keeper.world.settlers()).to.eql([keeper.settler]);
+      expect(await keeper.chain.settlers()).to.eql([keeper.settler]);
     });
   }
 
@@ -105,7 +105,7 @@ describe("a settlement through a guard", () => {
       "nothing-to-do",
       null,
       async () => {
-        await keeper.world.settleByOther();
+        await keeper.chain.settleByOther();
       },
     ],
     [
@@ -113,8 +113,8 @@ describe("a settlement through a guard", () => {
       "nothing-to-do",
       null,
       async () => {
-        await keeper.world.settleByOther();
-        await keeper.world.openNextRound();
+        await keeper.chain.settleByOther();
+        await keeper.chain.openNextRound();
       },
     ],
     [
@@ -130,7 +130,7 @@ describe("a settlement through a guard", () => {
       "reverted",
       "VAULT_WOULD_NOT_SETTLE",
       async () => {
-        await setCode(keeper.world.contracts.vault, "0x00");
+        await setCode(keeper.chain.contracts.vault, "0x00");
       },
     ],
     [
@@ -173,7 +173,7 @@ describe("a settlement through a guard", () => {
       expect(settlement).to.include({ status, code, guard });
       expect(settlement.hashes).to.eql([settlement.hash]);
       expect(settlement.blockNumber).to.be.a("number");
-      const settlers = await keeper.world.settlers().catch(() => []);
+      const settlers = await keeper.chain.settlers().catch(() => []);
       expect(settlers).to.not.include(guard);
     });
   }
@@ -187,7 +187,7 @@ describe("a settlement through a guard", () => {
 
   it("names who settled the round, and the transaction, when it came too late", async () => {
     beforeSending(async () => {
-      await keeper.world.settleByOther();
+      await keeper.chain.settleByOther();
     });
     const { reason, blockNumber } = await settle();
     expect(reason).to.match(
@@ -204,13 +204,13 @@ describe("a settlement through a guard", () => {
       keeper.server.inject({ ...SEND, occurrence, kind });
     }
     const { hash } = await settle({ timeout: 10_000 });
-    const { contracts } = keeper.world;
+    const { contracts } = keeper.chain;
     const other = await keeper.connect({ vault: { contracts } });
     keeper.server.reset();
     expect(await other.settleAll({ resume: true })).to.include({
       ...{ status: "settled", guard, hash },
     });
-    expect(await keeper.world.settlers()).to.eql([guard]);
+    expect(await keeper.chain.settlers()).to.eql([guard]);
   });
 
   for (const [what, address, problem] of [
@@ -218,7 +218,7 @@ describe("a settlement through a guard", () => {
     ["with other code", undefined, "the code is that of another contract"],
   ] as const) {
     it(`is refused, as is --calldata, for a guard ${what}: VAULT_INVALID_GUARD`, async () => {
-      const { contracts } = keeper.world;
+      const { contracts } = keeper.chain;
       const other = await keeper.connect({
         vault: { contracts, guard: address ?? contracts.vault },
       });
@@ -237,8 +237,8 @@ describe("a settlement through a guard", () => {
       .decodeFunctionData("settle", built.data)
       .toArray();
     const [called, , startTime] = values;
-    expect(called).to.equal(keeper.world.contracts.vault);
-    expect(startTime).to.equal((await keeper.world.round()).startTime);
+    expect(called).to.equal(keeper.chain.contracts.vault);
+    expect(startTime).to.equal((await keeper.chain.round()).startTime);
     expect(toSafeBatch(built).meta["description"]).to.match(
       /^Settles the round from \S+ on with strike price [\d,.]+, and no other, through the guard 0x/u,
     );

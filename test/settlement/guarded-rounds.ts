@@ -19,8 +19,8 @@ import { deployTestGuard } from "../helpers/guard.js";
 import { hreOnLive } from "../helpers/hre.js";
 import { itOnPosix } from "../helpers/posix.js";
 import { SENDS } from "../helpers/keeper.js";
-import { createWorld, devKey } from "../helpers/world.js";
-import type { SettlementWorld } from "../helpers/world.js";
+import { openChain, devKey } from "../helpers/world.js";
+import type { SettlementChain } from "../helpers/world.js";
 
 const [SEND, SEND_BY_NODE] = SENDS.map((method) => ({ method, occurrence: 0 }));
 
@@ -43,7 +43,7 @@ interface Machine {
 
 describe("two machines with a guard", () => {
   let node: ServerProcess;
-  let world: SettlementWorld;
+  let chain: SettlementChain;
   let guard: string;
   let machines: readonly [Machine, Machine];
   /** Its last look at the round before it sends. */
@@ -52,8 +52,8 @@ describe("two machines with a guard", () => {
 
   before(async () => {
     node = await startAnvil();
-    world = await createWorld(node.url);
-    const [deployer] = await world.provider.listAccounts();
+    chain = await openChain(node.url);
+    const [deployer] = await chain.provider.listAccounts();
     if (deployer === undefined) {
       throw new Error("the node has no account");
     }
@@ -72,7 +72,7 @@ describe("two machines with a guard", () => {
     recheck = last;
   });
   after(async () => {
-    world.close();
+    chain.close();
     for (const close of closing.reverse()) {
       await close();
     }
@@ -84,7 +84,7 @@ describe("two machines with a guard", () => {
     accounts: "remote" | readonly string[],
     projectRoot: string,
   ): Promise<HardhatVault> => {
-    const { contracts } = world;
+    const { contracts } = chain;
     const hre = await hreOnLive(
       url,
       {
@@ -112,8 +112,8 @@ describe("two machines with a guard", () => {
   };
   /** What nobody meant to settle is open from here on. */
   const moveOn = async (): Promise<void> => {
-    await world.settleByOther();
-    await world.openNextRound();
+    await chain.settleByOther();
+    await chain.openNextRound();
   };
   const settle = async (vault: HardhatVault): Promise<Settlement> =>
     await vault.settleAll({ pollingInterval: 20 });
@@ -132,7 +132,7 @@ describe("two machines with a guard", () => {
   > = {
     "nothing goes wrong": async ({ vault }) => {
       const outcome = await settle(vault);
-      await world.openNextRound();
+      await chain.openNextRound();
       expect(outcome.status).to.equal("settled");
     },
     "both send at the same time, with two keys": async (one, other) => {
@@ -154,7 +154,7 @@ describe("two machines with a guard", () => {
       const outcomes = await Promise.all(
         both.map(async ({ vault }) => await settle(vault)),
       );
-      await world.openNextRound();
+      await chain.openNextRound();
       expect(outcomes.map(({ status }) => status)).to.have.members([
         "settled",
         "nothing-to-do",
@@ -169,7 +169,7 @@ describe("two machines with a guard", () => {
       project,
       server,
     }) => {
-      const { contracts } = world;
+      const { contracts } = chain;
       const child = startHardhat(
         ["vault", "settle", "--yes", "--json", "--network", "test"],
         {
@@ -202,7 +202,7 @@ describe("two machines with a guard", () => {
       vault,
       server,
     }) => {
-      const head = await world.provider.getBlockNumber();
+      const head = await chain.provider.getBlockNumber();
       await moveOn();
       server.fallBehind(head, READS);
       server.before(SEND ?? recheck, async () => {
@@ -224,11 +224,11 @@ describe("two machines with a guard", () => {
           hash,
         ]);
         await moveOn();
-        const sent: unknown = await world.provider.send(
+        const sent: unknown = await chain.provider.send(
           "eth_sendRawTransaction",
           [raw],
         );
-        const receipt = await world.provider.waitForTransaction(String(sent));
+        const receipt = await chain.provider.waitForTransaction(String(sent));
         expect(receipt?.status).to.equal(0);
       } finally {
         await fork.stop();
@@ -243,15 +243,15 @@ describe("two machines with a guard", () => {
       server.afterwards(SEND_BY_NODE ?? recheck, async () => {
         const { params } = server.requests.at(-1) ?? { params: [] };
         const { nonce: _, ...transaction } = fieldsOf(params[0]);
-        await world.openNextRound();
-        second = await world.provider.send("eth_sendTransaction", [
+        await chain.openNextRound();
+        second = await chain.provider.send("eth_sendTransaction", [
           transaction,
         ]);
       });
       const vault = await connect(server.url, "remote", project.path);
       expect((await settle(vault)).status).to.equal("settled");
       server.show();
-      const receipt = await world.provider.getTransactionReceipt(
+      const receipt = await chain.provider.getTransactionReceipt(
         String(second),
       );
       expect(receipt?.status).to.equal(0);
@@ -263,8 +263,8 @@ describe("two machines with a guard", () => {
       `settle at most the round that was meant if ${name}`,
       async () => {
         const [one, other] = machines;
-        await world.openNextRound();
-        const count = await world.settlementCount();
+        await chain.openNextRound();
+        const count = await chain.settlementCount();
         for (const { server } of machines) {
           await server.idle();
           server.reset();
@@ -273,8 +273,8 @@ describe("two machines with a guard", () => {
         await play(one, other);
 
         expect([...one.server.unused, ...other.server.unused]).to.eql([]);
-        expect(await world.settlementCount()).to.equal(count + 1);
-        expect(await world.round()).to.include({ settled: false });
+        expect(await chain.settlementCount()).to.equal(count + 1);
+        expect(await chain.round()).to.include({ settled: false });
       },
     );
   }

@@ -59,8 +59,8 @@ for (const mode of ["local keys", "remote accounts"] as const) {
       kill: Kill,
       index: number,
     ): Promise<void> {
-      const { vault, settler, world, server } = keeper;
-      const countBefore = await world.settlementCount();
+      const { vault, settler, chain, server } = keeper;
+      const countBefore = await chain.settlementCount();
       const settle = async (): Promise<Settlement> =>
         await vault.settleAll({ from: settler, pollingInterval: 20 });
       const child = startHardhat(
@@ -69,7 +69,7 @@ for (const mode of ["local keys", "remote accounts"] as const) {
           cwd: opened.project.path,
           env: {
             TEST_URL: server.url,
-            TEST_VAULT: JSON.stringify({ contracts: world.contracts }),
+            TEST_VAULT: JSON.stringify({ contracts: chain.contracts }),
             TEST_NETWORK: JSON.stringify({
               accounts: isLocal ? [devKey(index)] : "remote",
               from: settler,
@@ -104,7 +104,7 @@ for (const mode of ["local keys", "remote accounts"] as const) {
         expect(resumed).to.include({ status: "refused", hash: null });
         expect(await settle()).to.include({ status: "settled" });
       }
-      expect(await world.settlers(countBefore)).to.deep.equal([settler]);
+      expect(await chain.settlers(countBefore)).to.deep.equal([settler]);
     }
   });
 }

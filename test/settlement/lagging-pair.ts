@@ -34,22 +34,22 @@ describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apa
   });
 
   it("settleAll settles each round once, also if the account has a transaction that is not mined", async () => {
-    const { world, settler } = keeper;
+    const { chain, settler } = keeper;
     const vault = await keeper.connect({ url: pair.url });
     const failures: string[] = [];
     let [refused, toBehind] = [0, 0];
     const random = randomNumbers();
     for (let number = 0; number < SETTLEMENTS; ++number) {
       if (number > 0) {
-        await world.openNextRound();
+        await chain.openNextRound();
       }
       for (let block = 0; block < BLOCKS_APART; ++block) {
-        await world.mine();
+        await chain.mine();
       }
       const isBusy = number % 4 === 3;
       if (isBusy) {
         // What one of the nodes has not seen of the account either.
-        await world.provider.send("eth_sendTransaction", [
+        await chain.provider.send("eth_sendTransaction", [
           { from: settler, to: settler, gas: "0x5208" },
         ]);
       }
@@ -69,7 +69,7 @@ describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apa
         return isBehind;
       });
       const { status, reason, after } = await vault.settleAll(OPTIONS);
-      const settlers = await world.settlers(number);
+      const settlers = await chain.settlers(number);
       const isSettled = status === "settled" && after?.settled === true;
       if (isSettled && settlers.join() === settler) {
         continue;
@@ -86,7 +86,7 @@ describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apa
       } else {
         failures.push(`${number}: ${status}, ${settlers.join()}: ${reason}`);
       }
-      await (settlers.length === 0 ? world.settleByOther() : undefined);
+      await (settlers.length === 0 ? chain.settleByOther() : undefined);
     }
     process.stdout.write(
       `    settlements behind a lagging pair: ${SETTLEMENTS}, of which ${refused} refused for a nonce that was not seen and ${failures.length} wrong; ${toBehind} requests to the node that is behind\n`,

@@ -40,7 +40,7 @@ for (const [nodeName, startNode, engine] of [
 
     before(async () => {
       keeper = await startKeeper(async () => await startNode());
-      restore = await keeper.world.checkpoint();
+      restore = await keeper.chain.checkpoint();
     });
     beforeEach(async () => {
       keeper.server.reset();
@@ -48,7 +48,7 @@ for (const [nodeName, startNode, engine] of [
     });
     afterEach(async () => {
       // What still waits would outlive the return to the checkpoint.
-      await keeper.world.mine();
+      await keeper.chain.mine();
       await restore();
       keeper.server.show();
       await automine(true);
@@ -57,14 +57,14 @@ for (const [nodeName, startNode, engine] of [
       await keeper.close();
     });
     const automine = async (isOn: boolean): Promise<void> => {
-      await keeper.world.provider.send("evm_setAutomine", [isOn]);
+      await keeper.chain.provider.send("evm_setAutomine", [isOn]);
     };
 
     itSettlesAsEverywhere(() => ({
-      ...keeper.world,
+      ...keeper.chain,
       settle: async (options) => await keeper.vault.settleAll(options),
       refuseWith: async (data) => {
-        await mined(await keeper.world.vault.setRevert(SETTLE, data));
+        await mined(await keeper.chain.vault.setRevert(SETTLE, data));
       },
       stopMining: async () => {
         await automine(false);
@@ -80,7 +80,7 @@ for (const [nodeName, startNode, engine] of [
         }
       },
       settlementCount: async () => {
-        const settlers = await keeper.world.settlers();
+        const settlers = await keeper.chain.settlers();
         return settlers.filter((one) => one === keeper.settler).length;
       },
     }));
@@ -96,7 +96,7 @@ for (const [nodeName, startNode, engine] of [
         const settlement = await vault.settleAll(POLLING);
 
         const { hash, gasUsed, blockNumber, after, preview } = settlement;
-        const receipt = await keeper.world.provider.getTransactionReceipt(
+        const receipt = await keeper.chain.provider.getTransactionReceipt(
           hash ?? "",
         );
         expect(settlement).to.include({ status: "settled" });
@@ -108,7 +108,7 @@ for (const [nodeName, startNode, engine] of [
         expect(preview).to.deep.include({
           ...{ status: "settled", engine, differences: [] },
         });
-        expect(await keeper.world.settlers()).to.deep.equal([
+        expect(await keeper.chain.settlers()).to.deep.equal([
           new Wallet(DEV_KEYS[0]).address,
         ]);
         const text = await readFile(keeper.finishedJournal, "utf8");
@@ -130,7 +130,7 @@ for (const [nodeName, startNode, engine] of [
       ["the same block", "settled", /whose settlement it is cannot be known/u],
     ] as const) {
       it(`is ${is} if somebody else settles in ${where}, and the vault does not revert`, async () => {
-        const other = await keeper.world.provider.getSigner(4);
+        const other = await keeper.chain.provider.getSigner(4);
         const { contracts } = await deploySettlingVault(other, "SilentVault");
         const { vault = "" } = contracts;
         const connected = await keeper.connect({ vault: { contracts } });
@@ -143,7 +143,7 @@ for (const [nodeName, startNode, engine] of [
             ...{ maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n },
           });
         });
-        keeper.server.afterwards(send, keeper.world.mine);
+        keeper.server.afterwards(send, keeper.chain.mine);
         const settlement = await connected.settleAll(POLLING);
         expect(settlement).to.include({ status: is });
         expect(settlement.reason).to.match(says);
@@ -203,14 +203,14 @@ for (const [nodeName, startNode, engine] of [
         await automine(false);
         await provider.request({
           method: "eth_sendTransaction",
-          params: [{ to: keeper.world.contracts.vault, data: SETTLE }],
+          params: [{ to: keeper.chain.contracts.vault, data: SETTLE }],
         });
         const theirs = lastSigned();
         const { from } = theirs;
-        await keeper.world.provider.send("anvil_dropAllTransactions", []);
+        await keeper.chain.provider.send("anvil_dropAllTransactions", []);
         keeper.server.before(
           { method: "eth_getTransactionReceipt", occurrence: 0 },
-          keeper.world.mine,
+          keeper.chain.mine,
         );
 
         const settlement = await vault.settleAll(POLLING);
@@ -240,7 +240,7 @@ for (const [nodeName, startNode, engine] of [
       name: SettlingVaultName,
       more: number,
     ): Promise<{ settlement: Settlement; paid: number }> => {
-      const deployer = await keeper.world.provider.getSigner(4);
+      const deployer = await keeper.chain.provider.getSigner(4);
       const { contract, contracts, token } = await deploySettlingVault(
         deployer,
         name,

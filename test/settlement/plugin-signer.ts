@@ -14,7 +14,7 @@ import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
-import { createWorld, devKey } from "../helpers/world.js";
+import { openChain, devKey } from "../helpers/world.js";
 
 type OnRequest = NonNullable<NetworkHooks["onRequest"]>;
 
@@ -77,9 +77,9 @@ describe("a settlement with the account of a plugin, as of a hardware wallet", (
       }
       return answer;
     };
-    const world = await createWorld(anvil.url, devKey(0));
-    const { contracts } = world;
-    world.close();
+    const chain = await openChain(anvil.url, devKey(0));
+    const { contracts } = chain;
+    chain.close();
     const hre = await createTestHre(
       {
         plugins: [

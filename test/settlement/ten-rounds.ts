@@ -19,8 +19,8 @@ import type { FixtureProject } from "../helpers/fixture-project.js";
 import { isFull } from "../helpers/sample.js";
 import { describeOnPosix } from "../helpers/posix.js";
 import { killAt } from "../helpers/keeper-on-node.js";
-import { DEV_KEYS, openRound, createWorld } from "../helpers/world.js";
-import type { SettlementWorld } from "../helpers/world.js";
+import { DEV_KEYS, openRound, openChain } from "../helpers/world.js";
+import type { SettlementChain } from "../helpers/world.js";
 import { mined } from "../helpers/transactions.js";
 
 /** The keeper's command wherever the guide has it: in a shell, systemd and cron. */
@@ -39,7 +39,7 @@ type Run = Readonly<Record<"status" | "code", unknown>>;
 describeOnPosix("two keepers", () => {
   let node: ServerProcess;
   let server: FaultyRpcServer;
-  let world: SettlementWorld;
+  let chain: SettlementChain;
   let project: FixtureProject;
   /** When each round ends, by its number. */
   const ends: number[] = [];
@@ -47,11 +47,11 @@ describeOnPosix("two keepers", () => {
   before(async () => {
     project = await useFixtureProject("plain");
     node = await startAnvil({ args: keepingState() });
-    world = await createWorld(node.url);
+    chain = await openChain(node.url);
     server = await startFaultyRpcServer(node.url, 0);
   });
   after(async () => {
-    world.close();
+    chain.close();
     await server.stop();
     await node.stop();
     await project.remove();
@@ -70,15 +70,15 @@ describeOnPosix("two keepers", () => {
   const startNode = async (): Promise<void> => {
     node = await startAnvil({ port: node.port, args: keepingState() });
     // Its clock does not outlive it.
-    await world.provider.send("anvil_setTime", [(await now()) + 1]);
+    await chain.provider.send("anvil_setTime", [(await now()) + 1]);
   };
   const now = async (): Promise<number> =>
-    (await world.provider.getBlock("latest"))?.timestamp ?? 0;
+    (await chain.provider.getBlock("latest"))?.timestamp ?? 0;
   const startRound = async (): Promise<void> => {
     const startTime = await now();
     const endTime = startTime + LENGTH_SECONDS;
     await mined(
-      await world.factory.startNextRound({
+      await chain.factory.startNextRound({
         ...openRound,
         startTime,
         endTime,
@@ -91,7 +91,7 @@ describeOnPosix("two keepers", () => {
     cwd: project.path,
     env: {
       TEST_URL: url,
-      TEST_VAULT: JSON.stringify({ contracts: world.contracts }),
+      TEST_VAULT: JSON.stringify({ contracts: chain.contracts }),
       TEST_NETWORK: JSON.stringify({ accounts: [DEV_KEYS[0]] }),
     },
   });
@@ -134,7 +134,7 @@ describeOnPosix("two keepers", () => {
     [
       "one is killed, and the node restarts and loses the transaction",
       async () => {
-        await world.provider.send("evm_setAutomine", [false]);
+        await chain.provider.send("evm_setAutomine", [false]);
         await keepAndKill(SEND, "after");
         await stopNode();
         await startNode();
@@ -153,11 +153,11 @@ describeOnPosix("two keepers", () => {
     [
       "the contract refuses for a while",
       async () => {
-        await mined(await world.vault.setRevert("0xa015aefe", "0x12345678"));
+        await mined(await chain.vault.setRevert("0xa015aefe", "0x12345678"));
         for (const { status } of await keepTwice()) {
           expect(status).to.equal("reverted");
         }
-        await mined(await world.vault.clearRevert("0xa015aefe"));
+        await mined(await chain.vault.clearRevert("0xa015aefe"));
       },
     ],
     [
@@ -173,7 +173,7 @@ describeOnPosix("two keepers", () => {
         server.before(
           { method: "eth_getTransactionCount", occurrence: 0 },
           async () => {
-            await world.settleByOther();
+            await chain.settleByOther();
             await startRound();
           },
         );
@@ -212,32 +212,32 @@ describeOnPosix("two keepers", () => {
       );
   for (const [name, act] of chosen) {
     it(`settle a round once, and not before its end, if ${name}`, async () => {
-      const index = await world.settlementCount();
+      const index = await chain.settlementCount();
       if (ends.length === index) {
         await startRound();
       }
       const endTime = ends[index] ?? 0;
       server.reset();
       expect(await keep(), "early").to.include({ status: "nothing-to-do" });
-      expect(await world.settlementCount(), "early").to.equal(index);
+      expect(await chain.settlementCount(), "early").to.equal(index);
 
-      await world.provider.send("evm_setNextBlockTimestamp", [endTime]);
-      await world.mine();
+      await chain.provider.send("evm_setNextBlockTimestamp", [endTime]);
+      await chain.mine();
       server.reset();
       await act();
       const runs: Run[] = [];
       do {
         runs.push(...(await keepTwice()));
       } while (
-        (await world.settlementCount()) === index &&
+        (await chain.settlementCount()) === index &&
         runs.length < MOST_RUNS
       );
 
       expect(server.unused).to.deep.equal([]);
-      expect(await world.settlementCount(), JSON.stringify(runs)).to.equal(
+      expect(await chain.settlementCount(), JSON.stringify(runs)).to.equal(
         index + 1,
       );
-      const { timestamp, caller } = await world.vault.settlement(index);
+      const { timestamp, caller } = await chain.vault.settlement(index);
       expect(Number(timestamp)).to.be.at.least(endTime);
       expect(caller === new Wallet(DEV_KEYS[0]).address).to.equal(
         !name.startsWith("somebody else settles"),
