@@ -204,8 +204,10 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * ```
    */
   public async settleAll(options: SettleAllOptions = {}): Promise<Settlement> {
-    const { settleAll } = await import("../settlement/settle-all.js");
-    return (await settleAll(this, options)).settlement;
+    return await withCallerStack(async () => {
+      const { settleAll } = await import("../settlement/settle-all.js");
+      return (await settleAll(this, options)).settlement;
+    });
   }
 
   /**
