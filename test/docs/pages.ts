@@ -4,6 +4,8 @@ import path from "node:path";
 
 import { expect } from "chai";
 
+import { fieldsOf } from "../helpers/fields.js";
+
 /** The anchor that GitHub gives a heading. */
 function anchorOf(heading: string): string {
   return heading
@@ -76,5 +78,15 @@ describe("pages", () => {
     }
     expect(missing).to.deep.equal([]);
     expect(found).to.be.above(20);
+  });
+
+  it("README.md installs the version of package.json", async () => {
+    const { version } = fieldsOf(
+      JSON.parse(await readFile("package.json", "utf8")),
+    );
+    const readme = await readFile("README.md", "utf8");
+    expect(readme)
+      .to.include(`version ${String(version)},`)
+      .and.include(`hardhat-vault-${String(version)}.tgz`);
   });
 });
