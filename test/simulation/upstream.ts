@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { Redactor } from "../../src/redact.js";
 import { Upstream } from "../../src/simulation/upstream.js";
 import type { UpstreamCall } from "../../src/simulation/upstream.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 
@@ -30,14 +31,14 @@ describe("requests of a fork to its node", () => {
     await server.stop();
   });
 
-  function connect(): Upstream {
+  function connect(timeout = 10_000): Upstream {
     const { url } = server;
     return new Upstream({
       network: "live",
       redactor: new Redactor(),
       url,
       headers: {},
-      timeout: 10_000,
+      timeout,
     });
   }
 
@@ -143,6 +144,17 @@ describe("requests of a fork to its node", () => {
       expect(server.bodies).to.have.length(1);
     });
   }
+
+  it("a batch that is not answered in time is not cut", async () => {
+    await upstream.close();
+    upstream = connect(100);
+    server.handler = async () => await new Promise(() => undefined);
+    await expectVaultError(
+      upstream.ask(named("a", "b", "c")),
+      "VAULT_RPC_TIMEOUT",
+    );
+    expect(new Set(sizes())).to.deep.equal(new Set([3]));
+  });
 
   it("calls go alone after a batch in which the node limited the rate, and optional ones no more", async () => {
     server.handler = ({ request: { method }, isBatch }) =>
