@@ -1,11 +1,9 @@
 import { expect } from "chai";
-import type { Contract } from "ethers";
 
 import { checksumAddress } from "../../src/client/inputs.js";
 import { explainRefusal } from "../../src/settlement-call/outcome.js";
 import type {
   Address,
-  BlockInfo,
   HardhatVault,
   Simulation,
   SimulateSettleAllOptions,
@@ -28,25 +26,8 @@ type Values = ReadonlyMap<string, unknown>;
 /** Before and after, by path as in `round.settled`, or by account and token. */
 type Differences = ReadonlyMap<string, readonly [unknown, unknown]>;
 
-interface DeployedVault {
-  readonly vault: HardhatVault;
-  readonly contract: Contract;
-  readonly address: string;
-  readonly token: string;
-}
-
 /** What a settlement did, as found without anything of ours. */
-interface RealSettlement {
-  readonly succeeded: boolean;
-  readonly reason: string | null;
-  readonly gasUsed: bigint;
-  readonly gasPrice: bigint;
-  readonly fee: bigint;
-  readonly transfers: readonly Transfer[];
-  readonly changes: Differences;
-  readonly balances: Differences;
-  readonly block: BlockInfo;
-}
+type RealSettlement = Awaited<ReturnType<EngineStage["settleReally"]>>;
 
 /** A chain to simulate on with an engine, and to settle on really. */
 class EngineStage {
@@ -94,7 +75,7 @@ class EngineStage {
   public async deploy(
     name: SettlingVaultName,
     set: Parameters<typeof deploySettlingVault>[2] = {},
-  ): Promise<DeployedVault> {
+  ) {
     const { provider } = this.vault.connection.ethers;
     const { contract, token, contracts } = await deploySettlingVault(
       await provider.getSigner(0),
@@ -121,7 +102,7 @@ class EngineStage {
       readonly token?: string;
       readonly time: number | undefined;
     },
-  ): Promise<RealSettlement> {
+  ) {
     const { address: to } = await vault.addressOf("vault");
     const read = async () => await this.#readAll(vault, [from, to], token);
     const call = { from, to, data: "0xa015aefe" };
@@ -156,7 +137,7 @@ class EngineStage {
       fee: gasUsed * gasPrice,
       transfers: logs
         .filter(({ topics }) => topics[0] === TRANSFER)
-        .map(({ address: of, topics, data }) => ({
+        .map(({ address: of, topics, data }): Transfer => ({
           token: checksumAddress(of),
           from: addressOf(topics[1]),
           to: addressOf(topics[2]),
