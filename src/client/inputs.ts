@@ -15,10 +15,6 @@ export type BlockTag = number | bigint | (typeof tags)[number];
 /** Hides a private key that was passed in the wrong option or variable. */
 const privateKeyLike = /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/iu;
 
-/** A snapshot parses some twenty, the same each time, and each hash takes about 20 µs. */
-const parsedAddresses = new Map<string, Address>();
-const MOST_PARSED = 1_000;
-
 /**
  * @param where Names the address in errors.
  * @returns The address with its checksum.
@@ -41,11 +37,7 @@ export function parseAddress(
     throw fail("not 0x and 40 hex digits");
   }
   try {
-    const address = parsedAddresses.get(value) ?? checksumAddress(value);
-    if (parsedAddresses.size < MOST_PARSED) {
-      parsedAddresses.set(value, address);
-    }
-    return address;
+    return checksumAddress(value);
   } catch {
     // An address is no secret: show it even if other values are hidden.
     throw fail("its checksum is wrong", givenInput(value));
@@ -83,10 +75,22 @@ export function parseAccount(value: unknown, where: string): Address {
   );
 }
 
+/** Those of settings are hashed in each read, and a hash takes about 20 µs. */
+const checksums = new Map<string, Address>();
+const MOST_CHECKSUMS = 1_000;
+
 /** @throws An error of ethers if letters are in both cases, and not as in the checksum. */
 export function checksumAddress(value: string): Address {
+  const known = checksums.get(value);
+  if (known !== undefined) {
+    return known;
+  }
   // an address begins with 0x, but ethers types it as any string
-  return getAddress(value) as Address;
+  const address = getAddress(value) as Address;
+  if (checksums.size < MOST_CHECKSUMS) {
+    checksums.set(value, address);
+  }
+  return address;
 }
 
 /** Parses `1000`, `1_000`, `65.5e18` or 0x hex; undefined for any other text. */
