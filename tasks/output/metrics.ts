@@ -1,7 +1,6 @@
-import { formatUnits } from "ethers";
-
 import { isFailedReading } from "../../src/client/failed-reading.js";
 import type { FailedReading } from "../../src/client/failed-reading.js";
+import { toDecimal } from "../../src/protocol/amounts.js";
 import {
   get,
   operationEntry,
@@ -201,10 +200,6 @@ function scaleOf(
       return { suffix: "", meaning, decimals };
     }
   }
-}
-
-function toDecimal(value: bigint, decimals: number): string {
-  return formatUnits(value, decimals).replace(/\.0$/u, "");
 }
 
 function samplesOfKeeper(

@@ -102,7 +102,7 @@ describe("vault mock", () => {
   for (const [reason, shown] of [
     ["'closed\u001b[2J for today'", "reverted: closed\\u{1b}[2J for today ("],
     ["0x", "reverted: no reason given"],
-    ["0xDEADBEEF", "unknown error 0xdeadbeef with 0 bytes of arguments"],
+    ["0XDEADBEEF", "unknown error 0xdeadbeef with 0 bytes of arguments"],
     ["0xABC", "reverted: 0xABC"],
   ] as const) {
     it(`mock fail with ${JSON.stringify(reason)} makes a read fail: ${shown}`, async () => {

@@ -140,64 +140,53 @@ describe("options of tasks", () => {
     });
   });
 
-  const ofMargins = readTask("", operationEntry("calMargins").inputs).options;
-  const margins = (maxVolume: string, more: object = {}) => ({
-    ...{ maxVolume, apy: "12", endTime: "1800000000", ...more },
-  });
-  const range = (firstId: bigint, lastId: bigint | undefined) => ({
-    ...{ firstId, lastId },
-  });
-  for (const [options, typed, name, value] of [
-    [
-      simulateTask.options,
-      { ids: "1, 2,5-7,7,0x10" },
-      "ids",
-      [1n, 2n, 5n, 6n, 7n, 16n],
-    ],
-    [
-      simulateTask.options,
-      { tokens: `${SECOND.toLowerCase()}, ${SECOND}` },
-      "tokens",
-      [SECOND, SECOND],
-    ],
-    [simulateTask.options, { block: "1_000" }, "block", 1_000n],
-    [simulateTask.options, { atTime: "end" }, "atTime", "end"],
-    [simulateTask.options, { fork: true }, "fork", true],
-    [simulateTask.options, {}, "fork", false],
-    [simulateTask.options, {}, "from", undefined],
-    [simulateTask.options, { timeout: "0.001" }, "timeout", 1],
-    [simulateTask.options, { timeout: "0.0011" }, "timeout", 2],
-    [simulateTask.options, { timeout: "2147483" }, "timeout", 2_147_483_000],
-    [ordersTask.options, { ids: "0-499999" }, "ids", range(0n, 499_999n)],
-    [ordersTask.options, { ids: "500-" }, "ids", range(500n, undefined)],
-    [ordersTask.options, { ids: "7" }, "ids", { ids: [7n] }],
-    [ordersTask.options, { ids: "1,5-6" }, "ids", { ids: [1n, 5n, 6n] }],
-    [
-      settleTask.options,
-      { maxFeePerGas: "50gwei" },
-      "maxFeePerGas",
-      50_000_000_000n,
-    ],
-    [
-      settleTask.options,
-      { maxFeePerGas: "1.5 gwei" },
-      "maxFeePerGas",
-      1_500_000_000n,
-    ],
-    [settleTask.options, { maxFeePerGas: "1000wei" }, "maxFeePerGas", 1_000n],
-    [ofMargins, margins("3"), "maxVolume", 3_000_000n],
-    [ofMargins, margins(".5"), "maxVolume", 500_000n],
-    [ofMargins, margins("3", { instance: "usdc" }), "maxVolume", 300n],
-    [ofMargins, margins("0x10", { raw: true }), "maxVolume", 16n],
-    [ofMargins, margins("3"), "apy", 12n * 10n ** 16n],
-    [ofMargins, margins("3", { raw: true }), "apy", 12n],
-    [ofMargins, margins("3", { apy: "0.0000000000000001" }), "apy", 1n],
-  ] satisfies ReadonlyArray<readonly [Options, object, string, unknown]>) {
-    it(`parseOptions reads the option ${name} of ${JSON.stringify(typed)}`, () => {
-      const parsed = fieldsOf(parseOptions(options, fieldsOf(typed), hre));
-      expect(parsed[name]).to.deep.equal(value);
+  const optionsOf: Readonly<Record<string, Options>> = {
+    ...{ simulate: simulateTask.options, orders: ordersTask.options },
+    settle: settleTask.options,
+    margins: readTask("", operationEntry("calMargins").inputs).options,
+  };
+  /** JSON without quotes, with an `n` behind a bigint. */
+  const textOf = (value: object): string =>
+    JSON.stringify(value, (_, inner: unknown) =>
+      typeof inner === "bigint" ? `${inner}n` : inner,
+    ).replaceAll('"', "");
+  const margins = "margins --end-time 1800000000 --apy 12 --max-volume";
+  for (const [typed = "", name = "", text] of rowsOf(`
+    simulate --ids '1, 2,5-7,7,0x10' | ids | [1n,2n,5n,6n,7n,16n]
+    simulate --tokens '${SECOND.toLowerCase()}, ${SECOND}' | tokens | [${SECOND},${SECOND}]
+    simulate --block 1_000 | block | 1000n
+    simulate --at-time end | atTime | end
+    simulate --fork | fork | true
+    simulate | fork | false
+    simulate --timeout 0.001 | timeout | 1
+    simulate --timeout 0.0011 | timeout | 2
+    simulate --timeout 2147483 | timeout | 2147483000
+    orders --ids 0-499999 | ids | {firstId:0n,lastId:499999n}
+    orders --ids 500- | ids | {firstId:500n}
+    orders --ids 7 | ids | {ids:[7n]}
+    orders --ids 1,5-6 | ids | {ids:[1n,5n,6n]}
+    settle --max-fee-per-gas 50gwei | maxFeePerGas | 50000000000n
+    settle --max-fee-per-gas '1.5 gwei' | maxFeePerGas | 1500000000n
+    settle --max-fee-per-gas 1000wei | maxFeePerGas | 1000n
+    ${margins} 3 | maxVolume | 3000000n
+    ${margins} .5 | maxVolume | 500000n
+    ${margins} 3 --instance usdc | maxVolume | 300n
+    ${margins} 0x10 --raw | maxVolume | 16n
+    ${margins} 3 | apy | 120000000000000000n
+    ${margins} 3 --raw | apy | 12n
+    ${margins} 3 --apy 0.0000000000000001 | apy | 1n
+  `)) {
+    it(`parseOptions reads ${name} of vault ${typed} as ${text}`, () => {
+      const [task, args] = parseTyped(typed);
+      const parsed = parseOptions(optionsOf[task] ?? {}, args, hre);
+      expect(textOf({ is: fieldsOf(parsed)[name] })).to.equal(`{is:${text}}`);
     });
   }
+
+  it("parseOptions reads an option that is not given as undefined", () => {
+    const parsed = parseOptions(simulateTask.options, {}, hre);
+    expect(parsed.from).to.equal(undefined);
+  });
 
   it("parseOptions reads a time that counts from the chain's clock", () => {
     const { until } = parseOptions(watchTask.options, { until: "+1h" }, hre);
