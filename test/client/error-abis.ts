@@ -124,7 +124,9 @@ describe("client - the reason of a read that reverts", () => {
         expect(details["reason"]).to.match(reason);
         expect(details["hint"]).to.match(hint);
         for (const character of ["\u001b", "\u202e"]) {
-          expect(message).to.not.include(character);
+          expect(`${message} ${String(details["reason"])}`).to.not.include(
+            character,
+          );
         }
       }
       const { volume } = await client.snapshot();
