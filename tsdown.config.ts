@@ -48,7 +48,6 @@ export default defineConfig({
         chunk(
           "reads",
           "src/redact.ts",
-          "src/files/project-folder.ts",
           "src/client/!(index).ts",
           "src/client/{lens,orders}/*.ts",
           "src/files/project-folder.ts",
