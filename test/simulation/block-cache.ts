@@ -48,11 +48,14 @@ describe("the state of one block", () => {
     await rm(folder, { recursive: true });
   });
 
-  async function open(more: Partial<PinnedBlock> = {}): Promise<BlockCache> {
+  async function open(
+    more: Partial<PinnedBlock> = {},
+    key = "s3cret",
+  ): Promise<BlockCache> {
     const cache = await BlockCache.open({
       upstream: {
         ...{ network: "live", redactor: new Redactor(), url: server.url },
-        ...{ headers: { key: "s3cret" }, timeout: 10_000 },
+        ...{ headers: { key }, timeout: 10_000 },
       },
       ...{ number: NUMBER, hash: HASH, folder: undefined },
       ...more,
@@ -217,7 +220,7 @@ describe("the state of one block", () => {
       await cache.close();
     };
 
-    it("values are kept for the next cache, without URL and headers, under another name for another block", async () => {
+    it("values are kept for the next cache, without URL and headers, under another name for another block or header", async () => {
       await openAndClose();
       const file = await stored();
       expect(path.basename(file)).to.match(/^[0-9a-f]{64}\.json$/u);
@@ -227,6 +230,9 @@ describe("the state of one block", () => {
       expect(server.bodies).to.deep.equal([]);
       await balance(await open({ folder, hash: id("another block") }));
       expect(server.bodies).to.have.length(1);
+      // A node may answer by who asks.
+      await balance(await open({ folder }, "another key"));
+      expect(server.bodies).to.have.length(2);
     });
 
     it("save() writes the file only with news", async () => {

@@ -1,16 +1,20 @@
 import { expect } from "chai";
 
+import type { Address } from "../../src/protocol/index.js";
+import { confirm } from "../../src/simulation/confirm.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
-import { SETTLER, VAULT } from "../helpers/scripted-contracts.js";
+import { FACTORY, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
   changeSettlement,
   changeSimulated,
+  hostOn,
   refuse,
   settlementIn,
   simulateOn,
 } from "../helpers/simulate-on.js";
 
+const GUARD: Address = "0x00000000000000000000000000000000000000A7";
 const failed = { status: "0x0", returnData: "0x12345678", logs: [] };
 
 /** Without a price in `eth_simulateV1`, or with one, the settlement fails. */
@@ -126,4 +130,28 @@ describe("a simulated settlement, and a call of it with the transaction's gas an
       code: "VAULT_NOT_SETTLED",
     });
   });
+
+  for (const [mustSettle, status] of [
+    [true, "settled"],
+    [false, "not-settled"],
+  ] as const) {
+    it(`a settlement that only a call through a guard accepts is ${status} if the guard ${mustSettle ? "demands" : "does not demand"} that`, async () => {
+      const node = new ScriptedNode();
+      changeSettlement(node, failed);
+      const simulation = await simulateOn(node);
+      const guard = {
+        ...{ address: GUARD, factory: FACTORY, mustHaveEnded: false },
+        ...{ round: { startTime: 1n, strikePrice: 2n }, tokens: [] },
+        mustSettle,
+      };
+      const confirmed = await confirm(
+        hostOn(node),
+        { from: SETTLER, vault: VAULT, guard },
+        { simulation },
+        { data: Buffer.alloc(0) },
+        async () => await Promise.resolve({ simulation }),
+      );
+      expect(confirmed.simulation.status).to.equal(status);
+    });
+  }
 });

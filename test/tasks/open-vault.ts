@@ -361,6 +361,8 @@ describe("a task while the chain replaces blocks", () => {
     ["watch --until +1s --interval 1 --json", 2],
     ["report --out FILE --ids 1-50 --rounds --json", 3],
     ["capture --out FILE --ids 1-50 --json", 3],
+    // The margins, which nothing but the check at the end shows to be of another block.
+    ["capture --out FILE --json", 2, false],
   ] as const) {
     it(`vault ${typed} starts again once, prints so and succeeds on a node that ${hashes ? "takes hashes" : "takes no hashes"}`, async () => {
       [takesHashes, reorganisedAt] = [hashes, [call]];

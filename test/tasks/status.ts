@@ -90,6 +90,7 @@ describe("vault status", () => {
     [{}, `--from ${FACTORY}`, false, FACTORY],
     // The task does not resolve the key.
     [{ accounts: [KEY] }, "", null, ZeroAddress],
+    [{ accounts: [KEY], from: SETTLER }, "", true, SETTLER],
   ] satisfies ReadonlyArray<
     readonly [NetworkSettings, string, boolean | null, string]
   >) {
