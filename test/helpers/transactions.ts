@@ -8,13 +8,13 @@ import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { fieldsOf, listOf } from "./fields.js";
 
 /** Milliseconds: a node that mines by itself does so at once, also on a busy machine. */
-const LONGEST_MS = 30_000;
+const LONGEST_MS = 300_000;
 
 /**
  * Looks until there is something. A loaded anvil answers the hash a little before
  * the block is there, and `wait()` of ethers can wait for ever for that block.
  *
- * @throws Error after 30 s, long before the limit of a test
+ * @throws Error after five minutes, before the limit of a test
  */
 export async function untilFound<Found>(
   look: () => Promise<Found | null>,
