@@ -51,20 +51,17 @@ const sections: Readonly<Record<string, Section>> = {
     text: "It needs a node with [old state](round-history.md).",
   },
   "vault report": {
-    examples: ["report --out report.html --ids 1-3 --rounds"],
-    text: `It has every reading at one block, needs no network, no server and no script,
- follows the reader's light or dark scheme, and is written whole or not at all. A
-reading that fails is shown in its place, and the exit code is 1.
+    examples: [],
+    text: `It has every reading at one block. Its Content Security Policy allows no request and
+no script. If a reading fails, the report shows that, and the exit code is 1.
 
 \`--ids\` adds, for each of the four pairs with the most orders, a chart of opening prices
 and a table of the first 1,000 orders. The chart has the strike price, too, if
-[\`displayDecimals\`](configuration.md#displaydecimals) has the scale of opening prices.
-Its Content Security Policy allows no request and no script; text from a contract stays
-text.`,
+[\`displayDecimals\`](configuration.md#displaydecimals) has the scale of opening prices.`,
   },
   "vault simulate": {
-    examples: ["simulate"],
-    text: "[How it works, and its limits](simulating-a-settlement.md).",
+    examples: [],
+    text: "[How it works, and its limits](simulating-a-settlement.md), [an output](../README.md#simulate).",
   },
   "vault settle": {
     examples: ["settle --yes"],
@@ -74,24 +71,20 @@ text.`,
     examples: ["deploy-guard --yes"],
     text: "[What a guard is for](settling-safely.md#a-guard-on-the-chain).",
   },
-  "vault deploy-mocks": { examples: ["deploy-mocks"] },
+  "vault deploy-mocks": { examples: [] },
   "vault mock": {
     examples: [
       "mock next-round strikePrice=66000e18",
       "mock set volume=420e18 orders.9.exType=SOL-USDT orders.9.state=closed",
-      "mock fail settleAll paused",
-      "mock succeed settleAll",
     ],
   },
   "vault capture": {
-    examples: ["capture --out fixture.json --ids 1-3"],
+    examples: [],
     text: "[What a replay does](testing-with-mocks.md#capture-a-live-vault-and-replay-it).",
   },
   "vault request": {
-    examples: [
-      "request queryVolume --at vault=0x5FC8d32690cc91D4c39d9d3abcBD16989F875707",
-    ],
-    text: "[The bytes](protocol.md#wire-format).",
+    examples: [],
+    text: "[A request, and its bytes](protocol.md#wire-format).",
   },
   "vault watch": {
     examples: ["watch --until +1s --interval 1"],

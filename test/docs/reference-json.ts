@@ -12,7 +12,7 @@ import type { Section } from "../helpers/reference-page.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 
-/** A key in the page: an item of a list, or a row of the table of readings. */
+/** A key in the page: an item of a list. */
 interface Row {
   readonly type: string;
   readonly mayBeNull: boolean;
@@ -139,7 +139,7 @@ describe("docs/reference-json.md", () => {
       own === undefined
         ? rows
             .filter(([task]) => codeIn(task)[0] === heading)
-            .map((row) => row.slice(1))
+            .flatMap(([, item]) => itemsOf(`- ${item}`))
         : itemsOf(text),
     );
     if (!text.includes("No envelope")) {

@@ -173,7 +173,10 @@ describe("docs/reference-mocks.md", () => {
     );
     // The table of orders has other rows.
     const base = [...open].filter(([path]) => !orderField(path));
-    const changes = sectionOf(sections, "The other scenarios").rows;
+    const changes = sectionOf(sections, "The other scenarios").rows.flatMap(
+      ([name, values = ""]) =>
+        values.split("; ").map((each) => [name, ...each.split(" = ")]),
+    );
     expect([
       "open-round",
       ...new Set(changes.flatMap(([name]) => codeIn(name))),

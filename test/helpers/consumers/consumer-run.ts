@@ -336,7 +336,7 @@ depth = 50
   const output = await runCommand(foundryBinary("forge"), ["test"], {
     cwd: folder,
   });
-  expect(output).to.match(/7 tests passed, 0 failed, 0 skipped/u);
+  expect(output).to.match(/6 tests passed, 0 failed, 0 skipped/u);
 }
 
 async function hardhat(
