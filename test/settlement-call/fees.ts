@@ -9,6 +9,7 @@ import {
   withMargin,
 } from "../../src/settlement-call/fees.js";
 import type { FeeLimits, GasPrice } from "../../src/settlement-call/fees.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 
 const price = (current: bigint, highest: bigint, tip: bigint): GasPrice => ({
@@ -60,6 +61,16 @@ describe("resolveFees()", () => {
       expect(found).to.deep.equal(is);
     });
   }
+
+  it("throws VAULT_RPC_INVALID_RESPONSE if the node suggests a tip that is no number", async () => {
+    const node = new ScriptedNode();
+    node.on("eth_maxPriorityFeePerGas", () => "low");
+    const rpc = new RpcClient(node, "scripted");
+    await expectVaultError(
+      resolveFees(rpc, { gasPrice: "auto" }, { baseFeePerGas: 7n }),
+      "VAULT_RPC_INVALID_RESPONSE",
+    );
+  });
 });
 
 describe("limitFees()", () => {
