@@ -7,8 +7,7 @@ const introduction = `<!-- Generated from src/errors.ts by \`npm run docs\`. Do 
 # Error codes
 
 An error has a code, what happened, and what to do: here as a task prints it, on stdout
-with \`--json\`. In code it is a \`VaultError\` with \`code\`, \`kind\`, \`shortMessage\`, \`fix\`
-and \`details\`. A name in braces stands for a value. If nothing was sent, an error of a
+with \`--json\`. In code it is a [\`VaultError\`](reference-vault.md#errors-of-a-read). A name in braces stands for a value. If nothing was sent, an error of a
 settlement ends with these words.
 `;
 

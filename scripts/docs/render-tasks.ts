@@ -20,9 +20,7 @@ block that the output names.
 
 The exit code is 0 only for success. With \`--json\`, stdout has exactly one
 [JSON document](reference-json.md), also for a failure; only the errors of Hardhat's own
-parser, such as an unknown flag, are text. A task of the command line ends its process
-when its output is written. One that a script runs with \`hre.tasks.getTask(…).run()\`
-does not.
+parser, such as an unknown flag, are text.
 `;
 
 /** The options that most tasks take are listed once. */
@@ -68,15 +66,12 @@ and a table of the first 1,000 orders. The chart has the strike price, too, if
     text: "[What it checks, and how it ends](settling-safely.md).",
   },
   "vault deploy-guard": {
-    examples: ["deploy-guard --yes"],
+    examples: [],
     text: "[What a guard is for](settling-safely.md#a-guard-on-the-chain).",
   },
   "vault deploy-mocks": { examples: [] },
   "vault mock": {
-    examples: [
-      "mock next-round strikePrice=66000e18",
-      "mock set volume=420e18 orders.9.exType=SOL-USDT orders.9.state=closed",
-    ],
+    examples: ["mock next-round strikePrice=66000e18"],
   },
   "vault capture": {
     examples: [],
