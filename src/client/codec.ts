@@ -49,7 +49,7 @@ import {
 const ADDRESS_SIZE = 20;
 
 /** A power of two. */
-const REMEMBERED = 1_024;
+const REMEMBERED = 16_384;
 /** Bytes of addresses, each at the place that its last bytes give, and their texts. */
 const addressBytes = Buffer.alloc(REMEMBERED * ADDRESS_SIZE);
 const addressTexts: Address[] = [];
