@@ -105,7 +105,9 @@ function install() {
     throw new Error("npm did not install the packages");
   }
   if (newer !== undefined) {
-    fs.copyFileSync(newer, ownNode);
+    // Renamed once it is whole: npm would find a part of it before any other.
+    fs.copyFileSync(newer, `${ownNode}.part`);
+    fs.renameSync(`${ownNode}.part`, ownNode);
   }
 }
 
