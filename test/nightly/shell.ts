@@ -15,14 +15,11 @@ import { hardhatCli } from "../helpers/hardhat-node.js";
 import { connectTo } from "../helpers/hre.js";
 import { describeOnPosix } from "../helpers/posix.js";
 
-const SENDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
-
 /** Words that one block alone has, a command after it, and what is printed. */
 const blocks = [
   ["jq -c 'select(.changed", "", /^\[7,false\]\n$/u],
   ["jq -r '.simulation.changes[]", "", /^[1-9]\d*\n$/u],
   ["jq .block.number", "cat orders.ndjson", /(?:^\{"orderID":.*\n){1000}$/mu],
-  ["--block $block", "", /^(?:\{"network":.*\}\n){3}$/u],
 ] as const;
 
 /** As `npx hardhat`, but for a watch, which would not end. */
@@ -53,7 +50,6 @@ async function keeperCommands(): Promise<readonly string[]> {
 describeOnPosix("what a shell does with the commands of the documents", () => {
   let anvil: ServerProcess;
   let project: FixtureProject;
-  let head: number;
 
   beforeEach(async () => {
     [anvil, project] = await Promise.all([
@@ -74,7 +70,6 @@ describeOnPosix("what a shell does with the commands of the documents", () => {
   ): Promise<NodeJS.ProcessEnv> {
     const { vault } = await connectTo(anvil.url);
     const { addresses } = await vault.deployMocks({ scenario });
-    head = (await vault.block()).number;
     const bin = path.join(project.path, folder);
     await mkdir(bin, { recursive: true });
     await place(bin);
@@ -99,17 +94,16 @@ describeOnPosix("what a shell does with the commands of the documents", () => {
         );
       }
       expect(found).to.have.lengthOf(1);
-      const script = `${found.join("")}${then}`
-        .replaceAll(/--network \w+/gu, "--network test")
-        .replaceAll("0x…", SENDER)
-        .replaceAll(/\b3100\d{4}\b/gu, String(head));
+      const script = `${found.join("")}${then}`.replaceAll(
+        /--network \w+/gu,
+        "--network test",
+      );
       const { stdout } = await promisify(execFile)("bash", ["-euc", script], {
         cwd: project.path,
         env: {
           ...environmentWithoutColours(),
           ...env,
           PATH: `${project.path}/bin:${process.env["PATH"]}`,
-          TEST_NETWORK: JSON.stringify({ from: SENDER }),
         },
       });
       expect(stdout).to.match(printed);
