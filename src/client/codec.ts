@@ -1,4 +1,4 @@
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 
 import type { FunctionFragment, Interface } from "ethers";
 
@@ -18,7 +18,6 @@ import {
 } from "../protocol/index.js";
 import type {
   AbiName,
-  Address,
   ContractRole,
   Field,
   OperationName,
@@ -47,12 +46,6 @@ import {
 } from "./words.js";
 
 const ADDRESS_SIZE = 20;
-
-/** A power of two. */
-const REMEMBERED = 16_384;
-/** Bytes of addresses, each at the place that its last bytes give, and their texts. */
-const addressBytes = Buffer.alloc(REMEMBERED * ADDRESS_SIZE);
-const addressTexts: Address[] = [];
 
 export const contractFactories = {
   UnderlyingAsset: UnderlyingAsset__factory,
@@ -170,33 +163,13 @@ function readStatic(
       return bit === 0 || bit === 1 ? bit === 1 : undefined;
     }
     case "address": {
-      const start = offset + WORD - ADDRESS_SIZE;
+      const end = offset + WORD;
+      const start = end - ADDRESS_SIZE;
       return isZero(view, offset, start)
-        ? readAddress(bytes, start)
+        ? checksumAddress(`0x${bytes.toString("hex", start, end)}`)
         : undefined;
     }
   }
-}
-
-/**
- * Remembers: the hash of a checksum takes longer than decoding an order, and holders
- * repeat. In a map that is cleared, V8 would keep alive what it had.
- */
-function readAddress(bytes: Buffer, start: number): Address {
-  const end = start + ADDRESS_SIZE;
-  const place = bytes.readUInt16BE(end - 2) % REMEMBERED;
-  const kept = place * ADDRESS_SIZE;
-  const known = addressTexts[place];
-  if (
-    known !== undefined &&
-    bytes.compare(addressBytes, kept, kept + ADDRESS_SIZE, start, end) === 0
-  ) {
-    return known;
-  }
-  const text = checksumAddress(`0x${bytes.toString("hex", start, end)}`);
-  bytes.copy(addressBytes, kept, start, end);
-  addressTexts[place] = text;
-  return text;
 }
 
 function chooseTarget(

@@ -75,9 +75,12 @@ export function parseAccount(value: unknown, where: string): Address {
   );
 }
 
-/** Those of settings are hashed in each read, and a hash takes about 20 µs. */
+/**
+ * A hash takes longer than decoding an order, and addresses repeat. None is forgotten for
+ * another: with a holder for each order, V8 would keep alive what the map had.
+ */
 const checksums = new Map<string, Address>();
-const MOST_CHECKSUMS = 1_000;
+const MOST_CHECKSUMS = 10_000;
 
 /** @throws An error of ethers if letters are in both cases, and not as in the checksum. */
 export function checksumAddress(value: string): Address {

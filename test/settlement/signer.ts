@@ -39,6 +39,10 @@ const mnemonic = (
 const addressOf = (path: string, passphrase = ""): string =>
   HDNodeWallet.fromPhrase(DEV_MNEMONIC, passphrase, path).address;
 
+const configOf = (network: NetworkChanges): NetworkConfig =>
+  // nothing else of the configuration is read
+  ({ type: "http", ...network }) as unknown as NetworkConfig;
+
 describe("the account that settles", () => {
   speedUpTime();
   let node: ScriptedNode;
@@ -50,9 +54,6 @@ describe("the account that settles", () => {
   const refuse = (words: string, code: number | string) => (): never => {
     throw Object.assign(new Error(words), { code });
   };
-  const configOf = (network: NetworkChanges): NetworkConfig =>
-    // nothing else of the configuration is read
-    ({ type: "http", ...network }) as unknown as NetworkConfig;
   const resolve = async (
     network: NetworkChanges,
     given?: AccountLike,
@@ -214,11 +215,7 @@ describe("findSender()", () => {
     rpc = new RpcClient(node, "scripted");
   });
   const find = async (network: NetworkChanges = remote): Promise<string> =>
-    // nothing else of the configuration is read
-    await findSender(rpc, {
-      type: "http",
-      ...network,
-    } as unknown as NetworkConfig);
+    await findSender(rpc, configOf(network));
 
   it("returns from, and asks for nothing", async () => {
     expect(await find({ from: STRANGER.toLowerCase() })).to.equal(STRANGER);
