@@ -2,12 +2,6 @@ import { concat, toBeHex } from "ethers";
 
 // Contracts that do one odd thing, too small for a compiler.
 
-/** Sends all that it has to whoever calls. */
-export const paysItsCaller = "0x5f5f5f5f47335af100";
-
-/** Runs an invalid instruction. */
-export const failsInvalid = "0xfe";
-
 /** Uses up about as much gas when it is called `settleAll`, and succeeds. */
 export function burnsGas(gas: number): string {
   // Memory of n words costs 3 n + n² / 512: one store far out does it.

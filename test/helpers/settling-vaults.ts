@@ -8,12 +8,10 @@ import { deployContract, mined } from "./transactions.js";
 /** Vaults of SettlingVaults.sol, each of which settles in a way of its own. */
 export type SettlingVaultName =
   | `${"Paying" | "Refunding" | "Keeper" | "Clock" | "Native" | "Rolling"}Vault`
-  | `${"NoContracts" | "ContractsOnly" | "Batch" | "Idle"}Vault`
-  | `${"Accruing" | "Swallowing" | "Fee" | "Purse" | "Mixed"}Vault`
-  | `${"MovingEnd" | "StrikeRaising" | "EndWriting" | "Silent"}Vault`
-  | `${"Invalid" | "Wasteful" | "Origin" | "FailingPayment" | "Ticking"}Vault`
-  | `${"Paid" | "Unpaid" | "Untouched" | "Touched" | "BaseFee"}Vault`
-  | `${"Giving" | "History"}Vault`;
+  | `${"NoContracts" | "ContractsOnly" | "Batch" | "Idle" | "Silent"}Vault`
+  | `${"Swallowing" | "Fee" | "Purse" | "Giving" | "Mixed"}Vault`
+  | `${"Invalid" | "Origin" | "FailingPayment" | "Ticking"}Vault`
+  | `${"Paid" | "Unpaid" | "Untouched" | "Touched" | "BaseFee"}Vault`;
 
 async function deploy(
   deployer: Signer,

@@ -47,12 +47,32 @@ export const feeIn = ({ balances }: Simulation): bigint | undefined =>
     ? undefined
     : balances[0].before - balances[0].after;
 
+type Answer = Readonly<Record<string, unknown>>;
+
+/** What a node was asked to simulate last: the block, and the base. */
+export function askedOf({ asked }: ScriptedNode): {
+  readonly base: unknown;
+  readonly traceTransfers: unknown;
+  readonly blockOverrides: Answer;
+  readonly stateOverrides: Answer;
+  readonly calls: readonly Answer[];
+} {
+  const [payload, base] =
+    asked.findLast(({ method }) => method === "eth_simulateV1")?.params ?? [];
+  const { blockStateCalls, traceTransfers } = fieldsOf(payload);
+  const block = fieldsOf(listOf(blockStateCalls)[0]);
+  return {
+    ...{ base, traceTransfers },
+    blockOverrides: fieldsOf(block["blockOverrides"]),
+    stateOverrides: fieldsOf(block["stateOverrides"]),
+    calls: listOf(block["calls"]).map(fieldsOf),
+  };
+}
+
 /** Place of the settlement: reads before, as many after it, and a gift at the end. */
 export function settlementIn(calls: readonly unknown[]): number {
   return calls.length / 2 - 1;
 }
-
-type Answer = Readonly<Record<string, unknown>>;
 
 /** Changes the block that a node's `eth_simulateV1` returns. */
 export function changeSimulated(
@@ -63,6 +83,26 @@ export function changeSimulated(
     const block = fieldsOf(listOf(await answer())[0]);
     return change(block, listOf(block["calls"]));
   });
+}
+
+/**
+ * Changes what a node's `eth_simulateV1` returns of its calls.
+ *
+ * @param change Gets the place of a call: the settlement has 0, readings before it are below.
+ */
+export function changeCalls(
+  node: ScriptedNode,
+  change: (place: number, call: Answer, calls: readonly unknown[]) => Answer,
+): void {
+  changeSimulated(node, (block, calls) => [
+    {
+      ...block,
+      calls: calls.map((each, index) => {
+        const call = fieldsOf(each);
+        return { ...call, ...change(index - settlementIn(calls), call, calls) };
+      }),
+    },
+  ]);
 }
 
 /**
@@ -77,17 +117,7 @@ export function changeSettlement(node: ScriptedNode, change: Answer): void {
       throw Object.assign(new Error(text), { code: 3, data });
     });
   }
-  changeSimulated(node, (block, calls) => {
-    const settlement = settlementIn(calls);
-    return [
-      {
-        ...block,
-        calls: calls.map((call, index) =>
-          index === settlement ? { ...fieldsOf(call), ...change } : call,
-        ),
-      },
-    ];
-  });
+  changeCalls(node, (place) => (place === 0 ? change : {}));
 }
 
 /** Changes words of what the lens returns of a block, before and after the settlement. */
@@ -98,26 +128,19 @@ export function changeFacts(
     readonly after?: Readonly<Record<number, bigint>>;
   },
 ): void {
-  changeSimulated(node, (block, calls) => {
-    const ofPhase = new Map([
-      [0, changes.before],
-      [settlementIn(calls) + 1, changes.after],
-    ]);
-    return [
-      {
-        ...block,
-        calls: calls.map((call, index) => {
-          const { returnData } = fieldsOf(call);
-          let data = String(returnData);
-          for (const [at, value] of Object.entries(ofPhase.get(index) ?? {})) {
-            const [start, end] = [2 + 64 * Number(at), 66 + 64 * Number(at)];
-            const word = value.toString(16).padStart(64, "0");
-            data = `${data.slice(0, start)}${word}${data.slice(end)}`;
-          }
-          return { ...fieldsOf(call), returnData: data };
-        }),
-      },
-    ];
+  changeCalls(node, (place, { returnData }, calls) => {
+    const isBefore = place === -settlementIn(calls);
+    const changed = isBefore ? changes.before : changes.after;
+    if (changed === undefined || (!isBefore && place !== 1)) {
+      return {};
+    }
+    let data = String(returnData);
+    for (const [at, value] of Object.entries(changed)) {
+      const [start, end] = [2 + 64 * Number(at), 66 + 64 * Number(at)];
+      const word = value.toString(16).padStart(64, "0");
+      data = `${data.slice(0, start)}${word}${data.slice(end)}`;
+    }
+    return { returnData: data };
   });
 }
 
@@ -125,7 +148,6 @@ export function changeFacts(
 export const FACTS = {
   time: 1,
   senderBalance: 4,
-  senderCode: 5,
   secondBalance: 6,
   secondCode: 7,
 } as const;

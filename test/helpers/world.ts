@@ -9,8 +9,10 @@ import {
   MockVault__factory,
 } from "../../src/bindings/index.js";
 import type { MockVault, MockVaultFactory } from "../../src/bindings/index.js";
+import { assertInvariant } from "../../src/errors.js";
 import type { MockContracts } from "../../src/mocks/handle.js";
 import type { ContractRole, VaultRound } from "../../src/protocol/index.js";
+import { useAnvil } from "./anvil.js";
 import { OPEN_ROUND } from "./scripted-contracts.js";
 import { deployContract, mined, untilFound } from "./transactions.js";
 
@@ -116,6 +118,44 @@ class DirectProvider extends JsonRpcProvider {
     }
     return answer;
   }
+}
+
+/** The mocks on an anvil for all tests of a suite: after each test, it is as before. */
+export function useProtocol(...args: readonly string[]): {
+  readonly url: string;
+  readonly provider: JsonRpcProvider;
+  readonly protocol: MockProtocol;
+} {
+  const anvil = useAnvil(...args);
+  let protocol: MockProtocol | undefined;
+  let provider: JsonRpcProvider | undefined;
+  let checkpoint: unknown;
+  before(async () => {
+    provider = directProvider(anvil.url);
+    protocol = await deployProtocol(await provider.getSigner(0));
+  });
+  after(() => provider?.destroy());
+  beforeEach(async () => {
+    checkpoint = await provider?.send("evm_snapshot", []);
+  });
+  afterEach(async () => {
+    await provider?.send("evm_revert", [checkpoint]);
+  });
+  const running = <T>(value: T | undefined): T => {
+    assertInvariant(value !== undefined, "no test runs");
+    return value;
+  };
+  return {
+    get url() {
+      return anvil.url;
+    },
+    get provider() {
+      return running(provider);
+    },
+    get protocol() {
+      return running(protocol);
+    },
+  };
 }
 
 /**

@@ -2,12 +2,12 @@ import { expect } from "chai";
 
 import type { Address } from "../../src/protocol/index.js";
 import { confirm } from "../../src/simulation/confirm.js";
-import { fieldsOf, listOf } from "../helpers/fields.js";
 import { FACTORY, SETTLER, VAULT } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
 import {
+  askedOf,
+  changeCalls,
   changeSettlement,
-  changeSimulated,
   hostOn,
   refuse,
   settlementIn,
@@ -21,24 +21,10 @@ const failed = { status: "0x0", returnData: "0x12345678", logs: [] };
 const failIn =
   (phase: "unpriced" | "priced") =>
   (node: ScriptedNode): void => {
-    changeSimulated(node, (block, calls) => {
-      const asked = node.asked.findLast(
-        ({ method }) => method === "eth_simulateV1",
-      );
-      const [state] = listOf(fieldsOf(asked?.params[0])["blockStateCalls"]);
-      const place = settlementIn(calls);
-      const settlement = listOf(fieldsOf(state)["calls"])[place];
-      const isPriced = fieldsOf(settlement)["gasPrice"] !== undefined;
-      return [
-        {
-          ...block,
-          calls: calls.map((call, index) =>
-            index === place && isPriced === (phase === "priced")
-              ? { ...fieldsOf(call), ...failed }
-              : call,
-          ),
-        },
-      ];
+    changeCalls(node, (place) => {
+      const { calls } = askedOf(node);
+      const isPriced = calls[settlementIn(calls)]?.["gasPrice"] !== undefined;
+      return place === 0 && isPriced === (phase === "priced") ? failed : {};
     });
   };
 

@@ -86,18 +86,6 @@ const cases: ReadonlyArray<
   ],
 
   ["does nothing", "IdleVault", "not-settled", { reason: unsettled }],
-  [
-    "moves only its end",
-    "MovingEndVault",
-    "not-settled",
-    { reason: unsettled },
-  ],
-  [
-    "raises only its strike price",
-    "StrikeRaisingVault",
-    "not-settled",
-    { reason: unsettled },
-  ],
   ["swallows failures", "SwallowingVault", "settled", { orders: 20 }],
   ["wants a gas price", "PaidVault", "settled"],
   [
@@ -291,24 +279,6 @@ describe("every engine predicts what a settlement then does", () => {
         expect(status).to.equal("settled");
         expect(notes.join(" ").includes("tx.origin"), from).to.equal(isNoted);
       }
-    });
-
-    it(`${engine} predicts not-settled if the round cannot be read, since the factory has no address`, async () => {
-      const { address } = await stage.deploy("SilentVault");
-      const simulation = await stage.simulate(
-        stage.vault.at({ vault: address }),
-      );
-      expect(simulation).to.include({
-        ...{ status: "not-settled", code: "VAULT_NOT_SETTLED" },
-        reason: "The round cannot be read before or after the call.",
-      });
-    });
-
-    it(`${engine} predicts settled for a vault that writes when it was settled into its end`, async () => {
-      const { vault } = await stage.deploy("EndWritingVault");
-      const { status, changes } = await stage.simulate(vault);
-      expect(status).to.equal("settled");
-      expect(changes.map(({ field }) => field)).to.include("endTime");
     });
   });
 });

@@ -4,13 +4,11 @@ import { configVariable } from "hardhat/config";
 import { encodeRevertData } from "../../src/mocks/index.js";
 import { VaultError } from "../../src/client/index.js";
 import type { ForkConnection, HardhatVault } from "../../src/types.js";
-import { useAnvil } from "../helpers/anvil.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
-import { deployProtocol, directProvider } from "../helpers/world.js";
-import type { MockProtocol } from "../helpers/world.js";
 import { mined } from "../helpers/transactions.js";
+import { useProtocol } from "../helpers/world.js";
 
 /** Too short to be taken for a key by its form. */
 const SECRET = "5ecret-part";
@@ -38,32 +36,24 @@ const isStorage = (method: string): boolean => method === "eth_getStorageAt";
 const SETTLE_ALL = "0xa015aefe";
 
 describe("secrets of a fork's node", () => {
-  const anvil = useAnvil();
+  const chain = useProtocol();
   let server: RpcServer;
-  let provider: ReturnType<typeof directProvider>;
-  let protocol: MockProtocol;
-  let checkpoint: unknown;
   let forks: ForkConnection[];
 
   before(async () => {
-    provider = directProvider(anvil.url);
-    protocol = await deployProtocol(await provider.getSigner(0));
-    server = await startRpcServer({ upstream: anvil.url });
+    server = await startRpcServer({ upstream: chain.url });
     process.env["TEST_FORK_URL"] = `${server.url}/v1/${SECRET}`;
   });
   after(async () => {
     delete process.env["TEST_FORK_URL"];
-    provider.destroy();
     await server.stop();
   });
-  beforeEach(async () => {
-    checkpoint = await provider.send("evm_snapshot", []);
+  beforeEach(() => {
     server.handler = () => undefined;
     forks = [];
   });
   afterEach(async () => {
     await Promise.all(forks.map(async (each) => await each.close()));
-    await provider.send("evm_revert", [checkpoint]);
   });
 
   const refuseWithStatus: RpcHandler = ({ response }) => {
@@ -78,7 +68,7 @@ describe("secrets of a fork's node", () => {
   const revertWithWords = async (
     method: "queryVolume" | "settleAll",
   ): Promise<void> => {
-    const { vault } = protocol.mocks;
+    const { vault } = chain.protocol.mocks;
     const { selector } = vault.interface.getFunction(method);
     await mined(await vault.setRevert(selector, encodeRevertData(WORDS)));
   };
@@ -139,14 +129,6 @@ describe("secrets of a fork's node", () => {
       "queryVolume",
       onFork(async ({ vault }) => await vault.queryVolume()),
     ),
-    "settleAll() on a fork, if the contract reverts": reverting(
-      "settleAll",
-      onFork(async ({ vault }) => await vault.settleAll()),
-    ),
-    "simulateSettleAll() on a fork, if the node refuses the block": answering(
-      refuseIf(isHeader(true)),
-      simulate,
-    ),
     "simulateSettleAll() on a fork, if the node refuses state": answering(
       refuseIf(isStorage),
       simulate,
@@ -161,7 +143,7 @@ describe("secrets of a fork's node", () => {
 
   for (const [title, work] of Object.entries(cases)) {
     it(`${title}, shows the words without a secret of the URL`, async () => {
-      const vault = { contracts: protocol.contracts };
+      const vault = { contracts: chain.protocol.contracts };
       const url = configVariable("TEST_FORK_URL");
       const live = { ...httpNetwork("", { vault }), url };
       const hre = await createTestHre({ networks: { live } });

@@ -5,33 +5,21 @@ import { expect } from "chai";
 import type { VaultErrorCode } from "../../src/client/index.js";
 import type { SimulateSettleAllOptions } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { fieldsOf, listOf } from "../helpers/fields.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { VAULT, nextRound } from "../helpers/scripted-contracts.js";
 import { ScriptedNode } from "../helpers/scripted-node.js";
-import { simulateOn, settlementIn } from "../helpers/simulate-on.js";
+import { askedOf, simulateOn, settlementIn } from "../helpers/simulate-on.js";
 
 const shown = (value: unknown): string =>
   inspect(value, { breakLength: Infinity, maxArrayLength: 2 });
 const ids = (count: number): number[] =>
   Array.from({ length: count }, (_, id) => id);
 
-/** What a node was asked to simulate: the gas of settleAll and of the block. */
-function gasOf(node: ScriptedNode): readonly number[] {
-  const asked = node.asked.find(({ method }) => method === "eth_simulateV1");
-  const [block] = listOf(fieldsOf(asked?.params[0])["blockStateCalls"]);
-  const { blockOverrides, calls } = fieldsOf(block);
-  const limits = listOf(calls).map((call) => Number(fieldsOf(call)["gas"]));
-  return [
-    limits[settlementIn(limits)] ?? 0,
-    Number(fieldsOf(blockOverrides)["gasLimit"]),
-  ];
-}
-
 describe("options of simulateSettleAll", () => {
   const refused: ReadonlyArray<
     readonly [
       options: SimulateSettleAllOptions,
-      where: string,
+      where: string | undefined,
       code: VaultErrorCode,
     ]
   > = [
@@ -39,13 +27,11 @@ describe("options of simulateSettleAll", () => {
     [{ tokens: ["SHARE"] }, "tokens", "VAULT_INVALID_ADDRESS"],
     [{ orders: [1, -1] }, "orders", "VAULT_INVALID_INTEGER"],
     [{ orders: ids(401) }, "orders", "VAULT_INVALID_ARGUMENT"],
-    [{ gas: -1 }, "gas", "VAULT_INVALID_INTEGER"],
-    [{ gas: 1.5 }, "gas", "VAULT_INVALID_INTEGER"],
     [{ gas: 2n ** 64n }, "gas", "VAULT_INVALID_ARGUMENT"],
     [{ timeout: 0 }, "timeout", "VAULT_INVALID_ARGUMENT"],
-    ...["soon", "", -1, 1.5].map(
-      (atTime) => [{ atTime }, "atTime", "VAULT_INVALID_TIME"] as const,
-    ),
+    [{ atTime: "soon" }, "atTime", "VAULT_INVALID_TIME"],
+    // @ts-expect-error -- no such engine
+    [{ engine: "all" }, undefined, "VAULT_INVALID_ENUM"],
     [
       { engine: "simulateV1", hardfork: "prague" },
       "hardfork",
@@ -59,27 +45,17 @@ describe("options of simulateSettleAll", () => {
         simulateOn(node, options),
         code,
       );
-      expect(details["where"]).to.equal(where);
+      if (where !== undefined) {
+        expect(details["where"]).to.equal(where);
+      }
       expect(node.asked).to.deep.equal([]);
     });
   }
 
-  it("simulateSettleAll() throws VAULT_INVALID_ENUM for an unknown engine before any request", async () => {
-    const node = new ScriptedNode();
-    // @ts-expect-error -- no such engine
-    const simulated = simulateOn(node, { engine: "all" });
-    await expectVaultError(simulated, "VAULT_INVALID_ENUM");
-    expect(node.asked).to.deep.equal([]);
-  });
-
   for (const [options, code] of [
     [{ atTime: 2n ** 53n }, "VAULT_INVALID_TIME"],
-    ...["2020-01-01", 1_700_000_005, "+0s", 0].map(
-      (atTime) => [{ atTime }, "VAULT_TIME_IN_PAST"] as const,
-    ),
+    [{ atTime: 1_700_000_005 }, "VAULT_TIME_IN_PAST"],
     [{ blockNumber: 2, atTime: 1_700_000_002 }, "VAULT_TIME_IN_PAST"],
-    [{ blockNumber: "pending" }, "VAULT_INVALID_BLOCK"],
-    [{ blockNumber: -1 }, "VAULT_INVALID_BLOCK"],
     [{ blockNumber: 9 }, "VAULT_BLOCK_NOT_FOUND"],
   ] as const) {
     it(`simulateSettleAll(${shown(options)}) throws ${code}, and simulates nothing`, async () => {
@@ -116,19 +92,13 @@ describe("options of simulateSettleAll", () => {
   };
   for (const [options, number, timestamp] of [
     [{}, 6, 1_700_000_256],
-    [{ blockNumber: "latest" }, 6, 1_700_000_256],
     [{ blockNumber: 5 }, 6, 1_700_000_006],
     [{ blockNumber: "safe" }, 6, 1_700_000_006],
     [{ blockNumber: "finalized", atTime: "+1m" }, 6, 1_700_000_065],
-    [{ blockNumber: 0 }, 1, 1_700_000_001],
-    [{ blockNumber: "earliest", atTime: 1_700_000_001 }, 1, 1_700_000_001],
     [{ blockNumber: 2n }, 3, 1_700_000_003],
     [{ blockNumber: 2, atTime: "+1h" }, 3, 1_700_003_602],
-    [{ blockNumber: 2, atTime: 1_700_000_003n }, 3, 1_700_000_003],
     [{ blockNumber: 2, atTime: "end" }, 3, 1_800_604_800],
     [{ atTime: "+1h" }, 6, 1_700_003_605],
-    [{ atTime: "1700000006" }, 6, 1_700_000_006],
-    [{ atTime: "2026-11-22" }, 6, 1_795_305_600],
     [{ atTime: "end" }, 6, 1_801_209_600],
   ] as const) {
     it(`simulateSettleAll(${shown(options)}) simulates in block ${number} at ${timestamp}`, async () => {
@@ -139,7 +109,6 @@ describe("options of simulateSettleAll", () => {
   }
 
   for (const [endTime, timestamp] of [
-    [1_700_000_004n, 1_700_000_006],
     [1_700_000_005n, 1_700_000_006],
     [1_700_000_006n, 1_700_000_006],
     [1_700_000_007n, 1_700_000_007],
@@ -155,14 +124,17 @@ describe("options of simulateSettleAll", () => {
   for (const [options, settings, limits] of [
     [{}, {}, [30_000_000, 140_000_000]],
     [{ gas: 0 }, {}, [0, 110_000_000]],
-    [{}, { gas: "auto" }, [30_000_000, 140_000_000]],
     [{}, { gas: 50_000n }, [50_000, 110_050_000]],
     [{ gas: 60_000n }, { gas: 50_000n }, [60_000, 110_060_000]],
   ] as const) {
     it(`simulateSettleAll(${shown(options)}) gives settleAll ${limits[0]} gas, and the block ${limits[1]}, if the network's settings are ${shown(settings)}`, async () => {
       const node = new ScriptedNode();
       await simulateOn(node, options, { settings });
-      expect(gasOf(node)).to.deep.equal(limits);
+      const { blockOverrides, calls } = askedOf(node);
+      expect([
+        Number(calls[settlementIn(calls)]?.["gas"]),
+        Number(blockOverrides["gasLimit"]),
+      ]).to.deep.equal(limits);
     });
   }
 
@@ -170,12 +142,8 @@ describe("options of simulateSettleAll", () => {
     const token = "0x5FbDB2315678afecb367f032d93F642f64180aa3";
     const node = new ScriptedNode();
     await simulateOn(node, { tokens: [token, token.toLowerCase()] });
-    const simulated = ({ asked }: ScriptedNode): string =>
-      JSON.stringify(
-        asked.find(({ method }) => method === "eth_simulateV1")?.params,
-      );
     const other = new ScriptedNode();
     await simulateOn(other, { tokens: [token] });
-    expect(simulated(node)).to.equal(simulated(other));
+    expect(askedOf(node)).to.deep.equal(askedOf(other));
   });
 });

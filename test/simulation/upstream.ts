@@ -91,7 +91,6 @@ describe("requests of a fork to its node", () => {
   for (const [title, error] of [
     ["a revert", { code: 3, message: "execution reverted", data: "0x" }],
     ["a method that is missing", { code: -32_601, message: "no" }],
-    ["parameters that are refused", { code: -32_602, message: "no" }],
   ] as const) {
     it(`a call that a batch answers with ${title} is not asked again`, async () => {
       server.handler = ({ request: { id, method } }) =>
@@ -127,23 +126,14 @@ describe("requests of a fork to its node", () => {
     expect(sizes()).to.deep.equal([10, 2]);
   });
 
-  it("a batch of a size that the node has not answered yet goes ahead of the others", async () => {
-    server.batch = (answers) => (answers.length > 10 ? 413 : answers);
-    await upstream.ask(many(250));
-    // Not the other hundreds, too.
-    expect(sizes().filter((size) => size > 10)).to.deep.equal([250, 100]);
+  it("a batch that is refused with HTTP status 403 is not cut", async () => {
+    server.batch = () => 403;
+    const error: unknown = await upstream
+      .ask(named("a", "b", "c"))
+      .catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(Error);
+    expect(server.bodies).to.have.length(1);
   });
-
-  for (const status of [401, 403]) {
-    it(`a batch that is refused with HTTP status ${status} is not cut`, async () => {
-      server.batch = () => status;
-      const error: unknown = await upstream
-        .ask(named("a", "b", "c"))
-        .catch((thrown: unknown) => thrown);
-      expect(error).to.be.instanceOf(Error);
-      expect(server.bodies).to.have.length(1);
-    });
-  }
 
   it("a batch that is not answered in time is not cut", async () => {
     await upstream.close();

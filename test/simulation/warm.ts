@@ -32,7 +32,6 @@ const LIST = "eth_createAccessList";
 const TRACE = "debug_traceCall";
 
 const missing = { error: { code: -32_601, message: "Method not found" } };
-const limited = { error: { code: -32_005, message: "limit exceeded" } };
 const plan = { calls: [{ from: FROM, to: TO, data: "0x" }], accounts: [FROM] };
 
 describe("warming of a fork", () => {
@@ -84,11 +83,6 @@ describe("warming of a fork", () => {
     ],
     ["a trace and no access list", missing, { result: state }, true, 1],
     ["neither", missing, missing, false, 1],
-    [
-      "an access list of another form",
-      { result: { accessList: "0x" } },
-      ...([{ result: { [FOUND]: null, "0x1": [7] } }, false, 1] as const),
-    ],
     ["entries of another form", { result: oddList }, missing, false, 0],
   ] as const) {
     it(`warm() fetches ${found ? "the slots" : "no slot"} of a node that answers ${title}`, async () => {
@@ -154,30 +148,13 @@ describe("warming of a fork", () => {
     ]);
   });
 
-  for (const [title, arrange] of [
-    [
-      "answers each batch with HTTP status 429",
-      () => {
-        server.batch = () => 429;
-      },
-    ],
-    [
-      "limits the rate inside a batch",
-      () => {
-        const { handler } = server;
-        server.handler = (exchange) =>
-          exchange.isBatch ? limited : handler(exchange);
-      },
-    ],
-  ] as const) {
-    it(`warm() ends if the node ${title}, and asks for nothing alone`, async () => {
-      arrange();
-      const many = { ...plan, calls: Array(9).fill(plan.calls[0]) };
-      await warm(cache, NUMBER, many).catch(String);
-      expect(server.bodies.every(({ length }) => length > 1)).to.equal(true);
-      expect(server.bodies).to.have.length.below(5);
-    });
-  }
+  it("warm() ends if the node answers each batch with HTTP status 429, and asks for nothing alone", async () => {
+    server.batch = () => 429;
+    const many = { ...plan, calls: Array(9).fill(plan.calls[0]) };
+    await warm(cache, NUMBER, many).catch(String);
+    expect(server.bodies.every(({ length }) => length > 1)).to.equal(true);
+    expect(server.bodies).to.have.length.below(5);
+  });
 
   it("planForFork() has the reads, the settlement as the network's from, the calls as their from, else as the sender of reads, and Hardhat's coinbase, the sender of reads and ArbSys", async () => {
     const from = SETTLER.toLowerCase();

@@ -216,22 +216,6 @@ contract KeeperVault is SettlingVault {
     }
 }
 
-/// Accrues by the second, settlement or not.
-contract AccruingVault is SettlingVault {
-    function settleAll() external override {
-        _finish(9, 9);
-    }
-
-    function queryMarginBalance()
-        external
-        view
-        override
-        returns (uint256, uint256)
-    {
-        return (token.balanceOf(address(this)), block.timestamp);
-    }
-}
-
 /// Settles at the oracle's price, and only once the round has ended.
 contract ClockVault is SettlingVault {
     function settleAll() external override {
@@ -398,28 +382,6 @@ contract Proxy {
     }
 }
 
-/// Moves only its end, and settles nothing.
-contract MovingEndVault is SettlingVault {
-    function settleAll() external override {
-        round.endTime += 1 days;
-    }
-}
-
-/// Raises only the strike price of the open round, and settles nothing.
-contract StrikeRaisingVault is SettlingVault {
-    function settleAll() external override {
-        round.strikePrice += 1;
-    }
-}
-
-/// Writes when it was settled into its end.
-contract EndWritingVault is SettlingVault {
-    function settleAll() external override {
-        _finish(9, 9);
-        round.endTime = block.timestamp;
-    }
-}
-
 /// Returns without a word if there is nothing to settle.
 contract SilentVault is SettlingVault {
     function settleAll() external override {
@@ -433,16 +395,6 @@ contract InvalidVault is SettlingVault {
         assembly {
             invalid()
         }
-    }
-}
-
-/// Uses up its gas, all but what it needs to give its reason.
-contract WastefulVault is SettlingVault {
-    error Wasted();
-
-    function settleAll() external view override {
-        while (gasleft() > 2_000) {}
-        revert Wasted();
     }
 }
 
@@ -533,15 +485,5 @@ contract GivingPurse {
 
     function dissolve() external {
         selfdestruct(payable(address(0xbeef0001)));
-    }
-}
-
-/// Settles at what the history contract of EIP-2935 has of the block before.
-contract HistoryVault is SettlingVault {
-    function settleAll() external override {
-        (, bytes memory found) = address(
-                0x0000F90827F1C53a10cb7A02335B175320002935
-            ).staticcall(abi.encode(block.number - 1));
-        _finish(found.length == 32 ? uint256(bytes32(found)) : 1, 20);
     }
 }
