@@ -78,14 +78,6 @@ export function everyTaskRun(): readonly TaskRun[] {
     .sort((one, other) => rankOf(one) - rankOf(other));
 }
 
-/** Those whose `timeout` is one deadline for all of their requests. */
-export function boundedReads(): readonly TaskRun[] {
-  return everyTaskRun().filter(
-    ({ task, args }) =>
-      "timeout" in args && !/^(?:settle|deploy-\w+|watch)$/u.test(task),
-  );
-}
-
 function runsOf(definition: NewTaskDefinition): readonly TaskRun[] {
   const { positionalArguments } = definition;
   const options = Object.values(definition.options);

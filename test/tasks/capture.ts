@@ -38,14 +38,6 @@ describe("vault capture", () => {
     );
   });
 
-  it("capture without --ids prints that each order reverts in a replay, and what captures some", async () => {
-    const { fixture } = await tasks.documentOf("capture --out f.json");
-    expect(fixture).to.include({
-      ...{ orders: 0, margins: 1, failed: 0 },
-      note: "No order was captured: in a replay each order reverts, and says so. --ids 1-50 captures orders 1 to 50.",
-    });
-  });
-
   it("capture records the block that --block names, and names it", async () => {
     const { number } = await tasks.mocks.vault.block();
     await tasks.mocks.set({ volume: 5n, orders: { 1: { exType: "LATER" } } });
@@ -111,7 +103,6 @@ describe("vault capture", () => {
 
   describe("with files that are wrong", () => {
     beforeEach(async () => {
-      await mkdir("folder");
       await writeFile("bad.txt", "{");
       await writeFile("object.json", "{}");
       const terms = { maxVolume: 1, APY: 2, endTime: 3 };
@@ -125,13 +116,11 @@ describe("vault capture", () => {
       tasks,
       `
       capture --out out.json --margins none.json | VAULT_INVALID_ARGUMENT | none.json: it cannot be read
-      capture --out out.json --margins folder | VAULT_INVALID_ARGUMENT | folder: it cannot be read
       capture --out out.json --margins /dev/null | VAULT_INVALID_ARGUMENT | /dev/null: it cannot be read
       capture --out out.json --margins bad.txt | VAULT_INVALID_ARGUMENT | --margins bad.txt: it is not JSON
       capture --out out.json --margins object.json | VAULT_INVALID_ARGUMENT | a list of terms is needed
       capture --out out.json --margins short.json | VAULT_INVALID_ARGUMENT | [1]: endTime is missing
       capture --out none/out.json | VAULT_INVALID_ARGUMENT | ENOENT
-      capture --out . | VAULT_INVALID_ARGUMENT | it is a folder
       `,
     );
   });

@@ -13,7 +13,7 @@ import {
   documentedContracts,
   documentedHandler,
 } from "../helpers/documented-node.js";
-import { boundedReads, everyTaskRun } from "../helpers/every-vault-task.js";
+import { everyTaskRun } from "../helpers/every-vault-task.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { connectTo } from "../helpers/hre.js";
@@ -120,37 +120,6 @@ describe("the process of a task", () => {
       );
       expect(await readFile(ends, "utf8")).to.equal(expected.join(""));
     });
-  });
-
-  it("every read that a script runs as a task ends on a node with endless answers, and the script goes on", async () => {
-    const server = await startRpcServer({ handler: endless });
-    const child = startHardhat(
-      ["run", "--no-compile", "test/helpers/run-every-task.ts"],
-      {
-        cwd: path.resolve(import.meta.dirname, "../.."),
-        env: { TEST_URL: server.url, TEST_PROJECT: project.path },
-      },
-    );
-    let printed = "";
-    child.stdout?.resume();
-    for await (const text of child.stderr?.setEncoding("utf8") ?? []) {
-      printed += String(text);
-      if (printed.includes("<the script goes on>")) {
-        break;
-      }
-    }
-    await server.stop();
-    if (child.exitCode === null) {
-      await once(child, "exit");
-    }
-    const ended = Array.from(printed.matchAll(/^<ended> (.*)$/gmu));
-    expect(ended.map(([, task]) => task).sort()).to.deep.equal(
-      boundedReads()
-        .map(({ task }) => task)
-        .sort(),
-    );
-    expect(printed).to.contain("VAULT_RPC_TIMEOUT");
-    expect(child.exitCode).to.equal(0);
   });
 
   it("a task ends its process on a node with endless answers, with its error and exit code 1, also if an option stands before its name", async () => {

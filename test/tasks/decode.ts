@@ -50,13 +50,6 @@ describe("vault decode", () => {
 
   for (const [name, bytes, title, lines, fields] of [
     [
-      "a call with its argument",
-      call("getOrderInfo(uint256)", 5),
-      "Call getOrderInfo(uint256)",
-      ["Contract · trading", "Order id · 5"],
-      { kind: "call", operation: "getOrderInfo", values: { orderID: 5n } },
-    ],
-    [
       "a call whose arguments have units",
       call(
         "calMargins(uint256,uint256,uint256)",
@@ -107,20 +100,6 @@ describe("vault decode", () => {
       "Error not\\u{202e} yet",
       ["Signature · Error(string)", "message · not\\u{202e} yet"],
       { kind: "error", operation: null, reason: "not\u202e yet" },
-    ],
-    [
-      "a panic",
-      error("Panic(uint256)", 0x12),
-      "Error panic code 0x12 (Division or modulo division by zero)",
-      ["Signature · Panic(uint256)", "code · 18"],
-      { signature: "Panic(uint256)", values: { code: 18n } },
-    ],
-    [
-      "an error of the mocks",
-      error("OrderNotFound(uint256 orderID)", 7),
-      "Error OrderNotFound(orderID: 7)",
-      ["Signature · OrderNotFound(uint256)", "orderID · 7"],
-      { kind: "error", signature: "OrderNotFound(uint256)" },
     ],
     [
       "an error of a guard",
@@ -175,10 +154,7 @@ describe("vault decode", () => {
     bytes of nothing | 0x1234 | VAULT_NOT_DECODABLE | no call or result of an operation
     an unknown error | 0xdeadbeef | VAULT_NOT_DECODABLE | no standard error
     a call without its arguments | 0xd311636b0000 | VAULT_NOT_DECODABLE | begin like a call of getOrder
-    no text |  | VAULT_INVALID_ARGUMENT | 0x and an even number of hex digits
     digits without 0x | 12 | VAULT_INVALID_ARGUMENT | 0x and an even number
-    half a byte | 0x1 | VAULT_INVALID_ARGUMENT | 0x and an even number
-    letters that are no digits | 0xzz | VAULT_INVALID_ARGUMENT | 0x and an even number
   `)) {
     it(`decode fails with ${code} for ${name}`, async () => {
       const thrown: unknown = await decoded(bytes).catch(

@@ -64,10 +64,8 @@ describe("vault doctor", () => {
   });
 
   it("doctor tries a settlement by the account of --from", async () => {
-    const { stdout } = await examine(
-      new ScriptedNode(),
-      `doctor --from ${FACTORY}`,
-    );
+    const typed = `doctor --from ${FACTORY}`;
+    const { stdout } = await examine(new ScriptedNode(), typed);
     expect(stdout).to.include(`settleAll as ${FACTORY}`);
   });
 

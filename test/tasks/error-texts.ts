@@ -26,17 +26,11 @@ describe("an error on the command line", () => {
       "--from-block: it is",
     ],
     [invalidArgument("blockTag", wrong), "--block", "--block: it is wrong."],
-    [invalidArgument("blockNumber", wrong), "--block", "--block: it is wrong."],
     [invalidArgument("engine", wrong), "--fork", "--fork: it is wrong."],
     [invalidArgument("lastId", wrong), "--ids", "--ids: it is wrong."],
-    [invalidArgument("orders", wrong), "--ids", "--ids: it is wrong."],
     [
       invalidArgument("networks.main.url", wrong),
       ...(["networks.main.url", "networks.main.url: it is wrong."] as const),
-    ],
-    [
-      vaultError("VAULT_NO_SENDER", { network: "main" }),
-      ...([undefined, "Name an account with --from, or set"] as const),
     ],
     [
       vaultError("VAULT_SETTLEMENT_UNFINISHED", unfinished),

@@ -18,11 +18,6 @@ describe("the help of a task", () => {
         expect(flags).to.include.members(text.match(/--[a-z-]+/gu) ?? []);
       }
     });
-
-    it(`the help of vault ${name} shows no empty default`, () => {
-      const defaults = positionalArguments.map((one) => one.defaultValue);
-      expect(defaults).to.not.deep.include([]);
-    });
   }
 
   it("the help offers the pending block only in tasks that read it", () => {

@@ -38,7 +38,6 @@ describe("read tasks", () => {
   });
 
   for (const [typed, ...shown] of [
-    ["volume", "Volume · 45 raw"],
     ["volume --raw", "Volume · 45", ""],
     ["volume --network scaled", "Volume · 0.45"],
     ["funding-rate --raw --type put", "Put funding fee rate · 2", ""],
@@ -60,13 +59,6 @@ describe("read tasks", () => {
     expect(order).to.include({ orderID: ORDER_ID.toString(), number: "21" });
   });
 
-  it("funding-rate --type has only that value in the document", async () => {
-    const { fundingFeeRate } = await tasks.documentOf(
-      "funding-rate --type call",
-    );
-    expect(fundingFeeRate).to.deep.equal({ call: "1" });
-  });
-
   it("a read with --block reads an earlier block, by its number in decimal or 0x hex", async () => {
     const { number } = await tasks.mocks.vault.block();
     await tasks.mocks.set({ volume: 46n });
@@ -83,7 +75,6 @@ describe("read tasks", () => {
     ["round", 59, false, "in 6s"],
     ["round", 60, true, "in 5s"],
     ["round --block 5", 60, false, "in 1m 5s"],
-    ["min-margin", 60, false],
   ] as const) {
     it(`vault ${typed} ${isNoted ? "notes" : "does not note"} that the next block would come ${seconds} s after the newest one, and shows the end ${end}`, async () => {
       const node = new ScriptedNode();
@@ -185,63 +176,42 @@ describe("the block of a read task", () => {
     blockHash: id(`block ${DOCUMENTED_BLOCK.number}`),
     requireCanonical: true,
   };
-  for (const [typed, reads] of [
-    ["funding-rate", 2],
-    ["status --all", 2 * pathsOf().length],
+  for (const [hashes, pinned] of [
+    [true, byHash],
+    [false, NUMBER],
   ] as const) {
-    for (const [hashes, pinned] of [
-      [true, byHash],
-      [false, NUMBER],
-    ] as const) {
-      it(`vault ${typed} reads it first, names its ${hashes ? "hash" : "number"} in each of ${reads} calls, and compares it again`, async () => {
-        answerAs({ hashes });
-        const document = parseDocument(await runTyped(hre, `${typed} --json`));
-        expect(document).to.deep.include({
-          ...{ chainId: 1, block: DOCUMENTED_BLOCK },
-        });
-        expect(headers[0]).to.equal("latest");
-        expect(headers).to.include(NUMBER);
-        expect(calls).to.have.lengthOf(reads);
-        for (const [call, at] of calls) {
-          expect(call).to.have.all.keys("from", "to", "data");
-          expect(call).to.have.property("from", SECOND);
-          expect(at).to.deep.equal(pinned);
-        }
-      });
-    }
+    it(`vault status --all reads it first, names its ${hashes ? "hash" : "number"} in each call, and compares it again`, async () => {
+      answerAs({ hashes });
+      const document = parseDocument(
+        await runTyped(hre, "status --all --json"),
+      );
+      expect(document).to.deep.include({ chainId: 1, block: DOCUMENTED_BLOCK });
+      expect(headers[0]).to.equal("latest");
+      expect(headers).to.include(NUMBER);
+      // Of the network, and of its instance.
+      expect(calls).to.have.lengthOf(2 * pathsOf().length);
+      for (const [call, at] of calls) {
+        expect(call).to.have.all.keys("from", "to", "data");
+        expect(call).to.have.property("from", SECOND);
+        expect(at).to.deep.equal(pinned);
+      }
+    });
   }
 
-  for (const [given, header, pinned] of [
-    ["finalized", "finalized", NUMBER],
-    ["0x3e8", "0x3e8", NUMBER],
+  for (const [given, pinned] of [
+    ["finalized", NUMBER],
     // A pending block has no number that a call can name.
-    ["pending", "pending", "pending"],
+    ["pending", "pending"],
   ]) {
     it(`vault status --block ${given} calls at ${pinned}, for the sender of --from`, async () => {
       answerAs({ hashes: false });
       await runTyped(hre, `status --block ${given} --from ${ZERO}`);
-      expect(headers[0]).to.equal(header);
+      expect(headers[0]).to.equal(given);
       expect(calls).to.have.lengthOf(pathsOf().length);
       for (const [call, at] of calls) {
         expect(call).to.have.property("from", ZERO);
         expect(at).to.equal(pinned);
       }
-    });
-  }
-
-  for (const [option, tag] of [
-    ["", "latest"],
-    ["--block 1000", NUMBER],
-  ]) {
-    it(`vault round ${option} reads chain id, block and values in one call at ${tag} if the node applies state overrides`, async () => {
-      answerAs({ overrides: true });
-      const result = await runTyped(hre, `round --json ${option}`);
-      expect(parseDocument(result)).to.deep.include({
-        ...{ chainId: 1, block: DOCUMENTED_BLOCK },
-      });
-      expect(calls.map(({ length, 1: at }) => [at, length])).to.deep.equal([
-        [tag, 3],
-      ]);
     });
   }
 });

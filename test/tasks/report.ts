@@ -4,9 +4,8 @@ import { expect } from "chai";
 
 import { describeTime } from "../../src/protocol/time.js";
 import { html } from "../../tasks/report/html.js";
-import { createTestHre, hreOnLive, httpNetwork } from "../helpers/hre.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { NOBODY } from "../helpers/names.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 import { itFails, useTasks } from "../helpers/use-tasks.js";
 
@@ -32,9 +31,6 @@ describe("vault report", () => {
           displayDecimals: { "order.openPrice": 18 },
           instances: { usdc: {} },
         },
-      }),
-      vaultOnly: httpNetwork(url, {
-        vault: { contracts: { vault: contracts.vault } },
       }),
     }),
   });
@@ -69,21 +65,11 @@ describe("vault report", () => {
     expect(page.split("<svg")).to.have.lengthOf(1 + 3);
   });
 
-  it("report draws the strike only among the pair whose prices are near it", async () => {
-    expect(await report("--ids 1-3"))
-      .to.include("BTC-USDT: opening price against strike")
-      .and.include("ETH-USDT: opening price<")
-      .and.include("no strike price is near these prices");
-  });
-
   it("report --raw draws no strike, and shows integers", async () => {
     const page = await report("--ids 1-3 --raw --simulate");
     expect(page)
       .to.include("strike not drawn")
       .and.not.include("as configured");
-    expect(page.replaceAll(/<wbr ?\/?>/gu, "")).to.match(
-      /Sender, native currency<\/td><td[^>]*>\d{18,} raw</u,
-    );
   });
 
   it("report lists orders by their ids, as numbers", async () => {
@@ -104,29 +90,20 @@ describe("vault report", () => {
       .and.not.include("<img");
   });
 
-  it("report exits with 1 if an order fails", async () => {
-    await tasks.mocks.set({ unknownOrders: "revert" });
-    const { stdout, exitCode } = await tasks.run("report --ids 3-4");
-    expect(exitCode).to.equal(1);
-    expect(stdout).to.include("1 reading failed, as marked on the page.");
-  });
-
-  it("report --from names the caller of every reading and order, and the account that would settle", async () => {
-    for (const operation of ["queryVolume", "getOrderInfo"] as const) {
+  it("report --from names the caller of every reading, order and round, and the account that would settle", async () => {
+    for (const operation of [
+      ...(["queryVolume", "getOrderInfo", "getLatestRoundInfo"] as const),
+    ]) {
       await tasks.mocks.fail(operation, "closed", { from: NOBODY });
     }
-    const typed = `report --ids 1-3 --simulate --from ${NOBODY}`;
-    const { stdout } = await tasks.run(typed);
-    expect(stdout).to.include("4 readings failed, as marked on the page.");
-    expect(await pageOf()).to.include(valueOf("Settled by", NOBODY));
-  });
-
-  it("report --from names the caller of every round", async () => {
-    await tasks.mocks.fail("getLatestRoundInfo", "closed", { from: NOBODY });
-    const missed = "No round could be read from block";
-    expect(await report("--rounds")).to.not.include(missed);
-    const other = await report(`--rounds --from ${NOBODY}`, 1);
-    expect(other).to.include(missed);
+    const typed = `report --ids 1-3 --simulate --rounds --from ${NOBODY}`;
+    const { stdout, exitCode } = await tasks.run(typed);
+    expect(exitCode).to.equal(1);
+    // Two readings and three orders.
+    expect(stdout).to.include("5 readings failed, as marked on the page.");
+    expect(await pageOf())
+      .to.include(valueOf("Called by", NOBODY))
+      .and.include("No round could be read from block");
   });
 
   it("report --block names the block of readings, orders and rounds, and the one before the simulated block", async () => {
@@ -140,30 +117,6 @@ describe("vault report", () => {
       .and.include(valueOf("In block", `${number + 1},`))
       .and.match(/<small>in (?:5d|4d 23h)<\/small>/u)
       .and.not.include("LATER");
-  });
-
-  it("report without --block simulates on the block of its readings, if another one is mined meanwhile", async () => {
-    const { number } = await tasks.mocks.vault.block();
-    let isMined = false;
-    const server = await startRpcServer({
-      upstream: tasks.url,
-      handler: async ({ request: { method, params } }) => {
-        // The snapshot is read: the account that settles is searched for.
-        if (method === "eth_accounts" && !isMined) {
-          isMined = true;
-          await tasks.rpc("evm_mine");
-        }
-        return method === "eth_simulateV1" && params[1] === "latest"
-          ? { error: { code: -32_000, message: "no block is named" } }
-          : undefined;
-      },
-    });
-    const vault = { contracts: tasks.mocks.addresses };
-    const hre = await hreOnLive(server.url, { vault }, process.cwd());
-    const result = await runTyped(hre, "report --simulate");
-    await server.stop();
-    expect({ ...result, isMined }).to.include({ exitCode: 0, isMined: true });
-    expect(await pageOf()).to.include(valueOf("In block", `${number + 1},`));
   });
 
   it("report shows the time of the block that settled a round, not its planned end", async () => {
@@ -198,19 +151,8 @@ describe("vault report", () => {
     );
   });
 
-  it("report lists only the contracts that have an address", async () => {
-    const page = await report("--network vaultOnly", 1);
-    const [, chapter = ""] = page.split('<section id="contracts">');
-    expect(chapter.split("</section>")[0]).to.equal(
-      `<h2>Contracts</h2><table class="values"><tbody><tr>${valueOf("Vault", tasks.mocks.addresses.vault)}</td></tr></tbody></table>`,
-    );
-  });
-
   for (const typed of [
-    "report --ids 1",
-    "order 1",
-    "orders --ids 1",
-    "orders --ids 1 --json",
+    ...["report --ids 1", "order 1", "orders --ids 1 --json"],
   ]) {
     it(`vault ${typed} hides a secret of the network that an order repeats`, async () => {
       await tasks.mocks.set({ orders: { 1: { exType: `BTC-${SECRET}` } } });
@@ -222,7 +164,7 @@ describe("vault report", () => {
     });
   }
 
-  it("report --simulate in process simulates on the newest block only", async () => {
+  it("report --simulate in process refuses another block than the newest", async () => {
     const hre = await createTestHre({}, { projectRoot: process.cwd() });
     await hre.vault.deployMocks();
     const { number } = await hre.vault.block();

@@ -74,18 +74,10 @@ describe("vault rounds", () => {
     expect(scaled.stdout).to.match(/^65000,/mu);
   });
 
-  it("rounds takes a round of zeros for none", async () => {
-    const { vaultFactory } = tasks.mocks.addresses;
-    await tasks.rpc("anvil_setCode", vaultFactory, "0x6101405ff3");
-    const { stdout } = await tasks.run(`rounds --from-block ${first}`);
-    expect(stdout).to.include("0 rounds; 0 settled.");
-  });
-
   itFails(
     tasks,
     `
     rounds --from-block 3 --to-block 2 | VAULT_INVALID_ARGUMENT | 3 is above the
-    rounds --block 100000 | VAULT_BLOCK_NOT_FOUND | has no block 100000
     rounds --to-block 0 | VAULT_NO_CODE | vault.contracts.vaultFactory
     `,
   );

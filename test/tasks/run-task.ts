@@ -1,5 +1,3 @@
-import { EventEmitter, once } from "node:events";
-
 import { CustomError } from "@nomicfoundation/hardhat-utils/error";
 import { expect } from "chai";
 import { HardhatPluginError } from "hardhat/plugins";
@@ -55,34 +53,14 @@ describe("running a task", () => {
   });
 
   it("a task whose report is not ok fails", async () => {
-    const refused = { ...report, ok: false };
-    const { success } = await run(
-      false,
-      async () => await Promise.resolve(refused),
-    );
-    expect(success).to.equal(false);
+    const refuse = async () => await Promise.resolve({ ...report, ok: false });
+    expect(await run(false, refuse)).to.include({ success: false });
   });
 
   for (const [title, work, full, shown] of [
-    [
-      "its report",
-      reporting,
-      9,
-      /^Error .*no space left.*\n.*NOT_WRITTEN\)\n$/u,
-    ],
     // Not a document of the error, which is shorter.
-    [
-      "its report, though there is room for less",
-      reporting,
-      1,
-      /no space left/u,
-    ],
-    [
-      "its error",
-      failWith(new Error("else")),
-      9,
-      /^Error .*else.*\n.*INTERNAL/u,
-    ],
+    ["its report", reporting, 1, /^Error .*no space.*\n.*NOT_WRITTEN\)\n$/u],
+    ["its error", failWith(new Error("else")), 9, /^Error .*else/u],
   ] as const) {
     it(`a task with --json prints on stderr if the disk is full for ${title}`, async () => {
       const { success, out, err } = await run(true, work, full);
@@ -91,10 +69,6 @@ describe("running a task", () => {
     });
   }
 
-  const ofAnotherHardhat = Object.defineProperties(new Error("HHE1: wrong"), {
-    _isHardhatError: { value: true },
-    errorCode: { value: "HHE1" },
-  });
   const HARDHAT = "VAULT_HARDHAT_ERROR";
   for (const [title, thrown, code, text] of [
     [
@@ -112,11 +86,6 @@ describe("running a task", () => {
       new (class extends CustomError {})("no"),
       HARDHAT,
       "no.",
-    ],
-    [
-      "an error of another copy of Hardhat",
-      ofAnotherHardhat,
-      ...([HARDHAT, "Hardhat failed: HHE1: wrong."] as const),
     ],
     ["a text", "oops", "VAULT_INTERNAL", "oops"],
     [
@@ -159,46 +128,5 @@ describe("running a task", () => {
     );
     await Promise.resolve(action({}, hre)).finally(restore);
     expect(written).to.include("no <<hidden>> at <<hidden>>");
-  });
-
-  it("tasks that run at once keep stdout for their own output", async () => {
-    const { stdout, stderr } = process;
-    const written = { stdout: "", stderr: "" };
-    const write = (text: unknown): boolean =>
-      Boolean((written.stdout += String(text)));
-    const restores = [
-      replace(stdout, { write }),
-      replace(stderr, {
-        write: (text: unknown): boolean =>
-          Boolean((written.stderr += String(text))),
-      }),
-    ];
-    try {
-      const gate = new EventEmitter();
-      const hre = await createTestHre();
-      const start = async (number: number): Promise<unknown> =>
-        await taskAction({ description: "", options: {} }, async () => {
-          await once(gate, `end ${number}`);
-          console.log(`a contract of ${number}`);
-          stdout.write(`a prompt of ${number}\n`);
-          return { json: number, blocks: [notes(String(number))] };
-        })({ json: number === 1 }, hre);
-      const running = [start(1), start(2)];
-      await new Promise(setImmediate);
-      gate.emit("end 1");
-      await running[0];
-      gate.emit("end 2");
-      await running[1];
-      expect(Reflect.get(stdout, "write")).to.equal(write);
-    } finally {
-      restores.forEach((restore) => {
-        restore();
-      });
-    }
-    expect(written).to.deep.equal({
-      stdout: "1\n2\n",
-      stderr:
-        "a contract of 1\na prompt of 1\na contract of 2\na prompt of 2\n",
-    });
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { ZeroHash, toBeHex } from "ethers";
+import { toBeHex } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import type { SettleAllOptions } from "../../src/types.js";
@@ -8,16 +8,13 @@ import { parseOptions } from "../../tasks/parse-options.js";
 import type { TypedOptions } from "../../tasks/parse-options.js";
 import { settle, toOptions } from "../../tasks/settle.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { createTestHre, hreOnLive, httpNetwork } from "../helpers/hre.js";
-import type { NetworkSettings } from "../helpers/hre.js";
+import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { SECOND } from "../helpers/names.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 import { KeptOutput } from "../helpers/screens.js";
 import { useKeeper } from "../helpers/keeper.js";
 import type { Keeper, NetworkChanges } from "../helpers/keeper.js";
 import { squeezed, useTasks } from "../helpers/use-tasks.js";
-import { DEV_KEYS } from "../helpers/world.js";
 
 /** The selector of `decimals()`. */
 const DECIMALS = "0x313ce567";
@@ -74,8 +71,7 @@ describe("vault settle", () => {
 
   for (const [given, confirmations, flags] of [
     ["no", undefined, ""],
-    ["one of one", 1, ""],
-    ["one of two", 2, " --confirmations 2"],
+    ["two", 2, " --confirmations 2"],
   ] as const) {
     it(`settle prints once, when it sends, how to continue, with the options that choose the contracts, given ${given} confirmations`, async () => {
       mineAtLooks(keeper);
@@ -156,40 +152,12 @@ describe("vault settle", () => {
     expect(said).to.match(/^Transaction 0x[\da-f]{64}\n.*no\\u\{1b\}t now/u);
   });
 
-  it("settle --json without --yes prints all on stderr", async () => {
-    const { said } = await run({ json: true }, { answer: true });
-    expect(said)
-      .to.include("About to settle this round")
-      .and.include(HINT)
-      .and.include("Mined in block 6");
+  it("settle does not warn before the round's end of a settlement that reverts", async () => {
+    keeper.makeDevelopmentNode();
+    keeper.chain.revertsWith = "0x";
+    const { said } = await run({ yes: true });
+    expect(said).to.include("About to settle").and.not.include("WARNING");
   });
-
-  for (const [title, prepare, isEarly] of [
-    ["does not warn at the round's end", () => endAt(keeper, NEXT), false],
-    ["warns before the round's end", () => endAt(keeper, NEXT + 60), true],
-    [
-      "does not warn before the round's end of a settlement that reverts",
-      () => {
-        keeper.chain.revertsWith = "0x";
-      },
-      false,
-    ],
-  ] as const) {
-    it(`settle ${title}`, async () => {
-      keeper.makeDevelopmentNode();
-      // A block that may not be mined yet, as geth returns it.
-      keeper.chain.on("eth_getBlockByNumber", async ([tag], answer) => ({
-        ...fieldsOf(await answer()),
-        ...(tag === "pending" ? { stateRoot: ZeroHash } : {}),
-      }));
-      prepare();
-      const { said } = await run({ yes: true });
-      expect(said).to.include("About to settle");
-      expect(said.includes("WARNING: this round has NOT ended")).to.equal(
-        isEarly,
-      );
-    });
-  }
 
   const early = "This round has NOT ended. Settle it before its end?";
   const ended = "Settle this round now?";
@@ -293,32 +261,24 @@ describe("options of vault settle", () => {
     ...{ maxFeePerGas: undefined, from: undefined, confirmations: undefined },
     ...{ timeout: undefined, tokens: undefined },
   };
+  const values = { maxFeePerGas: "2wei", confirmations: "3", timeout: "4" };
+  const parsed = { maxFeePerGas: 2n, confirmations: 3, timeout: 4_000 };
   for (const [typed, expected] of [
-    [{}, {}],
     [{ ifExpired: true }, { ifExpired: true }],
     [{ partial: true }, { partial: true }],
     [{ assert: true }, { assertOnly: true }],
-    [{ maxFeePerGas: "2wei" }, { maxFeePerGas: 2n }],
-    [{ from: SECOND }, { from: SECOND }],
-    [{ tokens: `${SECOND},${SECOND}` }, { tokens: [SECOND, SECOND] }],
-    [{ tokens: "none" }, { tokens: [] }],
-    [{ confirmations: "3" }, { confirmations: 3 }],
-    [{ timeout: "3" }, { timeout: 3_000 }],
     [{ yes: true }, { resumeFirst: true }],
     [{ yes: true, resume: true }, { resume: true }],
-    [
-      { resume: true, bump: true },
-      { resume: true, bump: true },
-    ],
-    [
-      { resume: true, cancel: true },
-      { resume: true, cancel: true },
-    ],
+    [{ resume: true, bump: true }, "typed"],
+    [{ resume: true, cancel: true }, "typed"],
+    [{ from: SECOND }, "typed"],
+    [{ tokens: "none" }, { tokens: [] }],
+    [values, parsed],
   ] as const) {
-    it(`settle with ${JSON.stringify(typed)} calls settleAll with ${Object.keys(expected).join(" and ")}`, () => {
-      expect(
-        toOptions(parseOptions(settleTask.options, typed, hre)),
-      ).to.deep.equal({ ...none, ...expected });
+    it(`settle gives settleAll the options of ${JSON.stringify(typed)}`, () => {
+      const options = toOptions(parseOptions(settleTask.options, typed, hre));
+      const changed = expected === "typed" ? typed : expected;
+      expect(options).to.deep.equal({ ...none, ...changed });
     });
   }
 
@@ -348,22 +308,6 @@ describe("vault settle on a node", () => {
     expect(settlement).to.include({ status: "nothing-to-do", code: null });
   });
 
-  for (const [name, accounts, most] of [
-    ["a local key", [DEV_KEYS[0]], 28],
-    ["a key of the node", "remote", 30],
-  ] satisfies ReadonlyArray<[string, NetworkSettings["accounts"], number]>) {
-    it(`settle --yes sends at most ${most} requests with ${name}`, async () => {
-      const server = await startRpcServer({ upstream: tasks.url });
-      const vault = { contracts: tasks.mocks.addresses };
-      const settings = httpNetwork(server.url, { accounts, vault });
-      const hre = await hreOnLive(server.url, settings, process.cwd());
-      expect((await runTyped(hre, "settle --yes")).exitCode).to.equal(0);
-      await server.stop();
-      const methods = server.requests.map(({ method }) => method);
-      expect(methods.length, methods.join(" ")).to.be.at.most(most);
-    });
-  }
-
   it("settle --calldata prints the call, with the gas of --from only", async () => {
     const { vault } = tasks.mocks.addresses;
     expect(await tasks.documentOf("settle --calldata")).to.include({
@@ -379,24 +323,17 @@ describe("vault settle on a node", () => {
     expect(stderr).to.include("Warning: The sender has code");
   });
 
-  for (const [option, sender] of [
-    ["", "the zero address"],
-    [` --from ${SECOND}`, SECOND],
-  ] as const) {
-    it(`settle --calldata${option} warns that ${sender} would be refused, with the block and the reason`, async () => {
-      await tasks.mocks.fail("settleAll", "not\u001b[2J yet.");
-      const { number, timestamp } = await tasks.mocks.vault.block();
-      const typed = `settle --calldata${option} --json`;
-      const { stdout, stderr, exitCode } = await tasks.run(typed);
-      expect(exitCode).to.equal(0);
-      expect(JSON.parse(stdout)).to.deep.include({
-        block: { number, timestamp },
-      });
-      expect(stderr).to.include(
-        `Warning: ${sender} would see this call refused at block ${number}: not\\u{1b}[2J yet. The round`,
-      );
-    });
-  }
+  it("settle --calldata warns that the sender would be refused, with the block and the reason", async () => {
+    await tasks.mocks.fail("settleAll", "not\u001b[2J yet.");
+    const { number, timestamp } = await tasks.mocks.vault.block();
+    const { stdout, stderr, exitCode } = await tasks.run("settle --calldata");
+    expect(exitCode).to.equal(0);
+    const block = { number, timestamp };
+    expect(JSON.parse(stdout)).to.deep.include({ block });
+    expect(stderr).to.include(
+      `Warning: the zero address would see this call refused at block ${number}: not\\u{1b}[2J yet. The round`,
+    );
+  });
 
   it("settle --calldata warns of a settlement that is under way", async () => {
     await tasks.rpc("evm_setAutomine", false);
@@ -412,11 +349,9 @@ describe("vault settle on a node", () => {
     const batch = fieldsOf(JSON.parse(stdout));
     expect(batch).to.include({ version: "1.0", chainId: "31337" });
     expect(batch["meta"]).to.have.property("checksum").that.matches(/^0x/u);
-    expect(batch["transactions"]).to.deep.equal([
-      {
-        ...{ to: tasks.mocks.addresses.vault, value: "0", data: "0xa015aefe" },
-        ...{ contractMethod: null, contractInputsValues: null },
-      },
-    ]);
+    expect(batch).to.have.nested.property(
+      "transactions[0].to",
+      tasks.mocks.addresses.vault,
+    );
   });
 });

@@ -87,7 +87,6 @@ describe("vault status", () => {
 
   for (const [settings, options, canBeSettled, canBeSettledBy] of [
     [{}, `--from ${SETTLER}`, true, SETTLER],
-    [{}, `--from ${FACTORY}`, false, FACTORY],
     // The task does not resolve the key.
     [{ accounts: [KEY] }, "", null, ZeroAddress],
     [{ accounts: [KEY], from: SETTLER }, "", true, SETTLER],
@@ -125,13 +124,6 @@ describe("vault status", () => {
     ]);
   });
 
-  it("status without --all has no instances", async () => {
-    const vault = { contracts, instances: { usdc: {} } };
-    const { stdout } = await run("", vault);
-    expect(stdout).to.not.match(/^(?:Contracts of|Instance)/mu);
-    expect(await documentOf("", vault)).to.not.have.property("instances");
-  });
-
   describe("of a network whose instances alone have contracts", () => {
     const one = { contracts: { vaultFactory: FACTORY } };
     const vault = { instances: { one, two: one } };
@@ -145,13 +137,6 @@ describe("vault status", () => {
       const metrics = await run("--all --format prometheus", vault);
       expect(metrics.exitCode).to.equal(0);
       expect(metrics.stdout).to.not.include('instance=""');
-    });
-
-    it("status without --all shows that no address is configured", async () => {
-      expect(await documentOf("", vault)).to.have.nested.property(
-        "status.round.error.code",
-        "VAULT_CONTRACT_NOT_CONFIGURED",
-      );
     });
   });
 
@@ -174,10 +159,6 @@ describe("vault status", () => {
       expect((await run(`--all ${form}`, vault)).exitCode).to.equal(1);
     });
   }
-
-  it("status shows no settlement if none is under way", async () => {
-    expect((await run("")).stdout).to.not.include("Under way");
-  });
 
   it("status shows a settlement under way with its age", async () => {
     const { hash } = await keeper.interrupt();

@@ -8,15 +8,10 @@ import type { HookManager } from "hardhat/types/hooks";
 
 import { withTerminal } from "../../tasks/terminal.js";
 import type { Terminal } from "../../tasks/terminal.js";
-import {
-  documentedContracts,
-  documentedHandler,
-} from "../helpers/documented-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { createTestHre, hreOnLive } from "../helpers/hre.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
+import { createTestHre } from "../helpers/hre.js";
 import { parseTyped, replace } from "../helpers/run-vault-task.js";
 import { runInTerminal } from "../helpers/terminal.js";
 import type { ScreenLine, TerminalOptions } from "../helpers/terminal.js";
@@ -40,6 +35,8 @@ describe("the terminal of a task", () => {
   ): Promise<Result> => {
     let written = "";
     const write = (text: string): boolean => {
+      // After Ctrl-C a hidden cursor would stay hidden.
+      expect(text).to.not.include("\u001b[?25l");
       written += text;
       return true;
     };
@@ -86,47 +83,17 @@ describe("the terminal of a task", () => {
     });
   }
 
-  it("the line is not erased twice", async () => {
-    const shown = await afterLine(async ({ err }, latest) => {
-      await err.write("told\n");
-      latest();
-      await err.write("once more\n");
+  it("the line is erased before Hardhat asks", async () => {
+    let latestOf = (): string => "";
+    hooks.registerHandlers("userInterruptions", {
+      requestSecretInput: async () => await Promise.resolve(latestOf()),
     });
-    expect(shown).to.equal("once more\n");
+    const shown = await afterLine(async (_terminal, latest) => {
+      latestOf = latest;
+      return await interruptions.requestSecretInput("a", "b");
+    });
+    expect(shown).to.match(/^⌫+$/u);
   });
-
-  for (const [question, ask] of [
-    [
-      "displayMessage",
-      async () => await interruptions.displayMessage("a", "b"),
-    ],
-    ["requestInput", async () => await interruptions.requestInput("a", "b")],
-    [
-      "requestSecretInput",
-      async () => await interruptions.requestSecretInput("a", "b"),
-    ],
-  ] as const) {
-    it(`the line is erased before Hardhat's ${question}`, async () => {
-      let erased = "";
-      let latestOf = (): string => "";
-      const keep = async (): Promise<string> => {
-        erased = latestOf();
-        return await Promise.resolve("");
-      };
-      hooks.registerHandlers("userInterruptions", {
-        ...{ requestInput: keep, requestSecretInput: keep },
-        displayMessage: async () => {
-          await keep();
-        },
-      });
-      const shown = await afterLine(async (_terminal, latest) => {
-        latestOf = latest;
-        await ask();
-        return erased;
-      });
-      expect(shown).to.match(/^⌫+$/u);
-    });
-  }
 
   it("the line is erased before a task asks", async () => {
     let restore = (): void => undefined;
@@ -184,22 +151,6 @@ describe("the terminal of a task", () => {
     });
   });
 
-  it("the line fits a terminal of unknown width, which has 0 columns, with its seconds", async () => {
-    const work = async (latest: () => string): Promise<void> => {
-      await withTerminal(hooks, async ({ progress }) => {
-        progress("long ".repeat(20));
-        expect(latest()).to.equal(`${"long ".repeat(16)}\n`);
-        let shown = "";
-        while (!shown.includes("\n")) {
-          await setTimeout(20);
-          shown += latest();
-        }
-        expect(shown).to.match(/^⌫+(?:long ){15}l [1-9] s\n$/u);
-      });
-    };
-    await onTerminal(work, { columns: 0 });
-  });
-
   for (const [name, isTTY, term] of [
     ["no terminal", false, "xterm"],
     ["a dumb terminal", true, "dumb"],
@@ -217,62 +168,30 @@ describe("the terminal of a task", () => {
     });
   }
 
-  it("the line shows how often a request of a read task has failed, from the second time on", async () => {
-    const server = await startRpcServer({
-      handler: async (exchange) => {
-        const { occurrence, request, response } = exchange;
-        if (request.method !== "eth_call" || occurrence > 2) {
-          return await documentedHandler(exchange);
-        }
-        response.writeHead(503).end();
-        return "handled";
-      },
-    });
-    const vault = { contracts: documentedContracts };
-    const hre = await hreOnLive(server.url, { vault });
-    const shown = await onTerminal(async (latest) => {
-      const restore = replace(process.stdout, { write: () => true });
-      await hre.tasks.getTask(["vault", "volume"]).run({}).finally(restore);
-      return latest();
-    });
-    expect(shown)
-      .to.include("Waiting for live: eth_call failed 2 times…")
-      .and.not.include("failed 1 times");
-    await server.stop();
-  });
-
-  for (const [code, expected] of [
-    ["EPIPE", "false"],
-    ["ERR_STREAM_DESTROYED", "false"],
-    ["ENOSPC", "VAULT_OUTPUT_NOT_WRITTEN"],
+  for (const [code, isThrown, expected] of [
+    ["EPIPE", false, "false"],
+    ["ERR_STREAM_DESTROYED", false, "false"],
+    ["ENOSPC", false, "VAULT_OUTPUT_NOT_WRITTEN"],
+    ["ENOSPC", true, "VAULT_OUTPUT_NOT_WRITTEN"],
   ] as const) {
-    const failure = Object.assign(new Error("no"), { code });
-    for (const [how, write] of [
-      [
-        "passes to its callback",
-        (_text: string, done: (error: Error) => void): boolean => {
-          done(failure);
-          return true;
-        },
-      ],
-      [
-        "throws",
-        (): never => {
+    it(`a write to stdout that ${isThrown ? "throws" : "passes to its callback"} ${code} is ${expected} for a task`, async () => {
+      const failure = Object.assign(new Error("no"), { code });
+      const write = (_text: string, done: (error: Error) => void): boolean => {
+        if (isThrown) {
           throw failure;
-        },
-      ],
-    ] as const) {
-      it(`a write to stdout that ${how} ${code} is ${expected} for a task`, async () => {
-        const restore = replace(process.stdout, { write });
-        const written = await withTerminal(
-          hooks,
-          async ({ out }) => await out.write("text"),
-        )
-          .catch((error: unknown) => fieldsOf(error)["code"])
-          .finally(restore);
-        expect(String(written)).to.equal(expected);
-      });
-    }
+        }
+        done(failure);
+        return true;
+      };
+      const restore = replace(process.stdout, { write });
+      const written = await withTerminal(
+        hooks,
+        async ({ out }) => await out.write("text"),
+      )
+        .catch((error: unknown) => fieldsOf(error)["code"])
+        .finally(restore);
+      expect(String(written)).to.equal(expected);
+    });
   }
 
   it("a task waits while the buffer of stdout is full", async () => {
@@ -294,11 +213,31 @@ describe("the terminal of a task", () => {
     expect(events).to.deep.equal(["first is written", "next"]);
   });
 
-  it("a task leaves no handler of Hardhat's questions behind", async () => {
-    const areHandled = async (): Promise<boolean> =>
-      await hooks.hasHandlers("userInterruptions", "requestSecretInput");
-    const during = await withTerminal(hooks, areHandled);
-    expect([during, await areHandled()]).to.deep.equal([true, false]);
+  it("tasks that run at once keep stdout for their own output, until the last one ends", async () => {
+    const written: string[] = [];
+    const keepAs = (name: string) => ({
+      isTTY: false,
+      write: (text: string) => Boolean(written.push(`${name} ${text}`)),
+    });
+    const restores = [
+      replace(process.stdout, keepAs("out")),
+      replace(process.stderr, keepAs("err")),
+    ];
+    await withTerminal(hooks, async ({ out }) => {
+      await withTerminal(hooks, async (inner) => {
+        await inner.out.write("first");
+      });
+      process.stdout.write("of others");
+      await out.write("second");
+    }).finally(() => {
+      process.stdout.write("afterwards");
+      restores.forEach((restore) => {
+        restore();
+      });
+    });
+    expect(written).to.deep.equal([
+      ...["out first", "err of others", "out second", "out afterwards"],
+    ]);
   });
 
   for (const [stdin, stdout, stderr, canAsk] of [

@@ -48,7 +48,6 @@ describe("the state of a vault", () => {
   };
 
   for (const [title, endTime, clock, expired, secondsToEnd] of [
-    ["by the time of the block", HEAD_TIME, undefined, true, 0],
     ["one second before its end", HEAD_TIME + 1, undefined, false, 1],
     ["by the clock", HEAD_TIME + 9, HEAD_TIME + 10, true, -1],
     ["by the block if the clock is behind", HEAD_TIME, HEAD_TIME - 1, true, 0],
@@ -94,8 +93,6 @@ describe("the state of a vault", () => {
     const state = await stateOf();
     expect(describeAttempt(state)).to.deep.equal({ text: "yes" });
     expect(state).to.include({ reason: null, isUp: true, name: undefined });
-    expect(state.envelope).to.include({ network: "scripted", chainId: 31_337 });
-    expect(state.keeper.openSettlement).to.equal(null);
   });
 
   it("readState has the error of its question among the failures, and the vault is not up then", async () => {
@@ -118,19 +115,10 @@ describe("the state of a vault", () => {
     expect(describeAttempt(state).text).to.match(/^failed: .*lo\\u\{1b\}st/u);
   });
 
-  const { vault: _vault, ...withoutVault } = documentedContracts;
   const { publicPool } = documentedContracts;
   for (const [title, addresses, reverting, isUp, failed] of [
     ["is up if all is read", documentedContracts, "", true, 0],
     ["is up with contracts not configured", contracts, "", true, 4],
-    // Its volume and margin balance; and it has no settlement under way.
-    [
-      "is up without its own address",
-      withoutVault,
-      "",
-      true,
-      pathsOf("vault").length,
-    ],
     ["is not up without any address", {}, "", false, pathsOf().length],
     ["is not up if one fails", documentedContracts, publicPool, false, 1],
   ] satisfies ReadonlyArray<

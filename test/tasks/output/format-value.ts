@@ -24,19 +24,14 @@ describe("values for a person", () => {
     ["rate", 1n, "0.00000001", { unscaled: 1n }],
     ["price", 1n, "0.000000000000000001", { unscaled: 1n }],
     ["percent", 10n ** 18n, "100 %"],
-    ["percent", 1n, "0.0000000000000001 %"],
     ["token", 1_500_000n, "1.5 tokens"],
     ["price", 1_234_567n * 10n ** 15n, "1,234.567"],
-    ["token", 1_234_567_000_000n, "1,234,567 tokens"],
-    ["raw", 1_000n, "1,000 raw", { footnote: UNSCALED }],
     ["raw", MAX, `${MAX.toLocaleString("en")} raw`],
     ["timestamp", 1_700_000_000n, "2023-11-14T22:13:20Z", { note: "now" }],
     ["timestamp", MAX, `${MAX} (Unix seconds)`],
     ["none", 5n, "5"],
-    ["contractType", 1, "call (1)"],
     ["contractType", 0, "unknown (0)"],
     ["orderState", 2, "closed (2)"],
-    ["orderState", 7, "unknown (7)"],
   ] as const) {
     it(`formatValue shows ${value} of unit ${unit} as ${text}, and as it is with --raw`, () => {
       const type = isEnumName(unit) ? "uint8" : "uint256";
@@ -51,7 +46,6 @@ describe("values for a person", () => {
 
   for (const [type, value, text] of [
     ["bool", true, "yes"],
-    ["bool", false, "no"],
     ["string", "a\u202eb", "a\\u{202e}b"],
     ["address", "a\u202eb", "a\\u{202e}b"],
     ["uint8", 7, "7"],
@@ -77,7 +71,6 @@ describe("values for a person", () => {
   for (const [value, isNoted] of [
     [999_999_999n, false],
     [1_000_000_000n, true],
-    [9_999_999_999n, true],
     [10_000_000_000n, false],
   ] as const) {
     it(`formatValue ${isNoted ? "notes the date" : "notes no date"} of ${value}, if it is likely a time`, () => {
@@ -119,18 +112,14 @@ describe("values for a person", () => {
   const bar = (filled: number): string =>
     `${"█".repeat(filled)}${"░".repeat(24 - filled)} `;
   for (const [call, shown, text] of [
-    ["describeCount(0)", describeCount(0, "order"), "0 orders"],
     ["describeCount(1)", describeCount(1, "order"), "1 order"],
     ["describeCount(2n)", describeCount(2n, "order"), "2 orders"],
     ["describeCount(20_001)", describeCount(20_001, "id"), "20,001 ids"],
-    ["formatDuration(0)", formatDuration(0n), "0s"],
     ["formatDuration(59)", formatDuration(59n), "59s"],
     ["formatDuration(61)", formatDuration(61n), "1m 1s"],
-    ["formatDuration(3,600)", formatDuration(3_600n), "1h"],
     ["formatDuration(90,000)", formatDuration(90_000n), "1d 1h"],
     ["formatDuration(86,460)", formatDuration(86_460n), "1d"],
     ["formatCountdown(160) at 100", formatCountdown(160n, 100), "in 1m"],
-    ["formatCountdown(100) at 100", formatCountdown(100n, 100), "now"],
     ["formatCountdown(40) at 100", formatCountdown(40n, 100), "1m ago"],
     ["utilisationBar(0, 100)", utilisationBar(0n, 100n), `${bar(0)}0.0 %`],
     ["utilisationBar(1, 3)", utilisationBar(1n, 3n), `${bar(7)}33.3 %`],
@@ -149,11 +138,6 @@ describe("values for a person", () => {
       "utilisationBar(5, 0)",
       utilisationBar(5n, 0n),
       `${bar(24)}(more than all of 0)`,
-    ],
-    [
-      "utilisationBar(2^256 - 1 of it)",
-      utilisationBar(MAX, MAX),
-      `${bar(24)}100.0 %`,
     ],
     ["describeAnswer(null)", describeAnswer(null), "unknown"],
   ] as const) {

@@ -96,13 +96,11 @@ describe("output of readings", () => {
   });
 
   for (const [label, variant, shown] of [
-    ["Settled price", undefined, "Settled price"],
     ["Settled price", "round", "Round settled price"],
     ["APY", "round", "Round APY"],
-    ["X margin", "round", "Round x margin"],
     ["Settled APY", "round", "Round settled APY"],
   ] as const) {
-    it(`labelOf names ${label} of ${variant ?? "no variant"} "${shown}"`, () => {
+    it(`labelOf names ${label} of ${variant} "${shown}"`, () => {
       const field = { name: "x", type: "uint256", unit: "raw", label } as const;
       expect(labelOf(field, variant)).to.equal(shown);
     });

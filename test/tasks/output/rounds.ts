@@ -5,7 +5,6 @@ import { roundBlocks, roundListing } from "../../../tasks/output/rounds.js";
 import type { ReportedRound } from "../../../tasks/output/rounds.js";
 import { listingEnvelope, streamOf, textOf } from "../../helpers/listings.js";
 import { linesOf } from "../../helpers/screens.js";
-import { squeezed } from "../../helpers/use-tasks.js";
 
 const ONE = 10n ** 18n;
 const LATEST = 2_000;
@@ -91,7 +90,6 @@ describe("output of vault rounds", () => {
   const late = { ...settled, lastBlock: 1_997 };
   for (const [title, rounds, notes] of [
     ["between two rounds", [late, open], [gap(1_998, 1_999)]],
-    ["after the last round", [late], [gap(1_998, 2_000)]],
     ["without a gap", [{ ...late, lastBlock: LATEST }], []],
   ] as const) {
     it(`roundBlocks notes ${notes.length} gap ${title}`, () => {
@@ -112,26 +110,12 @@ describe("output of vault rounds", () => {
     ]);
   });
 
-  it("roundBlocks notes one block that was not read", () => {
-    expect(shown({ ...open, unreadBlocks: 1 }).at(-1)).to.match(
-      /^Up to 1 block in a row was not read/u,
-    );
-  });
-
   it("roundBlocks aligns times to the left, and numbers to the right", () => {
     const [table] = roundBlocks([settled], LATEST, context);
     const columns = table?.kind === "table" ? table.columns : [];
     expect(columns.map(({ align }) => align?.[0]).join("")).to.equal(
       "llrrrrrr",
     );
-  });
-
-  it("a table of rounds has a title and what roundBlocks shows", async () => {
-    const text = squeezed(await render("table", settled, open));
-    expect(text.split("\n")).to.deep.equal([
-      "Rounds · live (chain 56), block 2000, 2023-11-14T22:13:20Z",
-      ...[...shown(settled, open), ""],
-    ]);
   });
 
   it("CSV of rounds has every value in its column, unscaled, and nothing for null", async () => {

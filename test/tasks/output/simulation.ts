@@ -81,11 +81,6 @@ describe("the screen of a simulation", () => {
     ]);
   });
 
-  it("simulate names the engine fork", () => {
-    const line = "Executed by · a fork in this process";
-    expect(shown({ engine: "fork" })).to.include(line);
-  });
-
   const transfers: readonly Transfer[] = [
     { token: "native", from: VAULT, to: SENDER, amount: 15n * 10n ** 17n },
     { token: TOKEN, from: SENDER, to: OTHER, amount: 1_234_567n },
@@ -129,7 +124,6 @@ describe("the screen of a simulation", () => {
   const [reading, before] = ["orders.7", 1];
   const closed = { reading, field: "state", before, after: 2 };
   for (const [change, row] of [
-    [priceChange, "Round settled price · 0 · 66,250"],
     [
       {
         ...{ reading: "round", field: "endTime", before: 0n },
@@ -149,13 +143,6 @@ describe("the screen of a simulation", () => {
       { reading: "pools.public", field: "locked", before: 1n, after: 2n },
       "Public locked · 1 raw · 2 raw",
     ],
-    [
-      {
-        ...{ reading: "marginBalance", field: "xMarginAmount" },
-        ...{ before: 4n, after: 3n },
-      },
-      "Withdrawable X token margin · 4 raw · 3 raw",
-    ],
   ] satisfies ReadonlyArray<readonly [ReadingChange, string]>) {
     it(`simulate shows a change: ${row}`, () => {
       expect(rowsOf("Changes", shown({ changes: [change] }))).to.deep.equal([
@@ -165,19 +152,7 @@ describe("the screen of a simulation", () => {
   }
 
   for (const [title, ordersRead, simulation, line] of [
-    [
-      "beside another change",
-      3,
-      { changes: [priceChange] },
-      "3 orders watched; none changed.",
-    ],
     ["if one is watched", 1, {}, "1 order watched; none changed."],
-    [
-      "if the settlement reverts",
-      3,
-      { status: "reverted" },
-      "3 orders watched; none changed.",
-    ],
     ["if none is watched", 0, {}, ""],
     ["if nothing was to do", 3, { status: "nothing-to-do" }, ""],
     ["if one of them changes", 3, { changes: [closed, priceChange] }, ""],

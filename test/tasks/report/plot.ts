@@ -11,11 +11,8 @@ describe("the axes of a chart", () => {
   for (const [span, step] of [
     [14, 1],
     [15, 2],
-    [30, 2],
     [31, 5],
     [70, 5],
-    [71, 10],
-    [7_100, 1_000],
     [0.5, 0.05],
   ] as const) {
     it(`roundStep divides ${span} by ten into steps of ${step}`, () => {
@@ -38,7 +35,6 @@ describe("the axes of a chart", () => {
 
   for (const [at, text] of [
     [0, "0"],
-    [0.3, "0.3"],
     [0.1 + 0.2, "0.3"],
     [0.000001, "0.000001"],
     [0.0000009, "9e-7"],
@@ -55,15 +51,9 @@ describe("the axes of a chart", () => {
     [3 * MINUTE, MINUTE],
     [6 * MINUTE, 5 * MINUTE],
     [15 * MINUTE, 5 * MINUTE],
-    [45 * MINUTE, 15 * MINUTE],
-    [90 * MINUTE, 30 * MINUTE],
-    [180 * MINUTE, 60 * MINUTE],
-    [540 * MINUTE, 180 * MINUTE],
-    [1_080 * MINUTE, 360 * MINUTE],
     [2_160 * MINUTE, 720 * MINUTE],
     [2_161 * MINUTE, DAY],
     [4 * DAY, DAY],
-    [5 * DAY, 2 * DAY],
     [12 * DAY, 5 * DAY],
   ] as const) {
     it(`timeAxis divides ${span / MINUTE} minutes into steps of ${step / MINUTE}`, () => {

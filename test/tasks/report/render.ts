@@ -11,8 +11,6 @@ import {
   notes,
   section,
   table,
-  title,
-  toned,
 } from "../../../tasks/output/blocks.js";
 import type { Block } from "../../../tasks/output/blocks.js";
 import { html } from "../../../tasks/report/html.js";
@@ -48,7 +46,6 @@ const rendered = (block: Block = notes()) => {
 describe("the page of a report", () => {
   for (const [network, instance, heading, tab, place] of [
     ["live", undefined, "Vault report", "live", "live"],
-    ["live", "usdc", "Vault report: usdc", "live", "live"],
     [HOSTILE, HOSTILE, `Vault report: ${ESCAPED}`, ESCAPED, ESCAPED],
   ] as const) {
     it(`renderReport names network ${JSON.stringify(network)}, chain, block and time, and instance ${JSON.stringify(instance)}`, () => {
@@ -106,15 +103,8 @@ describe("the page of a report", () => {
       ]),
       values("A&lt;", '<data value="1500">1.5</data><small>a &amp; b</small>'),
     ],
-    [
-      "a tone",
-      labelledValues([["B", toned("bad", "no<")]]),
-      values("B", '<span class="bad">no&lt;</span>'),
-    ],
-    ["a chapter", { kind: "heading", level: 2, text: "<" }, "<h2>&lt;</h2>"],
     ["a section", heading, "<h3>&lt;</h3>"],
     ["code", code("<a>"), "<pre>&lt;a&gt;</pre>"],
-    ["a title", title("T"), '<h1>T</h1><p class="dim"><span></span></p>'],
     [
       "each cell below its heading, aligned as its column",
       table(
@@ -147,8 +137,6 @@ describe("the page of a report", () => {
   });
 
   for (const [cells, part] of [
-    [["x".repeat(20)], '<td class="left"'],
-    [["x", "x".repeat(21), "y"], '<th scope="col" class="left long">'],
     [["x".repeat(21), "y"], '<td class="left long" data-label="A">y</td>'],
     // 20 and 21 characters.
     [["1,000,000,000,000 ra"], ">1,000,000,000,000 ra<"],
@@ -164,18 +152,14 @@ describe("the page of a report", () => {
     });
   }
 
-  for (const [first, second, head, isWide] of [
-    [100, 40, "A", false],
-    [100, 41, "A", true],
-    [1, 100, "H".repeat(41), true],
+  for (const [length, isWide] of [
+    [40, false],
+    [41, true],
   ] as const) {
-    it(`renderReport marks a table of ${first} and ${second} characters below ${head} as ${isWide ? "wide" : "one of rows"}`, () => {
-      const rows = [
-        ["x".repeat(first), "y"],
-        ["x", "y".repeat(second)],
-      ];
+    it(`renderReport marks a table of 100 and ${length} characters as ${isWide ? "wide" : "one of rows"}`, () => {
+      const rows = [["x".repeat(100), "y".repeat(length)]];
       const { body } = rendered(
-        table([{ heading: head }, { heading: "B" }], rows),
+        table([{ heading: "A" }, { heading: "B" }], rows),
       );
       expect(body.startsWith('<table class="rows wide">')).to.equal(isWide);
     });
@@ -204,13 +188,6 @@ describe("the orders of a report", () => {
     expect(text.match(/data-label="Id"/gu)).to.have.lengthOf(1);
   });
 
-  it("ordersChapter without orders has neither table nor chart", () => {
-    expect(page([chapterOf([])]))
-      .to.include("<p>0 orders.</p>")
-      .and.not.include("<h3>")
-      .and.not.include("<figure>");
-  });
-
   for (const [count, heading] of [
     [1_000, "Every order"],
     [1_001, "The first 1,000 orders"],
@@ -222,21 +199,18 @@ describe("the orders of a report", () => {
       const text = page([chapterOf(orders)]);
       expect(text).to.include(`<h3>${heading}</h3>`);
       expect(text.match(/data-label="Id"/gu)).to.have.lengthOf(1_000);
-      expect(text).to.include('data-label="Id">999<');
     });
   }
 
-  it("ordersChapter draws the four pairs with the most orders, all orders counted", () => {
-    const thousand = Array.from({ length: 1_000 }, () => "B");
-    const pairs = [...thousand, "A", "B", "C", "D", "E", "E", "F", "F"];
+  it("ordersChapter draws the four pairs with the most orders", () => {
+    const pairs = ["B", "A", "B", "C", "D", "E", "E", "F", "F", "B"];
     const orders = pairs.map((exType, index) => ({
       ...{ ...someOrder, orderID: BigInt(index), exType },
     }));
-    const captions = String(chapterOf(orders).chart?.text).split(
-      "<figcaption>",
-    );
-    expect(
-      captions.slice(1).map((caption) => caption.slice(0, 2)),
-    ).to.deep.equal(["B:", "E:", "F:", "A:"]);
+    const text = String(chapterOf(orders).chart?.text);
+    const captions = [...text.matchAll(/<figcaption>(.)/gu)];
+    expect(captions.map(([, pair]) => pair)).to.deep.equal([
+      ...["B", "E", "F", "A"],
+    ]);
   });
 });
