@@ -4,7 +4,6 @@ import { inspect } from "node:util";
 import { expect } from "chai";
 
 import { changesReadings } from "../../src/assert/index.js";
-import type { ExpectedReadings } from "../../src/assert/index.js";
 import "../../src/chai/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { PRICE, failureOf, useOpenRound } from "../helpers/open-round.js";
@@ -18,30 +17,28 @@ const lines = (message: string): readonly string[] =>
 describe("changesReadings()", () => {
   const round = useOpenRound();
 
-  const ofSettlement: readonly ExpectedReadings[] = [
+  for (const expected of [
     { round: { settled: true, settledAmount: { by: 77n } } },
     { round: { settled: { from: false, to: true } } },
     { round: { settledPrice: { from: 0, to: PRICE } } },
-  ];
-  const ofVolume: ReadonlyArray<ExpectedReadings | undefined> = [
-    undefined,
-    { volume: 95n },
-    { volume: { by: -5 } },
-    { volume: { to: 95n, from: 100 } },
-  ];
-  for (const expected of [...ofSettlement, ...ofVolume]) {
-    const isVolume = ofVolume.includes(expected);
-    it(`changesReadings() passes on ${isVolume ? "a volume that changes 100 → 95" : "a settlement"} with ${inspect(expected, { breakLength: Infinity })}`, async () => {
-      const { vault, setVolume, settle } = round();
-      const sent = isVolume ? setVolume(95n) : settle();
-      await changesReadings(vault, sent, expected);
+  ]) {
+    it(`changesReadings() passes on a settlement with ${inspect(expected, { breakLength: Infinity })}`, async () => {
+      await changesReadings(round().vault, round().settle(), expected);
     });
   }
 
-  it("changesReadings() passes on a change to zero", async () => {
-    const { vault, setVolume } = round();
-    await changesReadings(vault, setVolume(0n), { volume: 0 });
-  });
+  for (const [volume, expected] of [
+    [95n, undefined],
+    [95n, { volume: 95n }],
+    [95n, { volume: { by: -5 } }],
+    [95n, { volume: { to: 95n, from: 100 } }],
+    [0n, { volume: 0 }],
+  ] as const) {
+    it(`changesReadings() passes on a volume that changes 100 → ${volume} with ${inspect(expected)}`, async () => {
+      const { vault, setVolume } = round();
+      await changesReadings(vault, setVolume(volume), expected);
+    });
+  }
 
   for (const [expected, found, wanted] of [
     [{ by: -4n }, "a change by -4", "100 → 96"],
@@ -148,17 +145,11 @@ describe("changesReadings()", () => {
     );
   });
 
-  it("changesReadings() does without readings that fail and are not expected", async () => {
-    const { vault, mocks, withoutRound, setVolume } = round();
-    await mocks.fail("getLPAmountInfo", "dry", { pool: "private" });
-    await changesReadings(vault, setVolume(95n), { volume: 95n });
-    await changesReadings(withoutRound, setVolume(1n), { volume: 1n });
-  });
-
-  it("changesReadings() throws the error of an expected reading that fails, and of any without expected", async () => {
+  it("changesReadings() throws the error of a reading that fails if it is expected, or any is", async () => {
     const { vault, mocks, setVolume } = round();
     await mocks.fail("getLPAmountInfo", "dry", { pool: "private" });
     const sent = await setVolume(95n);
+    await changesReadings(vault, sent, { volume: 95n });
     for (const expected of [
       { volume: 95n, pools: { private: { locked: 5n } } },
       undefined,
@@ -171,31 +162,21 @@ describe("changesReadings()", () => {
     }
   });
 
+  const noValue =
+    "volume must be a value, { from, to }, or { by } with an integer that is not 0";
   const refusals: ReadonlyArray<readonly [expected: unknown, message: string]> =
     [
       [{ volum: 1n }, "there is no reading volum; there are fundingFeeRate.c"],
       [{ round: { settld: true } }, "there is no reading round.settld; "],
-      ...[{}, 5, []].map(
-        (none) =>
-          [none, "the expected readings must be an object that names"] as const,
-      ),
+      [{}, "the expected readings must be an object that names"],
+      [5, "the expected readings must be an object that names"],
       [{ volume: 1n, round: undefined }, "round must be an object that names"],
-      [{ pools: { public: {} } }, "pools.public must be an object that names"],
       [{ round: { settled: { by: 1n } } }, "round.settled must be a value, "],
-      ...[
-        ...[{ by: 0 }, { by: 1.5 }, { by: 2 ** 53 }, { by: "-99" }],
-        ...[
-          { by: -99n, to: 1n },
-          { from: 100n, to: 1n, by: -99n },
-        ],
-        ...[{ to: 1n }, {}],
-      ].map(
-        (volume) =>
-          [
-            { volume },
-            "volume must be a value, { from, to }, or { by } with an integer that is not 0",
-          ] as const,
-      ),
+      [{ volume: { by: 0 } }, noValue],
+      [{ volume: { by: 2 ** 53 } }, noValue],
+      [{ volume: { by: "-99" } }, noValue],
+      [{ volume: { by: -99n, to: 1n } }, noValue],
+      [{ volume: { to: 1n } }, noValue],
     ];
   for (const [expected, message] of refusals) {
     it(`changesReadings() refuses ${inspect(expected)}: ${message}`, async () => {
@@ -211,9 +192,8 @@ describe("changesReadings()", () => {
   const impossible: ReadonlyArray<
     readonly [expected: unknown, where: string, code?: "VAULT_INVALID_ENUM"]
   > = [
-    ...[-1n, null, undefined, true, "one"].map(
-      (volume) => [{ volume }, "volume"] as const,
-    ),
+    [{ volume: -1n }, "volume"],
+    [{ volume: null }, "volume"],
     [{ volume: { from: 100n, to: -1n } }, "volume"],
     [{ volume: { from: -1n, to: 1n } }, "volume"],
     [{ round: { settled: 1n } }, "round.settled", "VAULT_INVALID_ENUM"],

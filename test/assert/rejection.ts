@@ -79,11 +79,8 @@ describe("rejectsWithVaultError() and .rejectedWithVaultError()", () => {
     [
       "an expectation that is no object",
       () =>
-        expect(rejected()).to.be.rejectedWithVaultError(
-          CODE,
-          // @ts-expect-error -- an object
-          new Map([["details", {}]]),
-        ),
+        // @ts-expect-error -- an object
+        expect(rejected()).to.be.rejectedWithVaultError(CODE, 1n),
       /^an object with details is needed/u,
     ],
     [

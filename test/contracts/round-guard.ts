@@ -63,18 +63,6 @@ describe("RoundGuard", () => {
     );
   });
 
-  it("has a call that is read only if it is encoded as this package does", () => {
-    const [vault, factory] = [ACCOUNT, ZeroAddress];
-    const round = { startTime: 1n, strikePrice: 2n };
-    const demands = { mustHaveEnded: true, mustSettle: false };
-    const terms = { factory, round, ...demands, tokens: [factory] };
-    const data = encodeGuarded(vault, terms);
-    expect(parseGuarded(ACCOUNT, data)?.guard).to.deep.equal({
-      ...{ address: ACCOUNT, ...terms },
-    });
-    expect(parseGuarded(ACCOUNT, `${data}00`)).to.equal(undefined);
-  });
-
   it("is recognised by its code, whoever its settler is, and nothing else is", () => {
     expect(settlerIn(guardCode())).to.equal(ZeroAddress);
     expect(settlerIn(guardCode(ACCOUNT))?.toLowerCase()).to.equal(

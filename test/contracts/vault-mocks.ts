@@ -1,5 +1,12 @@
 import { expect } from "chai";
-import { concat, Contract, ContractFactory, id, toBeHex } from "ethers";
+import {
+  concat,
+  Contract,
+  ContractFactory,
+  FunctionFragment,
+  id,
+  toBeHex,
+} from "ethers";
 
 import { contractRoles, operations } from "../../src/client/index.js";
 import { MockVaultArtifact, generatedOrder } from "../../src/mocks/index.js";
@@ -46,9 +53,27 @@ const calls = Object.entries(operations).flatMap(
     ),
 );
 
-describe("VaultMocks.sol, mocks for Solidity tests", function () {
-  type Addresses = Readonly<Record<string, string>>;
+type Addresses = Readonly<Record<string, string>>;
 
+/** The addresses in what `mocks()` returns. */
+const addressesIn = (deployed: unknown): Addresses =>
+  Object.fromEntries(
+    Object.keys(contractRoles).map((role) => [
+      role,
+      String(Reflect.get(Object(deployed), role)),
+    ]),
+  );
+
+/** Compares a struct of Solidity with the values by their names. */
+function expectValues(struct: unknown, values: object): void {
+  for (const [field, value] of Object.entries(values)) {
+    expect(Reflect.get(Object(struct), field), field).to.equal(
+      typeof value === "number" ? BigInt(value) : value,
+    );
+  }
+}
+
+describe("VaultMocks.sol, mocks for Solidity tests", function () {
   let vault: HardhatVault;
   let test: Contract;
 
@@ -113,15 +138,8 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     await test.getFunction(method).send(...args, { gasLimit: 16_777_216n });
   };
 
-  const addresses = async (): Promise<Addresses> => {
-    const deployed: unknown = await test.getFunction("mocks").staticCall();
-    return Object.fromEntries(
-      Object.keys(contractRoles).map((role) => [
-        role,
-        String(Reflect.get(Object(deployed), role)),
-      ]),
-    );
-  };
+  const addresses = async (): Promise<Addresses> =>
+    addressesIn(await test.getFunction("mocks").staticCall());
 
   const deploy = async (
     scenario: (typeof scenarios)[number],
@@ -161,9 +179,10 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     const early = await open(1);
     await early.test.getFunction("deploy").send(1);
     const mocks: unknown = await early.test.getFunction("mocks").staticCall();
-    const vaultFactory = String(Reflect.get(Object(mocks), "vaultFactory"));
-    const round = await early.vault.at({ vaultFactory }).getLatestRoundInfo();
-    expect(round).to.include({ startTime: 0n, endTime: 0n });
+    const at = early.vault.at(addressesIn(mocks));
+    expect(await at.getLatestRoundInfo()).to.include({
+      ...{ startTime: 0n, endTime: 0n },
+    });
   });
 
   it("load() loads another scenario, and keeps nothing of the first one", async () => {
@@ -209,24 +228,26 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
   it("failWith(), failFrom() and failOrder() make some calls revert with these data, until succeed()", async () => {
     const at = await deploy("open-round");
     const { queryVolume, minXMargin, getOrderInfo } = operations;
-    const outcome = async (
-      role: string,
-      data: string,
-      from?: string,
-    ): Promise<unknown> =>
-      await request("eth_call", { to: at[role], data, from }, "latest").then(
-        () => "answers",
-        (error: unknown): unknown => Reflect.get(Object(error), "data"),
-      );
     const order = (orderID: bigint): string =>
       concat([getOrderInfo.selector, toBeHex(orderID, 32)]);
-    const outcomes = async (): Promise<readonly unknown[]> => [
-      await outcome("vault", queryVolume.selector),
-      await outcome("vaultFactory", minXMargin.selector, STRANGER),
-      await outcome("vaultFactory", minXMargin.selector),
-      await outcome("trading", order(1n)),
-      await outcome("trading", order(2n)),
-    ];
+    const outcomes = async (): Promise<readonly unknown[]> =>
+      await Promise.all(
+        (
+          [
+            ["vault", queryVolume.selector],
+            ["vaultFactory", minXMargin.selector, STRANGER],
+            ["vaultFactory", minXMargin.selector],
+            ["trading", order(1n)],
+            ["trading", order(2n)],
+          ] as const
+        ).map(async ([role, data, from]) => {
+          const call = request("eth_call", { to: at[role], data, from });
+          return await call.then(
+            () => "answers",
+            async () => await revertOf(call),
+          );
+        }),
+      );
     await send("failWith", queryVolume.selector, "0x1234");
     await send("failFrom", minXMargin.selector, STRANGER, "not you");
     await send("failOrder", 2n, "broken");
@@ -242,10 +263,9 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     expect(await outcomes()).to.deep.equal(Array(5).fill("answers"));
   });
 
-  it("whenCalMargins() sets the margins of some terms, and others revert with UnexpectedTerms", async () => {
+  it("whenCalMargins() with ANY sets the margins of some terms, and others revert with UnexpectedTerms", async () => {
     const at = vault.at(await deploy("open-round"));
-    const any = BigInt(id("hardhat-vault/any"));
-    await send("whenCalMargins", [1n, any, 3n], [7n, 8n]);
+    await send("whenCalMarginsOfAnyAPY", 1n, 3n, [7n, 8n]);
     const terms = { maxVolume: 1n, APY: 99n, endTime: 3n };
     expect(await at.calMargins(terms)).to.deep.equal({
       ...{ baseMarginAmount: 7n, xMarginAmount: 8n },
@@ -278,9 +298,6 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
         ...[NOW, end + HOUR, 65_000n * 10n ** 18n],
       ),
     );
-    await send("nextRound");
-    await send("setNotBeforeEnd", false);
-    await send("settle");
   });
 
   it("setNeedsPrice(), setReward() and setUnknownOrders() switch off what AsDeployed does", async () => {
@@ -311,31 +328,20 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
   });
 
   it("every function names deploy() when it is called without it", async () => {
-    const { selector } = operations.settleAll;
-    for (const [method, ...args] of [
-      ["load", 0],
-      ["fail", selector, "paused"],
-      ["succeed", selector],
-      ["nextRound"],
-      ["setSettlement", 1n, 2n],
-      ["setNotBeforeEnd", true],
-      ["setNeedsPrice", true],
-      ["setReward", STRANGER, 1n],
-      ["setUnknownOrders", 1],
-      ["whenCalMargins", [1n, 2n, 3n], [4n, 5n]],
-      ["failWith", selector, "0x"],
-      ["failFrom", selector, STRANGER, "paused"],
-      ["failOrder", 1n, "paused"],
-      ["setOrder", 1n, generatedOrder(1n)],
-      ["removeOrder", 1n],
-      ["order", 1n],
-      ["round"],
-    ] as const) {
-      const error: unknown = await test
-        .getFunction(method)
-        .staticCall(...args)
-        .catch((thrown: unknown) => thrown);
-      expect(String(error), method).to.contain(
+    const others = [
+      ...["deploy", "deployChanged", "mocks", "settle", "roundOf", "orderOf"],
+    ];
+    const scripts = test.interface.fragments.filter(
+      (fragment): fragment is FunctionFragment =>
+        fragment instanceof FunctionFragment && !others.includes(fragment.name),
+    );
+    expect(scripts).to.have.lengthOf.above(15);
+    for (const { name, selector } of scripts) {
+      // Arguments that are all zeros.
+      const data = concat([selector, `0x${"00".repeat(1_024)}`]);
+      const call = { to: await test.getAddress(), data };
+      const error = await request("eth_call", call, "latest").catch(String);
+      expect(error, name).to.contain(
         "VaultMocks: call deploy first, for example mocks.deploy(Scenario.OpenRound) in setUp",
       );
     }
@@ -408,20 +414,17 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     const order = generatedOrder(12n);
     await send("setOrder", 12n, order);
     expect(await at.getOrderInfo(12n)).to.deep.equal(order);
-    const read: unknown = await test.getFunction("order").staticCall(12n);
-    for (const [field, value] of Object.entries(order)) {
-      expect(Reflect.get(Object(read), field), field).to.equal(
-        typeof value === "number" ? BigInt(value) : value,
-      );
-    }
+    expectValues(await test.getFunction("order").staticCall(12n), order);
     await send("removeOrder", 12n);
     expect((await at.getOrderInfo(12n)).exType).to.equal("");
   });
 
-  it("deploy() takes a changed state", async () => {
-    await send("deployStrict");
+  it("deploy() takes a state of MockScenarios.stateOf() that the test has changed", async () => {
+    await send("deployChanged");
     const at = vault.at(await addresses());
-    expect((await at.getOrderInfo(1n)).state).to.equal(1);
+    expect(await at.queryVolume()).to.equal(7n);
+    expect((await at.getOrderInfo(1n)).state).to.equal(2);
+    expect((await at.getOrderInfo(2n)).state).to.equal(1);
     await expectVaultError(at.getOrderInfo(9n), "VAULT_CALL_REVERTED");
     const { endTime } = await at.getLatestRoundInfo();
     expect(await revertOf(send("settle"))).to.equal(
@@ -429,34 +432,22 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     );
   });
 
-  it("readRound() returns the ten values of the latest round, and reverts with InvalidAnswer for an account without code", async () => {
-    const { vaultFactory = "", ...others } = await deploy("settled-round");
-    const round = await vault
-      .at({ vaultFactory, ...others })
-      .getLatestRoundInfo();
-    const roundOf = async (target: string): Promise<unknown> =>
-      await test.getFunction("roundOf").staticCall(target);
-    const read = await roundOf(vaultFactory);
-    for (const [field, value] of Object.entries(round)) {
-      expect(Reflect.get(Object(read), field), field).to.equal(value);
+  it("readRound() and readOrder() return all values, and revert with InvalidAnswer for an account without code", async () => {
+    const at = await deploy("settled-round");
+    const client = vault.at(at);
+    for (const [method, target, values] of [
+      ["roundOf", at["vaultFactory"], await client.getLatestRoundInfo()],
+      ["orderOf", at["trading"], await client.getOrderInfo(1n)],
+    ] as const) {
+      const read = async (address: unknown): Promise<unknown> =>
+        await test.getFunction(method).staticCall(address);
+      expectValues(await read(target), values);
+      expect(await revertOf(read(STRANGER))).to.equal(
+        encodeError("InvalidAnswer(address,bytes)", STRANGER, "0x"),
+      );
     }
-    expect(await revertOf(roundOf(STRANGER))).to.equal(
-      encodeError("InvalidAnswer(address,bytes)", STRANGER, "0x"),
-    );
-  });
-
-  it("readOrder() reverts with InvalidAnswer for an account without code, and with its revert for another contract", async () => {
-    const { trading = "", vault: other = "" } = await deploy("open-round");
-    const orderOf = async (target: string): Promise<unknown> => {
-      const order: unknown = await test
-        .getFunction("orderOf")
-        .staticCall(target);
-      return Reflect.get(Object(order), "exType");
-    };
-    expect(await orderOf(trading)).to.equal("BTC-USDT");
-    expect(await revertOf(orderOf(STRANGER))).to.equal(
-      encodeError("InvalidAnswer(address,bytes)", STRANGER, "0x"),
-    );
-    expect(await revertOf(orderOf(other))).to.equal("0x");
+    // The revert of another contract is passed on.
+    const order = test.getFunction("orderOf").staticCall(at["vault"]);
+    expect(await revertOf(order)).to.equal("0x");
   });
 });

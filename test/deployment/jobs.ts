@@ -13,7 +13,7 @@ import { toSafeJson } from "../../src/escape.js";
 import { toJsonValue } from "../../src/json.js";
 import { capture } from "../../src/mocks/capture.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
-import type { Simulation } from "../../src/types.js";
+import type { Settlement, Simulation } from "../../src/types.js";
 import { foundryBinary, startAnvil } from "../helpers/anvil.js";
 import { deployInstance, sendTo } from "../helpers/deployment/deploy.js";
 import type {
@@ -30,7 +30,7 @@ import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { flatten } from "../helpers/flatten.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 import { isFull, sample } from "../helpers/sample.js";
 
@@ -81,22 +81,10 @@ const senderTo =
     await sendTo(provider, instance, "Vault", method, ...args);
   };
 
-async function vaultOf(
-  hre: HardhatRuntimeEnvironment,
-  vault: { readonly contracts: Instance["contracts"]; readonly guard: string },
-): Promise<HardhatVault> {
-  const { live } = hre.userConfig.networks ?? {};
-  const settings = { ...live, vault };
-  // The network over HTTP of this file, with settings of a vault.
-  const networks = { live: settings as ReturnType<typeof httpNetwork> };
-  const { root: projectRoot } = hre.config.paths;
-  const guarded = await createTestHre({ networks }, { projectRoot });
-  return (await guarded.network.create("live")).vault;
-}
-
 /** Deploys an instance there. */
 async function openStage(
   hre: HardhatRuntimeEnvironment,
+  { url = "" }: TestNode,
   folder: string,
   { isFork = false }: Place,
   options: InstanceOptions | undefined,
@@ -113,8 +101,11 @@ async function openStage(
       expect(exitCode, stdout + stderr).to.equal(0);
       return fieldsOf(JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? ""));
     },
-    guardedBy: async (guard: string) =>
-      await vaultOf(hre, { contracts, guard }),
+    guardedBy: async (guard: string) => {
+      const settings = { vault: { contracts, guard } };
+      const guarded = await hreOnLive(url, settings, folder);
+      return (await guarded.network.create("live")).vault;
+    },
     send: senderTo(provider, instance),
     close: async () => {
       await Promise.resolve();
@@ -219,6 +210,41 @@ const rewardsIn = (
         to.toLowerCase() === account.toLowerCase(),
     )
     .map(({ amount }) => amount);
+
+/**
+ * Simulates a settlement with each engine, and settles: the account gets what each
+ * simulation has said.
+ */
+async function settle(
+  stage: Stage,
+  { engines }: Place,
+  {
+    vault,
+    status = "settled",
+    reason = /^$/u,
+  }: { vault: HardhatVault; status?: Settlement["status"]; reason?: RegExp },
+): Promise<Settlement> {
+  const account = await accountOf(stage);
+  const rewards = new Set<bigint>();
+  const before = await rewardOf(stage, account);
+  for (const engine of engines) {
+    const simulation = await vault.simulateSettleAll({
+      ...(engine === undefined ? {} : { engine }),
+    });
+    expect(simulation.status, String(simulation.reason)).to.equal(status);
+    expect(simulation.reason ?? "").to.match(reason);
+    for (const reward of rewardsIn(stage, simulation, account)) {
+      rewards.add(reward);
+    }
+  }
+  const settlement = await vault.settleAll();
+  expect(settlement.status, String(settlement.reason)).to.equal(status);
+  expect(settlement.reason ?? "").to.match(reason);
+  const reward = (await rewardOf(stage, account)) - before;
+  expect([...rewards]).to.eql(reward === 0n ? [] : [reward]);
+  expect(reward === 0n).to.equal(status !== "settled");
+  return settlement;
+}
 
 /** A job of the README, and how it is seen to be right. */
 interface Job {
@@ -398,27 +424,9 @@ const jobs: readonly Job[] = [
   ...endings.map(([round, status, reason]): Job => ({
     title: `simulateSettleAll() and settleAll() of a round that is ${round} end as ${status}`,
     options: { round, ...(round === "settled in part" && { decimals: 6 }) },
-    check: async (stage, { engines }) => {
+    check: async (stage, place) => {
       const { vault } = stage;
-      const account = await accountOf(stage);
-      const rewards = new Set<bigint>();
-      for (const engine of engines) {
-        const simulation = await vault.simulateSettleAll({
-          ...(engine === undefined ? {} : { engine }),
-        });
-        expect(simulation.status, String(simulation.reason)).to.equal(status);
-        expect(simulation.reason ?? "").to.match(reason);
-        for (const reward of rewardsIn(stage, simulation, account)) {
-          rewards.add(reward);
-        }
-      }
-      const before = await rewardOf(stage, account);
-      const settlement = await vault.settleAll();
-      expect(settlement.status, String(settlement.reason)).to.equal(status);
-      expect(settlement.reason ?? "").to.match(reason);
-      const reward = (await rewardOf(stage, account)) - before;
-      expect([...rewards]).to.eql(reward === 0n ? [] : [reward]);
-      expect(reward === 0n).to.equal(status !== "settled");
+      await settle(stage, place, { vault, status, reason });
       const { settled, settledAmount } = await vault.getLatestRoundInfo();
       expect(settled).to.equal(status !== "reverted");
       expect(settledAmount).to.equal(
@@ -430,26 +438,12 @@ const jobs: readonly Job[] = [
     title:
       "settleAll() through a guard forwards the reward to the account that settles",
     isOnNode: true,
-    check: async (stage, { engines }) => {
-      const account = await accountOf(stage);
-      const code = guardCreationCode(account);
+    check: async (stage, place) => {
+      const code = guardCreationCode(await accountOf(stage));
       const guard = getAddress(await deployCode(stage.provider, code));
       const vault = await stage.guardedBy(guard);
-      const rewards = new Set<bigint>();
-      for (const engine of engines) {
-        const simulation = await vault.simulateSettleAll({
-          ...(engine === undefined ? {} : { engine }),
-        });
-        expect(simulation).to.include({ status: "settled", guard });
-        for (const reward of rewardsIn(stage, simulation, account)) {
-          rewards.add(reward);
-        }
-      }
-      const before = await rewardOf(stage, account);
-      const settlement = await vault.settleAll();
-      expect(settlement).to.include({ status: "settled", guard });
-      const reward = (await rewardOf(stage, account)) - before;
-      expect([...rewards]).to.eql([reward]);
+      const settlement = await settle(stage, place, { vault });
+      expect(settlement).to.include({ guard });
       expect(await rewardOf(stage, guard)).to.equal(0n);
     },
   },
@@ -465,10 +459,7 @@ const jobs: readonly Job[] = [
       expect(refused.reason).to.match(/\bgas\b/u);
       const AT_ONCE = 100;
       for (let first = 0; first < vaultOrders - 200; first += AT_ONCE) {
-        const ids = Array.from(
-          { length: AT_ONCE },
-          (_, index) => first + index,
-        );
+        const ids = Array.from({ length: AT_ONCE }, (_, at) => first + at);
         await send("settle", ids);
       }
       const { status, before, after } = await vault.settleAll();
@@ -506,17 +497,12 @@ const jobs: readonly Job[] = [
     },
   },
   {
-    title: "vault doctor finds nothing that fails",
-    isTask: true,
-    check: async ({ run }) => {
-      const { checks } = await run("doctor");
-      expect(JSON.stringify(checks)).not.to.contain('"fail"');
-    },
-  },
-  {
-    title: "vault status and vault simulate print documents",
+    title:
+      "vault status and vault simulate print documents, and vault doctor finds nothing that fails",
     isTask: true,
     check: async ({ run, vault }) => {
+      const { checks } = await run("doctor");
+      expect(JSON.stringify(checks)).not.to.contain('"fail"');
       const status = fieldsOf((await run("status"))["status"]);
       const round = await vault.getLatestRoundInfo();
       expect(fieldsOf(status["round"])["settledPrice"]).to.equal(
@@ -537,18 +523,10 @@ for (const place of places) {
     before(async () => {
       node = await place.start();
       project = await useFixtureProject("plain");
-      const { url } = node;
-      hre = await createTestHre(
-        {
-          networks: {
-            ...(url === undefined ? {} : { live: httpNetwork(url) }),
-          },
-        },
-        {
-          projectRoot: project.path,
-          ...(url === undefined ? {} : { network: "live" }),
-        },
-      );
+      hre =
+        node.url === undefined
+          ? await createTestHre({}, { projectRoot: project.path })
+          : await hreOnLive(node.url, {}, project.path);
     });
     after(async () => {
       await node.stop();
@@ -565,7 +543,7 @@ for (const place of places) {
     const some = place === places[0] ? own : sample(short, 5);
     for (const { title, options, check } of some) {
       it(title, async () => {
-        const stage = await openStage(hre, project.path, place, options);
+        const stage = await openStage(hre, node, project.path, place, options);
         try {
           await check(stage, place);
         } finally {

@@ -22,11 +22,10 @@ vault./*getOrderInfo*/getOrderInfo(1n);
 vault./*calMargins*/calMargins;
 order./*openPrice*/openPrice;
 round./*strikePrice*/strikePrice;
-${[...entries, "/bindings"].map((entry) => `import "hardhat-vault${entry}";`).join("\n")}
+${entries.map((entry) => `import "hardhat-vault${entry}";`).join("\n")}
 `;
 
 const file = path.join(repositoryRoot, "test/package/virtual.ts");
-const dist = `${path.join(repositoryRoot, "dist")}/`;
 
 /** A language service that reads the declarations of `dist/`. */
 function openEditor(): ts.LanguageService {
@@ -52,45 +51,6 @@ function openEditor(): ts.LanguageService {
 
 function is({ flags }: ts.Symbol, flag: number): boolean {
   return (flags & flag) !== 0;
-}
-
-const named =
-  ts.SymbolFlags.Interface |
-  ts.SymbolFlags.Class |
-  ts.SymbolFlags.TypeAlias |
-  ts.SymbolFlags.Enum;
-
-/** Whether this package alone declares it. */
-function isOurs(symbol: ts.Symbol | undefined): symbol is ts.Symbol {
-  return (
-    symbol?.declarations?.every((declaration) =>
-      declaration.getSourceFile().fileName.startsWith(dist),
-    ) === true
-  );
-}
-
-/** The package's types that the declaration of one names, directly or not. */
-function typesNamedBy(
-  checker: ts.TypeChecker,
-  root: ts.Symbol,
-  leaves: ReadonlySet<ts.Symbol>,
-): ReadonlySet<ts.Symbol> {
-  const found = new Set([root]);
-  const visit = (node: ts.Node): void => {
-    // A private member is declared without its type.
-    if (ts.isIdentifier(node)) {
-      const symbol = unaliased(checker, checker.getSymbolAtLocation(node));
-      if (isOurs(symbol) && is(symbol, named) && !leaves.has(symbol)) {
-        found.add(symbol);
-      }
-    }
-    ts.forEachChild(node, visit);
-  };
-  // The set grows while it is walked.
-  for (const symbol of found) {
-    symbol.declarations?.forEach(visit);
-  }
-  return found;
 }
 
 function unaliased(
@@ -190,27 +150,5 @@ describe("declarations of the package in an editor", function () {
         .map(({ key }) => key);
     expect(types("/client").length).to.be.above(30);
     expect(types("")).to.include.members(types("/client"));
-  });
-
-  it("hardhat-vault/types has every type that a public one leads to", () => {
-    const bindings = new Set(
-      exported(["/bindings"]).map(({ symbol }) => symbol),
-    );
-    const importable = new Set(exported(["/types"]).map(({ key }) => key));
-    expect(importable.size).to.be.above(50);
-    const missing = new Map(
-      exported().flatMap(({ symbol, entry, key }) =>
-        [...typesNamedBy(checker, symbol, bindings)]
-          .filter((type) => is(type, named) && !importable.has(type.name))
-          .map((type) => [type.name, `${entry}: ${key}`] as const),
-      ),
-    );
-    // Other types are computed from these.
-    expect(
-      [...missing.keys()].sort().join(" "),
-      [...missing].map(([type, from]) => `${type}, by ${from}`).join("\n"),
-    ).to.equal(
-      "ChaiPlugin ErrorSignature Expected FailureReason Field MockErrorName OneOf Operations Option OptionsOf PartOf PinnedBlock ReadOperations Unit Unscaled VaultHost VaultReader WireType",
-    );
   });
 });

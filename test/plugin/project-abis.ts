@@ -10,17 +10,15 @@ import type { NetworkConnection } from "hardhat/types/network";
 import type { MockVaultHandle } from "../../src/plugin/hardhat-vault.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { listOf } from "../helpers/fields.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { createTestHre, hreOnLive } from "../helpers/hre.js";
+import { hreOnLive } from "../helpers/hre.js";
 import { SECOND } from "../helpers/names.js";
-import { runTyped } from "../helpers/run-vault-task.js";
 
 const keeper = new Interface([
   "error OnlyKeeper(address keeper, uint256 at, string why)",
 ]);
-const pausing = new Interface(["function pauseUntil(uint256 at)"]);
 const abi: unknown = JSON.parse(keeper.formatJson());
 const data = keeper.encodeErrorResult("OnlyKeeper", [
   SECOND,
@@ -52,10 +50,7 @@ describe("custom errors of the project's contracts", () => {
     // Another tool may write types that ethers does not know.
     const strange = { type: "error", name: "Odd", inputs: [{ type: "(((" }] };
     const alike = { type: "error", name: "OnlyKeeper", inputs: [] };
-    const found = [
-      ...[strange, ...listOf(abi), alike],
-      ...listOf(JSON.parse(pausing.formatJson())),
-    ];
+    const found = [strange, ...listOf(abi), alike];
     await writeArtifact(JSON.stringify({ abi: found }));
     hre = await open();
     connection = await hre.network.getOrCreate();
@@ -63,15 +58,14 @@ describe("custom errors of the project's contracts", () => {
     for (const operation of ["settleAll", "queryVolume"] as const) {
       await mocks.fail(operation, { data });
     }
-    await mocks.fail("getOrderInfo", { data });
   });
   after(async () => {
     await connection.close();
     await project.remove();
   });
 
-  const open = async (url = anvil.url): Promise<HardhatRuntimeEnvironment> =>
-    await hreOnLive(url, {}, project.path);
+  const open = async (): Promise<HardhatRuntimeEnvironment> =>
+    await hreOnLive(anvil.url, {}, project.path);
 
   const reads: Readonly<Record<string, () => Promise<unknown>>> = {
     "a read": async () =>
@@ -82,12 +76,6 @@ describe("custom errors of the project's contracts", () => {
     "a simulation on a fork": async () =>
       (await mocks.vault.simulateSettleAll({ engine: "fork" })).reason,
     "a settlement": async () => (await mocks.vault.settleAll()).reason,
-    "a settlement in process": async () => {
-      const local = await createTestHre({}, { projectRoot: project.path });
-      const script = await local.vault.deployMocks();
-      await script.fail("settleAll", { data });
-      return (await script.vault.settleAll()).reason;
-    },
   };
   for (const [what, reasonOf] of Object.entries(reads)) {
     it(`${what} names a custom error and its arguments`, async () => {
@@ -109,23 +97,15 @@ describe("custom errors of the project's contracts", () => {
     read.mock.restore();
   });
 
-  it("vault decode refuses a call of a function that only the project's ABIs have", async () => {
-    const call = pausing.encodeFunctionData("pauseUntil", [7n]);
-    const result = await runTyped(
-      await open("http://127.0.0.1:1"),
-      `decode ${call}`,
-    );
-    expect(result.stdout).to.equal("");
-    expect(result.stderr).to.contain("VAULT_NOT_DECODABLE");
-  });
-
   it("a custom error that no artifact has is shown whole, also if artifacts cannot be read", async () => {
     await writeArtifact("{");
     const unreadable = (await open()).vault.at(mocks.addresses);
     const reason = (await unreadable.simulateSettleAll()).reason ?? "";
     expect(reason).to.include(UNKNOWN).and.include("nor could it be looked up");
 
-    await writeArtifact(JSON.stringify({ abi: [] }));
+    // The same name and arguments, of a function.
+    const functions = [{ ...fieldsOf(listOf(abi)[0]), type: "function" }];
+    await writeArtifact(JSON.stringify({ abi: functions }));
     const other = (await open()).vault.at(mocks.addresses);
     expect((await other.simulateSettleAll()).reason).to.equal(UNKNOWN);
   });

@@ -26,7 +26,6 @@ import type {
   VaultNetworkConfig,
   VaultNetworkUserConfig,
   VaultReads,
-  VaultRound,
 } from "../../src/index.js";
 import type { Address as ViemAddress, Hash as ViemHash } from "viem";
 import { expectAssignable, expectType } from "./expect-type.js";
@@ -47,19 +46,16 @@ export async function runtime(): Promise<void> {
 export async function lazyVault(): Promise<void> {
   const { vault } = hre;
   expectAssignable<VaultReads>(vault);
-  const round = await vault.getLatestRoundInfo({ blockTag: "latest" });
-  expectType<Same<typeof round, VaultRound>>();
   expectType<Same<typeof vault.contracts, Promise<VaultContracts>>>();
   expectType<Same<ReturnType<typeof vault.at>, LazyHardhatVault>>();
   expectType<Same<ReturnType<typeof vault.instance>, LazyHardhatVault>>();
   const connected = await vault.connect("mainnet");
   expectType<Same<typeof connected, HardhatVault>>();
-  await vault.connect(await hre.network.create());
   const settlement = await vault.settleAll();
   expectType<Same<typeof settlement, Settlement>>();
   const simulation = await vault.simulateSettleAll();
   expectType<Same<typeof simulation, Simulation>>();
-  const mocks = await vault.deployMocks({ scenario: "many-orders" });
+  const mocks = await vault.deployMocks();
   expectType<Same<typeof mocks, MockVaultHandle>>();
 
   // @ts-expect-error -- the key is "volume"
@@ -72,22 +68,12 @@ export async function lazyVault(): Promise<void> {
   await mocks.fail("getLPAmountInfo", "dry", { pool: "both" });
   // @ts-expect-error -- its other value would be 0
   await mocks.set({ settlement: { settledPrice: 1n } });
-  await mocks.set({ settlement: { settledPrice: 1n, settledAmount: 1n } });
-  await vault.deployMocks({ overrides: { settlement: { settledPrice: 1n } } });
-  await mocks.fail("getLPAmountInfo", "dry", { pool: "public" });
   // @ts-expect-error -- a condition of another name
   await mocks.succeed("getOrderInfo", { orderId: 1n });
   // @ts-expect-error -- no error of the mocks, and no signature
   await mocks.fail("getOrderInfo", { customError: "Paused" });
-  await mocks.fail("getOrderInfo", { customError: "OrderNotFound", args: [7] });
-  await mocks.fail("getOrderInfo", { customError: "FactoryNotSet" });
-  await mocks.fail("settleAll", {
-    customError: "Paused(address account)",
-    args: ["0x"],
-  });
   // @ts-expect-error -- either has all values
   await vault.deployMocks({ scenario: "open-round", fixture: "fixture.json" });
-  await vault.deployMocks({ fixture: "fixture.json" });
   // @ts-expect-error -- a list, or a range
   vault.orders({ ids: [1], firstId: 1 });
   // @ts-expect-error -- not a value of a new round
@@ -100,44 +86,28 @@ export async function lazyVault(): Promise<void> {
   await vault.contracts.vault.queryVolume();
   // @ts-expect-error -- it has no connection of its own to show
   vault.connection;
-  // @ts-expect-error -- no such scenario
-  await vault.deployMocks({ scenario: "open" });
-  // @ts-expect-error -- neither a name nor a connection
-  await vault.connect(31337);
 }
 
 export async function matchers(
   tx: ContractTransactionResponse,
-  { vault, provider }: NetworkConnection,
+  { provider }: NetworkConnection,
 ): Promise<void> {
-  const terms = { maxVolume: 1n, APY: 2n, endTime: 3n };
-  await expect(tx).to.have.calledVault("calMargins", [terms], vault);
-  await expect(tx).to.have.calledVault("settleAll");
   // @ts-expect-error -- three values in one object
   await expect(tx).to.have.calledVault("calMargins", [1n, 2n, 3n]);
   // @ts-expect-error -- it takes no argument
   await expect(tx).to.have.calledVault("queryVolume", [1n]);
-  await expect(vault.queryVolume()).to.be.rejectedWithVaultError(
-    "VAULT_CALL_REVERTED",
-    { details: { reason: "closed" } },
-  );
   // @ts-expect-error -- no such code
   await expect(tx).to.be.rejectedWithVaultError("VAULT_OOPS");
 
   const { addresses } = await connectMocks(hre.vault);
-  await connectMocks(provider, addresses);
   // @ts-expect-error -- five roles are missing
   await connectMocks(provider, { vault: addresses.vault });
-  // @ts-expect-error -- a provider has no addresses
-  await connectMocks(provider);
 }
 
 export async function ownVault({ vault }: NetworkConnection): Promise<void> {
   const fork = await vault.fork();
   expectType<Same<typeof fork.vault, HardhatVault>>();
-  expectType<Same<ReturnType<typeof vault.at>, HardhatVault>>();
   expectType<Same<ReturnType<typeof vault.instance>, HardhatVault>>();
-  expectType<Same<typeof vault.contracts, VaultContracts>>();
   const { settledPrice } = (await vault.settleAll()).after ?? {};
   expectType<Same<typeof settledPrice, bigint | undefined>>();
   const { status, hash, hashes, guard } = await vault.settleAll();
@@ -158,10 +128,8 @@ export async function ownVault({ vault }: NetworkConnection): Promise<void> {
   >();
   const simulated = await vault.simulateSettleAll();
   expectType<Same<typeof simulated.guard, Address | null>>();
-  expectType<Same<BalanceChange["account"], Address>>();
   expectType<Same<BalanceChange["token"], Address | "native">>();
   expectType<Same<Transfer["from" | "to"], Address>>();
-  expectType<Same<Transfer["token"], Address | "native">>();
   expectType<
     Same<
       typeof simulated.status,
@@ -191,20 +159,12 @@ export const goodConfig = defineConfig({
       type: "http",
       url: configVariable("VAULT_MAINNET_RPC_URL"),
       vault: {
-        contracts: {
-          vault: "0x",
-          trading: configVariable("TRADING"),
-          vaultFactory: undefined,
-        },
-        tokenDecimals: 18,
-        displayDecimals: { pools: 18, volume: 18, "order.openPrice": 18 },
-        instances: {
-          usdc: { contracts: { vault: "0x" }, tokenDecimals: 6 },
-        },
+        contracts: { trading: configVariable("TRADING"), vault: undefined },
+        displayDecimals: { pools: 18, "order.openPrice": 18 },
+        instances: { usdc: { contracts: { vault: "0x" }, tokenDecimals: 6 } },
       },
     },
     local: { type: "edr-simulated", vault: { tokenDecimals: 6 } },
-    bare: { type: "http", url: "http://127.0.0.1:8545" },
   },
 });
 
@@ -219,10 +179,6 @@ export const badConfigs = [
   { decimals: 18 },
   // @ts-expect-error -- the protocol gives its scale
   { displayDecimals: { "round.strikePrice": 18 } },
-  // @ts-expect-error -- a time
-  { displayDecimals: { "order.startTime": 18 } },
-  // @ts-expect-error -- a reading of one value has no fields
-  { displayDecimals: { "volume.volume": 18 } },
   // @ts-expect-error -- an instance has none of its own
   { instances: { usdc: { instances: {} } } },
 ] satisfies VaultNetworkUserConfig[];

@@ -7,6 +7,7 @@ import {VaultReader} from "contracts/interfaces/VaultReader.sol";
 import {MockTrading} from "contracts/mocks/MockTrading.sol";
 import {MockVault} from "contracts/mocks/MockVault.sol";
 import {
+    ANY,
     MockScenarios,
     MockState,
     Scenario,
@@ -21,8 +22,10 @@ contract ScriptedMocks {
         mocks.deploy(scenario);
     }
 
-    function deployStrict() external {
+    function deployChanged() external {
         MockState memory state = MockScenarios.stateOf(Scenario.OpenRound);
+        state.volume = 7;
+        state.orders[0].state = 2;
         state.unknownOrders = MockTrading.UnknownOrders.Revert;
         state.settlement.notBeforeEnd = true;
         mocks.deploy(state);
@@ -93,11 +96,12 @@ contract ScriptedMocks {
         mocks.setUnknownOrders(answer);
     }
 
-    function whenCalMargins(
-        MockVault.Terms calldata terms,
+    function whenCalMarginsOfAnyAPY(
+        uint256 maxVolume,
+        uint256 endTime,
         MockVault.Margins calldata margins
     ) external {
-        mocks.whenCalMargins(terms, margins);
+        mocks.whenCalMargins(MockVault.Terms(maxVolume, ANY, endTime), margins);
     }
 
     function setOrder(uint256 id, VaultReader.Order calldata value) external {

@@ -14,10 +14,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { solcPackages } from "../solc.js";
-import type { SolcVersion } from "../solc.js";
 import type { ConsumerDefinition } from "./definitions.js";
-import { readCodeBlocks } from "./code-blocks.js";
-import type { CodeBlock } from "./code-blocks.js";
 import { runCommand } from "./run-command.js";
 
 const { resolve } = createRequire(import.meta.url);
@@ -54,22 +51,22 @@ export function projectFolder({
   return path.join(consumersFolder, folder);
 }
 
-const programs = new Map<string, Promise<string>>();
+const programs = new Map<string, string>();
 
 /** The program of a version of Node, from npm. */
 export async function nodeProgram(version: string): Promise<string> {
-  const program =
-    programs.get(version) ??
-    runCommand(
-      "npx",
-      [
-        ...["--yes", `--package=node@${version}`],
-        ...["--", "node", "-p", "process.execPath"],
-      ],
-      { cwd: tmpdir() },
-    );
-  programs.set(version, program);
-  return (await program).trim();
+  const known = programs.get(version);
+  if (known !== undefined) {
+    return known;
+  }
+  const program = ["node", "-p", "process.execPath"];
+  const printed = await runCommand(
+    "npx",
+    ["--yes", `--package=node@${version}`, "--", ...program],
+    { cwd: tmpdir() },
+  );
+  programs.set(version, printed.trim());
+  return printed.trim();
 }
 
 /**
@@ -83,12 +80,13 @@ export async function prepareConsumer(
   const manifest = await manifestOf(definition);
   const stampFile = path.join(folder, "node_modules/.prepared");
   const stamp = hash(`${manifest}${process.version}`);
-  if ((await readOptional(stampFile)) === stamp) {
+  const found = await readFile(stampFile, "utf8").catch(() => "");
+  if (found === stamp) {
     return;
   }
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  await writeManifest(definition);
+  await writeFile(path.join(folder, "package.json"), manifest);
   await runCommand("npm", ["install", ...npmOptions], { cwd: folder });
   if (definition.node !== undefined) {
     await nodeProgram(definition.node);
@@ -113,7 +111,7 @@ export async function install(
 /** Makes the project fresh, but for the node_modules of `prepareConsumer()`. */
 export async function createConsumer(
   definition: ConsumerDefinition,
-): Promise<string> {
+): Promise<void> {
   const folder = projectFolder(definition);
   for (const entry of await readdir(folder)) {
     if (entry !== "node_modules") {
@@ -135,15 +133,16 @@ export async function createConsumer(
     await rm(path.join(folder, "contracts"), { recursive: true });
   } else if (existsSync(configuration)) {
     const text = await readFile(configuration, "utf8");
-    const local = useLocalCompiler(text, definition.compiler.version);
-    await writeFile(configuration, local);
+    await writeFile(configuration, useLocalCompiler(text, definition));
   }
   if (existsSync(fixtureOf(definition))) {
     await cp(fixtureOf(definition), folder, { recursive: true });
   }
   await writeCodeBlocks(folder, definition);
-  await writeManifest(definition);
-  return folder;
+  await writeFile(
+    path.join(folder, "package.json"),
+    await manifestOf(definition),
+  );
 }
 
 /** The package.json of a consumer before it installs this package. */
@@ -185,14 +184,6 @@ export function nameOf(argument: string): string {
   return argument.replace(/(?<=.)@.*$/u, "");
 }
 
-async function writeManifest(definition: ConsumerDefinition): Promise<void> {
-  const folder = projectFolder(definition);
-  await writeFile(
-    path.join(folder, "package.json"),
-    await manifestOf(definition),
-  );
-}
-
 /** The edits that a user of a template makes. */
 async function addPlugin(file: string): Promise<void> {
   const original = await readFile(file, "utf8");
@@ -207,18 +198,15 @@ async function addPlugin(file: string): Promise<void> {
   await writeFile(file, withImport);
 }
 
-function solcOf({ name, compiler }: ConsumerDefinition): SolcVersion {
+/** Names the compiler of an npm package instead of a download. */
+function useLocalCompiler(
+  configuration: string,
+  { name, compiler }: ConsumerDefinition,
+): string {
   if (compiler === undefined) {
     throw new Error(`${name} compiles nothing`);
   }
-  return compiler.version;
-}
-
-/** Names the compiler of an npm package instead of a download. */
-export function useLocalCompiler(
-  configuration: string,
-  version: SolcVersion,
-): string {
+  const { version } = compiler;
   const file = resolve(`${solcPackages[version]}/soljson.js`);
   return replace(
     configuration,
@@ -234,15 +222,17 @@ export function configurationOf(document: string): string {
 
 /**
  * Writes the code that the documents show for such a project: files under the
- * name that they give, a configuration beside the project's own, other blocks as
- * modules.
+ * name that their first line gives, as in `// test/vault.ts`, a configuration beside the
+ * project's own, other blocks as modules.
  */
 async function writeCodeBlocks(
   folder: string,
   definition: ConsumerDefinition,
 ): Promise<void> {
   for (const block of await readDocuments(definition)) {
-    const { document, file, text, isConfiguration } = block;
+    const { document, text } = block;
+    const [, file] = /^\/\/ ([\w./-]+\.(?:ts|sol))\n/u.exec(text) ?? [];
+    const isConfiguration = text.includes("\nexport default defineConfig(");
     const target = path.join(
       folder,
       file ?? (isConfiguration ? configurationOf(document) : snippetOf(block)),
@@ -251,7 +241,7 @@ async function writeCodeBlocks(
     await writeFile(
       target,
       file === "hardhat.config.ts"
-        ? useLocalCompiler(text, solcOf(definition))
+        ? useLocalCompiler(text, definition)
         : block.language === "ts"
           ? `${text}\nexport {};\n`
           : text,
@@ -269,24 +259,43 @@ export function snippetOf({ document, language, line }: DocumentBlock): string {
       : `snippets/${name}.ts`;
 }
 
-export interface DocumentBlock extends CodeBlock {
+/** A fenced block of code in a document. */
+export interface DocumentBlock {
   readonly document: string;
+  /** Line of the document at which its text starts. */
+  readonly line: number;
+  readonly language: string;
+  readonly text: string;
+  /** What its `console.log(…); // …` lines promise to print. */
+  readonly promisedOutput: readonly string[];
 }
 
-/** The code blocks of all documents that are meant for such a project. */
+/** The ```ts, ```js and ```solidity blocks of all documents that are meant for such a project. */
 export async function readDocuments({
   documents: wanted,
 }: ConsumerDefinition): Promise<readonly DocumentBlock[]> {
+  const found: DocumentBlock[] = [];
   if (wanted === undefined) {
-    return [];
+    return found;
   }
-  const documents = await listDocuments();
-  const blocks = await Promise.all(
-    documents.map(async (document) =>
-      (await readCodeBlocks(document)).map((block) => ({ document, ...block })),
-    ),
-  );
-  return blocks.flat().filter((block) => audienceOf(block) === wanted);
+  const files = glob(["docs/*.md", "README.md"], { cwd: repositoryRoot });
+  for (const file of (await Array.fromAsync(files)).sort()) {
+    const document = path.join(repositoryRoot, file);
+    const markdown = await readFile(document, "utf8");
+    for (const match of markdown.matchAll(
+      /^```(ts|js|solidity)\n(.*?)^```$/gmsu,
+    )) {
+      const [, language = "", text = ""] = match;
+      found.push({
+        ...{ document, language, text },
+        line: markdown.slice(0, match.index).split("\n").length + 1,
+        promisedOutput: [
+          ...text.matchAll(/^console\.log\(.*\); \/\/ (.*)$/gmu),
+        ].map(([, output = ""]) => output),
+      });
+    }
+  }
+  return found.filter((block) => audienceOf(block) === wanted);
 }
 
 /** Which project a block is for: each is for one. */
@@ -304,16 +313,6 @@ function audienceOf({
         : "ethers";
 }
 
-async function listDocuments(): Promise<readonly string[]> {
-  const documents: string[] = [];
-  for await (const file of glob(["docs/*.md", "README.md"], {
-    cwd: repositoryRoot,
-  })) {
-    documents.push(path.join(repositoryRoot, file));
-  }
-  return documents.sort();
-}
-
 function replace(text: string, pattern: RegExp, replacement: string): string {
   const replaced = text.replace(pattern, replacement);
   if (replaced === text) {
@@ -322,14 +321,6 @@ function replace(text: string, pattern: RegExp, replacement: string): string {
     );
   }
   return replaced;
-}
-
-async function readOptional(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, "utf8");
-  } catch {
-    return undefined;
-  }
 }
 
 function hash(text: string): string {

@@ -108,91 +108,59 @@ function interfaceOf(name: DeployedName): Interface {
 }
 
 /** Sends transactions one after the other, and does not wait for each. */
-class Sender {
-  readonly #provider: Eip1193Provider;
-  readonly #from: string;
-  #nonce: number;
-  readonly #sent: Array<{ hash: unknown; what: string }> = [];
-
-  private constructor(provider: Eip1193Provider, from: string, nonce: number) {
-    this.#provider = provider;
-    this.#from = from;
-    this.#nonce = nonce;
-  }
-
-  public static async at(provider: Eip1193Provider): Promise<Sender> {
-    const accounts = await provider.request({ method: "eth_accounts" });
-    const from = String(listOf(accounts)[0]);
-    const method = "eth_getTransactionCount";
-    const nonce = await provider.request({ method, params: [from, "pending"] });
-    return new Sender(provider, from, Number(nonce));
-  }
-
+interface Sender {
   /** @returns The address that the contract will have. */
-  public async deploy(
-    name: DeployedName,
-    ...args: readonly unknown[]
-  ): Promise<Address> {
-    const { object } = compiledContract(name).evm.bytecode;
-    const data = concat([
-      `0x${object}`,
-      interfaceOf(name).encodeDeploy([...args]),
-    ]);
-    const address = getCreateAddress({ from: this.#from, nonce: this.#nonce });
-    await this.#send({ data }, name);
-    // ethers' addresses begin with 0x
-    return address as Address;
-  }
-
-  public async call(
+  deploy(name: DeployedName, ...args: readonly unknown[]): Promise<Address>;
+  call(
     name: DeployedName,
     to: Address,
     method: string,
     ...args: readonly unknown[]
-  ): Promise<void> {
-    const data = interfaceOf(name).encodeFunctionData(method, [...args]);
-    await this.#send({ to, data }, `${name}.${method}`);
-  }
-
-  async #send(
-    transaction: { readonly to?: string; readonly data: string },
-    what: string,
-  ): Promise<void> {
-    const gas = toQuantity(GAS);
-    const nonce = toQuantity(this.#nonce);
-    const params = [{ from: this.#from, gas, nonce, ...transaction }];
-    const method = "eth_sendTransaction";
-    const hash = await this.#provider.request({ method, params });
-    this.#nonce += 1;
-    this.#sent.push({ hash, what });
-  }
-
-  /** @throws Error for one that reverts */
-  public async waitForAll(): Promise<void> {
-    const method = "eth_getTransactionReceipt";
-    for (const { hash, what } of this.#sent.splice(0)) {
-      const receipt = await untilFound(
-        async () => await this.#provider.request({ method, params: [hash] }),
-      );
-      if (fieldsOf(receipt)["status"] !== "0x1") {
-        throw new Error(`${what} reverted`);
-      }
-    }
-  }
+  ): Promise<void>;
+  /** @throws Error for a transaction that reverts */
+  waitForAll(): Promise<void>;
 }
 
-/** What every instance shares. */
-async function deployMarkets(sender: Sender): Promise<{
-  readonly feed: Address;
-  readonly coinFeed: Address;
-  readonly formula: Address;
-  readonly underlyingAsset: Address;
-}> {
-  const feed = await sender.deploy("PriceFeed", PRICE);
-  const coinFeed = await sender.deploy("PriceFeed", COIN_PRICE);
-  const formula = await sender.deploy("Formula");
-  const underlyingAsset = await sender.deploy("UnderlyingAsset", feed, formula);
-  return { feed, coinFeed, formula, underlyingAsset };
+async function senderOn(provider: Eip1193Provider): Promise<Sender> {
+  const request = async (
+    method: string,
+    ...params: readonly unknown[]
+  ): Promise<unknown> => await provider.request({ method, params });
+  const from = String(listOf(await request("eth_accounts"))[0]);
+  let nonce = Number(await request("eth_getTransactionCount", from, "pending"));
+  const sent = new Map<string, unknown>();
+  const send = async (what: string, transaction: object): Promise<void> => {
+    const gas = toQuantity(GAS);
+    const call = { from, gas, nonce: toQuantity(nonce), ...transaction };
+    const hash = await request("eth_sendTransaction", call);
+    sent.set(`${what} (${nonce})`, hash);
+    nonce += 1;
+  };
+  return {
+    deploy: async (name, ...args) => {
+      const code = `0x${compiledContract(name).evm.bytecode.object}`;
+      const data = concat([code, interfaceOf(name).encodeDeploy([...args])]);
+      const address = getCreateAddress({ from, nonce });
+      await send(name, { data });
+      // ethers' addresses begin with 0x
+      return address as Address;
+    },
+    call: async (name, to, method, ...args) => {
+      const data = interfaceOf(name).encodeFunctionData(method, [...args]);
+      await send(`${name}.${method}`, { to, data });
+    },
+    waitForAll: async () => {
+      for (const [what, hash] of sent) {
+        const receipt = await untilFound(
+          async () => await request("eth_getTransactionReceipt", hash),
+        );
+        if (fieldsOf(receipt)["status"] !== "0x1") {
+          throw new Error(`${what} reverted`);
+        }
+      }
+      sent.clear();
+    },
+  };
 }
 
 async function bringTo(
@@ -229,9 +197,12 @@ export async function deployInstances<Name extends string>(
     params: ["latest", false],
   });
   const now = Number(fieldsOf(block)["timestamp"]);
-  const sender = await Sender.at(provider);
-  const markets = await deployMarkets(sender);
-  const { feed, coinFeed, formula, underlyingAsset } = markets;
+  const sender = await senderOn(provider);
+  // What every instance shares.
+  const feed = await sender.deploy("PriceFeed", PRICE);
+  const coinFeed = await sender.deploy("PriceFeed", COIN_PRICE);
+  const formula = await sender.deploy("Formula");
+  const underlyingAsset = await sender.deploy("UnderlyingAsset", feed, formula);
   const rewardToken = await sender.deploy("Token", "SLD", 18);
   // Filled below, name by name.
   const deployed = {} as Record<Name, Instance>;
@@ -288,7 +259,7 @@ export async function sendTo(
   method: string,
   ...args: readonly unknown[]
 ): Promise<void> {
-  const sender = await Sender.at(provider);
+  const sender = await senderOn(provider);
   await sender.call(contract, addresses[contract], method, ...args);
   await sender.waitForAll();
 }
