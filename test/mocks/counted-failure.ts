@@ -144,12 +144,6 @@ describe("fail() with times, in process", () => {
       ["dry", "dry", "answers", "dry"],
     ],
     [
-      "counts the requests to both pools together, if none was named",
-      [["getLPAmountInfo", "busy", { times: 1 }]],
-      (["public", "private", "public"] as const).map(readPool),
-      ["busy", "answers", "answers"],
-    ],
-    [
       "goes on if another failure of the operation is set",
       [
         ["getOrderInfo", "busy", { orderID: 1, times: 1 }],
@@ -180,17 +174,6 @@ describe("fail() with times, in process", () => {
       "answers",
     ]);
     await other.close();
-  });
-
-  it("counts no read of a block before the failure", async () => {
-    const { number: blockTag } = await vault.block();
-    await request("evm_mine");
-    await mocks.fail("queryVolume", "busy", { times: 1 });
-    const earlier = async (): Promise<unknown> =>
-      await vault.queryVolume({ blockTag });
-    expect(await reasons(earlier, earlier, readVolume, readVolume)).to.eql([
-      ...["answers", "answers", "busy", "answers"],
-    ]);
   });
 
   it("goes on if another contract is mocked", async () => {

@@ -89,32 +89,14 @@ describe("places of the mocks", () => {
       ];
       const lost = await vault.deployMocks();
       await provider.request({ method: "evm_revert", params });
-      for (const call of [
-        async () => {
-          await lost.set({ volume: 1n });
-        },
-        async () => await lost.settlements(),
-      ]) {
-        const { details } = await expectVaultError(call, "VAULT_NOT_A_MOCK");
-        expect(details).to.include({ address: lost.addresses.vault });
-      }
-    });
-  });
-
-  describe("of deployMocks({ at })", () => {
-    it("are read by the vault, and hold a new state each time", async () => {
-      await vault.deployMocks({ at: contracts, overrides: distinctState });
-      expect(await vault.queryVolume()).to.equal(45n);
-      const scenario = "no-liquidity";
-      const mocks = await vault.deployMocks({ scenario, at: contracts });
-      expect(mocks.addresses).to.deep.equal(contracts);
-      const { pools, volume } = await vault.snapshot();
-      expect(pools.public).to.include({ deposit: 0n });
-      expect(volume).to.equal(420n * 10n ** 18n);
-      expect((await vault.getOrderInfo(1)).exType).to.equal("BTC-USDT");
+      const { details } = await expectVaultError(
+        lost.set({ volume: 1n }),
+        "VAULT_NOT_A_MOCK",
+      );
+      expect(details).to.include({ address: lost.addresses.vault });
     });
 
-    it("are all six: VAULT_CONTRACT_NOT_CONFIGURED", async () => {
+    it("are all six of `at`: VAULT_CONTRACT_NOT_CONFIGURED", async () => {
       const incomplete: object = { vault: SECOND };
       const { details } = await expectVaultError(
         // JavaScript may pass some
@@ -157,9 +139,6 @@ describe("places of the mocks", () => {
 
     for (const [role, overrides, other] of [
       ["privatePool", { pools: { public: { locked: 9n } } }, "public pool"],
-      ["vault", { volume: 9n, minXMargin: 9n }, "vault factory"],
-      ["vaultFactory", { settlement: { notBeforeEnd: true } }, "vault"],
-      ["vault", { orders: { 1: null } }, "trading"],
       [
         "publicPool",
         { failures: [{ operation: "getLPAmountInfo", reason: "dry" }] },
@@ -198,19 +177,6 @@ describe("places of the mocks", () => {
       expect((await vault.getOrderInfo(9)).exType).to.equal("XRP-USDT");
     });
 
-    it("of the vault settle each round by overrides", async () => {
-      await vault.deployMocks({ scenario: "expired-round" });
-      const single = await vault.mockAt("vault", {
-        overrides: { settlement: { settledAmount: 2n } },
-      });
-      for (const strikePrice of [3n, 4n]) {
-        const { after } = await vault.settleAll();
-        expect(after).to.include({ settledAmount: 2n });
-        await single.startNextRound({ strikePrice });
-      }
-      expect(await single.settlements()).to.have.length(2);
-    });
-
     it("are scripted alone: the other contracts are no mocks, VAULT_NOT_A_MOCK", async () => {
       await vault.deployMocks();
       const mixed = vault.at({
@@ -222,12 +188,6 @@ describe("places of the mocks", () => {
       for (const call of [
         async () => {
           await single.set({ volume: 1n });
-        },
-        async () => {
-          await single.set({ fundingFeeRate: { call: 1n } });
-        },
-        async () => {
-          await single.fail("getLPAmountInfo");
         },
         async () => await single.settlements(),
         async () => await connectMocks(mixed),
@@ -345,17 +305,6 @@ describe("mocks on anvil", () => {
     });
   }
 
-  it("deployMocks() passes on why the node refuses to send", async () => {
-    const connection = await connectTo(anvil.url, { from: contracts.vault });
-    const { vault } = connection;
-    const error = await expectVaultError(
-      vault.deployMocks(),
-      "VAULT_RPC_ERROR",
-    );
-    expect(error.details).to.include({ method: "eth_sendTransaction" });
-    await connection.close();
-  });
-
   it("deployMocks() needs an account that can send: VAULT_NO_SIGNER", async () => {
     await expectVaultError(
       deployMocks(instead("eth_accounts", () => [])),
@@ -373,8 +322,6 @@ describe("mocks on anvil", () => {
       const isLive = "mocks are for development nodes only";
       for (const [options, action] of [
         [{}, costs],
-        [{ allowLiveNetwork: false }, costs],
-        [{ at: contracts }, isLive],
         [{ at: contracts, allowLiveNetwork: true }, isLive],
       ] as const) {
         const { details } = await expectVaultError(
@@ -389,15 +336,12 @@ describe("mocks on anvil", () => {
   }
 
   it("deployMocks() and mockAt() name a node that cannot be reached, not a live network", async () => {
-    const connection = await connectTo("http://127.0.0.1:1");
-    const { vault } = connection;
+    const { vault } = await connectTo("http://127.0.0.1:1");
     for (const call of [
       async () => await vault.deployMocks(),
-      async () => await vault.deployMocks({ allowLiveNetwork: true }),
       async () => await vault.mockAt("vault"),
     ]) {
       await expectVaultError(call, "VAULT_NETWORK_UNREACHABLE");
     }
-    await connection.close();
   });
 });

@@ -19,7 +19,6 @@ describe("the reason of a failure", () => {
     [{ panic: 0 }, `0x4e487b71${word("")}`],
     [{ panic: MAX }, `0x4e487b71${"f".repeat(64)}`],
     [{ customError: "FactoryNotSet" }, "0xa7df7fac"],
-    [{ customError: "FactoryNotSet()" }, "0xa7df7fac"],
     [{ customError: "A(uint8 b)", args: [255] }, `0x37e081be${word("ff")}`],
     [
       { customError: " Paused (address account)", args: [SECOND] },
@@ -35,11 +34,9 @@ describe("the reason of a failure", () => {
 
   const twoArgs = "A(uint8 n, string)";
   const refusals: ReadonlyArray<readonly [reason: unknown, says?: string]> = [
-    ...[
-      ...[null, 7, {}, ["no"], { args: [] }, { customError: "Nope" }],
-      ...[{ customError: 5 }, { panic: -1 }, { panic: "one" }],
-      ...[{ data: "0x1" }, { data: "" }, { data: 5 }],
-    ].map((reason) => [reason] as const),
+    ...[null, {}, { customError: "Nope" }, { panic: -1 }, { data: "0x1" }].map(
+      (reason) => [reason] as const,
+    ),
     [{ customError: "OrderNotFound" }],
     [{ customError: "A()", args: [1] }, "args has 1 values in place of 0"],
     [

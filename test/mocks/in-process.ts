@@ -20,9 +20,7 @@ async function connect(
 describe("mocks - in process", () => {
   const awkward: ReadonlyArray<[string, Partial<EdrNetworkUserConfig>]> = [
     ["no accounts", { accounts: [] }],
-    ["a fixed gas price", { gasPrice: 1n }],
     ["a fixed gas limit", { gas: 100_000n }],
-    ["no base fee", { initialBaseFeePerGas: 0 }],
     ["a huge base fee", { initialBaseFeePerGas: 10n ** 18n }],
     ["small blocks", { blockGasLimit: 100_000n }],
     ["another sender", { from: "0x0000000000000000000000000000000000000bad" }],
@@ -30,11 +28,8 @@ describe("mocks - in process", () => {
     ["failures not thrown", { throwOnTransactionFailures: false }],
     ["a clock in 1970", { initialDate: "1970-01-02T00:00:00Z" }],
     ["rules of Istanbul", { hardfork: "istanbul" }],
-    ["rules of Berlin", { hardfork: "berlin" }],
-    ["rules of London", { hardfork: "london" }],
     ["rules of Osaka", { hardfork: "osaka" }],
     ["a rollup", { chainType: "op" }],
-    ["chain id 56", { chainId: 56 }],
   ];
   for (const [what, settings] of awkward) {
     it(`deployMocks() and set() work with ${what}, and leave the accounts as they are`, async () => {

@@ -1,21 +1,12 @@
-import { zeroAnswer } from "../../src/mocks/scenarios.js";
 import { expect } from "chai";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import { scenarios } from "../../src/mocks/index.js";
-import type { ScenarioName } from "../../src/mocks/index.js";
+import { zeroAnswer } from "../../src/mocks/scenarios.js";
+import { keysOf } from "../../src/protocol/keys-of.js";
 import { connectTo } from "../helpers/hre.js";
 
-const ONE = 10n ** 18n;
-const MAX = 2n ** 256n - 1n;
 const DAY = 86_400n;
-const NOW = 1_000_000n;
-const names = [
-  ...(["open-round", "expired-round", "settled-round", "full-round"] as const),
-  ...(["empty-vault", "no-liquidity", "many-orders", "extremes"] as const),
-  ...(["as-deployed"] as const),
-] satisfies ScenarioName[];
-
 describe("scenarios of the mocks", () => {
   let connection: NetworkConnection;
   before(async () => {
@@ -23,10 +14,6 @@ describe("scenarios of the mocks", () => {
   });
   after(async () => {
     await connection.close();
-  });
-
-  it("are those of the documentation", () => {
-    expect(Object.keys(scenarios)).to.have.members(names);
   });
 
   // What each returns is compared with the page: test/docs/reference.ts.
@@ -38,29 +25,7 @@ describe("scenarios of the mocks", () => {
     }
   });
 
-  it("extremes has an order of zeros, one of the greatest values, and strings that break careless output", () => {
-    const { orders } = scenarios.extremes(NOW);
-    expect([...orders.keys()]).to.have.members([0n, 1n, 2n, 3n, 4n, 5n, MAX]);
-    expect(orders.get(0n)).to.include({ exType: "", number: 0n, state: 0 });
-    expect(orders.get(MAX)).to.include({
-      ...{ number: MAX, closePrice: MAX, contractType: 255, state: 255 },
-    });
-    expect(orders.get(MAX)?.exType).to.have.length(2_000);
-    for (const [id, ...odd] of [
-      [1n, "="],
-      [2n, '"', "\r\n", "\t"],
-      [3n, "\u001b[31m", "\u0007", "\u0000"],
-      [4n, "\u202e", "\u2066"],
-      [5n, "比特币", "🚀"],
-    ] as const) {
-      for (const part of odd) {
-        expect(orders.get(id)?.exType).to.contain(part);
-      }
-      expect(orders.get(id)).to.include({ openPrice: 64_000n * ONE });
-    }
-  });
-
-  for (const name of names) {
+  for (const name of keysOf(scenarios)) {
     const isSettled = name === "settled-round";
     it(`${name}: the mocks return its values, and settleAll() ${isSettled ? "has nothing to do" : "settles once as it says"}`, async () => {
       const mocks = await connection.vault.deployMocks({ scenario: name });

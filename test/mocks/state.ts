@@ -7,9 +7,11 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { distinctState, expectedReads } from "../helpers/distinct-state.js";
 import { flatten } from "../helpers/flatten.js";
 import { connectTo } from "../helpers/hre.js";
+import { NOBODY } from "../helpers/names.js";
 
 const MAX = 2n ** 256n - 1n;
 const ONE = 10n ** 18n;
+const TERMS = { maxVolume: 5n, APY: 6n, endTime: 7n };
 
 describe("state of the mocks", () => {
   let vault: HardhatVault;
@@ -64,15 +66,11 @@ describe("state of the mocks", () => {
     });
 
     it("add orders with the fields of order 1, and remove one", async () => {
-      await deploy({
-        orders: { 2: null, 3: { contractType: "put" }, 7: { exType: "" } },
-      });
+      await deploy({ orders: { 2: null, 7: { exType: "" } } });
       expect(await shown(2, 7)).to.deep.equal([
         ["", 0n, 0],
         ["", 64_000n * ONE, 1],
       ]);
-      const { contractType, state } = await vault.getOrderInfo(3);
-      expect([contractType, state]).to.deep.equal([2, 2]);
     });
 
     it("name the orders of a range that differ, at both ends, or are missing", async () => {
@@ -99,14 +97,8 @@ describe("state of the mocks", () => {
     const changes = [
       ["fundingFeeRate.put", { fundingFeeRate: { put: 62n } }, 62n],
       ["pools.public.locked", { pools: { public: { locked: 0n } } }, 0n],
-      ["pools.private.deposit", { pools: { private: { deposit: 63n } } }, 63n],
       ["round.APY", { round: { APY: 64n } }, 64n],
       ["round.settled", { round: { settled: false } }, false],
-      [
-        "marginBalance.xMarginAmount",
-        { marginBalance: { xMarginAmount: 65n } },
-        65n,
-      ],
       ["volume", { volume: 0n }, 0n],
       ["minXMargin", { minXMargin: MAX }, MAX],
     ] as const;
@@ -126,17 +118,42 @@ describe("state of the mocks", () => {
 
     it("changes one of the margins, which are the same for all terms", async () => {
       await mocks.set({ margins: { baseMarginAmount: 1n } });
-      for (const terms of [1n, MAX]) {
-        const all = { maxVolume: terms, APY: terms, endTime: terms };
-        expect(await vault.calMargins(all)).to.deep.equal({
-          ...{ baseMarginAmount: 1n, xMarginAmount: 42n },
-        });
-      }
+      expect(await vault.calMargins(TERMS)).to.deep.equal({
+        ...{ baseMarginAmount: 1n, xMarginAmount: 42n },
+      });
+    });
+
+    it("sets margins by terms, of which the first that match count, and others revert until margins are set for all", async () => {
+      await mocks.set({
+        margins: [
+          { ...TERMS, baseMarginAmount: 1n, xMarginAmount: 2n },
+          { APY: 6n, baseMarginAmount: 3n, xMarginAmount: 4n },
+        ],
+      });
+      const xMargin = async (terms: object): Promise<bigint> =>
+        (await vault.calMargins({ ...TERMS, ...terms })).xMarginAmount;
+      expect(await xMargin({})).to.equal(2n);
+      expect(await xMargin({ endTime: 8n })).to.equal(4n);
+      const { details } = await expectVaultError(
+        xMargin({ APY: 10n }),
+        "VAULT_CALL_REVERTED",
+      );
+      expect(details["reason"]).to.equal(
+        "UnexpectedTerms(maxVolume: 5, APY: 10, endTime: 7)",
+      );
+      // There is no other margin to keep.
+      await expectVaultError(
+        mocks.set({ margins: { baseMarginAmount: 7n } }),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      await mocks.set({ margins: { baseMarginAmount: 7n, xMarginAmount: 8n } });
+      expect(await xMargin({ APY: 10n })).to.equal(8n);
     });
 
     it("of nothing, and of undefined, changes nothing", async () => {
       const before = await vault.getLatestRoundInfo();
       await mocks.set({});
+      await mocks.addOrders(new Map());
       await mocks.set({ round: {}, settlement: {} });
       const untyped: object = { round: undefined, volume: undefined };
       await mocks.set(untyped);
@@ -146,17 +163,11 @@ describe("state of the mocks", () => {
     it("throws the error of a reading that it needs, and sends nothing", async () => {
       const before = await vault.getLatestRoundInfo();
       await mocks.fail("getLatestRoundInfo", "closed");
-      for (const call of [
-        async () => {
-          await mocks.set({ round: { APY: 1n } });
-        },
-        async () => {
-          await mocks.startNextRound({ APY: 2n });
-        },
-      ]) {
-        const error = await expectVaultError(call, "VAULT_CALL_REVERTED");
-        expect(error.details).to.include({ reason: "closed" });
-      }
+      const error = await expectVaultError(
+        mocks.set({ round: { APY: 1n } }),
+        "VAULT_CALL_REVERTED",
+      );
+      expect(error.details).to.include({ reason: "closed" });
       await mocks.succeed("getLatestRoundInfo");
       expect(await vault.getLatestRoundInfo()).to.deep.equal(before);
     });
@@ -170,18 +181,13 @@ describe("state of the mocks", () => {
 
     it("set() changes, adds and removes orders", async () => {
       await mocks.set({
-        orders: {
-          1: null,
-          3: { marginFee: 71n, state: "open" },
-          9: { openPrice: 72n },
-        },
+        orders: { 1: null, 3: { state: "open" }, 9: { openPrice: 72n } },
       });
       expect(await shown(1, 3, 9)).to.deep.equal([
         ["", 0n, 0],
         ["BTC-USDT", 61_500n * ONE, 1],
         ["BTC-USDT", 72n, 1],
       ]);
-      expect((await vault.getOrderInfo(3)).marginFee).to.equal(71n);
     });
 
     it("set() adds an order where missing ones revert", async () => {
@@ -220,13 +226,6 @@ describe("state of the mocks", () => {
       expect((await vault.getOrderInfo(21)).lockFee).to.equal(82n);
     });
 
-    it("generateOrders() replaces the range, and an inverted one is empty", async () => {
-      await mocks.generateOrders(4n, 4n);
-      expect(await vault.getOrderInfo(4)).to.eql(generatedOrder(4n));
-      await mocks.generateOrders(5n, 4n);
-      expect(await shown(4, 5)).to.deep.equal(Array(2).fill(["", 0n, 0]));
-    });
-
     it("generatedOrder() computes what the contract computes, up to the last id", async () => {
       await mocks.generateOrders(0n, MAX);
       const ids = [
@@ -240,30 +239,12 @@ describe("state of the mocks", () => {
 
     it("addOrders() sets whole orders at any id, with words for type and state", async () => {
       const order = await vault.getOrderInfo(1);
-      await mocks.addOrders(
-        new Map([
-          [4n, { ...order, number: 111n }],
-          [MAX, { ...order, contractType: "put", state: "closed" }],
-        ]),
-      );
-      expect((await vault.getOrderInfo(4)).number).to.equal(111n);
+      const words = { contractType: "put", state: "closed" } as const;
+      await mocks.addOrders(new Map([[MAX, { ...order, ...words }]]));
       expect(await vault.getOrderInfo(MAX)).to.deep.equal({
         ...order,
         ...{ contractType: 2, state: 2 },
       });
-    });
-
-    it("addOrders() sets no order, or 41, without a block", async () => {
-      const order = generatedOrder(1n);
-      const { number } = await vault.block();
-      await mocks.addOrders(new Map());
-      const many = Array.from({ length: 41 }, (_, n) => BigInt(n + 200));
-      await mocks.addOrders(new Map(many.map((id) => [id, order])));
-      expect((await vault.block()).number).to.equal(number);
-      for (const id of [200, 239, 240]) {
-        expect(await vault.getOrderInfo(id)).to.deep.equal(order);
-      }
-      expect(await shown(241)).to.deep.equal([["", 0n, 0]]);
     });
   });
 
@@ -321,12 +302,29 @@ describe("state of the mocks", () => {
       expect(await reasons()).to.eql(["answers", "answers"]);
     });
 
-    it("fail() after succeed() brings back no failure of before", async () => {
-      await mocks.fail("getOrderInfo", "gone", { orderID: 1n });
+    it("fail() makes one order, one caller or one set of terms fail, and the arguments count more than the caller", async () => {
+      await mocks.fail("getOrderInfo", "every");
+      await mocks.fail("getOrderInfo", "caller", { from: NOBODY });
+      await mocks.fail("getOrderInfo", "order", { orderID: 2 });
+      await mocks.fail("calMargins", "terms", { terms: TERMS });
+      const reasonOf = async (id: bigint, from?: string): Promise<unknown> => {
+        const read = vault.getOrderInfo(id, { from });
+        const error = await expectVaultError(read, "VAULT_CALL_REVERTED");
+        return error.details["reason"];
+      };
+      expect([
+        await reasonOf(1n),
+        await reasonOf(1n, NOBODY),
+        await reasonOf(2n, NOBODY),
+      ]).to.deep.equal(["every", "caller", "order"]);
+      await mocks.succeed("getOrderInfo", { orderID: 2n });
+      expect(await reasonOf(2n, NOBODY)).to.equal("caller");
       await mocks.succeed("getOrderInfo");
-      await mocks.fail("getOrderInfo", "gone", { orderID: 2n });
-      expect(await vault.getOrderInfo(1n)).to.have.property("exType");
-      await mocks.succeed("getOrderInfo");
+      // No failure of before comes back.
+      await mocks.fail("getOrderInfo", "gone", { orderID: 3n });
+      await vault.getOrderInfo(2n, { from: NOBODY });
+      await expectVaultError(vault.calMargins(TERMS), "VAULT_CALL_REVERTED");
+      await vault.calMargins({ ...TERMS, APY: 7n });
     });
 
     it("set({ failures }) adds to those that are set", async () => {
