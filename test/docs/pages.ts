@@ -1,10 +1,7 @@
-import { existsSync } from "node:fs";
 import { glob, readFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
-
-import { fieldsOf } from "../helpers/fields.js";
 
 /** The anchor that GitHub gives a heading. */
 function anchorOf(heading: string): string {
@@ -61,32 +58,5 @@ describe("pages", () => {
     }
     expect(broken).to.deep.equal([]);
     expect(links).to.be.above(100);
-  });
-
-  it("each path of a test exists", async () => {
-    const missing: string[] = [];
-    let found = 0;
-    for (const page of pages.filter((each) => each !== "CHANGELOG.md")) {
-      for (const [name] of (await proseOf(page)).matchAll(
-        /(?<![\w/])test\/[\w./-]*\w/gu,
-      )) {
-        found += 1;
-        if (!existsSync(name)) {
-          missing.push(`${page}: ${name}`);
-        }
-      }
-    }
-    expect(missing).to.deep.equal([]);
-    expect(found).to.be.above(20);
-  });
-
-  it("README.md installs the version of package.json", async () => {
-    const { version } = fieldsOf(
-      JSON.parse(await readFile("package.json", "utf8")),
-    );
-    const readme = await readFile("README.md", "utf8");
-    expect(readme)
-      .to.include(`version ${String(version)},`)
-      .and.include(`hardhat-vault-${String(version)}.tgz`);
   });
 });

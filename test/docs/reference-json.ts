@@ -3,6 +3,8 @@ import { BrowserProvider, getAddress } from "ethers";
 import { TaskDefinitionType } from "hardhat/types/tasks";
 
 import hardhatVault from "../../src/index.js";
+import { operations } from "../../src/protocol/index.js";
+import type { Field } from "../../src/protocol/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
@@ -32,20 +34,26 @@ const types: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 /** A list, and an object whose fields have rows, has no type or a section's name. */
-function isOfType(value: unknown, type: string): boolean {
-  return (
-    types[type]?.(value) ??
-    (typeof value === "object" && /^[A-Z]|^$/u.test(type))
-  );
-}
+const isOfType = (value: unknown, { type, mayBeNull }: Row): boolean =>
+  value === null
+    ? mayBeNull
+    : (types[type]?.(value) ??
+      (typeof value === "object" && /^[A-Z]|^$/u.test(type)));
 
-/** Shapes whose fields another page has, by the heading there. */
-const reads: Readonly<Record<string, string>> = {
-  Round: "getLatestRoundInfo",
-  Order: "getOrderInfo",
-  Margins: "calMargins",
-  Pool: "getLPAmountInfo",
+/** The fields of what a read returns: docs/reference-vault.md has them. */
+const shapes: Readonly<Record<string, readonly Field[]>> = {
+  Round: operations.getLatestRoundInfo.outputs,
+  Order: [
+    { name: "orderID", type: "uint256", unit: "none", label: "" },
+    ...operations.getOrderInfo.outputs,
+  ],
+  Margins: operations.calMargins.outputs,
+  Pool: operations.getLPAmountInfo.outputs,
 };
+const typeNames = {
+  ...{ uint256: "integer", uint8: "number", bool: "boolean" },
+  ...{ string: "text", address: "address" },
+} as const;
 
 const WORD = "1".padStart(64, "0");
 const beforeSettlement = [
@@ -80,13 +88,11 @@ const afterSettlement = [
 
 describe("docs/reference-json.md", () => {
   let sections: readonly Section[];
-  let shapes: ReadonlyMap<string, ReadonlyMap<string, Row>>;
   /** By task, or part of the page. */
   const documents = new Map<string, unknown[]>();
 
   before(async () => {
     sections = await readSections("reference-json");
-    shapes = await readShapes();
     await runTasks();
   });
 
@@ -104,22 +110,18 @@ describe("docs/reference-json.md", () => {
       const seen = new Set<string>();
       for (const document of recorded) {
         visit(document, "", (at, value) => {
-          const row = rows.get(at);
-          expect(row, `${heading} has no row ${at}`).to.not.equal(undefined);
+          const row =
+            rows.get(at) ?? expect.fail(`${heading} has no row ${at}`);
           seen.add(at);
-          const isRight =
-            value === null ? row?.mayBeNull : isOfType(value, row?.type ?? "");
-          expect(isRight, `${heading}: ${at} is ${String(value)}`).to.equal(
-            true,
-          );
-          return row?.type === "object";
+          const what = `${heading}: ${at} is ${String(value)}`;
+          expect(isOfType(value, row), what).to.equal(true);
+          return row.type === "object";
         });
       }
-      expect(
-        [...rows.keys()].filter((at) => !seen.has(at)),
-        `${heading} never prints`,
-        // A watch that ends at once has no change.
-      ).to.deep.equal(heading === "vault watch" ? ["changed[]"] : []);
+      const unseen = [...rows.keys()].filter((at) => !seen.has(at));
+      // A watch that ends at once has no change.
+      const ofWatch = heading === "vault watch" ? ["changed[]"] : [];
+      expect(unseen, `${heading} never prints`).to.deep.equal(ofWatch);
     }
   });
 
@@ -143,9 +145,8 @@ describe("docs/reference-json.md", () => {
         : itemsOf(text),
     );
     if (!text.includes("No envelope")) {
-      for (const [at, row] of rowsOf(
-        itemsOf(sectionOf(sections, "Envelope").text),
-      )) {
+      const envelope = rowsOf(itemsOf(sectionOf(sections, "Envelope").text));
+      for (const [at, row] of envelope) {
         found.set(at, row);
       }
       const mayBeNull = text.includes("`block` is null");
@@ -182,53 +183,20 @@ describe("docs/reference-json.md", () => {
   }
 
   function fieldsOfShape(type: string): ReadonlyMap<string, Row> {
-    if (!/^[A-Z]/u.test(type)) {
-      return new Map();
+    const fields = shapes[type];
+    if (fields !== undefined || !/^[A-Z]/u.test(type)) {
+      return new Map(
+        fields?.map((field) => [
+          field.name,
+          { type: typeNames[field.type], mayBeNull: false },
+        ]),
+      );
     }
-    const { text } = shapes.has(type)
-      ? { text: "" }
-      : sectionOf(sections, type);
+    const { text } = sectionOf(sections, type);
     return new Map([
-      ...(shapes.get(type) ?? []),
       ...(text.includes("](#readings), and") ? fieldsOfShape("Readings") : []),
       ...rowsOf(itemsOf(text)),
     ]);
-  }
-
-  /** The fields of what one read returns, from the page about the vault. */
-  async function readShapes(): Promise<
-    ReadonlyMap<string, ReadonlyMap<string, Row>>
-  > {
-    const page = await readSections("reference-vault");
-    const others: Readonly<Record<string, string>> = {
-      boolean: "boolean",
-      number: "number",
-      string: "text",
-      address: "address",
-    };
-    return new Map(
-      Object.entries(reads).map(([shape, heading]) => {
-        const fields = sectionOf(page, heading).rows.flatMap(
-          ([cell, meaning = ""]) => {
-            const [word = ""] = /^\w+/u.exec(meaning) ?? [];
-            const type = others[word] ?? "integer";
-            return codeIn(cell).map((name): [string, Row] => [
-              name,
-              { type, mayBeNull: false },
-            ]);
-          },
-        );
-        return [
-          shape,
-          new Map([
-            ...(shape === "Order"
-              ? [["orderID", { type: "integer", mayBeNull: false }] as const]
-              : []),
-            ...fields,
-          ]),
-        ];
-      }),
-    );
   }
 
   function addDocuments(command: string, output: string): void {

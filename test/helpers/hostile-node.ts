@@ -1,5 +1,4 @@
 import { Buffer } from "node:buffer";
-import type { ServerResponse } from "node:http";
 
 import { AbiCoder } from "ethers";
 
@@ -97,16 +96,6 @@ const echoRevert = (): RpcReply => ({
   },
 });
 
-const firstOfEachKind =
-  (answer: (response: ServerResponse) => void): RpcHandler =>
-  ({ occurrence, response }) => {
-    if (occurrence > 0) {
-      return undefined;
-    }
-    answer(response);
-    return "handled";
-  };
-
 export const notSent = "a refusal of whatever is sent";
 export const refusingContracts = "contracts that refuse";
 
@@ -120,8 +109,6 @@ export const behaviours = {
     /^eth_send|Transaction(?:Receipt|ByHash)$/u.test(method)
       ? echoError()
       : undefined,
-  "a refusal of the second request of each kind": ({ occurrence }) =>
-    occurrence === 1 ? echoError() : undefined,
   "a revert of every call": ({ request: { method } }) =>
     /^eth_(?:call|estimateGas|sendRawTransaction|simulateV1)$/u.test(method)
       ? echoRevert()
@@ -130,31 +117,19 @@ export const behaviours = {
     method === "web3_clientVersion" ? { result: echo() } : undefined,
   "answers that are no answers": ({ request: { method } }) =>
     headerMethods.test(method) ? undefined : { result: echo() },
-  "answers that are objects": ({ request: { method } }) =>
-    headerMethods.test(method)
-      ? undefined
-      : { result: { toString: 1, [echo()]: echo() } },
   "HTTP 403": ({ response }) => {
     response.writeHead(403, { "x-echo": encodeURIComponent(echo()) });
     response.end(echo());
     return "handled";
   },
-  "too many requests, the first of each kind": firstOfEachKind((response) => {
+  "too many requests, the first of each kind": ({ occurrence, response }) => {
+    if (occurrence > 0) {
+      return undefined;
+    }
     response.writeHead(429, { "retry-after": "0" });
     response.end(echo());
-  }),
-  "a page in place of the first answer of each kind": firstOfEachKind(
-    (response) => {
-      response.end(`<html>${echo()}</html>`);
-    },
-  ),
-  "a connection that breaks at the first request of each kind": firstOfEachKind(
-    (response) => {
-      response.destroy();
-    },
-  ),
-  "another chain": ({ request: { method } }) =>
-    method === "eth_chainId" ? { result: "0x1" } : undefined,
+    return "handled";
+  },
 } satisfies Readonly<Record<string, RpcHandler>>;
 export type Behaviour = keyof typeof behaviours;
 

@@ -31,7 +31,8 @@ export const key: Settings = {
   accounts: [configVariable("TEST_CANARY_KEY")],
 };
 export const mnemonic: Settings = {
-  httpHeaders: keyHeaders,
+  // Under another name: the node receives the user and the password of the URL, too.
+  httpHeaders: { ...keyHeaders, "x-auth": httpHeaders.authorization },
   accounts: {
     count: 1,
     mnemonic: configVariable("TEST_CANARY_MNEMONIC"),

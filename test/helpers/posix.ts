@@ -3,8 +3,15 @@ import { spawnSync } from "node:child_process";
 // Mocha gives each file of a worker its own `it` and `describe`, and this module is
 // loaded once: they are read when a test is registered, or it would be lost.
 
-/** A test that is listed as skipped, with the reason, where it cannot run. */
-export function itIf(
+const isPosix = process.platform !== "win32";
+
+/** A test that needs signals, modes of files, symbolic links or a POSIX shell. */
+export function itOnPosix(title: string, test: Mocha.AsyncFunc): void {
+  itIf(isPosix, "not on Windows", title, test);
+}
+
+/** A test that is listed as skipped, with the reason, if it cannot run. */
+function itIf(
   isPossible: boolean,
   reason: string,
   title: string,
@@ -16,13 +23,6 @@ export function itIf(
     // eslint-disable-next-line project/no-skip -- the title has the reason
     it.skip(`${title} (${reason})`, test);
   }
-}
-
-const isPosix = process.platform !== "win32";
-
-/** A test that needs signals, modes of files, symbolic links or a POSIX shell. */
-export function itOnPosix(title: string, test: Mocha.AsyncFunc): void {
-  itIf(isPosix, "not on Windows", title, test);
 }
 
 const newProcessOne = [

@@ -18,8 +18,9 @@ export async function runVaultTask(
   args: Readonly<Record<string, unknown>> = {},
   stdoutFails?: Error,
 ): Promise<CommandResult> {
-  const out = capture(process.stdout, stdoutFails);
-  const err = capture(process.stderr);
+  const pipe = { isTTY: false };
+  const out = capture([process.stdout], pipe, stdoutFails);
+  const err = capture([process.stderr], pipe);
   const restoreStdin = replace(process.stdin, { isTTY: false });
   try {
     const result: unknown = await hre.tasks
@@ -47,32 +48,16 @@ export async function runOnTerminal(
   typed: string,
   columns: number,
 ): Promise<string> {
-  let output = "";
-  const terminal = {
-    isTTY: true,
-    columns,
-    write: (text: string | Uint8Array, ...rest: unknown[]): boolean => {
-      output += typeof text === "string" ? text : Buffer.from(text).toString();
-      const done = rest.at(-1);
-      if (typeof done === "function") {
-        process.nextTick(done);
-      }
-      return true;
-    },
-  };
-  const restores = [
-    replace(process.stdout, terminal),
-    replace(process.stderr, terminal),
-    replace(process.stdin, { isTTY: false }),
-  ];
+  const terminal = { isTTY: true, columns };
+  const screen = capture([process.stdout, process.stderr], terminal);
+  const restoreStdin = replace(process.stdin, { isTTY: false });
   try {
     const [task, args] = parseTyped(typed);
     await hre.tasks.getTask(["vault", ...task.split(" ")]).run(args);
-    return output;
+    return screen.text();
   } finally {
-    for (const restore of restores) {
-      restore();
-    }
+    screen.restore();
+    restoreStdin();
   }
 }
 
@@ -133,7 +118,8 @@ export function parseDocument({ stdout }: CommandResult): unknown {
 }
 
 function capture(
-  stream: NodeJS.WriteStream,
+  streams: readonly NodeJS.WriteStream[],
+  values: Readonly<Record<string, unknown>>,
   failure?: Error,
 ): { text: () => string; restore: () => void } {
   let written = "";
@@ -148,9 +134,16 @@ function capture(
     }
     return true;
   };
+  const restores = streams.map((stream) =>
+    replace(stream, { ...values, write }),
+  );
   return {
     text: () => written,
-    restore: replace(stream, { write, isTTY: false }),
+    restore: () => {
+      restores.forEach((restore) => {
+        restore();
+      });
+    },
   };
 }
 

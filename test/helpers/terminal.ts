@@ -1,6 +1,5 @@
 import { spawn } from "@lydell/node-pty";
 import xterm from "@xterm/headless";
-import type { IBufferCell } from "@xterm/headless";
 
 import { hardhatCli } from "./hardhat-node.js";
 import { environmentWithoutColours } from "./cli.js";
@@ -8,8 +7,6 @@ import { environmentWithoutColours } from "./cli.js";
 /** One line of a screen, as a person sees it. */
 export interface ScreenLine {
   readonly text: string;
-  /** The same with `<dim>…</dim>` and the like around what is coloured. */
-  readonly marked: string;
   /** True if the terminal had to break the line before, wherever that was. */
   readonly isBroken: boolean;
 }
@@ -31,10 +28,6 @@ export async function runInTerminal(
 ): Promise<{
   lines: readonly ScreenLine[];
   exitCode: number;
-  /** What was written, as it was written. */
-  output: string;
-  /** Whether the cursor is to be seen once the command has ended. */
-  isCursorShown: boolean;
 }> {
   const size = { cols: columns, rows: 50 };
   const screen = new xterm.Terminal({
@@ -50,7 +43,6 @@ export async function runInTerminal(
   });
   const left = [...answers];
   let unanswered = "";
-  let output = "";
   const written: Array<Promise<void>> = [];
   pty.onData((data) => {
     written.push(
@@ -59,7 +51,6 @@ export async function runInTerminal(
       }),
     );
     unanswered += data;
-    output += data;
     const [next] = left;
     if (next !== undefined && unanswered.includes(next[0])) {
       left.shift();
@@ -80,13 +71,7 @@ export async function runInTerminal(
   await Promise.all(written);
   const lines = readScreen(screen);
   screen.dispose();
-  return {
-    lines,
-    exitCode,
-    output,
-    isCursorShown:
-      output.lastIndexOf("\u001b[?25h") >= output.lastIndexOf("\u001b[?25l"),
-  };
+  return { lines, exitCode };
 }
 
 /** The screen of a terminal of that width after this output. */
@@ -115,39 +100,8 @@ function readScreen(screen: xterm.Terminal): ScreenLine[] {
   const lines = Array.from({ length: active.length }, (_, row): ScreenLine => {
     const line = active.getLine(row);
     const text = (line?.translateToString(true) ?? "").trimEnd();
-    let marked = "";
-    let open = "";
-    for (let column = 0; column <= text.length; column += 1) {
-      const cell = line?.getCell(column);
-      const style = column < text.length ? styleOf(cell) : "";
-      if (style !== open) {
-        marked += open === "" ? "" : `</${open}>`;
-        marked += style === "" ? "" : `<${style}>`;
-        open = style;
-      }
-      const shown = cell?.getChars() ?? "";
-      marked += column < text.length && shown === "" ? " " : shown;
-    }
-    return {
-      text,
-      marked: marked.trimEnd(),
-      isBroken: line?.isWrapped ?? false,
-    };
+    return { text, isBroken: line?.isWrapped ?? false };
   });
   const end = lines.findLastIndex(({ text }) => text !== "");
   return lines.slice(0, end + 1);
-}
-
-const colours = ["black", "red", "green", "yellow", "blue", "magenta", "cyan"];
-
-function styleOf(cell: IBufferCell | undefined): string {
-  return cell === undefined
-    ? ""
-    : cell.isDim() !== 0
-      ? "dim"
-      : cell.isBold() !== 0
-        ? "bold"
-        : cell.isFgPalette()
-          ? (colours[cell.getFgColor()] ?? "coloured")
-          : "";
 }

@@ -31,8 +31,7 @@ export interface Tasks {
 }
 
 /**
- * One node for all tests of a suite; each test starts from the chain as it was
- * after {@link prepare}.
+ * One node for all tests of a suite; each test starts from the chain as it was at first.
  *
  * @param networks The configuration; the mocks as network live unless given.
  */
@@ -43,14 +42,12 @@ export function useTasks({
       vault: { contracts: addresses, tokenDecimals: 18 },
     }),
   }),
-  prepare,
 }: {
   readonly overrides?: MockOverrides;
   readonly networks?: (
     url: string,
     mocks: MockVaultHandle,
   ) => Readonly<Record<string, NetworkUserConfig>>;
-  readonly prepare?: (url: string) => Promise<void>;
 } = {}): Tasks {
   let anvil: ServerProcess | undefined;
   let project: FixtureProject | undefined;
@@ -61,7 +58,6 @@ export function useTasks({
   before(async () => {
     anvil = await startAnvil();
     mocks = await (await connectTo(anvil.url)).vault.deployMocks({ overrides });
-    await prepare?.(anvil.url);
     snapshot = await tasks.rpc("evm_snapshot");
   });
   after(async () => {

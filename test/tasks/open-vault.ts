@@ -25,7 +25,6 @@ import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 import { KEY } from "../helpers/scripted-contracts.js";
-import { deployGeneratedOrders } from "../helpers/trading.js";
 import { itFails, squeezed, useTasks } from "../helpers/use-tasks.js";
 
 describe("the connection of a task", () => {
@@ -230,9 +229,9 @@ describe("a task while the chain replaces blocks", () => {
     const project = await useFixtureProject("plain");
     folder = project.path;
     const node = fetchProvider(anvil.url);
-    const { vault, provider } = await connectTo(anvil.url);
-    const { addresses } = await vault.deployMocks();
-    const trading = await deployGeneratedOrders(provider, 1n, 8_000n);
+    const { vault } = await connectTo(anvil.url);
+    const mocks = await vault.deployMocks();
+    await mocks.generateOrders(1n, 8_000n);
     await node.request({ method: "anvil_mine", params: ["0x14"] });
     const server = await startRpcServer({
       upstream: anvil.url,
@@ -251,8 +250,8 @@ describe("a task while the chain replaces blocks", () => {
         return undefined;
       },
     });
-    const contracts = { ...addresses, trading };
-    hre = await hreOnLive(server.url, { vault: { contracts } }, folder);
+    const settings = { vault: { contracts: mocks.addresses } };
+    hre = await hreOnLive(server.url, settings, folder);
     stops.push(
       async () => await server.stop(),
       async () => await anvil.stop(),

@@ -3,11 +3,10 @@ import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 
 import { fieldsOf, listOf } from "../helpers/fields.js";
-import { connectTo, hreOnLive } from "../helpers/hre.js";
+import { hreOnLive } from "../helpers/hre.js";
 import { SECOND, THIRD } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
-import { deployGeneratedOrders } from "../helpers/trading.js";
 import { useTasks } from "../helpers/use-tasks.js";
 
 // What each form shows: output/orders.ts and output/listing.ts.
@@ -108,11 +107,11 @@ describe("vault orders", () => {
     const closed = Object.assign(new Error("closed"), { code: "EPIPE" });
 
     it("orders stops reading, and ends with exit code 0", async () => {
-      const { provider } = await connectTo(tasks.url);
-      const trading = await deployGeneratedOrders(provider, 1n, 10_000n);
+      await tasks.mocks.generateOrders(1n, 10_000n);
       const server = await startRpcServer({ upstream: tasks.url });
-      const hre = await hreOnLive(server.url);
-      const args = { ids: "1-10000", at: `trading=${trading}` };
+      const vault = { contracts: tasks.mocks.addresses };
+      const hre = await hreOnLive(server.url, { vault });
+      const args = { ids: "1-10000" };
       const nothing = { stdout: "", stderr: "", exitCode: 0 };
       expect(
         await runVaultTask(

@@ -333,12 +333,4 @@ describe("questions in a terminal", () => {
       "Settled",
     ]);
   });
-
-  it("settle colours its title and its outcomes", () => {
-    expect(lines.map(({ marked }) => marked)).to.include.members([
-      "<bold>About to settle this round</bold>",
-      "Outcome  <red>Refused</red>",
-      "Outcome      <green>Settled</green>",
-    ]);
-  });
 });
