@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { Interface, toBeHex } from "ethers";
+import { toBeHex } from "ethers";
 
 import { VaultClient } from "../../src/client/index.js";
 import type { Eip1193Provider } from "../../src/client/index.js";
@@ -10,11 +10,9 @@ import {
   outages,
   sendTo,
 } from "../helpers/deployment/deploy.js";
-import type { RoundState } from "../helpers/deployment/deploy.js";
 import { connectTo } from "../helpers/hre.js";
 
 const ORDERS = 100;
-const SETTLE_ALL = "0xa015aefe";
 const getOrderInfo = (id: number): string =>
   `0xd311636b${toBeHex(id, 32).slice(2)}`;
 
@@ -44,28 +42,6 @@ describe("contracts that behave as the deployed ones", () => {
     expect(failure).to.match(/invalid opcode/iu);
   });
 
-  it("the trading contract answers zeros for orders that its owner removed", async () => {
-    const instance = await deployInstance(provider, { orders: ORDERS });
-    const { trading } = instance.contracts;
-    const zeros = `0x${toBeHex(13 * 32, 32).slice(2)}${"00".repeat(13 * 32)}`;
-    expect(await call(trading, getOrderInfo(11))).to.equal(zeros);
-    expect(await call(trading, getOrderInfo(12))).not.to.equal(zeros);
-    await sendTo(provider, instance, "Trading", "remove", 12);
-    expect(await call(trading, getOrderInfo(12))).to.equal(zeros);
-  });
-
-  it("the trading contract has orders of every state, most of them closed", async () => {
-    const { contracts } = await deployInstance(provider, { orders: ORDERS });
-    const client = new VaultClient(provider, contracts);
-    const counts = new Map<number, number>();
-    for (let id = 0; id < ORDERS; id += 1) {
-      const { state } = await client.getOrderInfo(id);
-      counts.set(state, (counts.get(state) ?? 0) + 1);
-    }
-    expect([...counts.keys()].sort()).to.eql([0, 1, 2, 3, 4]);
-    expect(counts.get(2)).to.be.above(ORDERS / 2);
-  });
-
   it("the trading contract opens orders behind those that it was given, pairs of any length among them", async () => {
     const instance = await deployInstance(provider, { orders: ORDERS });
     const pair = "X".repeat(10_000);
@@ -74,47 +50,6 @@ describe("contracts that behave as the deployed ones", () => {
     expect(await client.getOrderInfo(ORDERS)).to.include({
       ...{ exType: pair, contractType: 2, state: 1 },
     });
-  });
-
-  const refusals: ReadonlyArray<readonly [RoundState, string]> = [
-    ["open", "no price is set"],
-    ["ended", "no price is set"],
-    ["below the strike", "the price is below the strike"],
-    ["settled", "nothing is left to settle"],
-    ["terminated", "terminated"],
-  ];
-  for (const [round, text] of refusals) {
-    it(`the vault refuses a settlement of a round that is ${round}: ${text}`, async () => {
-      const { contracts } = await deployInstance(provider, { round });
-      const failure = await call(contracts.vault, SETTLE_ALL).catch(String);
-      expect(failure).to.contain(`'${text}'`);
-    });
-  }
-
-  it("the vault pays anyone who settles a token, and settledAmount counts orders", async () => {
-    const instance = await deployInstance(provider, {
-      vaultOrders: 40,
-      round: "settled in part",
-    });
-    const { contracts, addresses } = instance;
-    const client = new VaultClient(provider, contracts);
-    const token = new Interface([
-      "function balanceOf(address) view returns (uint256)",
-    ]);
-    const margin = async (): Promise<bigint> =>
-      (await client.queryMarginBalance()).xMarginAmount;
-    const held = async (): Promise<bigint> => {
-      const data = token.encodeFunctionData("balanceOf", [contracts.vault]);
-      return BigInt(String(await call(addresses.Token, data)));
-    };
-    const before = await client.getLatestRoundInfo();
-    expect(before).to.include({ settledAmount: 1n, settled: false });
-    const marginBefore = await margin();
-    await sendTo(provider, instance, "Vault", "settleAll");
-    const after = await client.getLatestRoundInfo();
-    expect(after).to.include({ settledAmount: 40n, settled: true });
-    expect(await margin()).to.be.below(marginBefore);
-    expect(await held()).to.equal(await margin());
   });
 
   it("three instances share their underlying asset, and have the decimals of their stable coin", async () => {

@@ -2,12 +2,7 @@ import { mkdir, mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import hardhatEthers from "@nomicfoundation/hardhat-ethers";
 import { expect } from "chai";
-import { createHardhatRuntimeEnvironment } from "hardhat/hre";
-import type { HardhatUserConfig } from "hardhat/types/config";
-
-import vault from "../../src/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { runHardhat } from "../helpers/cli.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
@@ -73,39 +68,4 @@ describe("footprint of the package", () => {
       await rm(outside, { recursive: true });
     }
   });
-
-  it("the plugin leaves the user's configuration as it is", async () => {
-    const userConfig: HardhatUserConfig = {
-      networks: {
-        default: { type: "http", url: "http://127.0.0.1:1" },
-        mine: { type: "edr-simulated", chainId: 7, hardfork: "prague" },
-      },
-      solidity: "0.8.28",
-      paths: { sources: "my-contracts" },
-    };
-    const plugins = [hardhatEthers, vault];
-    expect(await resolve({ ...userConfig, plugins })).to.deep.equal(
-      await resolve({ ...userConfig, plugins: [hardhatEthers] }),
-    );
-  });
 });
-
-/** The resolved configuration without what this plugin adds to it. */
-async function resolve(userConfig: HardhatUserConfig): Promise<unknown> {
-  const { config } = await createHardhatRuntimeEnvironment(userConfig);
-  const { vaultFork: _ours, ...networks } = config.networks;
-  // A network in process starts at the time of its configuration.
-  const differing = ["plugins", "vault", "initialDate"];
-  // Functions and the like do not compare.
-  return JSON.parse(
-    JSON.stringify({ ...config, networks }, (key, value: unknown) =>
-      differing.includes(key)
-        ? undefined
-        : typeof value === "bigint"
-          ? value.toString()
-          : value instanceof Map
-            ? [...value]
-            : value,
-    ),
-  );
-}

@@ -36,14 +36,46 @@ const usdc = <Settings>(settings: Settings) => ({
 const ofVault = <Address>(vault: Address) => ({ contracts: { vault } });
 const raised = { maxFeePerGasLimit: 2n, maxPriorityFeePerGasLimit: 3n };
 
+/** A setting, what is said of it, and values that it may not have. */
+const wrongValues: ReadonlyArray<
+  readonly [where: string, says: RegExp, ...values: unknown[]]
+> = [
+  [
+    "contracts.vault",
+    /address .*40 hex digits.* or a configuration variable/u,
+    ...[`x${SECOND}`, `${SECOND}0`, { name: "SOME_ADDRESS" }],
+    { _type: "ConfigurationVariable", name: 12 },
+  ],
+  ["guard", /configuration variable, or false/u, true, "0x12"],
+  ["tokenDecimals", /from 0 to 77/u, -1, 78],
+  ["displayDecimals.volume", /from 0 to 77/u, 1.5],
+  ["maxFeePerGasLimit", /positive bigint in wei/u, 0n, 1],
+  ["timeBeforeBumpingFees", /needs maxFeePerGasLimit/u, 1],
+  ["instances.usdc.timeBeforeBumpingFees", /needs maxFeePerGasLimit/u, 1],
+  ["maxFeeBumps", /from 0 up/u, -1],
+  ["maxHeadAge", /from 1 up, or false/u, 0, true],
+  ["instances", /object/u, ""],
+  ["instances.Daily", /name of an instance: lower-case/u, {}],
+  ["instances._", /name of an instance/u, {}],
+  [`instances.${"a".repeat(65)}`, /name of an instance/u, {}],
+];
+
 /** Where a mistake is, what is said of it, and settings with it. */
 const mistakes: ReadonlyArray<
-  readonly [where: string, says: RegExp, ...settings: unknown[]]
+  readonly [where: string, says: RegExp, settings: unknown]
 > = [
+  ...wrongValues.flatMap(([where, says, ...values]) =>
+    values.map((value) => {
+      const settings = where
+        .split(".")
+        .reduceRight((inner: unknown, key) => ({ [key]: inner }), value);
+      return [where, says, settings] as const;
+    }),
+  ),
   ["", /object/u, null],
   [
     "",
-    /unknown setting "contract"; the settings are contracts, guard, .*, tokenDecimals, displayDecimals, instances/u,
+    /unknown setting "contract"; the settings are contracts, guard, .*, displayDecimals, instances/u,
     { contract: {} },
   ],
   [
@@ -52,29 +84,9 @@ const mistakes: ReadonlyArray<
     { contracts: { pool: SECOND } },
   ],
   [
-    "contracts.vault",
-    /address .*40 hex digits.* or a configuration variable/u,
-    ofVault({ name: "SOME_ADDRESS" }),
-    ofVault({ _type: "ConfigurationVariable", name: 12 }),
-    ofVault(`x${SECOND}`),
-    ofVault(`${SECOND}0`),
-  ],
-  ["tokenDecimals", /0 to 77/u, { tokenDecimals: -1 }, { tokenDecimals: 78 }],
-  [
     "displayDecimals",
     /unknown value of unknown scale "round.strikePrice"; .*round\.settledAmount, order, order\.number/u,
     { displayDecimals: { "round.strikePrice": 18 } },
-  ],
-  ["displayDecimals.volume", /77/u, { displayDecimals: { volume: 1.5 } }],
-  [
-    "guard",
-    /configuration variable, or false/u,
-    ...[{ guard: true }, { guard: "0x12" }],
-  ],
-  [
-    "maxFeePerGasLimit",
-    /positive bigint in wei/u,
-    ...[{ maxFeePerGasLimit: 0n }, { maxFeePerGasLimit: 1 }],
   ],
   ["maxPriorityFeePerGasLimit", /may not exceed maxFeePerGasLimit/u, raised],
   [
@@ -88,51 +100,21 @@ const mistakes: ReadonlyArray<
     { timeBeforeBumpingFees: 0, maxFeePerGasLimit: 1n },
   ],
   [
-    "timeBeforeBumpingFees",
-    /needs maxFeePerGasLimit/u,
-    { timeBeforeBumpingFees: 1 },
-  ],
-  [
-    "instances.usdc.timeBeforeBumpingFees",
-    /needs maxFeePerGasLimit/u,
-    usdc({ timeBeforeBumpingFees: 1 }),
-  ],
-  ["maxFeeBumps", /from 0 up/u, { maxFeeBumps: -1 }],
-  [
-    "maxHeadAge",
-    /from 1 up, or false/u,
-    ...[{ maxHeadAge: 0 }, { maxHeadAge: true }],
-  ],
-  ["instances", /object/u, { instances: "" }],
-  ...["../usdc", "Daily", "_", "a".repeat(65)].map(
-    (name) =>
-      [
-        `instances.${name}`,
-        /name of an instance: lower-case/u,
-        { instances: { [name]: {} } },
-      ] as const,
-  ),
-  [
     "instances.usdc",
-    /unknown setting "instances"; the settings are contracts, guard, .*, tokenDecimals, displayDecimals$/u,
+    /unknown setting "instances"; the settings are contracts, guard, .*, displayDecimals$/u,
     usdc({ instances: {} }),
   ],
 ];
 
 describe("configuration", () => {
-  for (const [where, says, ...settings] of mistakes) {
-    it(`Hardhat names ${where === "" ? root : where} of ${settings.map((one) => inspect(one, { breakLength: Infinity })).join(", ")}: ${says.source}`, async () => {
-      for (const vault of settings) {
-        const [[path, message] = ["", ""], ...more] = await validate({
-          live: httpNetwork(NOWHERE, {
-            // @ts-expect-error -- wrong on purpose
-            vault,
-          }),
-        });
-        expect(more).to.deep.equal([]);
-        expect(path).to.equal([root, where].filter(Boolean).join("."));
-        expect(message).to.match(says);
-      }
+  for (const [where, says, settings] of mistakes) {
+    it(`Hardhat names ${where === "" ? root : where} of ${inspect(settings, { breakLength: Infinity })}: ${says.source}`, async () => {
+      const [[path, message] = ["", ""], ...more] = await validate({
+        live: { type: "http", vault: settings },
+      });
+      expect(more).to.deep.equal([]);
+      expect(path).to.equal([root, where].filter(Boolean).join("."));
+      expect(message).to.match(says);
     });
   }
 
@@ -151,7 +133,6 @@ describe("configuration", () => {
 
   for (const vault of [
     undefined,
-    ofVault(undefined),
     ofVault(SECOND.toLowerCase()),
     ofVault(configVariable("SOME_ADDRESS")),
     { tokenDecimals: 0, displayDecimals: { "order.openPrice": 77 } },
@@ -241,38 +222,33 @@ describe("configuration", () => {
     expect(folderOf("other")).to.not.equal("/kept");
   });
 
-  for (const [where, vault] of [
-    ["guard", { guard: MISTYPED }],
-    ["instances.usdc.contracts.vault", usdc(ofVault(MISTYPED))],
-  ] as const) {
-    it(`a connection fails with VAULT_INVALID_ADDRESS, asks for nothing, and leaves other networks alone, if the checksum of ${where} is wrong; a start does not`, async () => {
-      const server = await startRpcServer({});
-      const hre = await createTestHre({
-        networks: {
-          live: httpNetwork(server.url, { vault }),
-          other: httpNetwork(server.url),
-        },
-      });
-      await (await hre.network.create("other")).close();
-      const closed: string[] = [];
-      hre.hooks.registerHandlers("network", {
-        closeConnection: async (context, connection, next) => {
-          closed.push(connection.networkName);
-          await next(context, connection);
-        },
-      });
-      const { message } = await expectVaultError(
-        hre.network.create("live"),
-        "VAULT_INVALID_ADDRESS",
-      );
-      expect(message).to.contain(
-        `${root}.${where} is not a valid address: "${MISTYPED}" (its checksum is wrong)`,
-      );
-      expect(closed).to.deep.equal(["live"]);
-      expect(server.requests).to.deep.equal([]);
-      await server.stop();
+  it("a connection fails with VAULT_INVALID_ADDRESS, asks for nothing, and leaves other networks alone, if a checksum is wrong; a start does not", async () => {
+    const server = await startRpcServer({});
+    const hre = await createTestHre({
+      networks: {
+        live: httpNetwork(server.url, { vault: usdc(ofVault(MISTYPED)) }),
+        other: httpNetwork(server.url),
+      },
     });
-  }
+    await (await hre.network.create("other")).close();
+    const closed: string[] = [];
+    hre.hooks.registerHandlers("network", {
+      closeConnection: async (context, connection, next) => {
+        closed.push(connection.networkName);
+        await next(context, connection);
+      },
+    });
+    const { message } = await expectVaultError(
+      hre.network.create("live"),
+      "VAULT_INVALID_ADDRESS",
+    );
+    expect(message).to.contain(
+      `${root}.instances.usdc.contracts.vault is not a valid address: "${MISTYPED}" (its checksum is wrong)`,
+    );
+    expect(closed).to.deep.equal(["live"]);
+    expect(server.requests).to.deep.equal([]);
+    await server.stop();
+  });
 
   describe("a configuration variable", () => {
     const settings = ofVault(configVariable("TEST_ADDRESS"));

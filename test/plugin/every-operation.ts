@@ -6,7 +6,6 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import { VaultClient } from "../../src/client/index.js";
 import type { MockVaultHandle } from "../../src/types.js";
-import { expectVaultError } from "../helpers/assertions.js";
 import {
   ORDER_ID,
   distinctState,
@@ -81,29 +80,6 @@ for (const { name, start } of differentNodes) {
         expect(read.state).to.equal(255n);
         expect(await contracts.vaultFactory.minSLDMargin()).to.equal(46n);
       }
-    });
-
-    it("a snapshot has every reading without arguments", async () => {
-      const { chainId, block, ...readings } = await connection.vault.snapshot();
-      expect(chainId).to.equal(31337);
-      expect(block).to.deep.equal(await connection.vault.block());
-      const { orders: _orders, margins: _margins, ...expected } = distinctState;
-      expect(readings).to.deep.equal(expected);
-    });
-
-    it("a read throws VAULT_CALL_REVERTED with the contract and the reason of a custom error", async () => {
-      const reason = { customError: "OrderNotFound", args: [12n] } as const;
-      await mocks.fail("queryVolume", reason);
-      const { details } = await expectVaultError(
-        connection.vault.queryVolume(),
-        "VAULT_CALL_REVERTED",
-      );
-      expect(details).to.include({
-        operation: "queryVolume",
-        reason: "OrderNotFound(orderID: 12)",
-        contract: "vault",
-        address: mocks.addresses.vault,
-      });
     });
   });
 }

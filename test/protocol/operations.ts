@@ -1,6 +1,3 @@
-import { spawnSync } from "node:child_process";
-import path from "node:path";
-
 import { assert, expect } from "chai";
 
 import {
@@ -37,10 +34,7 @@ import {
   isSameRound,
 } from "../../src/protocol/round.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre } from "../helpers/hre.js";
-
-const root = path.resolve(import.meta.dirname, "../..");
 
 /** Names of the results, from the protocol's section 2, by hand. */
 const documentedFields: Readonly<Record<string, string>> = {
@@ -188,28 +182,6 @@ describe("the operations table", () => {
       expect(name in VaultClient.prototype, name).to.equal(kind === "read");
     }
     await connection.close();
-  });
-
-  it("gives an eleventh operation a task, status, request and snapshot by its entry, and a method that is one line", () => {
-    const { stdout, stderr, status } = spawnSync(
-      process.execPath,
-      ["--import", "tsx", "test/helpers/eleventh-operation.ts"],
-      { cwd: root, encoding: "utf8" },
-    );
-    expect(stderr).to.equal("");
-    expect(status).to.equal(0);
-    const found = fieldsOf(JSON.parse(stdout));
-    expect(found).to.deep.nested.include({
-      method: "77",
-      snapshot: true,
-      "task.volumeAgain": "77",
-      "status.status.volumeAgain": "77",
-      "request.method": "eth_call",
-    });
-    expect(found["text"]).to.match(
-      /^Volume again {2}default.*\nVolume again +77/u,
-    );
-    expect(found["statusText"]).to.contain("Volume again");
   });
 });
 

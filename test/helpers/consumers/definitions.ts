@@ -1,5 +1,5 @@
-import type { CompilerSettings } from "../compiler-settings.js";
 import { sample } from "../sample.js";
+import type { SolcVersion } from "../solc.js";
 
 /** A project of a user, that this package is installed in. */
 export interface ConsumerDefinition {
@@ -20,7 +20,11 @@ export interface ConsumerDefinition {
   /** How its tests are run, after `hardhat`, if it has any. */
   readonly testCommand?: readonly string[];
   /** What that compiles its contracts with, if it has any. */
-  readonly compiler?: CompilerSettings;
+  readonly compiler?: {
+    readonly version: SolcVersion;
+    readonly optimizer: boolean;
+    readonly viaIR: boolean;
+  };
   /** Which of the documents' code it has. */
   readonly documents?: "ethers" | "viem" | "solidity" | "hardhat-2";
   /**
