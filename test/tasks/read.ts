@@ -1,23 +1,14 @@
 import { expect } from "chai";
-import { id, toQuantity } from "ethers";
-import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+import { toQuantity } from "ethers";
 
 import { distinctState, ORDER_ID } from "../helpers/distinct-state.js";
-import {
-  DOCUMENTED_BLOCK,
-  documentedContracts,
-  documentedNode,
-} from "../helpers/documented-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { hreOnLive, httpNetwork } from "../helpers/hre.js";
-import { NOBODY, SECOND, ZERO } from "../helpers/names.js";
+import { NOBODY, SECOND } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
-import type { RpcServer } from "../helpers/rpc-server.js";
-import { pathsOf } from "../helpers/readings.js";
-import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
+import { runTyped } from "../helpers/run-vault-task.js";
 import { FACTORY } from "../helpers/scripted-contracts.js";
 import { ScriptedNode, handlerOf } from "../helpers/scripted-node.js";
-import type { ScriptedNodeOptions } from "../helpers/scripted-node.js";
 import { useTasks } from "../helpers/use-tasks.js";
 import { DEV_KEYS } from "../helpers/world.js";
 
@@ -71,7 +62,7 @@ describe("read tasks", () => {
     }
   });
 
-  for (const [typed, seconds, isNoted, end = ""] of [
+  for (const [typed, seconds, isNoted, end] of [
     ["round", 59, false, "in 6s"],
     ["round", 60, true, "in 5s"],
     ["round --block 5", 60, false, "in 1m 5s"],
@@ -82,18 +73,19 @@ describe("read tasks", () => {
         await node.answerTo("eth_getBlockByNumber", ["latest", false]),
       );
       const now = Number(latest["timestamp"]);
-      node.rounds = node.rounds.map((round) => ({
-        ...{ ...round, endTime: BigInt(now + 65) },
-      }));
+      const end65 = { endTime: BigInt(now + 65) };
+      node.rounds = node.rounds.map((round) => ({ ...round, ...end65 }));
+      const timestamp = toQuantity(now + seconds);
+      const pending = { ...latest, number: null, timestamp };
       node.on("eth_getBlockByNumber", async ([block], answer) =>
-        block === "pending"
-          ? { ...latest, number: null, timestamp: toQuantity(now + seconds) }
-          : await answer(),
+        block === "pending" ? pending : await answer(),
       );
       const server = await startRpcServer({ handler: handlerOf(node) });
       const vault = { contracts: { vaultFactory: FACTORY } };
-      const hre = await hreOnLive(server.url, { vault });
-      const { stdout } = await runTyped(hre, typed);
+      const { stdout } = await runTyped(
+        await hreOnLive(server.url, { vault }),
+        typed,
+      );
       await server.stop();
       expect(stdout).to.include(end);
       expect(stdout.includes(`newest block is ${seconds} s old`)).to.equal(
@@ -134,84 +126,4 @@ describe("read tasks", () => {
       xMarginAmount: String(timestamp + 7 * 86_400),
     });
   });
-});
-
-describe("the block of a read task", () => {
-  const NUMBER = toQuantity(DOCUMENTED_BLOCK.number);
-  let server: RpcServer;
-  let hre: HardhatRuntimeEnvironment;
-  /** The blocks whose headers were requested. */
-  let headers: unknown[];
-  /** Params of each call. */
-  let calls: Array<readonly unknown[]>;
-
-  before(async () => {
-    server = await startRpcServer({});
-    hre = await hreOnLive(server.url, {
-      from: SECOND,
-      vault: { contracts: documentedContracts, instances: { usdc: {} } },
-    });
-  });
-  after(async () => {
-    await server.stop();
-  });
-
-  /** Without state overrides, every reading is a call. */
-  const answerAs = (options: ScriptedNodeOptions): void => {
-    [headers, calls] = [[], []];
-    const node = documentedNode({ overrides: false, ...options });
-    node.on("eth_getBlockByNumber", async ([block], answer) => {
-      headers.push(block);
-      return await answer();
-    });
-    node.on("eth_call", async (params, answer) => {
-      const answered = await answer();
-      calls.push(params);
-      return answered;
-    });
-    server.handler = handlerOf(node);
-  };
-
-  const byHash = {
-    blockHash: id(`block ${DOCUMENTED_BLOCK.number}`),
-    requireCanonical: true,
-  };
-  for (const [hashes, pinned] of [
-    [true, byHash],
-    [false, NUMBER],
-  ] as const) {
-    it(`vault status --all reads it first, names its ${hashes ? "hash" : "number"} in each call, and compares it again`, async () => {
-      answerAs({ hashes });
-      const document = parseDocument(
-        await runTyped(hre, "status --all --json"),
-      );
-      expect(document).to.deep.include({ chainId: 1, block: DOCUMENTED_BLOCK });
-      expect(headers[0]).to.equal("latest");
-      expect(headers).to.include(NUMBER);
-      // Of the network, and of its instance.
-      expect(calls).to.have.lengthOf(2 * pathsOf().length);
-      for (const [call, at] of calls) {
-        expect(call).to.have.all.keys("from", "to", "data");
-        expect(call).to.have.property("from", SECOND);
-        expect(at).to.deep.equal(pinned);
-      }
-    });
-  }
-
-  for (const [given, pinned] of [
-    ["finalized", NUMBER],
-    // A pending block has no number that a call can name.
-    ["pending", "pending"],
-  ]) {
-    it(`vault status --block ${given} calls at ${pinned}, for the sender of --from`, async () => {
-      answerAs({ hashes: false });
-      await runTyped(hre, `status --block ${given} --from ${ZERO}`);
-      expect(headers[0]).to.equal(given);
-      expect(calls).to.have.lengthOf(pathsOf().length);
-      for (const [call, at] of calls) {
-        expect(call).to.have.property("from", ZERO);
-        expect(at).to.equal(pinned);
-      }
-    });
-  }
 });

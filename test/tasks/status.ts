@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
-import { ZeroAddress } from "ethers";
+import { ZeroAddress, toQuantity } from "ethers";
 
 import { fieldsOf } from "../helpers/fields.js";
 import type { NetworkSettings } from "../helpers/hre.js";
@@ -124,23 +124,39 @@ describe("vault status", () => {
     ]);
   });
 
-  describe("of a network whose instances alone have contracts", () => {
-    const one = { contracts: { vaultFactory: FACTORY } };
-    const vault = { instances: { one, two: one } };
-
-    it("status --all leaves out the network's own contracts, and exits by its instances", async () => {
-      const document = await documentOf("--all", vault);
-      expect(document).to.have.property("status", null);
-      expect(document).to.have.nested.property("instances.two.round.settled");
-      const { stdout } = await run("--all", vault);
-      expect(stdout).to.not.include("Contracts of the network itself");
-      const metrics = await run("--all --format prometheus", vault);
-      expect(metrics.exitCode).to.equal(0);
-      expect(metrics.stdout).to.not.include('instance=""');
+  it("status --all reads the instances as --from names, and at the block of the network's own readings", async () => {
+    const seen = new Set<string>();
+    keeper.chain.overrides = false;
+    keeper.chain.on("eth_call", async ([call, block], answer) => {
+      const answered = await answer();
+      seen.add(JSON.stringify([fieldsOf(call)["from"], block]));
+      return answered;
     });
+    const vault = { contracts, instances: { usdc: {} } };
+    const { block } = await documentOf(`--all --from ${SETTLER}`, vault);
+    const { hash: blockHash } = fieldsOf(
+      await keeper.chain.answerTo("eth_getBlockByNumber", [
+        ...[toQuantity(Number(fieldsOf(block)["number"])), false],
+      ]),
+    );
+    const pinned = [SETTLER, { blockHash, requireCanonical: true }];
+    expect([...seen]).to.deep.equal([JSON.stringify(pinned)]);
   });
 
-  for (const form of ["", "--json", "--format prometheus"]) {
+  it("status --all leaves out the network's own contracts if its instances alone have addresses, and exits by these", async () => {
+    const one = { contracts: { vaultFactory: FACTORY } };
+    const vault = { instances: { one, two: one } };
+    const document = await documentOf("--all", vault);
+    expect(document).to.have.property("status", null);
+    expect(document).to.have.nested.property("instances.two.round.settled");
+    const { stdout } = await run("--all", vault);
+    expect(stdout).to.not.include("Contracts of the network itself");
+    const metrics = await run("--all --format prometheus", vault);
+    expect(metrics.exitCode).to.equal(0);
+    expect(metrics.stdout).to.not.include('instance=""');
+  });
+
+  for (const form of ["", "--format prometheus"]) {
     it(`status --all ${form} exits with 1 if one instance fails, and without --all with 0`, async () => {
       const gone = "0x00000000000000000000000000000000000000ff";
       const node = documentedNode({
