@@ -78,13 +78,6 @@ describe("vault decode", () => {
       { values: { contractType: 2 }, trailing: "0xdeadbeef" },
     ],
     [
-      "a selector in capitals, and a name of ours",
-      "0x789F4B5A",
-      "Call minSLDMargin()",
-      ["Contract · vault factory"],
-      { operation: "minXMargin", signature: "minSLDMargin()" },
-    ],
-    [
       "an answer of either pool",
       answers(1, 2, 3),
       "Answer of getLPAmountInfo",

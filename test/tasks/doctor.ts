@@ -26,18 +26,9 @@ describe("vault doctor", () => {
     const contracts = { vault: VAULT, vaultFactory: FACTORY };
     const settings = { chainId: 31_337, vault: { contracts } };
     const hre = await hreOnLive(server.url, settings);
-    const timeouts: number[] = [];
-    hre.hooks.registerHandlers("network", {
-      newConnection: async (context, next) => {
-        const connection = await next(context);
-        const { timeout } = fieldsOf(connection.networkConfig);
-        timeouts.push(Number(timeout));
-        return connection;
-      },
-    });
     const result = await runTyped(hre, typed);
     await server.stop();
-    return { ...result, timeouts };
+    return result;
   };
   const namesIn = (document: unknown): readonly unknown[] =>
     listOf(fieldsOf(document)["checks"]).map((one) => fieldsOf(one)["name"]);
@@ -80,17 +71,6 @@ describe("vault doctor", () => {
     expect(document).to.have.all.keys("checks");
     expect(namesIn(document)).to.deep.equal(["network"]);
     expect(node.count("eth_accounts")).to.equal(0);
-  });
-
-  it("doctor gives the signer's requests what is left of its --timeout", async () => {
-    const { timeouts } = await examine(
-      new ScriptedNode(),
-      "doctor --timeout 60",
-    );
-    const [ofReads = 0, ofSigner = 0, ...more] = timeouts;
-    expect(more).to.deep.equal([]);
-    expect(ofReads).to.be.at.most(60_000);
-    expect(ofSigner).to.be.below(ofReads);
   });
 });
 

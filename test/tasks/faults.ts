@@ -142,20 +142,6 @@ describe("tasks under faults", () => {
     });
   }
 
-  it("simulate sends eth_simulateV1 ten times at most within its --timeout", async () => {
-    let asked = 0;
-    server.handler = ({ request: { method } }) => {
-      if (method !== "eth_simulateV1") {
-        return undefined;
-      }
-      asked += 1;
-      return { error: { code: -32_005, message: "limit exceeded" } };
-    };
-    const result = await runTyped(hre, "simulate --json --timeout 3");
-    expect(parseDocument(result)).to.have.property("error");
-    expect(asked).to.be.within(1, 10);
-  });
-
   it("doctor prints at --timeout what did not answer", async () => {
     server.handler = ({ request: { method } }) =>
       method === "eth_call" ? "handled" : undefined;

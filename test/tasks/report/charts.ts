@@ -80,25 +80,11 @@ describe("the histogram of opening prices", () => {
       "line mark 356 168 356 28",
     ]);
     expect(titlesOf(text)).to.deep.equal(["1 order", "2 orders"]);
-    expect(labelsOf(text, "middle")).to.deep.equal([
-      "44 174 59,000",
-      "148 174 60,000",
-      "252 174 61,000",
-      "356 174 62,000",
-      "460 174 63,000",
-    ]);
-    expect(shapesOf(text, "tick").at(1)).to.equal("line tick 148 168 148 174");
-    expect(labelsOf(text, "end")).to.deep.equal([
-      "38 158 0",
-      "38 88 1",
-      "38 18 2",
-    ]);
-    expect(shapesOf(text, "grid").at(1)).to.equal("line grid 44 98 460 98");
+    expect(labelsOf(text, "middle")).to.include("148 174 60,000");
+    expect(labelsOf(text, "end")).to.include("38 88 1");
     expect(text)
-      .to.include('viewBox="0 0 480 210"')
-      .and.include('aria-label="Opening price of 3 orders."')
-      .and.include('<text x="0" y="12">↑ orders</text>')
-      .and.include('<text x="460" y="206" text-anchor="end"> price → </text>');
+      .to.include('aria-label="Opening price of 3 orders."')
+      .and.include("BTC-USDT: opening price against strike<");
   });
 
   for (const [prices, strike, isDrawn] of [
@@ -115,25 +101,15 @@ describe("the histogram of opening prices", () => {
     });
   }
 
-  const key = '<i class="key"></i>orders<i class="key line"></i>strike';
-  for (const [price, raw, caption] of [
-    [60_000, false, `opening price against strike<span>${key}</span>`],
-    [
-      ...([1_000, false] as const),
-      "opening price<span>strike not drawn: no strike price is near these prices</span>",
-    ],
-    [
-      ...([60_000, true] as const),
-      "opening price<span>strike not drawn: displayDecimals declares no scale of opening prices</span>",
-    ],
-  ] as const) {
-    it(`pricesFigure titles the price ${price}${raw ? ", unscaled," : ""} beside the strike 61,000 with "${caption.replaceAll(/<.*?>/gu, " ")}"`, () => {
-      const text = figureOf([price], 61_000n * ONE, { ...context, raw });
-      expect(text).to.include(`<figcaption>BTC-USDT: ${caption}`);
-      expect(text.includes(" price, raw → ")).to.equal(raw);
-      expect(text.includes(">6e+22<")).to.equal(raw);
-    });
-  }
+  it("pricesFigure draws no strike among unscaled prices, and shows why", () => {
+    const raw = { ...context, raw: true };
+    const text = figureOf([60_000], 61_000n * ONE, raw);
+    expect(text)
+      .to.include("strike not drawn: displayDecimals declares no scale")
+      .and.include(" price, raw → ")
+      .and.include(">6e+22<");
+    expect(shapesOf(text, "mark")).to.deep.equal([]);
+  });
 
   it("pricesFigure cuts a pair after 40 characters, and escapes it", () => {
     const [order] = ordersAt(5);
@@ -155,13 +131,8 @@ function roundAt(
   more: Partial<ReportedRound> = {},
 ): ReportedRound {
   return {
-    ...{
-      strikePrice,
-      APY: 1n,
-      maxVolume: 1n,
-      filledVolume: 0n,
-      minDeposit: 1n,
-    },
+    ...{ strikePrice, APY: 1n, maxVolume: 1n, filledVolume: 0n },
+    minDeposit: 1n,
     startTime: BigInt(START + day * DAY),
     endTime: BigInt(START + (day + 1) * DAY),
     ...{ settled: false, settledPrice: null, settledAmount: null },
@@ -170,10 +141,7 @@ function roundAt(
   };
 }
 
-const settledAt = (
-  settledPrice: bigint | null,
-  settledTime: number,
-): Partial<ReportedRound> => ({
+const settledAt = (settledPrice: bigint | null, settledTime: number) => ({
   ...{ settled: true, settledBlock: 5, settledAmount: 1n },
   ...{ settledPrice, settledTime },
 });
@@ -198,17 +166,8 @@ describe("the chart of strikes and settled prices", () => {
       "line strike 262 60 460 60",
     ]);
     expect(titlesOf(text)).to.deep.equal(["settled 2027-01-16T08:01:00Z"]);
-    expect(labelsOf(text, "end")).to.deep.equal([
-      "58 146 90",
-      "58 114 100",
-      "58 82 110",
-      "58 50 120",
-      "58 18 130",
-    ]);
-    expect(labelsOf(text, "middle")).to.deep.equal([
-      "196 162 2027-01-16 00:00",
-      "394 162 2027-01-17 00:00",
-    ]);
+    expect(labelsOf(text, "end")).to.include("58 114 100");
+    expect(labelsOf(text, "middle")).to.include("196 162 2027-01-16 00:00");
     expect(text).to.include("↑ price<").and.include(" UTC → ");
   });
 

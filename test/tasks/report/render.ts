@@ -5,13 +5,7 @@ import { expect } from "chai";
 import { vaultError } from "../../../src/errors.js";
 import type { ListedOrder } from "../../../src/client/index.js";
 import { someOrder, zeroAnswer } from "../../../src/mocks/scenarios.js";
-import {
-  code,
-  labelledValues,
-  notes,
-  section,
-  table,
-} from "../../../tasks/output/blocks.js";
+import { labelledValues, notes, table } from "../../../tasks/output/blocks.js";
 import type { Block } from "../../../tasks/output/blocks.js";
 import { html } from "../../../tasks/report/html.js";
 import { ordersChapter, renderReport } from "../../../tasks/report/render.js";
@@ -35,7 +29,7 @@ const page = (
     .replaceAll(" />", "/>");
 
 /** The markup of one block, and of its footnotes. */
-const rendered = (block: Block = notes()) => {
+const rendered = (block: Block) => {
   const text = page([{ heading: "One", blocks: [block] }]);
   const [, body = "", foot = ""] =
     /<h2>One<\/h2>(.*?)<\/section>.*<footer>(.*?)<p>This page/u.exec(text) ??
@@ -44,25 +38,19 @@ const rendered = (block: Block = notes()) => {
 };
 
 describe("the page of a report", () => {
-  for (const [network, instance, heading, tab, place] of [
-    ["live", undefined, "Vault report", "live", "live"],
-    [HOSTILE, HOSTILE, `Vault report: ${ESCAPED}`, ESCAPED, ESCAPED],
-  ] as const) {
-    it(`renderReport names network ${JSON.stringify(network)}, chain, block and time, and instance ${JSON.stringify(instance)}`, () => {
-      const text = page([], {
-        ...{ envelope: { ...listingEnvelope, network }, instance },
-      });
-      expect(text)
-        .to.include(`<title>Vault report: ${tab}, block 7</title>`)
-        .and.include(`<h1>${heading}</h1>`)
-        .and.not.include("<img");
-      expect(
-        text.replaceAll(/<\/?span>/gu, " ").replaceAll(/ +/gu, " "),
-      ).to.include(
-        `<p class="dim"> ${place} (chain 56), block 7, 2023-11-14T22:13:20Z </p>`,
-      );
-    });
-  }
+  it("renderReport names network, chain, block, time and instance, escaped", () => {
+    const envelope = { ...listingEnvelope, network: HOSTILE };
+    const text = page([], { envelope, instance: HOSTILE });
+    expect(text)
+      .to.include(`<title>Vault report: ${ESCAPED}, block 7</title>`)
+      .and.include(`<h1>Vault report: ${ESCAPED}</h1>`)
+      .and.not.include("<img");
+    expect(
+      text.replaceAll(/<\/?span>/gu, " ").replaceAll(/ +/gu, " "),
+    ).to.include(
+      `<p class="dim"> ${ESCAPED} (chain 56), block 7, 2023-11-14T22:13:20Z </p>`,
+    );
+  });
 
   it("renderReport allows its own style sheet alone, by its hash", () => {
     const text = renderReport({
@@ -94,7 +82,6 @@ describe("the page of a report", () => {
 
   const values = (label: string, value: string): string =>
     `<table class="values"><tbody><tr><th scope="row">${label}</th><td>${value}</td></tr></tbody></table>`;
-  const [heading] = section("<", notes("a"));
   for (const [what, block, body] of [
     [
       "an integer behind a scaled text, and a note",
@@ -103,8 +90,6 @@ describe("the page of a report", () => {
       ]),
       values("A&lt;", '<data value="1500">1.5</data><small>a &amp; b</small>'),
     ],
-    ["a section", heading, "<h3>&lt;</h3>"],
-    ["code", code("<a>"), "<pre>&lt;a&gt;</pre>"],
     [
       "each cell below its heading, aligned as its column",
       table(
@@ -119,7 +104,7 @@ describe("the page of a report", () => {
         '<tr><td class="right" data-label="Id">1</td><td class="left" data-label="Na&lt;me">x&lt;</td></tr>' +
         '<tr><td class="right" data-label="Id">2</td><td class="left" data-label="Na&lt;me"></td></tr></tbody></table>',
     ],
-  ] satisfies ReadonlyArray<readonly [string, Block | undefined, string]>) {
+  ] satisfies ReadonlyArray<readonly [string, Block, string]>) {
     it(`renderReport shows ${what}`, () => {
       expect(rendered(block).body).to.equal(body);
     });
@@ -136,34 +121,12 @@ describe("the page of a report", () => {
     expect(foot).to.equal('<p><span class="dim">why &lt;</span></p>');
   });
 
-  for (const [cells, part] of [
-    [["x".repeat(21), "y"], '<td class="left long" data-label="A">y</td>'],
-    // 20 and 21 characters.
-    [["1,000,000,000,000 ra"], ">1,000,000,000,000 ra<"],
-    [
-      ["1,000,000,000,000 raw"],
+  it("renderReport lets a browser break an integer of more than 20 characters", () => {
+    const integer = [["1,000,000,000,000 raw"]];
+    expect(rendered(table([{ heading: "A" }], integer)).body).to.include(
       ">1,<wbr/>000,<wbr/>000,<wbr/>000,<wbr/>000 raw<",
-    ],
-  ] as const) {
-    it(`renderReport lets a column of ${cells.join()} break from 21 characters on`, () => {
-      const rows = cells.map((cell) => [cell]);
-      const { body } = rendered(table([{ heading: "A" }], rows));
-      expect(body).to.include(part);
-    });
-  }
-
-  for (const [length, isWide] of [
-    [40, false],
-    [41, true],
-  ] as const) {
-    it(`renderReport marks a table of 100 and ${length} characters as ${isWide ? "wide" : "one of rows"}`, () => {
-      const rows = [["x".repeat(100), "y".repeat(length)]];
-      const { body } = rendered(
-        table([{ heading: "A" }, { heading: "B" }], rows),
-      );
-      expect(body.startsWith('<table class="rows wide">')).to.equal(isWide);
-    });
-  }
+    );
+  });
 });
 
 describe("the orders of a report", () => {
@@ -188,19 +151,12 @@ describe("the orders of a report", () => {
     expect(text.match(/data-label="Id"/gu)).to.have.lengthOf(1);
   });
 
-  for (const [count, heading] of [
-    [1_000, "Every order"],
-    [1_001, "The first 1,000 orders"],
-  ] as const) {
-    it(`ordersChapter titles ${count} orders "${heading}", and lists 1,000`, () => {
-      const orders = Array.from({ length: count }, (_, id) =>
-        order(BigInt(id)),
-      );
-      const text = page([chapterOf(orders)]);
-      expect(text).to.include(`<h3>${heading}</h3>`);
-      expect(text.match(/data-label="Id"/gu)).to.have.lengthOf(1_000);
-    });
-  }
+  it("ordersChapter lists 1,000 of 1,001 orders, and says so", () => {
+    const orders = Array.from({ length: 1_001 }, (_, id) => order(BigInt(id)));
+    const text = page([chapterOf(orders)]);
+    expect(text).to.include("<h3>The first 1,000 orders</h3>");
+    expect(text.match(/data-label="Id"/gu)).to.have.lengthOf(1_000);
+  });
 
   it("ordersChapter draws the four pairs with the most orders", () => {
     const pairs = ["B", "A", "B", "C", "D", "E", "E", "F", "F", "B"];
