@@ -6,14 +6,14 @@ import { configVariable } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { HttpNetworkConfig } from "hardhat/types/config";
 
-import { startAnvil } from "../helpers/anvil.js";
+import { useAnvil } from "../helpers/anvil.js";
 import {
   documentedContracts,
   documentedHandler,
 } from "../helpers/documented-node.js";
-import { fetchProvider } from "../helpers/fetch-provider.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
 import {
   connectTo,
   createTestHre,
@@ -22,7 +22,7 @@ import {
 } from "../helpers/hre.js";
 import { NOBODY, SECOND } from "../helpers/names.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
-import type { RpcServer } from "../helpers/rpc-server.js";
+import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 import { KEY } from "../helpers/scripted-contracts.js";
 import { itFails, squeezed, useTasks } from "../helpers/use-tasks.js";
@@ -208,60 +208,45 @@ describe("the addresses that tasks use", () => {
         .and.not.include("hunter2");
     });
   }
-
-  it("vault volume --at uses another contract", async () => {
-    const { vault } = tasks.mocks.addresses;
-    await tasks.documentOf(`volume --network bare --at vault=${vault}`);
-  });
 });
 
 describe("a task while the chain replaces blocks", () => {
+  const anvil = useAnvil();
+  let server: RpcServer;
+  let project: FixtureProject;
   let hre: HardhatRuntimeEnvironment;
-  let folder: string;
   /** Calls before which the chain replaces its newest blocks, counted from 1. */
   let reorganisedAt: readonly number[] = [];
   let calls = 0;
   let takesHashes = true;
-  const stops: Array<() => Promise<unknown>> = [];
 
   before(async () => {
-    const anvil = await startAnvil();
-    const project = await useFixtureProject("plain");
-    folder = project.path;
-    const node = fetchProvider(anvil.url);
-    const { vault } = await connectTo(anvil.url);
+    project = await useFixtureProject("plain");
+    const { vault, provider } = await connectTo(anvil.url);
     const mocks = await vault.deployMocks();
     await mocks.generateOrders(1n, 8_000n);
-    await node.request({ method: "anvil_mine", params: ["0x14"] });
-    const server = await startRpcServer({
-      upstream: anvil.url,
-      handler: async ({ request: { method, params } }) => {
-        if (method !== "eth_call") {
-          return undefined;
-        }
-        if (!takesHashes && typeof params[1] === "object") {
-          const message = "invalid block parameter";
-          return { error: { code: -32_000, message } };
-        }
-        calls += 1;
-        if (reorganisedAt.includes(calls)) {
-          await node.request({ method: "anvil_reorg", params: [3, []] });
-        }
+    await provider.request({ method: "anvil_mine", params: ["0x14"] });
+    const handler: RpcHandler = async ({ request: { method, params } }) => {
+      if (method !== "eth_call") {
         return undefined;
-      },
-    });
+      }
+      if (!takesHashes && typeof params[1] === "object") {
+        const message = "invalid block parameter";
+        return { error: { code: -32_000, message } };
+      }
+      calls += 1;
+      if (reorganisedAt.includes(calls)) {
+        await provider.request({ method: "anvil_reorg", params: [3, []] });
+      }
+      return undefined;
+    };
+    server = await startRpcServer({ upstream: anvil.url, handler });
     const settings = { vault: { contracts: mocks.addresses } };
-    hre = await hreOnLive(server.url, settings, folder);
-    stops.push(
-      async () => await server.stop(),
-      async () => await anvil.stop(),
-      async () => await project.remove(),
-    );
+    hre = await hreOnLive(server.url, settings, project.path);
   });
   after(async () => {
-    for (const stop of stops) {
-      await stop();
-    }
+    await server.stop();
+    await project.remove();
   });
   beforeEach(() => {
     calls = 0;
@@ -280,7 +265,7 @@ describe("a task while the chain replaces blocks", () => {
   ] as const) {
     it(`vault ${typed} starts again once, prints so and succeeds on a node that ${hashes ? "takes hashes" : "takes no hashes"}`, async () => {
       [takesHashes, reorganisedAt] = [hashes, [call]];
-      const file = path.join(folder, "out");
+      const file = path.join(project.path, "out");
       const result = await runTyped(hre, typed.replace("FILE", file));
       expect(result.stderr).to.match(
         /replaced block \d+ while it was read.*Starting again/su,
@@ -302,7 +287,7 @@ describe("a task while the chain replaces blocks", () => {
 
   it("vault orders --out keeps no file of two attempts, both of which met another branch", async () => {
     [takesHashes, reorganisedAt] = [true, [10, 20]];
-    const file = path.join(folder, "orders.csv");
+    const file = path.join(project.path, "orders.csv");
     const typed = `orders --ids 1-8000 --out ${file}`;
     const { stderr, exitCode } = await runTyped(hre, typed);
     expect(stderr).to.include("VAULT_REORGED").and.include("Starting again");
