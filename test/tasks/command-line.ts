@@ -2,22 +2,15 @@ import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { text as readText } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
 
 import { expect } from "chai";
 
-import { assertInvariant } from "../../src/errors.js";
 import { useAnvil } from "../helpers/anvil.js";
 import { runHardhat, startHardhat } from "../helpers/cli.js";
-import {
-  documentedContracts,
-  documentedHandler,
-} from "../helpers/documented-node.js";
 import { everyTaskRun } from "../helpers/every-vault-task.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { connectTo } from "../helpers/hre.js";
-import { itOnPosix } from "../helpers/posix.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler } from "../helpers/rpc-server.js";
 
@@ -53,10 +46,6 @@ describe("the process of a task", () => {
   });
   after(async () => {
     await project.remove();
-  });
-  const documentedAt = (url: string): Environment => ({
-    TEST_URL: url,
-    TEST_VAULT: JSON.stringify({ contracts: documentedContracts }),
   });
   const typed = (text: string): string[] =>
     ["vault", "--network", "test"].concat(text.split(" "));
@@ -126,57 +115,13 @@ describe("the process of a task", () => {
     const server = await startRpcServer({ handler: endless });
     const { stdout, exitCode } = await runHardhat(
       typed("volume --timeout 1 --json"),
-      { cwd: project.path, env: documentedAt(server.url) },
+      { cwd: project.path, env: { ...env, TEST_URL: server.url } },
     );
     await server.stop();
     const code = "VAULT_RPC_TIMEOUT";
     expect(JSON.parse(stdout)).to.have.nested.property("error.code", code);
     expect(exitCode).to.equal(1);
   });
-
-  itOnPosix(
-    "a task ends its process, which something else keeps running, once the reader of a full pipe has all of its output",
-    async () => {
-      let answer = (): void => undefined;
-      const answered = new Promise<void>((resolve) => {
-        answer = resolve;
-      });
-      const server = await startRpcServer({
-        handler: async (exchange) => {
-          if (exchange.request.method === "eth_call") {
-            answer();
-          }
-          return await documentedHandler(exchange);
-        },
-      });
-      await writeFile(
-        path.join(project.path, "lasting.config.ts"),
-        `export { default } from "./hardhat.config.ts"; setInterval(() => {}, 1e6);`,
-      );
-      const { stdout, stderr } = startHardhat(
-        ["--config", "lasting.config.ts", ...typed("volume --json")],
-        {
-          ...{ cwd: project.path, env: documentedAt(server.url) },
-          // What waits in a pipe, which holds 64 KiB, is read once there is a file.
-          under: [
-            ...["sh", "-c"],
-            `{ printf %65536s; "$@"; echo "exit code $?" >&2; } | { until [ -e read ]; do sleep 0.1; done; cat; }`,
-            "sh",
-          ],
-        },
-      );
-      assertInvariant(stdout !== null && stderr !== null, "it has pipes");
-      const ended = once(stderr, "data");
-      const printed = readText(stdout);
-      await answered;
-      // A process that does not wait for its reader has ended by then.
-      await Promise.race([ended, sleep(4_000)]);
-      await writeFile(path.join(project.path, "read"), "");
-      expect(JSON.parse(await printed)).to.have.property("volume");
-      expect(String(await ended)).to.equal("exit code 0\n");
-      await server.stop();
-    },
-  );
 
   it("a task that a plugin overrides does not end its process", async () => {
     await writeFile(

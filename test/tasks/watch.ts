@@ -338,14 +338,6 @@ describe("what vault watch prints of an event", () => {
     ).to.equal("block 6  answers again\n");
   });
 
-  it("watch prints the reason of a reading that fails once at first", () => {
-    const failed = { error: vaultError("VAULT_INTERNAL", { problem: "lost" }) };
-    const readings = { ...seen.readings, volume: failed, minXMargin: failed };
-    expect(first({ readings }).split(failed.error.shortMessage)).to.have.length(
-      2,
-    );
-  });
-
   it("watch prints at first that clocks differ", () => {
     const text = first({ clockWarning: "clocks differ" });
     expect(text).to.include("\nThe clocks differ\n");
