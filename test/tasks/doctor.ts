@@ -11,7 +11,6 @@ import {
   contractsWithHistory,
 } from "../helpers/scripted-contracts.js";
 import { ScriptedNode, handlerOf } from "../helpers/scripted-node.js";
-import { DEV_KEYS } from "../helpers/world.js";
 import { squeezed, useTasks } from "../helpers/use-tasks.js";
 
 // What each check finds: test/plugin/examine.ts and test/plugin/examine-settlement.ts.
@@ -79,15 +78,6 @@ describe("the exit code of vault doctor", () => {
     networks: (url, { addresses: contracts }) => ({
       nobody: httpNetwork(url, { from: NOBODY, vault: { contracts } }),
       gone: httpNetwork("http://127.0.0.1:1"),
-      readme: httpNetwork(url, {
-        ...{ chainId: 31_337, accounts: [DEV_KEYS[0]] },
-        vault: {
-          contracts: {
-            ...{ vault: contracts.vault, vaultFactory: contracts.vaultFactory },
-          },
-          tokenDecimals: 18,
-        },
-      }),
     }),
   });
 
@@ -105,12 +95,4 @@ describe("the exit code of vault doctor", () => {
       expect(notOk).to.deep.equal([[name, status]]);
     });
   }
-
-  it("doctor --strict passes the configuration of the README: a chain id, a key, vault and vaultFactory", async () => {
-    const { exitCode, stdout } = await tasks.run(
-      "doctor --strict --network readme",
-    );
-    expect(stdout).to.include(", 0 warnings, 0 failures.");
-    expect(exitCode).to.equal(0);
-  });
 });
