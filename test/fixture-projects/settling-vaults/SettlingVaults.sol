@@ -175,6 +175,11 @@ abstract contract SettlingVault {
         return 500e18;
     }
 
+    function _pay(address to, uint256 amount) internal {
+        (bool success,) = to.call{value: amount}("");
+        require(success, "could not pay");
+    }
+
     function _finish(uint256 price, uint256 amount) internal {
         require(!round.settled, "settled already");
         (round.settledPrice, round.settledAmount) = (price, amount);
@@ -231,11 +236,6 @@ contract NativeVault is SettlingVault {
         _pay(address(0xbeef0001), 3 ether);
         _pay(address(0xbeef0002), 5);
         _finish(2, 2);
-    }
-
-    function _pay(address to, uint256 amount) private {
-        (bool success,) = to.call{value: amount}("");
-        require(success, "could not pay");
     }
 }
 
@@ -346,11 +346,6 @@ contract MixedVault is SettlingVault {
         if (from != address(0)) balanceOf[from] -= amount;
         if (to != address(0)) balanceOf[to] += amount;
         emit Transfer(from, to, amount);
-    }
-
-    function _pay(address to, uint256 amount) private {
-        (bool success,) = to.call{value: amount}("");
-        require(success, "could not pay");
     }
 }
 
