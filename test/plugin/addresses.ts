@@ -132,23 +132,13 @@ describe("addresses of a vault", () => {
 
   for (const name of ["Daily", "constructor"]) {
     it(`instance("${name}") throws VAULT_UNKNOWN_INSTANCE with the names that there are`, async () => {
-      for (const [work, network, known] of [
-        [() => named.instance(name), "named", "daily, none"],
-        [
-          async () => await hre.vault.instance(name).queryVolume(),
-          ...["plain", "none"],
-        ],
-      ] as const) {
-        const { details } = await expectVaultError(
-          work,
-          "VAULT_UNKNOWN_INSTANCE",
-        );
-        expect(details).to.deep.include({
-          network,
-          instance: `"${name}"`,
-          known,
-        });
-      }
+      const { details } = await expectVaultError(
+        () => named.instance(name),
+        "VAULT_UNKNOWN_INSTANCE",
+      );
+      expect(details).to.deep.include({
+        ...{ network: "named", instance: `"${name}"`, known: "daily, none" },
+      });
     });
   }
 
@@ -166,47 +156,24 @@ describe("addresses of a vault", () => {
     }
   });
 
-  const missing: ReadonlyArray<
-    readonly [
-      operation: string,
-      role: ContractRole,
-      read: (vault: HardhatVault) => Promise<unknown>,
-    ]
-  > = [
-    ["queryVolume", "vault", (vault) => vault.queryVolume()],
-    [
-      "getLPAmountInfo",
-      "privatePool",
-      (vault) => vault.getLPAmountInfo("private"),
-    ],
-    [
-      "orders",
-      "trading",
-      (vault) => Array.fromAsync(vault.orders({ ids: [1] })),
-    ],
-    ["a report", "vault", (vault) => vault.addressOf("vault", "a report")],
-    ["the vault", "vault", (vault) => vault.contracts.vault.queryVolume()],
-  ];
-  for (const [operation, role, read] of missing) {
-    it(`${operation} without an address of ${role} throws VAULT_CONTRACT_NOT_CONFIGURED, which names the setting of the network or of the instance`, async () => {
-      for (const [vault, settings] of [
-        [plain, "networks.plain.vault"],
-        [plain.instance("none"), "networks.plain.vault.instances.none"],
-      ] as const) {
-        const { details } = await expectVaultError(
-          async () => await read(vault),
-          "VAULT_CONTRACT_NOT_CONFIGURED",
-        );
-        expect(details).to.include({
-          ...{ operation, role, network: "plain" },
-          path: `${settings}.contracts.${role}`,
-        });
-        expect(details["hint"]).to.contain(
-          vault === plain
-            ? "`npx hardhat vault deploy-mocks --network plain`"
-            : "`npx hardhat vault deploy-mocks --instance none --network plain`",
-        );
-      }
+  for (const [instance, path, command] of [
+    [undefined, "", ""],
+    ["none", ".instances.none", "--instance none "],
+  ] as const) {
+    it(`a read without an address of ${instance ?? "the network"} throws VAULT_CONTRACT_NOT_CONFIGURED with its setting and its command`, async () => {
+      const vault = instance === undefined ? plain : plain.instance(instance);
+      const { details } = await expectVaultError(
+        vault.getLPAmountInfo("private"),
+        "VAULT_CONTRACT_NOT_CONFIGURED",
+      );
+      expect(details).to.include({
+        ...{ operation: "getLPAmountInfo", role: "privatePool" },
+        ...{ network: "plain" },
+        path: `networks.plain.vault${path}.contracts.privatePool`,
+      });
+      expect(details["hint"]).to.contain(
+        `\`npx hardhat vault deploy-mocks ${command}--network plain\``,
+      );
     });
   }
 

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 
-import { expect } from "chai";
+import { assert, expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
@@ -39,37 +39,24 @@ for (const { name, start } of differentNodes) {
       await node.stop();
     });
 
-    const clients: ReadonlyArray<readonly [name: string, get: () => unknown]> =
-      [
-        ["connection.vault", () => connection.vault],
-        ["hre.vault", () => hre.vault],
-        [
-          "a VaultClient without Hardhat",
-          () =>
-            new VaultClient(
-              node.url === undefined
-                ? connection.provider
-                : fetchProvider(node.url),
-              mocks.addresses,
-            ),
-        ],
-      ];
-
-    for (const [clientName, get] of clients) {
-      it(`${clientName} reads every value`, async () => {
-        const client: unknown = await get();
+    it("connection.vault, hre.vault and a VaultClient without Hardhat read every value", async () => {
+      const provider =
+        node.url === undefined ? connection.provider : fetchProvider(node.url);
+      for (const client of [
+        connection.vault,
+        hre.vault,
+        new VaultClient(provider, mocks.addresses),
+      ]) {
         for (const { operation, args, expected } of expectedReads) {
-          const method: unknown = Reflect.get(Object(client), operation);
-          if (typeof method !== "function") {
-            throw new Error(`${clientName} has no ${operation}`);
-          }
+          const method: unknown = Reflect.get(client, operation);
+          assert(typeof method === "function");
           const value: unknown = await Reflect.apply(method, client, args);
           expect(value, `${operation}(${inspect(args)})`).to.deep.equal(
             expected,
           );
         }
-      });
-    }
+      }
+    });
 
     it("the typed contracts read the same values", async () => {
       for (const contracts of [

@@ -1,6 +1,3 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import path from "node:path";
-
 import { expect } from "chai";
 import { Interface } from "ethers";
 
@@ -14,10 +11,9 @@ import {
 import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import { BareHost } from "../helpers/bare-host.js";
 import { named, outline } from "../helpers/checks.js";
-import { documentedContracts } from "../helpers/documented-node.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
 import { guardCode } from "../helpers/guard.js";
+import { useKeeper } from "../helpers/keeper.js";
 import {
   OPEN_ROUND,
   SETTLE,
@@ -34,44 +30,43 @@ import { hostOn } from "../helpers/simulate-on.js";
 const closed = encodeRevertData("closed");
 
 describe("what doctor finds out of the journal", () => {
-  it("examineJournal() fails for a journal that cannot be read, and finds no journal ok", async () => {
-    const project = await useFixtureProject("plain");
-    const examine = async (
-      contracts: ContractAddresses,
-    ): Promise<readonly Check[]> => {
-      const node = new ScriptedNode();
-      const networkConfig = { type: "http" };
-      const settings = { networkConfig, projectRoot: project.path };
-      return await examineJournal(
-        new BareHost(node, contracts, SETTLER, settings),
-      );
-    };
-    const { vault } = documentedContracts;
-    expect(outline(await examine({ vault }))).to.deep.equal(["journal ok"]);
-    const folder = path.join(project.path, "vault-deployments");
-    await mkdir(folder);
-    const file = `settlement-live-31337-${vault.toLowerCase()}.json`;
-    await writeFile(path.join(folder, file), "{");
-    const [journal] = await examine({ vault });
+  const keeper = useKeeper();
+
+  it("examineJournal() finds no journal ok, and fails for one that cannot be read", async () => {
+    expect(outline(await examineJournal(keeper.host()))).to.deep.equal([
+      "journal ok",
+    ]);
+    await keeper.writeJournal("{");
+    const [journal] = await examineJournal(keeper.host());
     expect(journal).to.include({ name: "journal", status: "fail" });
-    expect(journal?.detail).to.contain(file);
-    expect(await examine({})).to.deep.equal([]);
-    await project.remove();
+    expect(journal?.detail).to.contain("vault-deployments/settlement-live");
+    const nowhere = new BareHost(keeper.chain, {}, SETTLER);
+    expect(await examineJournal(nowhere)).to.deep.equal([]);
+  });
+
+  it("examineJournal() warns of a settlement that is under way, and names the command that finishes it", async () => {
+    const { hash } = await keeper.interrupt();
+    const [journal] = await examineJournal(keeper.host());
+    expect(journal?.status).to.equal("warn");
+    expect(journal?.detail).to.contain(
+      `a settlement is under way: ${String(hash)}, `,
+    );
+    expect(journal?.fix).to.equal(
+      "Finish it: `npx hardhat vault settle --resume --network scripted`.",
+    );
   });
 });
 
 describe("what doctor finds out of a signer", () => {
   const examine = async (
-    gasPrice: bigint,
     node = new ScriptedNode(),
+    gasPrice = 10n ** 9n,
     contracts?: ContractAddresses,
   ): Promise<readonly Check[]> =>
     await examineSigner(
       hostOn(node, {
         settings: {
-          accounts: "remote",
-          gas: "auto",
-          gasMultiplier: 1,
+          ...{ accounts: "remote", gas: "auto", gasMultiplier: 1 },
           gasPrice,
         },
         ...(contracts !== undefined && { contracts }),
@@ -94,7 +89,7 @@ describe("what doctor finds out of a signer", () => {
     it(`examineSigner() finds the balance ${status} for ${title}`, async () => {
       const node = new ScriptedNode();
       node.rounds = settled ? node.rounds.map(settledRound) : node.rounds;
-      const balance = named(await examine(gasPrice, node), "balance");
+      const balance = named(await examine(node, gasPrice), "balance");
       expect(balance.status).to.equal(status);
       expect(balance.detail.includes("if it takes 1,000,000 gas")).to.equal(
         supposed,
@@ -104,7 +99,7 @@ describe("what doctor finds out of a signer", () => {
 
   it("examineSigner() names the signer, and that the settlement settles the round, which it simulates once", async () => {
     const node = new ScriptedNode();
-    const checks = await examine(10n ** 9n, node);
+    const checks = await examine(node);
     expect(outline(checks)).to.deep.equal([
       ...["signer ok", "balance ok", "settlement ok"],
     ]);
@@ -122,14 +117,14 @@ describe("what doctor finds out of a signer", () => {
     node.on("eth_getBlockByNumber", () => {
       throw Object.assign(new Error("not now"), { code: -32_000 });
     });
-    const checks = await examine(10n ** 9n, node);
+    const checks = await examine(node);
     expect(outline(checks)).to.deep.equal([
       ...["signer ok", "balance warn", "settlement warn"],
     ]);
   });
 
   it("examineSigner() does not try a settlement without an address of the vault", async () => {
-    const checks = await examine(10n ** 9n, new ScriptedNode(), {});
+    const checks = await examine(undefined, undefined, {});
     expect(outline(checks)).to.deep.equal(["signer ok", "balance ok"]);
   });
 
@@ -158,7 +153,7 @@ describe("what doctor finds out of a signer", () => {
           : closed;
         return await answer();
       });
-      const settlement = named(await examine(10n ** 9n, node), "settlement");
+      const settlement = named(await examine(node), "settlement");
       expect(settlement.status).to.equal(status);
       expect(settlement.detail).to.include(`settleAll as ${SETTLER}: closed`);
       expect(
@@ -170,10 +165,10 @@ describe("what doctor finds out of a signer", () => {
   it("examineSigner() escapes what the vault reverts with", async () => {
     const node = new ScriptedNode();
     node.revertsWith = encodeRevertData("clo\u001b[31msed");
-    const settlement = named(await examine(10n ** 9n, node), "settlement");
+    const settlement = named(await examine(node), "settlement");
     expect(settlement.detail).to.include("clo\\u{1b}[31msed");
     node.overrides = false;
-    const called = named(await examine(10n ** 9n, node), "settlement");
+    const called = named(await examine(node), "settlement");
     expect(called.detail).to.include("clo\\u{1b}[31msed");
   });
 });

@@ -4,14 +4,13 @@ import { inspect } from "node:util";
 import { expect } from "chai";
 import { configVariable } from "hardhat/config";
 
-import { deployMocks } from "../../src/mocks/index.js";
 import { operationNames } from "../../src/protocol/index.js";
 
 import {
   documentedHandler,
   documentedContracts,
 } from "../helpers/documented-node.js";
-import { createTestHre, hreOnLive } from "../helpers/hre.js";
+import { connectTo, createTestHre, hreOnLive } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 
@@ -99,19 +98,14 @@ describe("hre.vault", () => {
   });
 
   it("connection.vault is printed on one line, without its network's settings", async () => {
-    const hre = await createTestHre({
-      networks: {
-        default: { type: "edr-simulated", vault: { instances: { usdc: {} } } },
-      },
+    const { vault } = await connectTo(server.url, {
+      vault: { instances: { usdc: {} } },
     });
-    const { vault } = await hre.network.create();
-    const { vault: reader } = await deployMocks(vault.provider);
     expect(
-      [vault, vault.instance("usdc"), reader].map((one) => inspect(one)),
+      [vault, vault.instance("usdc")].map((one) => inspect(one)),
     ).to.deep.equal([
-      "HardhatVault { networkName: 'default' }",
-      "HardhatVault { networkName: 'default', instanceName: 'usdc' }",
-      "VaultClient { networkName: 'of the given provider' }",
+      "HardhatVault { networkName: 'live' }",
+      "HardhatVault { networkName: 'live', instanceName: 'usdc' }",
     ]);
   });
 
@@ -148,24 +142,5 @@ describe("hre.vault", () => {
     expect(called)
       .to.include.members([...operationNames, "snapshot", "orders", "rounds"])
       .and.have.lengthOf(operationNames.length + 10);
-  });
-
-  it("deployMocks() gives its addresses to all vaults of the connection, before configured ones", async () => {
-    const contracts = documentedContracts;
-    const hre = await createTestHre({
-      networks: { default: { type: "edr-simulated", vault: { contracts } } },
-    });
-    const elsewhere = hre.vault.at({ vault: documentedContracts.trading });
-    const { addresses } = await hre.vault.deployMocks();
-    // A method works without its vault, too.
-    const { addressOf } = hre.vault;
-    expect((await addressOf("vault")).address).to.equal(addresses.vault);
-    expect((await elsewhere.addressOf("trading")).address).to.equal(
-      addresses.trading,
-    );
-    const more = [await elsewhere.connect(), elsewhere.at({})];
-    for (const vault of [elsewhere, ...more]) {
-      expect((await vault.addressOf("vault")).source).to.equal("at()");
-    }
   });
 });

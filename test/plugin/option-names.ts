@@ -111,9 +111,7 @@ describe("misspelt options", () => {
 
   for (const [method, args] of [
     ["at", [{ vault: "hello" }]],
-    ["getOrderInfo", ["x"]],
     ["queryVolume", [{ blockTag: "newest" }]],
-    ["snapshot", [{ blockTag: "newest" }]],
     ["orders", [{ state: "shut" }]],
     ["rounds", [{ fromBlock: "x" }]],
     ["settleAll", [{ from: "hello" }]],
