@@ -1,4 +1,6 @@
-import { getAddress, isHexString, toQuantity } from "ethers";
+import { Buffer } from "node:buffer";
+
+import { getAddress, isHexString, keccak256, toQuantity } from "ethers";
 
 import { invalidArgument, vaultError } from "../errors.js";
 import type { GivenValue, VaultError } from "../errors.js";
@@ -82,18 +84,44 @@ export function parseAccount(value: unknown, where: string): Address {
 const checksums = new Map<string, Address>();
 const MOST_CHECKSUMS = 10_000;
 
-/** @throws An error of ethers if letters are in both cases, and not as in the checksum. */
+/** @throws An error of ethers if it is no address, or its checksum is wrong. */
 export function checksumAddress(value: string): Address {
   const known = checksums.get(value);
   if (known !== undefined) {
     return known;
   }
+  const checked = /^0x[0-9a-f]{40}$/u.test(value)
+    ? withChecksum(value)
+    : getAddress(value);
   // an address begins with 0x, but ethers types it as any string
-  const address = getAddress(value) as Address;
+  const address = checked as Address;
   if (checksums.size < MOST_CHECKSUMS) {
     checksums.set(value, address);
   }
   return address;
+}
+
+const [FIRST_CAPITAL, FIRST_LETTER] = [65, 97] as const;
+
+/**
+ * EIP-55. `getAddress` of ethers leaves 4 kB to collect, as much as all the rest of an order:
+ * in a scan whose orders have a holder each, V8's young generation doubles.
+ *
+ * @param value 0x and 40 hex digits without capitals.
+ */
+function withChecksum(value: string): string {
+  const text = Buffer.from(value, "latin1");
+  // In place of keccak256(), which converts it to hex.
+  const hash = keccak256._(text.subarray(2));
+  for (let digit = 0; digit < 40; ++digit) {
+    const byte = hash[digit >> 1] ?? 0;
+    const isCapital = (digit % 2 === 0 ? byte >> 4 : byte & 15) >= 8;
+    const character = text[2 + digit] ?? 0;
+    if (isCapital && character >= FIRST_LETTER) {
+      text[2 + digit] = character - (FIRST_LETTER - FIRST_CAPITAL);
+    }
+  }
+  return text.toString("latin1");
 }
 
 /** Parses `1000`, `1_000`, `65.5e18` or 0x hex; undefined for any other text. */

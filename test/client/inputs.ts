@@ -1,9 +1,11 @@
 import { inspect } from "node:util";
 
 import { expect } from "chai";
+import { getAddress, toBeHex } from "ethers";
 import fc from "fast-check";
 
 import {
+  checksumAddress,
   describeInput,
   givenInput,
   parseAddress,
@@ -28,6 +30,15 @@ describe("inputs", () => {
     ]) {
       expect(parseAddress(given, "it")).to.equal(SECOND);
     }
+  });
+
+  it("checksumAddress() gives an address without capitals the checksum of ethers", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 2n ** 160n - 1n }), (number) => {
+        const address = toBeHex(number, 20);
+        expect(checksumAddress(address)).to.equal(getAddress(address));
+      }),
+    );
   });
 
   const addresses: ReadonlyArray<readonly [given: unknown, problem: string]> = [
