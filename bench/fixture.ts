@@ -9,7 +9,7 @@ import { capture } from "../src/mocks/capture.js";
 import { generatedOrder } from "../src/mocks/state.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { toSafeJson } from "../src/escape.js";
-import { createTestHre } from "../test/helpers/hre.js";
+import { createBuiltHre } from "./built-plugin.js";
 import { runInTurns } from "./measure.js";
 import type { Extent, Figure } from "./measure.js";
 
@@ -38,7 +38,7 @@ export async function benchFixture({
   rounds,
   orders,
 }: Extent): Promise<readonly Figure[]> {
-  const hre = await createTestHre();
+  const hre = await createBuiltHre();
   const { vault } = await hre.network.create();
   const folder = await mkdtemp(path.join(tmpdir(), "hardhat-vault-bench-"));
   const fixture = path.join(folder, "fixture.json");

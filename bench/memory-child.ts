@@ -1,11 +1,12 @@
 /** Streams orders and prints, in MiB, memory at rest and at its peak. */
-import { createTestHre, httpNetwork } from "../test/helpers/hre.js";
 import { isFailedOrder } from "../src/client/index.js";
+import { httpNetwork } from "../test/helpers/hre.js";
+import { createBuiltHre } from "./built-plugin.js";
 
 const [url = "", trading = "", count = "0"] = process.argv.slice(2);
 
 const MIB = 2 ** 20;
-const hre = await createTestHre({ networks: { anvil: httpNetwork(url) } });
+const hre = await createBuiltHre({ networks: { anvil: httpNetwork(url) } });
 const { vault } = await hre.network.create("anvil");
 const bound = vault.at({ trading });
 // Everything is loaded now, and nothing read.

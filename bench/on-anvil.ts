@@ -3,7 +3,8 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import { startAnvil } from "../test/helpers/anvil.js";
-import { createTestHre, httpNetwork } from "../test/helpers/hre.js";
+import { httpNetwork } from "../test/helpers/hre.js";
+import { createBuiltHre } from "./built-plugin.js";
 
 export interface OnAnvil {
   readonly url: string;
@@ -19,7 +20,7 @@ export async function onAnvil<ResultT>(
   const anvil = await startAnvil();
   const { url } = anvil;
   try {
-    const hre = await createTestHre({
+    const hre = await createBuiltHre({
       ...config,
       networks: { ...networks, live: httpNetwork(url) },
     });

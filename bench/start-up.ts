@@ -2,13 +2,10 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { runHardhat } from "../test/helpers/cli.js";
+import { builtPlugin, root } from "./built-plugin.js";
 import { differences, ratios, runInTurns } from "./measure.js";
 import type { Extent, Figure } from "./measure.js";
 import { onAnvil } from "./on-anvil.js";
-
-const root = path.dirname(import.meta.dirname);
-
-const builtPlugin = path.join(root, "dist/index.js");
 
 /** Starts take a second, and differ by a tenth of it. */
 const ROUNDS_EACH = 8;
