@@ -243,10 +243,9 @@ export abstract class VaultReader {
    * @internal
    */
   protected copy(parts: VaultParts): this {
-    const own = Object.getOwnPropertyDescriptors(parts);
-    const copied: unknown = Object.create(this, own);
     // it inherits from this vault
-    return copied as this;
+    const copied = Object.create(this) as this;
+    return Object.assign(copied, parts);
   }
 
   /** Reads number and timestamp (Unix seconds) of a block. */

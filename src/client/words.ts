@@ -3,9 +3,11 @@ export const WORD = 32;
 
 /** Encodes a number or an address in 32 bytes of hex, without 0x. */
 export function hexWord(value: bigint | number | string): string {
-  return BigInt(value)
-    .toString(16)
-    .padStart(2 * WORD, "0");
+  const digits =
+    typeof value === "string"
+      ? value.slice(2).toLowerCase()
+      : value.toString(16);
+  return digits.padStart(2 * WORD, "0");
 }
 
 /** @param digits Hex, without 0x. */
