@@ -168,6 +168,15 @@ export class Keeper implements AnyKeeper {
     this.chain.makeDevelopmentNode();
   }
 
+  /** The node suggests a tip far above those of recent transactions. */
+  public suggestHighTip(): void {
+    this.chain.on("eth_maxPriorityFeePerGas", () => "0xffff");
+    this.chain.on("eth_feeHistory", () => ({
+      baseFeePerGas: ["0x1", "0x7"],
+      ...{ gasUsedRatio: [0.5], reward: [["0x1"]] },
+    }));
+  }
+
   /** Changes the answer to the request for the first block. */
   public changeGenesis(hash: string | undefined): void {
     this.chain.on("eth_getBlockByNumber", async ([tag], answer) => {

@@ -47,12 +47,6 @@ describe("what a round means for the status of a settlement", () => {
       "refused",
     ],
     [
-      "the next round is refused, also if it is settled",
-      settledRound(next),
-      { intended: open },
-      "refused",
-    ],
-    [
       "a round whose end moved is the same one",
       endMoved,
       { intended: open },
@@ -89,7 +83,6 @@ describe("what a round means for the status of a settlement", () => {
     [settled, "settled"],
     [next, "followed"],
     [strikeRaised, "replaced"],
-    [{ ...strikeRaised, settled: true }, "replaced"],
     [zeros, "replaced"],
   ] as const) {
     it(`a later round with start ${later.startTime}, strike ${later.strikePrice}, settled ${later.settled}: ${is}`, () => {
@@ -102,7 +95,6 @@ describe("what a round means for the status of a settlement", () => {
     ["open, then the next one: it settles", open, next, "settles"],
     ["open before and after", open, open, "open"],
     ["open, then another strike", open, strikeRaised, "replaced"],
-    ["open, then zeros", open, zeros, "replaced"],
     ["settled before and after", settled, settled, "settled-before"],
     ["settled, then the next one", settled, next, "other"],
     ["the next one before and after", next, next, "followed-before"],
@@ -114,7 +106,6 @@ describe("what a round means for the status of a settlement", () => {
     ],
     ["the next one, settled meanwhile", next, settledRound(next), "other"],
     ["not read before, then settled", undefined, settled, "unseen"],
-    ["not read before, then the next one", undefined, next, "unseen"],
     ["not read before, then open", undefined, open, "open"],
   ] as const) {
     it(`the effect of a block: ${title}`, () => {
@@ -125,12 +116,8 @@ describe("what a round means for the status of a settlement", () => {
   for (const [code, is] of [
     [null, "nothing-to-do"],
     ["VAULT_ROUND_NOT_ENDED", "nothing-to-do"],
-    ["VAULT_ROUND_CHANGED", "refused"],
-    ["VAULT_WOULD_NOT_SETTLE", "refused"],
     ["VAULT_NOT_SETTLER", "refused"],
-    ["VAULT_GUARD_KEEPS_TOKENS", "refused"],
     ["VAULT_CALL_REVERTED", "reverted"],
-    ["VAULT_OUT_OF_GAS", "reverted"],
   ] as const) {
     it(`a refusal with ${String(code)} before sending: ${is}`, () => {
       expect(statusOfRefusal(code)).to.equal(is);
@@ -171,12 +158,6 @@ describe("explainRefusal(), of a guard", () => {
     // As a vault that imitates the guard, or calls it again.
     [
       "VaultReverted",
-      [nested],
-      "VAULT_CALL_REVERTED",
-      /^RoundAlreadySettled\(\)$/u,
-    ],
-    [
-      "FactoryReverted",
       [nested],
       "VAULT_CALL_REVERTED",
       /^RoundAlreadySettled\(\)$/u,

@@ -43,7 +43,6 @@ const stale = vaultError("VAULT_STALE_HEAD", {
   ...{ network: "live", block: 1, age: 301, limit: 300 },
 });
 const asked = { network: "live", method: "eth_call" };
-const nodeRefusal = vaultError("VAULT_RPC_ERROR", { ...asked, problem: "no" });
 const timeout = vaultError("VAULT_RPC_TIMEOUT", asked);
 const unreachable = vaultError("VAULT_NETWORK_UNREACHABLE", {
   ...{ ...asked, problem: "closed", remedy: "Check it." },
@@ -182,11 +181,11 @@ const table: Readonly<
         wait,
       ],
       ["is sent once the round is read", { ...unknown, looks: 1 }, send],
-      ...[stale, nodeRefusal].map((error): Row => [
-        `is stopped at once by ${error.code} of the round`,
-        refusedRound(error),
-        end({ kind: "stopped", status: "refused", code: error.code }),
-      ]),
+      [
+        `is stopped at once by ${stale.code} of the round`,
+        refusedRound(stale),
+        end({ kind: "stopped", status: "refused", code: stale.code }),
+      ],
       ...[timeout, unreachable].map((error): Row => [
         `reads the round again after ${error.code}`,
         refusedRound(error),
@@ -328,11 +327,6 @@ const table: Readonly<
         wait,
       ],
       [
-        "is waited for if no look has an answer",
-        { ...sentAnd(failedHere), ...unread },
-        wait,
-      ],
-      [
         "stays open if another process may have sent it before",
         { plan: resumed, ...sentAnd(failedHere), isOver },
         staysOpen,
@@ -458,26 +452,9 @@ const table: Readonly<
         wait,
       ],
       [
-        "is replaced until it was so often",
-        {
-          ...pending,
-          plan: { maxFeeBumps: 2 },
-          transactions: [raised, settlement],
-        },
-        raise,
-      ],
-      [
         "is replaced again only after another such time if that failed",
         { ...pending, ...tried(noKey, 9, SENT_AT + MINUTE) },
         wait,
-      ],
-      [
-        "is replaced again after another such time if a limit forbade it",
-        {
-          plan: { now: SENT_AT + 2 * MINUTE },
-          ...{ ...pending, ...tried(forbidden, 9, SENT_AT + MINUTE) },
-        },
-        raise,
       ],
       [
         "is named when the time is over, not the newest, which has not left",
@@ -537,7 +514,6 @@ const table: Readonly<
         { ...unknown, round: changed },
         { kind: "cancel" },
       ],
-      ["is none of what is mined", mined, end({ kind: "mined" })],
       ["that fails sends no settlement", { ...unknown, ...tried(noKey) }, wait],
       [
         "that a limit forbids sends none",
@@ -547,11 +523,6 @@ const table: Readonly<
       [
         "that a limit forbids raises no fee",
         { plan: bumping, ...pending, ...tried(forbidden, 9) },
-        wait,
-      ],
-      [
-        "that fails gives nothing up, though the round is closed",
-        { ...unknown, round: changed, ...tried(noKey) },
         wait,
       ],
       [
@@ -569,11 +540,6 @@ const table: Readonly<
   "a cancellation that is signed": {
     plan: resumed,
     rows: [
-      [
-        "is raised, whatever the round is",
-        { plan: bump, ...cancelled, ...pending, round: changed },
-        raise,
-      ],
       [
         "is sent if the node has only the settlement",
         { ...cancelled, ...pending },

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 
 import type { VaultSnapshot } from "../../src/client/snapshot.js";
-import { vaultError } from "../../src/errors.js";
 import type { Receipt } from "../../src/rpc/transactions.js";
 import {
   differencesByMoreThanTime,
@@ -62,10 +61,6 @@ const receipt: Receipt = minedReceipt;
 describe("findDifferences()", () => {
   const otherPrice = { ...priced, settledPrice: 8n };
   const price = difference("round", "settledPrice", 7n, 8n);
-  const unreadable = {
-    ...before,
-    round: { error: vaultError("VAULT_INTERNAL", { problem: "x" }) },
-  };
 
   for (const [title, seenBefore, seenAfter, mined, is] of [
     ["none if all readings are as previewed", before, after, receipt, []],
@@ -77,7 +72,6 @@ describe("findDifferences()", () => {
       null,
     ],
     ["null if the block before is not read", undefined, after, receipt, null],
-    ["null if its round cannot be read", unreadable, after, receipt, null],
     [
       "a value that is not as previewed, and one that was to stay",
       before,
@@ -131,7 +125,6 @@ describe("findDifferences()", () => {
   for (const [title, transfers, logs, is] of [
     ["no transfers with the sum that was previewed", moves, [log], []],
     ["a token that did not move", moves, [], [ofToken(3n, 0n)]],
-    ["a token that moved without a preview", [], [log], [ofToken(0n, 3n)]],
     ["a token that moved twice", moves, [log, log], [ofToken(3n, 6n)]],
     ["null if the node does not list transfers", moves, null, null],
     ["no native currency, which a receipt lacks", [native], [], []],

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { Wallet } from "ethers";
 
 import { parseAddress } from "../../src/client/inputs.js";
-import { guardAddressOf, parseGuarded } from "../../src/guard/round-guard.js";
+import { parseGuarded } from "../../src/guard/round-guard.js";
 import { examineSigner } from "../../src/plugin/examine-settlement.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { buildSettlement } from "../../src/settlement/calldata.js";
@@ -70,13 +70,6 @@ describe("vaults and a guard", () => {
       { status: "settled" },
     ],
     [
-      "lists the account as keeper",
-      "KeeperVault",
-      {},
-      /^fail .*the contracts refuse it as their caller: unknown error/u,
-      { status: "reverted", code: "VAULT_CALL_REVERTED" },
-    ],
-    [
       "has the guard of another account",
       "PayingVault",
       { account: 1 },
@@ -112,16 +105,6 @@ describe("vaults and a guard", () => {
     });
   });
 
-  it("doctor fails for a guard without code", async () => {
-    const { contracts } = await open("PayingVault");
-    const guard = guardAddressOf(new Wallet(devKey(9)).address);
-    const { vault } = await connectTo(anvil.url, {
-      vault: { contracts, guard },
-    });
-    const check = await guardCheck(vault);
-    expect(check).to.match(/^fail .*there is no contract code/u);
-  });
-
   it("settleAll forwards the token that the vault pays to its caller, as the preview and doctor say", async () => {
     const { vault, token, guard, paid } = await open("MixedVault");
     expect(await guardCheck(vault)).to.contain(`and forwards ${paid}`);
@@ -152,14 +135,6 @@ describe("vaults and a guard", () => {
     const { code, reason } = await vault.settleAll({ tokens: [] });
     expect(code).to.equal("VAULT_GUARD_KEEPS_TOKENS");
     expect(reason).to.contain(paid);
-  });
-
-  it("--calldata throws VAULT_GUARD_KEEPS_TOKENS if the guard would keep a token that is not named", async () => {
-    const { vault } = await open("MixedVault");
-    await expectVaultError(
-      buildSettlement(vault, undefined, []),
-      "VAULT_GUARD_KEEPS_TOKENS",
-    );
   });
 
   const tokensIn = (guard: string, data: string): readonly string[] =>

@@ -5,11 +5,7 @@ import { RoundGuardArtifact } from "../../src/guard/artifact.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { buildSettlement } from "../../src/settlement/calldata.js";
 import { toSafeBatch } from "../../src/settlement/safe.js";
-import type {
-  SettleAllOptions,
-  Settlement,
-  VaultRound,
-} from "../../src/types.js";
+import type { SettleAllOptions, Settlement } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { deployTestGuard, guardCode } from "../helpers/guard.js";
@@ -55,19 +51,6 @@ describe("a settlement through a guard", () => {
       await act();
     });
   };
-  const setCode = async (address: string, code: string): Promise<void> => {
-    await keeper.chain.provider.send("anvil_setCode", [address, code]);
-  };
-  const revertWith = async (error: string): Promise<void> => {
-    const data = guardAbi.encodeErrorResult(error);
-    await mined(await keeper.chain.vault.setRevert(SETTLE, data));
-  };
-  /** Opens a round with the same start and strike. */
-  const startRound = async (changes: Partial<VaultRound>): Promise<void> => {
-    const { factory } = keeper.chain;
-    const round = { ...openRound, startTime: 1_600_000_000n, ...changes };
-    await mined(await factory.startNextRound(round));
-  };
 
   it("settles the round that was seen, by the guard, which the preview shows", async () => {
     const settlement = await settle();
@@ -77,18 +60,14 @@ describe("a settlement through a guard", () => {
     expect(await settle()).to.include({ status: "nothing-to-do", guard });
   });
 
-  for (const setting of [false, undefined] as const) {
-    it(`goes to the vault if guard is ${String(setting)}`, async () => {
-      const { contracts } = keeper.chain;
-      const other = await keeper.connect({
-        vault: { contracts, guard: setting },
-      });
-      expect(await other.settleAll()).to.include({
-        ...{ status: "settled", guard: null },
-      });
-      expect(await keeper.chain.settlers()).to.eql([keeper.settler]);
+  it("goes to the vault if guard is false", async () => {
+    const { contracts } = keeper.chain;
+    const other = await keeper.connect({ vault: { contracts, guard: false } });
+    expect(await other.settleAll()).to.include({
+      ...{ status: "settled", guard: null },
     });
-  }
+    expect(await keeper.chain.settlers()).to.eql([keeper.settler]);
+  });
 
   const cases: ReadonlyArray<
     readonly [
@@ -96,18 +75,8 @@ describe("a settlement through a guard", () => {
       status: Settlement["status"],
       code: Settlement["code"],
       act: () => Promise<unknown>,
-      options?: SettleAllOptions,
-      given?: () => Promise<unknown>,
     ]
   > = [
-    [
-      "somebody else has settled the round",
-      "nothing-to-do",
-      null,
-      async () => {
-        await keeper.chain.settleByOther();
-      },
-    ],
     [
       "the next round is there, after somebody else's settlement",
       "nothing-to-do",
@@ -122,7 +91,9 @@ describe("a settlement through a guard", () => {
       "reverted",
       "VAULT_ROUND_CHANGED",
       async () => {
-        await startRound({ strikePrice: 1n });
+        const changes = { startTime: 1_600_000_000n, strikePrice: 1n };
+        const round = { ...openRound, ...changes };
+        await mined(await keeper.chain.factory.startNextRound(round));
       },
     ],
     [
@@ -130,46 +101,24 @@ describe("a settlement through a guard", () => {
       "reverted",
       "VAULT_WOULD_NOT_SETTLE",
       async () => {
-        await setCode(keeper.chain.contracts.vault, "0x00");
+        const { vault: address } = keeper.chain.contracts;
+        await keeper.chain.provider.send("anvil_setCode", [address, "0x00"]);
       },
     ],
     [
-      "the guard takes it of another account",
+      "the vault reverts with the guard's RoundAlreadySettled",
       "reverted",
-      "VAULT_NOT_SETTLER",
+      "VAULT_CALL_REVERTED",
       async () => {
-        await setCode(guard, guardCode(guard));
+        const data = guardAbi.encodeErrorResult("RoundAlreadySettled");
+        await mined(await keeper.chain.vault.setRevert(SETTLE, data));
       },
     ],
-    [
-      "the end of the round was moved",
-      "reverted",
-      "VAULT_ROUND_NOT_ENDED",
-      async () => {
-        await startRound({});
-      },
-      { ifExpired: true },
-      async () => {
-        await startRound({ endTime: 1_600_000_001n });
-      },
-    ],
-    ...["NestedCall", "RoundAlreadySettled"].map(
-      (error) =>
-        [
-          `the vault reverts with the guard's ${error}`,
-          "reverted",
-          "VAULT_CALL_REVERTED",
-          async () => {
-            await revertWith(error);
-          },
-        ] as const,
-    ),
   ];
-  for (const [title, status, code, act, options, given] of cases) {
+  for (const [title, status, code, act] of cases) {
     it(`is ${status}, ${String(code)}, when it is mined and ${title}`, async () => {
-      await given?.();
       beforeSending(act);
-      const settlement = await settle(options);
+      const settlement = await settle();
       expect(settlement).to.include({ status, code, guard });
       expect(settlement.hashes).to.eql([settlement.hash]);
       expect(settlement.blockNumber).to.be.a("number");
@@ -177,13 +126,6 @@ describe("a settlement through a guard", () => {
       expect(settlers).to.not.include(guard);
     });
   }
-
-  it("is reverted, and sends nothing, for a vault that reverts with an error of the guard", async () => {
-    await revertWith("RoundAlreadySettled");
-    expect(await settle()).to.include({
-      ...{ status: "reverted", code: "VAULT_CALL_REVERTED", hash: null },
-    });
-  });
 
   it("names who settled the round, and the transaction, when it came too late", async () => {
     beforeSending(async () => {
@@ -213,21 +155,16 @@ describe("a settlement through a guard", () => {
     expect(await keeper.chain.settlers()).to.eql([guard]);
   });
 
-  for (const [what, address, problem] of [
-    ["without code", devAddress(7), "there is no contract code"],
-    ["with other code", undefined, "the code is that of another contract"],
-  ] as const) {
-    it(`is refused, as is --calldata, for a guard ${what}: VAULT_INVALID_GUARD`, async () => {
-      const { contracts } = keeper.chain;
-      const other = await keeper.connect({
-        vault: { contracts, guard: address ?? contracts.vault },
-      });
-      const { code, reason } = await other.settleAll();
-      expect(code).to.equal("VAULT_INVALID_GUARD");
-      expect(reason).to.contain(problem);
-      await expectVaultError(buildSettlement(other), "VAULT_INVALID_GUARD");
+  it("is refused, as is --calldata, for a guard with other code: VAULT_INVALID_GUARD", async () => {
+    const { contracts } = keeper.chain;
+    const other = await keeper.connect({
+      vault: { contracts, guard: contracts.vault },
     });
-  }
+    const { code, reason } = await other.settleAll();
+    expect(code).to.equal("VAULT_INVALID_GUARD");
+    expect(reason).to.contain("the code is that of another contract");
+    await expectVaultError(buildSettlement(other), "VAULT_INVALID_GUARD");
+  });
 
   it("goes to the guard, and names the round, with --calldata and --safe", async () => {
     const built = await buildSettlement(vault, keeper.settler);
@@ -242,22 +179,6 @@ describe("a settlement through a guard", () => {
     expect(toSafeBatch(built).meta["description"]).to.match(
       /^Settles the round from \S+ on with strike price [\d,.]+, and no other, through the guard 0x/u,
     );
-  });
-
-  it("is refused by --calldata for a sender whom the guard does not take", async () => {
-    const { refusal } = await buildSettlement(vault, devAddress(4), []);
-    expect(refusal).to.contain("may not settle through the guard");
-  });
-
-  it("is settled on a fork through the guard of its network", async () => {
-    const fork = await vault.fork();
-    try {
-      expect(await fork.vault.settleAll({ from: keeper.settler })).to.include({
-        ...{ status: "settled", guard },
-      });
-    } finally {
-      await fork.close();
-    }
   });
 });
 
@@ -284,7 +205,6 @@ describe("a guard on a node that cannot simulate", () => {
   for (const [error, is] of [
     ["NestedCall", { status: "reverted", code: "VAULT_GUARD_REFUSED" }],
     ["RoundAlreadySettled", { status: "nothing-to-do", code: null }],
-    ["RoundNotSettled", { status: "refused", code: "VAULT_WOULD_NOT_SETTLE" }],
   ] as const) {
     it(`makes settleAll ${is.status} by its ${error}, and nothing is sent`, async () => {
       const host = answering(() => {

@@ -8,7 +8,6 @@ import { HardhatPluginError } from "hardhat/plugins";
 import type { Settlement } from "../../src/types.js";
 import { examineSigner } from "../../src/plugin/examine-settlement.js";
 import { useAnvil } from "../helpers/anvil.js";
-import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
@@ -19,7 +18,7 @@ import { openChain, devKey } from "../helpers/world.js";
 type OnRequest = NonNullable<NetworkHooks["onRequest"]>;
 
 /** Where the plugin fails: before it sends, or once the node has the transaction. */
-type Failure = "eth_accounts" | "eth_sendTransaction" | "after sending";
+type Failure = "eth_sendTransaction" | "after sending";
 
 describe("a settlement with the account of a plugin, as of a hardware wallet", () => {
   const anvil = useAnvil();
@@ -128,11 +127,6 @@ describe("a settlement with the account of a plugin, as of a hardware wallet", (
   it("is followed to its end if the plugin fails once the node has it", async () => {
     const vault = await open("after sending");
     expect(await settle(vault)).to.include({ status: "settled" });
-  });
-
-  it("fails with VAULT_HARDHAT_ERROR if the plugin cannot list its accounts", async () => {
-    const vault = await open("eth_accounts");
-    await expectVaultError(settle(vault), "VAULT_HARDHAT_ERROR");
   });
 
   it("settles if the plugin works, and doctor says that a plugin holds the account", async () => {

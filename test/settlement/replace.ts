@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { Transaction } from "ethers";
 
-import { asRecord, listOf } from "../../src/json.js";
 import type { FeeLimits } from "../../src/settlement-call/fees.js";
 import {
   forbiddenBy,
@@ -13,7 +12,6 @@ import type { SentTransaction } from "../../src/settlement/transaction.js";
 import type { SettleAllOptions } from "../../src/settlement/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { itSettles, remote, sent, useKeeper } from "../helpers/keeper.js";
-import type { Keeper } from "../helpers/keeper.js";
 import { SETTLER } from "../helpers/scripted-contracts.js";
 
 const SEND = "eth_sendRawTransaction";
@@ -116,13 +114,6 @@ describe("signReplacement()", () => {
     confirm?: SettleAllOptions["confirmReplacement"],
   ): Promise<SignedReplacement> =>
     await signReplacement(keeper.host(), limits, newest, kind, confirm);
-  const suggestHighTip = (): void => {
-    keeper.chain.on("eth_maxPriorityFeePerGas", () => "0xffff");
-    keeper.chain.on("eth_feeHistory", () => ({
-      baseFeePerGas: ["0x1", "0x7"],
-      ...{ gasUsedRatio: [0.5], reward: [["0x1"]] },
-    }));
-  };
 
   for (const [title, kind, newest, is] of [
     [
@@ -133,12 +124,6 @@ describe("signReplacement()", () => {
         ...{ kind: "settlement", to: old.to, data: old.data, gas: old.gas },
         fees: eip1559(113n, 3n),
       },
-    ],
-    [
-      "takes the node's gas price if that is more",
-      "bump",
-      { ...old, fees: { gasPrice: 100n } },
-      { fees: { gasPrice: 1_000_000_000n } },
     ],
     [
       "raises the fee of a cancellation, which stays one",
@@ -169,7 +154,6 @@ describe("signReplacement()", () => {
   }
 
   for (const [title, estimate, gas] of [
-    ["estimates less", () => "0x1", 21_000n],
     ["is a rollup, and estimates more", () => "0xffff", 65_535n],
     [
       "refuses to estimate",
@@ -204,24 +188,21 @@ describe("signReplacement()", () => {
     });
   });
 
-  for (const kind of ["bump", "cancel"] as const) {
-    it(`signs nothing far above recent prices if nobody is asked, and no limit bounds it: ${kind}`, async () => {
-      suggestHighTip();
-      const made = await replace(kind);
-      expect(made).to.include({ kind: "forbidden" });
-      expect(made).to.have.property("problem").that.includes("20 times");
-      expect(await replace(kind, old, limitOf(10n ** 9n))).to.include({
-        kind: "signed",
-      });
-    });
-  }
+  it("signs nothing far above recent prices if nobody is asked, and no limit bounds it", async () => {
+    keeper.suggestHighTip();
+    const made = await replace("bump");
+    expect(made).to.include({ kind: "forbidden" });
+    expect(made).to.have.property("problem").that.includes("20 times");
+    const bounded = await replace("bump", old, limitOf(10n ** 9n));
+    expect(bounded).to.include({ kind: "signed" });
+  });
 
   for (const [answer, is] of [
     [true, { kind: "signed" }],
     ["too much", { kind: "declined", problem: "too much" }],
   ] as const) {
     it(`shows the old and the new cost to a person, who answers ${answer}`, async () => {
-      suggestHighTip();
+      keeper.suggestHighTip();
       const shown: unknown[] = [];
       const made = await replace("bump", old, {}, async (one) => {
         shown.push(one);
@@ -258,9 +239,7 @@ describe("settleAll, with a transaction that is not mined", () => {
   const cancel = { resume: true, cancel: true } as const;
   const ended = async (_: unknown, answer: () => Promise<unknown>) =>
     await answer();
-  const bumps = (times: number) => ({
-    vault: { timeBeforeBumpingFees: 0, maxFeeBumps: times },
-  });
+  const bumping = { vault: { timeBeforeBumpingFees: 0, maxFeeBumps: 2 } };
 
   /** It waits in the pool; the next run ends at its fifth look. */
   const wait = async (): Promise<void> => {
@@ -278,10 +257,6 @@ describe("settleAll, with a transaction that is not mined", () => {
     keeper.chain.on(SEND, ended);
     keeper.chain.asked.length = 0;
   };
-  const signed = (): Transaction[] =>
-    keeper.chain.asked
-      .filter(({ method }) => method === SEND)
-      .map(({ params: [raw] }) => Transaction.from(String(raw)));
 
   itSettles(keeper, [
     {
@@ -290,11 +265,13 @@ describe("settleAll, with a transaction that is not mined", () => {
         chain.mines = false;
         keeper.endAtLook(20);
       },
-      network: bumps(2),
+      network: bumping,
       is: "unconfirmed",
       sends: 3,
-      then: (_, settlement) => {
-        const all = signed();
+      then: ({ chain }, settlement) => {
+        const all = chain.asked
+          .filter(({ method }) => method === SEND)
+          .map(({ params: [raw] }) => Transaction.from(String(raw)));
         expect(all.map(({ hash }) => hash)).to.deep.equal(settlement?.hashes);
         const calls = all.map(({ to, data, nonce }) => [to, data, nonce]);
         expect(new Set(calls.map(String))).to.have.property("size", 1);
@@ -302,33 +279,10 @@ describe("settleAll, with a transaction that is not mined", () => {
         expect(tips).to.deep.equal([1n, 2n, 3n]);
       },
     },
-    ...(
-      [
-        [59, 0],
-        [61, 1],
-      ] as const
-    ).map(([minutes, sends]) => ({
-      title: `a keeper's run ${sends === 0 ? "does not raise" : "raises"} the fee, due after an hour, if an earlier run signed ${minutes} minutes ago`,
-      given: async () => {
-        await wait();
-        const { transactions, ...journal } = await keeper.journal();
-        await keeper.writeJournal({
-          ...journal,
-          transactions: listOf(transactions).map((one) => ({
-            ...asRecord(one),
-            preparedAt: Date.now() - minutes * 60_000,
-          })),
-        });
-      },
-      network: { vault: { timeBeforeBumpingFees: 3_600_000 } },
-      options: { resumeFirst: true },
-      is: "unconfirmed" as const,
-      sends,
-    })),
     {
       title: "resume raises no fee by itself, whatever the settings are",
       given: wait,
-      network: bumps(2),
+      network: bumping,
       options: { resume: true },
       is: "unconfirmed",
       sends: 0,
@@ -340,18 +294,19 @@ describe("settleAll, with a transaction that is not mined", () => {
       is: "cancelled",
       sends: 1,
     },
-    ...[bump, cancel].map((options) => ({
-      title: `resume refuses ${Object.keys(options).join(" with ")} without signed bytes, and keeps the journal: VAULT_CANNOT_REPLACE`,
-      given: async (on: Keeper) => {
+    {
+      title:
+        "resume with cancel refuses without signed bytes, and keeps the journal: VAULT_CANNOT_REPLACE",
+      given: async (on) => {
         await on.interrupt(remote);
       },
       network: remote,
-      options,
-      is: "refused VAULT_CANNOT_REPLACE" as const,
+      options: cancel,
+      is: "refused VAULT_CANNOT_REPLACE",
       then: async () => {
         expect(await keeper.journal()).to.have.property("transactions");
       },
-    })),
+    },
   ]);
 
   it("resume with bump follows both transactions, and the one that is mined counts", async () => {
@@ -363,21 +318,6 @@ describe("settleAll, with a transaction that is not mined", () => {
     keeper.chain.mine();
     expect(await keeper.settle({ resume: true })).to.deep.include({
       ...{ status: "settled", hash: bumped.hashes[1], hashes: bumped.hashes },
-    });
-  });
-
-  it("resume with cancel uses the nonce, and the log has it", async () => {
-    await wait();
-    const { hashes } = await keeper.settle(cancel);
-    keeper.chain.on("eth_getTransactionReceipt", ended);
-    keeper.chain.mine();
-    const cancelled = await keeper.settle({ resume: true });
-    expect(cancelled).to.deep.include({
-      ...{ status: "cancelled", hash: hashes[1], hashes },
-    });
-    expect((await keeper.log()).at(-1)).to.nested.include({
-      ...{ network: "scripted", instance: null },
-      ...{ "settlement.status": "cancelled", "settlement.hash": hashes[1] },
     });
   });
 });

@@ -1,7 +1,8 @@
 import { expect } from "chai";
 
+import type { SendAnswer } from "../../src/settlement/send.js";
 import { depthOf } from "../../src/settlement/sighting.js";
-import type { Sighting } from "../../src/settlement/sighting.js";
+import type { Replacement, Sighting } from "../../src/settlement/sighting.js";
 import { begin, step } from "../../src/settlement/state.js";
 import type { State } from "../../src/settlement/state.js";
 import { sent as signed, unsignedSettlement } from "../helpers/keeper.js";
@@ -14,22 +15,11 @@ const see = (
 const unknown = see({ kind: "unknown" });
 const pending = see({ kind: "pending", hash: HASH });
 const unread = see({ kind: "unread", problem: "cut" });
-const refused: Sighting = {
-  kind: "sent",
-  answer: { kind: "refused", problem: "no", isTransient: false },
-};
-const full: Sighting = {
-  kind: "sent",
-  answer: { kind: "refused", problem: "full", isTransient: true },
-};
-const lost: Sighting = {
-  kind: "sent",
-  answer: { kind: "unanswered", problem: "cut" },
-};
-const accepted: Sighting = {
-  kind: "sent",
-  answer: { kind: "accepted", hash: HASH },
-};
+const sentAnd = (answer: SendAnswer): Sighting => ({ kind: "sent", answer });
+const refused = sentAnd({ kind: "refused", problem: "no", isTransient: false });
+const full = sentAnd({ kind: "refused", problem: "full", isTransient: true });
+const lost = sentAnd({ kind: "unanswered", problem: "cut" });
+const accepted = sentAnd({ kind: "accepted", hash: HASH });
 const closed: Sighting = {
   kind: "round",
   round: {
@@ -39,16 +29,11 @@ const closed: Sighting = {
   },
 };
 const open: Sighting = { kind: "round", round: { kind: "open" } };
-const made: Sighting = {
-  kind: "replacement",
-  at: 7,
-  replacement: { kind: "made", hash: OTHER_HASH },
-};
-const failed: Sighting = {
-  kind: "replacement",
-  at: 7,
-  replacement: { kind: "failed", problem: "no key" },
-};
+const tried = (replacement: Replacement): Sighting => ({
+  ...{ kind: "replacement", at: 7, replacement },
+});
+const made = tried({ kind: "made", hash: OTHER_HASH });
+const failed = tried({ kind: "failed", problem: "no key" });
 const other = { ...signed, hash: OTHER_HASH, raw: "0x03" };
 
 const table: ReadonlyArray<
@@ -63,11 +48,6 @@ const table: ReadonlyArray<
     "counts sends and their refusals",
     [refused, unknown, full],
     { sends: 2, refusals: 2, lastingRefusals: 1 },
-  ],
-  [
-    "counts looks since the newest send",
-    [refused, unknown, refused, unknown, unknown],
-    { looks: 2, looksInVain: 2 },
   ],
   [
     "ends the refusals when one is seen",
@@ -109,11 +89,6 @@ const table: ReadonlyArray<
     { scan: { next: 9, complete: 1 } },
   ],
   [
-    "keeps the round that was last read",
-    [see({ kind: "unknown" }, { round: { kind: "open" } }), pending],
-    { round: { kind: "open" } },
-  ],
-  [
     "has a round that keeps a send back as a try",
     [unknown, closed],
     { looks: 0, sends: 0 },
@@ -144,11 +119,6 @@ const table: ReadonlyArray<
     "leaves signed bytes their hash if a wallet changed it",
     [see({ kind: "pending", hash: OTHER_HASH })],
     { transactions: [signed], hashes: [HASH, OTHER_HASH] },
-  ],
-  [
-    "has the end of the time from the newest look",
-    [see({ kind: "unknown" }, { isOver: true })],
-    { isOver: true },
   ],
 ];
 

@@ -15,97 +15,100 @@ import { HASH } from "../helpers/names.js";
 import { KEY, SETTLER } from "../helpers/scripted-contracts.js";
 
 const { to, data, chainId, nonce, gas: gasLimit } = unsigned;
+const eip1559 = { maxFeePerGas: 9n, maxPriorityFeePerGas: 1n };
+const ours = { ...unsigned, fees: eip1559 };
 
-for (const [name, type, fees] of [
-  ["no fees", 0, undefined],
-  ["a gas price", 0, { gasPrice: 3n }],
-  ["EIP-1559 fees", 2, { maxFeePerGas: 9n, maxPriorityFeePerGas: 1n }],
-] as const) {
-  describe(`a transaction with ${name}`, () => {
-    const ours = { ...unsigned, fees };
-    const signedBy = async (key: string): Promise<string> =>
-      await new Wallet(key).signTransaction({
-        ...{ type, to, data, chainId, nonce, gasLimit, value: 0n, ...fees },
-      });
-    let raw: string;
-    let foreign: string;
-    let signed: typeof ours & { readonly raw: string; readonly hash: string };
-    let asked: unknown[];
-    before(async () => {
-      raw = await signedBy(KEY);
-      foreign = await signedBy(OTHER_KEY);
-      signed = { ...ours, raw, hash: keccak256(raw) };
-    });
-    const nodeOf = (answer: unknown): RpcClient => {
-      asked = [];
-      const request = async (given: unknown): Promise<unknown> => {
-        asked.push(given);
-        return await (answer instanceof Error
-          ? Promise.reject(answer)
-          : Promise.resolve(answer));
-      };
-      return new RpcClient({ request }, "test");
+const signedBy = async (key: string, fees: object, type = 2): Promise<string> =>
+  await new Wallet(key).signTransaction({
+    ...{ type, to, data, chainId, nonce, gasLimit, value: 0n, ...fees },
+  });
+
+describe("a transaction of a settlement", () => {
+  let raw: string;
+  let foreign: string;
+  let asked: unknown[];
+  before(async () => {
+    raw = await signedBy(KEY, eip1559);
+    foreign = await signedBy(OTHER_KEY, eip1559);
+  });
+  const nodeOf = (answer: unknown): RpcClient => {
+    asked = [];
+    const request = async (given: unknown): Promise<unknown> => {
+      asked.push(given);
+      return await (answer instanceof Error
+        ? Promise.reject(answer)
+        : Promise.resolve(answer));
     };
-    const byNode = async (answer: unknown): Promise<unknown> =>
-      await sign(nodeOf(answer), { address: SETTLER, kind: "remote" }, ours);
+    return new RpcClient({ request }, "test");
+  };
+  const byNode = async (answer: unknown): Promise<unknown> =>
+    await sign(nodeOf(answer), { address: SETTLER, kind: "remote" }, ours);
 
-    for (const [title, is, bytes, changes] of [
-      ["its own", true, () => raw, {}],
-      ["of another hash", false, () => raw, { hash: HASH }],
-      ["of another nonce", false, () => raw, { nonce: 1 }],
-      ["of another account", false, () => foreign, {}],
-      ["none at all", false, () => "0x02ffff", {}],
-    ] as const) {
-      it(`has signed bytes that are ${title}: ${is}`, () => {
-        expect(isSignedAs(bytes(), { ...ours, ...changes })).to.equal(is);
-      });
-    }
+  for (const [title, is, bytes, changes] of [
+    ["its own", true, () => raw, {}],
+    ["of another hash", false, () => raw, { hash: HASH }],
+    ["of another nonce", false, () => raw, { nonce: 1 }],
+    ["of another account", false, () => foreign, {}],
+    ["none at all", false, () => "0x02ffff", {}],
+  ] as const) {
+    it(`has signed bytes that are ${title}: ${is}`, () => {
+      expect(isSignedAs(bytes(), { ...ours, ...changes })).to.equal(is);
+    });
+  }
 
-    it("is signed by a key", async () => {
+  for (const [title, type, fees] of [
+    ["no fees", 0, undefined],
+    ["a gas price", 0, { gasPrice: 3n }],
+    ["EIP-1559 fees", 2, eip1559],
+  ] as const) {
+    it(`is signed by a key, with ${title}`, async () => {
       const wallet = new Wallet(KEY);
       const local = {
         ...({ address: SETTLER, kind: "local" } as const),
         sign: async (one: Transaction) => await wallet.signTransaction(one),
       };
-      expect(await sign(nodeOf(null), local, ours)).to.deep.equal(signed);
-    });
-
-    for (const [title, answerOf] of [
-      ["bytes", () => raw],
-      ["an object with bytes", () => ({ raw })],
-    ] as const) {
-      it(`is signed by a node that returns ${title}`, async () => {
-        expect(await byNode(answerOf())).to.deep.equal(signed);
-        expect(asked).to.deep.equal([
-          { method: "eth_signTransaction", params: [toRpcTransaction(ours)] },
-        ]);
+      const call = { ...unsigned, fees };
+      const bytes = await signedBy(KEY, fees ?? {}, type);
+      expect(await sign(nodeOf(null), local, call)).to.deep.equal({
+        ...{ ...call, raw: bytes, hash: keccak256(bytes) },
       });
-    }
-
-    for (const [title, answerOf] of [
-      ["null", () => null],
-      ["a number", () => 7],
-      ["other bytes", () => "0x02"],
-      ["an object with a number", () => ({ raw: 7 })],
-      ["the bytes of another account", () => ({ raw: foreign })],
-      ["an error", () => new Error("nope")],
-    ] as const) {
-      it(`stays unsigned if the node returns ${title}`, async () => {
-        expect(await byNode(answerOf())).to.deep.equal(ours);
-      });
-    }
-
-    it("is not sent if it is not known whether the node can sign: VAULT_NETWORK_UNREACHABLE", async () => {
-      await expectVaultError(
-        byNode(codedError("ECONNREFUSED")),
-        "VAULT_NETWORK_UNREACHABLE",
-      );
     });
+  }
 
-    it("is left to Hardhat in process", async () => {
-      const inProcess = { address: SETTLER, kind: "in-process" } as const;
-      expect(await sign(nodeOf(raw), inProcess, ours)).to.deep.equal(ours);
-      expect(asked).to.deep.equal([]);
+  for (const [title, answerOf] of [
+    ["bytes", () => raw],
+    ["an object with bytes", () => ({ raw })],
+  ] as const) {
+    it(`is signed by a node that returns ${title}`, async () => {
+      const signed = { ...ours, raw, hash: keccak256(raw) };
+      expect(await byNode(answerOf())).to.deep.equal(signed);
+      expect(asked).to.deep.equal([
+        { method: "eth_signTransaction", params: [toRpcTransaction(ours)] },
+      ]);
     });
+  }
+
+  for (const [title, answerOf] of [
+    ["null", () => null],
+    ["an object with a number", () => ({ raw: 7 })],
+    ["the bytes of another account", () => ({ raw: foreign })],
+    ["an error", () => new Error("nope")],
+  ] as const) {
+    it(`stays unsigned if the node returns ${title}`, async () => {
+      expect(await byNode(answerOf())).to.deep.equal(ours);
+    });
+  }
+
+  it("is not sent if it is not known whether the node can sign: VAULT_NETWORK_UNREACHABLE", async () => {
+    await expectVaultError(
+      byNode(codedError("ECONNREFUSED")),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
   });
-}
+
+  it("is left to Hardhat in process", async () => {
+    const inProcess = { address: SETTLER, kind: "in-process" } as const;
+    expect(await sign(nodeOf(raw), inProcess, ours)).to.deep.equal(ours);
+    expect(asked).to.deep.equal([]);
+  });
+});
