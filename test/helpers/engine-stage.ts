@@ -26,9 +26,6 @@ type Values = ReadonlyMap<string, unknown>;
 /** Before and after, by path as in `round.settled`, or by account and token. */
 type Differences = ReadonlyMap<string, readonly [unknown, unknown]>;
 
-/** What a settlement did, as found without anything of ours. */
-type RealSettlement = Awaited<ReturnType<EngineStage["settleReally"]>>;
-
 /** A chain to simulate on with an engine, and to settle on really. */
 class EngineStage {
   #connected: HardhatVault | undefined;
@@ -216,8 +213,7 @@ export function describeEngines(
 /** Compares what an engine said with what then happened. */
 export function expectReality(
   { changes, balances, gasUsed }: Simulation,
-  real: RealSettlement,
-  drifts: boolean,
+  real: Awaited<ReturnType<EngineStage["settleReally"]>>,
 ): void {
   const said = new Map<string, readonly [unknown, unknown]>(
     changes.map(({ reading, field, before, after }) => [
@@ -225,17 +221,7 @@ export function expectReality(
       [before, after],
     ]),
   );
-  const happened = new Map(real.changes);
-  if (drifts) {
-    // The clock goes on between the simulation and the settlement.
-    const [one = 0n, other = 0n] = [said, happened].map((map) => {
-      const [, price] = map.get("round.settledPrice") ?? [];
-      map.delete("round.settledPrice");
-      return BigInt(String(price));
-    });
-    expect(Number(one - other)).to.be.within(-60, 60);
-  }
-  expect(said).to.deep.equal(happened);
+  expect(said).to.deep.equal(real.changes);
   const [sender] = balances;
   expect(balances).to.have.lengthOf(real.balances.size);
   expect(

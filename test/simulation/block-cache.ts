@@ -135,18 +135,18 @@ describe("the state of one block", () => {
     });
   }
 
-  it("requireBlock() throws the error of a node that refuses the block", async () => {
-    server.handler = (exchange) =>
-      exchange.request.method === "eth_getBlockByNumber"
-        ? out
-        : answerOf(exchange);
-    const cache = await open();
-    const { details } = await expectVaultError(
-      cache.requireBlock(),
-      "VAULT_RPC_ERROR",
-    );
-    expect(details).to.include({ method: "eth_getBlockByNumber" });
-  });
+  for (const method of ["eth_getBlockByNumber", "eth_chainId"]) {
+    it(`requireBlock() throws the error of a node that refuses ${method}`, async () => {
+      server.handler = (exchange) =>
+        exchange.request.method === method ? out : answerOf(exchange);
+      const cache = await open();
+      const { details } = await expectVaultError(
+        cache.requireBlock(),
+        "VAULT_RPC_ERROR",
+      );
+      expect(details).to.include({ method });
+    });
+  }
 
   it("prefetch() asks for no value that is there or on its way, and nobody asks for what it has", async () => {
     const cache = await open();

@@ -3,7 +3,6 @@ import { getAddress } from "ethers";
 
 import type { Simulation, SimulateSettleAllOptions } from "../../src/types.js";
 import { describeEngines, expectReality } from "../helpers/engine-stage.js";
-import { isFull } from "../helpers/sample.js";
 import type { SettlingVaultName } from "../helpers/settling-vaults.js";
 import { mined } from "../helpers/transactions.js";
 
@@ -15,11 +14,6 @@ interface Case {
   readonly sender?: number;
   readonly options?: SimulateSettleAllOptions;
   readonly reason?: RegExp;
-  /** Takes long anywhere else: the others' notes are tested in engines/fork.ts. */
-  readonly onlyOnNode?: boolean;
-  /** Whether it settles at the time of its block, which goes on meanwhile. */
-  readonly drifts?: boolean;
-  readonly note?: RegExp;
 }
 
 const OPEN = 2_000_000_000;
@@ -36,12 +30,6 @@ const cases: ReadonlyArray<
   ]
 > = [
   ["pays holders in a loop", "PayingVault", "settled", { orders: 40 }],
-  [
-    "needs more gas than EIP-7825 allows a transaction",
-    "PayingVault",
-    "settled",
-    { orders: 373, note: /EIP-7825/u, onlyOnNode: true },
-  ],
   ["is behind a proxy", "PayingVault", "settled", { isProxied: true }],
   ["gives gas back", "RefundingVault", "settled", { orders: 12 }],
   ["is for keepers, asked by one", "KeeperVault", "settled"],
@@ -50,12 +38,6 @@ const cases: ReadonlyArray<
     "KeeperVault",
     "reverted",
     { sender: 3, reason: notKeeper },
-  ],
-  [
-    "reads clock and oracle, after the end",
-    "ClockVault",
-    "settled",
-    { drifts: true },
   ],
   [
     "reads clock and oracle, before the end",
@@ -111,18 +93,7 @@ const cases: ReadonlyArray<
 describe("every engine predicts what a settlement then does", () => {
   describeEngines((engine, stage) => {
     for (const [title, name, status, more = {}] of cases) {
-      if (more.onlyOnNode === true && engine !== "simulateV1" && !isFull) {
-        continue;
-      }
-      const {
-        reason = /^$/u,
-        note = /^/u,
-        sender = 0,
-        options = {},
-        drifts = false,
-        onlyOnNode: _,
-        ...set
-      } = more;
+      const { reason = /^$/u, sender = 0, options = {}, ...set } = more;
       it(`${engine} predicts ${status} for a vault that ${title}`, async () => {
         const { vault, token } = await stage.deploy(name, set);
         const from = await stage.accountOf(sender);
@@ -133,15 +104,14 @@ describe("every engine predicts what a settlement then does", () => {
           ...options,
         };
         const simulation = await stage.simulate(vault, asked);
-        const { notes, transfers, gasUsed } = simulation;
+        const { transfers, gasUsed } = simulation;
         expect(simulation.engine).to.equal(engine);
         expect(simulation.status, String(simulation.reason)).to.equal(status);
         expect(simulation.reason ?? "").to.match(reason);
-        expect(notes.join(" ")).to.match(note);
         const time = options.atTime === undefined ? undefined : set.endTime;
         const real = await stage.settleReally(vault, { from, token, time });
         expect(real.succeeded).to.equal(status !== "reverted");
-        expectReality(simulation, real, drifts);
+        expectReality(simulation, real);
         expect(gasUsed).to.equal(real.gasUsed);
         expect(
           transfers?.filter(({ token: of }) => of !== "native"),
@@ -165,7 +135,7 @@ describe("every engine predicts what a settlement then does", () => {
         time: undefined,
       });
       expect(simulation.status).to.equal("settled");
-      expectReality(simulation, real, false);
+      expectReality(simulation, real);
       expect(
         simulation.transfers?.filter(({ token: of }) => of !== "native"),
       ).to.deep.equal(real.transfers);

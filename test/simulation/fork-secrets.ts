@@ -14,31 +14,39 @@ import { useProtocol } from "../helpers/world.js";
 const SECRET = "5ecret-part";
 const WORDS = `denied for ${SECRET}`;
 
-const refusal = { code: -32_000, message: WORDS };
+const error = { code: -32_000, message: WORDS };
 
-/** Refuses the requests that match, by a method's name and its parameters. */
-const refuseIf =
-  (
-    matches: (method: string, params: readonly unknown[]) => boolean,
-  ): RpcHandler =>
-  ({ request: { method, params } }) =>
-    matches(method, params) ? { error: refusal } : undefined;
+const nothing: RpcHandler = () => undefined;
+const refuseBlock: RpcHandler = ({ request: { method, params } }) =>
+  method === "eth_getBlockByNumber" && params[1] === true
+    ? { error }
+    : undefined;
+const refuseStorage: RpcHandler = ({ request: { method } }) =>
+  method === "eth_getStorageAt" ? { error } : undefined;
+const refuseWithStatus: RpcHandler = ({ response }) => {
+  response.writeHead(403, { "content-type": "application/json" });
+  response.end(JSON.stringify({ error }));
+  return "handled";
+};
+const acceptCall: RpcHandler = ({ request: { method, params } }) =>
+  method === "eth_call" && JSON.stringify(params).includes("0xa015aefe")
+    ? { result: "0x" }
+    : undefined;
 
-/** Of the block by its number: the vault asks for the latest one. */
-const isHeader =
-  (isFull: boolean) => (method: string, params: readonly unknown[]) =>
-    method === "eth_getBlockByNumber" &&
-    String(params[0]).startsWith("0x") &&
-    params[1] === isFull;
-
-const isStorage = (method: string): boolean => method === "eth_getStorageAt";
-
-const SETTLE_ALL = "0xa015aefe";
+const readOrder = async ({ vault }: ForkConnection): Promise<unknown> =>
+  await vault.getOrderInfo(77n);
+const readVolume = async ({ vault }: ForkConnection): Promise<unknown> =>
+  await vault.queryVolume();
+const requestBalance = async ({
+  provider,
+}: ForkConnection): Promise<unknown> => {
+  const params = [`0x${"ab".repeat(20)}`, "latest"];
+  return await provider.request({ method: "eth_getBalance", params });
+};
 
 describe("secrets of a fork's node", () => {
   const chain = useProtocol();
   let server: RpcServer;
-  let forks: ForkConnection[];
 
   before(async () => {
     server = await startRpcServer({ upstream: chain.url });
@@ -48,23 +56,14 @@ describe("secrets of a fork's node", () => {
     delete process.env["TEST_FORK_URL"];
     await server.stop();
   });
-  beforeEach(() => {
-    server.handler = () => undefined;
-    forks = [];
-  });
-  afterEach(async () => {
-    await Promise.all(forks.map(async (each) => await each.close()));
-  });
 
-  const refuseWithStatus: RpcHandler = ({ response }) => {
-    response.writeHead(403, { "content-type": "application/json" });
-    response.end(JSON.stringify({ error: refusal }));
-    return "handled";
+  const connect = async (): Promise<HardhatVault> => {
+    const vault = { contracts: chain.protocol.contracts };
+    const url = configVariable("TEST_FORK_URL");
+    const live = { ...httpNetwork("", { vault }), url };
+    const hre = await createTestHre({ networks: { live } });
+    return (await hre.network.create("live")).vault;
   };
-  const acceptsCall: RpcHandler = ({ request: { method, params } }) =>
-    method === "eth_call" && JSON.stringify(params).includes(SETTLE_ALL)
-      ? { result: "0x" }
-      : undefined;
   const revertWithWords = async (
     method: "queryVolume" | "settleAll",
   ): Promise<void> => {
@@ -72,88 +71,55 @@ describe("secrets of a fork's node", () => {
     const { selector } = vault.interface.getFunction(method);
     await mined(await vault.setRevert(selector, encodeRevertData(WORDS)));
   };
+  const expectHidden = (seen: unknown): void => {
+    expect(textsIn(seen))
+      .to.contain("denied for <hidden>")
+      .and.not.contain(SECRET);
+  };
 
-  type Work = (vault: HardhatVault) => Promise<unknown>;
-  /** Works on a fork, whose node answers otherwise once it is made. */
-  const onFork =
-    (
-      work: (fork: ForkConnection) => Promise<unknown>,
-      handler: RpcHandler = () => undefined,
-    ): Work =>
-    async (vault) => {
-      const forked = await vault.fork();
-      forks.push(forked);
+  for (const [title, work, handler, reverting] of [
+    ["a read, if the node refuses state", readOrder, refuseStorage, undefined],
+    ["a read, if the contract reverts", readVolume, nothing, "queryVolume"],
+    [
+      "a request, if the node answers HTTP 403",
+      ...([requestBalance, refuseWithStatus, undefined] as const),
+    ],
+  ] as const) {
+    it(`${title}, shows the words on a fork without a secret of the URL`, async () => {
+      server.handler = nothing;
+      if (reverting !== undefined) {
+        await revertWithWords(reverting);
+      }
+      const fork = await (await connect()).fork();
       server.handler = handler;
-      return await work(forked);
-    };
-  const fork: Work = async (vault) => await vault.fork();
-  const simulate: Work = async (vault) =>
+      expectHidden(await work(fork).catch((thrown: unknown) => thrown));
+      await fork.close();
+    });
+  }
+
+  const fork = async (vault: HardhatVault): Promise<unknown> =>
+    await vault.fork();
+  const simulate = async (vault: HardhatVault): Promise<unknown> =>
     await vault.simulateSettleAll({ engine: "fork" });
-  const answering =
-    (handler: RpcHandler, work: Work): Work =>
-    async (vault) => {
-      server.handler = handler;
-      return await work(vault);
-    };
-  const reverting =
-    (method: Parameters<typeof revertWithWords>[0], work: Work): Work =>
-    async (vault) => {
-      await revertWithWords(method);
-      return await work(vault);
-    };
-  const balanceOf = {
-    method: "eth_getBalance",
-    params: [`0x${"ab".repeat(20)}`, "latest"],
-  };
-
-  /** What fails or is refused, each with the words of the node or of a contract. */
-  const cases: Readonly<Record<string, Work>> = {
-    "fork(), if the node refuses the block": answering(
-      refuseIf(isHeader(true)),
-      fork,
-    ),
-    "fork(), if the node refuses the header by which the block is checked":
-      answering(refuseIf(isHeader(false)), fork),
-    "a read on a fork, if the node refuses state": onFork(
-      async ({ vault }) => await vault.getOrderInfo(77n),
-      refuseIf(isStorage),
-    ),
-    "a request of a fork's provider, if the node answers HTTP 403": onFork(
-      async ({ provider: ofFork }) => {
-        const balance: unknown = await ofFork.request(balanceOf);
-        return balance;
-      },
-      refuseWithStatus,
-    ),
-    "a read on a fork, if the contract reverts": reverting(
-      "queryVolume",
-      onFork(async ({ vault }) => await vault.queryVolume()),
-    ),
-    "simulateSettleAll() on a fork, if the node refuses state": answering(
-      refuseIf(isStorage),
-      simulate,
-    ),
-    "simulateSettleAll() on a fork, if the contract reverts": reverting(
-      "settleAll",
-      simulate,
-    ),
-    "simulateSettleAll() on a fork, if the contract reverts there alone":
-      reverting("settleAll", answering(acceptsCall, simulate)),
-  };
-
-  for (const [title, work] of Object.entries(cases)) {
+  for (const [title, work, handler, isReverting] of [
+    ["fork(), if the node refuses the block", fork, refuseBlock, false],
+    [
+      "simulateSettleAll(), if the node refuses state",
+      ...([simulate, refuseStorage, false] as const),
+    ],
+    ["simulateSettleAll(), if the vault reverts", simulate, nothing, true],
+    [
+      "simulateSettleAll(), if the vault reverts on the fork alone",
+      ...([simulate, acceptCall, true] as const),
+    ],
+  ] as const) {
     it(`${title}, shows the words without a secret of the URL`, async () => {
-      const vault = { contracts: chain.protocol.contracts };
-      const url = configVariable("TEST_FORK_URL");
-      const live = { ...httpNetwork("", { vault }), url };
-      const hre = await createTestHre({ networks: { live } });
-      const connection = await hre.network.create("live");
-      const seen: unknown = await work(connection.vault).catch(
-        (thrown: unknown) => thrown,
-      );
-      await connection.close();
-      const shown = textsIn(seen);
-      expect(shown).to.contain("denied for <hidden>").and.not.contain(SECRET);
+      if (isReverting) {
+        await revertWithWords("settleAll");
+      }
+      server.handler = handler;
+      const vault = await connect();
+      expectHidden(await work(vault).catch((thrown: unknown) => thrown));
     });
   }
 });

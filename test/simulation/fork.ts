@@ -9,7 +9,6 @@ import type { HardhatUserConfig } from "hardhat/types/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { encodeCall } from "../../src/client/codec.js";
-import { BlockCache } from "../../src/simulation/block-cache.js";
 import type {
   ForkConnection,
   ForkOptions,
@@ -360,7 +359,7 @@ describe("vault.fork()", () => {
     }
   });
 
-  it("a fork is made, snapshots and settles in at most 5 waves and 12 requests, nine of them before it settles", async () => {
+  it("a fork is made, snapshots and settles in at most 5 waves and 12 requests, and a simulation in 3 waves and 10 requests", async () => {
     const node = await startRpcServer({
       ...{ upstream: chain.url, latencyMs: 20, isInStep: true },
     });
@@ -370,38 +369,16 @@ describe("vault.fork()", () => {
     expect(node.bodies).to.have.length.below(10);
     expect(await settle(fork)).to.equal(SETTLED_PRICE);
     expect(node.bodies).to.have.length.below(13);
-    expect(node.waves).to.be.below(6);
-    await node.stop();
-  });
-
-  it("simulateSettleAll on a fork makes at most 10 requests in 3 waves", async () => {
-    const node = await startRpcServer({
-      ...{ upstream: chain.url, latencyMs: 20, isInStep: true },
-    });
-    const { vault } = await connect({}, node.url);
-    const simulation = await vault.simulateSettleAll({ engine: "fork" });
-    expect(simulation.changes).to.deep.equal(SETTLEMENT_CHANGES);
+    const { waves } = node;
+    expect(waves).to.be.below(6);
+    node.clear();
+    const other = await connect({}, node.url);
+    const asked = { engine: "fork" } as const;
+    const { changes } = await other.vault.simulateSettleAll(asked);
+    expect(changes).to.deep.equal(SETTLEMENT_CHANGES);
     expect(node.bodies).to.have.length.below(11);
-    expect(node.waves).to.be.below(4);
+    expect(node.waves - waves).to.be.below(4);
     await node.stop();
-  });
-
-  it("Hardhat's simulator asks the cache of a simulation for no storage that was found beforehand", async () => {
-    const asked: string[] = [];
-    // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its cache
-    const { answer } = BlockCache.prototype;
-    BlockCache.prototype.answer = async function (calls) {
-      asked.push(...calls.map(({ method }) => method));
-      return await answer.call(this, calls);
-    };
-    try {
-      const { vault } = await connect();
-      await vault.simulateSettleAll({ engine: "fork" });
-      expect(asked).to.have.length.above(20);
-      expect(asked).to.not.include("eth_getStorageAt");
-    } finally {
-      BlockCache.prototype.answer = answer;
-    }
   });
 
   describe("of a node that answers otherwise", () => {
@@ -445,16 +422,14 @@ describe("vault.fork()", () => {
       };
     };
 
-    for (const method of ["net_version", "eth_createAccessList"]) {
-      it(`simulateSettleAll on a fork throws VAULT_FORK_REORGED if the chain replaces the block after ${method}`, async () => {
-        replaceBlockAfter(method);
-        const { vault } = await connect({}, node.url);
-        await expectVaultError(
-          vault.simulateSettleAll({ engine: "fork" }),
-          "VAULT_FORK_REORGED",
-        );
-      });
-    }
+    it("simulateSettleAll on a fork throws VAULT_FORK_REORGED if the chain replaces the block while the fork is made", async () => {
+      replaceBlockAfter("net_version");
+      const { vault } = await connect({}, node.url);
+      await expectVaultError(
+        vault.simulateSettleAll({ engine: "fork" }),
+        "VAULT_FORK_REORGED",
+      );
+    });
 
     it("a fork whose block the chain replaces throws VAULT_FORK_REORGED for what it has not read, and answers what it has", async () => {
       const { vault } = await connect({}, node.url);
@@ -516,49 +491,45 @@ describe("vault.fork()", () => {
     const names = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
     const all = [...names, "NO_PROXY", "no_proxy"];
     const saved = new Map<string, string | undefined>();
-    beforeEach(() => {
+    let proxy: RpcServer;
+    beforeEach(async () => {
+      proxy = await startRpcServer({
+        handler: () => ({ error: { code: -1, message: "by the proxy" } }),
+      });
       for (const name of all) {
         saved.set(name, process.env[name]);
         restore(name, undefined);
       }
     });
-    afterEach(() => {
+    afterEach(async () => {
       for (const [name, value] of saved) {
         restore(name, value);
       }
-    });
-
-    it("a fork sends no request for this machine to the proxy", async () => {
-      const proxy = await startRpcServer({
-        handler: () => ({ error: { code: -1, message: "by the proxy" } }),
-      });
-      process.env["HTTP_PROXY"] = proxy.url;
-      const { vault } = await connect();
-      expect(await settle(await open(vault))).to.equal(SETTLED_PRICE);
-      expect(proxy.httpRequests).to.deep.equal([]);
       await proxy.stop();
     });
 
-    const url = "http://127.0.0.1:1";
-    for (const [set, seen] of [
-      [{ HTTP_PROXY: "" }, undefined],
-      [{ http_proxy: url }, "127.0.0.1"],
-      [
-        { all_proxy: url, NO_PROXY: "a.org", no_proxy: "b.org" },
-        "a.org,127.0.0.1",
-      ],
+    for (const [proxyName, excluded] of [
+      ["HTTP_PROXY", {}],
+      ["all_proxy", { no_proxy: "b.org" }],
+      ["http_proxy", { NO_PROXY: "a.org", no_proxy: "b.org" }],
     ] as const) {
-      it(`vault.fork() is made with NO_PROXY ${String(seen)} if the environment has ${JSON.stringify(set)}, and leaves that`, async () => {
+      it(`a fork sends no request for this machine to the proxy in ${proxyName} beside ${JSON.stringify(excluded)}, and leaves the environment`, async () => {
+        const set = { [proxyName]: proxy.url, ...excluded };
+        Object.assign(process.env, set);
         const { hre, vault } = await connect();
         const create = hre.network.create.bind(hre.network);
-        let made: string | undefined = "nothing";
+        let seen: string | undefined;
         hre.network.create = async (...asked) => {
-          made = process.env["NO_PROXY"];
+          seen = process.env["NO_PROXY"];
           return await create(...asked);
         };
-        Object.assign(process.env, set);
-        await open(vault);
-        expect(made).to.equal(seen);
+        expect(await settle(await open(vault))).to.equal(SETTLED_PRICE);
+        const [others = ""] = Object.values(excluded);
+        expect(seen?.split(",")).to.include.members([
+          ...(others === "" ? [] : [others]),
+          "127.0.0.1",
+        ]);
+        expect(proxy.httpRequests).to.deep.equal([]);
         const left = all.flatMap((name) =>
           process.env[name] === undefined ? [] : [[name, process.env[name]]],
         );

@@ -115,7 +115,7 @@ describe("every engine predicts random vaults", () => {
             real.succeeded ? "settled" : "reverted",
           );
           expect(predicted.reason).to.equal(real.reason);
-          expectReality(predicted, real, false);
+          expectReality(predicted, real);
           expect(predicted.gasUsed).to.equal(real.gasUsed);
           expect(predicted.block?.number).to.equal(real.block.number);
           if (delay !== null) {
