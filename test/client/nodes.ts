@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { getAddress, toBeHex } from "ethers";
 
-import { MockVaultFactory__factory } from "../../src/bindings/index.js";
 import {
   VaultClient,
   VaultError,
@@ -12,19 +11,14 @@ import type {
   ContractAddresses,
   Eip1193Provider,
 } from "../../src/client/index.js";
-import { MockVaultFactoryArtifact } from "../../src/mocks/index.js";
 import { differentNodes } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { connectTo } from "../helpers/hre.js";
-import { pastRound, roundsBlockByBlock } from "../helpers/past-rounds.js";
-import { settledRound } from "../helpers/scripted-contracts.js";
-import type { Answer } from "../helpers/scripted-contracts.js";
 import {
   deployGeneratedOrders,
   deployHostileTrading,
 } from "../helpers/trading.js";
-import { deployCode, sendTransaction } from "../helpers/transactions.js";
 
 const CALLER = "0x00000000000000000000000000000000000A11cE";
 const NO_CODE = "0x000000000000000000000000000000000000dEaD";
@@ -186,32 +180,6 @@ for (const { name, start } of differentNodes) {
       expect(latest.block.number).to.equal(number + 2);
       expect(latest.volume).to.equal(BigInt(CALLER));
       expect((await client.snapshot()).volume).to.equal(0n);
-    });
-
-    it("rounds() finds the rounds that a look at every block finds", async () => {
-      const { bytecode } = MockVaultFactoryArtifact;
-      const factory = await deployCode(provider, bytecode);
-      const client = new VaultClient(provider, { vaultFactory: factory });
-      const { number: deployedIn } = await client.block();
-      const mock = MockVaultFactory__factory.createInterface();
-      const history = [1, 2, 3].flatMap((index) => {
-        const round = pastRound(index);
-        return index === 2 ? [round] : [round, settledRound(round)];
-      });
-      const answers: Array<readonly [number, Answer]> = [
-        ...Array.from({ length: deployedIn }, () => "no code" as const),
-        "zeros" as const,
-      ].map((answer, block) => [block, answer]);
-      for (const round of history) {
-        const data = mock.encodeFunctionData("setRound", [round]);
-        await sendTransaction(provider, { to: factory, data });
-        await provider.request({ method: "evm_mine" });
-        answers.push([answers.length, round], [answers.length + 1, round]);
-      }
-      expect((await client.block()).number).to.equal(answers.length - 1);
-      expect(await Array.fromAsync(client.rounds())).to.deep.equal(
-        roundsBlockByBlock(answers),
-      );
     });
   });
 }

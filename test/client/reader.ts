@@ -1,55 +1,247 @@
 import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
+import type {
+  BlockTag,
+  ContractRole,
+  ReadOptions,
+} from "../../src/client/index.js";
+import type { VaultErrorCode } from "../../src/errors.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { SECOND } from "../helpers/names.js";
+import {
+  documentedContracts as contracts,
+  documentedHandler,
+  documentedNode,
+} from "../helpers/documented-node.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { connectTo } from "../helpers/hre.js";
+import type { NetworkSettings } from "../helpers/hre.js";
+import { SECOND, THIRD, ZERO } from "../helpers/names.js";
 import { recording } from "../helpers/recording-node.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import { KEY } from "../helpers/scripted-contracts.js";
+
+const word = (hex: string): string => hex.padStart(64, "0");
+
+/** Every read with the bytes that are documented for it, written by hand. */
+const requests: ReadonlyArray<
+  readonly [
+    role: ContractRole,
+    data: string,
+    read: (client: VaultClient, options?: ReadOptions) => Promise<unknown>,
+  ]
+> = [
+  [
+    "underlyingAsset",
+    `0xc138aa5f${word("1")}`,
+    (client, options) => client.getFundingFeeRate(1, options),
+  ],
+  [
+    "underlyingAsset",
+    `0xc138aa5f${word("2")}`,
+    (client, options) => client.getFundingFeeRate("put", options),
+  ],
+  [
+    "vaultFactory",
+    "0x2016e80b",
+    (client, options) => client.getLatestRoundInfo(options),
+  ],
+  [
+    "trading",
+    `0xd311636b${"f".repeat(64)}`,
+    (client, options) => client.getOrderInfo(2n ** 256n - 1n, options),
+  ],
+  [
+    "vault",
+    `0xb6624fb0${word("a1")}${word("b2")}${word("c3")}`,
+    // The order of the names does not matter, that of the words does.
+    (client, options) =>
+      client.calMargins(
+        { endTime: 0xc3, APY: 0xb2n, maxVolume: 0xa1n },
+        options,
+      ),
+  ],
+  [
+    "privatePool",
+    "0x53ac2d24",
+    (client, options) => client.getLPAmountInfo("private", options),
+  ],
+  [
+    "publicPool",
+    "0x53ac2d24",
+    (client, options) => client.getLPAmountInfo("public", options),
+  ],
+  ["vault", "0xa69590a8", (client, options) => client.queryVolume(options)],
+  [
+    "vault",
+    "0xea17f924",
+    (client, options) => client.queryMarginBalance(options),
+  ],
+  [
+    "vaultFactory",
+    "0x789f4b5a",
+    (client, options) => client.minXMargin(options),
+  ],
+];
+
+const blockForms: ReadonlyArray<readonly [given: BlockTag, sent: string]> = [
+  ["latest", "latest"],
+  ["pending", "pending"],
+  [0, "0x0"],
+  [255, "0xff"],
+  [1_000n, "0x3e8"],
+];
+
+const fromOf = ({ params }: { params: readonly unknown[] }): unknown =>
+  fieldsOf(params[0])["from"];
 
 /** A client whose every call is answered with these bytes. */
-function clientOf(answer: string, code = "0x00"): VaultClient {
-  const node = recording((method) =>
-    method === "eth_getCode" ? code : answer,
-  );
-  return new VaultClient(
-    node,
-    { vault: SECOND, vaultFactory: SECOND },
+const answeredWith = (answer: string, code = "0x00"): VaultClient =>
+  new VaultClient(
+    recording((method) => (method === "eth_getCode" ? code : answer)),
+    { vaultFactory: SECOND },
     { networkName: "testnet" },
   );
-}
 
 describe("client - a read", () => {
-  for (const actual of [0, 319]) {
-    it(`throws VAULT_RETURN_DATA_MALFORMED for ${actual} bytes in place of a round, and names the contract`, async () => {
+  for (const [role, data, read] of requests) {
+    it(`is one eth_call of ${role} with the documented bytes ${data}, at the given block`, async () => {
+      const node = documentedNode();
+      const client = new VaultClient(node, contracts);
+      for (const [blockTag] of blockForms) {
+        await read(client, { blockTag });
+      }
+      // The whole text: not a key more, and in the documented order.
+      expect(JSON.stringify(node.asked)).to.equal(
+        JSON.stringify(
+          blockForms.map(([, tag]) => ({
+            method: "eth_call",
+            params: [{ from: ZERO, to: contracts[role], data }, tag],
+          })),
+        ),
+      );
+    });
+  }
+
+  const readsFrom: ReadonlyArray<
+    readonly [
+      title: string,
+      read: (client: VaultClient, from: string) => Promise<unknown>,
+    ]
+  > = [
+    [
+      "getOrderInfo()",
+      (client, from) => client.getOrderInfo(1, { from: from.toLowerCase() }),
+    ],
+    ["snapshot()", (client, from) => client.snapshot({ from })],
+    [
+      "orders()",
+      (client, from) => Array.fromAsync(client.orders({ ids: [1], from })),
+    ],
+    ["rounds()", (client, from) => Array.fromAsync(client.rounds({ from }))],
+    [
+      "a read of at() with a deadline",
+      (client, from) => client.withOptions({ from }).at({}).queryVolume(),
+    ],
+  ];
+  for (const [title, read] of readsFrom) {
+    it(`${title} calls from the account of its options in place of the client's`, async () => {
+      const node = documentedNode({ overrides: true });
+      const client = new VaultClient(node, contracts, { from: SECOND });
+      await client.queryVolume();
+      await read(client, THIRD);
+      const calls = node.asked.filter(({ method }) => method === "eth_call");
+      expect([...new Set(calls.map(fromOf))]).to.deep.equal([SECOND, THIRD]);
+    });
+  }
+
+  const wrong = (value: unknown): never =>
+    // the types refuse these mistakes
+    value as never;
+  const refused: ReadonlyArray<
+    readonly [code: VaultErrorCode, call: (vault: VaultClient) => unknown]
+  > = [
+    ["VAULT_INVALID_ENUM", (vault) => vault.getFundingFeeRate(wrong(3))],
+    ["VAULT_INVALID_ENUM", (vault) => vault.getLPAmountInfo(wrong("toString"))],
+    ["VAULT_INVALID_INTEGER", (vault) => vault.getOrderInfo(-1n)],
+    [
+      "VAULT_INVALID_INTEGER",
+      (vault) => vault.calMargins(wrong({ maxVolume: 1n })),
+    ],
+    ["VAULT_INVALID_ARGUMENT", (vault) => vault.calMargins(wrong(undefined))],
+    ["VAULT_INVALID_ARGUMENT", (vault) => vault.queryVolume({ timeout: 0 })],
+    ["VAULT_INVALID_ADDRESS", (vault) => vault.queryVolume({ from: "0x12" })],
+    ["VAULT_INVALID_BLOCK", (vault) => vault.queryVolume({ blockTag: -1 })],
+    ["VAULT_INVALID_ADDRESS", (vault) => vault.at({ vault: "0x12" })],
+    [
+      "VAULT_INVALID_ARGUMENT",
+      (vault) => vault.at(wrong({ pool: contracts.vault })),
+    ],
+  ];
+  it("sends nothing if its arguments are refused", async () => {
+    const node = documentedNode();
+    const vault = new VaultClient(node, contracts);
+    for (const [code, call] of refused) {
+      await expectVaultError(() => call(vault), code);
+    }
+    expect(node.asked).to.deep.equal([]);
+  });
+
+  it("of a connection's vault is one HTTP request, with the network's from or the zero address", async () => {
+    const server = await startRpcServer({ handler: documentedHandler });
+    const vaultOf = async (settings: NetworkSettings): Promise<VaultClient> =>
+      (await connectTo(server.url, { vault: { contracts }, ...settings }))
+        .vault;
+    await (await vaultOf({ accounts: [KEY] })).queryVolume();
+    expect(server.httpRequests).to.have.lengthOf(1);
+    const body = server.httpRequests[0]?.body ?? "";
+    expect(body.replace(/"id":\d+/u, '"id":1')).to.equal(
+      `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"from":"${ZERO}","to":"${contracts.vault}","data":"0xa69590a8"},"latest"]}`,
+    );
+    const vault = await vaultOf({ from: SECOND });
+    await vault.at({ vault: contracts.trading }).queryVolume();
+    await vault.queryVolume({ from: THIRD });
+    await server.stop();
+    expect(server.requests.map(fromOf)).to.deep.equal([ZERO, SECOND, THIRD]);
+  });
+
+  it("throws VAULT_RETURN_DATA_MALFORMED for 319 bytes in place of a round, and names the contract", async () => {
+    const { details } = await expectVaultError(
+      answeredWith(`0x${"00".repeat(319)}`).getLatestRoundInfo(),
+      "VAULT_RETURN_DATA_MALFORMED",
+    );
+    expect(details).to.deep.equal({
+      operation: "getLatestRoundInfo",
+      problem: "319 bytes instead of at least 320",
+      contract: "vault factory",
+      address: SECOND,
+      source: "VaultClient",
+    });
+  });
+
+  it("throws VAULT_RETURN_DATA_MALFORMED for no bytes of an address that has code", async () => {
+    await expectVaultError(
+      answeredWith("0x").getLatestRoundInfo(),
+      "VAULT_RETURN_DATA_MALFORMED",
+    );
+  });
+
+  for (const [title, options, when] of [
+    ["no block", {}, ""],
+    ["the block that it was given", { blockTag: 5 }, " at block 5"],
+  ] as const) {
+    it(`throws VAULT_NO_CODE for an address without code, and names ${title}`, async () => {
       const { details } = await expectVaultError(
-        clientOf(`0x${"00".repeat(actual)}`).getLatestRoundInfo(),
-        "VAULT_RETURN_DATA_MALFORMED",
+        answeredWith("0x", "0x").minXMargin(options),
+        "VAULT_NO_CODE",
       );
       expect(details).to.deep.equal({
-        operation: "getLatestRoundInfo",
-        problem: `${actual} bytes instead of at least 320`,
-        contract: "vault factory",
         address: SECOND,
+        when,
+        contract: "vault factory",
+        network: "testnet",
         source: "VaultClient",
       });
     });
   }
-
-  it("throws VAULT_NO_CODE for an address without code, and names the block that it was given", async () => {
-    const { details } = await expectVaultError(
-      clientOf("0x", "0x").minXMargin(),
-      "VAULT_NO_CODE",
-    );
-    expect(details).to.deep.equal({
-      address: SECOND,
-      when: "",
-      contract: "vault factory",
-      network: "testnet",
-      source: "VaultClient",
-    });
-    const { shortMessage } = await expectVaultError(
-      clientOf("0x", "0x").minXMargin({ blockTag: 5 }),
-      "VAULT_NO_CODE",
-    );
-    expect(shortMessage).to.include(`at ${SECOND} at block 5, the vault`);
-  });
 });

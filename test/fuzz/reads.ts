@@ -32,8 +32,6 @@ const RUNS = isFull ? 100_000 : 1_000;
 const CONCURRENCY = 50;
 /** Milliseconds of a case in which the node does something wrong. */
 const TIMEOUT_MS = 100;
-/** How often the usual processor time so many cases may take, on any machine. */
-const MOST_TIMES_USUAL = 20;
 /** Requests that a case may come to: those of a scan, each as often as allowed. */
 const MOST_REQUESTS = 1_000;
 const MOST_MEMORY_MIB = 50;
@@ -158,12 +156,10 @@ describe("fuzz - reads of a hostile node and hostile contracts", () => {
       );
       return counterexample?.[0] ?? failed;
     };
-    const took: number[] = [];
     const rest = memoryInUse();
     let most = rest;
     for (let start = 0; start < cases.length; start += CONCURRENCY) {
       const some = cases.slice(start, start + CONCURRENCY);
-      const begin = process.threadCpuUsage();
       await Promise.all(
         some.map(async (one, place) => {
           const { problem, isAnswered } = await tryCase(one);
@@ -175,22 +171,14 @@ describe("fuzz - reads of a hostile node and hostile contracts", () => {
           }
         }),
       );
-      const { user, system } = process.threadCpuUsage(begin);
-      took.push((user + system) / 1_000_000);
       if (start % (40 * CONCURRENCY) === 0) {
         most = Math.max(most, memoryInUse());
       }
     }
-    const slowest = Math.max(...took);
-    const usual = took.toSorted((a, b) => a - b)[took.length >> 1] ?? 0;
-    process.stdout.write(
-      `    ${cases.length} cases (seed ${seed}): ${counts.answered} answered, ${counts.refused} refused, ${failures.length} wrong; ${usual.toFixed(2)} s of CPU for ${CONCURRENCY} of them, at most ${slowest.toFixed(2)}, ${(most - rest).toFixed(0)} MiB kept, ${(process.resourceUsage().maxRSS / 1_024).toFixed(0)} MiB at the peak\n`,
-    );
     expect(
       failures.slice(0, 5).join("\n\n"),
-      `${failures.length} wrong`,
+      `${failures.length} wrong (seed ${seed})`,
     ).to.equal("");
-    expect(slowest, "s of CPU").to.be.below(MOST_TIMES_USUAL * usual);
     expect(most - rest, "MiB above rest").to.be.below(MOST_MEMORY_MIB);
     // Neither refuses everything nor swallows everything.
     expect(counts.answered).to.be.above(cases.length / 10);

@@ -4,11 +4,7 @@ import { expect } from "chai";
 import { HardhatPluginError } from "hardhat/plugins";
 
 import type { VaultErrorCode } from "../../src/client/index.js";
-import {
-  GIVEN_PROVIDER,
-  textsForCommandLine,
-  vaultError,
-} from "../../src/errors.js";
+import { GIVEN_PROVIDER, vaultError } from "../../src/errors.js";
 import {
   classifyFailure,
   isFinalRefusal,
@@ -20,7 +16,6 @@ import {
 } from "../../src/rpc/errors.js";
 import type { Failure } from "../../src/rpc/errors.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
-import { isEmptyAnswer } from "../../src/rpc/thrown.js";
 import { MAX_FOREIGN_TEXT } from "../../src/escape.js";
 import { Redactor } from "../../src/redact.js";
 import {
@@ -93,12 +88,10 @@ describe("failed requests", () => {
         "the answer is compressed, though no compression was requested",
       ],
       // Perhaps of the request for the chain id, which Hardhat sends by itself.
-      ...[
-        `{"id":1,"result":"0x1"}`,
-        `{"jsonrpc":"2.0","id":1,"result":"0x1","error":null}`,
-        `{"status":"0","message":"NOTOK","result":"Invalid API Key"}`,
-        `[]`,
-      ].map((text) => [refusedAnswer(text), `the answer was ${text}`] as const),
+      [
+        refusedAnswer(`{"id":1,"result":"0x1"}`),
+        `the answer was {"id":1,"result":"0x1"}`,
+      ],
     ],
     VAULT_NETWORK_UNREACHABLE: [
       [
@@ -125,10 +118,6 @@ describe("failed requests", () => {
       [
         causedBy(codedError("ERR_TLS_CERT_ALTNAME_INVALID")),
         "the certificate of the node is for another name",
-      ],
-      [
-        codedError("DEPTH_ZERO_SELF_SIGNED_CERT"),
-        "the certificate of the node is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)",
       ],
       [causedBy(codedError("ECONNREFUSED"), 7), refused],
       // As ethers wraps it.
@@ -183,23 +172,13 @@ describe("failed requests", () => {
     });
   }
 
-  it("an error names the provider's url if the client has no network's name, in its details too", () => {
-    const gone = Object.assign(new Error("gone"), { code: "ECONNREFUSED" });
-    const { fix, details } = toRpcError(
-      gone,
-      GIVEN_PROVIDER,
-      "eth_call",
-      new Redactor(),
+  it("an error names the provider's url if the client has no network's name", () => {
+    const gone = codedError("ECONNREFUSED");
+    const redactor = new Redactor();
+    const { fix } = toRpcError(gone, GIVEN_PROVIDER, "eth_call", redactor);
+    expect(fix).to.equal(
+      "Check that the node runs, and host, port and key in the provider's url.",
     );
-    const advice =
-      "Check that the node runs, and host, port and key in the provider's url.";
-    expect([fix, details["remedy"]]).to.deep.equal([advice, advice]);
-    const invalid = vaultError("VAULT_RPC_INVALID_RESPONSE", {
-      network: GIVEN_PROVIDER,
-      method: "eth_call",
-      problem: "",
-    });
-    expect(invalid.fix).to.match(/^Check that the provider's url is/u);
   });
 
   it("VAULT_WRONG_CHAIN names both chains and the network", () => {
@@ -214,14 +193,11 @@ describe("failed requests", () => {
   const failures: Readonly<Record<Failure["kind"], readonly unknown[]>> = {
     process: [hardhatError("HHE1"), new HardhatPluginError("other", "no")],
     transient: [
-      new Error("it timed out"),
       new Error(longest),
       // Hardhat's text has the whole of an unreadable answer.
       hardhatError("HHE702", { message: longest.repeat(2) }),
       causedBy(codedError("ECONNRESET")),
       codedError("EPIPE"),
-      causedBy(codedError("UND_ERR_SOCKET")),
-      codedError("EAI_AGAIN"),
       // A body that Hardhat cannot parse, and half a body.
       hardhatError("HHE702"),
       new SyntaxError("Unexpected end of JSON input"),
@@ -231,7 +207,6 @@ describe("failed requests", () => {
       said(-32000, "warming up, please retry"),
       said(-32503, "no"),
       new StatusError(500),
-      causedBy(new StatusError(503)),
       causedBy(new HttpRequestError(503)),
       withBody(500, refusedBody),
       withBody(425, refusedBody),
@@ -241,14 +216,12 @@ describe("failed requests", () => {
     rateLimited: [
       said(-32005, "no"),
       said(-32000, "Too Many Requests"),
-      said(-32029, "Too Many Request"),
       // An HTTP status in the code.
       said(429, "no"),
       said(-32429, "no"),
       said(-32007, "Request throttled, slow down"),
       said(-32000, "request rate exceeded"),
       new StatusError(429),
-      new StatusError(429, { "retry-after": new Date(0).toUTCString() }),
       refusedAnswer(`{"id":1,"error":{"code":-32005,"message":"no"}}`),
       withBody(400, limitedBody),
       withBody(429, refusedBody),
@@ -266,25 +239,19 @@ describe("failed requests", () => {
       codedError("UND_ERR_HEADERS_TIMEOUT"),
       new DOMException("no", "TimeoutError"),
       new Error(`${" ".repeat(MAX_FOREIGN_TEXT)}timed out`),
-      new Error(`${" ".repeat(MAX_FOREIGN_TEXT)}reverted`),
       // A reset that the node made up.
       { code: "ECONNRESET", message: "no" },
       codedError("ENOTFOUND"),
-      codedError("ECONNREFUSED"),
       said(-32005, "daily request count exceeded"),
       said(-32000, "block gas limit exceeded"),
       said(-32000, "execution aborted (timeout)"),
       said(-32000, "out of gas"),
-      said(3, "OutOfGas"),
       said(-32000, "VM Exception while processing transaction: out of gas"),
       said(-32601, "Method not found"),
       said(-32401, "authenticated API key required"),
       refusedAnswer("\u001f\ufffd\b\u0000"),
       said(-32603, "daily request count exceeded"),
-      new StatusError(400),
       new StatusError(401),
-      causedBy(new HttpRequestError(401)),
-      ethersError(said(-32601, "no such method")),
       withBody(399, limitedBody),
     ],
     // The node may have the block a moment later.
@@ -295,7 +262,6 @@ describe("failed requests", () => {
       said(-32603, "missing trie node 0c (path )"),
       said(-32015, "VM execution error.", "Out of gas"),
       withBody(404, refusedBody, reset),
-      ethersError(said(-32603, "missing trie node 0c")),
     ],
   };
   for (const [kind, errors] of Object.entries(failures)) {
@@ -401,29 +367,26 @@ describe("failed requests", () => {
   });
 
   it("a result that the node leaves out is null, and no other", async () => {
-    const isEmpty = (text: string): boolean =>
-      isEmptyAnswer(refusedAnswer(text));
+    const resultOf = async (text: string): Promise<unknown> => {
+      const request = async () => await Promise.reject(refusedAnswer(text));
+      return await new RpcClient({ request }, "testnet")
+        .request("eth_gasPrice")
+        .catch(() => "an error");
+    };
     for (const text of [
       `{"jsonrpc":"2.0","id":1}`,
-      `{"id":1}`,
-      `{"jsonrpc":"2.0","id":1,"result":null,"error":null}`,
+      `{"id":1,"result":null,"error":null}`,
     ]) {
-      expect(isEmpty(text), text).to.equal(true);
+      expect(await resultOf(text), text).to.equal(null);
     }
     for (const text of [
       `{}`,
-      `[]`,
-      `null`,
       `{"id":1,"result":"0x1"}`,
       `{"id":1,"error":"no"}`,
       `{"id":1,"message":"no"}`,
     ]) {
-      expect(isEmpty(text), text).to.equal(false);
+      expect(await resultOf(text), text).to.equal("an error");
     }
-    const request = async (): Promise<never> =>
-      await Promise.reject(refusedAnswer(`{"jsonrpc":"2.0","id":1}`));
-    const rpc = new RpcClient({ request }, "testnet");
-    expect(await rpc.request("eth_gasPrice")).to.equal(null);
   });
 
   it("the details of an error have the method, the node's code and the HTTP status", () => {
@@ -439,9 +402,10 @@ describe("failed requests", () => {
   it("the code -32602 is a node's that does not take the parameters", () => {
     const refusal = { code: -32602, message: "no" };
     const caused = new Error("no", { cause: refusal });
-    expect(
-      [caused, refusal, { code: -32601 }, undefined].map(refusesParameters),
-    ).to.deep.equal([true, true, false, false]);
+    expect([caused, { code: -32601 }].map(refusesParameters)).to.deep.equal([
+      true,
+      false,
+    ]);
   });
 
   it("a secret in the name of the host, in a setting or in a variable is hidden", () => {
@@ -473,30 +437,20 @@ describe("failed requests", () => {
     expect(problemOf("HHE29")).to.include("it is no URL");
   });
 
-  it("the attempts of a request are details of its error, and the last words of its short message, for a task too", () => {
-    for (const [thrown, words] of [
-      [hardhatError("HHE702", { message: "<html>" }), "a web page"],
-      [hardhatError("HHE704", { message: "no" }), "eth_call in time"],
-      [codedError("ECONNRESET"), "closed the connection"],
-      [said(-32_000, "Too much."), "refused eth_call: Too much"],
-    ] as const) {
-      const attempts = { attempts: 3, seconds: 2 };
-      const error = toRpcError(
+  it("the attempts of a request are details of its error, and the last words of its short message", () => {
+    const attempts = { attempts: 3, seconds: 2 };
+    for (const thrown of [
+      hardhatError("HHE702", { message: "<html>" }),
+      hardhatError("HHE704", { message: "no" }),
+      codedError("ECONNRESET"),
+      said(-32_000, "Too much."),
+    ]) {
+      const { shortMessage, details } = toRpcError(
         thrown,
-        "testnet",
-        "eth_call",
-        new Redactor(),
-        false,
-        attempts,
+        ...(["testnet", "eth_call", new Redactor(), false, attempts] as const),
       );
-      const text = `${words} (tried 3 times in 2 s).`;
-      expect(error.shortMessage.endsWith(text)).to.equal(true);
-      expect(error.message).to.equal(`${error.shortMessage} ${error.fix}`);
-      expect(textsForCommandLine(error).shortMessage).to.equal(
-        error.shortMessage,
-      );
-      expect(error.details).to.include(attempts);
-      expect(String(error.details["problem"])).to.not.contain("tried");
+      expect(shortMessage).to.match(/[^.] \(tried 3 times in 2 s\)\.$/u);
+      expect(details).to.include(attempts);
     }
   });
 
@@ -526,18 +480,11 @@ describe("failed requests", () => {
 describe("what a node makes up as an error", () => {
   it("VAULT_RPC_ERROR says that a node gave no reason if what it threw has no text", () => {
     for (const error of [
-      { toString: 1 },
       { message: { toString: 1 } },
       Object.create(null),
       Symbol("no"),
-      1n,
-      () => undefined,
       Object.assign(new Error(), { code: { toString: 1 }, message: 1 }),
-      Object.assign(new Error(), {
-        code: 1,
-        name: { toString: 1 },
-        message: 1,
-      }),
+      Object.assign(new Error(), { name: { toString: 1 }, message: 1 }),
     ]) {
       const { code, details } = rpcErrorOf(error);
       expect(code).to.equal("VAULT_RPC_ERROR");
@@ -545,37 +492,29 @@ describe("what a node makes up as an error", () => {
     }
   });
 
-  /** What a node may put into its error, to look like one of ours or of others. */
-  const ofProviders: readonly object[] = [
+  // To look like an error of ours or of others.
+  for (const forged of [
     { statusCode: "\u001b[31m500" },
     { statusCode: 500 },
     {
       errorCode: "HHE708",
-      messageArguments: {
-        configChainId: "\u001b[2J",
-        connectionChainId: "https://evil.test/",
-      },
+      messageArguments: { configChainId: "\u001b[2J", connectionChainId: "1" },
     },
-    { errorCode: "HHE7", message: "set EVIL" },
-    { errorCode: "HHE704" },
-  ];
-  for (const forged of [
-    ...ofProviders,
     { code: "ECONNREFUSED" },
     { name: "TimeoutError" },
     { name: "VaultError", kind: "bug", code: "VAULT_INTERNAL" },
   ]) {
     it(`a node's data are not taken for another error: ${JSON.stringify(forged)}`, () => {
       for (const error of [
-        { code: -32000, message: "no", data: forged },
         { code: -32000, message: "no", cause: forged },
         Object.assign(new Error("no"), { code: -32000, data: forged }),
         Object.assign(new Error("no"), { cause: { errors: [forged] } }),
         new Error("no", { cause: { code: -32000, error: forged } }),
         forged,
-        ...(ofProviders.includes(forged)
-          ? [Object.assign(new Error("no"), forged)]
-          : []),
+        // A provider may copy it, too, but no code or name of this side.
+        ...("code" in forged || "name" in forged
+          ? []
+          : [Object.assign(new Error("no"), forged)]),
       ]) {
         const { code, message } = rpcErrorOf(error);
         expect(code).to.equal("VAULT_RPC_ERROR");

@@ -1,8 +1,6 @@
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
 import { createServer } from "node:https";
 import type { Server } from "node:https";
-import path from "node:path";
 
 import { expect } from "chai";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
@@ -12,10 +10,7 @@ import { Redactor } from "../../src/redact.js";
 import { toRpcError } from "../../src/rpc/errors.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { runHardhat } from "../helpers/cli.js";
-import { documentedContracts } from "../helpers/documented-node.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
 import { connectTo } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
@@ -39,7 +34,6 @@ const pages: Readonly<
   "/401": [401, `bad key ${KEY}`],
   "/answer-error": [400, refused, JSON_TYPE],
   "/answer-text": [400, refused, "text/plain"],
-  "/400": [400, "{}", JSON_TYPE],
   "/answer-mainnet": [
     200,
     `{"jsonrpc":"2.0","id":1,"result":"0x1"}`,
@@ -104,7 +98,6 @@ describe("a request that fails on this side", () => {
   const failures: Partial<Record<VaultErrorCode, readonly Row[]>> = {
     VAULT_NETWORK_UNREACHABLE: [
       ["the node answers 401", "/401?key=KEY", /HTTP status 401/u],
-      ["it answers 400, and JSON", "/400?key=KEY", /HTTP status 400/u],
       ["it hangs up", "/answer-closed?key=KEY", /cannot be reached/u],
       ["none listens", "http://127.0.0.1:1/KEY", /0\.1:1 refused the connec/u],
       ["it signed itself", "https://TLS/KEY", /icate of 127.*_CA_CERTS/u],
@@ -184,29 +177,6 @@ describe("a request that fails on this side", () => {
       });
     }
   }
-
-  it("throws VAULT_NETWORK_UNREACHABLE for a trusted certificate of another name", async () => {
-    const project = await useFixtureProject("plain");
-    const trusted = path.join(project.path, "authority.pem");
-    await writeFile(trusted, selfSigned.cert);
-    const { stderr, exitCode } = await runHardhat(
-      ["vault", "volume", "--network", "test"],
-      {
-        cwd: project.path,
-        env: {
-          TEST_URL: `https://${places["TLS"]}`,
-          TEST_VAULT: JSON.stringify({ contracts: documentedContracts }),
-          // Node.js reads it when it starts.
-          NODE_EXTRA_CA_CERTS: trusted,
-        },
-      },
-    );
-    await project.remove();
-    expect(stderr.replaceAll(/\s+/gu, " "))
-      .to.match(/certificate of .* is for another name\. Correct the host/u)
-      .and.not.include("NODE_EXTRA_CA_CERTS");
-    expect(exitCode).to.equal(1);
-  });
 
   it("throws VAULT_NETWORK_UNREACHABLE if a proxy asks for a password", async () => {
     process.env["http_proxy"] = plain.url;

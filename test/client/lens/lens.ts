@@ -108,14 +108,8 @@ describe("client - encodeReadCalls", () => {
       (end) => `0x${end.slice(2).padStart(40, "0")}`,
     );
     for (const calls of [
-      [[one, "0x11"]],
-      [[other, "0x11"]],
-      [[other, "0x12"]],
       [],
-      [
-        [one, "0x11"],
-        [other, "0x12"],
-      ],
+      [[one, "0x11"]],
       [
         [one, "0x12"],
         [other, "0x11"],

@@ -68,7 +68,7 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
   before(async () => {
     anvil = await startAnvil({ args: ["--gas-limit", "1000000000000"] });
     node = fetchProvider(anvil.url);
-    for (const orders of [0, 1, 1_000, 10_000]) {
+    for (const orders of [0, 1, 10_000]) {
       contracts[orders] = (
         await deployInstance(node, { orders })
       ).contracts.trading;
@@ -163,10 +163,9 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
 
   for (const [cap, more, demand] of [
     [50_000_000, 0, 0],
-    [25_000_000, 4, 16],
     [10_000_000, 4, 40],
   ] as const) {
-    for (const count of [0, 1, 1_000, 10_000]) {
+    for (const count of [0, 1, 10_000]) {
       it(`orders() reads ${count} orders in ${MOST_WAVES + more} waves and ${MOST_REQUESTS + demand} requests at most, with ${cap / 1e6} M gas a call`, async () => {
         const behind = await startBehind(anvil.url);
         const provider = capped(fetchProvider(behind.url), cap);
@@ -205,17 +204,4 @@ describe("orders() of a contract whose unknown ids use up all gas", () => {
     expect({ ...after, fundingFeeRate, block }).to.deep.equal(before);
     expect(behind.waves).to.be.at.most(waves + 1);
   });
-
-  for (const [title, options, waves] of [
-    ["--ids with missing ones", { ids: [5, 1_000, 7, 1_005] }, 3],
-    ["a single missing id", { ids: [1_000] }, 2],
-    ["hundreds of missing ids", { firstId: 900, lastId: 1_500 }, 3],
-  ] as const) {
-    it(`orders() reads ${title} in ${waves} waves`, async () => {
-      const behind = await startBehind(anvil.url);
-      await read(fetchProvider(behind.url), contracts[1_000], options);
-      await behind.stop();
-      expect(behind.waves).to.be.at.most(waves);
-    });
-  }
 });
