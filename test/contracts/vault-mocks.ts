@@ -29,14 +29,12 @@ const HOUR = 3_600;
 
 const STRANGER = `0x${"ab".repeat(20)}`;
 
-const orderIDs = [
-  ...[0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n, 500n, 1_000n, 1_001n],
-  2n ** 256n - 1n,
-];
-
 const argumentsOf: Readonly<Record<string, bigint[][]>> = {
   getFundingFeeRate: [[1n], [2n], [3n]],
-  getOrderInfo: orderIDs.map((orderID) => [orderID]),
+  getOrderInfo: [
+    ...[0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n, 500n, 1_000n, 1_001n],
+    2n ** 256n - 1n,
+  ].map((orderID) => [orderID]),
   calMargins: [[1n, 2n, 3n]],
 };
 
@@ -55,15 +53,6 @@ const calls = Object.entries(operations).flatMap(
 
 type Addresses = Readonly<Record<string, string>>;
 
-/** The addresses in what `mocks()` returns. */
-const addressesIn = (deployed: unknown): Addresses =>
-  Object.fromEntries(
-    Object.keys(contractRoles).map((role) => [
-      role,
-      String(Reflect.get(Object(deployed), role)),
-    ]),
-  );
-
 /** Compares a struct of Solidity with the values by their names. */
 function expectValues(struct: unknown, values: object): void {
   for (const [field, value] of Object.entries(values)) {
@@ -77,14 +66,10 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
   let vault: HardhatVault;
   let test: Contract;
 
-  /** Deploys the test to a network of its own, whose clock begins then. */
-  const open = async (
-    seconds: number,
-  ): Promise<{ readonly vault: HardhatVault; readonly test: Contract }> => {
+  before(async () => {
+    const sources = await contractSources();
     const { abi, evm } = compileFixture(
-      "ScriptedMocks.sol",
-      "ScriptedMocks",
-      await contractSources(),
+      ...(["ScriptedMocks.sol", "ScriptedMocks", sources] as const),
     );
     const hre = await createTestHre({
       networks: {
@@ -93,23 +78,18 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
           // Of a test contract, which nobody deploys for real.
           allowUnlimitedContractSize: true,
           allowBlocksWithSameTimestamp: true,
-          initialDate: new Date(seconds * 1_000),
+          // The clock of the network runs from its first second on.
+          initialDate: new Date(1_000),
         },
       },
     });
     const connection = await hre.network.create();
+    ({ vault } = connection);
     const [signer] = await connection.ethers.getSigners();
     const bytecode = evm.bytecode.object;
     const factory = new ContractFactory(JSON.stringify(abi), bytecode, signer);
     const { target } = await factory.deploy();
-    const contract = new Contract(target, factory.interface, signer);
-    return { vault: connection.vault, test: contract };
-  };
-
-  before(async () => {
-    // Well before: a network's clock runs while the tests get ready, and no block may
-    // be older than its parent.
-    ({ vault, test } = await open(NOW - HOUR));
+    test = new Contract(target, factory.interface, signer);
   });
 
   // Every test starts from the same block, since a clock does not go back.
@@ -138,8 +118,15 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
     await test.getFunction(method).send(...args, { gasLimit: 16_777_216n });
   };
 
-  const addresses = async (): Promise<Addresses> =>
-    addressesIn(await test.getFunction("mocks").staticCall());
+  const addresses = async (): Promise<Addresses> => {
+    const deployed: unknown = await test.getFunction("mocks").staticCall();
+    return Object.fromEntries(
+      Object.keys(contractRoles).map((role) => [
+        role,
+        String(Reflect.get(Object(deployed), role)),
+      ]),
+    );
+  };
 
   const deploy = async (
     scenario: (typeof scenarios)[number],
@@ -176,10 +163,7 @@ describe("VaultMocks.sol, mocks for Solidity tests", function () {
   }
 
   it("deploy() has no time below zero on a chain whose clock has just begun", async () => {
-    const early = await open(1);
-    await early.test.getFunction("deploy").send(1);
-    const mocks: unknown = await early.test.getFunction("mocks").staticCall();
-    const at = early.vault.at(addressesIn(mocks));
+    const at = vault.at(await deploy("expired-round"));
     expect(await at.getLatestRoundInfo()).to.include({
       ...{ startTime: 0n, endTime: 0n },
     });

@@ -195,24 +195,6 @@ describe("vault-deployments: addresses that deploy-mocks wrote", () => {
     });
   }
 
-  it("an address of a deployment file gets its checksum, and VAULT_INVALID_ADDRESS if it has a wrong one", async () => {
-    const withVault = async (address: string): Promise<HardhatVault> => {
-      const addresses = { ...documentedContracts, vault: address };
-      await leave({ ...deployment, contracts: addresses });
-      return await open();
-    };
-    const right = await withVault(SECOND.toLowerCase());
-    expect((await right.addressOf("vault")).address).to.equal(SECOND);
-    const wrong = await withVault(SECOND.replace("C8", "c8"));
-    const { details } = await expectVaultError(
-      wrong.addressOf("vault"),
-      "VAULT_INVALID_ADDRESS",
-    );
-    expect(details["where"]).to.equal(
-      "The address of the vault contract (vault-deployments/1-abababab.json)",
-    );
-  });
-
   const foreign = { ...deployment, genesisHash: `0x${"ee".repeat(32)}` };
   for (const [title, names, hint] of [
     [

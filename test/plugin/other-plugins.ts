@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { Wallet } from "ethers";
 import { HardhatPluginError } from "hardhat/plugins";
 import type { NetworkHooks } from "hardhat/types/hooks";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
@@ -7,8 +6,6 @@ import type { HardhatPlugin } from "hardhat/types/plugins";
 
 import { useAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { runHardhat } from "../helpers/cli.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 
@@ -75,42 +72,5 @@ describe("errors of other plugins", () => {
     );
     expect(message).to.contain(SAID);
     expect(requests).to.equal(1);
-  });
-
-  it("a read names Hardhat if Hardhat refuses a parameter of a request", async () => {
-    const key = new Wallet(`0x${"1".repeat(64)}`);
-    const hre = await createTestHre({
-      networks: {
-        live: httpNetwork(anvil.url, {
-          accounts: [key.privateKey],
-        }),
-      },
-    });
-    const { vault } = await hre.network.create("live");
-    const { message } = await expectVaultError(
-      vault.rpc.request("eth_sign", [key.address]),
-      "VAULT_HARDHAT_ERROR",
-    );
-    expect(message).to.match(/^Hardhat failed: /u);
-  });
-
-  it("a task tells Hardhat's own error, with its link, if Hardhat lacks its native package", async () => {
-    const project = await useFixtureProject("plain");
-    const { stderr, exitCode } = await runHardhat(
-      ["vault", "volume", "--network", "test"],
-      {
-        cwd: project.path,
-        // In its place, Hardhat's simulator loads this.
-        env: { NAPI_RS_NATIVE_LIBRARY_PATH: "missing.node" },
-      },
-    );
-    await project.remove();
-    expect(stderr.replaceAll(/\s+/gu, " "))
-      .to.match(
-        /^Error Hardhat or one of its plugins failed: Cannot find native binding\. .*https:\/\/github\.com\/npm\/cli\/issues\/4828/u,
-      )
-      .and.include("This message is not from the node")
-      .and.include("(VAULT_HARDHAT_ERROR)");
-    expect(exitCode).to.equal(1);
   });
 });

@@ -1,5 +1,5 @@
 // Checked by tsc and never run: what a consumer of the plugin sees.
-/* eslint-disable @typescript-eslint/consistent-type-imports, @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-member-access -- never run: values stand for their types, and wrong uses are the point */
+/* eslint-disable @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-member-access -- never run: values stand for their types, and wrong uses are the point */
 import { expect } from "chai";
 import type { ContractTransactionResponse } from "ethers";
 import { configVariable, defineConfig } from "hardhat/config";
@@ -8,17 +8,14 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import "../../src/chai/index.js";
 import { connectMocks } from "../../src/mocks/index.js";
-import vaultPlugin, { ContractType, VaultError } from "../../src/index.js";
+import vaultPlugin, { VaultError } from "../../src/index.js";
 import type {
   Address,
-  BalanceChange,
   ExpectedReadings,
   HardhatVault,
   LazyHardhatVault,
   MockVaultHandle,
   Settlement,
-  SettlementEvent,
-  SettlementPreflight,
   Simulation,
   Transfer,
   VaultClient,
@@ -110,10 +107,9 @@ export async function ownVault({ vault }: NetworkConnection): Promise<void> {
   expectType<Same<ReturnType<typeof vault.instance>, HardhatVault>>();
   const { settledPrice } = (await vault.settleAll()).after ?? {};
   expectType<Same<typeof settledPrice, bigint | undefined>>();
-  const { status, hash, hashes, guard } = await vault.settleAll();
+  const { status, hash, guard } = await vault.settleAll();
   expectAssignable<ViemAddress | null>(guard);
   expectAssignable<ViemHash | null>(hash);
-  expectAssignable<readonly ViemHash[]>(hashes);
   expectType<
     Same<
       typeof status,
@@ -128,28 +124,13 @@ export async function ownVault({ vault }: NetworkConnection): Promise<void> {
   >();
   const simulated = await vault.simulateSettleAll();
   expectType<Same<typeof simulated.guard, Address | null>>();
-  expectType<Same<BalanceChange["token"], Address | "native">>();
-  expectType<Same<Transfer["from" | "to"], Address>>();
+  expectType<Same<Transfer["token"], Address | "native">>();
   expectType<
     Same<
       typeof simulated.status,
       "settled" | "not-settled" | "reverted" | "nothing-to-do"
     >
   >();
-}
-
-export function settlementSteps(
-  event: SettlementEvent,
-  { from, guard }: SettlementPreflight,
-): void {
-  expectAssignable<ViemAddress>(from);
-  expectAssignable<ViemAddress | null>(guard);
-  if ("hash" in event) {
-    expectAssignable<ViemHash | null>(event.hash);
-  }
-  if (event.type === "mined") {
-    expectAssignable<ViemHash>(event.hash);
-  }
 }
 
 export const goodConfig = defineConfig({
@@ -201,7 +182,6 @@ export function resolvedConfig(): void {
 }
 
 export function values(error: unknown): void {
-  expectType<Same<ContractType, 1 | 2>>();
   if (VaultError.isVaultError(error)) {
     expectType<Same<typeof error, VaultError>>();
   }

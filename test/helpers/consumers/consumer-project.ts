@@ -206,12 +206,11 @@ function useLocalCompiler(
   if (compiler === undefined) {
     throw new Error(`${name} compiles nothing`);
   }
-  const { version } = compiler;
-  const file = resolve(`${solcPackages[version]}/soljson.js`);
+  const file = resolve(`${solcPackages[compiler]}/soljson.js`);
   return replace(
     configuration,
     /version: "0\.8\.\d+"/gu,
-    `version: "${version}", path: ${JSON.stringify(file)}`,
+    `version: "${compiler}", path: ${JSON.stringify(file)}`,
   );
 }
 

@@ -20,11 +20,7 @@ export interface ConsumerDefinition {
   /** How its tests are run, after `hardhat`, if it has any. */
   readonly testCommand?: readonly string[];
   /** What that compiles its contracts with, if it has any. */
-  readonly compiler?: {
-    readonly version: SolcVersion;
-    readonly optimizer: boolean;
-    readonly viaIR: boolean;
-  };
+  readonly compiler?: SolcVersion;
   /** Which of the documents' code it has. */
   readonly documents?: "ethers" | "viem" | "solidity" | "hardhat-2";
   /**
@@ -67,14 +63,14 @@ export const allConsumers: readonly ConsumerDefinition[] = [
     name: "contract-tests",
     versions: {},
     testCommand: ["test"],
-    compiler: { version: "0.8.28", optimizer: false, viaIR: false },
+    compiler: "0.8.28",
   },
   {
     name: "viem",
     template: "01-node-test-runner-viem",
     versions: publishedVersions,
     testCommand: ["test"],
-    compiler: { version: "0.8.37", optimizer: false, viaIR: false },
+    compiler: "0.8.37",
     documents: "viem",
     peers: ["@nomicfoundation/hardhat-ethers"],
   },
@@ -106,14 +102,14 @@ export const allConsumers: readonly ConsumerDefinition[] = [
     node: OLDEST_NODE,
     versions: {},
     testCommand: ["test"],
-    compiler: { version: "0.8.28", optimizer: false, viaIR: false },
+    compiler: "0.8.28",
     documents: "ethers",
   },
   {
     name: "solidity",
     versions: {},
     testCommand: ["test", "solidity"],
-    compiler: { version: "0.8.28", optimizer: false, viaIR: false },
+    compiler: "0.8.28",
     documents: "solidity",
     // In every second run: Hardhat runs the same tests.
     hasForge: sample([true, false], 1).includes(true),
