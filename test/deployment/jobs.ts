@@ -12,8 +12,9 @@ import type { ContractRole, Eip1193Provider } from "../../src/client/index.js";
 import { toSafeJson } from "../../src/escape.js";
 import { toJsonValue } from "../../src/json.js";
 import { capture } from "../../src/mocks/capture.js";
+import { get } from "../../src/protocol/index.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
-import type { Settlement, Simulation } from "../../src/types.js";
+import type { Settlement } from "../../src/types.js";
 import { foundryBinary, startAnvil } from "../helpers/anvil.js";
 import { deployInstance, sendTo } from "../helpers/deployment/deploy.js";
 import type {
@@ -33,6 +34,7 @@ import { flatten } from "../helpers/flatten.js";
 import { createTestHre, hreOnLive } from "../helpers/hre.js";
 import { runTyped } from "../helpers/run-vault-task.js";
 import { isFull, sample } from "../helpers/sample.js";
+import { isSame } from "../helpers/scripted-contracts.js";
 
 const ORDERS = 40;
 /** What removed ids have in common (Trading.sol). */
@@ -75,12 +77,6 @@ const places: readonly Place[] = [
   { name: "hardhat node", engines: ["fork"], start: startHardhatNode },
 ];
 
-const senderTo =
-  (provider: Eip1193Provider, instance: Instance): Stage["send"] =>
-  async (method, ...args) => {
-    await sendTo(provider, instance, "Vault", method, ...args);
-  };
-
 /** Deploys an instance there. */
 async function openStage(
   hre: HardhatRuntimeEnvironment,
@@ -89,12 +85,15 @@ async function openStage(
   { isFork = false }: Place,
   options: InstanceOptions | undefined,
 ): Promise<Stage> {
-  const { provider, vault } = await hre.network.getOrCreate();
-  const instance = await deployInstance(provider, options);
+  const connection = await hre.network.getOrCreate();
+  const instance = await deployInstance(connection.provider, options);
   const { contracts } = instance;
   const at = Object.entries(contracts).map(([role, to]) => `${role}=${to}`);
-  const stage = {
-    ...{ instance, provider, folder, vault: vault.at(contracts) },
+  const vault = connection.vault.at(contracts);
+  const fork = isFork ? await vault.fork() : undefined;
+  const { provider } = fork ?? connection;
+  return {
+    ...{ instance, provider, folder, vault: fork?.vault ?? vault },
     run: async (typed: string) => {
       const result = await runTyped(hre, `${typed} --json --at ${at.join()}`);
       const { exitCode, stdout, stderr } = result;
@@ -106,25 +105,11 @@ async function openStage(
       const guarded = await hreOnLive(url, settings, folder);
       return (await guarded.network.create("live")).vault;
     },
-    send: senderTo(provider, instance),
-    close: async () => {
-      await Promise.resolve();
+    send: async (method, ...args) => {
+      await sendTo(provider, instance, "Vault", method, ...args);
     },
-  };
-  if (!isFork) {
-    return stage;
-  }
-  const fork = await stage.vault.fork();
-  return {
-    ...stage,
-    ...{ vault: fork.vault, provider: fork.provider },
-    guardedBy: async () => {
-      // It stands on the fork alone.
-      return await Promise.reject(new Error("no guard on a fork"));
-    },
-    send: senderTo(fork.provider, instance),
     close: async () => {
-      await fork.close();
+      await fork?.close();
     },
   };
 }
@@ -197,20 +182,6 @@ const accountOf = async ({ provider }: Stage): Promise<string> => {
   return String(Reflect.get(Object(accounts), 0));
 };
 
-/** The amounts of the reward token that an account gets. */
-const rewardsIn = (
-  { instance }: Stage,
-  { transfers }: Pick<Simulation, "transfers">,
-  account: string,
-): readonly bigint[] =>
-  (transfers ?? [])
-    .filter(
-      ({ token, to }) =>
-        token === instance.addresses.Token &&
-        to.toLowerCase() === account.toLowerCase(),
-    )
-    .map(({ amount }) => amount);
-
 /**
  * Simulates a settlement with each engine, and settles: the account gets what each
  * simulation has said.
@@ -233,8 +204,10 @@ async function settle(
     });
     expect(simulation.status, String(simulation.reason)).to.equal(status);
     expect(simulation.reason ?? "").to.match(reason);
-    for (const reward of rewardsIn(stage, simulation, account)) {
-      rewards.add(reward);
+    for (const { token, to, amount } of simulation.transfers ?? []) {
+      if (token === stage.instance.addresses.Token && isSame(to, account)) {
+        rewards.add(amount);
+      }
     }
   }
   const settlement = await vault.settleAll();
@@ -282,12 +255,7 @@ const jobs: readonly Job[] = [
     check: async (stage) => {
       const snapshot = await stage.vault.snapshot();
       for (const [at, role, data, types] of readings) {
-        const value = at
-          .split(".")
-          .reduce<unknown>(
-            (inner, key) => Reflect.get(Object(inner), key),
-            snapshot,
-          );
+        const value = get(snapshot, at.split("."));
         const expected = await readByCast(stage, role, data, types);
         expect(printed(value), at).to.eql(expected);
       }
