@@ -156,16 +156,9 @@ export class Keeper implements AnyKeeper {
     return SENDS.reduce((sum, method) => sum + this.chain.count(method), 0);
   }
 
-  public journalFile(
-    end: "" | ".finished" = "",
-    kind: "live" | "development" = "live",
-  ): string {
-    const name = JOURNAL_FILE.replace("live", kind).replace(".json", "");
-    return path.join(this.projectRoot, `${name}${end}.json`);
-  }
-
-  public makeDevelopmentNode(): void {
-    this.chain.makeDevelopmentNode();
+  public journalFile(end: "" | ".finished" = ""): string {
+    const name = JOURNAL_FILE.replace(/\.json$/u, `${end}.json`);
+    return path.join(this.projectRoot, name);
   }
 
   /** The node suggests a tip far above those of recent transactions. */

@@ -38,13 +38,10 @@ export async function deploySettlingVault(
     orders = 3,
     endTime = 1_700_000_000,
     isProxied = false,
-    keeper = deployer,
   }: {
     readonly orders?: number;
     readonly endTime?: number;
     readonly isProxied?: boolean;
-    /** The only account that KeeperVault accepts. */
-    readonly keeper?: Signer | string;
   } = {},
 ): Promise<{
   readonly contract: Contract;
@@ -69,7 +66,7 @@ export async function deploySettlingVault(
   ): Promise<void> => {
     await mined(await on.getFunction(method).send(...args));
   };
-  await call(contract, "initialise", token, oracle, keeper, endTime);
+  await call(contract, "initialise", token, oracle, deployer, endTime);
   await call(token, "mint", address, 1_000_000n);
   await mined(
     await deployer.sendTransaction({ to: address, value: 10n ** 19n }),

@@ -121,7 +121,7 @@ describe("roundChecker()", () => {
 
   it("staleAge() is undefined on a development node", async () => {
     grow(999)();
-    keeper.makeDevelopmentNode();
+    keeper.chain.makeDevelopmentNode();
     const block = { number: 5, timestamp: NEWEST };
     expect(await staleAge(keeper.host(), block)).to.equal(undefined);
   });

@@ -22,20 +22,12 @@ describe("vaults and a guard", () => {
     name: SettlingVaultName,
     {
       account = 0,
-      listsGuard = false,
       canSettle = true,
-    }: {
-      readonly account?: number;
-      readonly listsGuard?: boolean;
-      readonly canSettle?: boolean;
-    } = {},
+    }: { readonly account?: number; readonly canSettle?: boolean } = {},
   ) => {
-    const provider = directProvider(anvil.url);
-    const deployer = new Wallet(devKey(0), provider);
+    const deployer = new Wallet(devKey(0), directProvider(anvil.url));
     const guard = await deployTestGuard(deployer, deployer.address);
-    const deployed = await deploySettlingVault(deployer, name, {
-      ...(listsGuard && { keeper: guard }),
-    });
+    const deployed = await deploySettlingVault(deployer, name);
     if (name === "MixedVault" && canSettle) {
       // What the vault takes of its caller.
       const give = deployed.contract.getFunction("give");
@@ -46,7 +38,7 @@ describe("vaults and a guard", () => {
       accounts: [devKey(account)],
     });
     const token = await deployed.token.getAddress();
-    return { ...deployed, vault, guard, provider, paid: token };
+    return { ...deployed, vault, guard, paid: token };
   };
   const guardCheck = async (vault: HardhatVault): Promise<string> => {
     const checks = await examineSigner(vault);
@@ -61,13 +53,6 @@ describe("vaults and a guard", () => {
       {},
       /^fail .*the contracts refuse it as their caller: not for contracts/u,
       { status: "reverted", reason: "not for contracts" },
-    ],
-    [
-      "lists the guard as keeper",
-      "KeeperVault",
-      { listsGuard: true },
-      /^ok /u,
-      { status: "settled" },
     ],
     [
       "has the guard of another account",
@@ -117,17 +102,6 @@ describe("vaults and a guard", () => {
     expect(forwarded).to.have.lengthOf(1);
     const balanceOf = token.getFunction("balanceOf");
     expect(await balanceOf.staticCall(guard)).to.equal(0n);
-  });
-
-  it("settleAll forwards native currency that the vault pays to its caller", async () => {
-    const { vault, guard, provider } = await open("NativeVault");
-    expect(await guardCheck(vault)).to.match(/^ok /u);
-    const { status, preview } = await vault.settleAll();
-    expect(status).to.equal("settled");
-    expect(preview?.transfers?.at(-1)).to.include({
-      ...{ from: guard, amount: 1_000n },
-    });
-    expect(await provider.getBalance(guard)).to.equal(0n);
   });
 
   it("settleAll is refused if the guard would keep a token that is not named: VAULT_GUARD_KEEPS_TOKENS", async () => {

@@ -261,7 +261,7 @@ describe("the journal of settleAll", () => {
   it("is neither seen nor finished by a fork with its chain id and first block", async () => {
     const { hash } = await keeper.interrupt();
     const before = await text();
-    keeper.makeDevelopmentNode();
+    keeper.chain.makeDevelopmentNode();
     const onFork = await keeper.settle(resume);
     expect(onFork).to.include({ code: "VAULT_NOTHING_TO_RESUME" });
     expect(await keeper.settle()).to.include({ status: "settled" });
@@ -276,20 +276,20 @@ describe("the journal of settleAll", () => {
     const host = keeper.host();
     keeper.loseTransactions(endDeadlines);
     await keeper.end({}, host);
-    keeper.makeDevelopmentNode();
+    keeper.chain.makeDevelopmentNode();
     const { settlement } = await keeper.end(resume, host);
     expect(settlement).to.include({ code: "VAULT_NOTHING_TO_RESUME" });
     expect(existsSync(keeper.journalFile())).to.equal(true);
   });
 
   it("of a development node that was restarted makes way for the next settlement", async () => {
-    keeper.makeDevelopmentNode();
+    keeper.chain.makeDevelopmentNode();
     keeper.loseTransactions(endDeadlines);
     await keeper.settle();
     const locked = await keeper.settle();
     expect(locked).to.include({ code: "VAULT_SETTLEMENT_UNFINISHED" });
     keeper.chain = new ScriptedNode();
-    keeper.makeDevelopmentNode();
+    keeper.chain.makeDevelopmentNode();
     keeper.changeGenesis(OTHER_HASH);
     const resumed = await keeper.settle(resume);
     expect(resumed).to.include({ code: "VAULT_NOTHING_TO_RESUME" });
@@ -297,7 +297,7 @@ describe("the journal of settleAll", () => {
   });
 
   it("is not begun if a live node takes the place of a fork while it asks: VAULT_CHAIN_CHANGED", async () => {
-    keeper.makeDevelopmentNode();
+    keeper.chain.makeDevelopmentNode();
     const settling = keeper.settle({
       confirm: async () => {
         keeper.chain.on("hardhat_metadata", () => ({}));

@@ -9,15 +9,8 @@ import type { Simulated } from "../../src/simulation/simulate-settlement.js";
 import type { Kept } from "../../src/simulation/tokens.js";
 import type { Simulation } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { speedUpTime } from "../helpers/deadlines.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
-import {
-  GUARD,
-  connectionLost,
-  itSettles,
-  remote,
-  useKeeper,
-} from "../helpers/keeper.js";
+import { GUARD, itSettles, remote, useKeeper } from "../helpers/keeper.js";
 import type { Keeper } from "../helpers/keeper.js";
 import {
   VAULT,
@@ -242,29 +235,6 @@ describe("the proposal of settleAll", () => {
       },
     },
   ]);
-
-  describe("if the answers of a simulation are lost", () => {
-    speedUpTime();
-
-    itSettles(keeper, [
-      {
-        title: "throws VAULT_NETWORK_UNREACHABLE, and does not ask",
-        given: ({ chain }) => {
-          chain.on("eth_simulateV1", () => {
-            throw connectionLost();
-          });
-          chain.on("eth_call", async (_, answer) => {
-            if (chain.count("eth_simulateV1") > 0) {
-              throw connectionLost();
-            }
-            return await answer();
-          });
-        },
-        options: neverAsk,
-        throws: "VAULT_NETWORK_UNREACHABLE",
-      },
-    ]);
-  });
 
   /** Without `eth_simulateV1`, and with a fork that ends so. */
   const forkEnds = async (problem: VaultError): Promise<SettlementResult> => {

@@ -62,7 +62,6 @@ describe("a settlement on a chain with fast blocks that replaces some of them", 
   const settle = async (
     depth: number,
     when: "as it is mined" | "after the end",
-    confirmations?: number,
   ): Promise<{
     readonly said: Settlement;
     readonly isThere: () => Promise<boolean>;
@@ -78,7 +77,6 @@ describe("a settlement on a chain with fast blocks that replaces some of them", 
     const { vault } = await hre.network.create();
     let replaced: Promise<void> | undefined;
     const said = await vault.settleAll({
-      confirmations,
       confirm: async () => await Promise.resolve(true),
       onEvent: (event) => {
         if (event.type === "mined" && when === "as it is mined") {
@@ -111,14 +109,4 @@ describe("a settlement on a chain with fast blocks that replaces some of them", 
       expect(await isThere()).to.equal(true);
     });
   }
-
-  it("settleAll reports what is gone if it waits for fewer blocks than are replaced", async () => {
-    const { said, isThere } = await settle(0, "after the end", 1);
-    expect(said.status).to.equal("settled");
-    expect(await isThere()).to.equal(true);
-    // The next block may come meanwhile.
-    const head = Number(await rpc("eth_blockNumber")) + 1;
-    await replaceBlocks(head - Number(said.blockNumber) + 1);
-    expect(await isThere()).to.equal(false);
-  });
 });

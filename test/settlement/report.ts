@@ -7,7 +7,7 @@ import type { Receipt } from "../../src/rpc/transactions.js";
 import type { JournalEntry } from "../../src/settlement/journal-file.js";
 import { describeEnd } from "../../src/settlement/report.js";
 import type { SettlementResult } from "../../src/settlement/result.js";
-import type { Settlement } from "../../src/types.js";
+import type { Settlement, VaultRound } from "../../src/types.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { GUARD, entry, unsigned } from "../helpers/keeper.js";
@@ -31,43 +31,44 @@ const ours: Waiting = { ...unsigned, hash: HASH };
 /** Of ours, which settles nothing, and is no revert either. */
 const idle: Waiting = { ...ours, data: "0x" };
 const toVault: Waiting = { ...ours, hash: OTHER_HASH, data: "0x12" };
+const nothing = (round: VaultRound): VaultRound => round;
+
+const guarded = {
+  ...{ ...transaction, to: GUARD },
+  data: encodeGuarded(VAULT, {
+    ...{ factory: FACTORY, round: OPEN_ROUND },
+    ...{ mustHaveEnded: false, mustSettle: true, tokens: [] },
+  }),
+};
+const guardedEntry: JournalEntry = {
+  ...{ ...entry, guard: GUARD, transactions: [guarded] },
+};
 
 /** A mined transaction, and what is reported of it. */
-type Row = readonly [
-  title: string,
-  given: () => void,
-  is: Settlement["status"] | Partial<Settlement>,
-  says?: RegExp,
-  more?: {
-    readonly receipt?: Partial<Receipt>;
-    /** Default: true. */
-    readonly isFinal?: boolean;
-    readonly block?: SettlementResult["block"];
-    /** Gas and block of the calls that ask for the reason of a revert. */
-    readonly asked?: readonly unknown[];
-  },
-];
+interface Case {
+  readonly title: string;
+  /** From block 6 on: what others change, or transactions. Default: ours alone. */
+  readonly blocks?: ReadonlyArray<typeof nothing | readonly Waiting[]>;
+  /** The round that block 6 leaves, if not the settled one. */
+  readonly leaves?: VaultRound;
+  readonly reverts?: true;
+  /** What is odd about the node once that is mined. */
+  readonly node?: () => void;
+  readonly receipt?: Partial<Receipt>;
+  /** True if it goes through a guard. */
+  readonly isGuarded?: true;
+  readonly is: Settlement["status"] | Partial<Settlement>;
+  readonly says?: RegExp;
+  /** Default: true. */
+  readonly isFinal?: boolean;
+  readonly block?: SettlementResult["block"];
+  /** Gas and block of the calls that ask for the reason of a revert. */
+  readonly asked?: readonly unknown[];
+}
 
 let chain: ScriptedNode;
-function useChain(): void {
-  speedUpTime();
-  beforeEach(() => {
-    chain = new ScriptedNode();
-    chain.mines = false;
-  });
-}
-
-function mine(...all: readonly Waiting[]): void {
-  chain.pool.push(...all);
-  chain.mine();
-}
-/** Mines ours into a block that leaves this round. */
-function mineTo(round: typeof OPEN_ROUND, ...others: readonly Waiting[]): void {
-  mine(ours, ...others);
-  chain.rounds[6] = round;
-}
 /** The node has no state of a block, by number and by hash. */
-function forget(block: number): void {
+const forgets = (block: number) => (): void => {
   chain.on("eth_call", async (params, answer) => {
     const { blockHash, blockNumber = params[1] } = fieldsOf(params[1]);
     const number = `0x${block.toString(16)}`;
@@ -79,11 +80,16 @@ function forget(block: number): void {
     }
     return await answer();
   });
-}
-function revert(): void {
-  chain.revertsWith = NOT_YET;
-  mine(ours);
-}
+};
+/** A node of another branch answers for this number. */
+const forks = (block: number) => (): void => {
+  chain.on("eth_call", async (params, answer) => {
+    if (params[1] === `0x${block}`) {
+      chain.rounds[block] = NEXT;
+    }
+    return await answer();
+  });
+};
 async function receiptOf(): Promise<Receipt> {
   const receipt = await getReceipt(new RpcClient(chain, "scripted"), HASH);
   if (receipt === undefined) {
@@ -94,215 +100,140 @@ async function receiptOf(): Promise<Receipt> {
 function hostOf(type = "http") {
   return chain.host({ networkConfig: { type }, projectRoot: "" });
 }
-function itReports(rows: readonly Row[]): void {
-  for (const [title, given, is, says = /(?:)/u, more = {}] of rows) {
-    it(title, async () => {
-      given();
-      const receipt = { ...(await receiptOf()), ...more.receipt };
-      const { settlement, isFinal, block } = await describeEnd(
-        hostOf(),
-        entry,
-        { kind: "mined", hash: HASH, receipt, transaction },
-        null,
-      );
-      expect(settlement).to.deep.include({
-        ...{ hash: HASH, blockNumber: receipt.blockNumber },
-        ...{ gasUsed: receipt.gasUsed, before: OPEN_ROUND, preview: null },
-        ...(typeof is === "string" ? { status: is } : is),
-      });
-      expect(settlement.reason ?? "").to.match(says);
-      expect(isFinal, "isFinal").to.equal(more.isFinal ?? true);
-      if ("block" in more) {
-        expect(block).to.deep.equal(more.block);
-      }
-      if (more.asked !== undefined) {
-        const calls = chain.asked.filter(({ params: [call] }) =>
-          JSON.stringify(call).includes(`"data":"${SETTLE}"`),
-        );
-        expect(
-          calls.map(({ params: [call, at] }) => [fieldsOf(call)["gas"], at]),
-        ).to.deep.equal(more.asked);
-      }
-    });
-  }
-}
 
-describe("the report of a transaction that succeeded", () => {
-  useChain();
-  const settled = { status: "settled", code: null, reason: null } as const;
+const settled = { status: "settled", code: null, reason: null } as const;
+const notSettled = { status: "not-settled", code: null } as const;
+const late = { status: "nothing-to-do", code: null } as const;
+const unread = {
+  is: { status: "unconfirmed", after: null },
+  says: /could not be read afterwards/u,
+  isFinal: false,
+} as const;
+const ARCHIVE = /an archive node can show/u;
+const reverted = { status: "reverted", code: "VAULT_CALL_REVERTED" } as const;
+const outOfGas = { ...reverted, code: "VAULT_OUT_OF_GAS" } as const;
+/** 95 % of its gas. */
+const usedUp = { gasUsed: 95_000n };
 
-  itReports([
-    [
-      "is settled, with the round and the time of its block",
-      () => {
-        mine(ours);
-        chain.mine(nextRound);
-      },
-      { ...settled, after: SETTLED },
-      /(?:)/u,
-      { block: { number: 6, timestamp: 1_700_000_006 } },
-    ],
-    ...[5, 6].map((block): Row => [
-      `is settled if a node of another branch would answer for the number ${block}`,
-      () => {
-        mine(ours);
-        chain.on("eth_call", async (params, answer) => {
-          if (params[1] === `0x${block}`) {
-            chain.rounds[block] = NEXT;
-          }
-          return await answer();
-        });
-      },
-      settled,
-    ]),
-    [
-      "is settled by the transaction that opened the next round",
-      () => {
-        mineTo(NEXT, { ...toVault, to: unsigned.from });
-      },
-      { ...settled, after: NEXT },
-    ],
-    [
-      "is settled, not known by whom, if another transaction of its block goes to the vault",
-      () => {
-        mineTo(NEXT, toVault);
-      },
-      { status: "settled", code: null, after: NEXT },
-      /^The round is settled, and the vault is in its next round, at the end of block 6, .* whose settlement it is cannot be known/u,
-    ],
-    [
-      "is settled, not known by whom, if the node does not list logs",
-      () => {
-        mine(ours);
+const cases: Readonly<Record<string, readonly Case[]>> = {
+  "a transaction that succeeded": [
+    {
+      title: "is settled, with the round and the time of its block",
+      blocks: [[ours], nextRound],
+      is: { ...settled, after: SETTLED },
+      block: { number: 6, timestamp: 1_700_000_006 },
+    },
+    ...[5, 6].map((block) => ({
+      title: `is settled if a node of another branch would answer for the number ${block}`,
+      node: forks(block),
+      is: settled,
+    })),
+    {
+      title: "is settled by the transaction that opened the next round",
+      blocks: [[ours, { ...toVault, to: unsigned.from }]],
+      leaves: NEXT,
+      is: { ...settled, after: NEXT },
+    },
+    {
+      title:
+        "is settled, not known by whom, if another transaction of its block goes to the vault",
+      blocks: [[ours, toVault]],
+      leaves: NEXT,
+      is: { status: "settled", code: null, after: NEXT },
+      says: /^The round is settled, and the vault is in its next round, at the end of block 6, .* whose settlement it is cannot be known/u,
+    },
+    {
+      title: "is settled, not known by whom, if the node does not list logs",
+      node: () => {
         chain.on("eth_getLogs", () => {
           throw Object.assign(new Error("no logs"), { code: -32_601 });
         });
       },
-      { status: "settled", after: SETTLED },
-      /whose settlement it is cannot be known/u,
-    ],
-    [
-      "is not-settled if the round stays open",
-      () => {
-        mineTo(OPEN_ROUND);
-      },
-      { status: "not-settled", code: null, after: OPEN_ROUND },
-      /^It was mined in block 6 without a revert, but the round from .* is not settled in that block\.$/u,
-    ],
-    [
-      "is not-settled if the next round was there before, and is settled by it",
-      () => {
-        chain.mine(nextRound);
-        chain.effect = settledRound;
-        mine(ours);
-      },
-      { status: "not-settled", code: null, after: settledRound(NEXT) },
-      /^MISMATCH: it was meant for the round from .* but in block 7 the vault is in another one, the round .*settled: yes\. Look at that block/u,
-    ],
-    [
-      "is not-settled if a round takes its place that does not follow",
-      () => {
-        mineTo({ ...OPEN_ROUND, strikePrice: 1n });
-      },
-      { status: "not-settled", code: null },
-      /the vault's round is another one, which does not follow the round from/u,
-    ],
-    [
-      "is nothing-to-do, with the block that settled the round before it",
-      () => {
-        chain.mine();
-        chain.mine(settledRound);
-        chain.mine();
-        mine(idle);
-      },
-      { status: "nothing-to-do", code: null, hashes: [HASH], after: SETTLED },
-      /^The round was settled by somebody else, in block 7\. This transaction was mined after that, in block 9/u,
-    ],
-    [
-      "is nothing-to-do, with the block that settled the round, if the next one was there before",
-      () => {
-        chain.mine(settledRound);
-        chain.mine(nextRound);
-        mine(idle);
-      },
-      { status: "nothing-to-do", code: null, after: NEXT },
-      /settled by somebody else, in block 6\./u,
-    ],
-    [
-      "is not-settled if the next round was there before, and nobody is seen to have settled the one that was meant",
-      () => {
-        chain.mine(nextRound);
-        mine(idle);
-      },
-      { status: "not-settled", code: null, after: NEXT },
-      /No transaction is seen that settled the one that was meant/u,
-    ],
-  ]);
-});
-
-describe("the report of a transaction whose state the node lacks", () => {
-  useChain();
-  const unread = [
-    { status: "unconfirmed", after: null },
-    /could not be read afterwards/u,
-    { isFinal: false },
-  ] as const;
-  const ARCHIVE = /an archive node can show/u;
-
-  itReports([
-    [
-      "is settled if the newest block has the same round",
-      () => {
-        mine(ours);
-        chain.mine();
-        forget(6);
-      },
-      { status: "settled", reason: null, after: SETTLED },
-    ],
-    [
-      "is settled, not known by whom, if the state of the block before is gone",
-      () => {
-        mine(ours);
-        forget(5);
-      },
-      { status: "settled", after: SETTLED },
-      /^The round is settled at the end of block 6, but the node no longer has the state of the block before/u,
-    ],
-    [
-      "is unconfirmed for good if so and the block ends with the next round",
-      () => {
-        mineTo(NEXT);
-        forget(5);
-      },
-      { status: "unconfirmed", code: null, after: NEXT },
-      ARCHIVE,
-    ],
-    [
-      "is unconfirmed for good if the vault is in another round by now",
-      () => {
-        mine(ours);
-        chain.mine(nextRound);
-        forget(6);
-      },
-      { status: "unconfirmed", code: null, after: null },
-      ARCHIVE,
-    ],
-    [
-      "is nothing-to-do, by the last block before it, if the blocks in between are gone",
-      () => {
-        chain.mine(settledRound);
-        chain.mine();
-        mine(idle);
-        forget(6);
-      },
-      "nothing-to-do",
-      /settled by somebody else, in block 7 or before\./u,
-    ],
-    [
-      "is open if the newest block is of another branch",
-      () => {
-        mine(ours);
-        forget(6);
+      is: { status: "settled", after: SETTLED },
+      says: /whose settlement it is cannot be known/u,
+    },
+    {
+      title: "is not-settled if the round stays open",
+      leaves: OPEN_ROUND,
+      is: { ...notSettled, after: OPEN_ROUND },
+      says: /^It was mined in block 6 without a revert, but the round from .* is not settled in that block\.$/u,
+    },
+    {
+      title:
+        "is not-settled if the next round was there before, and is settled by it",
+      blocks: [nextRound, [ours]],
+      is: { ...notSettled, after: settledRound(NEXT) },
+      says: /^MISMATCH: it was meant for the round from .* but in block 7 the vault is in another one, the round .*settled: yes\. Look at that block/u,
+    },
+    {
+      title: "is not-settled if a round takes its place that does not follow",
+      leaves: { ...OPEN_ROUND, strikePrice: 1n },
+      is: notSettled,
+      says: /the vault's round is another one, which does not follow the round from/u,
+    },
+    {
+      title:
+        "is nothing-to-do, with the block that settled the round before it",
+      blocks: [nothing, settledRound, nothing, [idle]],
+      is: { ...late, hashes: [HASH], after: SETTLED },
+      says: /^The round was settled by somebody else, in block 7\. This transaction was mined after that, in block 9/u,
+    },
+    {
+      title:
+        "is nothing-to-do, with the block that settled the round, if the next one was there before",
+      blocks: [settledRound, nextRound, [idle]],
+      is: { ...late, after: NEXT },
+      says: /settled by somebody else, in block 6\./u,
+    },
+    {
+      title:
+        "is not-settled if the next round was there before, and nobody is seen to have settled the one that was meant",
+      blocks: [nextRound, [idle]],
+      is: { ...notSettled, after: NEXT },
+      says: /No transaction is seen that settled the one that was meant/u,
+    },
+  ],
+  "a transaction whose state the node lacks": [
+    {
+      title: "is settled if the newest block has the same round",
+      blocks: [[ours], nothing],
+      node: forgets(6),
+      is: { ...settled, after: SETTLED },
+    },
+    {
+      title:
+        "is settled, not known by whom, if the state of the block before is gone",
+      node: forgets(5),
+      is: { status: "settled", after: SETTLED },
+      says: /^The round is settled at the end of block 6, but the node no longer has the state of the block before/u,
+    },
+    {
+      title:
+        "is unconfirmed for good if so and the block ends with the next round",
+      leaves: NEXT,
+      node: forgets(5),
+      is: { status: "unconfirmed", code: null, after: NEXT },
+      says: ARCHIVE,
+    },
+    {
+      title: "is unconfirmed for good if the vault is in another round by now",
+      blocks: [[ours], nextRound],
+      node: forgets(6),
+      is: { status: "unconfirmed", code: null, after: null },
+      says: ARCHIVE,
+    },
+    {
+      title:
+        "is nothing-to-do, by the last block before it, if the blocks in between are gone",
+      blocks: [settledRound, nothing, [idle]],
+      node: forgets(6),
+      is: late,
+      says: /settled by somebody else, in block 7 or before\./u,
+    },
+    {
+      title: "is open if the newest block is of another branch",
+      node: () => {
+        forgets(6)();
         chain.on("eth_getBlockByNumber", async ([tag], answer) => {
           if (tag === "latest") {
             chain.reorganise(6);
@@ -311,118 +242,151 @@ describe("the report of a transaction whose state the node lacks", () => {
         });
       },
       ...unread,
-    ],
-    [
-      "is open if the node has another block in the place of the receipt's",
-      () => {
-        mine(ours);
-      },
-      unread[0],
-      unread[1],
-      { isFinal: false, receipt: { blockHash: OTHER_HASH } },
-    ],
-    [
-      "is open if the node is behind",
-      () => {
-        mine(ours);
-        forget(6);
+    },
+    {
+      title:
+        "is open if the node has another block in the place of the receipt's",
+      receipt: { blockHash: OTHER_HASH },
+      ...unread,
+    },
+    {
+      title: "is open if the node is behind",
+      node: () => {
+        forgets(6)();
         chain.overrides = false;
         const behind = { number: "0x5", timestamp: "0x1" };
         chain.on("eth_getBlockByNumber", () => behind);
       },
       ...unread,
-    ],
-  ]);
-});
-
-describe("the report of a transaction that reverted", () => {
-  useChain();
-  const is = { status: "reverted", code: "VAULT_CALL_REVERTED" } as const;
-  const outOfGas = { ...is, code: "VAULT_OUT_OF_GAS" } as const;
-  const receipt = { gasUsed: 95_000n };
-
-  itReports([
-    [
-      "has the reason at its block, with its gas, if it used less than 95 % of that",
-      revert,
-      { ...is, after: OPEN_ROUND },
-      /not yet/u,
-      { receipt: { gasUsed: 94_999n }, asked: [["0x186a0", "0x6"]] },
-    ],
-    [
-      "has the reason with all gas of the block if it used nearly all of its own",
-      revert,
-      is,
-      /not yet/u,
-      { receipt, asked: [["0x1c9c380", "0x6"]] },
-    ],
-    [
-      "ran out of gas if more gas is enough: VAULT_OUT_OF_GAS",
-      () => {
-        revert();
+    },
+  ],
+  "a transaction that reverted": [
+    {
+      title:
+        "has the reason at its block, with its gas, if it used less than 95 % of that",
+      reverts: true,
+      receipt: { gasUsed: 94_999n },
+      is: { ...reverted, after: OPEN_ROUND },
+      says: /not yet/u,
+      asked: [["0x186a0", "0x6"]],
+    },
+    {
+      title:
+        "has the reason with all gas of the block if it used nearly all of its own",
+      reverts: true,
+      receipt: usedUp,
+      is: reverted,
+      says: /not yet/u,
+      asked: [["0x1c9c380", "0x6"]],
+    },
+    {
+      title: "ran out of gas if more gas is enough: VAULT_OUT_OF_GAS",
+      reverts: true,
+      node: () => {
         chain.revertsWith = undefined;
       },
-      outOfGas,
-      /^out of gas: it uses all of the 100000 that it was given\..*gasMultiplier/u,
-      { receipt },
-    ],
-    [
-      "ran out of gas, or hit an invalid instruction, if the node has no state: VAULT_OUT_OF_GAS",
-      () => {
-        revert();
-        forget(6);
-      },
-      outOfGas,
-      /^out of gas, or an invalid instruction: it uses all of the 100000/u,
-      { receipt },
-    ],
-    [
-      "has no reason, and is final, if no state can be read",
-      () => {
-        revert();
+      receipt: usedUp,
+      is: outOfGas,
+      says: /^out of gas: it uses all of the 100000 that it was given\..*gasMultiplier/u,
+    },
+    {
+      title:
+        "ran out of gas, or hit an invalid instruction, if the node has no state: VAULT_OUT_OF_GAS",
+      reverts: true,
+      node: forgets(6),
+      receipt: usedUp,
+      is: outOfGas,
+      says: /^out of gas, or an invalid instruction: it uses all of the 100000/u,
+    },
+    {
+      title: "has no reason, and is final, if no state can be read",
+      reverts: true,
+      node: () => {
         chain.on("eth_call", () => {
           throw new Error("nope");
         });
       },
-      { ...is, after: null, reason: "the reason could not be found out" },
-    ],
-  ]);
-});
+      is: { ...reverted, reason: "the reason could not be found out" },
+    },
+  ],
+  "a call through a guard, which reverts unless it settles": [
+    {
+      title: "is settled by itself, though another went to the vault",
+      isGuarded: true,
+      blocks: [[ours, toVault]],
+      leaves: NEXT,
+      is: settled,
+    },
+    {
+      title: "is open if the node shows the round open in its block",
+      isGuarded: true,
+      blocks: [[idle]],
+      is: { status: "unconfirmed", code: null },
+      says: /another branch of the chain/u,
+      isFinal: false,
+    },
+  ],
+};
 
-describe("the report of a call through a guard, which reverts unless it settles", () => {
-  useChain();
-  const report = async (): Promise<SettlementResult> => {
-    const data = encodeGuarded(VAULT, {
-      ...{ factory: FACTORY, round: OPEN_ROUND },
-      ...{ mustHaveEnded: false, mustSettle: true, tokens: [] },
-    });
-    const guarded = { ...transaction, to: GUARD, data };
-    const guardedEntry: JournalEntry = {
-      ...{ ...entry, guard: GUARD, transactions: [guarded] },
-    };
-    const receipt = await receiptOf();
-    const end = { kind: "mined", hash: HASH, receipt } as const;
-    const all = { ...end, transaction: guarded };
-    return await describeEnd(hostOf(), guardedEntry, all, null);
+describe("the report of a settlement", () => {
+  speedUpTime();
+  beforeEach(() => {
+    chain = new ScriptedNode();
+    chain.mines = false;
+  });
+  const mine = ({ blocks = [[ours]], leaves, reverts }: Case): void => {
+    chain.revertsWith = reverts === true ? NOT_YET : undefined;
+    for (const block of blocks) {
+      if (typeof block === "function") {
+        chain.mine(block);
+      } else {
+        chain.pool.push(...block);
+        chain.mine();
+      }
+    }
+    if (leaves !== undefined) {
+      chain.rounds[6] = leaves;
+    }
   };
 
-  it("is settled by itself, though another transaction went to the vault", async () => {
-    mineTo(NEXT, toVault);
-    const { settlement } = await report();
-    expect(settlement).to.include({ status: "settled", reason: null });
-  });
+  for (const [subject, ofSubject] of Object.entries(cases)) {
+    for (const one of ofSubject) {
+      it(`${subject}: ${one.title}`, async () => {
+        mine(one);
+        one.node?.();
+        const receipt = { ...(await receiptOf()), ...one.receipt };
+        const isGuarded = one.isGuarded === true;
+        const { settlement, isFinal, block } = await describeEnd(
+          hostOf(),
+          isGuarded ? guardedEntry : entry,
+          {
+            ...{ kind: "mined", hash: HASH, receipt },
+            transaction: isGuarded ? guarded : transaction,
+          },
+          null,
+        );
+        expect(settlement).to.deep.include({
+          ...{ hash: HASH, blockNumber: receipt.blockNumber },
+          ...{ gasUsed: receipt.gasUsed, before: OPEN_ROUND, preview: null },
+          ...(typeof one.is === "string" ? { status: one.is } : one.is),
+        });
+        expect(settlement.reason ?? "").to.match(one.says ?? /(?:)/u);
+        expect(isFinal, "isFinal").to.equal(one.isFinal ?? true);
+        if (one.block !== undefined) {
+          expect(block).to.deep.equal(one.block);
+        }
+        if (one.asked !== undefined) {
+          const calls = chain.asked.filter(({ params: [call] }) =>
+            JSON.stringify(call).includes(`"data":"${SETTLE}"`),
+          );
+          expect(
+            calls.map(({ params: [call, at] }) => [fieldsOf(call)["gas"], at]),
+          ).to.deep.equal(one.asked);
+        }
+      });
+    }
+  }
 
-  it("is open if the node shows the round open in its block", async () => {
-    mine(idle);
-    const { settlement, isFinal } = await report();
-    expect(settlement).to.include({ status: "unconfirmed", code: null });
-    expect(settlement.reason).to.include("another branch of the chain");
-    expect(isFinal).to.equal(false);
-  });
-});
-
-describe("the report of a settlement that is not mined", () => {
-  useChain();
   const undecided = {
     kind: "undecided",
     hash: HASH,
@@ -447,7 +411,7 @@ describe("the report of a settlement that is not mined", () => {
     });
   });
 
-  it("says how to resume it, and keeps the reason for the task", async () => {
+  it("says how to resume one that is open, and keeps the reason for the task", async () => {
     const found = await describeEnd(hostOf(), entry, undecided, null, 3);
     expect(found).to.include({ isFinal: false, openReason: "Still." });
     expect(found.settlement.reason).to.equal(
@@ -455,8 +419,8 @@ describe("the report of a settlement that is not mined", () => {
     );
   });
 
-  it("has its block, and no advice to resume, in process", async () => {
-    mine(ours);
+  it("has the block of one that is open, and no advice to resume, in process", async () => {
+    mine({ title: "", is: "unconfirmed" });
     const { settlement, ...more } = await describeEnd(
       hostOf("edr-simulated"),
       entry,

@@ -5,7 +5,7 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { expect } from "chai";
 
 import { VaultError } from "../../src/client/index.js";
-import type { SettleAllOptions, VaultRound } from "../../src/types.js";
+import type { SettleAllOptions } from "../../src/types.js";
 import { endDeadlines, useWallClock } from "../helpers/deadlines.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { itSettles, remote, useKeeper } from "../helpers/keeper.js";
@@ -26,7 +26,6 @@ const resume = { resume: true } as const;
 
 /** Time of the next block; the newest one is a second older. */
 const NOW = 1_700_000_006n;
-const ending = (endTime: bigint): VaultRound => ({ ...OPEN_ROUND, endTime });
 const notEnded = (endTime: bigint): string =>
   `The round has not ended yet: it ends at ${new Date(Number(endTime) * 1_000).toISOString().replace(".000", "")}.`;
 const interrupted = async (keeper: Keeper): Promise<void> => {
@@ -153,27 +152,21 @@ describe("settleAll with ifExpired", () => {
   beforeEach(() => {
     // A little ahead of the chain.
     clock.stoppedAt = (Number(NOW) + 30) * 1_000;
+    keeper.chain.rounds = keeper.chain.rounds.map((round) => ({
+      ...{ ...round, endTime: NOW },
+    }));
   });
   const ifExpired = { ifExpired: true } as const;
-  const endsAt = (endTime: bigint): void => {
-    keeper.chain.rounds = keeper.chain.rounds.map(() => ending(endTime));
-  };
 
   itSettles(keeper, [
     {
       title: "settles at the round's end",
-      given: () => {
-        endsAt(NOW);
-      },
       options: ifExpired,
       is: "settled",
     },
     {
       title:
         "sends nothing if the chain goes back before the end while it asks",
-      given: () => {
-        endsAt(NOW);
-      },
       options: ({ chain }) => ({
         ...ifExpired,
         confirm: async () => {
@@ -192,7 +185,6 @@ describe("settleAll with ifExpired", () => {
     {
       title: "says that clocks differ, and goes by the earliest",
       given: () => {
-        endsAt(NOW);
         clock.stoppedAt = (Number(NOW) - 600) * 1_000;
       },
       options: ifExpired,

@@ -153,7 +153,7 @@ describe("vault settle", () => {
   });
 
   it("settle does not warn before the round's end of a settlement that reverts", async () => {
-    keeper.makeDevelopmentNode();
+    keeper.chain.makeDevelopmentNode();
     keeper.chain.revertsWith = "0x";
     const { said } = await run({ yes: true });
     expect(said).to.include("About to settle").and.not.include("WARNING");
@@ -178,7 +178,7 @@ describe("vault settle", () => {
     ],
   ] as const) {
     it(`settle asks "${question}" ${title}, with a warning unless the round has ended, and sends nothing after a no`, async () => {
-      keeper.makeDevelopmentNode();
+      keeper.chain.makeDevelopmentNode();
       prepare();
       const asked = await run({}, { answer: false });
       const { questions, settlement, ok, said } = asked;
